@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schemas/core/artifact.h"
+
+#include <algorithm>
+#include <bit>
+#include <initializer_list>
+#include <tuple>
+#include <unordered_map>
+
+#include "schemas/core/merkle.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kTreeName = "assay-tree-v1";
+
+std::unexpected<Error> violation(std::string detail) {
+  return fail(ErrorCode::kSchemaViolation, std::move(detail));
+}
+
+// The object must have exactly the members `names`.
+Status check_members(const Json& json, std::initializer_list<std::string_view> names) {
+  if (!json.is_object()) {
+    return violation("an object is expected here");
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(names.begin(), names.end(), key) == names.end()) {
+      return fail(ErrorCode::kUnknownMember, "this object has no such member", "/" + key);
+    }
+  }
+  for (const std::string_view name : names) {
+    if (!json.contains(name)) {
+      return fail(ErrorCode::kSchemaViolation, "a member is missing", "/" + std::string(name));
+    }
+  }
+  return {};
+}
+
+Result<std::string> text_member(const Json& json, const char* name) {
+  const Json& value = json[name];
+  if (!value.is_string()) {
+    return fail(ErrorCode::kSchemaViolation, "a string is expected", std::string("/") + name);
+  }
+  return value.get<std::string>();
+}
+
+Result<std::uint64_t> size_value(const Json& value, const std::string& where) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
+      value.get<std::int64_t>() > kMaxSafeInteger) {
+    return fail(ErrorCode::kSchemaViolation, "a whole number from 0 to 2^53 - 1 is expected",
+                where);
+  }
+  return value.get<std::uint64_t>();
+}
+
+Result<std::uint64_t> size_member(const Json& json, const char* name) {
+  return size_value(json[name], std::string("/") + name);
+}
+
+Result<Digest> root_member(const Json& json, HashAlgorithm algorithm) {
+  ASSAY_ASSIGN(const std::string hex, text_member(json, "root"));
+  return Digest::from_hex(algorithm, hex);
+}
+
+Result<Entry> file_from_json(const Json& json, HashAlgorithm algorithm) {
+  ASSAY_TRY(check_members(json, {"kind", "path", "size", "root"}));
+  ASSAY_ASSIGN(std::string path, text_member(json, "path"));
+  ASSAY_ASSIGN(const std::uint64_t size, size_member(json, "size"));
+  ASSAY_ASSIGN(Digest root, root_member(json, algorithm));
+  return FileEntry{std::move(path), size, std::move(root)};
+}
+
+Result<Entry> tensor_from_json(const Json& json, HashAlgorithm algorithm) {
+  ASSAY_TRY(
+      check_members(json, {"kind", "name", "dtype", "shape", "file", "offset", "size", "root"}));
+  ASSAY_ASSIGN(std::string name, text_member(json, "name"));
+  ASSAY_ASSIGN(std::string dtype, text_member(json, "dtype"));
+  ASSAY_ASSIGN(std::string file, text_member(json, "file"));
+  ASSAY_ASSIGN(const std::uint64_t offset, size_member(json, "offset"));
+  ASSAY_ASSIGN(const std::uint64_t size, size_member(json, "size"));
+  ASSAY_ASSIGN(Digest root, root_member(json, algorithm));
+  if (!json["shape"].is_array()) {
+    return fail(ErrorCode::kSchemaViolation, "an array is expected", "/shape");
+  }
+  std::vector<std::uint64_t> shape;
+  for (const Json& dimension : json["shape"]) {
+    ASSAY_ASSIGN(const std::uint64_t value, size_value(dimension, "/shape"));
+    shape.push_back(value);
+  }
+  return TensorEntry{std::move(name), std::move(dtype), std::move(shape),
+                     std::move(file), offset,           size,
+                     std::move(root)};
+}
+
+// Sort key: files before tensors, then by path, or by (file, name). std::string compares bytes.
+std::tuple<int, std::string_view, std::string_view> key(const Entry& entry) {
+  if (const auto* file = std::get_if<FileEntry>(&entry)) {
+    return {0, file->path, {}};
+  }
+  const auto& tensor = std::get<TensorEntry>(entry);
+  return {1, tensor.file, tensor.name};
+}
+
+std::string place(const Entry& entry) {
+  const auto [kind, first, second] = key(entry);
+  return kind == 0 ? std::string(first) : std::string(first) + "#" + std::string(second);
+}
+
+const Digest& root_of(const Entry& entry) {
+  return std::visit([](const auto& e) -> const Digest& { return e.root; }, entry);
+}
+
+constexpr auto kSizeLimit = static_cast<std::uint64_t>(kMaxSafeInteger);
+
+using FileSizes = std::unordered_map<std::string_view, std::uint64_t>;
+
+FileSizes file_sizes(const Artifact& artifact) {
+  FileSizes sizes;
+  for (const Entry& entry : artifact.entries) {
+    if (const auto* file = std::get_if<FileEntry>(&entry)) {
+      sizes.emplace(file->path, file->size);
+    }
+  }
+  return sizes;
+}
+
+// `files` is empty for an artifact of tensors alone: then there is nothing to lie inside of.
+Status check_tensor(const TensorEntry& tensor, const FileSizes& files) {
+  ASSAY_TRY(check_path(tensor.file));
+  if (!is_utf8(tensor.name) || tensor.size > kSizeLimit || tensor.offset > kSizeLimit) {
+    return violation("a tensor's name must be UTF-8, its offset and size below 2^53");
+  }
+  if (files.empty()) {
+    return {};
+  }
+  const auto file = files.find(tensor.file);
+  if (file == files.end()) {
+    return violation("the tensor's file is not an entry of the artifact");
+  }
+  if (tensor.offset > file->second || tensor.size > file->second - tensor.offset) {
+    return violation("the tensor does not lie inside its file");
+  }
+  return {};
+}
+
+Status check_entry(const Entry& entry, HashAlgorithm algorithm, const FileSizes& files) {
+  if (root_of(entry).algorithm() != algorithm) {
+    return fail(ErrorCode::kInvalidDigest, "the entry's root is of another hash algorithm");
+  }
+  if (const auto* file = std::get_if<FileEntry>(&entry)) {
+    return file->size <= kSizeLimit ? check_path(file->path)
+                                    : Status(violation("sizes must stay below 2^53"));
+  }
+  return check_tensor(std::get<TensorEntry>(entry), files);
+}
+
+}  // namespace
+
+Status check(const TreeParameters& parameters) {
+  if (!std::has_single_bit(parameters.chunk_size) || parameters.chunk_size < kMinChunkSize ||
+      parameters.chunk_size > kMaxChunkSize) {
+    return fail(ErrorCode::kInvalidParameter,
+                "the chunk size must be a power of two from 4096 to 1048576");
+  }
+  return {};
+}
+
+Status check_path(std::string_view path) {
+  const auto refuse = [&](const char* why) {
+    return fail(ErrorCode::kInvalidPath, why, std::string(path));
+  };
+  if (!is_utf8(path)) {
+    return fail(ErrorCode::kInvalidPath, "a path must be UTF-8", hex_encode(as_bytes(path)));
+  }
+  if (path.find('\0') != std::string_view::npos) {
+    return refuse("a path must not hold a NUL");
+  }
+  for (std::size_t start = 0; start <= path.size();) {
+    const std::size_t slash = std::min(path.find('/', start), path.size());
+    const std::string_view part = path.substr(start, slash - start);
+    if (part.empty() || part == "." || part == "..") {
+      return refuse("a path must be relative, without empty, '.' or '..' parts");
+    }
+    start = slash + 1;
+  }
+  return {};
+}
+
+void sort_entries(std::vector<Entry>& entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return key(a) < key(b); });
+}
+
+Status check(const Artifact& artifact) {
+  ASSAY_TRY(check(artifact.parameters));
+  if (artifact.entries.size() > kMaxEntries) {
+    return fail(ErrorCode::kLimitExceeded, "an artifact has at most 1048576 entries");
+  }
+  const FileSizes files = file_sizes(artifact);
+  for (std::size_t i = 0; i < artifact.entries.size(); ++i) {
+    const Entry& entry = artifact.entries[i];
+    if (auto status = check_entry(entry, artifact.parameters.hash, files); !status) {
+      Error error = std::move(status).error();
+      error.where = place(entry);
+      return std::unexpected(std::move(error));
+    }
+    if (i > 0 && key(artifact.entries[i - 1]) >= key(entry)) {
+      return fail(ErrorCode::kSchemaViolation, "entries must be unique and in order", place(entry));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Digest>> artifact_leaves(const Artifact& artifact) {
+  const HashAlgorithm algorithm = artifact.parameters.hash;
+  std::vector<Digest> leaves;
+  leaves.reserve(artifact.entries.size() + 1);
+  ASSAY_ASSIGN(const std::string parameters, canonical_json(to_json(artifact.parameters)));
+  leaves.push_back(merkle_leaf(algorithm, as_bytes(parameters)));
+  for (const Entry& entry : artifact.entries) {
+    ASSAY_ASSIGN(const std::string canonical, canonical_json(to_json(entry)));
+    leaves.push_back(merkle_leaf(algorithm, as_bytes(canonical)));
+  }
+  return leaves;
+}
+
+Result<ArtifactId> artifact_id(const Artifact& artifact) {
+  ASSAY_TRY(check(artifact));
+  ASSAY_ASSIGN(const auto leaves, artifact_leaves(artifact));
+  return ArtifactId(merkle_root(artifact.parameters.hash, leaves));
+}
+
+Json to_json(const TreeParameters& parameters) {
+  return {
+      {"chunk_size", parameters.chunk_size}, {"hash", name(parameters.hash)}, {"tree", kTreeName}};
+}
+
+Result<TreeParameters> tree_parameters_from_json(const Json& json) {
+  ASSAY_TRY(check_members(json, {"chunk_size", "hash", "tree"}));
+  if (json["tree"] != kTreeName) {
+    return fail(ErrorCode::kSchemaViolation, "the tree must be assay-tree-v1", "/tree");
+  }
+  ASSAY_ASSIGN(const std::string hash, text_member(json, "hash"));
+  ASSAY_ASSIGN(const HashAlgorithm algorithm, hash_algorithm_from(hash));
+  ASSAY_ASSIGN(const std::uint64_t chunk_size, size_member(json, "chunk_size"));
+  if (chunk_size > kMaxChunkSize) {
+    return fail(ErrorCode::kInvalidParameter, "the chunk size is too large", "/chunk_size");
+  }
+  const TreeParameters parameters{algorithm, static_cast<std::uint32_t>(chunk_size)};
+  ASSAY_TRY(check(parameters));
+  return parameters;
+}
+
+Json to_json(const Entry& entry) {
+  if (const auto* file = std::get_if<FileEntry>(&entry)) {
+    return {
+        {"kind", "file"}, {"path", file->path}, {"size", file->size}, {"root", file->root.hex()}};
+  }
+  const auto& tensor = std::get<TensorEntry>(entry);
+  Json json = {{"kind", "tensor"},         {"name", tensor.name},     {"dtype", tensor.dtype},
+               {"file", tensor.file},      {"offset", tensor.offset}, {"size", tensor.size},
+               {"root", tensor.root.hex()}};
+  json["shape"] = tensor.shape;
+  return json;
+}
+
+Result<Entry> entry_from_json(const Json& json, HashAlgorithm algorithm) {
+  if (!json.is_object() || !json.contains("kind")) {
+    return fail(ErrorCode::kSchemaViolation, "an entry has a kind", "/kind");
+  }
+  if (json["kind"] == "file") {
+    return file_from_json(json, algorithm);
+  }
+  if (json["kind"] == "tensor") {
+    return tensor_from_json(json, algorithm);
+  }
+  return fail(ErrorCode::kSchemaViolation, "the kind must be file or tensor", "/kind");
+}
+
+}  // namespace assay

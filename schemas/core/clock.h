@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time as a parameter. Only main functions own a SystemClock; everything else is handed `now` or a
+// Clock, and reads it once per request.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "schemas/core/error.h"
+
+namespace assay {
+
+// UTC, milliseconds: the resolution of every time that is stored or signed.
+using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;
+
+// RFC 3339, always "YYYY-MM-DDTHH:MM:SS.mmmZ". Years 1970 to 9999.
+[[nodiscard]] std::string to_rfc3339(Timestamp time);
+// RFC 3339 in UTC ("Z" only), with an optional fraction that is cut to milliseconds. No leap
+// seconds, years 1970 to 9999. invalid-time otherwise.
+[[nodiscard]] Result<Timestamp> parse_rfc3339(std::string_view text);
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual Timestamp now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] Timestamp now() const override;
+};
+
+}  // namespace assay

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Digests as values: algorithm and bytes together, so that two algorithms never compare equal.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "schemas/core/bytes.h"
+#include "schemas/core/error.h"
+
+namespace assay {
+
+// Hash algorithms of trees and ids (FIPS 180-4). Stable: written to disk, do not renumber.
+enum class HashAlgorithm : std::uint8_t { kSha256 = 1, kSha384 = 2 };
+
+// 32 or 48.
+[[nodiscard]] constexpr std::size_t digest_size(HashAlgorithm algorithm) {
+  return algorithm == HashAlgorithm::kSha256 ? 32 : 48;
+}
+
+// "sha256" or "sha384".
+[[nodiscard]] std::string_view name(HashAlgorithm algorithm);
+// invalid-digest for any other name.
+[[nodiscard]] Result<HashAlgorithm> hash_algorithm_from(std::string_view name);
+
+// A digest. There is no default value: a Digest always came from somewhere.
+class Digest {
+ public:
+  static constexpr std::size_t kMaxSize = 48;
+
+  // Exactly digest_size(algorithm) bytes; invalid-digest otherwise.
+  [[nodiscard]] static Result<Digest> from_bytes(HashAlgorithm algorithm, ByteView bytes);
+  // Exactly twice as many lowercase hex digits; invalid-digest otherwise.
+  [[nodiscard]] static Result<Digest> from_hex(HashAlgorithm algorithm, std::string_view hex);
+  // "sha256:<hex>" or "sha384:<hex>".
+  [[nodiscard]] static Result<Digest> parse(std::string_view text);
+  // Wraps the output of a hash function; `bytes` must hold digest_size(algorithm) bytes.
+  [[nodiscard]] static Digest wrap(HashAlgorithm algorithm, const std::uint8_t* bytes);
+
+  [[nodiscard]] HashAlgorithm algorithm() const { return algorithm_; }
+  // Borrows from this digest.
+  [[nodiscard]] ByteView bytes() const& { return {bytes_.data(), digest_size(algorithm_)}; }
+  ByteView bytes() const&& = delete;
+  [[nodiscard]] std::string hex() const {
+    return hex_encode({bytes_.data(), digest_size(algorithm_)});
+  }
+  // "sha256:<hex>".
+  [[nodiscard]] std::string text() const;
+
+  auto operator<=>(const Digest&) const = default;
+
+ private:
+  explicit Digest(HashAlgorithm algorithm) : algorithm_(algorithm) {}
+
+  HashAlgorithm algorithm_;
+  std::array<std::uint8_t, kMaxSize> bytes_{};
+};
+
+}  // namespace assay
+
+template <>
+struct std::hash<assay::Digest> {
+  std::size_t operator()(const assay::Digest& digest) const noexcept {
+    // The bytes are uniform already; any eight of them are a hash.
+    std::size_t value = 0;
+    for (const std::uint8_t byte : digest.bytes().first(sizeof(value))) {
+      value = (value << 8) | byte;
+    }
+    return value;
+  }
+};

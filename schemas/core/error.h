@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of the whole program: one table of stable codes, one value type, no exceptions across
+// folder borders. A verdict "deny" is a value, not an Error; "could not decide" is an Error and
+// every caller treats it as deny.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace assay {
+
+enum class ErrorCode : std::uint16_t {
+#define ASSAY_ERROR(enumerator, code, http_status, retryable, title) enumerator,
+#include "schemas/core/error_codes.def"
+#undef ASSAY_ERROR
+};
+
+// What the table says about one code. The views point at string literals.
+struct ErrorInfo {
+  std::string_view code;
+  int http_status;
+  bool retryable;
+  std::string_view title;
+};
+
+// Row of the table for `code`; total over the enum.
+[[nodiscard]] const ErrorInfo& info(ErrorCode code);
+
+// Number of rows, for tests that walk the table: codes are 0 .. error_code_count() - 1.
+[[nodiscard]] std::size_t error_code_count();
+
+// Why something was refused. `detail` is one sentence for people: it says what to do next, holds no
+// secret, no SQL and no path of the server, and is never asserted on. `where` names the place: an
+// RFC 6901 pointer into a document, or a path inside an artifact; empty when there is none.
+struct Error {
+  ErrorCode code;
+  std::string detail;
+  std::string where;
+};
+
+// "code: detail (at where)", for messages on a terminal and for logs.
+[[nodiscard]] std::string to_string(const Error& error);
+
+template <typename T>
+using Result = std::expected<T, Error>;
+using Status = std::expected<void, Error>;
+
+// The usual way to return an error from a function that returns Result or Status.
+[[nodiscard]] inline std::unexpected<Error> fail(ErrorCode code, std::string detail,
+                                                 std::string where = {}) {
+  return std::unexpected(Error{code, std::move(detail), std::move(where)});
+}
+
+}  // namespace assay
+
+// Returns the error of `expression` (a Status or Result) from the enclosing function. Plain
+// statements, no GNU statement expression; not for coroutines.
+#define ASSAY_TRY(expression)                                      \
+  do {                                                             \
+    if (auto assay_try_status = (expression); !assay_try_status)   \
+      return std::unexpected(std::move(assay_try_status).error()); \
+  } while (false)
+
+#define ASSAY_CONCAT_INNER(a, b) a##b
+#define ASSAY_CONCAT(a, b) ASSAY_CONCAT_INNER(a, b)
+
+// `ASSAY_ASSIGN(auto x, f());` binds the value of a Result or returns its error.
+#define ASSAY_ASSIGN(declaration, expression) \
+  ASSAY_ASSIGN_IMPL(ASSAY_CONCAT(assay_result_, __LINE__), declaration, expression)
+#define ASSAY_ASSIGN_IMPL(temporary, declaration, expression)           \
+  auto temporary = (expression);                                        \
+  if (!temporary) return std::unexpected(std::move(temporary).error()); \
+  declaration = std::move(*temporary)

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schemas/core/json.h"
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace assay {
+namespace {
+
+// SAX consumer: builds the value and refuses what the plain parser lets through.
+class StrictBuilder {
+ public:
+  using number_integer_t = Json::number_integer_t;
+  using number_unsigned_t = Json::number_unsigned_t;
+  using number_float_t = Json::number_float_t;
+  using string_t = Json::string_t;
+  using binary_t = Json::binary_t;
+
+  StrictBuilder(Json& root, const JsonLimits& limits) : dom_(root, false), limits_(limits) {}
+
+  bool null() { return dom_.null(); }
+  bool boolean(bool value) { return dom_.boolean(value); }
+  bool number_integer(number_integer_t value) {
+    return value >= -kMaxSafeInteger ? dom_.number_integer(value) : unsafe_number();
+  }
+  bool number_unsigned(number_unsigned_t value) {
+    return value <= static_cast<number_unsigned_t>(kMaxSafeInteger) ? dom_.number_unsigned(value)
+                                                                    : unsafe_number();
+  }
+  // A digit string too long for 64 bits arrives here as a double: still an unsafe integer.
+  bool number_float(number_float_t value, const string_t& text) {
+    const bool integer = text.find_first_of(".eE") == string_t::npos;
+    return !integer && std::isfinite(value) ? dom_.number_float(value, text) : unsafe_number();
+  }
+  bool string(string_t& value) { return dom_.string(value); }
+  bool binary(binary_t& value) { return dom_.binary(value); }
+  bool start_object(std::size_t size) {
+    members_.emplace_back();
+    return enter() && dom_.start_object(size);
+  }
+  bool key(string_t& name) {
+    if (!members_.back().insert(name).second) {
+      error_ = Error{ErrorCode::kDuplicateKey, "a JSON object names a member twice", name};
+      return false;
+    }
+    return dom_.key(name);
+  }
+  bool end_object() {
+    members_.pop_back();
+    --depth_;
+    return dom_.end_object();
+  }
+  bool start_array(std::size_t size) { return enter() && dom_.start_array(size); }
+  bool end_array() {
+    --depth_;
+    return dom_.end_array();
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) {
+    error_ = Error{
+        ErrorCode::kMalformedJson, "not well-formed JSON at byte " + std::to_string(position), {}};
+    return false;
+  }
+
+  [[nodiscard]] const Error& error() const { return error_; }
+
+ private:
+  bool enter() {
+    if (++depth_ > limits_.max_depth) {
+      error_ = Error{ErrorCode::kLimitExceeded,
+                     "JSON is nested deeper than " + std::to_string(limits_.max_depth),
+                     {}};
+      return false;
+    }
+    return true;
+  }
+  bool unsafe_number() {
+    error_ =
+        Error{ErrorCode::kLimitExceeded, "a number is outside the range that JSON keeps exact", {}};
+    return false;
+  }
+
+  nlohmann::detail::json_sax_dom_parser<Json> dom_;
+  const JsonLimits& limits_;
+  std::vector<std::set<std::string>> members_;
+  std::size_t depth_ = 0;
+  Error error_{ErrorCode::kMalformedJson, "not well-formed JSON", {}};
+};
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > limits.max_bytes) {
+    return fail(ErrorCode::kLimitExceeded,
+                "JSON is longer than " + std::to_string(limits.max_bytes) + " bytes");
+  }
+  Json root;
+  StrictBuilder builder(root, limits);
+  if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
+    return std::unexpected(builder.error());
+  }
+  return root;
+}
+
+Result<Json> parse_json(ByteView bytes, const JsonLimits& limits) {
+  return parse_json(as_text(bytes), limits);
+}
+
+}  // namespace assay
