@@ -1,0 +1,489 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay-tree-v1: object roots, artifact roots, outlines (schemas/tree.md).
+
+    tree.py hash PATH [--hash sha256|sha384] [--chunk-size N] [--objects files|tensors|both]
+                      [--ignore PATTERN]... [--follow-symlinks]
+        prints what `assay hash PATH -o json` prints, but for "seconds" and "device"
+    tree.py outline PATH --out FILE [--span N] [the options of hash]
+        writes the outline of PATH to FILE and prints the JSON of hash
+    tree.py check-outline HASH.json OUTLINE
+        holds an outline against the JSON printed by hash; prints its span and digest count
+    tree.py locate HASH.json OUTLINE PATH
+        says which byte ranges below PATH differ from the outline
+
+Exit status: 0 yes, 1 refused or different, 2 usage or operational error.
+"""
+import argparse
+import json
+import os
+import stat
+import struct
+import sys
+
+if __package__ in (None, ""):
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    __package__ = "reference"
+from . import jcs, merkle, safetensors
+
+TREE = "assay-tree-v1"
+DEFAULT_CHUNK = 16384
+MIN_CHUNK, MAX_CHUNK = 4096, 1048576
+DEFAULT_SPAN = 1048576
+MAX_SPAN = 2**40
+DIGEST_SIZE = {"sha256": 32, "sha384": 48}
+OUTLINE_MAGIC = b"assay-outline-v1"
+OUTLINE_HASH = {"sha256": 1, "sha384": 2}
+
+
+class TreeError(ValueError):
+    """Something that is refused; `reason` is one short stable word."""
+
+    def __init__(self, reason, detail=""):
+        super().__init__(reason + (": " + detail if detail else ""))
+        self.reason = reason
+
+
+# --- objects: schemas/tree.md section 2 ------------------------------------------------------
+
+
+def is_power_of_two(n):
+    return n > 0 and n & (n - 1) == 0
+
+
+def check_parameters(hash_name, chunk_size):
+    """Section 1: the parameters and their limits."""
+    if hash_name not in DIGEST_SIZE:
+        raise TreeError("hash", repr(hash_name))
+    if not is_power_of_two(chunk_size) or not MIN_CHUNK <= chunk_size <= MAX_CHUNK:
+        raise TreeError("chunk-size", str(chunk_size))
+
+
+def chunk_leaves(stream, size, hash_name, chunk_size):
+    """Section 2: leaf hashes of `size` bytes read from a stream."""
+    leaves = []
+    while size > 0:
+        chunk = stream.read(min(chunk_size, size))
+        if len(chunk) != min(chunk_size, size):
+            raise TreeError("short-read")
+        leaves.append(merkle.leaf_hash(hash_name, chunk))
+        size -= len(chunk)
+    return leaves
+
+
+def object_root(stream, size, hash_name, chunk_size):
+    """Section 2: root of one object, raw bytes."""
+    return merkle.root(hash_name, chunk_leaves(stream, size, hash_name, chunk_size))
+
+
+# --- paths and files: schemas/tree.md section 4 ----------------------------------------------
+
+
+def check_path(path):
+    """Section 4.1. `path` is bytes; returns it as text."""
+    try:
+        text = path.decode("utf-8", "strict")
+    except UnicodeDecodeError:
+        raise TreeError("path-utf8", repr(path)) from None
+    if "\0" in text:
+        raise TreeError("path-nul", repr(text))
+    for part in text.split("/"):
+        if part == "":
+            raise TreeError("path-empty-part", repr(text))
+        if part in (".", ".."):
+            raise TreeError("path-dot-part", repr(text))
+    return text
+
+
+def _match_part(pattern, name):
+    """Section 4.3: `*` is any run of characters, `?` exactly one; all else stands for itself."""
+    if pattern == "":
+        return name == ""
+    if pattern[0] == "*":
+        return any(_match_part(pattern[1:], name[i:]) for i in range(len(name) + 1))
+    return name != "" and pattern[0] in ("?", name[0]) and _match_part(pattern[1:], name[1:])
+
+
+def _match_parts(patterns, parts):
+    """Section 4.3: part by part; `**` as a whole part is any number of parts, also none."""
+    if not patterns:
+        return not parts
+    if patterns[0] == "**":
+        return any(_match_parts(patterns[1:], parts[i:]) for i in range(len(parts) + 1))
+    return bool(parts) and _match_part(patterns[0], parts[0]) and _match_parts(patterns[1:], parts[1:])
+
+
+def check_pattern(pattern):
+    """Section 4.3: what an ignore pattern may look like; returns its parts, anchored."""
+    body = pattern[1:] if pattern.startswith("/") else pattern
+    if body == "" or "\0" in body or any(part in ("", ".", "..") for part in body.split("/")):
+        raise TreeError("pattern", repr(pattern))
+    if "/" not in pattern:
+        return ["**", body]
+    return body.split("/")
+
+
+def is_ignored(path, patterns):
+    """Section 4.3: is this file or directory (text path) ignored by one of the patterns?"""
+    if path == ".git":  # section 4.2
+        return True
+    return any(_match_parts(check_pattern(p), path.split("/")) for p in patterns)
+
+
+def walk(top, patterns=(), follow=False):
+    """Section 4.2: {path text: file name} of the regular files below a directory."""
+    real_top = os.path.realpath(os.fsencode(top))
+    found = {}
+    _walk_into(real_top, b"", real_top, [real_top], patterns, follow, found)
+    return found
+
+
+def _walk_into(directory, prefix, real_top, open_directories, patterns, follow, found):
+    for name in sorted(os.listdir(directory)):
+        text = check_path(prefix + name)
+        if is_ignored(text, patterns):
+            continue
+        full = os.path.join(directory, name)
+        mode = os.lstat(full).st_mode
+        real = os.path.join(directory, name)
+        if stat.S_ISLNK(mode):
+            if not follow:
+                raise TreeError("symlink", text)
+            real = os.path.realpath(full)
+            if real != real_top and not real.startswith(real_top.rstrip(b"/") + b"/"):
+                raise TreeError("symlink-outside", text)
+            try:
+                mode = os.stat(real).st_mode
+            except OSError:
+                raise TreeError("symlink-broken", text) from None
+        if stat.S_ISDIR(mode):
+            if real in open_directories:
+                raise TreeError("symlink-loop", text)
+            _walk_into(real, prefix + name + b"/", real_top, open_directories + [real],
+                       patterns, follow, found)  # fmt: skip
+        elif stat.S_ISREG(mode):
+            found[text] = real
+        else:
+            raise TreeError("special-file", text)
+
+
+# --- entries and the artifact root: schemas/tree.md sections 3 and 5 -------------------------
+
+
+def parameters(hash_name, chunk_size):
+    return {"chunk_size": chunk_size, "hash": hash_name, "tree": TREE}
+
+
+def entry_key(entry):
+    """Section 5.1: files by path, then tensors by (file, name), compared as UTF-8 bytes."""
+    if entry["kind"] == "file":
+        return (0, entry["path"].encode(), b"")
+    return (1, entry["file"].encode(), entry["name"].encode())
+
+
+_MEMBERS = {
+    "file": {"kind", "path", "size", "root"},
+    "tensor": {"kind", "name", "dtype", "shape", "file", "offset", "size", "root"},
+}
+
+
+def _is_natural(value):
+    return (isinstance(value, int) and not isinstance(value, bool)
+            and 0 <= value <= jcs.MAX_INTEGER)  # fmt: skip
+
+
+def check_entries(entries, hash_name):
+    """Section 5.2: what a reader refuses in an entry list."""
+    if not entries:
+        raise TreeError("no-entries")
+    sizes = {}
+    for entry in entries:
+        if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str):
+            raise TreeError("members", str(entry))
+        if set(entry) != _MEMBERS.get(entry["kind"], None):
+            raise TreeError("members", str(entry))
+        _check_one_entry(entry, hash_name)
+        if entry["kind"] == "file":
+            sizes[entry["path"]] = entry["size"]
+    for entry in entries:
+        if entry["kind"] == "tensor" and entry["file"] in sizes:
+            if entry["offset"] + entry["size"] > sizes[entry["file"]]:
+                raise TreeError("tensor-beyond-file", entry["name"])
+    keys = [entry_key(entry) for entry in entries]
+    for before, after in zip(keys, keys[1:]):
+        if before == after:
+            raise TreeError("duplicate-entry", repr(after))
+        if before > after:
+            raise TreeError("order", repr(after))
+
+
+def _check_one_entry(entry, hash_name):
+    if not isinstance(entry["root"], str) or len(entry["root"]) != 2 * DIGEST_SIZE[hash_name]:
+        raise TreeError("root", str(entry["root"]))
+    if any(char not in "0123456789abcdef" for char in entry["root"]):
+        raise TreeError("root", entry["root"])
+    if not _is_natural(entry["size"]):
+        raise TreeError("size", str(entry["size"]))
+    path = entry["path"] if entry["kind"] == "file" else entry["file"]
+    if not isinstance(path, str):
+        raise TreeError("members", str(entry))
+    try:
+        check_path(path.encode("utf-8", "strict"))
+    except UnicodeEncodeError:
+        raise TreeError("path-utf8", repr(path)) from None
+    if entry["kind"] == "file":
+        return
+    if not isinstance(entry["name"], str) or not isinstance(entry["dtype"], str):
+        raise TreeError("members", str(entry))
+    if entry["name"] == "__metadata__":
+        raise TreeError("name", entry["name"])
+    if entry["dtype"] not in safetensors.DTYPE_BITS:
+        raise TreeError("dtype", entry["dtype"])
+    if not isinstance(entry["shape"], list) or not all(_is_natural(d) for d in entry["shape"]):
+        raise TreeError("shape", str(entry["shape"]))
+    if not _is_natural(entry["offset"]) or entry["offset"] + entry["size"] > jcs.MAX_INTEGER:
+        raise TreeError("offset", str(entry["offset"]))
+    elements = 1
+    for dimension in entry["shape"]:
+        elements *= dimension
+        if elements > jcs.MAX_INTEGER:
+            raise TreeError("shape", str(entry["shape"]))
+    if elements * safetensors.DTYPE_BITS[entry["dtype"]] != entry["size"] * 8:
+        raise TreeError("size", entry["name"])
+
+
+def artifact_leaves(entries, hash_name, chunk_size):
+    """Section 5: leaf data, parameters first. `entries` must be in order already."""
+    check_parameters(hash_name, chunk_size)
+    check_entries(entries, hash_name)
+    return [jcs.dumps(parameters(hash_name, chunk_size))] + [jcs.dumps(e) for e in entries]
+
+
+def artifact_root(entries, hash_name, chunk_size):
+    """Section 5: the artifact root, raw bytes."""
+    data = artifact_leaves(entries, hash_name, chunk_size)
+    return merkle.root(hash_name, [merkle.leaf_hash(hash_name, leaf) for leaf in data])
+
+
+def artifact_id(root, hash_name):
+    """Section 5: text form of an artifact id."""
+    return f"{TREE}-{hash_name}:{root.hex()}"
+
+
+def hash_path(path, hash_name="sha256", chunk_size=DEFAULT_CHUNK, objects="both", patterns=(),
+              follow=False, span=None):  # fmt: skip
+    """Sections 4 to 6 together.
+
+    Returns (result, subtrees): the JSON of `assay hash` and, where a span is given, the subtree
+    digests of each entry in artifact order.
+    """
+    check_parameters(hash_name, chunk_size)
+    for pattern in patterns:
+        check_pattern(pattern)
+    if os.path.isdir(path):
+        files = walk(path, patterns, follow)
+    else:  # a single file's path is its base name
+        if os.path.islink(path) and not follow:
+            raise TreeError("symlink", str(path))
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise TreeError("special-file", str(path))
+        name = os.path.basename(os.fsencode(path))
+        files = {check_path(name): path}
+
+    found = []
+    for text, name in files.items():
+        with open(name, "rb") as stream:
+            size = stream.seek(0, 2)
+            if size > jcs.MAX_INTEGER:
+                raise TreeError("size", text)
+            parts = []
+            if objects in ("files", "both"):
+                parts.append(({"kind": "file", "path": text}, 0, size))
+            if objects in ("tensors", "both") and text.endswith(".safetensors"):
+                stream.seek(0)
+                for tensor in safetensors.read_header(stream, size):
+                    entry = {"kind": "tensor", "file": text, **tensor}
+                    parts.append((entry, tensor["offset"], tensor["size"]))
+            for entry, offset, length in parts:
+                stream.seek(offset)
+                leaves = chunk_leaves(stream, length, hash_name, chunk_size)
+                entry["size"] = length
+                entry["root"] = merkle.root(hash_name, leaves).hex()
+                digests = span_digests(leaves, hash_name, chunk_size, span) if span else None
+                found.append((entry, digests))
+    found.sort(key=lambda pair: entry_key(pair[0]))
+    entries = [entry for entry, _ in found]
+    root = artifact_root(entries, hash_name, chunk_size)
+    result = {
+        "root": root.hex(),
+        "parameters": parameters(hash_name, chunk_size),
+        "objects": entries,
+        "bytes": sum(entry["size"] for entry in entries),
+    }
+    return result, [digests for _, digests in found]
+
+
+# --- outlines: schemas/tree.md section 7 -----------------------------------------------------
+
+
+def check_span(span, chunk_size):
+    """Section 7.1: a power of two, not below the chunk size, at most 2^40."""
+    if not is_power_of_two(span) or not chunk_size <= span <= MAX_SPAN:
+        raise TreeError("span", str(span))
+
+
+def span_digests(leaves, hash_name, chunk_size, span):
+    """Section 7.2: digest i is MTH of the chunk leaves in bytes [i*span, (i+1)*span)."""
+    check_span(span, chunk_size)
+    per = span // chunk_size
+    return [merkle.root(hash_name, leaves[i : i + per]) for i in range(0, len(leaves), per)]
+
+
+def write_outline(entries, subtrees, hash_name, chunk_size, span):
+    """Section 7.1: the outline as bytes."""
+    check_span(span, chunk_size)
+    out = [
+        OUTLINE_MAGIC,
+        struct.pack("<IIQQ", OUTLINE_HASH[hash_name], chunk_size, span, len(entries)),
+        artifact_root(entries, hash_name, chunk_size),
+    ]
+    for digests in subtrees:
+        out.append(struct.pack("<Q", len(digests)))
+        out.extend(digests)
+    return b"".join(out)
+
+
+def read_outline(blob, entries, hash_name, chunk_size):
+    """Section 7.3: check an outline against the entries; returns (span, digests per entry)."""
+    width = DIGEST_SIZE[hash_name]
+    if len(blob) < 40 + width or blob[:16] != OUTLINE_MAGIC:
+        raise TreeError("outline-header")
+    algorithm, chunk, span, count = struct.unpack("<IIQQ", blob[16:40])
+    if algorithm != OUTLINE_HASH[hash_name] or chunk != chunk_size:
+        raise TreeError("outline-parameters")
+    check_span(span, chunk_size)
+    if count != len(entries):
+        raise TreeError("outline-count")
+    if blob[40 : 40 + width] != artifact_root(entries, hash_name, chunk_size):
+        raise TreeError("outline-root")
+    position = 40 + width
+    subtrees = []
+    for entry in entries:
+        number = -(-entry["size"] // span)
+        if blob[position : position + 8] != struct.pack("<Q", number):
+            raise TreeError("outline-count")
+        position += 8
+        end = position + number * width
+        if end > len(blob):
+            raise TreeError("outline-length")
+        digests = [blob[at : at + width] for at in range(position, end, width)]
+        # A span is a power of two of chunks, so RFC 9162 section 2.1.1 splits the object's tree
+        # at span borders first: its root is the root over the subtree digests as leaves.
+        if merkle.root(hash_name, digests).hex() != entry["root"]:
+            raise TreeError("outline-digest", str(entry))
+        subtrees.append(digests)
+        position = end
+    if position != len(blob):
+        raise TreeError("outline-length")
+    return span, subtrees
+
+
+def locate(result, blob, path, follow=False):
+    """Section 7.4: byte ranges below `path` that differ from an outline.
+
+    Yields (entry, begin, end); begin and end count from the start of the entry's object. A file
+    that is absent or has another size is reported as one range over the whole object.
+    """
+    hash_name, chunk_size = result["parameters"]["hash"], result["parameters"]["chunk_size"]
+    span, subtrees = read_outline(blob, result["objects"], hash_name, chunk_size)
+    for entry, expected in zip(result["objects"], subtrees):
+        text = entry["path"] if entry["kind"] == "file" else entry["file"]
+        name = os.path.join(path, text) if os.path.isdir(path) else path
+        try:
+            with open(name, "rb") as stream:
+                size = stream.seek(0, 2)
+                start = entry.get("offset", 0)
+                whole = size == entry["size"] if entry["kind"] == "file" else True
+                if not whole or size < start + entry["size"]:
+                    yield entry, 0, entry["size"]
+                    continue
+                stream.seek(start)
+                leaves = chunk_leaves(stream, entry["size"], hash_name, chunk_size)
+        except FileNotFoundError:
+            yield entry, 0, entry["size"]
+            continue
+        for i, digest in enumerate(span_digests(leaves, hash_name, chunk_size, span)):
+            if digest != expected[i]:
+                yield entry, i * span, min((i + 1) * span, entry["size"])
+
+
+# --- command line ----------------------------------------------------------------------------
+
+
+def _arguments(argv):
+    parser = argparse.ArgumentParser(prog="tree.py", description="assay-tree-v1 reference")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb in ("hash", "outline"):
+        sub = verbs.add_parser(verb)
+        sub.add_argument("path")
+        sub.add_argument("--hash", default="sha256", choices=sorted(DIGEST_SIZE))
+        sub.add_argument("--chunk-size", type=int, default=DEFAULT_CHUNK)
+        sub.add_argument("--objects", default="both", choices=("files", "tensors", "both"))
+        sub.add_argument("--ignore", action="append", default=[], metavar="PATTERN")
+        sub.add_argument("--follow-symlinks", action="store_true")
+        if verb == "outline":
+            sub.add_argument("--span", type=int, default=DEFAULT_SPAN)
+            sub.add_argument("--out", required=True)
+    for verb in ("check-outline", "locate"):
+        sub = verbs.add_parser(verb)
+        sub.add_argument("json")
+        sub.add_argument("outline")
+        if verb == "locate":
+            sub.add_argument("path")
+    return parser.parse_args(argv)
+
+
+def _hash(args):
+    span = getattr(args, "span", None)
+    if span is not None:
+        check_span(span, args.chunk_size)
+    result, subtrees = hash_path(args.path, args.hash, args.chunk_size, args.objects, args.ignore,
+                                 args.follow_symlinks, span)  # fmt: skip
+    if args.verb == "outline":
+        blob = write_outline(result["objects"], subtrees, args.hash, args.chunk_size, span)
+        with open(args.out, "wb") as stream:
+            stream.write(blob)
+    print(json.dumps(result, indent=1, ensure_ascii=False))
+    return 0
+
+
+def _check_outline(args):
+    with open(args.json, "rb") as stream:
+        result = jcs.loads(stream.read())
+    with open(args.outline, "rb") as stream:
+        blob = stream.read()
+    if args.verb == "locate":
+        status = 0
+        for entry, begin, end in locate(result, blob, args.path):
+            status = 1
+            print(json.dumps({"object": entry, "begin": begin, "end": end}, ensure_ascii=False))
+        return status
+    known = result["parameters"]
+    span, subtrees = read_outline(blob, result["objects"], known["hash"], known["chunk_size"])
+    print(json.dumps({"span": span, "digests": sum(len(digests) for digests in subtrees)}))
+    return 0
+
+
+def main(argv):
+    args = _arguments(argv[1:])
+    try:
+        return _hash(args) if args.verb in ("hash", "outline") else _check_outline(args)
+    except (TreeError, safetensors.SafetensorsError, jcs.JsonError) as error:
+        print(f"tree: refused: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"tree: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/vectors/artifact.json: artifact roots, small trees, outlines, refused entry lists."""
+import base64
+import io
+import json
+import os
+import struct
+import tempfile
+
+from reference import jcs, merkle, tree
+from . import painted
+
+
+def file_entry(path, size, hash_name, chunk):
+    root = tree.object_root(io.BytesIO(painted(size)), size, hash_name, chunk).hex()
+    return {"kind": "file", "path": path, "size": size, "root": root}
+
+
+def tensor_entry(file, name, dtype, shape, offset, size, hash_name, chunk):
+    root = tree.object_root(io.BytesIO(painted(size)), size, hash_name, chunk).hex()
+    return {"kind": "tensor", "name": name, "dtype": dtype, "shape": shape, "file": file,
+            "offset": offset, "size": size, "root": root}  # fmt: skip
+
+
+def artifact(name, entries, hash_name="sha256", chunk=16384):
+    entries = sorted(entries, key=tree.entry_key)
+    leaves = tree.artifact_leaves(entries, hash_name, chunk)
+    root = tree.artifact_root(entries, hash_name, chunk)
+    return {
+        "name": name,
+        "hash": hash_name,
+        "chunk_size": chunk,
+        "entries": entries,
+        "leaves": [leaf.decode("utf-8") for leaf in leaves],
+        "leaf_hashes": [merkle.leaf_hash(hash_name, leaf).hex() for leaf in leaves],
+        "root": root.hex(),
+        "id": tree.artifact_id(root, hash_name),
+    }
+
+
+def artifacts():
+    found = []
+    for hash_name, chunk in (("sha256", 16384), ("sha384", 16384), ("sha256", 4096)):
+        short = f"{hash_name}/{chunk}"
+
+        def f(path, size, h=hash_name, c=chunk):
+            return file_entry(path, size, h, c)
+
+        def t(file, name, dtype, shape, offset, size, h=hash_name, c=chunk):
+            return tensor_entry(file, name, dtype, shape, offset, size, h, c)
+
+        found.append(artifact(f"one empty file, {short}", [f("empty", 0)], hash_name, chunk))
+        found.append(artifact(f"one file, {short}", [f("weights.bin", 100000)], hash_name, chunk))
+        found.append(artifact(f"files and tensors, {short}", [
+            f("config.json", 2), f("model.safetensors", 50000),
+            t("model.safetensors", "b", "F32", [100, 100], 1000, 40000),
+            t("model.safetensors", "a", "U8", [9000], 41000, 9000),
+            t("model.safetensors", "empty", "F16", [0, 7], 41000, 0),
+            t("model.safetensors", "scalar", "I64", [], 992, 8),
+        ], hash_name, chunk))  # fmt: skip
+    f = lambda path, size=3: file_entry(path, size, "sha256", 16384)  # noqa: E731
+    t = lambda file, name: tensor_entry(file, name, "U8", [3], 0, 3, "sha256", 16384)  # noqa: E731
+    # UTF-8 order: U+FF21 (ef bc a1) before U+1F600 (f0 9f 98 80); UTF-16 order is the reverse.
+    found.append(artifact("order is by UTF-8 bytes", [
+        f("\U0001f600"), f("\uff21"), f("a/b"), f("a.b"), f("a"), f("a0"), f("A"), f("\u00e9"),
+        f("e\u0301"), f(".hidden"), f("a b"),
+        t("b", "\U0001f600"), t("b", "\uff21"), t("a", "z"), t("b", ""), t("ab", "c"), t("a", "bc"),
+    ]))  # fmt: skip
+    found.append(artifact("names that JSON must escape", [
+        f('quote"back\\slash'), f("tab\tnewline\n"), f("\u007f\u0080\u2028"), f("</script>"),
+        t("x", "nul\u0000in a tensor name"),
+    ]))  # fmt: skip
+    found.append(artifact("greatest numbers", [
+        {"kind": "file", "path": "big", "size": 2**53 - 1, "root": "00" * 32},
+        {"kind": "tensor", "name": "t", "dtype": "F64", "shape": [2**50 - 1, 1], "file": "big",
+         "offset": 7, "size": 2**53 - 8, "root": "ff" * 32},
+    ]))  # fmt: skip
+    for count in range(1, 18):
+        found.append(artifact(f"{count} files", [f(f"f{i:02}", i) for i in range(count)]))
+    for dtype, shape, size in (("F4", [3, 2], 3), ("F6_E2M3", [4], 3), ("F6_E3M2", [8], 6),
+                               ("F8_E8M0", [5], 5), ("C64", [2], 16), ("BOOL", [1, 1, 1], 1)):  # fmt: skip
+        entry = tensor_entry("m.safetensors", "t", dtype, shape, 64, size, "sha256", 16384)
+        found.append(artifact(f"dtype {dtype}", [entry]))
+    return found
+
+
+def safetensors_file(header, data, padding=0):
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode() + b" " * padding
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def model_bytes():
+    """A real safetensors file: unaligned offsets, an empty tensor, a scalar, metadata."""
+    layout = [("embed.weight", "F16", [100, 30], 6000), ("mask", "BOOL", [7], 7),
+              ("layer.0.w", "F32", [60, 50], 12000), ("empty", "BF16", [0, 4], 0),
+              ("scalar", "F64", [], 8), ("layer.0.b", "I8", [5001], 5001)]  # fmt: skip
+    header, at = {"__metadata__": {"format": "pt"}}, 0
+    for name, dtype, shape, size in layout:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + size]}
+        at += size
+    return safetensors_file(header, painted(at), padding=3)
+
+
+TREES = (
+    ("single files and folders", {
+        "config.json": b'{"a":1}\n', "empty": b"", "sub/.hidden": b"x", "sub/deep/er/file": painted(5000),
+        ".gitattributes": b"*.bin -text\n", ".git/HEAD": b"not hashed", "sub/.git/HEAD": b"hashed",
+    }, []),  # fmt: skip
+    ("ignore patterns", {
+        "keep.txt": b"1", "drop.tmp": b"2", "sub/drop.tmp": b"3", "logs/a/b": b"4", "sub/logs/c": b"5",
+        "x/y/z.bin": b"6",
+    }, ["*.tmp", "/logs", "x/**/z.bin"]),  # fmt: skip
+    ("a model", {"config.json": b"{}", "model.safetensors": None}, []),
+)
+
+
+def write_tree(top, files):
+    for path, content in files.items():
+        name = os.path.join(top, path)
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "wb") as stream:
+            stream.write(model_bytes() if content is None else content)
+
+
+def trees():
+    found = []
+    for name, files, ignore in TREES:
+        variants = [("sha256", 16384, "both", 16384)]
+        if None in files.values():
+            variants = [("sha256", 4096, "both", 8192), ("sha256", 4096, "files", 4096),
+                        ("sha256", 4096, "tensors", 4096), ("sha384", 4096, "both", 16384),
+                        ("sha256", 16384, "both", 1048576)]  # fmt: skip
+        with tempfile.TemporaryDirectory() as top:
+            write_tree(top, files)
+            for hash_name, chunk, objects, span in variants:
+                result, subtrees = tree.hash_path(top, hash_name, chunk, objects, ignore, span=span)
+                blob = tree.write_outline(result["objects"], subtrees, hash_name, chunk, span)
+                found.append({
+                    "name": name,
+                    "files": [{"path": path,
+                               "hex": (model_bytes() if data is None else data).hex()}
+                              if data is not None else {"path": path, "model": True}
+                              for path, data in files.items()],
+                    "ignore": ignore, "hash": hash_name, "chunk_size": chunk, "objects": objects,
+                    "span": span, "result": result,
+                    "outline": base64.b64encode(blob).decode(),
+                })  # fmt: skip
+    return found
+
+
+def refused_lists():
+    """Entry lists as JSON text with the reason of tree.check_entries, all for sha256."""
+    f = file_entry("a", 3, "sha256", 16384)
+    g = file_entry("b", 4, "sha256", 16384)
+    t = tensor_entry("a", "t", "U8", [3], 0, 3, "sha256", 16384)
+    return [
+        ("no entries", "no-entries", []),
+        ("order of files", "order", [g, f]),
+        ("tensor before file", "order", [t, f]),
+        ("tensors by name only", "order", [{**t, "file": "c", "name": "a"}, {**t, "file": "b"}]),
+        ("same path twice", "duplicate-entry", [f, {**f, "size": 4}]),
+        ("same tensor twice", "duplicate-entry", [t, {**t, "offset": 3}]),
+        ("unknown kind", "members", [{**f, "kind": "chunk"}]),
+        ("kind missing", "members", [{k: v for k, v in f.items() if k != "kind"}]),
+        ("root missing", "members", [{k: v for k, v in f.items() if k != "root"}]),
+        ("unknown member", "members", [{**f, "mode": 420}]),
+        ("file entry with a name", "members", [{**f, "name": "t"}]),
+        ("root in capitals", "root", [{**f, "root": f["root"].upper()}]),
+        ("root with prefix", "root", [{**f, "root": "sha256:" + f["root"]}]),
+        ("root of sha384 length", "root", [{**f, "root": "00" * 48}]),
+        ("root too short", "root", [{**f, "root": f["root"][:-2]}]),
+        ("size negative", "size", [{**f, "size": -1}]),
+        ("size as text", "size", [{**f, "size": "3"}]),
+        ("size with fraction", "size", [{**f, "size": 3.5}]),
+        ("size true", "size", [{**f, "size": True}]),
+        ("size 2^53", "integer-range", [{**f, "size": 2**53}]),
+        ("offset negative", "offset", [{**t, "offset": -1}]),
+        ("offset plus size 2^53", "offset", [{**t, "offset": 2**53 - 3}]),
+        ("shape with a negative", "shape", [{**t, "shape": [-3, -1]}]),
+        ("shape not a list", "shape", [{**t, "shape": 3}]),
+        ("shape overflows", "shape", [{**t, "shape": [2**52, 2**52, 0], "size": 0}]),
+        ("size is not shape times dtype", "size", [{**t, "dtype": "F16"}]),
+        ("unknown dtype", "dtype", [{**t, "dtype": "u8"}]),
+        ("reserved tensor name", "name", [{**t, "name": "__metadata__"}]),
+        ("path leaves the directory", "path-dot-part", [{**f, "path": "../a"}]),
+        ("absolute path", "path-empty-part", [{**f, "path": "/a"}]),
+        ("path with NUL", "path-nul", [{**f, "path": "a\0b"}]),
+        ("bad path of a tensor's file", "path-dot-part", [{**t, "file": "./a"}]),
+        ("tensor ends beyond its file", "tensor-beyond-file", [f, {**t, "offset": 1}]),
+        ("entry is not an object", "members", [f, "b"]),
+    ]  # fmt: skip
+
+
+def refused_outlines():
+    """Mutations of the outline of one tree of this file, with the reason of tree.read_outline."""
+    with tempfile.TemporaryDirectory() as top:
+        write_tree(top, TREES[2][1])
+        result, subtrees = tree.hash_path(top, "sha256", 4096, "both", span=8192)
+    good = tree.write_outline(result["objects"], subtrees, "sha256", 4096, 8192)
+
+    def patched(at, data):
+        return good[:at] + data + good[at + len(data) :]
+
+    first = 40 + 32 + 8  # first digest of the first entry
+    mutations = [
+        ("empty", b""),
+        ("header only", good[:40]),
+        ("other magic", patched(15, b"2")),
+        ("hash algorithm 0", patched(16, b"\0")),
+        ("hash algorithm sha384", patched(16, b"\2")),
+        ("other chunk size", patched(20, struct.pack("<I", 16384))),
+        ("span below the chunk", patched(24, struct.pack("<Q", 2048))),
+        ("span not a power of two", patched(24, struct.pack("<Q", 12288))),
+        ("span above 2^40", patched(24, struct.pack("<Q", 2**41))),
+        ("other span", patched(24, struct.pack("<Q", 16384))),
+        ("entry count one less", patched(32, struct.pack("<Q", len(result["objects"]) - 1))),
+        ("entry count huge", patched(32, b"\xff" * 8)),
+        ("other artifact root", patched(40, b"\0")),
+        ("digest count zero", patched(72, struct.pack("<Q", 0))),
+        ("digest count huge", patched(72, b"\xff" * 8)),
+        ("digest changed", patched(first, bytes([good[first] ^ 1]))),
+        ("last byte changed", patched(len(good) - 1, bytes([good[-1] ^ 0x80]))),
+        ("one byte short", good[:-1]),
+        ("one byte more", good + b"\0"),
+        ("one digest more", good + b"\0" * 32),
+    ]
+    out = []
+    for name, blob in mutations:
+        try:
+            tree.read_outline(blob, result["objects"], "sha256", 4096)
+        except tree.TreeError as error:
+            out.append({"name": name, "reason": error.reason, "outline": base64.b64encode(blob).decode()})
+        else:
+            raise AssertionError(name)
+    return out
+
+
+def build():
+    refused = []
+    for name, reason, entries in refused_lists():
+        text = json.dumps(entries, ensure_ascii=True, separators=(",", ":"))
+        try:
+            tree.check_entries(jcs.loads(text.encode()), "sha256")
+        except (tree.TreeError, jcs.JsonError) as error:
+            assert error.reason == reason, (name, error)
+        else:
+            raise AssertionError(name)
+        refused.append({"name": name, "reason": reason, "entries": text})
+    return {
+        "what": "Artifact roots of assay-tree-v1. artifacts: entries in artifact order, leaf data "
+        "as text (leaf 0: the parameters), leaf hashes, root, id. model_hex: a real safetensors "
+        "file. trees: directories (a file is given by its hex, or is the model), what hashing "
+        "them gives, and the outline in base64. refused_entries: entry lists (JSON text, hash "
+        "sha256) that a reader refuses. refused_outlines: broken outlines of the first tree "
+        "named 'a model' in trees. Reasons are the words of the reference; what counts is "
+        "accept or refuse.",
+        "source": "computed by tests/support/reference/tree.py from schemas/tree.md, RFC 8785 and "
+        "RFC 9162 section 2.1.1",
+        "artifacts": artifacts(),
+        "model_hex": model_bytes().hex(),
+        "trees": trees(),
+        "refused_entries": refused,
+        "refused_outlines": refused_outlines(),
+    }
