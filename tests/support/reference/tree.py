@@ -281,9 +281,7 @@ def hash_path(path, hash_name="sha256", chunk_size=DEFAULT_CHUNK, objects="both"
         check_pattern(pattern)
     if os.path.isdir(path):
         files = walk(path, patterns, follow)
-    else:  # a single file's path is its base name
-        if os.path.islink(path) and not follow:
-            raise TreeError("symlink", str(path))
+    else:  # section 4.2: a single file's path is its base name
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise TreeError("special-file", str(path))
         name = os.path.basename(os.fsencode(path))
