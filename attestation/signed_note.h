@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification of C2SP signed checkpoints with a verifier key.
+#pragma once
+
+#include <string_view>
+
+#include "attestation/keys.h"
+#include "schemas/checkpoint.h"
+
+namespace assay::attestation {
+
+// Whom a checkpoint must be signed by.
+struct NoteVerifier {
+  std::string key_name;
+  PublicKey key;  // Ed25519
+};
+
+// Parses the vkey form "name+hash+base64" and checks that the hash fits.
+[[nodiscard]] Result<NoteVerifier> parse_verifier_key(std::string_view text);
+
+// Parses `note` and requires a valid signature by `verifier` and an origin equal to its key name.
+// signature-missing when there is none by it, signature-invalid when it does not verify.
+[[nodiscard]] Result<Checkpoint> verify_checkpoint(std::string_view note,
+                                                   const NoteVerifier& verifier);
+
+}  // namespace assay::attestation

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a decision is about, as plain values. Whoever joins the folders (server, cli) collects facts
+// from verified and stored documents; evaluation reads nothing else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/core/artifact.h"
+#include "schemas/core/clock.h"
+#include "schemas/core/ids.h"
+#include "schemas/core/json.h"
+#include "schemas/decision.h"
+#include "schemas/trust.h"
+
+namespace assay::policy {
+
+// A statement whose signatures were verified when it was accepted.
+struct StatementFact {
+  StatementId id;
+  std::string predicate_type;
+  std::string stage;                // of a lifecycle statement; empty otherwise
+  Json predicate;                   // null for a manifest (its values are in ManifestFact)
+  std::vector<TrustedKey> signers;  // with what the trust store says of them now
+  Timestamp accepted_at;            // time of its log entry
+  LeafIndex log_index;
+};
+
+struct ManifestFact {
+  StatementFact statement;
+  std::string name;
+  TreeParameters parameters;
+  std::vector<std::string> locations;
+};
+
+// Everything known about one artifact.
+struct Facts {
+  std::optional<ArtifactId> artifact;     // absent when the reference could not be resolved
+  std::vector<ManifestFact> manifests;    // of this artifact
+  std::vector<StatementFact> statements;  // about this artifact
+};
+
+// The workload that asks, as the match part of policies sees it.
+struct Workload {
+  std::string name_space;
+  std::map<std::string, std::string> labels;
+  std::vector<std::string> resources;  // names requested or limited by any container
+};
+
+// Canonical document of the facts: what is stored for replay. Public keys are left out, their ids,
+// identities, purposes, roles, validity and revocation are in.
+[[nodiscard]] Json to_json(const Facts& facts);
+// Reads what to_json wrote (for replay).
+[[nodiscard]] Result<Facts> facts_from_json(const Json& json);
+
+}  // namespace assay::policy

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lifecycle predicate: what happened to an artifact at one stage of its life.
+// Schema: schemas/json/lifecycle.schema.json.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/statement.h"
+
+namespace assay {
+
+inline constexpr std::string_view kLifecyclePredicateType = "https://assay.dev/lifecycle/v1";
+
+struct LifecycleInput {
+  std::string role;  // dataset, base-model, code, config
+  std::string name;  // empty when there is none
+  std::map<std::string, std::string> digest;
+};
+
+struct Metric {
+  double value;
+  std::string unit;  // "1" for a plain ratio or count
+};
+
+struct Lifecycle {
+  std::string stage;  // collect, preprocess, train, finetune, merge, quantize, evaluate, approve,
+                      // deploy, or an own kebab-case name
+  std::vector<LifecycleInput> inputs;
+  Json parameters = Json::object();
+  std::map<std::string, Metric> metrics;
+  std::optional<Json> freshness;
+  std::string comment;
+};
+
+[[nodiscard]] Result<Statement> to_statement(const Lifecycle& lifecycle,
+                                             std::vector<Subject> subjects);
+// Predicate type, schema, and at least one subject that is an artifact.
+[[nodiscard]] Result<Lifecycle> lifecycle_from(const Statement& statement);
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of the audit log. Byte-exact form: schemas/log.md.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/ids.h"
+#include "schemas/core/json.h"
+
+namespace assay {
+
+// Entry bundles carry a record behind a 16-bit length (C2SP tlog-tiles).
+inline constexpr std::size_t kMaxLogRecordBytes = 65535;
+
+namespace event {
+inline constexpr std::string_view kTrustBootstrapped = "trust.bootstrapped";
+inline constexpr std::string_view kTrustChanged = "trust.changed";
+inline constexpr std::string_view kManifestAccepted = "manifest.accepted";
+inline constexpr std::string_view kAttestationAccepted = "attestation.accepted";
+inline constexpr std::string_view kPolicyAccepted = "policy.accepted";
+inline constexpr std::string_view kPolicyActivated = "policy.activated";
+inline constexpr std::string_view kPolicyDeactivated = "policy.deactivated";
+inline constexpr std::string_view kDecisionMade = "decision.made";
+}  // namespace event
+
+struct LogRecord {
+  std::string type;
+  Timestamp time;
+  std::string actor;                  // principal name, or "system"
+  std::vector<std::string> subjects;  // artifact ids and other ids; encode() sorts them
+  std::vector<DocumentId> documents;  // digests of exact stored bytes, in order
+  Json detail = Json::object();       // small
+};
+
+// Canonical bytes; limit-exceeded over kMaxLogRecordBytes.
+[[nodiscard]] Result<std::string> encode(const LogRecord& record);
+// Refuses bytes that encode() would not produce.
+[[nodiscard]] Result<LogRecord> parse_log_record(ByteView bytes);
+
+}  // namespace assay

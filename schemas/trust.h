@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is trusted with what: keys with their purpose and signer roles, principals with their access
+// roles, and the signed changes that are the only way to alter either.
+// Schemas: trust-change.schema.json, bootstrap.schema.json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/ids.h"
+#include "schemas/core/json.h"
+#include "schemas/core/signer.h"
+#include "schemas/roles.h"
+
+namespace assay {
+
+inline constexpr std::string_view kTrustChangePayloadType =
+    "application/vnd.assay.trust-change+json";
+// Distinct operator identities that must sign a change of trust.
+inline constexpr std::size_t kTrustChangeThreshold = 2;
+
+// What a signer key may speak about. Every part must match.
+struct SignerRole {
+  std::string stage;           // lifecycle stage, or "*"; "*" also for foreign predicates
+  std::string predicate_type;  // exact predicate type
+  std::string name_space;      // pattern of model names, see namespace_covers
+  bool operator==(const SignerRole&) const = default;
+};
+
+struct Revocation {
+  Timestamp at;
+  std::string reason;
+  bool operator==(const Revocation&) const = default;
+};
+
+struct TrustedKey {
+  KeyId id;  // SHA-256 of public_key
+  SignatureAlgorithm algorithm;
+  Bytes public_key;  // SubjectPublicKeyInfo DER
+  KeyPurpose purpose;
+  std::string identity;           // who holds it; thresholds count identities
+  std::vector<SignerRole> roles;  // signer: what it may state; publisher: name_space alone counts
+  Timestamp not_before;
+  Timestamp not_after;
+  std::optional<Revocation> revoked;
+  bool operator==(const TrustedKey&) const = default;
+};
+
+// What a signature is asked to stand for.
+struct SigningContext {
+  KeyPurpose purpose;
+  std::string stage;           // empty when not a lifecycle statement
+  std::string predicate_type;  // empty when not a statement
+  std::string name;            // model name; empty when not about a model
+};
+
+// The one place that decides whether a key counts: at `signed_at` (when the signature was logged,
+// or now for a fresh one) the key was within its validity, at `now` it is not revoked, its purpose
+// is the one asked for, and for publishers and signers a role covers the context. Errors:
+// wrong-purpose, role-not-granted, key-not-yet-valid, key-expired, key-revoked.
+[[nodiscard]] Status check_grant(const TrustedKey& key, const SigningContext& context,
+                                 Timestamp signed_at, Timestamp now);
+
+enum class CredentialKind : std::uint8_t { kToken = 1, kClientCertificate = 2 };
+
+// How a principal shows who it is: SHA-256 of a bearer token, or of a client certificate's DER
+// SubjectPublicKeyInfo. Tokens are 256-bit random values, so a plain hash at rest is enough.
+struct Credential {
+  CredentialKind kind;
+  Digest sha256;
+  bool operator==(const Credential&) const = default;
+};
+
+struct Principal {
+  std::string name;
+  AccessRoles roles;
+  std::vector<Credential> credentials;
+  std::optional<Timestamp> not_after;
+  bool operator==(const Principal&) const = default;
+};
+
+struct AddKey {
+  TrustedKey key;
+};
+struct RevokeKey {
+  KeyId key;
+  std::string reason;
+};
+struct PutPrincipal {
+  Principal principal;
+};
+struct RemovePrincipal {
+  std::string name;
+};
+using TrustOperation = std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal>;
+
+// Applies as a whole or not at all. `sequence` is the trust epoch it makes (current + 1), so a
+// signed change cannot be replayed.
+struct TrustChange {
+  std::uint64_t sequence;
+  std::vector<TrustOperation> operations;
+};
+
+// The first state of a service, given to `assayd init` once.
+struct Bootstrap {
+  std::vector<TrustedKey> keys;
+  std::vector<Principal> principals;
+};
+
+// Counters that move with every change; cached verdicts depend on them.
+struct TrustEpochs {
+  std::uint64_t trust = 0;       // sequence of the last applied change; 0 after init
+  std::uint64_t revocation = 0;  // number of revocations so far
+  bool operator==(const TrustEpochs&) const = default;
+};
+
+[[nodiscard]] Json to_json(const TrustedKey& key);
+[[nodiscard]] Result<TrustedKey> trusted_key_from_json(const Json& json);
+[[nodiscard]] Json to_json(const Principal& principal);
+[[nodiscard]] Result<Principal> principal_from_json(const Json& json);
+[[nodiscard]] Json to_json(const TrustChange& change);
+[[nodiscard]] Result<TrustChange> parse_trust_change(ByteView payload);
+[[nodiscard]] Json to_json(const Bootstrap& bootstrap);
+[[nodiscard]] Result<Bootstrap> parse_bootstrap(ByteView document);
+
+}  // namespace assay

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one store interface: exact documents by digest, the index over them, trust, policies,
+// decisions, and the transparency log. Implementations: storage/sqlite (PostgreSQL follows).
+//
+// Threading: every method may be called from any thread. Reads see one consistent state for the
+// life of a Snapshot. Writes are serialised and grouped; write() returns when its effects are
+// durable (and the checkpoint that covers them is signed and stored), or have not happened at all.
+//
+// Errors: storage when the database fails, data-loss when stored bytes do not match their digest,
+// unavailable when the store is closing, and what the work function of write() returns.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/checkpoint.h"
+#include "schemas/core/clock.h"
+#include "schemas/core/ids.h"
+#include "schemas/log_record.h"
+#include "schemas/trust.h"
+
+namespace assay::storage {
+
+// Exact bytes with their media type. The id is the SHA-256 of the bytes.
+struct Document {
+  DocumentId id;
+  std::string media_type;
+  Bytes bytes;
+};
+
+enum class StatementKind : std::uint8_t { kManifest = 1, kAttestation = 2, kPolicy = 3 };
+
+// Index row of a stored statement. All its envelopes carry the same payload.
+struct StatementRow {
+  StatementId id;
+  StatementKind kind;
+  std::string payload_type;
+  std::string predicate_type;          // empty for policies
+  std::string stage;                   // empty unless a lifecycle statement
+  std::string name;                    // model name (manifest), policy name (policy), or empty
+  std::uint64_t version = 0;           // policy version
+  std::vector<std::string> subjects;   // "<algorithm>:<value>" of every digest of every subject,
+                                       // artifact ids in their text form
+  std::vector<std::string> locations;  // of a manifest
+  std::vector<KeyId> signers;          // distinct keys whose signatures verified
+  std::vector<DocumentId> envelopes;   // exact bytes as received, oldest first
+  LeafIndex log_index;                 // of the record that accepted it first
+  Timestamp accepted_at;
+};
+
+// A page of a list in ascending order of log index; `next` is the index to continue after.
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  std::optional<LeafIndex> next;
+  TreeSize tree_size;  // the state the page was read from
+  Digest root;
+};
+
+// Filters are AND; empty means any. Lists start after `after`, at most `limit` (1 to 1000) items,
+// and see only rows with a log index below `below` (a cursor pins the tree it began with).
+struct ListBounds {
+  std::optional<LeafIndex> after;
+  std::optional<TreeSize> below;
+  std::size_t limit = 100;
+};
+
+struct StatementQuery {
+  std::optional<StatementKind> kind;
+  std::string subject;  // as in StatementRow::subjects
+  std::string predicate_type;
+  std::string stage;
+  std::string name;
+  std::optional<KeyId> signer;
+  std::optional<Timestamp> since;
+  std::optional<Timestamp> until;
+  ListBounds bounds;
+};
+
+struct DecisionRow {
+  std::string id;       // UUIDv7
+  DocumentId envelope;  // the signed decision
+  bool allowed;
+  std::string point;
+  std::string subject;  // artifact id, or empty
+  std::string name_space;
+  std::vector<std::string> reasons;  // codes
+  Timestamp evaluated_at;
+  LeafIndex log_index;
+};
+
+struct DecisionQuery {
+  std::string subject;
+  std::string name_space;
+  std::string reason;
+  std::optional<bool> allowed;
+  std::optional<Timestamp> since;
+  std::optional<Timestamp> until;
+  ListBounds bounds;
+};
+
+struct EventRow {
+  LeafIndex index;
+  LogRecord record;
+};
+
+struct EventQuery {
+  std::string type;  // exact, or a prefix that ends in '.'
+  std::string actor;
+  std::string subject;
+  std::optional<Timestamp> since;
+  std::optional<Timestamp> until;
+  ListBounds bounds;
+};
+
+// A policy version in force.
+struct ActivePolicyRow {
+  StatementId id;
+  std::string name;
+  std::uint64_t version;
+  Bytes payload;  // of the policy envelope
+};
+
+struct Epochs {
+  TrustEpochs trust;
+  std::uint64_t policy = 0;  // sequence of the last policy activation or deactivation
+  bool operator==(const Epochs&) const = default;
+};
+
+// The log's newest state. `note` is the signed checkpoint.
+struct LogState {
+  TreeSize size;
+  Digest root;
+  std::string note;
+};
+
+// One consistent view. Not thread-safe itself; cheap to open.
+class Snapshot {
+ public:
+  virtual ~Snapshot() = default;
+
+  // not-found when there is none.
+  [[nodiscard]] virtual Result<Document> document(const DocumentId& id) = 0;
+  [[nodiscard]] virtual Result<StatementRow> statement(const StatementId& id) = 0;
+  [[nodiscard]] virtual Result<Page<StatementRow>> statements(const StatementQuery& query) = 0;
+  // Manifests that list a location equal to `uri` or above it.
+  [[nodiscard]] virtual Result<std::vector<StatementRow>> manifests_at(const std::string& uri) = 0;
+
+  [[nodiscard]] virtual Result<TrustedKey> key(const KeyId& id) = 0;
+  [[nodiscard]] virtual Result<std::vector<TrustedKey>> keys() = 0;
+  [[nodiscard]] virtual Result<std::vector<Principal>> principals() = 0;
+  // The principal that holds the credential; not-found when nobody does.
+  [[nodiscard]] virtual Result<Principal> principal_by(const Credential& credential) = 0;
+  [[nodiscard]] virtual Result<Epochs> epochs() = 0;
+
+  [[nodiscard]] virtual Result<std::vector<ActivePolicyRow>> active_policies() = 0;
+
+  [[nodiscard]] virtual Result<DecisionRow> decision(const std::string& id) = 0;
+  [[nodiscard]] virtual Result<Page<DecisionRow>> decisions(const DecisionQuery& query) = 0;
+  [[nodiscard]] virtual Result<Page<EventRow>> events(const EventQuery& query) = 0;
+
+  // --- the log (RFC 9162; sizes up to log_state().size; invalid-parameter beyond)
+  [[nodiscard]] virtual Result<LogState> log_state() = 0;
+  [[nodiscard]] virtual Result<Bytes> log_record(LeafIndex index) = 0;
+  [[nodiscard]] virtual Result<std::vector<Digest>> inclusion_proof(LeafIndex index,
+                                                                    TreeSize size) = 0;
+  [[nodiscard]] virtual Result<std::vector<Digest>> consistency_proof(TreeSize first,
+                                                                      TreeSize second) = 0;
+  [[nodiscard]] virtual Result<Digest> log_root(TreeSize size) = 0;
+  // C2SP tlog-tiles: tile `index` of `level` with `width` (1 to 256) hashes; entry bundle likewise.
+  // not-found when the log does not have that many.
+  [[nodiscard]] virtual Result<Bytes> tile(unsigned level, std::uint64_t index, unsigned width) = 0;
+  [[nodiscard]] virtual Result<Bytes> entry_bundle(std::uint64_t index, unsigned width) = 0;
+};
+
+// What a write may do. Everything in one write() happens together or not at all. Reads inside see
+// what the same transaction wrote.
+class Transaction : public Snapshot {
+ public:
+  // The time of this write: log records of one transaction carry it.
+  [[nodiscard]] virtual Timestamp now() const = 0;
+
+  // Stores exact bytes; storing the same bytes again changes nothing.
+  [[nodiscard]] virtual Result<DocumentId> put_document(std::string_view media_type,
+                                                        ByteView bytes) = 0;
+  // Appends a record (its time is set to now()) and returns its index.
+  [[nodiscard]] virtual Result<LeafIndex> append(LogRecord record) = 0;
+  // A new statement: conflict when the id exists. `row.log_index` and `accepted_at` are as given.
+  [[nodiscard]] virtual Status put_statement(const StatementRow& row) = 0;
+  // One more envelope of a known statement, with the keys whose signatures it adds.
+  [[nodiscard]] virtual Status add_envelope(const StatementId& id, const DocumentId& envelope,
+                                            const std::vector<KeyId>& signers) = 0;
+
+  // Inserts or replaces a key (replacing is how a revocation is recorded) or a principal. A
+  // credential belongs to one principal: conflict otherwise.
+  [[nodiscard]] virtual Status put_key(const TrustedKey& key) = 0;
+  [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
+  [[nodiscard]] virtual Status remove_principal(const std::string& name) = 0;
+  [[nodiscard]] virtual Status set_epochs(const Epochs& epochs) = 0;
+
+  // Puts a version in force in place of any other version of that name; or takes the name out.
+  [[nodiscard]] virtual Status activate_policy(const ActivePolicyRow& policy) = 0;
+  [[nodiscard]] virtual Status deactivate_policy(const std::string& name) = 0;
+
+  [[nodiscard]] virtual Status put_decision(const DecisionRow& row) = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  [[nodiscard]] virtual Result<std::unique_ptr<Snapshot>> snapshot() = 0;
+
+  // Runs `work` in the writer's transaction and returns the log state that covers it once that is
+  // durable. `work` runs on the writer's thread, must not call the store, and must be quick; it may
+  // be run again if the database asks for a retry, so it keeps no state of an earlier run. An error
+  // from `work` undoes what it did and is returned; other writes of the group are not affected.
+  [[nodiscard]] virtual Result<LogState> write(const std::function<Status(Transaction&)>& work) = 0;
+
+  // Ready to serve: the writer runs and the last write did not fail.
+  [[nodiscard]] virtual bool healthy() const = 0;
+};
+
+// The newest checkpoint and the epochs, kept outside the database so that a database from an old
+// backup is noticed (design: a start behind it refuses, and never un-revokes). The file holds the
+// signed note and the epochs, is replaced atomically and synced.
+class Anchor {
+ public:
+  explicit Anchor(std::string path) : path_(std::move(path)) {}
+  struct State {
+    Checkpoint checkpoint;
+    Epochs epochs;
+  };
+  // not-found when the file does not exist.
+  [[nodiscard]] Result<State> load() const;
+  [[nodiscard]] Status save(const std::string& note, const Epochs& epochs) const;
+
+ private:
+  std::string path_;
+};
+
+struct SqliteOptions {
+  std::string path;  // of the database file; created when `create`
+  bool create = false;
+  std::string origin;           // of the log
+  std::size_t readers = 4;      // open read connections
+  std::size_t max_group = 256;  // writes in one commit
+  std::string anchor_path;      // see Anchor; empty only in tests of other things
+};
+
+// Opens the database, applies migrations, checks it against the anchor (store-behind-anchor when
+// the log is shorter, differs at that size, or has older epochs), and starts the writer.
+// `log_signer` (Ed25519) signs checkpoints; it and `clock` must outlive the store. An empty
+// database gets a signed checkpoint of size 0.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options,
+                                                         const Signer& log_signer,
+                                                         const Clock& clock);
+
+}  // namespace assay::storage
