@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The proof that something is in the log, as answers carry it (schemas/log.md, "receipt").
+#pragma once
+
+#include "schemas/core/json.h"
+#include "storage/store.h"
+
+namespace assay::server {
+
+// {"origin","index","leaf_hash","tree_size","checkpoint","inclusion"} for the record at `index`
+// under the newest checkpoint of `snapshot`.
+[[nodiscard]] Result<Json> log_receipt(storage::Snapshot& snapshot, LeafIndex index);
+
+}  // namespace assay::server
