@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a path on disk to an artifact: walk, entries, roots. Spec: schemas/tree.md sections 3 to 6.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "gpu_hash/engine.h"
+#include "gpu_hash/walk.h"
+#include "schemas/core/artifact.h"
+#include "schemas/core/error.h"
+#include "schemas/core/ids.h"
+
+namespace assay::gpu_hash {
+
+// Which entries an artifact gets.
+enum class Objects : std::uint8_t { kFiles, kTensors, kBoth };
+
+// "files", "tensors", "both"; invalid-parameter for any other text.
+[[nodiscard]] Result<Objects> parse_objects(std::string_view text);
+[[nodiscard]] std::string_view name(Objects objects);
+
+struct ArtifactOptions {
+  TreeParameters parameters{};
+  Objects objects = Objects::kBoth;
+  std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
+  WalkOptions walk{};
+};
+
+// Bytes hashed so far and in total; a byte that is part of a file and of a tensor counts twice.
+// Same rules as BytesDone.
+using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
+
+struct HashedArtifact {
+  Artifact artifact;
+  ArtifactId id;
+  // Outline digests of each entry, in the order of artifact.entries; empty without a span.
+  std::vector<std::vector<Digest>> outlines;
+  std::uint64_t bytes = 0;  // hashed
+  double seconds = 0;       // wall clock, from the walk to the root
+  EngineInfo engine;
+};
+
+// Hashes the directory or file at `path`. Every file whose name ends in ".safetensors" must be one
+// when tensors are asked for: a file that claims to be and does not parse fails the artifact.
+// Errors: those of walk(), read_safetensors() and Engine::hash(), naming the file in `where`;
+// file-changed also when a file changed before the whole artifact was done; invalid-parameter when
+// there is nothing to hash; limit-exceeded above kMaxEntries entries.
+[[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
+                                                   const ArtifactOptions& options, Engine& engine,
+                                                   const Progress& progress = {},
+                                                   std::stop_token stop = {});
+
+// Hashes one file's bytes as one object, whatever is in them.
+[[nodiscard]] Result<ObjectDigests> hash_object(const std::filesystem::path& file,
+                                                const HashRequest& request, Engine& engine);
+
+// The bytes of a file, or of a tensor inside one, as a region.
+[[nodiscard]] Region file_region(std::shared_ptr<const SourceFile> file);
+[[nodiscard]] Region file_region(std::shared_ptr<const SourceFile> file, std::uint64_t offset,
+                                 std::uint64_t size);
+
+}  // namespace assay::gpu_hash

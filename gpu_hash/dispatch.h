@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only place that chooses an engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gpu_hash/engine.h"
+#include "schemas/core/error.h"
+
+namespace assay::gpu_hash {
+
+// What --device says.
+struct DeviceChoice {
+  enum class Kind : std::uint8_t { kAuto, kCpu, kOpenCl };
+  Kind kind = Kind::kAuto;
+  // Position in list_devices() among the OpenCL devices, or part of a device's name; with neither,
+  // the first OpenCL device (GPUs come first).
+  std::optional<unsigned> index{};
+  std::string name{};
+};
+
+// Parses "auto", "cpu", "opencl", "opencl:N" or "opencl:NAME" (NAME occurs in the name of exactly
+// one device). usage otherwise.
+[[nodiscard]] Result<DeviceChoice> parse_device(std::string_view text);
+
+struct EngineOptions {
+  unsigned threads = 0;  // of the CPU engine and of readers; 0 is one per core this process may use
+  // OpenCL: bytes of one transfer to the device, rounded down to a power of two and to what the
+  // device allows; 0 chooses.
+  std::uint64_t slice_bytes = 0;
+};
+
+// Makes the engine; an OpenCL engine has passed its self-test before it hashes anything. `auto` is
+// the first OpenCL device that is a GPU, and the CPU engine when there is none: a CPU that offers
+// OpenCL is slower than the CPU engine and is used only when it is asked for.
+// Errors: device-not-found, device-self-test-failed, device-failed.
+[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const DeviceChoice& choice,
+                                                          const EngineOptions& options = {});
+
+}  // namespace assay::gpu_hash

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every engine does: turn byte strings (objects) into the roots of their hash trees.
+// Spec: schemas/tree.md sections 2 and 7. The CPU engine is the truth; every other engine gives the
+// same digests or an error, never a wrong root.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "schemas/core/artifact.h"
+#include "schemas/core/bytes.h"
+#include "schemas/core/digest.h"
+#include "schemas/core/error.h"
+
+namespace assay::gpu_hash {
+
+class SourceFile;
+
+// Memory of a device, known to the engine of that device alone.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;  // bytes
+};
+
+// Borrowed host memory; must stay unchanged until the call returns.
+struct HostPiece {
+  ByteView bytes;
+};
+
+// Bytes [offset, offset + size) of a file, which is opened when they are needed.
+struct FilePiece {
+  std::shared_ptr<const SourceFile> file;
+  std::uint64_t offset;  // bytes
+  std::uint64_t size;    // bytes
+};
+
+// Bytes [offset, offset + size) of device memory.
+struct DevicePiece {
+  std::shared_ptr<const DeviceMemory> memory;
+  std::uint64_t offset;  // bytes
+  std::uint64_t size;    // bytes
+};
+
+using Piece = std::variant<HostPiece, FilePiece, DevicePiece>;
+
+// One object: the concatenation of its pieces, in order. Chunks may straddle pieces; pieces may
+// start and end at any byte. No pieces make the empty object.
+struct Region {
+  std::vector<Piece> pieces;
+};
+
+[[nodiscard]] std::uint64_t piece_size(const Piece& piece);
+// Bytes of the object. limit-exceeded at 2^53 and above.
+[[nodiscard]] Result<std::uint64_t> region_size(const Region& region);
+// The object that consists of bytes [offset, offset + size) of `region`, which must lie inside it.
+[[nodiscard]] Region sub_region(const Region& region, std::uint64_t offset, std::uint64_t size);
+
+// Bytes read and hashed since the start of the call. Called by worker threads, one call at a time
+// and never after hash() returned; it must be quick and must not call the engine.
+using BytesDone = std::function<void(std::uint64_t bytes_done)>;
+
+struct HashRequest {
+  TreeParameters parameters{};
+  // Bytes per outline digest: a power of two from the chunk size to 2^40; 0 asks for no outline.
+  std::uint64_t outline_span = 0;
+  BytesDone progress{};
+  std::stop_token stop{};
+};
+
+struct ObjectDigests {
+  Digest root;
+  // Digest i covers bytes [i * span, (i + 1) * span); empty for an empty object and when no outline
+  // was asked for.
+  std::vector<Digest> outline;
+};
+
+// Who computes: for reports and messages.
+struct EngineInfo {
+  std::string id;      // as --device takes it: "cpu", "opencl:0"
+  std::string device;  // name of the hardware
+  std::string driver;  // version of the driver or library
+  // SHA-256 of the kernel source; absent for the CPU.
+  std::optional<Digest> kernel_digest;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual const EngineInfo& info() const = 0;
+
+  // hash() returns one result per region, in order. Memory is bounded whatever the sizes are, the
+  // results aside. All or nothing: with any error there are no digests. Thread-safe; calls on one
+  // engine may wait for each other.
+  // Errors: invalid-parameter (parameters, span, device memory of another engine), limit-exceeded,
+  // file-changed, file-unreadable, unsupported-file-type (`where` is the file's label),
+  // device-failed, device-self-test-failed, cancelled (stop was requested).
+  [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
+                                                                const HashRequest& request) = 0;
+};
+
+// Checks what is the same for every engine: parameters and span. invalid-parameter.
+[[nodiscard]] Status check(const HashRequest& request);
+
+}  // namespace assay::gpu_hash

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inclusion proofs of single chunks in an object. Spec: schemas/tree.md section 2, RFC 9162 2.1.3.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <vector>
+
+#include "gpu_hash/engine.h"
+#include "schemas/core/artifact.h"
+#include "schemas/core/error.h"
+
+namespace assay::gpu_hash {
+
+struct ChunkProof {
+  std::uint64_t index;   // of the chunk, from 0
+  std::uint64_t chunks;  // of the object
+  Digest leaf;           // of the chunk
+  std::vector<Digest> path;
+  Digest root;  // of the object: what leaf and path lead to
+};
+
+// Reads the object once and proves that chunk `index` belongs to it; verify_inclusion of
+// schemas/core/merkle.h checks the result. Memory does not grow with the object.
+// invalid-parameter when there is no such chunk (an empty object has none); errors of the engine.
+[[nodiscard]] Result<ChunkProof> prove_chunk(Engine& engine, const Region& object,
+                                             const TreeParameters& parameters, std::uint64_t index,
+                                             std::stop_token stop = {});
+
+// proof-invalid unless `chunk` is chunk `proof.index` of an object of `size` bytes whose root is
+// `root`. The chunk's length, the number of chunks and the proof's own root are checked too.
+[[nodiscard]] Status verify_chunk(const TreeParameters& parameters, const ChunkProof& proof,
+                                  ByteView chunk, std::uint64_t size, const Digest& root);
+
+}  // namespace assay::gpu_hash

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strict reader of the safetensors header. It takes what the format's own reader takes and refuses
+// what two readers could understand differently. Spec: schemas/tree.md section 6.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu_hash/source_file.h"
+#include "schemas/core/error.h"
+
+namespace assay::gpu_hash {
+
+// The format's own limit on the JSON header.
+inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;  // bytes
+
+struct Tensor {
+  std::string name;
+  std::string dtype;                 // as spelled in the header
+  std::vector<std::uint64_t> shape;  // empty for a scalar
+  std::uint64_t offset;              // bytes from the start of the file
+  std::uint64_t size;                // bytes
+  bool operator==(const Tensor&) const = default;
+};
+
+struct Safetensors {
+  std::vector<Tensor> tensors;  // ordered by name as bytes
+  std::uint64_t data_start;     // bytes from the start of the file
+};
+
+// Fills `out` with the bytes of the file from `offset`, which lie inside it.
+using ReadAt = std::function<Status(std::uint64_t offset, std::span<std::uint8_t> out)>;
+
+// Reads and checks the header of a file of `file_size` bytes. Nothing is allocated before its
+// length is checked. malformed-safetensors (`detail` starts with the reason's word of section 6.3,
+// `where` names the tensor when there is one); errors of `read` pass through.
+[[nodiscard]] Result<Safetensors> read_safetensors(std::uint64_t file_size, const ReadAt& read);
+// The same for a file; the error's `where` starts with the file's label.
+[[nodiscard]] Result<Safetensors> read_safetensors(const SourceFile& file);
+
+// True for the paths whose files must be safetensors: those that end in ".safetensors".
+[[nodiscard]] bool is_safetensors_path(std::string_view path);
+
+}  // namespace assay::gpu_hash

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files as sources of bytes: regular files only, reached without following a symlink below a
+// directory that is held open, and read only while they stay what they were when they were found.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+
+#include "gpu_hash/unique_fd.h"
+#include "schemas/core/error.h"
+
+namespace assay::gpu_hash {
+
+// What says that a file is still the same one with the same content. The change time is in it
+// because the modification time can be set back.
+struct FileIdentity {
+  dev_t device;
+  ino_t inode;
+  std::uint64_t size;  // bytes
+  std::int64_t mtime_ns;
+  std::int64_t ctime_ns;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+[[nodiscard]] FileIdentity identity_of(const struct stat& status);
+
+// A directory that stays open; what lies below it is reached from its descriptor, so renaming or
+// replacing it does not lead elsewhere.
+class Directory {
+ public:
+  explicit Directory(UniqueFd fd) : fd_(std::move(fd)) {}
+  // file-unreadable when it cannot be opened; unsupported-file-type when it is no directory.
+  [[nodiscard]] static Result<std::shared_ptr<const Directory>> open(
+      const std::filesystem::path& path);
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+};
+
+// Opens `path` (parts joined by '/', none of them a symlink) below `base`; `flags` are those of
+// open(2). Returns an empty descriptor and sets errno on failure.
+[[nodiscard]] UniqueFd open_beneath(int base, std::string_view path, int flags);
+
+class OpenFile;
+
+// One regular file. Thread-safe.
+class SourceFile {
+ public:
+  // `path` is below `base` and free of symlinks; `label` names the file in errors.
+  SourceFile(std::shared_ptr<const Directory> base, std::string path, std::string label,
+             FileIdentity seen);
+
+  // Looks at the file without opening it. file-unreadable, unsupported-file-type.
+  [[nodiscard]] static Result<std::shared_ptr<const SourceFile>> find(
+      std::shared_ptr<const Directory> base, std::string path, std::string label);
+  // A file by its path in the file system; the last part must not be a symlink. The label is the
+  // path's last part.
+  [[nodiscard]] static Result<std::shared_ptr<const SourceFile>> find(
+      const std::filesystem::path& path);
+
+  [[nodiscard]] std::uint64_t size() const { return seen_.size; }  // bytes
+  [[nodiscard]] const FileIdentity& identity() const { return seen_; }
+  [[nodiscard]] const std::string& label() const { return label_; }
+
+  // Opens the file, or returns the handle that another user holds. Never blocks on FIFOs.
+  // file-changed when it is not the file that was found; file-unreadable.
+  [[nodiscard]] Result<std::shared_ptr<const OpenFile>> open() const;
+
+  // file-changed unless the file is still there and the same.
+  [[nodiscard]] Status check_unchanged() const;
+
+ private:
+  friend class OpenFile;
+
+  std::shared_ptr<const Directory> base_;
+  std::string path_;
+  std::string label_;
+  FileIdentity seen_;
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<const OpenFile> open_;  // guarded by mutex_
+};
+
+// A file while it is open. Thread-safe. Borrows from its SourceFile, which must outlive it.
+class OpenFile {
+ public:
+  OpenFile(const SourceFile& source, UniqueFd fd) : source_(source), fd_(std::move(fd)) {}
+
+  // Fills `out` from byte `offset`. file-changed when the file ends early or is no longer the same
+  // after the read; file-unreadable on an input error.
+  [[nodiscard]] Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
+
+ private:
+  [[nodiscard]] Status check_unchanged() const;
+
+  const SourceFile& source_;
+  UniqueFd fd_;
+};
+
+}  // namespace assay::gpu_hash
