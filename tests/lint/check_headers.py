@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every header compiles alone, with the flags that its folder's sources are built with.
+
+Usage: check_headers.py BUILD_DIR   (a configured build folder: it holds compile_commands.json)
+
+Results are kept in BUILD_DIR/lint/headers: a header is compiled again when it, or anything that it
+includes, changed.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import sources
+from sources import Finding
+
+FOLDERS = ("schemas/", "gpu_hash/", "attestation/", "policy/", "storage/", "server/", "cli/",
+           "tests/", "bench/")
+_WITH_VALUE = ("-o", "-c", "-MF", "-MT", "-MQ")
+
+
+def flags_of(command):
+    """Compiler and flags of a compile command, without launcher, input, output and dependencies."""
+    words = shlex.split(command)
+    while words and os.path.basename(words[0]) in ("ccache", "distcc"):
+        words.pop(0)
+    kept, skip = [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in _WITH_VALUE:
+            skip = True
+        elif word not in ("-MD", "-MMD", "-MP") and not word.startswith("-fsanitize"):
+            kept.append(word)
+    return kept
+
+
+def commands_by_folder(build, root):
+    """{folder: flags}: the first source of each folder speaks for its headers."""
+    commands = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        try:
+            source = pathlib.Path(entry["file"]).resolve().relative_to(root)
+        except ValueError:
+            continue
+        if source.parts[0] != "build":
+            for folder in [source.parent, *source.parent.parents]:
+                commands.setdefault(str(folder), flags_of(entry["command"]))
+    return commands
+
+
+def _nearest(header, commands):
+    for folder in pathlib.PurePath(header).parents:
+        if str(folder) in commands:
+            return commands[str(folder)]
+    return None
+
+
+def _is_fresh(unit, depfile, flags_file, flags):
+    """Whether the last success is newer than everything that it read."""
+    try:
+        stamp = depfile.stat().st_mtime_ns
+        if flags_file.read_text() != flags:
+            return False
+        # The rule, without its target and without the empty rules that name each header.
+        rule = depfile.read_text().replace("\\\n", " ").split("\n")[0].split(": ", 1)[1]
+        return all(os.stat(path).st_mtime_ns < stamp for path in rule.split() if path != str(unit))
+    except (OSError, IndexError):
+        return False
+
+
+def compile_header(root, build, header, flags):
+    """Findings about one header; empty when it compiles, or did and nothing changed since."""
+    base = build / "lint" / "headers" / header
+    base.parent.mkdir(parents=True, exist_ok=True)
+    unit, depfile = base.with_suffix(".h.cc"), base.with_suffix(".h.d")
+    flags_file = base.with_suffix(".h.flags")
+    line = f'#include "{header}"\n'
+    if not unit.exists() or unit.read_text() != line:
+        unit.write_text(line)
+    if _is_fresh(unit, depfile, flags_file, " ".join(flags)):
+        return []
+    depfile.unlink(missing_ok=True)
+    fresh = depfile.with_suffix(".new")
+    done = subprocess.run([*flags, "-fsyntax-only", "-MD", "-MF", str(fresh), str(unit)],
+                          cwd=root, capture_output=True, text=True)
+    if done.returncode != 0:
+        first = re.search(r"^.*\b(?:error|Error)\b.*$", done.stderr, re.MULTILINE)
+        return [Finding(header, 1, "does not compile alone: " + (first.group(0) if first else done.stderr))]
+    flags_file.write_text(" ".join(flags))
+    fresh.rename(depfile)
+    os.utime(depfile)
+    return []
+
+
+def check(root, build):
+    commands = commands_by_folder(build, root)
+    headers = [p for p in sources.list_files(root) if p.endswith(".h") and p.startswith(FOLDERS)]
+    jobs = [(h, _nearest(h, commands)) for h in headers]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        results = pool.map(lambda job: compile_header(root, build, *job),
+                           [job for job in jobs if job[1] is not None])
+        return [finding for result in results for finding in result]
+
+
+if __name__ == "__main__":
+    sys.exit(sources.report(check(sources.ROOT, pathlib.Path(sys.argv[1]).resolve())))

@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants one error for each rule of the lint and expects the check to name it."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import check_coroutines  # noqa: E402
+import check_files  # noqa: E402
+import check_headers  # noqa: E402
+import check_includes  # noqa: E402
+import check_schemas  # noqa: E402
+import cpp  # noqa: E402
+import sources  # noqa: E402
+
+HEAD = "// SPDX-License-Identifier: Apache-2.0\n// What this file is for.\n"
+HEADER = HEAD + "\n#pragma once\n"
+
+
+class Planted(unittest.TestCase):
+    """A folder with planted files; `found` runs a check over it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name).resolve()
+        for name in (check_includes.TABLE, check_coroutines.FILES_LIST):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(sources.ROOT / name, self.root / name)
+
+    def plant(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def found(self, check):
+        sources.read.cache_clear()
+        return "\n".join(str(f) for f in sorted(check(self.root)))
+
+    def assert_finds(self, check, *parts):
+        found = self.found(check)
+        for part in parts:
+            self.assertIn(part, found)
+
+    def assert_clean(self, check):
+        self.assertEqual(self.found(check), "")
+
+
+class Includes(Planted):
+    def source(self, path, *includes):
+        self.plant(path, HEAD + "".join(f"#include {i}\n" for i in includes))
+
+    def test_allowed_edges_are_clean(self):
+        self.source("schemas/core/error.h", "<string>", "<openssl/evp.h>", "<nlohmann/json.hpp>")
+        self.source("storage/sqlite/db.cc", '"schemas/core/error.h"', "<sqlite3.h>", "<sys/stat.h>")
+        self.source("server/app.cc", '"storage/store.h"', "<boost/asio.hpp>", '"embedded/api.h"')
+        self.source("storage/store.h", "<cstdint>", "<stdint.h>", "<immintrin.h>")
+        self.source("tests/server/app_test.cc", "<gtest/gtest.h>", '"storage/store.h"')
+        self.assert_clean(check_includes.check)
+
+    def test_side_by_side_folders_do_not_meet(self):
+        self.source("policy/evaluate.h")
+        self.source("storage/store.h", '"policy/evaluate.h"')
+        self.source("server/app.h")
+        self.source("cli/main.cc", '"server/app.h"')
+        self.assert_finds(check_includes.check, "storage may not include policy",
+                          "cli may not include server")
+
+    def test_core_and_gpu_hash_build_alone(self):
+        self.source("schemas/manifest.h")
+        self.source("schemas/core/error.h", '"schemas/manifest.h"')
+        self.source("gpu_hash/engine.h", '"schemas/manifest.h"')
+        self.assert_finds(check_includes.check, "schemas/core may not include schemas",
+                          "gpu_hash may not include schemas")
+
+    def test_third_party_has_owners(self):
+        self.source("storage/log.cc", "<sqlite3.h>", "<boost/url.hpp>", "<CL/cl.h>")
+        self.source("schemas/core/a.cc", "<valijson/schema.hpp>", "<unistd.h>")
+        self.source("policy/a.cc", "<openssl/evp.h>", "<fstream>", "<sys/stat.h>")
+        self.source("policy/a.h", "<nlohmann/json.hpp>")
+        self.source("cli/a.cc", "<gtest/gtest.h>", "<unheard/of.h>")
+        self.assert_finds(
+            check_includes.check, "storage does not own sqlite", "storage does not own boost",
+            "storage does not own opencl", "schemas/core/a.cc:4", "policy does not own openssl",
+            "policy may not include <fstream>", "policy may not include <sys/stat.h>",
+            "policy/a.h:3: nlohmann-json stays out of headers", "cli does not own googletest",
+            "<unheard/of.h> is not listed")
+
+    def test_forms_of_include(self):
+        self.source("schemas/core/a.h", '"../core/b.h"', '"./b.h"', '"core/../b.h"', "HEADER_NAME",
+                    '"missing.h"')
+        self.assert_finds(check_includes.check, 'a.h:3: relative include "../core/b.h"',
+                          "a.h:4: relative", "a.h:5: relative", "a.h:6: include is not literal",
+                          'a.h:7: "missing.h" is no file')
+
+    def test_comments_and_strings_do_not_count(self):
+        self.plant("policy/a.cc", HEAD + '/*\n#include <sqlite3.h>\n*/\n// #include <sqlite3.h>\n'
+                                         'auto x = R"(\n#include <sqlite3.h>\n)";\n')
+        found = self.found(check_includes.check)
+        self.assertNotIn("policy/a.cc:4", found)
+        self.assertNotIn("policy/a.cc:6", found)
+
+    def test_missing_policy(self):
+        self.source("newfolder/a.cc", "<string>")
+        self.source("schemas/a.cc", '"newfolder/a.cc"')
+        self.assert_finds(check_includes.check, "newfolder/a.cc:1: folder without a policy",
+                          "lies in a folder without a policy")
+
+    def test_cycles(self):
+        self.source("storage/a.h", '"storage/b.h"')
+        self.source("storage/b.h", '"storage/c.h"')
+        self.source("storage/c.h", '"storage/a.h"')
+        self.assert_finds(check_includes.check, "include cycle: storage/")
+        table = json.loads((self.root / check_includes.TABLE).read_text())
+        table["folders"]["schemas/core"]["may_include"]["policy"] = "planted"
+        self.plant(check_includes.TABLE, json.dumps(table))
+        self.assert_finds(check_includes.check, "cycle in the table")
+
+    def test_link_edges(self):
+        self.plant("storage/CMakeLists.txt", "assay_library(storage SOURCES a.cc)\n")
+        self.plant("policy/CMakeLists.txt",
+                   "assay_library(policy\n  SOURCES b.cc\n  PRIVATE_DEPS assay::storage)\n")
+        self.assert_finds(check_includes.check, "policy may not link storage")
+
+
+BAD_FORMS = {
+    "capturing lambda, copy": "co_await run([q] { return 2; });",
+    "capturing lambda, init": "co_await run([p = std::move(q)] { return 2; });",
+    "capturing lambda, default copy": "co_await run([=] { return 2; });",
+    "capturing lambda, mixed": "co_await run(1, [&a, q]() mutable { return 2; });",
+    "capturing lambda called at once": "co_await [q]() -> net::awaitable<int> { co_return 1; }();",
+    "capturing lambda of co_spawn":
+        "net::co_spawn(co_await net::this_coro::executor, [q] { return 1; }, done);",
+    "capturing lambda nested": "auto f = [&]() -> net::awaitable<int> { co_await run([q] {}); };",
+    "aggregate": "co_await take({q, 1});",
+    "aggregate, designated": "co_await take(Opts{.p = q, .x = 1});",
+    "aggregate, qualified": "co_await take(1, other::Opts{});",
+    "array": "const int n = co_await take(std::array<Probe, 2>{q, q});",
+    "returned": "co_return co_await take({q});",
+    "conditional": "co_await take(c ? Probe() : Probe());",
+    "condition": "if (co_await ready()) { run(); }",
+    "loop": "while (co_await ready()) { run(); }",
+    "two": "const int n = co_await a() + co_await b();",
+    "binding": "auto [a, b] = co_await read();",
+    "binding by reference": "const auto& [a, b] = co_await read();",
+    "statement expression": "int n = ({ co_await a(); });",
+    "detached": "net::co_spawn(executor, run(), net::detached);",
+    "operators": "using namespace net::experimental::awaitable_operators;",
+}
+GOOD_FORMS = {
+    "named lambda": "auto f = [q] { return 2; };\n  co_await run(std::move(f));",
+    "lambda by reference": "co_await run([&] { return 2; });",
+    "lambda by reference, named": "co_await run([&q, this] { return q; });",
+    "lambda without captures": "co_await run([](int x) { return Opts{x}; });",
+    "named aggregate": "Opts o{q, 1};\n  co_await take(std::move(o));",
+    "executor": "auto ex = co_await net::this_coro::executor;",
+    "constructor": "co_await take(Ctor(q, 1));",
+    "subscript": "co_await take(list[index], map[key]);",
+    "branches": "if (x) {\n    co_await a();\n  } else {\n    co_await b();\n  }",
+    "try": "try {\n    co_await a();\n  } catch (const E& e) {\n    log({1, 2});\n  }",
+    "loop over a list": "for (const auto& [k, v] : map) {\n    co_await a(k);\n  }",
+    "coroutine lambda":
+        "auto body = [g = std::move(f)]() mutable -> net::awaitable<int> { co_return g(); };\n"
+        "  co_return co_await net::co_spawn(pool, std::move(body), net::use_awaitable);",
+    "comment": "// co_await take({q});\n  co_await take(\"({q})\");",
+}
+
+
+class Coroutines(Planted):
+    FILE = "server/http_session.cc"
+
+    def body(self, code):
+        return HEAD + f"net::awaitable<void> f(Probe q) {{\n  {code}\n}}\n"
+
+    def test_bad_forms(self):
+        for name, code in BAD_FORMS.items():
+            with self.subTest(name):
+                self.plant(self.FILE, self.body(code))
+                self.assertNotEqual(self.found(check_coroutines.check), "", code)
+
+    def test_good_forms(self):
+        for name, code in GOOD_FORMS.items():
+            with self.subTest(name):
+                self.plant(self.FILE, self.body(code))
+                self.assert_clean(check_coroutines.check)
+
+    def test_default_arguments(self):
+        for parameters, clean in (("Opts o = {}", False), ("int a, std::string s = std::string()", False),
+                                  ("int a = 3, bool b = true, void* p = nullptr", True),
+                                  ("Mode m = Mode::kFast, Opts o", True)):
+            with self.subTest(parameters):
+                self.plant("server/session.h", HEADER + f"net::awaitable<int> f({parameters});\n")
+                self.assertEqual(self.found(check_coroutines.check) == "", clean)
+
+    def test_only_listed_files(self):
+        self.plant("server/routes.cc", self.body("co_return;"))
+        self.plant("storage/a.cc", self.body("co_await x;"))
+        self.assert_finds(check_coroutines.check, "server/routes.cc:4: coroutine outside",
+                          "storage/a.cc:4: coroutine outside")
+
+    def test_the_bad_canary_is_bad(self):
+        text = (sources.ROOT / check_coroutines.BAD_CANARY).read_text()
+        self.plant(self.FILE, text)
+        self.assert_finds(check_coroutines.check, "capturing lambda", "braced temporary")
+
+
+class Files(Planted):
+    def finds(self, path, text, *parts):
+        self.plant(path, text)
+        self.assert_finds(check_files.check, *parts)
+        (self.root / path).unlink()
+
+    def test_clean_files(self):
+        self.plant("schemas/core/a_b1.h", HEADER + "// TO" + "DO(#12): later\nint f();\n")
+        self.plant("schemas/core/a_b1.cc", HEAD.split("\n")[0] + "\n\n#include \"schemas/core/a_b1.h\"\n")
+        self.plant("deploy/a.sh", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
+        self.plant("docs/a.md", "Gr\u00fc\u00dfe ~/x $HOME/home/x https://h/ro" "ot/\n")
+        self.assert_clean(check_files.check)
+
+    def test_names(self):
+        for name in ("HttpSession.cc", "a-b.h", "a__b.h", "1a.cl"):
+            self.finds("server/" + name, HEADER, "snake_case")
+        self.finds("server/a.cpp", HEADER, "end in .h or .cc")
+        self.finds("tests/server/a_tests.cc", HEAD, "<unit>_test.cc")
+
+    def test_licence(self):
+        self.finds("server/a.cc", "// a file\n" * 3, "a.cc:1: line 1 must be")
+        self.finds("server/a.cc", HEAD.split("\n")[0] + "\n\nint x;\n", "a.cc:2: line 2 must")
+        self.finds("gpu_hash/a.cl", "kernel\n", "a.cl:1: line 1 must be")
+        self.finds("deploy/a.sh", "#!/bin/sh\nset -e\n", "a.sh:1: line 1 (2 after #!)")
+        self.finds("deploy/a", "#!/bin/sh\nset -e\n", "a:1: line 1 (2 after #!)")
+
+    def test_text(self):
+        self.finds("server/a.cc", HEAD + "int x; \n", "a.cc:3: trailing whitespace")
+        self.finds("docs/a.md", "x\t\n", "a.md:1: trailing whitespace")
+        self.finds("server/a.cc", HEAD + "// \u00e9\n", "a.cc:3: code is ASCII")
+        self.finds("server/a.cc", HEAD + "// TO" + "DO: later\n", "a.cc:3: open tasks")
+        self.finds("server/a.cc", HEAD + "// FIX" + "ME later\n", "a.cc:3: open tasks")
+        self.finds("server/a.cc", HEAD + "int x;", "a.cc:3: no newline at the end")
+        self.finds("server/a.h", HEAD, "without #pragma once")
+
+    def test_local_paths(self):
+        for path in ("/wo" "rk/x", "a/wo" "rk/b", "/ho" "me/me/x", '"/ro' 'ot/x"'):
+            self.finds("docs/a.md", path + "\n", "a.md:1: path of one machine")
+
+    def test_private_key(self):
+        key = "-----BEGIN PRIVATE KEY-----\n" + "QUJD" * 16 + "\n"
+        self.finds("deploy/a.txt", key, "a.txt:1: private key")
+        self.plant("tests/vectors/a.txt", key)
+        self.assert_clean(check_files.check)
+
+    def test_sizes(self):
+        lines = "int x;\n"
+        self.finds("server/a.h", HEADER + lines * 250, "at most 250")
+        self.finds("server/a.cc", HEAD + lines * 500, "at most 500")
+        self.finds("tests/server/a_test.cc", HEAD + lines * 600, "at most 600")
+        self.plant("tests/server/a_test.cc", HEAD + lines * 590)
+        marked = HEAD.split("\n")[0] + "\n// long-file: a table\n"
+        self.plant("server/a.cc", marked + lines * 500)
+        self.assert_clean(check_files.check)
+
+    def test_functions(self):
+        body = "  g();\n" * 60
+        for head in ("int f(int a) {", "A::A(int a) : a_(a), b_{a} {", "template <class T>\nint f() {",
+                     "TEST(A, B) {", "auto f() -> int {", "class A {\n public:\n  void f() const {",
+                     "namespace a {\nstruct B final {\n  B() noexcept {"):
+            with self.subTest(head):
+                self.finds("server/a.cc", HEAD + head + "\n" + body + "}\n" * 3, "function of 62 lines"
+                           if not head.startswith("template") else "function of 63 lines")
+        self.plant("server/a.cc", HEAD + "// long-function: a table\nint f(int a) {\n" + body + "}\n")
+        self.assert_clean(check_files.check)
+
+    def test_declarations_are_no_functions(self):
+        members = "".join(f"  int f{i}();\n" for i in range(70))
+        self.plant("server/a.h", HEADER + "namespace a {\nclass B : public C<D> {\n" + members +
+                   "};\nenum class E {\n" + "".join(f"  k{i},\n" for i in range(70)) + "};\n}\n")
+        self.plant("server/b.cc", HEAD + "const std::array<int, 70> kTable = {{\n" + "  1,\n" * 70 +
+                   "}};\nint f() { return 1; }\n")
+        self.assert_clean(check_files.check)
+
+
+class Schemas(Planted):
+    PATH = "schemas/json/a.schema.json"
+
+    def schema(self, **members):
+        return json.dumps({"$schema": check_schemas.DRAFT, **members})
+
+    def finds(self, text, part):
+        self.plant(self.PATH, text)
+        self.assert_finds(check_schemas.check, part)
+
+    def test_clean(self):
+        self.plant(self.PATH, self.schema(
+            type="object", required=["a"], additionalProperties=False,
+            properties={"a": {"$ref": "#/definitions/d", "description": "d"}, "minContains": True},
+            definitions={"d": {"type": "string", "pattern": "^a$"}},
+            dependencies={"a": ["b"]}, examples=[{"$defs": 1}]))
+        self.assert_clean(check_schemas.check)
+
+    def test_later_keywords(self):
+        for name, value in (("unevaluatedProperties", False), ("$defs", {}), ("prefixItems", []),
+                            ("dependentRequired", {}), ("dependentSchemas", {}), ("minContains", 1),
+                            ("$anchor", "a"), ("$recursiveRef", "#")):
+            with self.subTest(name):
+                nested = {"properties": {"x": {"items": {name: value}}}}
+                self.finds(self.schema(**nested), f"{name} is no keyword of draft-07")
+                self.finds(self.schema(allOf=[{"not": {name: value}}]), f"{name} is no keyword")
+
+    def test_other_errors(self):
+        self.finds("{", "not JSON")
+        self.finds('{"type": "object", "type": "array"}', "duplicate member")
+        self.finds('{"$schema": "https://json-schema.org/draft/2020-12/schema"}', '"$schema" must be')
+        self.finds(self.schema(type="sting"), "#/type")
+        self.finds(self.schema(properties={"a": {"$ref": "#", "minLength": 1}}), "beside $ref")
+        self.plant("schemas/json/b.json", "{}")
+        self.assert_finds(check_schemas.check, "named <document>.schema.json")
+
+
+class Headers(Planted):
+    def test_header_that_needs_another_is_found_and_cached_when_good(self):
+        self.plant("schemas/core/good.h", HEADER + "#include <string>\nstd::string f();\n")
+        self.plant("schemas/core/bad.h", HEADER + "std::string f();\n")
+        build = self.root / "build"
+        self.plant("build/compile_commands.json", json.dumps([{
+            "directory": str(build), "file": str(self.root / "schemas/core/a.cc"),
+            "command": f"ccache g++ -std=c++23 -I{self.root} -MD -MF x.d -o a.o -c a.cc"}]))
+        findings = check_headers.check(self.root, build)
+        self.assertEqual([f.path for f in findings], ["schemas/core/bad.h"])
+        self.assertIn("does not compile alone", findings[0].text)
+
+        # Nothing changed: the good header is not compiled again. A change is noticed.
+        depfile = build / "lint/headers/schemas/core/good.h.d"
+        first = depfile.stat().st_mtime_ns
+        check_headers.check(self.root, build)
+        self.assertEqual(depfile.stat().st_mtime_ns, first)
+        self.plant("schemas/core/good.h", HEADER + "unknown g();\n")
+        self.assertEqual(len(check_headers.check(self.root, build)), 2)
+
+
+class Reading(unittest.TestCase):
+    def test_lexical_traps(self):
+        text = "int a = 1'000'000; char q = '\\''; // {\nauto s = R\"x({)\" )x\"; /* { */ void f() {}\n"
+        reader = cpp.Reader(text)
+        self.assertEqual(len(reader.functions), 1)
+        self.assertEqual(reader.functions[0].first_line, 2)
+
+    def test_preprocessor_is_skipped(self):
+        reader = cpp.Reader("#define BODY { \\\n  {\nvoid f() {\n  g();\n}\n")
+        self.assertEqual([f.lines for f in reader.functions], [3])
+
+
+@unittest.skipUnless(shutil.which("clang-format-19"), "clang-format-19 is not installed")
+class Format(unittest.TestCase):
+    def test_style_of_the_project(self):
+        text = ('#include "a/b.h"\n#include <string>\n#include <openssl/evp.h>\n#include <sys/stat.h>\n'
+                "int  f(int *p){if(p) return 1;return 0;}\n")
+        out = subprocess.run(["clang-format-19", "--assume-filename", str(sources.ROOT / "a" / "c.cc")],
+                             input=text, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(out, '#include <string>\n#include <sys/stat.h>\n\n#include <openssl/evp.h>\n\n'
+                              '#include "a/b.h"\nint f(int* p) {\n  if (p) {\n    return 1;\n  }\n'
+                              '  return 0;\n}\n')
+
+
+@unittest.skipUnless(os.environ.get("ASSAY_GXX") or shutil.which("g++"), "needs g++")
+class Canary(unittest.TestCase):
+    """Runs the two canaries; kept out of the default run (see CMakeLists.txt)."""
+
+    def balances(self, name):
+        compiler = os.environ.get("ASSAY_GXX") or "g++"
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, name)
+            subprocess.run([compiler, "-std=c++23", "-O1", f"-I{sources.ROOT}", "-o", program,
+                            str(sources.ROOT / "tests/lint" / f"{name}.cc")], check=True)
+            out = subprocess.run([program], capture_output=True, text=True).stdout
+        return [int(line) for line in out.split()]
+
+    def test_allowed_forms_are_compiled_rightly(self):
+        self.assertEqual(self.balances("canary_good"), [0, 0])
+
+    def test_forbidden_forms_are_still_compiled_wrongly(self):
+        self.assertEqual(self.balances("canary_bad"), [-1, -1],
+                         "this compiler treats the forbidden forms otherwise: look at the coroutine rules anew")
+
+
+if __name__ == "__main__":
+    unittest.main()
