@@ -3,7 +3,7 @@
 import importlib
 import json
 
-FILES = ("tree", "artifact", "safetensors")
+FILES = ("tree", "artifact", "safetensors", "paths", "jcs", "dsse", "log")
 
 
 def render(name):
