@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "schemas/policy_document.h"
 #include "schemas/trust.h"
 #include "server/service/services.h"
 
@@ -40,9 +41,11 @@ struct PolicyInForce {
   Json receipt;
 };
 
-// A DSSE envelope over a policy approval, signed by an approver whose identity is not one of the
-// policy's authors. trust-sequence when it was made for another policy epoch.
+// A DSSE envelope over a policy approval for `policy` with `action`, signed by an approver whose
+// identity is not one of the policy's authors. trust-sequence when it was made for another policy
+// epoch; applying the same envelope again answers as the first time.
 [[nodiscard]] Result<PolicyInForce> apply_policy_approval(Services& services,
+                                                          PolicyApproval::Action action,
                                                           const StatementId& policy,
                                                           ByteView envelope,
                                                           const Principal& actor);
