@@ -3,6 +3,7 @@
 // from verified and stored documents; evaluation reads nothing else.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,14 +17,22 @@
 
 namespace assay::policy {
 
+// One verified signature on a statement.
+struct SignerFact {
+  TrustedKey key;  // with what the trust store says of it now
+  // Time of the log entry that brought this signature: accepted_at of the statement for its first
+  // envelope, later for signatures added later. A key that had expired by then never counts.
+  Timestamp signed_at;
+};
+
 // A statement whose signatures were verified when it was accepted.
 struct StatementFact {
   StatementId id;
   std::string predicate_type;
-  std::string stage;                // of a lifecycle statement; empty otherwise
-  Json predicate;                   // null for a manifest (its values are in ManifestFact)
-  std::vector<TrustedKey> signers;  // with what the trust store says of them now
-  Timestamp accepted_at;            // time of its log entry
+  std::string stage;  // of a lifecycle statement; empty otherwise
+  Json predicate;     // null for a manifest (its values are in ManifestFact)
+  std::vector<SignerFact> signers;
+  Timestamp accepted_at;  // time of its log entry
   LeafIndex log_index;
 };
 
@@ -49,9 +58,14 @@ struct Workload {
 };
 
 // Canonical document of the facts: what is stored for replay. Public keys are left out, their ids,
-// identities, purposes, roles, validity and revocation are in.
+// algorithms, identities, purposes, roles, validity and revocation are in. Facts that differ only in
+// the order of manifests, statements, signers, roles or locations have the same document.
 [[nodiscard]] Json to_json(const Facts& facts);
-// Reads what to_json wrote (for replay).
+// Reads what to_json wrote (for replay). unknown-member, schema-violation and the errors of the
+// values inside; `where` names the place.
 [[nodiscard]] Result<Facts> facts_from_json(const Json& json);
+// The same from the stored bytes. Predicates sit deeper here than in their own statements and there
+// are many of them, so the limits are wider than those of parse_json.
+[[nodiscard]] Result<Facts> parse_facts(ByteView document);
 
 }  // namespace assay::policy
