@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // evaluate(policies, facts, point, now) -> verdict. Pure: no I/O, no clock, no crypto.
 // Three-valued: error never counts as pass, `not` of an error is an error, no matching policy is a
-// deny.
+// deny. For people: docs/policies.md.
 #pragma once
 
 #include <span>
@@ -19,20 +19,34 @@ struct ActivePolicy {
   PolicyDocument document;
 };
 
-// True when `match` selects the workload.
+// True when `match` selects the workload. A '*' in a namespace stands for any characters, none
+// included; everything else is compared as bytes.
 [[nodiscard]] bool matches(const WorkloadMatch& match, const Workload& workload);
 
-// True when at least one policy selects the workload: then it needs a model that passes.
+// True when at least one policy in mode enforce or warn matches the workload: then it needs a model
+// that passes. A policy in mode shadow only watches.
 [[nodiscard]] bool selected(std::span<const ActivePolicy> policies, const Workload& workload);
 
 // The point that can decide `condition`: the latest among its parts.
 [[nodiscard]] DecisionPoint point_of(const Condition& condition);
 
 // Judges every condition of every policy that matches, in the order given. `preconditions` (the
-// resolution of the model reference, say) are part of the verdict: one that does not pass denies.
-// Allowed means: all preconditions pass, at least one policy matches, and every condition of every
-// matching policy in mode enforce passes or is deferred to a later point. Policies in mode warn
-// give warnings, in mode shadow only results. A deny always has a reason.
+// resolution of the model reference, say) are part of the verdict. When facts.artifact is absent
+// and all of them pass, a failed one with model-reference-missing is added.
+//
+// Policies in mode enforce decide: allowed means that all preconditions pass and every condition of
+// every matching enforce policy passes or is deferred to a later point. Without a matching enforce
+// policy a matching warn policy allows whatever comes out (that is how a policy is rolled out), and
+// without either the answer is deny with no-matching-policy. What does not pass in a warn policy is
+// a warning of at most 120 bytes, and so is a precondition that does not pass and does not deny;
+// policies in mode shadow only give results. A deny always has a reason.
+//
+// A signature counts when check_grant holds for it at the time it was logged, under one of the names
+// that the artifact's trusted manifests carry: manifests with a publisher's signature that counts.
+// Without one the name is unknown and only roles for every name ("*") count. A revocation withdraws
+// everything a key said, refusals too: a statement whose only signers are revoked is not judged.
+// What was logged after `now` is known but not yet valid and makes an error, so read the clock after
+// the facts.
 [[nodiscard]] Verdict evaluate(std::span<const ActivePolicy> policies, const Workload& workload,
                                const Facts& facts, std::vector<ConditionResult> preconditions,
                                DecisionPoint point, Timestamp now);
