@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every header compiles alone, with the flags that its folder's sources are built with.
 
+A header that is the first include of a source is proven by the build itself; the others are compiled
+here, each in a translation unit of its own.
+
 Usage: check_headers.py BUILD_DIR   (a configured build folder: it holds compile_commands.json)
 
 Results are kept in BUILD_DIR/lint/headers: a header is compiled again when it, or anything that it
@@ -16,6 +19,7 @@ import shlex
 import subprocess
 import sys
 
+import check_includes
 import sources
 from sources import Finding
 
@@ -40,18 +44,24 @@ def flags_of(command):
     return kept
 
 
-def commands_by_folder(build, root):
-    """{folder: flags}: the first source of each folder speaks for its headers."""
-    commands = {}
+def read_commands(build, root):
+    """({folder: flags}, headers that the build compiles first): what the build tells about headers.
+
+    The first source of each folder speaks for its headers.
+    """
+    commands, proven = {}, set()
     for entry in json.loads((build / "compile_commands.json").read_text()):
         try:
             source = pathlib.Path(entry["file"]).resolve().relative_to(root)
         except ValueError:
             continue
-        if source.parts[0] != "build":
-            for folder in [source.parent, *source.parent.parents]:
-                commands.setdefault(str(folder), flags_of(entry["command"]))
-    return commands
+        if source.parts[0] == "build" or not (root / source).is_file():
+            continue
+        for folder in [source.parent, *source.parent.parents]:
+            commands.setdefault(str(folder), flags_of(entry["command"]))
+        first = check_includes.includes(sources.read(root / source) or "")[:1]
+        proven.update(operand.strip('"') for _, operand in first)
+    return commands, proven
 
 
 def _nearest(header, commands):
@@ -99,8 +109,9 @@ def compile_header(root, build, header, flags):
 
 
 def check(root, build):
-    commands = commands_by_folder(build, root)
-    headers = [p for p in sources.list_files(root) if p.endswith(".h") and p.startswith(FOLDERS)]
+    commands, proven = read_commands(build, root)
+    headers = [p for p in sources.list_files(root)
+               if p.endswith(".h") and p.startswith(FOLDERS) and p not in proven]
     jobs = [(h, _nearest(h, commands)) for h in headers]
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         results = pool.map(lambda job: compile_header(root, build, *job),

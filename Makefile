@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# The few commands that people type. Everything else: CONTRIBUTING.md.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+export JOBS
+# Folder of the model that `make demo` verifies; empty: the demo makes a small one.
+MODEL ?=
+# Seconds for each fuzz target.
+SECONDS_EACH ?= 60
+
+install := deploy/install-packages.sh
+cmake_build = cmake --build build/$(1) --parallel $(JOBS) --target $(2)
+
+# A preset is configured once, and again when presets change (build files notice CMakeLists.txt
+# themselves). Tests need packages that `make demo` does not install, hence a stamp of their own.
+build/%/.configured: CMakePresets.json
+	@cmake --preset $* >build/$*.log 2>&1 || { cat build/$*.log; exit 1; }
+	@touch $@
+
+build/%/.configured-tests: CMakePresets.json
+	@mkdir -p build
+	@cmake --preset $* >build/$*.log 2>&1 || { cat build/$*.log; exit 1; }
+	@touch build/$*/.configured $@
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo
+demo: ## install what is missing, build the programs, show the whole path (MODEL=DIR: with your model)
+	@$(install) build
+	@mkdir -p build
+	@$(MAKE) -s build/release/.configured
+	@$(call cmake_build,release,programs)
+	@deploy/demo/run.sh $(if $(MODEL),"$(MODEL)")
+
+.PHONY: build
+build: ## install what is missing, build programs and tests (build/release)
+	@$(install) build test
+	@$(MAKE) -s build/release/.configured-tests
+	@$(call cmake_build,release,all)
+
+.PHONY: test
+test: build ## build everything and run the tests
+	@tests/run.sh build/release
+
+.PHONY: lint
+lint: ## format, includes, coroutine forms, files, schemas, headers alone
+	@$(install) build test lint
+	@$(MAKE) -s build/release/.configured-tests
+	@tests/lint/check.sh
+	@/usr/bin/python3 -B tests/lint/check_headers.py build/release
+
+.PHONY: format
+format: ## rewrite C++ files in the project's format
+	@$(install) lint
+	@tests/lint/check.sh -f
+
+.PHONY: asan
+asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(install) build test
+	@$(MAKE) -s build/asan/.configured-tests
+	@$(call cmake_build,asan,all)
+	@tests/run.sh build/asan
+
+.PHONY: asan-libraries
+asan-libraries:
+	@$(install) build test
+	@$(MAKE) -s build/asan/.configured-tests
+	@$(call cmake_build,asan,library-tests)
+	@tests/run.sh build/asan -L '^library$$'
+
+.PHONY: tsan
+tsan: ## all tests under ThreadSanitizer
+	@$(install) build test analysis
+	@$(MAKE) -s build/tsan/.configured-tests
+	@$(call cmake_build,tsan,all)
+	@tests/run.sh build/tsan
+
+.PHONY: tidy
+tidy: ## clang-tidy over all sources (FILES='a.cc b.cc': over these)
+	@$(install) build test analysis
+	@$(MAKE) -s build/tidy/.configured-tests
+	@tests/lint/tidy.sh build/tidy $(FILES)
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for SECONDS_EACH=60 (TARGETS='a b': these)
+	@$(install) build test analysis
+	@$(MAKE) -s build/fuzz/.configured-tests
+	@$(call cmake_build,fuzz,fuzzers)
+	@tests/fuzz/run.sh build/fuzz $(SECONDS_EACH) $(TARGETS)
+
+.PHONY: torture
+torture: build ## crash, power-loss and load tests of storage and server (minutes)
+	@tests/run.sh build/release -L '^torture$$' --parallel 1
+
+.PHONY: bench
+bench: ## build and run the benchmarks
+	@$(install) build test analysis
+	@$(MAKE) -s build/release/.configured-tests
+	@$(call cmake_build,release,programs benches)
+	@bench/run.sh build/release
+
+.PHONY: fresh
+fresh: ## make demo and make test on a bare Debian 12 (needs root)
+	@$(install) fresh
+	@deploy/fresh.sh
+
+.PHONY: ci-long
+ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture
+	@$(MAKE) -s build
+	@$(install) analysis lint
+	@tests/run.sh build/release -L '^(slow|analysis)$$'
+	@$(MAKE) asan
+	@$(MAKE) tsan
+	@$(MAKE) tidy
+	@$(MAKE) fuzz
+	@$(MAKE) torture
+
+.PHONY: clean
+clean: ## remove the build folder
+	@rm -rf build

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tests of a build folder in random order and in a random time zone. The last line is
+# "N passed, N failed" (", N skipped" when a test needs what this machine lacks).
+#
+# Usage: tests/run.sh BUILD_DIR [ctest options]
+#
+# The long suites (labels slow, torture, analysis) run only when an option -L selects by label.
+# JOBS and TZ may be set from outside.
+set -u
+
+build=$1
+shift
+results=$build/test-results.xml
+
+# POSIX zones need no zone files.
+zones=(UTC0 AAA+11 BBB-5:45 CCC-14)
+export TZ=${TZ:-${zones[RANDOM % ${#zones[@]}]}}
+
+selection=(-LE '^(slow|torture|analysis)$')
+for option in "$@"; do
+    [[ $option != -L* && $option != --label-regex* ]] || selection=()
+done
+
+rm -f "$results"
+echo "Tests of $build with TZ=$TZ"
+ctest --test-dir "$build" --output-on-failure --schedule-random --no-tests=error \
+    --parallel "${JOBS:-$(nproc)}" --output-junit "$(realpath -m -- "$results")" "${selection[@]}" "$@"
+status=$?
+
+/usr/bin/python3 - "$results" <<'PYTHON' || status=1
+import sys
+import xml.etree.ElementTree
+
+try:
+    cases = xml.etree.ElementTree.parse(sys.argv[1]).getroot().findall("testcase")
+except (OSError, xml.etree.ElementTree.ParseError):
+    cases = []
+passed = skipped = 0
+for case in cases:
+    reason = case.find("skipped")
+    passed += case.get("status") == "run"
+    # Any other reason not to run, such as a missing program, is a failure.
+    skipped += case.get("status") == "disabled" or (
+        reason is not None and reason.get("message", "").startswith("SKIP_"))
+failed = len(cases) - passed - skipped
+print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+sys.exit(1 if failed or not cases else 0)
+PYTHON
+exit $status
