@@ -23,12 +23,14 @@ struct DecisionRequest {
   DecisionPoint point;
   ModelReference model;
   policy::Workload workload;
-  Json context;          // kept in the decision as `request`: uid, kind, name, principal …
-  bool dry_run = false;  // evaluated and answered, neither stored nor logged
+  Json context;                  // kept in the decision as `request`: uid, kind, name …
+  std::string principal;         // who asks; the actor of the log record
+  bool dry_run = false;          // evaluated and answered, neither stored nor logged
+  bool skip_unselected = false;  // admission: a workload that no policy selects is not judged
 };
 
 struct DecisionAnswer {
-  bool selected;  // false: no policy selects the workload; there is no decision then
+  bool selected;  // false only with skip_unselected: no policy selects it, there is no decision
   std::optional<Decision> decision;
   std::string envelope;         // signed decision as stored; empty for a dry run
   std::optional<Json> receipt;  // log receipt; absent for a dry run

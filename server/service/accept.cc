@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/accept.h"
+
+#include "attestation/dsse.h"
+#include "schemas/lifecycle.h"
+#include "schemas/log_record.h"
+#include "schemas/manifest.h"
+#include "server/service/store_statement.h"
+
+namespace assay::server {
+namespace {
+
+// "<algorithm>:<value>" of every digest; artifact ids in their text form.
+std::vector<std::string> subject_texts(const Statement& statement) {
+  std::vector<std::string> texts;
+  for (const Subject& subject : statement.subjects) {
+    for (const auto& [algorithm, value] : subject.digest) {
+      texts.push_back(algorithm + ":" + value);
+    }
+  }
+  return texts;
+}
+
+storage::StatementRow make_row(const VerifiedEnvelope& verified, storage::StatementKind kind) {
+  return {.id = verified.id,
+          .kind = kind,
+          .payload_type = verified.envelope.payload_type,
+          .predicate_type = {},
+          .stage = {},
+          .name = {},
+          .version = 0,
+          .subjects = {},
+          .locations = {},
+          .signers = {},
+          .envelopes = {},
+          .log_index = 0,
+          .accepted_at = verified.now};
+}
+
+// Stage of a lifecycle statement (checked against its schema); empty for a foreign predicate.
+Result<std::string> stage_of(const Statement& statement) {
+  if (statement.predicate_type != kLifecyclePredicateType) {
+    return std::string();
+  }
+  ASSAY_ASSIGN(const Lifecycle lifecycle, lifecycle_from(statement));
+  return lifecycle.stage;
+}
+
+Status require_version_free(storage::Snapshot& snapshot, const StatementId& id,
+                            const PolicyDocument& policy) {
+  storage::StatementQuery query;
+  query.kind = storage::StatementKind::kPolicy;
+  query.name = policy.name;
+  query.bounds.limit = 1000;
+  for (;;) {
+    ASSAY_ASSIGN(const auto page, snapshot.statements(query));
+    for (const storage::StatementRow& row : page.items) {
+      if (row.version == policy.version && row.id != id) {
+        return fail(ErrorCode::kConflict, "version " + std::to_string(policy.version) +
+                                              " of this policy exists with other content; policies "
+                                              "are immutable, use the next version");
+      }
+    }
+    if (!page.next) {
+      return {};
+    }
+    query.bounds.after = page.next;
+  }
+}
+
+}  // namespace
+
+Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Principal& actor) {
+  ASSAY_ASSIGN(const VerifiedEnvelope verified,
+               verify_envelope(services, envelope, kStatementPayloadType));
+  ASSAY_ASSIGN(const Statement statement, parse_statement(verified.envelope.payload));
+  if (statement.predicate_type != kManifestPredicateType) {
+    return fail(ErrorCode::kPredicateTypeUnknown,
+                "this route takes manifests; send other statements to /v1/attestations");
+  }
+  ASSAY_ASSIGN(const Manifest manifest, manifest_from(statement));
+  const SigningContext context{KeyPurpose::kPublisher, {}, statement.predicate_type, manifest.name};
+  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+
+  storage::StatementRow row = make_row(verified, storage::StatementKind::kManifest);
+  row.predicate_type = statement.predicate_type;
+  row.name = manifest.name;
+  row.subjects = subject_texts(statement);
+  row.locations = manifest.locations;
+  return store_statement(
+      services, verified, envelope,
+      {std::move(row), event::kManifestAccepted, Json{{"name", manifest.name}}, {}}, actor);
+}
+
+Result<Accepted> accept_attestation(Services& services, ByteView envelope, const Principal& actor) {
+  ASSAY_ASSIGN(const VerifiedEnvelope verified,
+               verify_envelope(services, envelope, kStatementPayloadType));
+  ASSAY_ASSIGN(const Statement statement, parse_statement(verified.envelope.payload));
+  if (statement.predicate_type == kManifestPredicateType) {
+    return fail(ErrorCode::kPredicateTypeUnknown, "send manifests to /v1/manifests");
+  }
+  ASSAY_ASSIGN(const std::string stage, stage_of(statement));
+  for (const Subject& subject : statement.subjects) {
+    const SigningContext context{KeyPurpose::kSigner, stage, statement.predicate_type,
+                                 subject.name};
+    ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+  }
+
+  storage::StatementRow row = make_row(verified, storage::StatementKind::kAttestation);
+  row.predicate_type = statement.predicate_type;
+  row.stage = stage;
+  row.subjects = subject_texts(statement);
+  Json detail = {{"predicate_type", statement.predicate_type}};
+  if (!stage.empty()) {
+    detail["stage"] = stage;
+  }
+  return store_statement(services, verified, envelope,
+                         {std::move(row), event::kAttestationAccepted, std::move(detail), {}},
+                         actor);
+}
+
+Result<Accepted> accept_policy(Services& services, ByteView envelope, const Principal& actor) {
+  ASSAY_ASSIGN(const VerifiedEnvelope verified,
+               verify_envelope(services, envelope, kPolicyPayloadType));
+  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(verified.envelope.payload));
+  const SigningContext context{KeyPurpose::kAuthor, {}, {}, {}};
+  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+
+  storage::StatementRow row = make_row(verified, storage::StatementKind::kPolicy);
+  row.name = policy.name;
+  row.version = policy.version;
+  return store_statement(services, verified, envelope,
+                         {std::move(row), event::kPolicyAccepted,
+                          Json{{"name", policy.name}, {"version", policy.version}},
+                          [&](storage::Transaction& transaction) {
+                            return require_version_free(transaction, verified.id, policy);
+                          }},
+                         actor);
+}
+
+}  // namespace assay::server

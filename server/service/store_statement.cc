@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/store_statement.h"
+
+#include <algorithm>
+
+#include "server/service/receipt.h"
+
+namespace assay::server {
+namespace {
+
+bool contains(const std::vector<KeyId>& keys, const KeyId& id) {
+  return std::find(keys.begin(), keys.end(), id) != keys.end();
+}
+
+// Keys of `verified` that `known` does not have, each once.
+std::vector<KeyId> further_signers(const VerifiedEnvelope& verified,
+                                   const std::vector<KeyId>& known) {
+  std::vector<KeyId> further;
+  for (const auto& signature : verified.signatures) {
+    if (!contains(known, signature.key.id) && !contains(further, signature.key.id)) {
+      further.push_back(signature.key.id);
+    }
+  }
+  return further;
+}
+
+Result<LeafIndex> append_record(storage::Transaction& transaction, const NewStatement& statement,
+                                const DocumentId& document, const std::vector<KeyId>& signers,
+                                const Principal& actor) {
+  LogRecord record{.type = std::string(statement.event_type),
+                   .time = transaction.now(),
+                   .actor = actor.name,
+                   .subjects = {statement.row.id.text()},
+                   .documents = {document},
+                   .detail = statement.detail};
+  for (const std::string& subject : statement.row.subjects) {
+    if (subject.starts_with("assay-tree-v1-")) {
+      record.subjects.push_back(subject);
+    }
+  }
+  Json keys = Json::array();
+  for (const KeyId& key : signers) {
+    keys.push_back(key.text());
+  }
+  record.detail["signers"] = std::move(keys);
+  return transaction.append(std::move(record));
+}
+
+Status insert(storage::Transaction& transaction, const VerifiedEnvelope& verified, ByteView bytes,
+              const NewStatement& statement, const Principal& actor) {
+  storage::StatementRow row = statement.row;
+  row.signers = further_signers(verified, {});
+  ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
+  row.envelopes = {document};
+  row.accepted_at = transaction.now();
+  ASSAY_ASSIGN(row.log_index, append_record(transaction, statement, document, row.signers, actor));
+  return transaction.put_statement(row);
+}
+
+Status extend(storage::Transaction& transaction, const std::vector<KeyId>& further, ByteView bytes,
+              const NewStatement& statement, const Principal& actor) {
+  ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
+  ASSAY_TRY(append_record(transaction, statement, document, further, actor));
+  return transaction.add_envelope(statement.row.id, document, further);
+}
+
+}  // namespace
+
+Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
+                                         std::string_view payload_type) {
+  ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(bytes));
+  if (envelope.payload_type != payload_type) {
+    return fail(ErrorCode::kPayloadTypeUnknown,
+                "this route takes envelopes with payloadType " + std::string(payload_type));
+  }
+  const Timestamp now = services.clock.now();
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
+  ASSAY_ASSIGN(const auto keys, snapshot->keys());
+  ASSAY_ASSIGN(auto signatures, attestation::verify_signatures(envelope, keys));
+  StatementId id = attestation::statement_id(envelope.payload_type, envelope.payload);
+  return VerifiedEnvelope{std::move(envelope), std::move(id), std::move(signatures), epochs, now};
+}
+
+Status require_same_trust(storage::Transaction& transaction, const VerifiedEnvelope& verified) {
+  ASSAY_ASSIGN(const storage::Epochs epochs, transaction.epochs());
+  if (epochs.trust != verified.epochs.trust) {
+    return fail(ErrorCode::kUnavailable, "the trust store changed meanwhile; send it again");
+  }
+  return {};
+}
+
+Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& verified,
+                                 ByteView bytes, const NewStatement& statement,
+                                 const Principal& actor) {
+  bool created = false;
+  const auto work = [&](storage::Transaction& transaction) -> Status {
+    created = false;
+    ASSAY_TRY(require_same_trust(transaction, verified));
+    if (statement.precondition) {
+      ASSAY_TRY(statement.precondition(transaction));
+    }
+    const auto known = transaction.statement(statement.row.id);
+    if (!known && known.error().code != ErrorCode::kNotFound) {
+      return std::unexpected(known.error());
+    }
+    if (!known) {
+      created = true;
+      return insert(transaction, verified, bytes, statement, actor);
+    }
+    const auto further = further_signers(verified, known->signers);
+    if (further.empty()) {
+      return {};
+    }
+    created = true;
+    return extend(transaction, further, bytes, statement, actor);
+  };
+  ASSAY_TRY(services.store.write(work));
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(storage::StatementRow row, snapshot->statement(statement.row.id));
+  ASSAY_ASSIGN(Json receipt, log_receipt(*snapshot, row.log_index));
+  return Accepted{std::move(row), created, std::move(receipt)};
+}
+
+}  // namespace assay::server

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Storing one signed statement exactly once, whatever kind it is.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "attestation/dsse.h"
+#include "server/service/accept.h"
+
+namespace assay::server {
+
+inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.envelope.v1+json";
+
+// The keys an envelope was verified against, with the epochs they belong to.
+struct VerifiedEnvelope {
+  attestation::Envelope envelope;
+  StatementId id;
+  std::vector<attestation::VerifiedSignature> signatures;
+  storage::Epochs epochs;
+  Timestamp now;
+};
+
+// Parses `bytes`, requires `payload_type` (payload-type-unknown) and verifies every signature
+// against the trust store as it is now.
+[[nodiscard]] Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
+                                                       std::string_view payload_type);
+
+// Fails with `unavailable` when the trust store changed since `verified` was made: the caller's
+// checks would be about keys of the past.
+[[nodiscard]] Status require_same_trust(storage::Transaction& transaction,
+                                        const VerifiedEnvelope& verified);
+
+// What differs between the kinds of statement.
+struct NewStatement {
+  storage::StatementRow row;  // without envelopes, signers, log index and time
+  std::string_view event_type;
+  Json detail;
+  // Checked inside the transaction before anything is stored; may be empty.
+  std::function<Status(storage::Transaction&)> precondition;
+};
+
+// Stores the statement and its log record, or the envelope alone when the statement is known and
+// `verified` brings signatures of further keys, or nothing when there is nothing new.
+[[nodiscard]] Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& verified,
+                                               ByteView bytes, const NewStatement& statement,
+                                               const Principal& actor);
+
+}  // namespace assay::server

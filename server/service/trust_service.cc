@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of trust: the bootstrap, and signed changes by two operators.
+#include <algorithm>
+#include <set>
+
+#include "attestation/dsse.h"
+#include "attestation/keys.h"
+#include "schemas/core/sha.h"
+#include "schemas/log_record.h"
+#include "server/service/accept.h"
+#include "server/service/receipt.h"
+#include "server/service/store_statement.h"
+
+namespace assay::server {
+namespace {
+
+// The key must be what its record says, in the one encoding that its id is computed from.
+Status check_key(const TrustedKey& key) {
+  ASSAY_ASSIGN(const auto parsed, attestation::PublicKey::from_der(key.public_key));
+  if (parsed.algorithm() != key.algorithm || parsed.id() != key.id) {
+    return fail(ErrorCode::kUnsupportedKey, "the key's algorithm or id does not fit its bytes",
+                key.id.text());
+  }
+  return {};
+}
+
+bool counts_as_operator(const TrustedKey& key, Timestamp now) {
+  return check_grant(key, {KeyPurpose::kOperator, {}, {}, {}}, now, now).has_value();
+}
+
+// A service whose trust nobody can change any more cannot be repaired: refuse to get there.
+Status check_still_governable(storage::Snapshot& snapshot, Timestamp now) {
+  std::set<std::string> operators;
+  ASSAY_ASSIGN(const auto keys, snapshot.keys());
+  for (const TrustedKey& key : keys) {
+    if (counts_as_operator(key, now)) {
+      operators.insert(key.identity);
+    }
+  }
+  ASSAY_ASSIGN(const auto principals, snapshot.principals());
+  const bool admin = std::any_of(principals.begin(), principals.end(), [&](const Principal& p) {
+    return p.roles.contains(AccessRole::kAdmin) && !p.credentials.empty() &&
+           (!p.not_after || *p.not_after > now);
+  });
+  if (operators.size() < kTrustChangeThreshold || !admin) {
+    return fail(ErrorCode::kConflict,
+                "at least two operator identities and one admin principal must remain");
+  }
+  return {};
+}
+
+// Applies one operation; returns what the log says about it.
+class Applier {
+ public:
+  Applier(storage::Transaction& transaction, storage::Epochs& epochs)
+      : transaction_(transaction), epochs_(epochs) {}
+
+  Result<Json> operator()(const AddKey& operation) {
+    ASSAY_TRY(check_key(operation.key));
+    if (operation.key.revoked) {
+      return fail(ErrorCode::kConflict, "a new key cannot be revoked already");
+    }
+    // Also for a revoked key: nothing un-revokes.
+    if (transaction_.key(operation.key.id)) {
+      return fail(ErrorCode::kConflict, "the key is known already", operation.key.id.text());
+    }
+    ASSAY_TRY(transaction_.put_key(operation.key));
+    return Json{{"op", "add-key"},
+                {"key_id", operation.key.id.text()},
+                {"purpose", name(operation.key.purpose)},
+                {"identity", operation.key.identity}};
+  }
+
+  Result<Json> operator()(const RevokeKey& operation) {
+    ASSAY_ASSIGN(TrustedKey key, transaction_.key(operation.key));
+    if (key.revoked) {
+      return fail(ErrorCode::kConflict, "the key is revoked already", key.id.text());
+    }
+    key.revoked = Revocation{transaction_.now(), operation.reason};
+    ASSAY_TRY(transaction_.put_key(key));
+    ++epochs_.trust.revocation;
+    return Json{{"op", "revoke-key"}, {"key_id", key.id.text()}, {"reason", operation.reason}};
+  }
+
+  Result<Json> operator()(const PutPrincipal& operation) {
+    ASSAY_TRY(transaction_.put_principal(operation.principal));
+    Json roles = Json::array();
+    for (const AccessRole role : operation.principal.roles) {
+      roles.push_back(name(role));
+    }
+    return Json{
+        {"op", "put-principal"}, {"name", operation.principal.name}, {"roles", std::move(roles)}};
+  }
+
+  Result<Json> operator()(const RemovePrincipal& operation) {
+    ASSAY_TRY(transaction_.remove_principal(operation.name));
+    return Json{{"op", "remove-principal"}, {"name", operation.name}};
+  }
+
+ private:
+  storage::Transaction& transaction_;
+  storage::Epochs& epochs_;
+};
+
+Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
+                   storage::Epochs& epochs) {
+  if (change.sequence != epochs.trust.trust + 1) {
+    return fail(ErrorCode::kTrustSequence,
+                "the change was made for trust epoch " + std::to_string(change.sequence) +
+                    ", the next one is " + std::to_string(epochs.trust.trust + 1));
+  }
+  epochs.trust.trust = change.sequence;
+  Json operations = Json::array();
+  Applier applier(transaction, epochs);
+  for (const TrustOperation& operation : change.operations) {
+    ASSAY_ASSIGN(Json summary, std::visit(applier, operation));
+    operations.push_back(std::move(summary));
+  }
+  ASSAY_TRY(transaction.set_epochs(epochs));
+  ASSAY_TRY(check_still_governable(transaction, transaction.now()));
+  return Json{{"trust_epoch", epochs.trust.trust},
+              {"revocation_epoch", epochs.trust.revocation},
+              {"operations", std::move(operations)}};
+}
+
+Status apply_bootstrap(storage::Transaction& transaction, const Bootstrap& bootstrap,
+                       ByteView document) {
+  ASSAY_ASSIGN(const auto keys, transaction.keys());
+  ASSAY_ASSIGN(const auto principals, transaction.principals());
+  if (!keys.empty() || !principals.empty()) {
+    return fail(ErrorCode::kConflict, "this service has been initialised already");
+  }
+  for (const TrustedKey& key : bootstrap.keys) {
+    ASSAY_TRY(check_key(key));
+    ASSAY_TRY(transaction.put_key(key));
+  }
+  for (const Principal& principal : bootstrap.principals) {
+    ASSAY_TRY(transaction.put_principal(principal));
+  }
+  ASSAY_TRY(check_still_governable(transaction, transaction.now()));
+  ASSAY_ASSIGN(const DocumentId id, transaction.put_document("application/json", document));
+  LogRecord record{
+      .type = std::string(event::kTrustBootstrapped),
+      .time = transaction.now(),
+      .actor = "system",
+      .subjects = {},
+      .documents = {id},
+      .detail = {{"keys", bootstrap.keys.size()}, {"principals", bootstrap.principals.size()}}};
+  ASSAY_TRY(transaction.append(std::move(record)));
+  return {};
+}
+
+}  // namespace
+
+Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
+                                        const Principal& actor) {
+  ASSAY_ASSIGN(const VerifiedEnvelope verified,
+               verify_envelope(services, envelope, kTrustChangePayloadType));
+  ASSAY_ASSIGN(const TrustChange change, parse_trust_change(verified.envelope.payload));
+  ASSAY_TRY(attestation::require_signers(verified.signatures, {KeyPurpose::kOperator, {}, {}, {}},
+                                         kTrustChangeThreshold, verified.now));
+
+  storage::Epochs epochs;
+  std::optional<LeafIndex> index;  // absent: this very envelope was applied before
+  const auto work = [&](storage::Transaction& transaction) -> Status {
+    index.reset();
+    ASSAY_ASSIGN(epochs, transaction.epochs());
+    const DocumentId id(sha256(envelope));
+    if (transaction.document(id)) {
+      return {};
+    }
+    ASSAY_TRY(require_same_trust(transaction, verified));
+    ASSAY_ASSIGN(Json detail, apply(transaction, change, epochs));
+    ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, envelope));
+    ASSAY_ASSIGN(index, transaction.append({.type = std::string(event::kTrustChanged),
+                                            .time = transaction.now(),
+                                            .actor = actor.name,
+                                            .subjects = {},
+                                            .documents = {id},
+                                            .detail = std::move(detail)}));
+    return {};
+  };
+  ASSAY_TRY(services.store.write(work));
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  Json receipt;
+  if (index) {
+    ASSAY_ASSIGN(receipt, log_receipt(*snapshot, *index));
+  }
+  return TrustApplied{epochs, std::move(receipt)};
+}
+
+Status bootstrap(Services& services, ByteView document) {
+  ASSAY_ASSIGN(const Bootstrap bootstrap, parse_bootstrap(document));
+  const auto result = services.store.write([&](storage::Transaction& transaction) {
+    return apply_bootstrap(transaction, bootstrap, document);
+  });
+  if (!result) {
+    return std::unexpected(result.error());
+  }
+  return {};
+}
+
+}  // namespace assay::server
