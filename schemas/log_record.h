@@ -24,6 +24,7 @@ inline constexpr std::string_view kPolicyAccepted = "policy.accepted";
 inline constexpr std::string_view kPolicyActivated = "policy.activated";
 inline constexpr std::string_view kPolicyDeactivated = "policy.deactivated";
 inline constexpr std::string_view kDecisionMade = "decision.made";
+inline constexpr std::string_view kNotApplicable = "admission.not-applicable";
 }  // namespace event
 
 struct LogRecord {
