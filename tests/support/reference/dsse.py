@@ -75,7 +75,8 @@ def parse(data):
         raise DsseError("signatures")
     signatures = []
     for item in listed:
-        if not isinstance(item, dict) or not isinstance(item.get("keyid", ""), str):
+        # keyid is only a hint; envelopes in use carry null where they have none
+        if not isinstance(item, dict) or not isinstance(item.get("keyid"), (str, type(None))):
             raise DsseError("signatures")
         signature = decode_base64(item.get("sig"))
         if signature == b"":

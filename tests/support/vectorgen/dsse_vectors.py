@@ -63,6 +63,7 @@ def envelopes():
     flipped = one[:-1] + bytes([one[-1] ^ 1])
     yield "one signature", good, [0]
     yield "no keyid", envelope(STATEMENT, IN_TOTO, [(None, one)]), [0]
+    yield "keyid null", {**good, "signatures": [{"keyid": None, "sig": b64(one)}]}, [0]
     yield "keyid names another key", envelope(STATEMENT, IN_TOTO, [("other", two)]), [1]
     yield "two keys", envelope(STATEMENT, IN_TOTO, [("a", one), ("b", two)]), [0, 1]
     yield "one key twice counts once", envelope(STATEMENT, IN_TOTO, [("a", one), ("b", one)]), [0]
