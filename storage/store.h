@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: the whole contract of a store, read top to bottom by those who call or implement it.
 // The one store interface: exact documents by digest, the index over them, trust, policies,
 // decisions, and the transparency log. Implementations: storage/sqlite (PostgreSQL follows).
 //
@@ -7,11 +8,12 @@
 // durable (and the checkpoint that covers them is signed and stored), or have not happened at all.
 //
 // Errors: storage when the database fails, data-loss when stored bytes do not match their digest,
-// unavailable when the store is closing, and what the work function of write() returns.
+// unavailable when the store is closing or every reader is busy for too long, and what the work
+// function of write() returns.
 #pragma once
 
+#include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,11 +50,13 @@ struct StatementRow {
   std::vector<std::string> locations;  // of a manifest
   std::vector<KeyId> signers;          // distinct keys whose signatures verified
   std::vector<DocumentId> envelopes;   // exact bytes as received, oldest first
-  LeafIndex log_index;                 // of the record that accepted it first
+  LeafIndex log_index;                 // of the record that accepted it first; of no other one
   Timestamp accepted_at;
 };
 
-// A page of a list in ascending order of log index; `next` is the index to continue after.
+// A page of a list in ascending order of log index. `next` is the index to continue after, and is
+// absent only at the end of the list: a page may be short, even empty, and still have a next one,
+// because one call looks at a bounded number of rows.
 template <typename T>
 struct Page {
   std::vector<T> items;
@@ -61,8 +65,9 @@ struct Page {
   Digest root;
 };
 
-// Filters are AND; empty means any. Lists start after `after`, at most `limit` (1 to 1000) items,
-// and see only rows with a log index below `below` (a cursor pins the tree it began with).
+// Filters are AND; empty means any; times are `since` <= time < `until`. Lists start after `after`,
+// have at most `limit` (1 to 1000, invalid-parameter otherwise) items a page, and see only rows
+// with a log index below `below` (a cursor pins the tree it began with).
 struct ListBounds {
   std::optional<LeafIndex> after;
   std::optional<TreeSize> below;
@@ -131,7 +136,8 @@ struct Epochs {
   bool operator==(const Epochs&) const = default;
 };
 
-// The log's newest state. `note` is the signed checkpoint.
+// The log's newest state. `note` is the signed checkpoint. Inside a transaction size and root count
+// what it has appended so far; its note is not signed yet and is empty from the first append on.
 struct LogState {
   TreeSize size;
   Digest root;
@@ -175,6 +181,10 @@ class Snapshot {
   // not-found when the log does not have that many.
   [[nodiscard]] virtual Result<Bytes> tile(unsigned level, std::uint64_t index, unsigned width) = 0;
   [[nodiscard]] virtual Result<Bytes> entry_bundle(std::uint64_t index, unsigned width) = 0;
+
+  // Recomputes the log from its records and compares every stored digest and the newest checkpoint.
+  // O(size); for offline checks. data-loss or log-inconsistent.
+  [[nodiscard]] virtual Status verify_log() = 0;
 };
 
 // What a write may do. Everything in one write() happens together or not at all. Reads inside see
@@ -189,9 +199,11 @@ class Transaction : public Snapshot {
                                                         ByteView bytes) = 0;
   // Appends a record (its time is set to now()) and returns its index.
   [[nodiscard]] virtual Result<LeafIndex> append(LogRecord record) = 0;
-  // A new statement: conflict when the id exists. `row.log_index` and `accepted_at` are as given.
+  // A new statement: conflict when the id or the log index is taken; not-found when an envelope is
+  // not stored; invalid-parameter when there is no such record. `accepted_at` is stored as given.
   [[nodiscard]] virtual Status put_statement(const StatementRow& row) = 0;
-  // One more envelope of a known statement, with the keys whose signatures it adds.
+  // One more envelope of a known statement, with the keys whose signatures it adds; what is known
+  // already changes nothing. not-found when statement or envelope is not stored.
   [[nodiscard]] virtual Status add_envelope(const StatementId& id, const DocumentId& envelope,
                                             const std::vector<KeyId>& signers) = 0;
 
@@ -199,25 +211,33 @@ class Transaction : public Snapshot {
   // credential belongs to one principal: conflict otherwise.
   [[nodiscard]] virtual Status put_key(const TrustedKey& key) = 0;
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
+  // not-found when there is none.
   [[nodiscard]] virtual Status remove_principal(const std::string& name) = 0;
+  // Epochs never go back: trust-sequence when one of them would.
   [[nodiscard]] virtual Status set_epochs(const Epochs& epochs) = 0;
 
-  // Puts a version in force in place of any other version of that name; or takes the name out.
+  // Puts a version in force in place of any other version of that name; or takes the name out
+  // (not-found when it is not in force).
   [[nodiscard]] virtual Status activate_policy(const ActivePolicyRow& policy) = 0;
   [[nodiscard]] virtual Status deactivate_policy(const std::string& name) = 0;
 
+  // conflict when the id or the log index is taken; not-found when the envelope is not stored;
+  // invalid-parameter when there is no such record.
   [[nodiscard]] virtual Status put_decision(const DecisionRow& row) = 0;
 };
 
 class Store {
  public:
   virtual ~Store() = default;
+  // Waits a bounded time for a reader; unavailable after that. A thread that holds a snapshot and
+  // opens another one may wait for itself.
   [[nodiscard]] virtual Result<std::unique_ptr<Snapshot>> snapshot() = 0;
 
   // Runs `work` in the writer's transaction and returns the log state that covers it once that is
   // durable. `work` runs on the writer's thread, must not call the store, and must be quick; it may
   // be run again if the database asks for a retry, so it keeps no state of an earlier run. An error
   // from `work` undoes what it did and is returned; other writes of the group are not affected.
+  // When the database fails inside `work`, nothing is written whatever `work` returns.
   [[nodiscard]] virtual Result<LogState> write(const std::function<Status(Transaction&)>& work) = 0;
 
   // Ready to serve: the writer runs and the last write did not fail.
@@ -231,10 +251,12 @@ class Anchor {
  public:
   explicit Anchor(std::string path) : path_(std::move(path)) {}
   struct State {
-    Checkpoint checkpoint;
+    std::string note;
+    Checkpoint checkpoint;  // what the note says
     Epochs epochs;
   };
-  // not-found when the file does not exist.
+  // not-found when the file does not exist; data-loss when it is not what save() wrote. The note's
+  // signature is the caller's to check.
   [[nodiscard]] Result<State> load() const;
   [[nodiscard]] Status save(const std::string& note, const Epochs& epochs) const;
 
@@ -249,12 +271,25 @@ struct SqliteOptions {
   std::size_t readers = 4;      // open read connections
   std::size_t max_group = 256;  // writes in one commit
   std::string anchor_path;      // see Anchor; empty only in tests of other things
+
+  // How long snapshot() waits for a reader.
+  std::chrono::milliseconds reader_wait = std::chrono::seconds(5);
+  // Least time between two writes of the anchor for plain appends; changed epochs are written at
+  // once. 0 writes it in every commit.
+  std::chrono::milliseconds anchor_interval = std::chrono::seconds(1);
+  // Takes a database with a log but without its anchor file as it is, and makes a new anchor.
+  // Whoever sets this vouches that the database is not an old copy.
+  bool dangerous_recreate_anchor = false;
 };
 
-// Opens the database, applies migrations, checks it against the anchor (store-behind-anchor when
-// the log is shorter, differs at that size, or has older epochs), and starts the writer.
-// `log_signer` (Ed25519) signs checkpoints; it and `clock` must outlive the store. An empty
-// database gets a signed checkpoint of size 0.
+// Opens the database, applies migrations, checks that the newest checkpoint is ours and fits the
+// stored tree, checks it against the anchor (store-behind-anchor when the log is shorter, differs
+// at that size, or has older epochs, and when the log has records but the anchor is gone), and
+// starts the writer. `log_signer` (Ed25519) signs checkpoints; it and `clock` must outlive the
+// store. An empty database gets a signed checkpoint of size 0. Errors: not-found when there is no
+// database and `create` is false; unavailable while another process has it open; invalid-config for
+// another origin, another log key, or a file that is not Assay's or of a later version; data-loss
+// and log-inconsistent for a damaged one.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options,
                                                          const Signer& log_signer,
                                                          const Clock& clock);
