@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What hashing and verifying an artifact have in common: the list of objects before they are
+// hashed, and the artifact after. Internal to this folder.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "gpu_hash/artifact_hash.h"
+#include "gpu_hash/safetensors.h"
+#include "gpu_hash/walk.h"
+
+namespace assay::gpu_hash {
+
+// A file, or a tensor in one.
+struct PlannedObject {
+  std::size_t file;  // index into ArtifactPlan::files
+  std::optional<Tensor> tensor;
+};
+
+// A safetensors file that does not parse.
+struct MalformedFile {
+  std::size_t file;
+  Error error;
+};
+
+struct ArtifactPlan {
+  std::vector<WalkedFile> files;
+  // In the order they are best read: each file, then its tensors while its bytes are in the page
+  // cache.
+  std::vector<PlannedObject> objects;
+  std::vector<MalformedFile> malformed;
+};
+
+// Lists the objects of `files`. Malformed safetensors files are no error here.
+[[nodiscard]] Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects objects,
+                                                 const std::stop_token& stop);
+
+// The objects' digests as an artifact, not checked yet.
+struct PlannedArtifact {
+  Artifact artifact;
+  std::vector<std::vector<Digest>> outlines;  // empty without a span
+  std::uint64_t bytes = 0;
+};
+
+// Hashes the objects and looks at every file once more.
+[[nodiscard]] Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan,
+                                                const TreeParameters& parameters,
+                                                std::uint64_t outline_span, Engine& engine,
+                                                const Progress& progress,
+                                                const std::stop_token& stop);
+
+}  // namespace assay::gpu_hash

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic on regions and the checks that every engine shares.
+
+#include <algorithm>
+
+#include "gpu_hash/engine.h"
+#include "schemas/core/outline.h"
+
+namespace assay::gpu_hash {
+namespace {
+
+constexpr std::uint64_t kMaxObjectSize = static_cast<std::uint64_t>(kMaxSafeInteger);
+
+Piece sub_piece(const Piece& piece, std::uint64_t offset, std::uint64_t size) {
+  if (const auto* host = std::get_if<HostPiece>(&piece)) {
+    return HostPiece{host->bytes.subspan(offset, size)};
+  }
+  if (const auto* file = std::get_if<FilePiece>(&piece)) {
+    return FilePiece{file->file, file->offset + offset, size};
+  }
+  const auto& device = std::get<DevicePiece>(piece);
+  return DevicePiece{device.memory, device.offset + offset, size};
+}
+
+}  // namespace
+
+std::uint64_t piece_size(const Piece& piece) {
+  if (const auto* host = std::get_if<HostPiece>(&piece)) {
+    return host->bytes.size();
+  }
+  if (const auto* file = std::get_if<FilePiece>(&piece)) {
+    return file->size;
+  }
+  return std::get<DevicePiece>(piece).size;
+}
+
+Result<std::uint64_t> region_size(const Region& region) {
+  std::uint64_t total = 0;
+  for (const Piece& piece : region.pieces) {
+    const std::uint64_t size = piece_size(piece);
+    if (size > kMaxObjectSize - total) {
+      return fail(ErrorCode::kLimitExceeded, "an object must stay below 2^53 bytes");
+    }
+    total += size;
+  }
+  return total;
+}
+
+Region sub_region(const Region& region, std::uint64_t offset, std::uint64_t size) {
+  Region result;
+  for (const Piece& piece : region.pieces) {
+    const std::uint64_t length = piece_size(piece);
+    if (offset >= length) {
+      offset -= length;
+      continue;
+    }
+    const std::uint64_t take = std::min(size, length - offset);
+    if (take == 0) {
+      break;
+    }
+    result.pieces.push_back(sub_piece(piece, offset, take));
+    size -= take;
+    offset = 0;
+  }
+  return result;
+}
+
+Status check(const HashRequest& request) {
+  ASSAY_TRY(check(request.parameters));
+  return request.outline_span == 0 ? Status{}
+                                   : check_outline_span(request.parameters, request.outline_span);
+}
+
+}  // namespace assay::gpu_hash
