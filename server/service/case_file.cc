@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/case_file.h"
+
+#include <algorithm>
+
+namespace assay::server {
+namespace {
+
+// Predicates sit deeper here than in their own statements, and there may be many.
+constexpr JsonLimits kCaseFileLimits{.max_bytes = 512U << 20, .max_depth = 96};
+
+std::unexpected<Error> broken() {
+  return fail(ErrorCode::kDataLoss, "a stored case file cannot be read");
+}
+
+Result<Outcome> outcome_from(std::string_view text) {
+  for (const Outcome outcome :
+       {Outcome::kPass, Outcome::kFail, Outcome::kError, Outcome::kDeferred}) {
+    if (name(outcome) == text) {
+      return outcome;
+    }
+  }
+  return broken();
+}
+
+Result<ErrorCode> error_code_from(std::string_view text) {
+  for (std::size_t i = 0; i < error_code_count(); ++i) {
+    const auto code = static_cast<ErrorCode>(i);
+    if (info(code).code == text) {
+      return code;
+    }
+  }
+  return broken();
+}
+
+Json precondition_to_json(const ConditionResult& result) {
+  return {{"id", result.id},
+          {"outcome", name(result.outcome)},
+          {"code", result.code ? Json(info(*result.code).code) : Json(nullptr)},
+          {"expected", result.expected},
+          {"actual", result.actual},
+          {"evidence", result.evidence}};
+}
+
+Result<std::string> text_at(const Json& json, const char* member) {
+  if (!json.is_object() || !json.contains(member) || !json[member].is_string()) {
+    return broken();
+  }
+  return json[member].get<std::string>();
+}
+
+Result<std::vector<std::string>> texts_at(const Json& json, const char* member) {
+  if (!json.is_object() || !json.contains(member) || !json[member].is_array() ||
+      !std::all_of(json[member].begin(), json[member].end(),
+                   [](const Json& item) { return item.is_string(); })) {
+    return broken();
+  }
+  return json[member].get<std::vector<std::string>>();
+}
+
+Result<ConditionResult> precondition_from_json(const Json& json) {
+  ASSAY_ASSIGN(std::string id, text_at(json, "id"));
+  ASSAY_ASSIGN(const std::string outcome_name, text_at(json, "outcome"));
+  ASSAY_ASSIGN(const Outcome outcome, outcome_from(outcome_name));
+  ASSAY_ASSIGN(auto evidence, texts_at(json, "evidence"));
+  if (!json.contains("code") || !json.contains("expected") || !json.contains("actual")) {
+    return broken();
+  }
+  std::optional<ErrorCode> code;
+  if (!json["code"].is_null()) {
+    ASSAY_ASSIGN(const std::string code_name, text_at(json, "code"));
+    ASSAY_ASSIGN(code, error_code_from(code_name));
+  }
+  return ConditionResult{std::move(id),       outcome, code, json["expected"], json["actual"],
+                         std::move(evidence), {}};
+}
+
+Result<policy::Workload> workload_from_json(const Json& json) {
+  policy::Workload workload;
+  ASSAY_ASSIGN(workload.name_space, text_at(json, "namespace"));
+  ASSAY_ASSIGN(workload.resources, texts_at(json, "resources"));
+  if (!json.contains("labels") || !json["labels"].is_object()) {
+    return broken();
+  }
+  for (const auto& [key, value] : json["labels"].items()) {
+    if (!value.is_string()) {
+      return broken();
+    }
+    workload.labels[key] = value.get<std::string>();
+  }
+  return workload;
+}
+
+}  // namespace
+
+Result<std::string> encode(const CaseFile& file) {
+  Json preconditions = Json::array();
+  for (const ConditionResult& result : file.preconditions) {
+    preconditions.push_back(precondition_to_json(result));
+  }
+  Json policies = Json::array();
+  for (const StatementId& id : file.policies) {
+    policies.push_back(id.text());
+  }
+  Json workload = {{"namespace", file.workload.name_space},
+                   {"labels", file.workload.labels},
+                   {"resources", file.workload.resources}};
+  return canonical_json({{"facts", policy::to_json(file.facts)},
+                         {"workload", std::move(workload)},
+                         {"preconditions", std::move(preconditions)},
+                         {"policies", std::move(policies)},
+                         {"point", name(file.point)},
+                         {"now", to_rfc3339(file.now)}});
+}
+
+Result<CaseFile> parse_case_file(ByteView bytes) {
+  ASSAY_ASSIGN(const Json json, parse_json(bytes, kCaseFileLimits));
+  for (const char* member : {"facts", "workload", "preconditions", "policies", "point", "now"}) {
+    if (!json.is_object() || !json.contains(member)) {
+      return broken();
+    }
+  }
+  ASSAY_ASSIGN(policy::Facts facts, policy::facts_from_json(json["facts"]));
+  ASSAY_ASSIGN(policy::Workload workload, workload_from_json(json["workload"]));
+  ASSAY_ASSIGN(const std::string point_name, text_at(json, "point"));
+  ASSAY_ASSIGN(const DecisionPoint point, decision_point_from(point_name));
+  ASSAY_ASSIGN(const std::string now_text, text_at(json, "now"));
+  ASSAY_ASSIGN(const Timestamp now, parse_rfc3339(now_text));
+  CaseFile file{std::move(facts), std::move(workload), {}, {}, point, now};
+  ASSAY_ASSIGN(const auto policies, texts_at(json, "policies"));
+  for (const std::string& text : policies) {
+    ASSAY_ASSIGN(StatementId id, StatementId::parse(text));
+    file.policies.push_back(std::move(id));
+  }
+  if (!json["preconditions"].is_array()) {
+    return broken();
+  }
+  for (const Json& item : json["preconditions"]) {
+    ASSAY_ASSIGN(ConditionResult result, precondition_from_json(item));
+    file.preconditions.push_back(std::move(result));
+  }
+  return file;
+}
+
+}  // namespace assay::server

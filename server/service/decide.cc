@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/decide.h"
+
+#include "attestation/dsse.h"
+#include "schemas/core/sha.h"
+#include "schemas/log_record.h"
+#include "server/service/case_file.h"
+#include "server/service/collect.h"
+#include "server/service/receipt.h"
+#include "server/service/store_statement.h"
+
+namespace assay::server {
+namespace {
+
+Result<std::vector<policy::ActivePolicy>> policies_in_force(storage::Snapshot& snapshot) {
+  ASSAY_ASSIGN(const auto rows, snapshot.active_policies());
+  std::vector<policy::ActivePolicy> policies;
+  for (const storage::ActivePolicyRow& row : rows) {
+    ASSAY_ASSIGN(PolicyDocument document, parse_policy(row.payload));
+    policies.push_back({row.id, std::move(document)});
+  }
+  return policies;
+}
+
+Result<policy::ActivePolicy> stored_policy(storage::Snapshot& snapshot, const StatementId& id) {
+  ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement(id));
+  ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelopes.front()));
+  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
+  ASSAY_ASSIGN(PolicyDocument policy, parse_policy(envelope.payload));
+  return policy::ActivePolicy{id, std::move(policy)};
+}
+
+struct Evaluated {
+  Verdict verdict;
+  std::string case_file;
+  DocumentId case_id;
+  Digest replay;
+};
+
+Result<Evaluated> evaluate_case(const CaseFile& file,
+                                std::span<const policy::ActivePolicy> policies) {
+  Verdict verdict = policy::evaluate(policies, file.workload, file.facts, file.preconditions,
+                                     file.point, file.now);
+  ASSAY_ASSIGN(std::string bytes, encode(file));
+  DocumentId id(sha256(as_bytes(bytes)));
+  ASSAY_ASSIGN(Digest replay, replay_digest(verdict, id, file.now));
+  return Evaluated{std::move(verdict), std::move(bytes), std::move(id), std::move(replay)};
+}
+
+LogRecord decision_record(const Decision& decision, const DecisionRequest& request,
+                          const DocumentId& envelope, Timestamp now) {
+  LogRecord record{.type = std::string(event::kDecisionMade),
+                   .time = now,
+                   .actor = request.principal,
+                   .subjects = {},
+                   .documents = {envelope, decision.facts},
+                   .detail = {{"decision_id", decision.id},
+                              {"verdict", decision.verdict.allowed ? "allow" : "deny"},
+                              {"point", name(decision.point)},
+                              {"namespace", request.workload.name_space}}};
+  if (decision.artifact) {
+    record.subjects.push_back(decision.artifact->text());
+  }
+  Json reasons = Json::array();
+  for (const ErrorCode code : decision.verdict.reasons) {
+    reasons.push_back(info(code).code);
+  }
+  record.detail["reasons"] = std::move(reasons);
+  return record;
+}
+
+storage::DecisionRow decision_row(const Decision& decision, const DecisionRequest& request,
+                                  const DocumentId& envelope, LeafIndex index) {
+  storage::DecisionRow row{.id = decision.id,
+                           .envelope = envelope,
+                           .allowed = decision.verdict.allowed,
+                           .point = std::string(name(decision.point)),
+                           .subject = decision.artifact ? decision.artifact->text() : "",
+                           .name_space = request.workload.name_space,
+                           .reasons = {},
+                           .evaluated_at = decision.evaluated_at,
+                           .log_index = index};
+  for (const ErrorCode code : decision.verdict.reasons) {
+    row.reasons.emplace_back(info(code).code);
+  }
+  return row;
+}
+
+// Signs, stores and logs; fills in the envelope and the receipt of `answer`.
+Status record(Services& services, const DecisionRequest& request, const Evaluated& evaluated,
+              DecisionAnswer& answer) {
+  const Decision& decision = *answer.decision;
+  ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(decision)));
+  const Signer* const signers[] = {&services.service_signer};
+  ASSAY_ASSIGN(const attestation::Envelope envelope,
+               attestation::sign_envelope(kDecisionPayloadType, as_bytes(payload), signers));
+  answer.envelope = attestation::encode_envelope(envelope);
+  LeafIndex index = 0;
+  const auto work = [&](storage::Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_document("application/json", as_bytes(evaluated.case_file)));
+    ASSAY_ASSIGN(const DocumentId id,
+                 transaction.put_document(kEnvelopeMediaType, as_bytes(answer.envelope)));
+    ASSAY_ASSIGN(index,
+                 transaction.append(decision_record(decision, request, id, transaction.now())));
+    return transaction.put_decision(decision_row(decision, request, id, index));
+  };
+  ASSAY_TRY(services.store.write(work));
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(answer.receipt, log_receipt(*snapshot, index));
+  return {};
+}
+
+// Everything the decision rests on, read from one snapshot.
+Result<CaseFile> open_case(storage::Snapshot& snapshot, const DecisionRequest& request,
+                           const ResolvedReference& resolved,
+                           std::span<const policy::ActivePolicy> policies, Timestamp now) {
+  policy::Facts facts;
+  if (resolved.artifact) {
+    ASSAY_ASSIGN(facts, collect_facts(snapshot, *resolved.artifact));
+  }
+  CaseFile file{std::move(facts), request.workload, resolved.preconditions, {}, request.point, now};
+  for (const policy::ActivePolicy& policy : policies) {
+    file.policies.push_back(policy.id);
+  }
+  return file;
+}
+
+}  // namespace
+
+Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
+  // After the first read: everything the snapshot shows was logged before `now`.
+  const Timestamp now = services.clock.now();
+  ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
+  ASSAY_ASSIGN(const auto policies, policies_in_force(*snapshot));
+  if (request.skip_unselected && !policy::selected(policies, request.workload)) {
+    return DecisionAnswer{false, {}, {}, {}};
+  }
+  ASSAY_ASSIGN(const ResolvedReference resolved, resolve(*snapshot, request.model, now));
+  ASSAY_ASSIGN(const CaseFile file, open_case(*snapshot, request, resolved, policies, now));
+  ASSAY_ASSIGN(Evaluated evaluated, evaluate_case(file, policies));
+  ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
+  DecisionAnswer answer{true, {}, {}, {}};
+  answer.decision = Decision{.id = std::move(id),
+                             .point = request.point,
+                             .verdict = evaluated.verdict,
+                             .artifact = resolved.artifact,
+                             .model_name = resolved.model_name,
+                             .request = request.context,
+                             .dry_run = request.dry_run,
+                             .evaluated_at = now,
+                             .epochs = epochs.trust,
+                             .policy_epoch = epochs.policy,
+                             .tree_size = log.size,
+                             .facts = evaluated.case_id,
+                             .replay_digest = evaluated.replay};
+  if (!request.dry_run) {
+    ASSAY_TRY(record(services, request, evaluated, answer));
+  }
+  return answer;
+}
+
+Result<ReplayAnswer> replay(Services& services, const std::string& decision_id) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(const storage::DecisionRow row, snapshot->decision(decision_id));
+  ASSAY_ASSIGN(const storage::Document document, snapshot->document(row.envelope));
+  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
+  ASSAY_ASSIGN(const Json decision, parse_json(envelope.payload));
+  if (!decision.contains("facts") || !decision.contains("replay_digest")) {
+    return fail(ErrorCode::kDataLoss, "a stored decision cannot be read");
+  }
+  ASSAY_ASSIGN(const DocumentId facts, DocumentId::parse(decision["facts"].get<std::string>()));
+  ASSAY_ASSIGN(Digest recorded, Digest::parse(decision["replay_digest"].get<std::string>()));
+  ASSAY_ASSIGN(const storage::Document case_bytes, snapshot->document(facts));
+  ASSAY_ASSIGN(const CaseFile file, parse_case_file(case_bytes.bytes));
+  std::vector<policy::ActivePolicy> policies;
+  for (const StatementId& id : file.policies) {
+    ASSAY_ASSIGN(policy::ActivePolicy policy, stored_policy(*snapshot, id));
+    policies.push_back(std::move(policy));
+  }
+  ASSAY_ASSIGN(Evaluated evaluated, evaluate_case(file, policies));
+  const bool reproduced = evaluated.replay == recorded && evaluated.case_id == facts;
+  return ReplayAnswer{reproduced, std::move(recorded), std::move(evaluated.replay),
+                      std::move(evaluated.verdict)};
+}
+
+}  // namespace assay::server
