@@ -26,6 +26,17 @@ struct Review {
   bool dry_run;
 };
 
+// At most `limit` bytes, cut between characters.
+std::string clip(std::string text, std::size_t limit) {
+  if (text.size() > limit) {
+    text.resize(limit);
+    while (!text.empty() && !is_utf8(text)) {
+      text.pop_back();
+    }
+  }
+  return text;
+}
+
 std::unexpected<Error> malformed(const char* why) {
   return fail(ErrorCode::kMalformedAdmissionReview, why);
 }
@@ -77,7 +88,7 @@ std::string denied(const Review& review, const std::string& message, Json annota
                           {{"status", "Failure"},
                            {"code", 403},
                            {"reason", "Forbidden"},
-                           {"message", message.substr(0, kMaxMessage)}}},
+                           {"message", clip(message, kMaxMessage)}}},
                          {"auditAnnotations", std::move(annotations)}});
 }
 
@@ -176,7 +187,7 @@ std::string allowed(const Review& review, AdmissionCall call, const PodView& pod
   if (!decision.verdict.warnings.empty()) {
     Json warnings = Json::array();
     for (const std::string& warning : decision.verdict.warnings) {
-      warnings.push_back(warning.substr(0, kMaxWarning));
+      warnings.push_back(clip(warning, kMaxWarning));
     }
     response["warnings"] = std::move(warnings);
   }
@@ -200,9 +211,9 @@ Result<std::string> not_applicable(Services& services, const Review& review,
                        .subjects = {},
                        .documents = {},
                        .detail = {{"uid", review.uid},
-                                  {"kind", review.kind.substr(0, 256)},
-                                  {"namespace", review.name_space.substr(0, 256)},
-                                  {"name", review.object_name.substr(0, 256)}}};
+                                  {"kind", clip(review.kind, 256)},
+                                  {"namespace", clip(review.name_space, 256)},
+                                  {"name", clip(review.object_name, 256)}}};
       ASSAY_TRY(transaction.append(std::move(record)));
       return {};
     });
@@ -223,11 +234,11 @@ DecisionRequest request_for(const Review& review, AdmissionCall call, const PodV
           .context = {{"via",
                        call == AdmissionCall::kMutate ? "admission-mutate" : "admission-validate"},
                       {"uid", review.uid},
-                      {"kind", review.kind.substr(0, 256)},
-                      {"namespace", review.name_space.substr(0, 256)},
-                      {"name", review.object_name.substr(0, 256)},
-                      {"operation", review.operation.substr(0, 32)},
-                      {"user", review.user.substr(0, 256)},
+                      {"kind", clip(review.kind, 256)},
+                      {"namespace", clip(review.name_space, 256)},
+                      {"name", clip(review.object_name, 256)},
+                      {"operation", clip(review.operation, 32)},
+                      {"user", clip(review.user, 256)},
                       {"principal", principal}},
           .principal = principal,
           .dry_run = review.dry_run,
