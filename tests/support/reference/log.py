@@ -32,6 +32,7 @@ from . import jcs, merkle
 HASH = "sha256"
 MAX_RECORD = 65535  # C2SP tlog-tiles: an entry has a uint16 length
 MAX_NOTE = 1_000_000
+MAX_SIGNATURES = 16  # what C2SP signed-note asks every verifier to take
 WIDTH = 256  # C2SP tlog-tiles: hashes in a full tile
 ED25519 = 1  # C2SP signed-note: signature type
 
@@ -173,7 +174,7 @@ def split_note(note):
         if len(raw) < 5:
             raise LogError("note-signature")
         signatures.append((name, raw[:4], raw[4:]))
-    if not signatures:
+    if not 1 <= len(signatures) <= MAX_SIGNATURES:
         raise LogError("note-signature")
     return text, signatures
 
@@ -201,9 +202,12 @@ def open_note(note, verifier):
 
 
 def parse_checkpoint(text):
-    """C2SP tlog-checkpoint, Note text: (origin, size, root)."""
+    """C2SP tlog-checkpoint, Note text: (origin, size, root).
+
+    Extension lines, which the specification allows and advises against, are refused (section 3.1).
+    """
     lines = text.split("\n")
-    if len(lines) < 4 or lines[-1] != "" or any(line == "" for line in lines[:-1]):
+    if len(lines) != 4 or lines[-1] != "" or any(line == "" for line in lines[:-1]):
         raise LogError("checkpoint-lines")
     origin, size, root = lines[0], lines[1], lines[2]
     if not re.fullmatch(r"0|[1-9][0-9]{0,18}", size):

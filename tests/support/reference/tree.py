@@ -205,7 +205,9 @@ def check_entries(entries, hash_name):
         if entry["kind"] == "file":
             sizes[entry["path"]] = entry["size"]
     for entry in entries:
-        if entry["kind"] == "tensor" and entry["file"] in sizes:
+        if entry["kind"] == "tensor" and sizes:
+            if entry["file"] not in sizes:
+                raise TreeError("tensor-without-file", entry["name"])
             if entry["offset"] + entry["size"] > sizes[entry["file"]]:
                 raise TreeError("tensor-beyond-file", entry["name"])
     keys = [entry_key(entry) for entry in entries]

@@ -63,11 +63,11 @@ def artifacts():
     # UTF-8 order: U+FF21 (ef bc a1) before U+1F600 (f0 9f 98 80); UTF-16 order is the reverse.
     found.append(artifact("order is by UTF-8 bytes", [
         f("\U0001f600"), f("\uff21"), f("a/b"), f("a.b"), f("a"), f("a0"), f("A"), f("\u00e9"),
-        f("e\u0301"), f(".hidden"), f("a b"),
+        f("e\u0301"), f(".hidden"), f("a b"), f("b"), f("ab"),
         t("b", "\U0001f600"), t("b", "\uff21"), t("a", "z"), t("b", ""), t("ab", "c"), t("a", "bc"),
     ]))  # fmt: skip
     found.append(artifact("names that JSON must escape", [
-        f('quote"back\\slash'), f("tab\tnewline\n"), f("\u007f\u0080\u2028"), f("</script>"),
+        f('quote"back\\slash'), f("tab\tnewline\n"), f("\u007f\u0080\u2028"), f("</script>"), f("x"),
         t("x", "nul\u0000in a tensor name"),
     ]))  # fmt: skip
     found.append(artifact("greatest numbers", [
@@ -187,6 +187,7 @@ def refused_lists():
         ("path with NUL", "path-nul", [{**f, "path": "a\0b"}]),
         ("bad path of a tensor's file", "path-dot-part", [{**t, "file": "./a"}]),
         ("tensor ends beyond its file", "tensor-beyond-file", [f, {**t, "offset": 1}]),
+        ("tensor of a file that is no entry", "tensor-without-file", [g, t]),
         ("entry is not an object", "members", [f, "b"]),
     ]  # fmt: skip
 

@@ -48,6 +48,7 @@ def good_records():
         record(type="decision.made", actor="n\u00f8de \U0001f600", detail={"verdict": "deny"}, time="2024-02-29T23:59:59.999Z"),
         record(type="policy.deactivated", documents=[document("b"), document("a"), document("b")]),
         record(type="trust.changed", detail={"\uff21": 1, "\U0001f600": 2, "quote": "\"\\\n\u0001"}),
+        record(type="admission.not-applicable", actor="system", subject=[], documents=[]),
         record(type="x.y-2.z", subject=["\uff21", "\U0001f600"]),
     ]  # fmt: skip
 
@@ -132,8 +133,9 @@ def checkpoints(roots):
     same_name = log.sign_checkpoint(ORIGIN, 8, bytes.fromhex(roots[8]), OTHER_SEED).decode().rpartition("\n\n")[2]
     for extra in (stranger + line, line + stranger, line + same_name):
         good.append({"note": b64((text + "\n\n" + extra).encode()), "size": 8, "root": roots[8]})
-    extended = signed_text(f"{text}\nextension line\n")
-    good.append({"note": b64(extended), "size": 8, "root": roots[8]})
+    crowd = [b64(bytes([i] * 68)) for i in range(16)]  # signatures of keys that nobody knows
+    others = [f"\u2014 witness.example.com/{i} {crowd[i]}\n" for i in range(16)]
+    good.append({"note": b64((text + "\n\n" + "".join(others[:15]) + line).encode()), "size": 8, "root": roots[8]})
     for case in good:
         opened = log.open_checkpoint(base64.b64decode(case["note"]), KEY)
         assert opened == (ORIGIN, case["size"], bytes.fromhex(case["root"]))
@@ -169,6 +171,8 @@ def checkpoints(roots):
         ("checkpoint-lines", signed_text(base.replace("\n8\n", "\n\n"))),
         ("checkpoint-lines", signed_text(f"{ORIGIN}\n8\n")),
         ("checkpoint-lines", signed_text(base + "\nmore\n")),
+        ("checkpoint-lines", signed_text(base + "extension line\n")),
+        ("note-signature", (text + "\n\n" + "".join(others) + line).encode()),
         ("checkpoint-root", signed_text(f"{ORIGIN}\n8\n{b64(bytes(31))}\n")),
         ("checkpoint-root", signed_text(f"{ORIGIN}\n0\n{b64(bytes(32))}\n")),
         ("base64", signed_text(f"{ORIGIN}\n8\n{bytes.fromhex(roots[8]).hex()[:-1]}\n")),
@@ -270,7 +274,7 @@ def build():
     good, bad = checkpoints(roots)
     paths, counts = tile_tables()
     with tempfile.TemporaryDirectory() as top:
-        mirror = log.write_mirror(top, records, ORIGIN, SEED)
+        mirror = log.write_mirror(top, records[:9], ORIGIN, SEED)
         log.verify_mirror(top, KEY)
         big = log.write_mirror(top + "/big", [b"entry-%d" % i for i in range(300)], ORIGIN, SEED)
         log.verify_mirror(top + "/big", KEY, any_entry=True)
@@ -299,5 +303,5 @@ def build():
         "tiles_300": {path: hashlib.sha256(data).hexdigest() for path, data in big.items() if path != "checkpoint"},
         "mirror": {path: b64(data) for path, data in mirror.items()},
         "mirror_old_checkpoint": b64(log.sign_checkpoint(ORIGIN, 4, old_root, SEED)),
-        "receipts": receipts(records),
+        "receipts": receipts(records[:9]),
     }  # fmt: skip
