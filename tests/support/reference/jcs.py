@@ -11,7 +11,7 @@ import struct
 import sys
 
 MAX_INTEGER = 2**53 - 1  # RFC 7493 section 2.2
-MAX_DEPTH = 128  # arrays and objects inside each other; keeps hostile input off the call stack
+MAX_DEPTH = 64  # arrays and objects inside each other (schemas/log.md section 1)
 
 
 class JsonError(ValueError):
@@ -60,9 +60,9 @@ class _Reader:
         self.position += len(token)
 
     def value(self, depth):
-        if depth > MAX_DEPTH:
-            raise JsonError("depth")
         first = self.peek()
+        if depth >= MAX_DEPTH and first in ("{", "["):
+            raise JsonError("depth")
         if first == "{":
             return self.object(depth)
         if first == "[":

@@ -68,7 +68,7 @@ ACCEPT = [
     (b'"\\uD83D\\uDE00"', '"\U0001f600"'.encode()), (b'"\\uFFFF\\uFDD0"', '"\uffff\ufdd0"'.encode()),
     ('"e\u0301 \u00e9"'.encode(), '"e\u0301 \u00e9"'.encode()), (b'"\\u00e9"', '"\u00e9"'.encode()),
     (b'{"\\u0061":1}', b'{"a":1}'), (b'"</script>"', b'"</script>"'),
-    (b"[" * 64 + b"]" * 64, b"[" * 64 + b"]" * 64),
+    (b"[" * 64 + b"]" * 64, b"[" * 64 + b"]" * 64), (b'{"a":' * 64 + b"1" + b"}" * 64, b'{"a":' * 64 + b"1" + b"}" * 64),
     (b'[56,{"d":true,"10":null,"1":[]}]', b'[56,{"1":[],"10":null,"d":true}]'),
     (b"[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001]",
      b"[333333333.3333333,1e+30,4.5,0.002,1e-27]"),
@@ -96,6 +96,7 @@ REFUSE = [
     (b'"', "syntax"), (b'"a', "syntax"), (b'"\\"', "syntax"), (b'"\\x41"', "syntax"), (b'"\\u12"', "syntax"),
     (b'"\\u12g4"', "syntax"), (b'"\\u 123"', "syntax"), (b'"\\u+123"', "syntax"), (b'"\t"', "syntax"), (b'"\n"', "syntax"),
     (b'"\x00"', "syntax"), (b'"\x1f"', "syntax"), (b"\x0c1", "syntax"), (b"\xc2\xa01", "syntax"), (b"1\x00", "syntax"),
+    (b"[" * 65 + b"]" * 65, "depth"), (b'{"a":' * 64 + b"[]" + b"}" * 64, "depth"), (b"[" * 10000, "depth"),
     ("\uff11".encode(), "syntax"), ("\u0661".encode(), "syntax"),
 ]  # fmt: skip
 
@@ -134,6 +135,6 @@ def build():
         "numbers": numbers,
         "accept": [{"input": text(data), "output": text(want), "input_text": ascii(data)[2:-1][:100]}
                    for data, want in ACCEPT],
-        "refuse": [{"input": text(data), "reason": reason, "input_text": ascii(data)[2:-1]}
+        "refuse": [{"input": text(data), "reason": reason, "input_text": ascii(data)[2:-1][:100]}
                    for data, reason in REFUSE],
     }  # fmt: skip
