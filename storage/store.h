@@ -36,6 +36,14 @@ struct Document {
 
 enum class StatementKind : std::uint8_t { kManifest = 1, kAttestation = 2, kPolicy = 3 };
 
+// A key whose signature on a statement verified, and when the log first showed that: a key that had
+// expired by then never counts, however old the statement is.
+struct SignerRow {
+  KeyId key;
+  Timestamp signed_at;
+  bool operator==(const SignerRow&) const = default;
+};
+
 // Index row of a stored statement. All its envelopes carry the same payload.
 struct StatementRow {
   StatementId id;
@@ -48,7 +56,7 @@ struct StatementRow {
   std::vector<std::string> subjects;   // "<algorithm>:<value>" of every digest of every subject,
                                        // artifact ids in their text form
   std::vector<std::string> locations;  // of a manifest
-  std::vector<KeyId> signers;          // distinct keys whose signatures verified
+  std::vector<SignerRow> signers;      // distinct keys, in the order they came
   std::vector<DocumentId> envelopes;   // exact bytes as received, oldest first
   LeafIndex log_index;                 // of the record that accepted it first; of no other one
   Timestamp accepted_at;
@@ -202,8 +210,9 @@ class Transaction : public Snapshot {
   // A new statement: conflict when the id or the log index is taken; not-found when an envelope is
   // not stored; invalid-parameter when there is no such record. `accepted_at` is stored as given.
   [[nodiscard]] virtual Status put_statement(const StatementRow& row) = 0;
-  // One more envelope of a known statement, with the keys whose signatures it adds; what is known
-  // already changes nothing. not-found when statement or envelope is not stored.
+  // One more envelope of a known statement, with the keys whose signatures it adds (signed_at of
+  // each is now()); what is known already changes nothing. not-found when statement or envelope is
+  // not stored.
   [[nodiscard]] virtual Status add_envelope(const StatementId& id, const DocumentId& envelope,
                                             const std::vector<KeyId>& signers) = 0;
 

@@ -23,9 +23,9 @@ Result<policy::StatementFact> statement_fact(storage::Snapshot& snapshot,
                              .signers = {},
                              .accepted_at = row.accepted_at,
                              .log_index = row.log_index};
-  for (const KeyId& id : row.signers) {
-    ASSAY_ASSIGN(TrustedKey key, snapshot.key(id));
-    fact.signers.push_back({std::move(key), row.accepted_at});
+  for (const storage::SignerRow& signer : row.signers) {
+    ASSAY_ASSIGN(TrustedKey key, snapshot.key(signer.key));
+    fact.signers.push_back({std::move(key), signer.signed_at});
   }
   return fact;
 }

@@ -25,9 +25,9 @@ Result<std::vector<std::string>> current_authors(storage::Snapshot& snapshot,
                                                  const storage::StatementRow& row, Timestamp now) {
   std::vector<std::string> authors;
   const SigningContext context{KeyPurpose::kAuthor, {}, {}, {}};
-  for (const KeyId& id : row.signers) {
-    ASSAY_ASSIGN(const TrustedKey key, snapshot.key(id));
-    if (check_grant(key, context, row.accepted_at, now)) {
+  for (const storage::SignerRow& signer : row.signers) {
+    ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
+    if (check_grant(key, context, signer.signed_at, now)) {
       authors.push_back(key.identity);
     }
   }

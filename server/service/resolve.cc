@@ -41,9 +41,9 @@ Result<ParsedReference> parse_reference(std::string_view text) {
 Result<bool> is_trusted(storage::Snapshot& snapshot, const storage::StatementRow& row,
                         Timestamp now) {
   const SigningContext context{KeyPurpose::kPublisher, {}, row.predicate_type, row.name};
-  for (const KeyId& id : row.signers) {
-    ASSAY_ASSIGN(const TrustedKey key, snapshot.key(id));
-    if (check_grant(key, context, row.accepted_at, now)) {
+  for (const storage::SignerRow& signer : row.signers) {
+    ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
+    if (check_grant(key, context, signer.signed_at, now)) {
       return true;
     }
   }

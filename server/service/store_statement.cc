@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/store_statement.h"
 
-#include <algorithm>
+#include <set>
 
 #include "server/service/receipt.h"
 
 namespace assay::server {
 namespace {
 
-bool contains(const std::vector<KeyId>& keys, const KeyId& id) {
-  return std::find(keys.begin(), keys.end(), id) != keys.end();
-}
-
 // Keys of `verified` that `known` does not have, each once.
 std::vector<KeyId> further_signers(const VerifiedEnvelope& verified,
-                                   const std::vector<KeyId>& known) {
+                                   const std::vector<storage::SignerRow>& known) {
+  std::set<KeyId> seen;
+  for (const storage::SignerRow& signer : known) {
+    seen.insert(signer.key);
+  }
   std::vector<KeyId> further;
   for (const auto& signature : verified.signatures) {
-    if (!contains(known, signature.key.id) && !contains(further, signature.key.id)) {
+    if (seen.insert(signature.key.id).second) {
       further.push_back(signature.key.id);
     }
   }
@@ -49,11 +49,14 @@ Result<LeafIndex> append_record(storage::Transaction& transaction, const NewStat
 Status insert(storage::Transaction& transaction, const VerifiedEnvelope& verified, ByteView bytes,
               const NewStatement& statement, const Principal& actor) {
   storage::StatementRow row = statement.row;
-  row.signers = further_signers(verified, {});
+  const std::vector<KeyId> signers = further_signers(verified, {});
+  for (const KeyId& key : signers) {
+    row.signers.push_back({key, transaction.now()});
+  }
   ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
   row.envelopes = {document};
   row.accepted_at = transaction.now();
-  ASSAY_ASSIGN(row.log_index, append_record(transaction, statement, document, row.signers, actor));
+  ASSAY_ASSIGN(row.log_index, append_record(transaction, statement, document, signers, actor));
   return transaction.put_statement(row);
 }
 
