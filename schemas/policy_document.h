@@ -106,7 +106,7 @@ struct Condition {
 
 struct PolicyDocument {
   std::string name;
-  std::uint64_t version;  // 1, 2, …
+  std::uint64_t version;  // 1, 2, ...
   std::string description;
   PolicyMode mode;
   WorkloadMatch match;

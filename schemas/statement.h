@@ -43,7 +43,7 @@ struct Statement {
 // by '/', at most 253 characters. schema-violation otherwise.
 [[nodiscard]] Status check_model_name(std::string_view name);
 
-// True when `pattern` covers `name`: "*" covers every name, "acme" covers "acme" and "acme/…".
+// True when `pattern` covers `name`: "*" covers every name, "acme" covers "acme" and "acme/...".
 [[nodiscard]] bool namespace_covers(std::string_view pattern, std::string_view name);
 
 }  // namespace assay

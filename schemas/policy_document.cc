@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies: shape by policy.schema.json and policy-approval.schema.json; here what a schema cannot
+// say: unique ids, depth, number of conditions.
+#include "schemas/policy_document.h"
+
+#include <array>
+#include <set>
+#include <utility>
+
+#include "schemas/members.h"
+#include "schemas/validate.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kMaxLevels = 32;
+constexpr std::size_t kMaxConditions = 1024;
+constexpr JsonLimits kPolicyLimits{1U << 20};
+
+template <typename E, std::size_t N>
+using Names = std::array<std::pair<E, std::string_view>, N>;
+
+constexpr Names<PolicyMode, 3> kModes = {{{PolicyMode::kEnforce, "enforce"},
+                                          {PolicyMode::kWarn, "warn"},
+                                          {PolicyMode::kShadow, "shadow"}}};
+constexpr Names<DecisionPoint, 3> kPoints = {{{DecisionPoint::kCreate, "create"},
+                                              {DecisionPoint::kBind, "bind"},
+                                              {DecisionPoint::kServe, "serve"}}};
+constexpr Names<Quantifier, 3> kQuantifiers = {
+    {{Quantifier::kEvery, "every"}, {Quantifier::kAny, "any"}, {Quantifier::kLatest, "latest"}}};
+constexpr Names<Comparison, 7> kComparisons = {{{Comparison::kEqual, "=="},
+                                                {Comparison::kNotEqual, "!="},
+                                                {Comparison::kLess, "<"},
+                                                {Comparison::kLessEqual, "<="},
+                                                {Comparison::kGreater, ">"},
+                                                {Comparison::kGreaterEqual, ">="},
+                                                {Comparison::kIn, "in"}}};
+constexpr Names<PolicyApproval::Action, 2> kActions = {
+    {{PolicyApproval::Action::kActivate, "activate"},
+     {PolicyApproval::Action::kDeactivate, "deactivate"}}};
+
+template <typename E, std::size_t N>
+std::string_view name_in(const Names<E, N>& names, E wanted) {
+  for (const auto& [value, text] : names) {
+    if (value == wanted) {
+      return text;
+    }
+  }
+  return "unknown";
+}
+
+template <typename E, std::size_t N>
+Result<E> value_in(const Names<E, N>& names, std::string_view text, const char* what) {
+  for (const auto& [value, known] : names) {
+    if (known == text) {
+      return value;
+    }
+  }
+  return fail(ErrorCode::kInvalidParameter, std::string("there is no such ") + what);
+}
+
+// --- reading, after validation
+
+class Reader {
+ public:
+  Result<std::vector<Condition>> conditions(const Json& list, const std::string& where,
+                                            std::size_t level);
+
+ private:
+  Result<Condition> condition(const Json& json, const std::string& where, std::size_t level);
+  Result<Condition> combined(const Json& json, std::string id, const std::string& where,
+                             std::size_t level);
+
+  std::set<std::string> ids_;
+};
+
+std::unexpected<Error> invalid(std::string why, std::string where) {
+  return fail(ErrorCode::kPolicyInvalid, std::move(why), std::move(where));
+}
+
+SignerRequirement read_signers(const Json& json) {
+  const Json none = Json::object();
+  const Json& signers = members::child(json, "signers", none);
+  return {members::number(signers, "at_least", 1), members::texts(signers, "identities")};
+}
+
+Result<StatementCondition> read_statement(const Json& json) {
+  StatementCondition condition;
+  condition.predicate_type = members::text(json, "predicate_type");
+  condition.stage = members::text(json, "stage");
+  condition.signers = read_signers(json);
+  const Json none = Json::array();
+  for (const Json& test : members::child(json, "where", none)) {
+    ASSAY_ASSIGN(const Comparison op,
+                 value_in(kComparisons, members::text(test, "op"), "comparison"));
+    condition.where.push_back({members::text(test, "pointer"), op, test["value"]});
+  }
+  if (json.contains("quantifier")) {
+    ASSAY_ASSIGN(condition.quantifier,
+                 value_in(kQuantifiers, members::text(json, "quantifier"), "quantifier"));
+  }
+  if (json.contains("max_age_seconds")) {
+    condition.max_age_seconds = members::number(json, "max_age_seconds");
+  }
+  return condition;
+}
+
+ParametersCondition read_parameters(const Json& json) {
+  ParametersCondition condition{members::texts(json, "hash"), {}};
+  const Json none = Json::array();
+  for (const Json& size : members::child(json, "chunk_size", none)) {
+    condition.chunk_size.push_back(size.get<std::uint32_t>());
+  }
+  return condition;
+}
+
+Result<std::vector<Condition>> Reader::conditions(const Json& list, const std::string& where,
+                                                  std::size_t level) {
+  std::vector<Condition> out;
+  for (const Json& item : list) {
+    const std::string place = where + "/" + std::to_string(out.size());
+    ASSAY_ASSIGN(Condition read, condition(item, place, level));
+    out.push_back(std::move(read));
+  }
+  return out;
+}
+
+Result<Condition> Reader::condition(const Json& json, const std::string& where, std::size_t level) {
+  if (level > kMaxLevels) {
+    return invalid("conditions are nested deeper than 32 levels", where);
+  }
+  std::string id = members::text(json, "id");
+  if (!ids_.insert(id).second) {
+    return invalid("two conditions of the policy have this id", where + "/id");
+  }
+  if (ids_.size() > kMaxConditions) {
+    return invalid("a policy has at most 1024 conditions", where);
+  }
+  if (const auto kind = json.find("manifest"); kind != json.end()) {
+    return Condition{std::move(id), ManifestCondition{read_signers(*kind)}};
+  }
+  if (const auto kind = json.find("statement"); kind != json.end()) {
+    ASSAY_ASSIGN(StatementCondition statement, read_statement(*kind));
+    return Condition{std::move(id), std::move(statement)};
+  }
+  if (const auto kind = json.find("parameters"); kind != json.end()) {
+    return Condition{std::move(id), read_parameters(*kind)};
+  }
+  return combined(json, std::move(id), where, level);
+}
+
+Result<Condition> Reader::combined(const Json& json, std::string id, const std::string& where,
+                                   std::size_t level) {
+  if (const auto kind = json.find("all"); kind != json.end()) {
+    ASSAY_ASSIGN(std::vector<Condition> of, conditions(*kind, where + "/all", level + 1));
+    return Condition{std::move(id), AllCondition{std::move(of)}};
+  }
+  if (const auto kind = json.find("any"); kind != json.end()) {
+    ASSAY_ASSIGN(std::vector<Condition> of, conditions(*kind, where + "/any", level + 1));
+    return Condition{std::move(id), AnyCondition{std::move(of)}};
+  }
+  if (const auto kind = json.find("not"); kind != json.end()) {
+    ASSAY_ASSIGN(Condition part, condition(*kind, where + "/not", level + 1));
+    NotCondition negation;
+    negation.of.push_back(std::move(part));
+    return Condition{std::move(id), std::move(negation)};
+  }
+  const auto kind = json.find("at_least");
+  if (kind == json.end()) {
+    return invalid("the condition has no known kind", where);
+  }
+  const Json none = Json::array();
+  ASSAY_ASSIGN(std::vector<Condition> of,
+               conditions(members::child(*kind, "of", none), where + "/at_least/of", level + 1));
+  const std::uint64_t count = members::number(*kind, "count");
+  if (count == 0 || count > of.size()) {
+    return invalid("at_least asks for more conditions than it lists", where + "/at_least/count");
+  }
+  return Condition{std::move(id), AtLeastCondition{count, std::move(of)}};
+}
+
+// --- writing
+
+Json to_json(const SignerRequirement& signers) {
+  Json json = {{"at_least", signers.at_least}};
+  if (!signers.identities.empty()) {
+    json["identities"] = signers.identities;
+  }
+  return json;
+}
+
+Json to_json(const StatementCondition& condition) {
+  Json json = {{"predicate_type", condition.predicate_type},
+               {"signers", to_json(condition.signers)},
+               {"quantifier", name(condition.quantifier)}};
+  if (!condition.stage.empty()) {
+    json["stage"] = condition.stage;
+  }
+  for (const PredicateTest& test : condition.where) {
+    json["where"].push_back(
+        {{"pointer", test.pointer}, {"op", name(test.op)}, {"value", test.value}});
+  }
+  if (condition.max_age_seconds) {
+    json["max_age_seconds"] = *condition.max_age_seconds;
+  }
+  return json;
+}
+
+Json to_json(const ParametersCondition& condition) {
+  Json json = Json::object();
+  if (!condition.hash.empty()) {
+    json["hash"] = condition.hash;
+  }
+  if (!condition.chunk_size.empty()) {
+    json["chunk_size"] = condition.chunk_size;
+  }
+  return json;
+}
+
+Json to_json(const Condition& condition);
+
+Json to_json(const std::vector<Condition>& conditions) {
+  Json out = Json::array();
+  for (const Condition& condition : conditions) {
+    out.push_back(to_json(condition));
+  }
+  return out;
+}
+
+Json to_json(const Condition& condition) {
+  Json json = {{"id", condition.id}};
+  if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
+    json["manifest"] = {{"signers", to_json(manifest->signers)}};
+  } else if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
+    json["statement"] = to_json(*statement);
+  } else if (const auto* parameters = std::get_if<ParametersCondition>(&condition.kind)) {
+    json["parameters"] = to_json(*parameters);
+  } else if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
+    json["all"] = to_json(all->of);
+  } else if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {
+    json["any"] = to_json(any->of);
+  } else if (const auto* negation = std::get_if<NotCondition>(&condition.kind)) {
+    json["not"] = negation->of.empty() ? Json() : to_json(negation->of.front());
+  } else if (const auto* at_least = std::get_if<AtLeastCondition>(&condition.kind)) {
+    json["at_least"] = {{"count", at_least->count}, {"of", to_json(at_least->of)}};
+  }
+  return json;
+}
+
+Json to_json(const WorkloadMatch& match) {
+  Json json = Json::object();
+  if (!match.namespaces.empty()) {
+    json["namespaces"] = match.namespaces;
+  }
+  if (!match.labels.empty()) {
+    json["labels"] = match.labels;
+  }
+  if (!match.resources.empty()) {
+    json["resources"] = match.resources;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string_view name(PolicyMode mode) { return name_in(kModes, mode); }
+std::string_view name(DecisionPoint point) { return name_in(kPoints, point); }
+std::string_view name(Quantifier quantifier) { return name_in(kQuantifiers, quantifier); }
+std::string_view name(Comparison comparison) { return name_in(kComparisons, comparison); }
+
+Result<DecisionPoint> decision_point_from(std::string_view name) {
+  return value_in(kPoints, name, "decision point: use create, bind or serve");
+}
+
+Result<PolicyDocument> parse_policy(ByteView payload) {
+  ASSAY_ASSIGN(const Json json, parse_json(payload, kPolicyLimits));
+  ASSAY_TRY(validate("policy", json));
+  PolicyDocument policy;
+  policy.name = members::text(json, "name");
+  policy.version = members::number(json, "version");
+  policy.description = members::text(json, "description");
+  ASSAY_ASSIGN(policy.mode, value_in(kModes, members::text(json, "mode"), "mode"));
+  const Json& match = json["match"];
+  policy.match = {members::texts(match, "namespaces"), members::text_map(match, "labels"),
+                  members::texts(match, "resources")};
+  ASSAY_ASSIGN(policy.require, Reader().conditions(json["require"], "/require", 1));
+  return policy;
+}
+
+Json to_json(const PolicyDocument& policy) {
+  Json json = {{"name", policy.name},
+               {"version", policy.version},
+               {"mode", name(policy.mode)},
+               {"match", to_json(policy.match)},
+               {"require", to_json(policy.require)}};
+  if (!policy.description.empty()) {
+    json["description"] = policy.description;
+  }
+  return json;
+}
+
+Result<PolicyApproval> parse_policy_approval(ByteView payload) {
+  ASSAY_ASSIGN(const Json json, parse_json(payload));
+  ASSAY_TRY(validate("policy-approval", json));
+  ASSAY_ASSIGN(const PolicyApproval::Action action,
+               value_in(kActions, members::text(json, "action"), "action"));
+  auto policy = StatementId::parse(members::text(json, "policy"));
+  if (!policy) {
+    return members::under("/policy", std::move(policy).error());
+  }
+  return PolicyApproval{action, *std::move(policy), members::number(json, "sequence")};
+}
+
+Json to_json(const PolicyApproval& approval) {
+  return {{"action", name_in(kActions, approval.action)},
+          {"policy", approval.policy.text()},
+          {"sequence", approval.sequence}};
+}
+
+}  // namespace assay

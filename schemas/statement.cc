@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// in-toto statements: shape by statement.schema.json, digests of artifacts here.
+#include "schemas/statement.h"
+
+#include <algorithm>
+
+#include "schemas/members.h"
+#include "schemas/validate.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kArtifactDigestPrefix = "assay-tree-v1-";
+constexpr std::size_t kMaxModelName = 253;
+
+// A digest name of an artifact must carry a well-formed root.
+Status check_digests(const Subject& subject, const std::string& where) {
+  for (const auto& [algorithm, value] : subject.digest) {
+    if (!algorithm.starts_with(kArtifactDigestPrefix)) {
+      continue;
+    }
+    if (!ArtifactId::parse(algorithm + ":" + value)) {
+      return fail(ErrorCode::kInvalidDigest,
+                  "an assay-tree-v1 digest is sha256 or sha384 in lowercase hex",
+                  where + "/digest/" + algorithm);
+    }
+  }
+  return {};
+}
+
+bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+bool is_name_part(std::string_view part) {
+  return !part.empty() && is_alphanumeric(part.front()) && is_alphanumeric(part.back()) &&
+         std::all_of(part.begin(), part.end(),
+                     [](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
+}
+
+}  // namespace
+
+std::optional<ArtifactId> Subject::artifact() const {
+  for (const auto& [algorithm, value] : digest) {
+    if (algorithm.starts_with(kArtifactDigestPrefix)) {
+      if (auto id = ArtifactId::parse(algorithm + ":" + value)) {
+        return *std::move(id);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Statement> parse_statement(ByteView payload) {
+  ASSAY_ASSIGN(const Json json, parse_json(payload));
+  ASSAY_TRY(validate("statement", json));
+  Statement statement;
+  statement.predicate_type = members::text(json, "predicateType");
+  statement.predicate = members::child(json, "predicate", Json::object());
+  for (const Json& item : json["subject"]) {
+    Subject subject{members::text(item, "name"), members::text_map(item, "digest")};
+    ASSAY_TRY(check_digests(subject, "/subject/" + std::to_string(statement.subjects.size())));
+    statement.subjects.push_back(std::move(subject));
+  }
+  return statement;
+}
+
+Result<std::string> encode_statement(const Statement& statement) {
+  Json subjects = Json::array();
+  for (const Subject& subject : statement.subjects) {
+    Json item = {{"digest", subject.digest}};
+    if (!subject.name.empty()) {
+      item["name"] = subject.name;
+    }
+    ASSAY_TRY(check_digests(subject, "/subject/" + std::to_string(subjects.size())));
+    subjects.push_back(std::move(item));
+  }
+  const Json json = {{"_type", kStatementType},
+                     {"subject", std::move(subjects)},
+                     {"predicateType", statement.predicate_type},
+                     {"predicate", statement.predicate}};
+  ASSAY_TRY(validate("statement", json));
+  return canonical_json(json);
+}
+
+Status check_model_name(std::string_view name) {
+  bool valid = !name.empty() && name.size() <= kMaxModelName;
+  for (std::size_t start = 0; valid && start <= name.size();) {
+    const std::size_t slash = std::min(name.find('/', start), name.size());
+    valid = is_name_part(name.substr(start, slash - start));
+    start = slash + 1;
+  }
+  if (!valid) {
+    return fail(ErrorCode::kSchemaViolation,
+                "a model name looks like acme/demo-llm: parts of a-z, 0-9, '.', '_' and '-' that "
+                "begin and end with a letter or digit, at most 253 characters");
+  }
+  return {};
+}
+
+bool namespace_covers(std::string_view pattern, std::string_view name) {
+  if (pattern == "*") {
+    return true;
+  }
+  return !pattern.empty() && name.starts_with(pattern) &&
+         (name.size() == pattern.size() || name[pattern.size()] == '/');
+}
+
+}  // namespace assay
