@@ -31,8 +31,9 @@ struct ActivePolicy {
 [[nodiscard]] DecisionPoint point_of(const Condition& condition);
 
 // Judges every condition of every policy that matches, in the order given. `preconditions` (the
-// resolution of the model reference, say) are part of the verdict. When facts.artifact is absent
-// and all of them pass, a failed one with model-reference-missing is added.
+// resolution of the model reference, say) are part of the verdict. When the workload is selected,
+// facts.artifact is absent and all of them pass, one that failed with model-reference-missing is
+// added.
 //
 // Policies in mode enforce decide: allowed means that all preconditions pass and every condition of
 // every matching enforce policy passes or is deferred to a later point. Without a matching enforce
@@ -41,12 +42,12 @@ struct ActivePolicy {
 // a warning of at most 120 bytes, and so is a precondition that does not pass and does not deny;
 // policies in mode shadow only give results. A deny always has a reason.
 //
-// A signature counts when check_grant holds for it at the time it was logged, under one of the names
-// that the artifact's trusted manifests carry: manifests with a publisher's signature that counts.
-// Without one the name is unknown and only roles for every name ("*") count. A revocation withdraws
-// everything a key said, refusals too: a statement whose only signers are revoked is not judged.
-// What was logged after `now` is known but not yet valid and makes an error, so read the clock after
-// the facts.
+// A signature counts when check_grant holds for it at the time it was logged, under one of the
+// names that the artifact's trusted manifests carry: manifests with a publisher's signature that
+// counts. Without one the name is unknown and only roles for every name ("*") count. A revocation
+// withdraws everything a key said, refusals too: a statement whose only signers are revoked is not
+// judged. What was logged after `now` is known but not yet valid and makes an error, so read the
+// clock after the facts.
 [[nodiscard]] Verdict evaluate(std::span<const ActivePolicy> policies, const Workload& workload,
                                const Facts& facts, std::vector<ConditionResult> preconditions,
                                DecisionPoint point, Timestamp now);

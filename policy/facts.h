@@ -12,7 +12,6 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
-#include "schemas/decision.h"
 #include "schemas/trust.h"
 
 namespace assay::policy {
@@ -58,14 +57,11 @@ struct Workload {
 };
 
 // Canonical document of the facts: what is stored for replay. Public keys are left out, their ids,
-// algorithms, identities, purposes, roles, validity and revocation are in. Facts that differ only in
-// the order of manifests, statements, signers, roles or locations have the same document.
+// algorithms, identities, purposes, roles, validity and revocation are in. Facts that differ only
+// in the order of manifests, statements, signers, roles or locations have the same document.
 [[nodiscard]] Json to_json(const Facts& facts);
 // Reads what to_json wrote (for replay). unknown-member, schema-violation and the errors of the
 // values inside; `where` names the place.
 [[nodiscard]] Result<Facts> facts_from_json(const Json& json);
-// The same from the stored bytes. Predicates sit deeper here than in their own statements and there
-// are many of them, so the limits are wider than those of parse_json.
-[[nodiscard]] Result<Facts> parse_facts(ByteView document);
 
 }  // namespace assay::policy

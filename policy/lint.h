@@ -2,6 +2,7 @@
 // What is worth saying about a policy before it is signed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,15 +11,20 @@
 namespace assay::policy {
 
 struct Finding {
-  enum class Level { kNote, kWarning };
+  enum class Level : std::uint8_t { kNote, kWarning };
   Level level;
   std::string condition;  // id, or empty for the policy as a whole
   std::string text;
 };
 
+// "note", "warning".
+[[nodiscard]] std::string_view name(Finding::Level level);
+
 // Notes the decision point of each condition; warns about conditions that cannot fail or cannot
-// pass (at_least above the identities listed, an empty any), tests on unlikely pointers, a policy
-// that matches every workload, and modes that do not enforce.
+// pass (at_least above the identities listed, an empty any, two tests that exclude each other),
+// tests on unlikely pointers, a policy that matches every workload, modes that do not enforce, and
+// statements without a manifest condition beside them. Findings about the policy as a whole come
+// first, then those of the conditions in the order of the document.
 [[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy);
 
 }  // namespace assay::policy

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judging conditions, one function a kind. Inside of policy; evaluate.h is the way in.
+#pragma once
+
+#include <array>
+#include <span>
+#include <variant>
+
+#include "policy/evaluate.h"
+#include "policy/signers.h"
+
+namespace assay::policy {
+
+using ConditionKind = decltype(Condition::kind);
+
+// Which point decides a kind of condition, by its position in the variant. The entries of combined
+// kinds are not used: they belong to the latest point of their parts.
+using PointTable = std::array<DecisionPoint, std::variant_size_v<ConditionKind>>;
+
+inline constexpr PointTable kPoints = {
+    DecisionPoint::kCreate,  // ManifestCondition
+    DecisionPoint::kCreate,  // StatementCondition
+    DecisionPoint::kCreate,  // ParametersCondition
+    DecisionPoint::kCreate,  // AllCondition
+    DecisionPoint::kCreate,  // AnyCondition
+    DecisionPoint::kCreate,  // NotCondition
+    DecisionPoint::kCreate,  // AtLeastCondition
+};
+
+// Levels of conditions inside each other that are judged; deeper ones are undecided. parse_policy
+// refuses them before.
+inline constexpr int kMaxConditionDepth = 32;
+
+// The parts of a combined condition; nullptr for the other kinds.
+[[nodiscard]] const std::vector<Condition>* parts_of(const Condition& condition);
+
+// What every condition of one evaluation shares.
+struct Scope {
+  const JudgedFacts& facts;
+  const PointTable& points;
+  DecisionPoint point;
+  Timestamp now;
+};
+
+// Each fills everything but `id`.
+[[nodiscard]] ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& facts);
+[[nodiscard]] ConditionResult judge(const StatementCondition& condition, const JudgedFacts& facts,
+                                    Timestamp now);
+[[nodiscard]] ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts);
+
+// Judges `condition` with all its parts; nothing is left out because the answer is clear.
+[[nodiscard]] ConditionResult judge(const Condition& condition, const Scope& scope);
+
+// evaluate() with another table of points.
+[[nodiscard]] Verdict evaluate_with(const PointTable& points,
+                                    std::span<const ActivePolicy> policies,
+                                    const Workload& workload, const Facts& facts,
+                                    std::vector<ConditionResult> preconditions, DecisionPoint point,
+                                    Timestamp now);
+
+}  // namespace assay::policy

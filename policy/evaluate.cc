@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// From conditions to a verdict.
+#include "policy/evaluate.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "policy/combine.h"
+#include "policy/conditions.h"
+
+namespace assay::policy {
+namespace {
+
+constexpr std::size_t kMaxWarningBytes = 120;
+
+// Where a condition stands.
+struct Place {
+  int depth = 1;
+  bool negated = false;  // below a `not`
+};
+
+bool is_missing(const ConditionResult& result) {
+  return result.code == ErrorCode::kManifestMissing || result.code == ErrorCode::kStatementMissing;
+}
+
+ConditionResult undecided() {
+  return {{}, Outcome::kError, ErrorCode::kConditionUndecided, nullptr, nullptr, {}, {}};
+}
+
+ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const Place& place) {
+  if (scope.points.at(condition.kind.index()) > scope.point) {
+    return {{}, Outcome::kDeferred, ErrorCode::kConditionDeferred, nullptr, nullptr, {}, {}};
+  }
+  ConditionResult result = undecided();
+  if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
+    result = judge(*manifest, scope.facts);
+  } else if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
+    result = judge(*statement, scope.facts, scope.now);
+  } else if (const auto* parameters = std::get_if<ParametersCondition>(&condition.kind)) {
+    result = judge(*parameters, scope.facts);
+  }
+  // That something is not known does not show that it is not there.
+  if (place.negated && is_missing(result)) {
+    result.outcome = Outcome::kError;
+  }
+  return result;
+}
+
+struct Combined {
+  Outcome outcome;
+  Json expected;
+};
+
+Combined combine(const Condition& condition, const std::vector<ConditionResult>& parts) {
+  const OutcomeCounts counts = count(parts);
+  if (std::holds_alternative<AllCondition>(condition.kind)) {
+    return {combine_all(counts), {{"at_least", parts.size()}}};
+  }
+  if (std::holds_alternative<AnyCondition>(condition.kind)) {
+    return {combine_any(counts), {{"at_least", 1}}};
+  }
+  if (const auto* at_least = std::get_if<AtLeastCondition>(&condition.kind)) {
+    return {combine_at_least(at_least->count, counts), {{"at_least", at_least->count}}};
+  }
+  return {parts.size() == 1 ? negate(parts.front().outcome) : Outcome::kError, {{"exactly", 0}}};
+}
+
+std::optional<ErrorCode> combined_code(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return std::nullopt;
+    case Outcome::kFail:
+      return ErrorCode::kConditionFailed;
+    case Outcome::kDeferred:
+      return ErrorCode::kConditionDeferred;
+    case Outcome::kError:
+      break;
+  }
+  return ErrorCode::kConditionUndecided;
+}
+
+ConditionResult judge_at(const Condition& condition, const Scope& scope, Place place) {
+  ConditionResult result = undecided();
+  const std::vector<Condition>* parts = parts_of(condition);
+  if (parts == nullptr) {
+    result = judge_leaf(condition, scope, place);
+  } else if (place.depth < kMaxConditionDepth) {
+    const Place below{place.depth + 1,
+                      place.negated || std::holds_alternative<NotCondition>(condition.kind)};
+    for (const Condition& part : *parts) {
+      result.parts.push_back(judge_at(part, scope, below));
+    }
+    Combined combined = combine(condition, result.parts);
+    result.outcome = combined.outcome;
+    result.code = combined_code(combined.outcome);
+    result.expected = std::move(combined.expected);
+    result.actual = {{"passed", count(result.parts).pass}};
+  }
+  result.id = condition.id;
+  return result;
+}
+
+void add_once(std::vector<ErrorCode>& reasons, ErrorCode code) {
+  if (std::find(reasons.begin(), reasons.end(), code) == reasons.end()) {
+    reasons.push_back(code);
+  }
+}
+
+bool stands_in_the_way(const ConditionResult& result) {
+  return result.outcome == Outcome::kFail || result.outcome == Outcome::kError;
+}
+
+// Codes of the leaves that made `result` fail; its own when none of its parts did (a `not`).
+void add_reasons(const ConditionResult& result, std::vector<ErrorCode>& reasons) {
+  if (!stands_in_the_way(result)) {
+    return;
+  }
+  bool explained = false;
+  for (const ConditionResult& part : result.parts) {
+    explained = explained || stands_in_the_way(part);
+    add_reasons(part, reasons);
+  }
+  if (!explained) {
+    add_once(reasons, result.code.value_or(ErrorCode::kConditionUndecided));
+  }
+}
+
+// At most kMaxWarningBytes, cut between characters.
+std::string warning(std::string text, const ConditionResult& result) {
+  const ErrorCode code = result.code.value_or(ErrorCode::kConditionUndecided);
+  text += result.id + ": " + std::string(info(code).code);
+  if (text.size() > kMaxWarningBytes) {
+    std::size_t end = kMaxWarningBytes - 3;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+      --end;
+    }
+    text = text.substr(0, end) + "...";
+  }
+  return text;
+}
+
+PolicyResult judge_policy(const ActivePolicy& policy, const Scope& scope) {
+  const PolicyDocument& document = policy.document;
+  PolicyResult result{document.name, document.version, policy.id,
+                      document.mode, Outcome::kPass,   {}};
+  for (const Condition& condition : document.require) {
+    result.conditions.push_back(judge(condition, scope));
+  }
+  result.outcome = combine_all(count(result.conditions));
+  return result;
+}
+
+// Which modes the matching policies are in.
+struct Modes {
+  bool enforce = false;
+  bool warn = false;
+};
+
+// A caller that forgot to say that there is no model must not get an allow.
+void require_artifact(const Facts& facts, std::vector<ConditionResult>& preconditions) {
+  const bool all_pass = std::all_of(preconditions.begin(), preconditions.end(),
+                                    [](const auto& one) { return one.outcome == Outcome::kPass; });
+  if (!facts.artifact && all_pass) {
+    preconditions.push_back({"model-reference",
+                             Outcome::kFail,
+                             ErrorCode::kModelReferenceMissing,
+                             nullptr,
+                             nullptr,
+                             {},
+                             {}});
+  }
+}
+
+// Everything a precondition may be other than pass stands in the way, deferred included.
+void weigh_preconditions(const Modes& modes, Verdict& verdict) {
+  for (const ConditionResult& precondition : verdict.preconditions) {
+    if (precondition.outcome == Outcome::kPass) {
+      continue;
+    }
+    if (modes.enforce || !modes.warn) {
+      add_once(verdict.reasons, precondition.code.value_or(ErrorCode::kConditionUndecided));
+    } else {
+      verdict.warnings.push_back(warning("precondition ", precondition));
+    }
+  }
+}
+
+void weigh_policy(const PolicyResult& policy, Verdict& verdict) {
+  for (const ConditionResult& condition : policy.conditions) {
+    if (policy.mode == PolicyMode::kEnforce) {
+      add_reasons(condition, verdict.reasons);
+    } else if (policy.mode == PolicyMode::kWarn && stands_in_the_way(condition)) {
+      verdict.warnings.push_back(
+          warning("policy " + policy.name + " v" + std::to_string(policy.version) + ", condition ",
+                  condition));
+    }
+  }
+}
+
+DecisionPoint point_at(const Condition& condition, int depth) {
+  const std::vector<Condition>* parts = parts_of(condition);
+  if (parts == nullptr || depth >= kMaxConditionDepth) {
+    return kPoints.at(condition.kind.index());
+  }
+  DecisionPoint latest = DecisionPoint::kCreate;
+  for (const Condition& part : *parts) {
+    latest = std::max(latest, point_at(part, depth + 1));
+  }
+  return latest;
+}
+
+}  // namespace
+
+const std::vector<Condition>* parts_of(const Condition& condition) {
+  if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
+    return &all->of;
+  }
+  if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {
+    return &any->of;
+  }
+  if (const auto* negated = std::get_if<NotCondition>(&condition.kind)) {
+    return &negated->of;
+  }
+  const auto* at_least = std::get_if<AtLeastCondition>(&condition.kind);
+  return at_least == nullptr ? nullptr : &at_least->of;
+}
+
+ConditionResult judge(const Condition& condition, const Scope& scope) {
+  return judge_at(condition, scope, {});
+}
+
+DecisionPoint point_of(const Condition& condition) { return point_at(condition, 1); }
+
+Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> policies,
+                      const Workload& workload, const Facts& facts,
+                      std::vector<ConditionResult> preconditions, DecisionPoint point,
+                      Timestamp now) {
+  const JudgedFacts judged = judge_signers(facts, now);
+  const Scope scope{judged, points, point, now};
+  Verdict verdict{false, {}, {}, std::move(preconditions), {}};
+  Modes modes;
+  for (const ActivePolicy& policy : policies) {
+    if (matches(policy.document.match, workload)) {
+      modes.enforce = modes.enforce || policy.document.mode == PolicyMode::kEnforce;
+      modes.warn = modes.warn || policy.document.mode == PolicyMode::kWarn;
+      verdict.policies.push_back(judge_policy(policy, scope));
+    }
+  }
+  if (modes.enforce || modes.warn) {
+    require_artifact(facts, verdict.preconditions);
+  }
+  weigh_preconditions(modes, verdict);
+  for (const PolicyResult& policy : verdict.policies) {
+    weigh_policy(policy, verdict);
+  }
+  if (!modes.enforce && !modes.warn) {
+    add_once(verdict.reasons, ErrorCode::kNoMatchingPolicy);
+  }
+  verdict.allowed = verdict.reasons.empty();
+  return verdict;
+}
+
+Verdict evaluate(std::span<const ActivePolicy> policies, const Workload& workload,
+                 const Facts& facts, std::vector<ConditionResult> preconditions,
+                 DecisionPoint point, Timestamp now) {
+  return evaluate_with(kPoints, policies, workload, facts, std::move(preconditions), point, now);
+}
+
+}  // namespace assay::policy

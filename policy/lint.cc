@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/lint.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "policy/conditions.h"
+#include "schemas/core/artifact.h"
+#include "schemas/lifecycle.h"
+#include "schemas/manifest.h"
+
+namespace assay::policy {
+namespace {
+
+// Members of the lifecycle predicate: any other first part of a pointer leads nowhere.
+constexpr std::array<std::string_view, 6> kLifecycleMembers = {"stage",   "inputs",    "parameters",
+                                                               "metrics", "freshness", "comment"};
+
+class Linter {
+ public:
+  explicit Linter(std::vector<Finding>& findings) : findings_(findings) {}
+
+  void whole(const PolicyDocument& policy);
+  void condition(const Condition& condition, int depth, bool negated);
+
+ private:
+  void warn(std::string text) {
+    findings_.push_back({Finding::Level::kWarning, id_, std::move(text)});
+  }
+  void note(std::string text) {
+    findings_.push_back({Finding::Level::kNote, id_, std::move(text)});
+  }
+
+  void match(const WorkloadMatch& match);
+  void signers(const SignerRequirement& signers);
+  void leaf(const Condition& condition, bool negated);
+  void combined(const Condition& condition, const std::vector<Condition>& parts);
+  void statement(const StatementCondition& statement);
+  void parameters(const ParametersCondition& parameters);
+  void pointer(const StatementCondition& statement, const PredicateTest& test);
+  void lifecycle_pointer(std::string_view pointer);
+  void value(const PredicateTest& test);
+  void exclusions(const std::vector<PredicateTest>& tests);
+
+  std::vector<Finding>& findings_;
+  std::string id_;
+};
+
+bool has_manifest_condition(const std::vector<Condition>& conditions, int depth) {
+  return std::any_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+    if (std::holds_alternative<ManifestCondition>(condition.kind)) {
+      return true;
+    }
+    // Only `all` needs each of its parts.
+    const auto* all = std::get_if<AllCondition>(&condition.kind);
+    return all != nullptr && depth < kMaxConditionDepth &&
+           has_manifest_condition(all->of, depth + 1);
+  });
+}
+
+bool only_stars(const std::string& pattern) {
+  return !pattern.empty() && pattern.find_first_not_of('*') == std::string::npos;
+}
+
+void Linter::match(const WorkloadMatch& match) {
+  const bool every_namespace =
+      match.namespaces.empty() ||
+      std::any_of(match.namespaces.begin(), match.namespaces.end(), only_stars);
+  if (every_namespace && match.labels.empty() && match.resources.empty()) {
+    warn("matches every workload of every namespace");
+  }
+  if (every_namespace && !match.labels.empty() && match.resources.empty()) {
+    warn("matches by labels alone: whoever creates the workload chooses them");
+  }
+}
+
+void Linter::whole(const PolicyDocument& policy) {
+  match(policy.match);
+  if (policy.mode == PolicyMode::kWarn) {
+    warn("mode warn: nothing is denied; where no other policy enforces, everything is allowed");
+  } else if (policy.mode == PolicyMode::kShadow) {
+    warn("mode shadow: the policy only watches and selects no workload");
+  }
+  if (policy.require.empty()) {
+    warn("requires nothing: every model passes");
+  } else if (!has_manifest_condition(policy.require, 1)) {
+    warn(
+        "no manifest condition is always required: nobody needs to have published the model, and "
+        "without a trusted manifest only signer roles for every name count");
+  }
+}
+
+void Linter::signers(const SignerRequirement& signers) {
+  const std::set<std::string> distinct(signers.identities.begin(), signers.identities.end());
+  if (!distinct.empty() && signers.at_least > distinct.size()) {
+    warn("cannot pass: asks for " + std::to_string(signers.at_least) + " identities and lists " +
+         std::to_string(distinct.size()));
+  }
+  if (distinct.size() < signers.identities.size()) {
+    warn("lists an identity twice; it counts once");
+  }
+  if (signers.at_least == 0) {
+    warn("at_least 0 is read as 1");
+  }
+}
+
+// What a first look at the lifecycle schema tells about a pointer.
+void Linter::lifecycle_pointer(std::string_view pointer) {
+  const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
+  const std::string_view member = pointer.substr(1, end - 1);
+  if (std::find(kLifecycleMembers.begin(), kLifecycleMembers.end(), member) ==
+      kLifecycleMembers.end()) {
+    warn("the lifecycle predicate has no member " + std::string(member));
+    return;
+  }
+  const auto depth = std::count(pointer.begin(), pointer.end(), '/');
+  if (member == "metrics" &&
+      (depth != 3 || !(pointer.ends_with("/value") || pointer.ends_with("/unit")))) {
+    warn("a metric has a value and a unit: " + std::string(pointer) +
+         " leads to neither; write /metrics/NAME/value");
+  }
+}
+
+void Linter::pointer(const StatementCondition& statement, const PredicateTest& test) {
+  if (test.pointer.empty()) {
+    warn("cannot pass: the empty pointer is the whole predicate, which compares with nothing");
+  } else if (test.pointer.front() != '/') {
+    warn("cannot pass: a JSON pointer starts with '/': " + test.pointer);
+  } else if (test.pointer.starts_with("/predicate/") || test.pointer.starts_with("/subject/")) {
+    warn("pointers start inside the predicate: " + test.pointer + " is probably not there");
+  } else if (statement.predicate_type == kLifecyclePredicateType) {
+    lifecycle_pointer(test.pointer);
+  }
+}
+
+void Linter::value(const PredicateTest& test) {
+  const auto scalar = [](const Json& json) { return json.is_primitive() && !json.is_binary(); };
+  if (test.op == Comparison::kIn) {
+    if (!test.value.is_array() || std::none_of(test.value.begin(), test.value.end(), scalar)) {
+      warn("cannot pass: in needs a list of values for " + test.pointer);
+    }
+  } else if (test.op == Comparison::kEqual || test.op == Comparison::kNotEqual) {
+    if (!scalar(test.value)) {
+      warn("cannot pass: objects and arrays compare with nothing (" + test.pointer + ")");
+    }
+  } else if (!test.value.is_number()) {
+    warn("cannot pass: only numbers have an order (" + test.pointer + ")");
+  }
+}
+
+// Two different constants for one pointer: no value equals both.
+void Linter::exclusions(const std::vector<PredicateTest>& tests) {
+  std::map<std::string, Json> equal;
+  for (const PredicateTest& test : tests) {
+    if (test.op != Comparison::kEqual) {
+      continue;
+    }
+    const auto [it, inserted] = equal.emplace(test.pointer, test.value);
+    if (!inserted && it->second != test.value) {
+      warn("cannot pass: two tests want different values at " + test.pointer);
+    }
+  }
+}
+
+void Linter::statement(const StatementCondition& statement) {
+  const bool lifecycle = statement.predicate_type == kLifecyclePredicateType;
+  if (statement.predicate_type == kManifestPredicateType) {
+    warn("cannot pass: manifests are no statements here; use a manifest condition");
+  } else if (lifecycle && statement.stage.empty()) {
+    warn("cannot pass: every lifecycle statement has a stage; name it");
+  } else if (!lifecycle && !statement.stage.empty()) {
+    warn("cannot pass: only lifecycle statements have a stage");
+  }
+  signers(statement.signers);
+  for (const PredicateTest& test : statement.where) {
+    pointer(statement, test);
+    value(test);
+  }
+  exclusions(statement.where);
+  if (statement.quantifier == Quantifier::kAny && !statement.where.empty()) {
+    note("any: a statement that does not pass is ignored when enough others do");
+  }
+  if (statement.quantifier == Quantifier::kLatest && statement.signers.at_least > 1) {
+    note("latest: all identities must have signed the one newest statement");
+  }
+  if (statement.max_age_seconds && *statement.max_age_seconds == 0) {
+    warn("cannot pass: max_age_seconds is 0");
+  }
+}
+
+void Linter::parameters(const ParametersCondition& parameters) {
+  if (parameters.hash.empty() && parameters.chunk_size.empty()) {
+    warn("cannot fail: constrains neither hash nor chunk_size");
+  }
+  const auto known_hash = [](const std::string& hash) {
+    return hash_algorithm_from(hash).has_value();
+  };
+  const auto known_size = [](std::uint32_t size) {
+    return check(TreeParameters{HashAlgorithm::kSha256, size}).has_value();
+  };
+  if (!parameters.hash.empty() &&
+      std::none_of(parameters.hash.begin(), parameters.hash.end(), known_hash)) {
+    warn("cannot pass: no tree has one of these hashes");
+  }
+  if (!parameters.chunk_size.empty() &&
+      std::none_of(parameters.chunk_size.begin(), parameters.chunk_size.end(), known_size)) {
+    warn("cannot pass: no tree has one of these chunk sizes");
+  }
+}
+
+void Linter::leaf(const Condition& condition, bool negated) {
+  if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
+    signers(manifest->signers);
+  } else if (const auto* one = std::get_if<StatementCondition>(&condition.kind)) {
+    statement(*one);
+  } else if (const auto* tree = std::get_if<ParametersCondition>(&condition.kind)) {
+    parameters(*tree);
+  }
+  if (negated && !std::holds_alternative<ParametersCondition>(condition.kind)) {
+    note("below a not: when nothing of the kind is known, that is an error, not a pass");
+  }
+}
+
+void Linter::combined(const Condition& condition, const std::vector<Condition>& parts) {
+  if (std::holds_alternative<AllCondition>(condition.kind) && parts.empty()) {
+    warn("cannot fail: all of nothing");
+  } else if (std::holds_alternative<AnyCondition>(condition.kind) && parts.empty()) {
+    warn("cannot pass: any of nothing");
+  } else if (std::holds_alternative<NotCondition>(condition.kind) && parts.size() != 1) {
+    warn("cannot pass: not takes exactly one condition");
+  } else if (const auto* at_least = std::get_if<AtLeastCondition>(&condition.kind)) {
+    if (at_least->count == 0) {
+      warn("cannot fail: at least 0 conditions");
+    } else if (at_least->count > parts.size()) {
+      warn("cannot pass: asks for " + std::to_string(at_least->count) + " of " +
+           std::to_string(parts.size()) + " conditions");
+    }
+  }
+}
+
+void Linter::condition(const Condition& condition, int depth, bool negated) {
+  id_ = condition.id;
+  note("decided at " + std::string(assay::name(point_of(condition))));
+  const std::vector<Condition>* parts = parts_of(condition);
+  if (parts == nullptr) {
+    leaf(condition, negated);
+    return;
+  }
+  combined(condition, *parts);
+  if (depth >= kMaxConditionDepth) {
+    warn("cannot pass: nested too deeply");
+    return;
+  }
+  for (const Condition& part : *parts) {
+    this->condition(part, depth + 1,
+                    negated || std::holds_alternative<NotCondition>(condition.kind));
+  }
+}
+
+}  // namespace
+
+std::string_view name(Finding::Level level) {
+  return level == Finding::Level::kNote ? "note" : "warning";
+}
+
+std::vector<Finding> lint(const PolicyDocument& policy) {
+  std::vector<Finding> findings;
+  Linter linter(findings);
+  linter.whole(policy);
+  for (const Condition& condition : policy.require) {
+    linter.condition(condition, 1, false);
+  }
+  return findings;
+}
+
+}  // namespace assay::policy

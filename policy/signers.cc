@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/signers.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "schemas/manifest.h"
+
+namespace assay::policy {
+namespace {
+
+// Stands for the name of an artifact that has none: no model name, so only "*" covers it.
+constexpr std::string_view kUnknownName = "?";
+
+JudgedSigner judge(const SignerFact& signer, SigningContext context,
+                   const std::set<std::string_view>& names, Timestamp now) {
+  ErrorCode code = ErrorCode::kRoleNotGranted;
+  for (const std::string_view name : names) {
+    context.name = name;
+    const Status grant = check_grant(signer.key, context, signer.signed_at, now);
+    if (grant) {
+      return signer.signed_at > now ? JudgedSigner{signer.key.identity, SignerState::kUndecided,
+                                                   ErrorCode::kConditionUndecided}
+                                    : JudgedSigner{signer.key.identity, SignerState::kCounts, code};
+    }
+    if (grant.error().code != ErrorCode::kRoleNotGranted) {
+      code = grant.error().code;
+    }
+  }
+  return {signer.key.identity, SignerState::kRejected, code};
+}
+
+JudgedStatement judge(const StatementFact& fact, const SigningContext& context,
+                      const std::set<std::string_view>& names, Timestamp now) {
+  JudgedStatement judged{&fact, {}};
+  judged.signers.reserve(fact.signers.size());
+  for (const SignerFact& signer : fact.signers) {
+    judged.signers.push_back(judge(signer, context, names, now));
+  }
+  return judged;
+}
+
+bool counts(const JudgedSigner& signer) { return signer.state == SignerState::kCounts; }
+
+// Order of the log; ids only matter for facts that no log could hold.
+bool earlier(const StatementFact& a, const StatementFact& b) {
+  return std::tie(a.log_index, a.id) < std::tie(b.log_index, b.id);
+}
+
+Json texts(const std::set<std::string_view>& values) {
+  Json list = Json::array();
+  for (const std::string_view value : values) {
+    list.push_back(value);
+  }
+  return list;
+}
+
+}  // namespace
+
+bool JudgedStatement::has_signer() const {
+  return std::any_of(signers.begin(), signers.end(), [](const JudgedSigner& signer) {
+    return signer.state != SignerState::kRejected;
+  });
+}
+
+JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
+  JudgedFacts judged;
+  for (const ManifestFact& manifest : facts.manifests) {
+    judged.manifests.push_back(&manifest);
+  }
+  std::sort(judged.manifests.begin(), judged.manifests.end(),
+            [](const auto* a, const auto* b) { return earlier(a->statement, b->statement); });
+  for (const ManifestFact* manifest : judged.manifests) {
+    const SigningContext context{
+        KeyPurpose::kPublisher, {}, std::string(kManifestPredicateType), {}};
+    JudgedStatement one = judge(manifest->statement, context, {manifest->name}, now);
+    if (std::any_of(one.signers.begin(), one.signers.end(), counts)) {
+      judged.names.insert(manifest->name);
+    }
+    judged.manifest_statements.push_back(std::move(one));
+  }
+  const std::set<std::string_view> unknown = {kUnknownName};
+  const auto& names = judged.names.empty() ? unknown : judged.names;
+  judged.statements.reserve(facts.statements.size());
+  for (const StatementFact& fact : facts.statements) {
+    const SigningContext context{KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}};
+    judged.statements.push_back(judge(fact, context, names, now));
+  }
+  std::sort(judged.statements.begin(), judged.statements.end(),
+            [](const auto& a, const auto& b) { return earlier(*a.fact, *b.fact); });
+  return judged;
+}
+
+Tally::Tally(const SignerRequirement& requirement)
+    : needed_(std::max<std::size_t>(requirement.at_least, 1)),
+      listed_(requirement.identities.begin(), requirement.identities.end()) {}
+
+bool Tally::listed(std::string_view identity) const {
+  return listed_.empty() || listed_.contains(identity);
+}
+
+void Tally::note_rejected(const JudgedStatement& statement) {
+  for (const JudgedSigner& signer : statement.signers) {
+    if (signer.state == SignerState::kRejected) {
+      rejected_.emplace(signer.identity, info(signer.code).code);
+      if (listed(signer.identity)) {
+        rejections_.insert(signer.code);
+      }
+    }
+  }
+}
+
+void Tally::add(const JudgedStatement& statement) {
+  note_rejected(statement);
+  for (const JudgedSigner& signer : statement.signers) {
+    if (signer.state == SignerState::kRejected) {
+      continue;
+    }
+    if (!listed(signer.identity)) {
+      unlisted_.insert(signer.identity);
+    } else if (counts(signer)) {
+      counted_.insert(signer.identity);
+    } else {
+      undecided_.insert(signer.identity);
+    }
+  }
+}
+
+void Tally::add_undecided(const JudgedStatement& statement) {
+  note_rejected(statement);
+  for (const JudgedSigner& signer : statement.signers) {
+    if (signer.state != SignerState::kRejected && listed(signer.identity)) {
+      undecided_.insert(signer.identity);
+    }
+  }
+}
+
+Outcome Tally::outcome() const {
+  if (counted_.size() >= needed_) {
+    return Outcome::kPass;
+  }
+  const auto more = std::count_if(undecided_.begin(), undecided_.end(),
+                                  [&](std::string_view who) { return !counted_.contains(who); });
+  return counted_.size() + static_cast<std::size_t>(more) >= needed_ ? Outcome::kError
+                                                                     : Outcome::kFail;
+}
+
+ErrorCode Tally::failure() const {
+  return counted_.empty() && undecided_.empty() && rejections_.size() == 1
+             ? *rejections_.begin()
+             : ErrorCode::kSignersInsufficient;
+}
+
+Json Tally::expected() const { return {{"at_least", needed_}, {"identities", texts(listed_)}}; }
+
+Json Tally::actual() const {
+  Json json = {{"identities", texts(counted_)}, {"rejected", Json::array()}};
+  for (const auto& [identity, code] : rejected_) {
+    json["rejected"].push_back({{"identity", identity}, {"code", code}});
+  }
+  if (!unlisted_.empty()) {
+    json["unlisted"] = texts(unlisted_);
+  }
+  if (!undecided_.empty()) {
+    json["undecided"] = texts(undecided_);
+  }
+  return json;
+}
+
+}  // namespace assay::policy

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose signatures count: every signature is judged once for all conditions, then conditions count
+// identities.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "policy/facts.h"
+#include "schemas/policy_document.h"
+
+namespace assay::policy {
+
+enum class SignerState {
+  kCounts,
+  kUndecided,  // would count, but was logged after `now`
+  kRejected,
+};
+
+// Views and pointers borrow from the Facts.
+struct JudgedSigner {
+  std::string_view identity;
+  SignerState state;
+  ErrorCode code;  // why, unless it counts
+};
+
+struct JudgedStatement {
+  const StatementFact* fact;
+  std::vector<JudgedSigner> signers;
+
+  // At least one signature counts or would count: the statement is somebody's.
+  [[nodiscard]] bool has_signer() const;
+};
+
+struct JudgedFacts {
+  std::vector<const ManifestFact*> manifests;        // in log order
+  std::vector<JudgedStatement> manifest_statements;  // of `manifests`, in the same order
+  std::vector<JudgedStatement> statements;           // in log order
+  std::set<std::string_view> names;                  // of manifests with a signature that counts
+};
+
+[[nodiscard]] JudgedFacts judge_signers(const Facts& facts, Timestamp now);
+
+// Counts distinct identities against a requirement.
+class Tally {
+ public:
+  explicit Tally(const SignerRequirement& requirement);
+
+  // Every signature of a statement that is as required.
+  void add(const JudgedStatement& statement);
+  // A statement that could not be decided: its signers might count.
+  void add_undecided(const JudgedStatement& statement);
+  // Notes only the signatures of `statement` that do not count.
+  void note_rejected(const JudgedStatement& statement);
+
+  // pass: enough identities. fail: too few even if everything undecided counted. Else error.
+  [[nodiscard]] Outcome outcome() const;
+  // The one reason for which every listed signer was rejected; signers-insufficient when some count
+  // or the reasons differ.
+  [[nodiscard]] ErrorCode failure() const;
+
+  // {"at_least":…,"identities":[…]}
+  [[nodiscard]] Json expected() const;
+  // {"identities":[…],"rejected":[{"identity":…,"code":…}]}, sorted; "unlisted" when identities
+  // count that the requirement does not list, "undecided" when some might count.
+  [[nodiscard]] Json actual() const;
+
+ private:
+  [[nodiscard]] bool listed(std::string_view identity) const;
+
+  std::size_t needed_;
+  std::set<std::string_view> listed_;  // empty: everybody
+  std::set<std::string_view> counted_;
+  std::set<std::string_view> undecided_;
+  std::set<std::string_view> unlisted_;
+  std::set<std::pair<std::string_view, std::string_view>> rejected_;  // identity, code
+  std::set<ErrorCode> rejections_;                                    // of listed identities
+};
+
+}  // namespace assay::policy

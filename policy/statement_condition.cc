@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions about statements: who said what about the artifact, how often, and how long ago.
+#include <limits>
+
+#include "policy/conditions.h"
+#include "policy/predicate_test.h"
+
+namespace assay::policy {
+namespace {
+
+// What one statement comes to, before anybody counts who signed it.
+struct Judged {
+  const JudgedStatement* statement;
+  Outcome outcome;  // pass, fail or error
+  ErrorCode code;   // of the first test that decided, unless the outcome is pass
+};
+
+// Gathers the tests of one statement that do not hold.
+class Examination {
+ public:
+  Examination(const StatementFact& fact, Json& failures) : fact_(fact), failures_(failures) {}
+
+  void note(Outcome outcome, ErrorCode code, Json failure) {
+    failure["statement"] = fact_.id.text();
+    failure["code"] = info(code).code;
+    failures_.push_back(std::move(failure));
+    // The first failure decides; an error only as long as nothing failed.
+    if (outcome_ == Outcome::kPass || (outcome_ == Outcome::kError && outcome == Outcome::kFail)) {
+      outcome_ = outcome;
+      code_ = code;
+    }
+  }
+  [[nodiscard]] Outcome outcome() const { return outcome_; }
+  [[nodiscard]] ErrorCode code() const { return code_; }
+
+ private:
+  const StatementFact& fact_;
+  Json& failures_;
+  Outcome outcome_ = Outcome::kPass;
+  ErrorCode code_ = ErrorCode::kConditionUndecided;
+};
+
+void examine_age(const StatementCondition& condition, const StatementFact& fact, Timestamp now,
+                 Examination& examination) {
+  if (!condition.max_age_seconds) {
+    return;
+  }
+  constexpr std::uint64_t kLongest = std::numeric_limits<std::int64_t>::max() / 1000;
+  const auto age = static_cast<std::uint64_t>((now - fact.accepted_at).count());  // milliseconds
+  if (*condition.max_age_seconds <= kLongest && age > *condition.max_age_seconds * 1000) {
+    examination.note(
+        Outcome::kFail, ErrorCode::kStatementStale,
+        {{"max_age_seconds", *condition.max_age_seconds}, {"age_seconds", age / 1000}});
+  }
+}
+
+Judged examine(const StatementCondition& condition, const JudgedStatement& statement, Timestamp now,
+               Json& failures) {
+  const StatementFact& fact = *statement.fact;
+  Examination examination(fact, failures);
+  if (fact.accepted_at > now) {
+    examination.note(Outcome::kError, ErrorCode::kConditionUndecided,
+                     {{"accepted_at", to_rfc3339(fact.accepted_at)}});
+    return {&statement, examination.outcome(), examination.code()};
+  }
+  for (const PredicateTest& test : condition.where) {
+    TestOutcome tested = run(test, fact.predicate);
+    if (tested.outcome == Outcome::kPass) {
+      continue;
+    }
+    Json failure = {{"pointer", test.pointer}, {"op", name(test.op)}, {"expected", test.value}};
+    if (tested.code != ErrorCode::kValueMissing) {
+      failure["actual"] = std::move(tested.actual);
+    }
+    examination.note(tested.outcome, tested.code.value_or(ErrorCode::kConditionUndecided),
+                     std::move(failure));
+  }
+  examine_age(condition, fact, now, examination);
+  return {&statement, examination.outcome(), examination.code()};
+}
+
+const Judged* first(const std::vector<Judged>& judged, Outcome outcome) {
+  for (const Judged& one : judged) {
+    if (one.outcome == outcome) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+void set(ConditionResult& result, Outcome outcome, ErrorCode code) {
+  result.outcome = outcome;
+  result.code = outcome == Outcome::kPass ? std::nullopt : std::optional(code);
+}
+
+// Statements that fail decide alone for `every` (and `latest`, which judges one); otherwise it is a
+// matter of how many identities stand behind those that pass.
+void conclude(const StatementCondition& condition, const std::vector<Judged>& judged,
+              const Tally& tally, ConditionResult& result) {
+  const Judged* failed = first(judged, Outcome::kFail);
+  const Judged* undecided = first(judged, Outcome::kError);
+  if (condition.quantifier != Quantifier::kAny && failed != nullptr) {
+    set(result, Outcome::kFail, failed->code);
+    return;
+  }
+  Outcome outcome = tally.outcome();
+  if (outcome == Outcome::kPass && condition.quantifier != Quantifier::kAny &&
+      undecided != nullptr) {
+    outcome = Outcome::kError;
+  }
+  if (outcome == Outcome::kError) {
+    set(result, outcome, undecided ? undecided->code : ErrorCode::kConditionUndecided);
+    return;
+  }
+  const bool none_passed = first(judged, Outcome::kPass) == nullptr;
+  set(result, outcome,
+      failed != nullptr && none_passed ? failed->code : ErrorCode::kSignersInsufficient);
+}
+
+Json expected_of(const StatementCondition& condition, const Tally& tally) {
+  Json expected = tally.expected();
+  expected["predicate_type"] = condition.predicate_type;
+  if (!condition.stage.empty()) {
+    expected["stage"] = condition.stage;
+  }
+  expected["quantifier"] = name(condition.quantifier);
+  return expected;
+}
+
+}  // namespace
+
+ConditionResult judge(const StatementCondition& condition, const JudgedFacts& facts,
+                      Timestamp now) {
+  ConditionResult result{{}, Outcome::kFail, ErrorCode::kStatementMissing, nullptr, nullptr, {},
+                         {}};
+  Tally tally(condition.signers);
+  std::vector<const JudgedStatement*> candidates;
+  for (const JudgedStatement& statement : facts.statements) {
+    if (statement.fact->predicate_type != condition.predicate_type ||
+        statement.fact->stage != condition.stage) {
+      continue;
+    }
+    result.evidence.push_back(statement.fact->id.text());
+    tally.note_rejected(statement);
+    if (statement.has_signer()) {
+      candidates.push_back(&statement);
+    }
+  }
+  if (condition.quantifier == Quantifier::kLatest && candidates.size() > 1) {
+    candidates.erase(candidates.begin(), candidates.end() - 1);
+  }
+  Json failures = Json::array();
+  std::vector<Judged> judged;
+  for (const JudgedStatement* candidate : candidates) {
+    judged.push_back(examine(condition, *candidate, now, failures));
+    if (judged.back().outcome == Outcome::kPass) {
+      tally.add(*candidate);
+    } else if (judged.back().outcome == Outcome::kError) {
+      tally.add_undecided(*candidate);
+    }
+  }
+  if (!judged.empty()) {
+    conclude(condition, judged, tally, result);
+  }
+  result.expected = expected_of(condition, tally);
+  result.actual = tally.actual();
+  result.actual["statements"] = judged.size();
+  if (!failures.empty()) {
+    result.actual["failures"] = std::move(failures);
+  }
+  return result;
+}
+
+}  // namespace assay::policy
