@@ -2,6 +2,7 @@
 // Requests and responses as plain values: what handlers see. No library type of the HTTP layer.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,9 +18,14 @@ namespace assay::server {
 
 enum class Method { kGet, kHead, kPost, kPut, kDelete, kOptions };
 [[nodiscard]] std::string_view name(Method method);
+// Case-sensitive, as RFC 9110 section 9.1 has it; nothing for any other method.
+[[nodiscard]] std::optional<Method> method_from(std::string_view text);
 
 // The listener a request came in on; routes belong to one.
 enum class Listener { kApi, kAdmission };
+
+// Lowercase names. Fields that may occur once, and lists (Accept, If-None-Match) joined by ", ".
+using Headers = std::map<std::string, std::string, std::less<>>;
 
 struct Request {
   Method method;
@@ -27,7 +33,7 @@ struct Request {
   std::string path;                                        // decoded, as matched by the router
   std::map<std::string, std::string> captures;             // of the route's template, decoded
   std::vector<std::pair<std::string, std::string>> query;  // decoded, in order
-  std::map<std::string, std::string> headers;  // lowercase names; only those that may occur once
+  Headers headers;
   Bytes body;
   std::optional<Digest> client_key;  // SHA-256 of the TLS client certificate's SPKI
   std::string request_id;            // echoed; from X-Request-Id when well-formed, else made here
@@ -44,5 +50,9 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;  // beside the ones the session adds
   std::string body;
 };
+
+inline constexpr std::size_t kMaxRequestIdBytes = 64;
+// True for 1 to 64 letters, digits, '-', '_' and '.': safe to echo and to log.
+[[nodiscard]] bool is_request_id(std::string_view text);
 
 }  // namespace assay::server

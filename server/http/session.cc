@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/session.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "server/http/io_head.h"
+#include "server/http/render.h"
+
+namespace assay::server {
+namespace {
+
+namespace net = boost::asio;
+using boost::system::error_code;
+
+constexpr std::size_t kReadBytes = 8192;
+// Memory for a body follows what has arrived, not what its header promises.
+constexpr std::size_t kFirstBodyBytes = 65536;
+constexpr std::chrono::milliseconds kCancelAgain{20};
+// How long an answer that ends a connection waits for a peer that is still sending: closing at once
+// could reset the connection before the answer is read.
+constexpr std::chrono::milliseconds kLinger{2000};
+
+}  // namespace
+
+Session::Session(Runtime& runtime, net::ip::tcp::socket socket, net::ssl::context& tls,
+                 Listener listener)
+    : runtime_(runtime), stream_(std::move(socket), tls), timer_(runtime.io), listener_(listener) {
+  runtime_.sessions.insert(this);
+  runtime_.app.on_connection(listener_, ConnectionEvent::kAccepted);
+}
+
+Session::~Session() {
+  runtime_.sessions.erase(this);
+  runtime_.app.on_connection(listener_, ConnectionEvent::kClosed);
+  if (runtime_.sessions.empty() && runtime_.on_last_session_gone) {
+    runtime_.on_last_session_gone();
+  }
+}
+
+void Session::start(const std::shared_ptr<Session>& session) {
+  auto done = [session](const std::exception_ptr& failure) {
+    if (failure == nullptr) {
+      return;
+    }
+    Application& app = session->runtime_.app;
+    session->disarm();
+    session->abort();
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      app.on_defect(error.what());
+    } catch (...) {
+      app.on_defect("unknown exception in a session");
+    }
+  };
+  net::co_spawn(session->runtime_.io, run(session), std::move(done));
+}
+
+void Session::drain() {
+  if (idle_) {
+    arm(std::chrono::milliseconds(0));
+  }
+}
+
+void Session::abort() {
+  broken_ = true;
+  error_code ignored;
+  stream_.next_layer().close(ignored);
+}
+
+void Session::arm(std::chrono::milliseconds limit) {
+  timed_out_ = false;
+  const std::uint64_t step = ++step_;
+  timer_.expires_after(limit);
+  wait_for_limit(step);
+}
+
+void Session::disarm() {
+  ++step_;
+  timer_.cancel();
+}
+
+void Session::wait_for_limit(std::uint64_t step) {
+  auto expired = [self = shared_from_this(), step](const error_code& error) {
+    if (error || self->step_ != step) {
+      return;
+    }
+    self->timed_out_ = true;
+    error_code ignored;
+    self->stream_.next_layer().cancel(ignored);
+    self->timer_.expires_after(kCancelAgain);
+    self->wait_for_limit(step);
+  };
+  timer_.async_wait(std::move(expired));
+}
+
+net::awaitable<void> Session::run(std::shared_ptr<Session> self) {
+  bool alive = co_await self->handshake();
+  while (alive) {
+    alive = co_await self->serve();
+  }
+  co_await self->close();
+}
+
+net::awaitable<bool> Session::handshake() {
+  arm(runtime_.limits.handshake_timeout);
+  error_code error;
+  co_await stream_.async_handshake(net::ssl::stream_base::server,
+                                   net::redirect_error(net::use_awaitable, error));
+  disarm();
+  if (error) {
+    broken_ = true;
+    runtime_.app.on_connection(listener_, ConnectionEvent::kHandshakeFailed);
+    co_return false;
+  }
+  client_key_ = client_key(stream_.native_handle());
+  arm(runtime_.limits.header_timeout);
+  co_return true;
+}
+
+net::awaitable<void> Session::fill() {
+  const std::size_t before = buffer_.size();
+  buffer_.resize(before + kReadBytes);
+  const net::mutable_buffer space(buffer_.data() + before, kReadBytes);
+  error_code error;
+  const std::size_t got =
+      co_await stream_.async_read_some(space, net::redirect_error(net::use_awaitable, error));
+  buffer_.resize(before + got);
+  broken_ = broken_ || (error && !timed_out_);
+}
+
+net::awaitable<Result<std::size_t>> Session::read_head() {
+  bool begun = !buffer_.empty();
+  if (begun) {
+    arm(runtime_.limits.header_timeout);
+  }
+  for (;;) {
+    const auto end = find_head_end(buffer_);
+    if (!end) {
+      co_return std::unexpected(end.error());
+    }
+    if (end->has_value()) {
+      co_return end->value();
+    }
+    idle_ = buffer_.empty();
+    if (idle_ && runtime_.stopping) {
+      co_return std::size_t{0};
+    }
+    co_await fill();
+    idle_ = false;
+    if (timed_out_ && !buffer_.empty()) {
+      co_return fail(ErrorCode::kRequestTimeout, "the header did not arrive in time");
+    }
+    if (timed_out_ || broken_) {
+      co_return std::size_t{0};
+    }
+    if (!begun) {
+      begun = true;
+      arm(runtime_.limits.header_timeout);
+    }
+  }
+}
+
+Result<Head> Session::take_head(std::size_t size) {
+  const Result<RawHead> raw = parse_head(std::string_view(buffer_).substr(0, size));
+  buffer_.erase(0, size);
+  if (!raw) {
+    return std::unexpected(raw.error());
+  }
+  return check_head(*raw);
+}
+
+net::awaitable<bool> Session::serve() {
+  const Result<std::size_t> size = co_await read_head();
+  disarm();
+  if (size && *size == 0) {
+    co_return false;
+  }
+  Result<Head> head = size ? take_head(*size) : Result<Head>(std::unexpected(size.error()));
+  RenderOptions options;
+  if (!head) {
+    options.keep_alive = false;
+    options.now = runtime_.clock.now();
+    out_ = render(runtime_.app.refuse(listener_, head.error()), options);
+    unread_ = 1;  // nobody knows where this request ends
+    co_await send();
+    co_return false;
+  }
+  options.without_body = head->method == Method::kHead;
+  const bool expect_continue = head->expect_continue;
+  const bool keep_alive = head->keep_alive;
+  unread_ = head->content_length;
+  const std::unique_ptr<Exchange> exchange =
+      runtime_.app.open(listener_, std::move(*head), client_key_);
+  const Response response = co_await converse(*exchange, expect_continue);
+  options.keep_alive = keep_alive && unread_ == 0 && !runtime_.stopping;
+  options.now = runtime_.clock.now();
+  out_ = render(response, options);
+  const bool sent = co_await send();
+  exchange->close(response.status, sent ? response.body.size() : 0);
+  if (sent && options.keep_alive) {
+    arm(runtime_.limits.idle_timeout);
+  }
+  co_return sent&& options.keep_alive;
+}
+
+net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_continue) {
+  auto admission = exchange.admit_now();
+  if (admission != Exchange::Admission::kRefused &&
+      runtime_.queued.load() >= runtime_.limits.max_queued_requests) {
+    exchange.refuse(Error{ErrorCode::kOverloaded, "too many requests are waiting", ""});
+    admission = Exchange::Admission::kRefused;
+  }
+  Response response;
+  if (admission == Exchange::Admission::kAskPool && unread_ == 0) {
+    // Nothing to read in between: one trip to the pool does it all.
+    auto work = [&exchange, &response] {
+      response = exchange.admit() == Exchange::Admission::kAdmitted ? exchange.handle(Bytes())
+                                                                    : exchange.refusal();
+    };
+    co_await offload(std::move(work));
+    co_return response;
+  }
+  if (admission == Exchange::Admission::kAskPool) {
+    auto ask = [&exchange, &admission] { admission = exchange.admit(); };
+    co_await offload(std::move(ask));
+  }
+  if (admission == Exchange::Admission::kRefused) {
+    co_return exchange.refusal();
+  }
+  Bytes body;
+  const bool complete = co_await read_body(body, expect_continue);
+  if (!complete) {
+    exchange.refuse(Error{ErrorCode::kRequestTimeout, "the body did not arrive in time", ""});
+    co_return exchange.refusal();
+  }
+  auto work = [&exchange, &response, &body] { response = exchange.handle(std::move(body)); };
+  co_await offload(std::move(work));
+  co_return response;
+}
+
+net::awaitable<bool> Session::read_body(Bytes& body, bool expect_continue) {
+  const auto from_buffer =
+      static_cast<std::size_t>(std::min<std::uint64_t>(unread_, buffer_.size()));
+  const ByteView first = as_bytes(buffer_).first(from_buffer);
+  body.assign(first.begin(), first.end());
+  buffer_.erase(0, from_buffer);
+  unread_ -= from_buffer;
+  if (expect_continue && unread_ > 0) {
+    out_ = kContinue;
+    const bool sent = co_await send();
+    if (!sent) {
+      co_return false;
+    }
+  }
+  arm(runtime_.limits.body_timeout);
+  while (unread_ > 0 && !timed_out_ && !broken_) {
+    const std::size_t before = body.size();
+    const auto step = static_cast<std::size_t>(
+        std::min<std::uint64_t>(unread_, std::max(kFirstBodyBytes, before)));
+    body.resize(before + step);
+    const net::mutable_buffer space(body.data() + before, step);
+    error_code error;
+    const std::size_t got =
+        co_await stream_.async_read_some(space, net::redirect_error(net::use_awaitable, error));
+    body.resize(before + got);
+    unread_ -= got;
+    broken_ = broken_ || (error && !timed_out_);
+  }
+  disarm();
+  co_return unread_ == 0;
+}
+
+net::awaitable<bool> Session::send() {
+  arm(runtime_.limits.body_timeout);
+  std::size_t sent = 0;
+  while (sent < out_.size() && !timed_out_ && !broken_) {
+    const net::const_buffer rest(out_.data() + sent, out_.size() - sent);
+    error_code error;
+    const std::size_t wrote =
+        co_await stream_.async_write_some(rest, net::redirect_error(net::use_awaitable, error));
+    sent += wrote;
+    broken_ = broken_ || error;
+  }
+  disarm();
+  broken_ = broken_ || timed_out_;
+  co_return !broken_;
+}
+
+net::awaitable<void> Session::close() {
+  if (!broken_ || unread_ == 0) {
+    arm(kLinger);
+    error_code error;
+    co_await stream_.async_shutdown(net::redirect_error(net::use_awaitable, error));
+    if (unread_ > 0 && !timed_out_) {
+      co_await swallow();
+    }
+  }
+  disarm();
+  error_code ignored;
+  stream_.next_layer().close(ignored);
+}
+
+net::awaitable<void> Session::swallow() {
+  error_code error;
+  stream_.next_layer().shutdown(net::ip::tcp::socket::shutdown_send, error);
+  std::array<char, kReadBytes> space;
+  const net::mutable_buffer trash(space.data(), space.size());
+  while (!error && !timed_out_) {
+    co_await stream_.next_layer().async_read_some(trash,
+                                                  net::redirect_error(net::use_awaitable, error));
+  }
+}
+
+net::awaitable<void> Session::offload(std::function<void()> work) {
+  std::atomic<std::size_t>& queued = runtime_.queued;
+  ++queued;
+  auto job = [&queued, task = std::move(work)]() -> net::awaitable<void> {
+    --queued;
+    task();
+    co_return;
+  };
+  co_await net::co_spawn(runtime_.pool, std::move(job), net::use_awaitable);
+}
+
+}  // namespace assay::server
