@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is accepted, what is refused and with which code; that a refusal stores nothing.
+#include "schemas/core/merkle.h"
+#include "tests/server/service/fixture.h"
+
+namespace assay::server::test {
+namespace {
+
+class Accept : public ServiceTest {};
+
+TEST_F(Accept, GoodManifest_IsStoredExactlyAndProven) {
+  const Bytes bytes = signed_manifest(manifest("a"));
+  const auto accepted = accept_manifest(*services_, bytes, actor_);
+  ASSERT_TRUE(accepted) << to_string(accepted.error());
+  EXPECT_TRUE(accepted->created);
+  const auto snapshot = store_->snapshot().value();
+  EXPECT_EQ(snapshot->document(accepted->row.envelopes.front()).value().bytes, bytes);
+  const Json& receipt = accepted->receipt;
+  std::vector<Digest> path;
+  for (const Json& hex : receipt["inclusion"]) {
+    path.push_back(Digest::from_hex(HashAlgorithm::kSha256, hex.get<std::string>()).value());
+  }
+  const auto leaf =
+      Digest::from_hex(HashAlgorithm::kSha256, receipt["leaf_hash"].get<std::string>()).value();
+  const auto checkpoint = parse_checkpoint(receipt["checkpoint"].get<std::string>()).value();
+  EXPECT_TRUE(verify_inclusion(leaf, receipt["index"].get<LeafIndex>(), checkpoint.checkpoint.size,
+                               path, checkpoint.checkpoint.root));
+}
+
+TEST_F(Accept, SameManifestAgain_IsFoundNotStoredTwice) {
+  const Bytes bytes = signed_manifest(manifest("a"));
+  const auto first = accept_manifest(*services_, bytes, actor_).value();
+  const TreeSize size = log_size();
+  const auto second = accept_manifest(*services_, bytes, actor_).value();
+  EXPECT_FALSE(second.created);
+  EXPECT_EQ(second.row.log_index, first.row.log_index);
+  EXPECT_EQ(log_size(), size);
+}
+
+TEST_F(Accept, SecondPublisherSigns_AddsTheSignatureWithItsOwnTime) {
+  const TestKey other = make_key(KeyPurpose::kPublisher, "mirror", {publisher_role()});
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {AddKey{other.record}}, {&operator1_, &operator2_}), actor_));
+  const Manifest model = manifest("a");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  clock_.advance(std::chrono::hours(1));
+  const auto both =
+      accept_manifest(*services_, signed_manifest(model, {&publisher_, &other}), actor_);
+  ASSERT_TRUE(both) << to_string(both.error());
+  EXPECT_TRUE(both->created);
+  ASSERT_EQ(both->row.signers.size(), 2U);
+  EXPECT_EQ(both->row.signers[1].signed_at - both->row.signers[0].signed_at, std::chrono::hours(1));
+}
+
+TEST_F(Accept, UnknownKey_IsRefusedAndNothingIsStored) {
+  const TestKey stranger = make_key(KeyPurpose::kPublisher, "stranger", {publisher_role()});
+  const TreeSize size = log_size();
+  EXPECT_EQ(
+      refusal(accept_manifest(*services_, signed_manifest(manifest("a"), {&stranger}), actor_)),
+      ErrorCode::kUntrustedSigner);
+  EXPECT_EQ(log_size(), size);
+}
+
+TEST_F(Accept, KeyOfAnotherPurpose_IsRefused) {
+  EXPECT_EQ(
+      refusal(accept_manifest(*services_, signed_manifest(manifest("a"), {&evaluator_}), actor_)),
+      ErrorCode::kWrongPurpose);
+}
+
+TEST_F(Accept, NameOutsideThePublishersNamespace_IsRefused) {
+  EXPECT_EQ(
+      refusal(accept_manifest(*services_, signed_manifest(manifest("a", "other/demo")), actor_)),
+      ErrorCode::kRoleNotGranted);
+}
+
+TEST_F(Accept, RevokedPublisher_IsRefused) {
+  ASSERT_TRUE(apply_trust_change(
+      *services_,
+      trust_change(1, {RevokeKey{publisher_.record.id, "stolen"}}, {&operator1_, &operator2_}),
+      actor_));
+  EXPECT_EQ(refusal(accept_manifest(*services_, signed_manifest(manifest("a")), actor_)),
+            ErrorCode::kKeyRevoked);
+}
+
+TEST_F(Accept, ExpiredPublisher_IsRefused) {
+  clock_.set(parse_rfc3339("2027-01-01T00:00:00.001Z").value());
+  EXPECT_EQ(refusal(accept_manifest(*services_, signed_manifest(manifest("a")), actor_)),
+            ErrorCode::kKeyExpired);
+}
+
+TEST_F(Accept, ManifestWithAnotherRoot_IsRefused) {
+  Statement statement = to_statement(manifest("a")).value();
+  statement.subjects[0].digest = subject_of(manifest("b")).digest;
+  EXPECT_EQ(
+      refusal(accept_manifest(*services_, statement_envelope(statement, {&publisher_}), actor_)),
+      ErrorCode::kRootMismatch);
+}
+
+TEST_F(Accept, PathTraversalInManifest_IsRefused) {
+  Statement statement = to_statement(manifest("a")).value();
+  statement.predicate["entries"][0]["path"] = "../etc/passwd";
+  EXPECT_EQ(
+      refusal(accept_manifest(*services_, statement_envelope(statement, {&publisher_}), actor_)),
+      ErrorCode::kInvalidPath);
+}
+
+TEST_F(Accept, UnknownMemberInManifest_IsRefused) {
+  Statement statement = to_statement(manifest("a")).value();
+  statement.predicate["surprise"] = 1;
+  EXPECT_EQ(
+      refusal(accept_manifest(*services_, statement_envelope(statement, {&publisher_}), actor_)),
+      ErrorCode::kUnknownMember);
+}
+
+TEST_F(Accept, EveryByteFlippedInAnEnvelope_IsNeverStored) {
+  const Bytes good = signed_manifest(manifest("a"));
+  const TreeSize size = log_size();
+  for (std::size_t i = 0; i < good.size(); i += 7) {
+    Bytes bad = good;
+    bad[i] ^= 0x01;
+    const auto result = accept_manifest(*services_, bad, actor_);
+    if (result) {
+      // Only the keyid hint is not signed: then the statement is the same.
+      EXPECT_EQ(result->row.id, accept_manifest(*services_, good, actor_).value().row.id) << i;
+      return;
+    }
+    EXPECT_LT(info(result.error().code).http_status, 500) << i;
+  }
+  EXPECT_EQ(log_size(), size);
+}
+
+TEST_F(Accept, StageOutsideTheSignersRole_IsRefused) {
+  Lifecycle lifecycle;
+  lifecycle.stage = "train";
+  const Bytes bytes = statement_envelope(
+      to_statement(lifecycle, {subject_of(manifest("a"))}).value(), {&evaluator_});
+  EXPECT_EQ(refusal(accept_attestation(*services_, bytes, actor_)), ErrorCode::kRoleNotGranted);
+}
+
+TEST_F(Accept, SecondSubjectOutsideTheNamespace_IsRefused) {
+  Lifecycle lifecycle;
+  lifecycle.stage = "evaluate";
+  Subject other = subject_of(manifest("b"));
+  other.name = "elsewhere/model";
+  const Bytes bytes = statement_envelope(
+      to_statement(lifecycle, {subject_of(manifest("a")), other}).value(), {&evaluator_});
+  EXPECT_EQ(refusal(accept_attestation(*services_, bytes, actor_)), ErrorCode::kRoleNotGranted);
+}
+
+TEST_F(Accept, ManifestOnTheAttestationRoute_IsRefused) {
+  EXPECT_EQ(refusal(accept_attestation(*services_, signed_manifest(manifest("a")), actor_)),
+            ErrorCode::kPredicateTypeUnknown);
+}
+
+TEST_F(Accept, PolicyVersionWithOtherContent_Conflicts) {
+  ASSERT_TRUE(accept_policy(*services_, policy(1), actor_));
+  EXPECT_EQ(refusal(accept_policy(*services_, policy(1, "warn"), actor_)), ErrorCode::kConflict);
+  EXPECT_TRUE(accept_policy(*services_, policy(2, "warn"), actor_));
+}
+
+TEST_F(Accept, ApprovalByTheAuthorsIdentity_IsRefused) {
+  const StatementId id = accept_policy(*services_, policy(), actor_).value().row.id;
+  const TestKey own = make_key(KeyPurpose::kApprover, "paula");
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {AddKey{own.record}}, {&operator1_, &operator2_}), actor_));
+  EXPECT_EQ(refusal(apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                                          policy_approval(id, 1, own), actor_)),
+            ErrorCode::kThresholdNotMet);
+}
+
+TEST_F(Accept, ApprovalAppliedTwice_AnswersAsTheFirstTime) {
+  const StatementId id = put_policy_in_force();
+  const TreeSize size = log_size();
+  const auto again = apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                                           policy_approval(id, 1, policy_approver_), actor_);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(again->policy_epoch, 1U);
+  EXPECT_EQ(log_size(), size);
+}
+
+TEST_F(Accept, ApprovalForAnotherEpochOrPolicy_IsRefused) {
+  const StatementId id = accept_policy(*services_, policy(), actor_).value().row.id;
+  const StatementId other = accept_policy(*services_, policy(2), actor_).value().row.id;
+  EXPECT_EQ(refusal(apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                                          policy_approval(id, 2, policy_approver_), actor_)),
+            ErrorCode::kTrustSequence);
+  EXPECT_EQ(refusal(apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                                          policy_approval(other, 1, policy_approver_), actor_)),
+            ErrorCode::kSubjectMismatch);
+}
+
+TEST_F(Accept, TrustChangeByOneIdentityTwice_IsRefused) {
+  const TestKey added = make_key(KeyPurpose::kAuthor, "new");
+  EXPECT_EQ(
+      refusal(apply_trust_change(
+          *services_, trust_change(1, {AddKey{added.record}}, {&operator1_, &operator1_second_}),
+          actor_)),
+      ErrorCode::kThresholdNotMet);
+}
+
+TEST_F(Accept, TrustChangeReplayed_ChangesNothing) {
+  const TestKey added = make_key(KeyPurpose::kAuthor, "new");
+  const Bytes change = trust_change(1, {AddKey{added.record}}, {&operator1_, &operator2_});
+  ASSERT_TRUE(apply_trust_change(*services_, change, actor_));
+  const TreeSize size = log_size();
+  const auto again = apply_trust_change(*services_, change, actor_);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(again->epochs.trust.trust, 1U);
+  EXPECT_EQ(log_size(), size);
+}
+
+TEST_F(Accept, RevokedKey_CannotComeBack) {
+  ASSERT_TRUE(apply_trust_change(
+      *services_,
+      trust_change(1, {RevokeKey{author_.record.id, "left"}}, {&operator1_, &operator2_}), actor_));
+  EXPECT_EQ(refusal(apply_trust_change(
+                *services_, trust_change(2, {AddKey{author_.record}}, {&operator1_, &operator2_}),
+                actor_)),
+            ErrorCode::kConflict);
+}
+
+TEST_F(Accept, ChangeThatLeavesOneOperator_IsRefusedAsAWhole) {
+  EXPECT_EQ(refusal(apply_trust_change(*services_,
+                                       trust_change(1,
+                                                    {RevokeKey{author_.record.id, "left"},
+                                                     RevokeKey{operator2_.record.id, "left"}},
+                                                    {&operator1_, &operator2_}),
+                                       actor_)),
+            ErrorCode::kConflict);
+  const auto snapshot = store_->snapshot().value();
+  EXPECT_FALSE(snapshot->key(author_.record.id).value().revoked);
+  EXPECT_EQ(snapshot->epochs().value().trust.trust, 0U);
+}
+
+TEST_F(Accept, SecondBootstrap_IsRefused) {
+  Bootstrap again;
+  again.keys = {operator1_.record, operator2_.record};
+  EXPECT_FALSE(bootstrap(*services_, as_bytes(canonical_json(to_json(again)).value())));
+}
+
+}  // namespace
+}  // namespace assay::server::test

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// AdmissionReview in, AdmissionReview out: the story's pods, what is not judged, and hostile
+// reviews.
+#include "server/service/admission.h"
+
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "tests/server/service/fixture.h"
+
+namespace assay::server::test {
+namespace {
+
+Json pod_review(const std::string& annotation, const std::string& claim) {
+  Json metadata = {{"name", "llm-0"}, {"labels", {{"app", "llm"}}}};
+  if (!annotation.empty()) {
+    metadata["annotations"] = {{"assay.dev/model", annotation}};
+  }
+  const Json container = {{"name", "server"},
+                          {"image", "registry.example.com/vllm:1"},
+                          {"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}};
+  const Json volume = {{"name", "model"}, {"persistentVolumeClaim", {{"claimName", claim}}}};
+  return {{"apiVersion", "admission.k8s.io/v1"},
+          {"kind", "AdmissionReview"},
+          {"request",
+           {{"uid", "705ab4f5-6393-11e8-b7cc-42010a800002"},
+            {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
+            {"namespace", "inference"},
+            {"name", "llm-0"},
+            {"operation", "CREATE"},
+            {"dryRun", false},
+            {"object",
+             {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", std::move(metadata)},
+              {"spec",
+               {{"containers", Json::array({container})}, {"volumes", Json::array({volume})}}}}}}}};
+}
+
+class Admission : public ServiceTest {
+ protected:
+  Admission() { put_policy_in_force(); }
+
+  Json ask(const Json& review_json, AdmissionCall call = AdmissionCall::kValidate) {
+    const auto answer = review(*services_, call, as_bytes(review_json.dump()), "kube-apiserver");
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    const Json json = parse_json(*answer).value();
+    EXPECT_EQ(json["apiVersion"], "admission.k8s.io/v1");
+    EXPECT_EQ(json["kind"], "AdmissionReview");
+    EXPECT_EQ(json["response"]["uid"], review_json["request"]["uid"]);
+    return json["response"];
+  }
+  static Json patch_of(const Json& response) {
+    return parse_json(base64_decode(response["patch"].get<std::string>()).value()).value();
+  }
+};
+
+TEST_F(Admission, GoodModel_IsAllowed) {
+  store_good_model(manifest("good"));
+  const Json response = ask(pod_review("acme/demo", "good"));
+  EXPECT_EQ(response["allowed"], true);
+  EXPECT_EQ(response["auditAnnotations"]["verdict"], "allow");
+}
+
+TEST_F(Admission, Mutation_PinsTheDigestAndIsIdempotent) {
+  const Manifest model = manifest("good");
+  store_good_model(model);
+  Json pod = pod_review("acme/demo", "good");
+  const Json response = ask(pod, AdmissionCall::kMutate);
+  ASSERT_EQ(response["allowed"], true);
+  EXPECT_EQ(response["patchType"], "JSONPatch");
+  Json& object = pod["request"]["object"];
+  object = object.patch(patch_of(response));
+  EXPECT_EQ(object["metadata"]["annotations"]["assay.dev/model"],
+            "acme/demo@" + id_of(model).text());
+  const Json second = ask(pod, AdmissionCall::kMutate);
+  EXPECT_EQ(second["allowed"], true);
+  EXPECT_FALSE(second.contains("patch"));
+}
+
+TEST_F(Admission, PodWithoutAnnotations_GetsTheMapAndThePin) {
+  const Manifest model = manifest("good");
+  store_good_model(model);
+  Json pod = pod_review("", "good");
+  const Json response = ask(pod, AdmissionCall::kMutate);
+  ASSERT_EQ(response["allowed"], true) << response.dump();
+  const Json patched = pod["request"]["object"].patch(patch_of(response));
+  EXPECT_EQ(patched["metadata"]["annotations"]["assay.dev/model"],
+            "acme/demo@" + id_of(model).text());
+}
+
+TEST_F(Admission, UnsignedArtifact_IsRefusedNamingEveryCondition) {
+  store_good_model(manifest("good"));
+  const Json response = ask(pod_review(id_of(manifest("flipped")).text(), "good"));
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_EQ(response["status"]["code"], 403);
+  const std::string message = response["status"]["message"];
+  for (const char* part : {"published: manifest-missing", "evaluated: statement-missing",
+                           "approved: statement-missing", "reference-bound: reference-unbound"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  }
+}
+
+TEST_F(Admission, SelectedPodWithoutModel_IsRefused) {
+  store_good_model(manifest("good"));
+  const Json response = ask(pod_review("", "elsewhere"));
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_NE(response["status"]["message"].get<std::string>().find("model-reference-missing"),
+            std::string::npos);
+}
+
+TEST_F(Admission, WorkloadThatNoPolicySelects_IsAllowedAndLogged) {
+  Json pod = pod_review("", "x");
+  pod["request"]["object"]["spec"]["containers"][0].erase("resources");
+  const TreeSize size = log_size();
+  const Json response = ask(pod);
+  EXPECT_EQ(response["allowed"], true);
+  EXPECT_EQ(response["auditAnnotations"]["verdict"], "not-applicable");
+  const auto record = store_->snapshot().value()->log_record(size).value();
+  EXPECT_EQ(parse_log_record(record).value().type, event::kNotApplicable);
+}
+
+TEST_F(Admission, GpuInAnyContainerList_IsSelected) {
+  for (const char* list : {"initContainers", "ephemeralContainers"}) {
+    Json pod = pod_review("", "x");
+    Json& spec = pod["request"]["object"]["spec"];
+    spec[list] = spec["containers"];
+    spec["containers"][0].erase("resources");
+    EXPECT_EQ(ask(pod)["allowed"], false) << list;
+  }
+}
+
+TEST_F(Admission, DeploymentTemplate_IsJudgedLikeAPod) {
+  store_good_model(manifest("good"));
+  Json pod = pod_review("acme/demo", "good");
+  Json& request = pod["request"];
+  const Json object = request["object"];
+  request["kind"]["kind"] = "Deployment";
+  request["object"] = {
+      {"spec", {{"template", {{"metadata", object["metadata"]}, {"spec", object["spec"]}}}}}};
+  EXPECT_EQ(ask(pod)["allowed"], true);
+  request["object"]["spec"]["template"]["metadata"]["annotations"]["assay.dev/model"] =
+      "acme/unknown";
+  EXPECT_EQ(ask(pod)["allowed"], false);
+}
+
+TEST_F(Admission, UnknownKindOrOperation_IsDenied) {
+  Json pod = pod_review("acme/demo", "good");
+  pod["request"]["kind"]["kind"] = "VirtualMachine";
+  EXPECT_EQ(ask(pod)["allowed"], false);
+  pod = pod_review("acme/demo", "good");
+  pod["request"]["operation"] = "PATCH";
+  EXPECT_EQ(ask(pod)["allowed"], false);
+}
+
+TEST_F(Admission, DeleteAndConnect_AreAllowedUnjudged) {
+  for (const char* operation : {"DELETE", "CONNECT"}) {
+    Json pod = pod_review("", "x");
+    pod["request"]["operation"] = operation;
+    pod["request"]["object"] = nullptr;
+    EXPECT_EQ(ask(pod)["allowed"], true) << operation;
+  }
+}
+
+TEST_F(Admission, UpdateThatChangesNothingJudged_IsAllowed) {
+  Json pod = pod_review("acme/unknown", "x");
+  pod["request"]["operation"] = "UPDATE";
+  pod["request"]["oldObject"] = pod["request"]["object"];
+  pod["request"]["object"]["metadata"]["finalizers"] = {"example.com/f"};
+  EXPECT_EQ(ask(pod)["allowed"], true);
+  pod["request"]["object"]["metadata"]["labels"]["app"] = "other";
+  EXPECT_EQ(ask(pod)["allowed"], false);
+}
+
+TEST_F(Admission, DryRun_IsJudgedButNotLogged) {
+  store_good_model(manifest("good"));
+  Json pod = pod_review("acme/demo", "good");
+  pod["request"]["dryRun"] = true;
+  const TreeSize size = log_size();
+  EXPECT_EQ(ask(pod)["allowed"], true);
+  EXPECT_EQ(log_size(), size);
+}
+
+TEST_F(Admission, ReviewWithoutUid_IsAnError) {
+  Json pod = pod_review("acme/demo", "good");
+  pod["request"].erase("uid");
+  EXPECT_EQ(refusal(review(*services_, AdmissionCall::kValidate, as_bytes(pod.dump()), "k")),
+            ErrorCode::kMalformedAdmissionReview);
+  pod = pod_review("acme/demo", "good");
+  pod["apiVersion"] = "admission.k8s.io/v1beta1";
+  EXPECT_EQ(refusal(review(*services_, AdmissionCall::kValidate, as_bytes(pod.dump()), "k")),
+            ErrorCode::kMalformedAdmissionReview);
+}
+
+// Replaces one random value anywhere in `json` by a value of another type.
+void corrupt(Json& json, std::mt19937& random) {
+  static const Json values[] = {nullptr, 7, "text", Json::array({1}), Json::object(), true, -0.5};
+  Json* place = &json;
+  while (place->is_structured() && !place->empty() && random() % 5 != 0) {
+    auto it = place->begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(random() % place->size()));
+    place = &*it;
+  }
+  *place = values[random() % std::size(values)];
+}
+
+TEST_F(Admission, CorruptedReviews_NeverCrashAndNeverAllowAnUnsignedModel) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int i = 0; i < 400; ++i) {
+    Json pod = pod_review("acme/unknown", "x");
+    // What selects the workload stays: the rest is anybody's.
+    const Json containers = pod["request"]["object"]["spec"]["containers"];
+    corrupt(pod["request"]["object"]["metadata"], random);
+    corrupt(pod["request"]["object"]["spec"]["volumes"], random);
+    corrupt(pod["request"]["kind"], random);
+    const auto answer =
+        review(*services_, AdmissionCall::kMutate, as_bytes(pod.dump()), "kube-apiserver");
+    ASSERT_TRUE(answer) << to_string(answer.error());
+    EXPECT_EQ(parse_json(*answer).value()["response"]["allowed"], false) << pod.dump();
+  }
+}
+
+TEST_F(Admission, PublicSampleReviews_AreAnsweredWithTheirUid) {
+  const std::filesystem::path samples =
+      std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/vectors/admission/admissionreview";
+  if (!std::filesystem::exists(samples)) {
+    GTEST_SKIP() << "the public sample reviews are not beside the project";
+  }
+  for (const auto& file : std::filesystem::directory_iterator(samples)) {
+    std::ifstream stream(file.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const auto answer = review(*services_, AdmissionCall::kValidate, as_bytes(text), "k");
+    const bool invalid = file.path().filename().string().starts_with("invalid-");
+    if (!answer) {
+      EXPECT_TRUE(invalid) << file.path() << " " << to_string(answer.error());
+      continue;
+    }
+    const Json response = parse_json(*answer).value()["response"];
+    EXPECT_FALSE(invalid && response["allowed"].get<bool>()) << file.path();
+  }
+}
+
+}  // namespace
+}  // namespace assay::server::test
