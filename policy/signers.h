@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policy/facts.h"
+#include "schemas/decision.h"
 #include "schemas/policy_document.h"
 
 namespace assay::policy {

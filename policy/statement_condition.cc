@@ -2,8 +2,8 @@
 // Conditions about statements: who said what about the artifact, how often, and how long ago.
 #include <limits>
 
+#include "policy/compare.h"
 #include "policy/conditions.h"
-#include "policy/predicate_test.h"
 
 namespace assay::policy {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/predicate_test.h"
+#include "policy/compare.h"
 
 #include <algorithm>
 #include <charconv>
