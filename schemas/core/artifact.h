@@ -76,7 +76,7 @@ void sort_entries(std::vector<Entry>& entries);
 // check(), then the RFC 9162 root over artifact_leaves().
 [[nodiscard]] Result<ArtifactId> artifact_id(const Artifact& artifact);
 
-// JSON forms: {"chunk_size":…,"hash":…,"tree":"assay-tree-v1"} and the two kinds of entry. Reading
+// JSON forms: {"chunk_size":...,"hash":...,"tree":"assay-tree-v1"} and the two kinds of entry. Reading
 // refuses unknown and missing members, wrong types and digests of another algorithm.
 [[nodiscard]] Json to_json(const TreeParameters& parameters);
 [[nodiscard]] Result<TreeParameters> tree_parameters_from_json(const Json& json);
