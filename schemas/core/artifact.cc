@@ -7,12 +7,15 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "schemas/core/dtype.h"
 #include "schemas/core/merkle.h"
 
 namespace assay {
 namespace {
 
 constexpr std::string_view kTreeName = "assay-tree-v1";
+// What safetensors headers reserve.
+constexpr std::string_view kMetadataName = "__metadata__";
 
 std::unexpected<Error> violation(std::string detail) {
   return fail(ErrorCode::kSchemaViolation, std::move(detail));
@@ -127,8 +130,17 @@ FileSizes file_sizes(const Artifact& artifact) {
 // `files` is empty for an artifact of tensors alone: then there is nothing to lie inside of.
 Status check_tensor(const TensorEntry& tensor, const FileSizes& files) {
   ASSAY_TRY(check_path(tensor.file));
-  if (!is_utf8(tensor.name) || tensor.size > kSizeLimit || tensor.offset > kSizeLimit) {
-    return violation("a tensor's name must be UTF-8, its offset and size below 2^53");
+  if (!is_utf8(tensor.name) || tensor.name == kMetadataName) {
+    return violation("a tensor's name must be UTF-8 and not __metadata__");
+  }
+  if (tensor.size > kSizeLimit || tensor.offset > kSizeLimit - tensor.size) {
+    return violation("a tensor must end below 2^53");
+  }
+  // Fewer than 2^53 elements of at most 64 bits: no overflow.
+  const auto bits = dtype_bits(tensor.dtype);
+  const auto elements = element_count(tensor.shape);
+  if (!bits || !elements || *elements * *bits != tensor.size * 8) {
+    return violation("the tensor's size does not follow from a known dtype and its shape");
   }
   if (files.empty()) {
     return {};
@@ -195,6 +207,9 @@ Status check(const Artifact& artifact) {
   ASSAY_TRY(check(artifact.parameters));
   if (artifact.entries.size() > kMaxEntries) {
     return fail(ErrorCode::kLimitExceeded, "an artifact has at most 1048576 entries");
+  }
+  if (artifact.entries.empty()) {
+    return violation("an artifact has at least one entry");
   }
   const FileSizes files = file_sizes(artifact);
   for (std::size_t i = 0; i < artifact.entries.size(); ++i) {

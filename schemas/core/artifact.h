@@ -66,9 +66,10 @@ struct Artifact {
 // Puts entries into the order that the root is defined over.
 void sort_entries(std::vector<Entry>& entries);
 
-// Everything the root's definition asks of an artifact: parameters, paths, order, uniqueness, sizes
-// below 2^53, digests of the artifact's algorithm, tensors inside a file entry when there are file
-// entries. The error's `where` names the entry.
+// Everything the root's definition asks of an artifact (schemas/tree.md section 5.2): parameters,
+// at least one entry, paths, order, uniqueness, sizes below 2^53, tensor sizes that follow from
+// dtype and shape, digests of the artifact's algorithm, tensors inside a file entry when there are
+// file entries. The error's `where` names the entry.
 [[nodiscard]] Status check(const Artifact& artifact);
 
 // Leaves of the artifact tree: leaf 0 is the parameters, leaf i + 1 is entry i.
@@ -76,8 +77,8 @@ void sort_entries(std::vector<Entry>& entries);
 // check(), then the RFC 9162 root over artifact_leaves().
 [[nodiscard]] Result<ArtifactId> artifact_id(const Artifact& artifact);
 
-// JSON forms: {"chunk_size":...,"hash":...,"tree":"assay-tree-v1"} and the two kinds of entry. Reading
-// refuses unknown and missing members, wrong types and digests of another algorithm.
+// JSON forms: {"chunk_size":...,"hash":...,"tree":"assay-tree-v1"} and the two kinds of entry.
+// Reading refuses unknown and missing members, wrong types and digests of another algorithm.
 [[nodiscard]] Json to_json(const TreeParameters& parameters);
 [[nodiscard]] Result<TreeParameters> tree_parameters_from_json(const Json& json);
 [[nodiscard]] Json to_json(const Entry& entry);

@@ -29,10 +29,15 @@ class StrictBuilder {
     return value <= static_cast<number_unsigned_t>(kMaxSafeInteger) ? dom_.number_unsigned(value)
                                                                     : unsafe_number();
   }
-  // A digit string too long for 64 bits arrives here as a double: still an unsafe integer.
+  // A digit string too long for 64 bits arrives here as a double, and 1E20 is canonically written
+  // in digits (RFC 8785 section 3.2.2.3, below 1e21): both are integers that not every reader
+  // keeps.
   bool number_float(number_float_t value, const string_t& text) {
-    const bool integer = text.find_first_of(".eE") == string_t::npos;
-    return !integer && std::isfinite(value) ? dom_.number_float(value, text) : unsafe_number();
+    const bool digits = text.find_first_of(".eE") == string_t::npos;
+    const double size = std::fabs(value);
+    const bool unsafe = size > static_cast<double>(kMaxSafeInteger) && size < 1e21;
+    return !digits && !unsafe && std::isfinite(value) ? dom_.number_float(value, text)
+                                                      : unsafe_number();
   }
   bool string(string_t& value) { return dom_.string(value); }
   bool binary(binary_t& value) { return dom_.binary(value); }
@@ -94,6 +99,10 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes) {
     return fail(ErrorCode::kLimitExceeded,
                 "JSON is longer than " + std::to_string(limits.max_bytes) + " bytes");
+  }
+  // The library skips a byte order mark, and takes a NUL for the end and ignores what follows.
+  if (text.starts_with("\xEF\xBB\xBF") || text.find('\0') != std::string_view::npos) {
+    return fail(ErrorCode::kMalformedJson, "JSON holds no byte order mark and no NUL");
   }
   Json root;
   StrictBuilder builder(root, limits);
