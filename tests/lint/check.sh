@@ -22,7 +22,7 @@ if ! command -v $format >/dev/null; then
     exit 2
 fi
 [ "${1:-}" != -f ] || cpp_files | xargs -0 -r -n 16 -P 2 $format -i
-unformatted=$(cpp_files | xargs -0 -r -n 16 -P 2 $format --dry-run 2>&1 |
+unformatted=$(cpp_files | xargs -0 -r $format --dry-run 2>&1 |
     sed -n 's/^\([^ ]*:[0-9]*\):[0-9]*: .*clang-format.*/\1/p' | sort -t: -u -k1,1)
 if [ -n "$unformatted" ]; then
     printf '%s: not in the format of the project (make format)\n' $unformatted >&2
