@@ -127,6 +127,15 @@ std::string checkpoint_text(const Checkpoint& checkpoint) {
          base64_encode(checkpoint.root.bytes()) + "\n";
 }
 
+Result<Bytes> note_key_spki(ByteView key) {
+  if (key.size() != 1 + kEd25519KeySize || key.front() != kEd25519Note) {
+    return fail(ErrorCode::kUnsupportedKey, "checkpoints are signed with Ed25519 keys");
+  }
+  Bytes spki(kEd25519Spki.begin(), kEd25519Spki.end());
+  spki.insert(spki.end(), key.begin() + 1, key.end());
+  return spki;
+}
+
 Result<Bytes> note_key_hash(std::string_view key_name, ByteView public_key) {
   ASSAY_ASSIGN(const Bytes key, note_key(public_key));
   const Digest digest =

@@ -36,6 +36,8 @@ struct SignedCheckpoint {
 // First four bytes of SHA-256(name || "\n" || 0x01 || 32-byte public key). unsupported-key unless
 // `public_key` is the SPKI DER of an Ed25519 key.
 [[nodiscard]] Result<Bytes> note_key_hash(std::string_view key_name, ByteView public_key);
+// SPKI DER of `key`, which is 0x01 and the 32 bytes of an Ed25519 key; unsupported-key otherwise.
+[[nodiscard]] Result<Bytes> note_key_spki(ByteView key);
 // "name+hash+base64(0x01 || key)": what verifiers are configured with (the C2SP vkey form).
 [[nodiscard]] Result<std::string> note_verifier_key(std::string_view key_name, ByteView public_key);
 // The whole note with one signature by `signer` (Ed25519) under the key name `checkpoint.origin`.

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// DSSE 1.0: encoding, reading and writing envelopes, signatures and who made them.
+#include "attestation/dsse.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "schemas/core/json.h"
+#include "schemas/core/sha.h"
+#include "schemas/validate.h"
+
+namespace assay::attestation {
+namespace {
+
+// A payload of 16 MiB in base64, and signatures.
+constexpr JsonLimits kEnvelopeLimits{24U << 20};
+constexpr std::size_t kMaxPayloadType = 255;
+// Keys tried on the signatures of one envelope. Signatures with a keyid take one try each.
+constexpr std::size_t kMaxTries = 4096;
+constexpr std::size_t kEd25519SignatureSize = 64;
+constexpr std::uint8_t kDerSequence = 0x30;
+
+Result<Bytes> decode_at(const Json& value, std::string where) {
+  auto bytes = base64_decode_any(value.get_ref<const std::string&>());
+  if (!bytes) {
+    return fail(ErrorCode::kInvalidEncoding, bytes.error().detail, std::move(where));
+  }
+  return bytes;
+}
+
+Result<EnvelopeSignature> make_signature(const Signer& signer, ByteView message) {
+  ASSAY_ASSIGN(Bytes signature, signer.sign(message));
+  return EnvelopeSignature{signer.key_id().digest().hex(), std::move(signature)};
+}
+
+// True when the hint is the key's id, with or without the name of the hash.
+bool names(const std::string& hint, const KeyId& id) {
+  return hint == id.digest().hex() || hint == id.text();
+}
+
+// False when the bytes cannot be a signature of this algorithm whatever the message.
+bool has_shape_of(const Bytes& signature, SignatureAlgorithm algorithm) {
+  return algorithm == SignatureAlgorithm::kEd25519
+             ? signature.size() == kEd25519SignatureSize
+             : !signature.empty() && signature.front() == kDerSequence;
+}
+
+// The trusted keys, parsed when first needed. A stored key that does not parse, or is not of the
+// algorithm and id it is stored under, verifies nothing.
+class KeyRing {
+ public:
+  explicit KeyRing(std::span<const TrustedKey> keys) : keys_(keys), parsed_(keys.size()) {}
+
+  // Index of the key that made `signature`: hinted keys are tried first. Nothing when none did.
+  Result<std::optional<std::size_t>> find(const EnvelopeSignature& signature, ByteView message) {
+    for (const bool hinted : {true, false}) {
+      for (std::size_t i = 0; i < keys_.size(); ++i) {
+        if (names(signature.keyid_hint, keys_[i].id) != hinted ||
+            !has_shape_of(signature.signature, keys_[i].algorithm)) {
+          continue;
+        }
+        if (++tries_ > kMaxTries) {
+          return fail(ErrorCode::kLimitExceeded,
+                      "too many keys to try; give each signature its keyid", "/signatures");
+        }
+        const PublicKey* key = parsed(i);
+        if (key != nullptr && key->verify(message, signature.signature)) {
+          return std::optional<std::size_t>(i);
+        }
+      }
+    }
+    return std::optional<std::size_t>();
+  }
+
+  [[nodiscard]] bool knows(const std::string& hint) const {
+    return std::any_of(keys_.begin(), keys_.end(),
+                       [&](const TrustedKey& key) { return names(hint, key.id); });
+  }
+
+ private:
+  const PublicKey* parsed(std::size_t i) {
+    if (!parsed_[i].has_value()) {
+      parsed_[i] = PublicKey::from_der(keys_[i].public_key);
+    }
+    const Result<PublicKey>& key = *parsed_[i];
+    return key && key->algorithm() == keys_[i].algorithm && key->id() == keys_[i].id ? &*key
+                                                                                     : nullptr;
+  }
+
+  std::span<const TrustedKey> keys_;
+  std::vector<std::optional<Result<PublicKey>>> parsed_;
+  std::size_t tries_ = 0;
+};
+
+Status check_payload_type(std::string_view payload_type) {
+  if (payload_type.empty() || payload_type.size() > kMaxPayloadType || !is_utf8(payload_type)) {
+    return fail(ErrorCode::kInvalidParameter, "a payload type is 1 to 255 bytes of UTF-8");
+  }
+  return {};
+}
+
+}  // namespace
+
+Bytes pre_authentication_encoding(std::string_view payload_type, ByteView payload) {
+  const std::string head = "DSSEv1 " + std::to_string(payload_type.size()) + " " +
+                           std::string(payload_type) + " " + std::to_string(payload.size()) + " ";
+  Bytes out = to_bytes(head);
+  out.insert(out.end(), payload.begin(), payload.end());
+  return out;
+}
+
+StatementId statement_id(std::string_view payload_type, ByteView payload) {
+  return StatementId(sha256(pre_authentication_encoding(payload_type, payload)));
+}
+
+Result<Envelope> parse_envelope(ByteView json) {
+  ASSAY_ASSIGN(const Json parsed, parse_json(json, kEnvelopeLimits));
+  const auto listed = parsed.find("signatures");
+  if (listed != parsed.end() && listed->is_array()) {
+    if (listed->empty()) {
+      return fail(ErrorCode::kSignatureMissing, "the envelope has no signature", "/signatures");
+    }
+    if (listed->size() > kMaxSignatures) {
+      return fail(ErrorCode::kLimitExceeded, "an envelope has at most 32 signatures",
+                  "/signatures");
+    }
+  }
+  ASSAY_TRY(validate("envelope", parsed));
+  ASSAY_ASSIGN(Bytes payload, decode_at(parsed["payload"], "/payload"));
+  Envelope envelope{parsed["payloadType"].get<std::string>(), std::move(payload), {}};
+  for (const Json& item : parsed["signatures"]) {
+    const std::string where = "/signatures/" + std::to_string(envelope.signatures.size());
+    ASSAY_ASSIGN(Bytes signature, decode_at(item["sig"], where + "/sig"));
+    envelope.signatures.push_back({item.value("keyid", std::string()), std::move(signature)});
+  }
+  return envelope;
+}
+
+std::string encode_envelope(const Envelope& envelope) {
+  Json signatures = Json::array();
+  for (const EnvelopeSignature& signature : envelope.signatures) {
+    Json item = {{"sig", base64_encode(signature.signature)}};
+    if (!signature.keyid_hint.empty()) {
+      item["keyid"] = signature.keyid_hint;
+    }
+    signatures.push_back(std::move(item));
+  }
+  // Fails only for a payload type or keyid that is not UTF-8, which no parser or signer here makes.
+  return canonical_json({{"payload", base64_encode(envelope.payload)},
+                         {"payloadType", envelope.payload_type},
+                         {"signatures", std::move(signatures)}})
+      .value_or(std::string());
+}
+
+Result<Envelope> sign_envelope(std::string_view payload_type, ByteView payload,
+                               std::span<const Signer* const> signers) {
+  ASSAY_TRY(check_payload_type(payload_type));
+  if (signers.empty()) {
+    return fail(ErrorCode::kSignatureMissing, "an envelope needs a signer");
+  }
+  Envelope envelope{std::string(payload_type), Bytes(payload.begin(), payload.end()), {}};
+  for (const Signer* signer : signers) {
+    ASSAY_TRY(add_signature(envelope, *signer));
+  }
+  return envelope;
+}
+
+Status add_signature(Envelope& envelope, const Signer& signer) {
+  if (envelope.signatures.size() >= kMaxSignatures) {
+    return fail(ErrorCode::kLimitExceeded, "an envelope has at most 32 signatures");
+  }
+  const Bytes message = pre_authentication_encoding(envelope.payload_type, envelope.payload);
+  ASSAY_ASSIGN(const PublicKey key, PublicKey::from_der(signer.public_key()));
+  for (const EnvelopeSignature& signature : envelope.signatures) {
+    if (key.verify(message, signature.signature)) {
+      return fail(ErrorCode::kConflict, "this key has signed the envelope already");
+    }
+  }
+  ASSAY_ASSIGN(EnvelopeSignature signature, make_signature(signer, message));
+  envelope.signatures.push_back(std::move(signature));
+  return {};
+}
+
+Result<std::vector<VerifiedSignature>> verify_signatures(const Envelope& envelope,
+                                                         std::span<const TrustedKey> keys) {
+  const Bytes message = pre_authentication_encoding(envelope.payload_type, envelope.payload);
+  KeyRing ring(keys);
+  std::vector<VerifiedSignature> verified;
+  std::set<KeyId> seen;
+  for (std::size_t i = 0; i < envelope.signatures.size(); ++i) {
+    const EnvelopeSignature& signature = envelope.signatures[i];
+    ASSAY_ASSIGN(const std::optional<std::size_t> found, ring.find(signature, message));
+    if (found) {
+      if (seen.insert(keys[*found].id).second) {
+        verified.push_back({keys[*found]});
+      }
+    } else if (ring.knows(signature.keyid_hint)) {
+      return fail(ErrorCode::kSignatureInvalid,
+                  "the signature names a trusted key and does not verify with it",
+                  "/signatures/" + std::to_string(i));
+    }
+  }
+  return verified;
+}
+
+Result<std::vector<VerifiedSignature>> require_signers(
+    std::span<const VerifiedSignature> signatures, const SigningContext& context,
+    std::size_t threshold, Timestamp now) {
+  if (signatures.empty()) {
+    return fail(ErrorCode::kUntrustedSigner, "no signature comes from a trusted key");
+  }
+  std::vector<VerifiedSignature> counted;
+  std::set<std::string> identities;
+  std::optional<Error> refusal;
+  for (const VerifiedSignature& signature : signatures) {
+    if (auto granted = check_grant(signature.key, context, now, now); granted) {
+      identities.insert(signature.key.identity);
+      counted.push_back(signature);
+    } else if (!refusal) {
+      refusal = std::move(granted).error();
+    }
+  }
+  if (counted.empty() && refusal) {
+    return std::unexpected(*std::move(refusal));
+  }
+  // A threshold of 0 would accept what nobody signed.
+  const std::size_t needed = std::max<std::size_t>(threshold, 1);
+  if (identities.size() < needed) {
+    return fail(ErrorCode::kThresholdNotMet, std::to_string(identities.size()) + " of " +
+                                                 std::to_string(needed) +
+                                                 " needed identities signed");
+  }
+  return counted;
+}
+
+}  // namespace assay::attestation
