@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice between engines as a pure function. Internal to this folder.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "gpu_hash/device.h"
+#include "gpu_hash/dispatch.h"
+
+namespace assay::gpu_hash {
+
+// Index of the OpenCL device to use out of `devices` (in the order of list_devices()), or nothing
+// for the CPU engine. device-not-found.
+[[nodiscard]] Result<std::optional<unsigned>> choose_device(const DeviceChoice& choice,
+                                                            const std::vector<DeviceInfo>& devices);
+
+}  // namespace assay::gpu_hash

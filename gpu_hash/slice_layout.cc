@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu_hash/slice_layout.h"
+
+namespace assay::gpu_hash {
+
+void SliceLayout::clear() {
+  segments_.clear();
+  extents_.clear();
+  first_slot_.assign(1, 0);
+  bytes_ = 0;
+  payload_ = 0;
+}
+
+bool SliceLayout::add(const Segment& segment) {
+  const std::uint64_t mask = limits_.alignment - 1;
+  const std::uint64_t begin = (bytes_ + mask) & ~mask;
+  const std::uint64_t chunks = (segment.size + chunk_size_ - 1) / chunk_size_;
+  if (begin > limits_.bytes || segment.size > limits_.bytes - begin ||
+      chunks > limits_.slots - slots()) {
+    return false;
+  }
+  segments_.push_back(segment);
+  extents_.push_back(begin);
+  extents_.push_back(segment.size);
+  first_slot_.push_back(slots() + static_cast<std::uint32_t>(chunks));
+  bytes_ = begin + segment.size;
+  payload_ += segment.size;
+  return true;
+}
+
+std::vector<TreeLevel> SliceLayout::levels() const {
+  std::vector<TreeLevel> result;
+  for (std::uint32_t level = 0;; ++level) {
+    TreeLevel table{level, 0, {}};
+    table.first_pair.reserve(first_slot_.size());
+    for (std::size_t s = 0; s + 1 < first_slot_.size(); ++s) {
+      table.first_pair.push_back(table.pairs);
+      // Nodes of this level: the chunks divided by 2^level, rounded up.
+      const std::uint64_t chunks = first_slot_[s + 1] - first_slot_[s];
+      const std::uint64_t nodes = (chunks + (std::uint64_t{1} << level) - 1) >> level;
+      table.pairs += static_cast<std::uint32_t>(nodes / 2);
+    }
+    table.first_pair.push_back(table.pairs);
+    if (table.pairs == 0) {
+      return result;
+    }
+    result.push_back(std::move(table));
+  }
+}
+
+}  // namespace assay::gpu_hash
