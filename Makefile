@@ -105,6 +105,13 @@ bench: ## build and run the benchmarks
 	@$(call cmake_build,release,programs benches)
 	@bench/run.sh build/release
 
+.PHONY: bundle
+bundle: ## programs and benchmarks with their libraries, to copy to another machine (build/bundle)
+	@$(install) build test analysis
+	@$(MAKE) -s build/release/.configured-tests
+	@$(call cmake_build,release,programs benches)
+	@deploy/bundle.sh build/release build/bundle
+
 .PHONY: fresh
 fresh: ## make demo and make test on a bare Debian 12 (needs root)
 	@$(install) fresh
