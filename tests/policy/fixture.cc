@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builders for tests of policy.
+#include "tests/policy/fixture.h"
+
+#include "schemas/core/sha.h"
+#include "schemas/lifecycle.h"
+#include "schemas/manifest.h"
+
+namespace assay::policy::test {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+TrustedKey key(KeyPurpose purpose, std::string_view label, std::string_view identity,
+               SignerRole role) {
+  return {KeyId(sha256(as_bytes(label))),
+          SignatureAlgorithm::kEd25519,
+          {},
+          purpose,
+          std::string(identity),
+          {std::move(role)},
+          now() - hours(24 * 180),
+          now() + hours(24 * 180),
+          std::nullopt};
+}
+
+std::vector<SignerFact> signed_by(std::vector<TrustedKey> keys, Timestamp at) {
+  std::vector<SignerFact> signers;
+  for (TrustedKey& one : keys) {
+    signers.push_back({std::move(one), at});
+  }
+  return signers;
+}
+
+}  // namespace
+
+Timestamp now() { return std::chrono::sys_days(std::chrono::year(2026) / 6 / 1) + hours(12); }
+
+Timestamp from_now(std::int64_t offset) { return now() + seconds(offset); }
+
+StatementId statement_id(std::uint64_t number) {
+  return StatementId(sha256(as_bytes("statement " + std::to_string(number))));
+}
+
+ArtifactId artifact() { return ArtifactId(sha256(as_bytes("artifact"))); }
+
+TrustedKey publisher(std::string_view label, std::string_view identity,
+                     std::string_view name_space) {
+  return key(KeyPurpose::kPublisher, label, identity, {"*", "*", std::string(name_space)});
+}
+
+TrustedKey signer(std::string_view label, std::string_view identity, std::string_view stage,
+                  std::string_view predicate_type, std::string_view name_space) {
+  const std::string_view type = predicate_type.empty() ? kLifecyclePredicateType : predicate_type;
+  return key(KeyPurpose::kSigner, label, identity,
+             {std::string(stage), std::string(type), std::string(name_space)});
+}
+
+TrustedKey revoked(TrustedKey one, Timestamp at) {
+  one.revoked = Revocation{at, "test"};
+  return one;
+}
+
+StatementFact statement(std::uint64_t number, std::string_view stage, Json predicate,
+                        std::vector<TrustedKey> keys) {
+  StatementFact fact =
+      foreign_statement(number, kLifecyclePredicateType, std::move(predicate), std::move(keys));
+  fact.stage = stage;
+  return fact;
+}
+
+StatementFact foreign_statement(std::uint64_t number, std::string_view predicate_type,
+                                Json predicate, std::vector<TrustedKey> keys) {
+  const Timestamp at = now() - hours(1);
+  return {statement_id(number),
+          std::string(predicate_type),
+          {},
+          std::move(predicate),
+          signed_by(std::move(keys), at),
+          at,
+          number};
+}
+
+ManifestFact manifest(std::uint64_t number, std::string_view name, std::vector<TrustedKey> keys) {
+  return {foreign_statement(number, kManifestPredicateType, nullptr, std::move(keys)),
+          std::string(name),
+          {},
+          {"pvc://prod/models"}};
+}
+
+Facts valid_facts() {
+  const Json evaluation = {{"stage", "evaluate"},
+                           {"metrics", {{"accuracy", {{"value", 0.9}, {"unit", "1"}}}}}};
+  Facts facts;
+  facts.artifact = artifact();
+  facts.manifests = {manifest(1, "acme/demo", {publisher("alice-1", "alice")})};
+  facts.statements = {
+      statement(2, "train", {{"stage", "train"}}, {signer("trainer-1", "trainer", "train")}),
+      statement(3, "evaluate", evaluation, {signer("eve-1", "eve", "evaluate")}),
+      statement(4, "approve", {{"stage", "approve"}}, {signer("carol-1", "carol", "approve")}),
+      statement(5, "approve", {{"stage", "approve"}, {"comment", "fine"}},
+                {signer("dave-1", "dave", "approve")})};
+  return facts;
+}
+
+Condition condition(std::string_view id, ConditionKind kind) {
+  return {std::string(id), std::move(kind)};
+}
+
+Condition manifest_condition(SignerRequirement signers) {
+  return condition("published", ManifestCondition{std::move(signers)});
+}
+
+StatementCondition stage_condition(std::string_view stage) {
+  StatementCondition statement;
+  statement.predicate_type = kLifecyclePredicateType;
+  statement.stage = stage;
+  return statement;
+}
+
+PolicyDocument valid_policy() {
+  StatementCondition evaluated = stage_condition("evaluate");
+  evaluated.where = {{"/metrics/accuracy/value", Comparison::kGreaterEqual, 0.8}};
+  StatementCondition approved = stage_condition("approve");
+  approved.signers.at_least = 2;
+  return policy_with({manifest_condition(), condition("evaluated", std::move(evaluated)),
+                      condition("approved", std::move(approved))});
+}
+
+PolicyDocument policy_with(std::vector<Condition> require) {
+  PolicyDocument policy;
+  policy.name = "prod-llm";
+  policy.version = 3;
+  policy.mode = PolicyMode::kEnforce;
+  policy.match.namespaces = {"prod-*"};
+  policy.require = std::move(require);
+  return policy;
+}
+
+ActivePolicy active(PolicyDocument document) {
+  StatementId id(sha256(as_bytes("policy " + document.name + std::to_string(document.version))));
+  return {std::move(id), std::move(document)};
+}
+
+Workload workload() { return {"prod-eu", {{"app", "chat"}}, {"nvidia.com/gpu"}}; }
+
+Verdict decide(const std::vector<ActivePolicy>& policies, const Facts& facts) {
+  return evaluate(policies, workload(), facts, {}, DecisionPoint::kCreate, now());
+}
+
+Verdict decide(const PolicyDocument& policy, const Facts& facts) {
+  return decide(std::vector{active(policy)}, facts);
+}
+
+ConditionResult judge_alone(ConditionKind kind, const Facts& facts) {
+  return decide(policy_with({condition("it", std::move(kind))}), facts)
+      .policies.front()
+      .conditions.front();
+}
+
+}  // namespace assay::policy::test

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builders for tests of policy: one valid set of keys, facts and policy; each test changes one
+// thing.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/conditions.h"
+#include "policy/evaluate.h"
+
+namespace assay {
+
+// Readable failures.
+inline void PrintTo(Outcome outcome, std::ostream* out) { *out << name(outcome); }
+inline void PrintTo(ErrorCode code, std::ostream* out) { *out << info(code).code; }
+
+}  // namespace assay
+
+namespace assay::policy::test {
+
+inline constexpr std::string_view kLicenceType = "https://example.com/licence/v1";
+
+// The time of every evaluation unless a test says otherwise.
+Timestamp now();
+// `offset` seconds from now().
+Timestamp from_now(std::int64_t seconds);
+
+StatementId statement_id(std::uint64_t number);
+ArtifactId artifact();
+
+// Keys valid for a year around now(), with one role. The key id follows from `label`.
+TrustedKey publisher(std::string_view label, std::string_view identity,
+                     std::string_view name_space = "acme");
+TrustedKey signer(std::string_view label, std::string_view identity, std::string_view stage = "*",
+                  std::string_view predicate_type = {}, std::string_view name_space = "acme");
+TrustedKey revoked(TrustedKey key, Timestamp at);
+
+// Signed by `keys` one hour before now() at log index `number`.
+StatementFact statement(std::uint64_t number, std::string_view stage, Json predicate,
+                        std::vector<TrustedKey> keys);
+StatementFact foreign_statement(std::uint64_t number, std::string_view predicate_type,
+                                Json predicate, std::vector<TrustedKey> keys);
+ManifestFact manifest(std::uint64_t number, std::string_view name, std::vector<TrustedKey> keys);
+
+// acme/demo, published by alice; trained by trainer; evaluated (accuracy 0.9) by eve; approved by
+// carol and dave.
+Facts valid_facts();
+
+Condition manifest_condition(SignerRequirement signers = {});
+// Lifecycle statement of `stage`.
+StatementCondition stage_condition(std::string_view stage);
+Condition condition(std::string_view id, ConditionKind kind);
+
+// prod-llm, mode enforce: published by one, evaluated with accuracy at least 0.8, approved by two.
+PolicyDocument valid_policy();
+ActivePolicy active(PolicyDocument document);
+// A policy with these conditions and nothing else changed.
+PolicyDocument policy_with(std::vector<Condition> require);
+Workload workload();
+
+// Evaluates at the point create and at now().
+Verdict decide(const std::vector<ActivePolicy>& policies, const Facts& facts);
+Verdict decide(const PolicyDocument& policy, const Facts& facts);
+// The result of one condition as the only one of a policy.
+ConditionResult judge_alone(ConditionKind kind, const Facts& facts);
+
+}  // namespace assay::policy::test
