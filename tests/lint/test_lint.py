@@ -224,6 +224,7 @@ class Files(Planted):
     def test_clean_files(self):
         self.plant("schemas/core/a_b1.h", HEADER + "// TO" + "DO(#12): later\nint f();\n")
         self.plant("schemas/core/a_b1.cc", HEAD.split("\n")[0] + "\n\n#include \"schemas/core/a_b1.h\"\n")
+        self.plant("schemas/b.h", HEAD + "// multi-include: one table, several uses\n")
         self.plant("deploy/a.sh", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
         self.plant("docs/a.md", "Gr\u00fc\u00dfe ~/x $HOME/home/x https://h/ro" "ot/\n")
         self.assert_clean(check_files.check)
