@@ -97,7 +97,7 @@ std::string short_json(const Json& value) {
   return text.size() <= 200 ? text : text.substr(0, 197) + "...";
 }
 
-// Appends "id: code (expected …, actual …)" for every leaf that does not pass.
+// Appends "id: code (expected ..., actual ...)" for every leaf that does not pass.
 void describe(const std::vector<ConditionResult>& results, std::string& text) {
   for (const ConditionResult& result : results) {
     if (result.outcome == Outcome::kPass || result.outcome == Outcome::kDeferred) {

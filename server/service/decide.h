@@ -14,7 +14,7 @@ namespace assay::server {
 // How the asker names the model: an artifact id, a model name, or nothing. Places are the locations
 // of the workload's volumes, images and storage URIs (schemas/location.h).
 struct ModelReference {
-  std::string text;  // "acme/demo", "assay-tree-v1-sha256:…", "acme/demo@assay-tree…"
+  std::string text;  // "acme/demo", "assay-tree-v1-sha256:...", "acme/demo@assay-tree..."
   std::vector<std::string> places;
   bool must_be_bound = false;  // a place must map to the model (admission); false for REST callers
 };
@@ -23,7 +23,7 @@ struct DecisionRequest {
   DecisionPoint point;
   ModelReference model;
   policy::Workload workload;
-  Json context;                  // kept in the decision as `request`: uid, kind, name …
+  Json context;                  // kept in the decision as `request`: uid, kind, name ...
   std::string principal;         // who asks; the actor of the log record
   bool dry_run = false;          // evaluated and answered, neither stored nor logged
   bool skip_unselected = false;  // admission: a workload that no policy selects is not judged
