@@ -122,7 +122,7 @@ Result<BenchResult> bench_opencl(unsigned index, HashAlgorithm hash, std::uint64
   ASSAY_TRY(measure_resident(*engine, hash, result));
 
   const Bytes memory(result.bytes, 0x5A);
-  const Region region{{HostPiece{memory}}};
+  const Region region = host_region(memory);
   const HashRequest request{TreeParameters{hash, kDefaultChunkSize}, 0, {}, {}};
   ASSAY_ASSIGN(result.streamed, best_rate(result.bytes, kRepeats, [&]() -> Status {
                  ASSAY_TRY(engine->hash({&region, 1}, request));

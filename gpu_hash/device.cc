@@ -58,7 +58,7 @@ Result<BenchResult> bench_cpu(HashAlgorithm hash, std::uint64_t bytes,
   const unsigned threads = options.threads == 0 ? usable_cores() : options.threads;
   Bytes memory(std::max<std::uint64_t>(bytes / (2 * kCopyBlock), 1) * 2 * kCopyBlock, 0x5A);
   BenchResult result{engine->info(), memory.size()};
-  const Region region{{HostPiece{memory}}};
+  const Region region = host_region(memory);
   const HashRequest request{TreeParameters{hash, kDefaultChunkSize}, 0, {}, {}};
   ASSAY_ASSIGN(result.resident, best_rate(memory.size(), kRepeats, [&]() -> Status {
                  ASSAY_TRY(engine->hash({&region, 1}, request));

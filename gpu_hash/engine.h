@@ -38,15 +38,15 @@ struct HostPiece {
 // Bytes [offset, offset + size) of a file, which is opened when they are needed.
 struct FilePiece {
   std::shared_ptr<const SourceFile> file;
-  std::uint64_t offset;  // bytes
-  std::uint64_t size;    // bytes
+  std::uint64_t offset = 0;  // bytes
+  std::uint64_t size = 0;    // bytes
 };
 
 // Bytes [offset, offset + size) of device memory.
 struct DevicePiece {
   std::shared_ptr<const DeviceMemory> memory;
-  std::uint64_t offset;  // bytes
-  std::uint64_t size;    // bytes
+  std::uint64_t offset = 0;  // bytes
+  std::uint64_t size = 0;    // bytes
 };
 
 using Piece = std::variant<HostPiece, FilePiece, DevicePiece>;
@@ -58,6 +58,8 @@ struct Region {
 };
 
 [[nodiscard]] std::uint64_t piece_size(const Piece& piece);
+// One object out of borrowed host memory.
+[[nodiscard]] Region host_region(ByteView bytes);
 // Bytes of the object. limit-exceeded at 2^53 and above.
 [[nodiscard]] Result<std::uint64_t> region_size(const Region& region);
 // The object that consists of bytes [offset, offset + size) of `region`, which must lie inside it.

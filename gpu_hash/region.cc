@@ -34,6 +34,12 @@ std::uint64_t piece_size(const Piece& piece) {
   return std::get<DevicePiece>(piece).size;
 }
 
+Region host_region(ByteView bytes) {
+  Region region;
+  region.pieces.emplace_back(HostPiece{bytes});
+  return region;
+}
+
 Result<std::uint64_t> region_size(const Region& region) {
   std::uint64_t total = 0;
   for (const Piece& piece : region.pieces) {

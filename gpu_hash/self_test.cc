@@ -86,7 +86,7 @@ Status self_test(const std::string& device, HashAlgorithm algorithm, const HashF
   }
   std::vector<Region> regions;
   for (const KnownAnswer& answer : known) {
-    regions.push_back(Region{{HostPiece{ByteView(pattern).first(answer.size)}}});
+    regions.push_back(host_region(ByteView(pattern).first(answer.size)));
   }
   const HashRequest request{TreeParameters{algorithm, kChunkSize}, 0, {}, {}};
   ASSAY_ASSIGN(const std::vector<ObjectDigests> digests, hash(regions, request));

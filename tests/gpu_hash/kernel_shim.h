@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenCL C in terms of C++, for one translation unit that then includes kernels. Included inside an
+// anonymous namespace, after <cstddef> and <cstdint>.
+
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+
+using uchar = std::uint8_t;
+using uint = std::uint32_t;
+using ulong = std::uint64_t;
+
+#define __kernel
+#define __global
+#define __constant static const
+#define ASSAY_UNROLL
+
+std::size_t current_work_item = 0;
+std::size_t get_global_id(uint) { return current_work_item; }
+
+template <typename T>
+T rotate(T x, T by) {
+  return static_cast<T>((x << by) | (x >> (sizeof(T) * 8 - by)));
+}
