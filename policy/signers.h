@@ -49,7 +49,9 @@ struct JudgedFacts {
 // Counts distinct identities against a requirement.
 class Tally {
  public:
+  // Borrows from `requirement` and from the Facts of every statement added.
   explicit Tally(const SignerRequirement& requirement);
+  explicit Tally(const SignerRequirement&&) = delete;
 
   // Every signature of a statement that is as required.
   void add(const JudgedStatement& statement);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions about the artifact itself: publishers and tree parameters.
+#include <gtest/gtest.h>
+
+#include "tests/policy/fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+ConditionResult judge_manifests(std::vector<ManifestFact> manifests,
+                                SignerRequirement signers = {}) {
+  Facts facts = valid_facts();
+  facts.manifests = std::move(manifests);
+  return judge_alone(ManifestCondition{std::move(signers)}, facts);
+}
+
+void expect(const ConditionResult& result, Outcome outcome, std::optional<ErrorCode> code) {
+  EXPECT_EQ(result.outcome, outcome);
+  EXPECT_EQ(result.code, code);
+}
+
+TEST(ManifestCondition, OnePublisher_Passes) {
+  const ConditionResult result = judge_manifests(valid_facts().manifests);
+  expect(result, Outcome::kPass, std::nullopt);
+  EXPECT_EQ(result.expected, (Json{{"at_least", 1}, {"identities", Json::array()}}));
+  EXPECT_EQ(result.actual, (Json{{"identities", {"alice"}}, {"rejected", Json::array()}}));
+  EXPECT_EQ(result.evidence, std::vector{statement_id(1).text()});
+}
+
+TEST(ManifestCondition, NoManifest_IsMissing) {
+  expect(judge_manifests({}), Outcome::kFail, ErrorCode::kManifestMissing);
+}
+
+TEST(ManifestCondition, ManifestNobodySigned_IsInsufficient) {
+  expect(judge_manifests({manifest(1, "acme/demo", {})}), Outcome::kFail,
+         ErrorCode::kSignersInsufficient);
+}
+
+// One mutation of the only publisher's key each.
+TEST(ManifestCondition, OnlySignerDoesNotCount_SaysWhy) {
+  TrustedKey young = publisher("k", "alice");
+  young.not_before = from_now(-1);
+  TrustedKey old = publisher("k", "alice");
+  old.not_after = from_now(-3601);
+  const std::vector<std::pair<TrustedKey, ErrorCode>> cases = {
+      {revoked(publisher("k", "alice"), now()), ErrorCode::kKeyRevoked},
+      {old, ErrorCode::kKeyExpired},
+      {young, ErrorCode::kKeyNotYetValid},
+      {publisher("k", "alice", "evil"), ErrorCode::kRoleNotGranted},
+      {signer("k", "alice"), ErrorCode::kWrongPurpose}};
+  for (const auto& [key, code] : cases) {
+    const ConditionResult result = judge_manifests({manifest(1, "acme/demo", {key})});
+    expect(result, Outcome::kFail, code);
+    EXPECT_EQ(result.actual["rejected"],
+              Json::array({{{"identity", "alice"}, {"code", info(code).code}}}));
+  }
+}
+
+TEST(ManifestCondition, SignersRejectedForDifferentReasons_AreInsufficient) {
+  const TrustedKey a = revoked(publisher("a", "alice"), now());
+  const TrustedKey b = publisher("b", "bob", "evil");
+  expect(judge_manifests({manifest(1, "acme/demo", {a, b})}), Outcome::kFail,
+         ErrorCode::kSignersInsufficient);
+}
+
+TEST(ManifestCondition, TwoOfTwo_NeedsTwoIdentities) {
+  const TrustedKey a1 = publisher("a1", "alice");
+  const TrustedKey a2 = publisher("a2", "alice");
+  const TrustedKey b = publisher("b", "bob");
+  expect(judge_manifests({manifest(1, "acme/demo", {a1, a2})}, {2, {}}), Outcome::kFail,
+         ErrorCode::kSignersInsufficient);
+  expect(judge_manifests({manifest(1, "acme/demo", {a1, b})}, {2, {}}), Outcome::kPass,
+         std::nullopt);
+}
+
+TEST(ManifestCondition, TwoManifestsOfOneArtifact_CountTogether) {
+  const ConditionResult result =
+      judge_manifests({manifest(1, "acme/demo", {publisher("a", "alice")}),
+                       manifest(2, "acme/other", {publisher("b", "bob")})},
+                      {2, {}});
+  expect(result, Outcome::kPass, std::nullopt);
+  EXPECT_EQ(result.evidence.size(), 2U);
+}
+
+TEST(ManifestCondition, RoleIsCheckedAgainstTheManifestsOwnName) {
+  const TrustedKey a = publisher("a", "alice", "acme");
+  expect(judge_manifests({manifest(1, "acme/demo", {a}), manifest(2, "beta/demo", {a})}, {2, {}}),
+         Outcome::kFail, ErrorCode::kSignersInsufficient);
+}
+
+TEST(ManifestCondition, PublisherWhoIsNotListed_DoesNotCount) {
+  const ConditionResult result = judge_manifests(valid_facts().manifests, {1, {"bob"}});
+  expect(result, Outcome::kFail, ErrorCode::kSignersInsufficient);
+  EXPECT_EQ(result.expected["identities"], Json::array({"bob"}));
+  EXPECT_EQ(result.actual["unlisted"], Json::array({"alice"}));
+}
+
+TEST(ManifestCondition, SignatureAfterNow_IsAnError) {
+  std::vector<ManifestFact> manifests = valid_facts().manifests;
+  manifests.front().statement.signers.front().signed_at = from_now(1);
+  expect(judge_manifests(manifests), Outcome::kError, ErrorCode::kConditionUndecided);
+  expect(judge_manifests(manifests, {2, {}}), Outcome::kFail, ErrorCode::kSignersInsufficient);
+}
+
+TEST(ParametersCondition, AllowedParameters_Pass) {
+  const ConditionResult result =
+      judge_alone(ParametersCondition{{"sha256", "sha384"}, {16384}}, valid_facts());
+  expect(result, Outcome::kPass, std::nullopt);
+  EXPECT_EQ(result.actual, (Json{{"hash", "sha256"}, {"chunk_size", 16384}}));
+}
+
+TEST(ParametersCondition, EmptyLists_DoNotConstrain) {
+  expect(judge_alone(ParametersCondition{}, valid_facts()), Outcome::kPass, std::nullopt);
+}
+
+TEST(ParametersCondition, OtherHash_IsAMismatch) {
+  expect(judge_alone(ParametersCondition{{"sha384"}, {}}, valid_facts()), Outcome::kFail,
+         ErrorCode::kParametersMismatch);
+}
+
+TEST(ParametersCondition, OtherChunkSize_IsAMismatch) {
+  expect(judge_alone(ParametersCondition{{"sha256"}, {4096}}, valid_facts()), Outcome::kFail,
+         ErrorCode::kParametersMismatch);
+}
+
+TEST(ParametersCondition, NoManifest_IsAnError) {
+  Facts facts = valid_facts();
+  facts.manifests.clear();
+  expect(judge_alone(ParametersCondition{{"sha256"}, {}}, facts), Outcome::kError,
+         ErrorCode::kConditionUndecided);
+  expect(judge_alone(ParametersCondition{}, facts), Outcome::kError,
+         ErrorCode::kConditionUndecided);
+}
+
+TEST(ParametersCondition, ManifestsThatDisagree_AreAnError) {
+  Facts facts = valid_facts();
+  facts.manifests.push_back(manifest(2, "acme/demo", {}));
+  facts.manifests.back().parameters.chunk_size = 4096;
+  expect(judge_alone(ParametersCondition{{"sha256"}, {}}, facts), Outcome::kError,
+         ErrorCode::kConditionUndecided);
+}
+
+}  // namespace
+}  // namespace assay::policy::test

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose signatures count.
+#include "policy/signers.h"
+
+#include <gtest/gtest.h>
+
+#include "schemas/manifest.h"
+#include "tests/policy/fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+// What one signature on a statement of stage `approve` comes to, the rest being valid.
+JudgedSigner judge_one(SignerFact signer, Facts facts = valid_facts()) {
+  facts.statements = {statement(9, "approve", Json::object(), {})};
+  facts.statements.front().signers = {std::move(signer)};
+  return judge_signers(facts, now()).statements.front().signers.front();
+}
+
+JudgedSigner judge_one(TrustedKey key, Facts facts = valid_facts()) {
+  return judge_one(SignerFact{std::move(key), from_now(-3600)}, std::move(facts));
+}
+
+void expect_rejected(const JudgedSigner& judged, ErrorCode code) {
+  EXPECT_EQ(judged.state, SignerState::kRejected);
+  EXPECT_EQ(judged.code, code);
+}
+
+TEST(Signers, KeyWithTheRole_Counts) {
+  EXPECT_EQ(judge_one(signer("k", "carol", "approve")).state, SignerState::kCounts);
+  EXPECT_EQ(judge_one(signer("k", "carol", "*")).state, SignerState::kCounts);
+  EXPECT_EQ(judge_one(signer("k", "carol", "approve", {}, "*")).state, SignerState::kCounts);
+  EXPECT_EQ(judge_one(signer("k", "carol", "approve", {}, "acme/demo")).state,
+            SignerState::kCounts);
+}
+
+TEST(Signers, OtherStage_IsRejected) {
+  expect_rejected(judge_one(signer("k", "carol", "train")), ErrorCode::kRoleNotGranted);
+}
+
+TEST(Signers, OtherPredicateType_IsRejected) {
+  expect_rejected(judge_one(signer("k", "carol", "*", kLicenceType)), ErrorCode::kRoleNotGranted);
+}
+
+TEST(Signers, OtherNamespace_IsRejected) {
+  expect_rejected(judge_one(signer("k", "carol", "approve", {}, "evil")),
+                  ErrorCode::kRoleNotGranted);
+  expect_rejected(judge_one(signer("k", "carol", "approve", {}, "acme/dem")),
+                  ErrorCode::kRoleNotGranted);
+}
+
+TEST(Signers, PublisherKeyOnAStatement_IsRejected) {
+  expect_rejected(judge_one(publisher("k", "carol", "*")), ErrorCode::kWrongPurpose);
+}
+
+TEST(Signers, RevokedKey_NeverCounts) {
+  expect_rejected(judge_one(revoked(signer("k", "carol"), from_now(-1))), ErrorCode::kKeyRevoked);
+  expect_rejected(judge_one(revoked(signer("k", "carol"), now())), ErrorCode::kKeyRevoked);
+}
+
+TEST(Signers, KeyRevokedLaterThanNow_Counts) {
+  EXPECT_EQ(judge_one(revoked(signer("k", "carol"), from_now(1))).state, SignerState::kCounts);
+}
+
+TEST(Signers, KeyExpiredBeforeTheSignature_IsRejected) {
+  TrustedKey key = signer("k", "carol");
+  key.not_after = from_now(-3601);
+  expect_rejected(judge_one(key), ErrorCode::kKeyExpired);
+}
+
+TEST(Signers, KeyExpiredAfterTheSignature_Counts) {
+  TrustedKey key = signer("k", "carol");
+  key.not_after = from_now(-3600);
+  EXPECT_EQ(judge_one(key).state, SignerState::kCounts);
+}
+
+TEST(Signers, KeyNotYetValidAtTheSignature_IsRejected) {
+  TrustedKey key = signer("k", "carol");
+  key.not_before = from_now(-3599);
+  expect_rejected(judge_one(key), ErrorCode::kKeyNotYetValid);
+}
+
+// A thief of an expired key adds its signature to a statement from when the key was valid.
+TEST(Signers, ExpiredKeySignsAnOldStatement_IsRejected) {
+  TrustedKey key = signer("k", "carol");
+  key.not_after = from_now(-1800);  // valid when the statement was accepted an hour ago
+  expect_rejected(judge_one(SignerFact{key, from_now(-60)}), ErrorCode::kKeyExpired);
+}
+
+// A key enrolled after the statement was accepted may sign it, too.
+TEST(Signers, YoungKeySignsAnOldStatement_Counts) {
+  TrustedKey key = signer("k", "carol");
+  key.not_before = from_now(-1800);
+  EXPECT_EQ(judge_one(SignerFact{key, from_now(-60)}).state, SignerState::kCounts);
+}
+
+TEST(Signers, SignatureLoggedAfterNow_IsUndecided) {
+  const JudgedSigner judged = judge_one(SignerFact{signer("k", "carol"), from_now(1)});
+  EXPECT_EQ(judged.state, SignerState::kUndecided);
+  EXPECT_EQ(judge_one(SignerFact{signer("k", "carol"), now()}).state, SignerState::kCounts);
+}
+
+TEST(Signers, SignatureLoggedAfterNowByARevokedKey_IsRejected) {
+  expect_rejected(judge_one(SignerFact{revoked(signer("k", "carol"), now()), from_now(1)}),
+                  ErrorCode::kKeyRevoked);
+}
+
+TEST(Names, NoManifest_OnlyRolesForEveryNameCount) {
+  Facts facts = valid_facts();
+  facts.manifests.clear();
+  expect_rejected(judge_one(signer("k", "carol", "*", {}, "acme"), facts),
+                  ErrorCode::kRoleNotGranted);
+  EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "*"), facts).state, SignerState::kCounts);
+}
+
+TEST(Names, ManifestWithoutTrustedSigner_NamesNothing) {
+  const std::vector<TrustedKey> untrusted = {revoked(publisher("k", "alice"), now()),
+                                             publisher("k", "mallory", "evil"),
+                                             signer("k", "alice", "*", kManifestPredicateType)};
+  for (const TrustedKey& key : untrusted) {
+    Facts facts = valid_facts();
+    facts.manifests = {manifest(1, "acme/demo", {key})};
+    EXPECT_TRUE(judge_signers(facts, now()).names.empty()) << key.identity;
+    expect_rejected(judge_one(signer("s", "carol"), facts), ErrorCode::kRoleNotGranted);
+  }
+}
+
+TEST(Names, ManifestLoggedAfterNow_NamesNothing) {
+  Facts facts = valid_facts();
+  facts.manifests.front().statement.signers.front().signed_at = from_now(1);
+  EXPECT_TRUE(judge_signers(facts, now()).names.empty());
+}
+
+TEST(Names, SeveralNames_OneIsEnough) {
+  Facts facts = valid_facts();
+  facts.manifests.push_back(manifest(8, "beta/demo", {publisher("b", "bob", "beta")}));
+  EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "acme"), facts).state, SignerState::kCounts);
+  EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "beta"), facts).state, SignerState::kCounts);
+  expect_rejected(judge_one(signer("k", "carol", "*", {}, "gamma"), facts),
+                  ErrorCode::kRoleNotGranted);
+}
+
+// The reason that says most wins over "not this name".
+TEST(Names, SeveralNamesAndRevokedKey_SaysRevoked) {
+  Facts facts = valid_facts();
+  facts.manifests.push_back(manifest(8, "beta/demo", {publisher("b", "bob", "beta")}));
+  for (const char* name_space : {"acme", "beta"}) {
+    expect_rejected(judge_one(revoked(signer("k", "carol", "*", {}, name_space), now()), facts),
+                    ErrorCode::kKeyRevoked);
+  }
+}
+
+TEST(Judged, Statements_AreInLogOrder) {
+  Facts facts = valid_facts();
+  std::swap(facts.statements.front(), facts.statements.back());
+  facts.manifests = {manifest(8, "acme/demo", {}), manifest(1, "acme/demo", {})};
+  const JudgedFacts judged = judge_signers(facts, now());
+  for (std::size_t i = 1; i < judged.statements.size(); ++i) {
+    EXPECT_LT(judged.statements[i - 1].fact->log_index, judged.statements[i].fact->log_index);
+  }
+  EXPECT_EQ(judged.manifests.front()->statement.log_index, 1U);
+  EXPECT_EQ(judged.manifest_statements.front().fact, &judged.manifests.front()->statement);
+}
+
+JudgedStatement by(std::initializer_list<JudgedSigner> signers) { return {nullptr, signers}; }
+
+JudgedSigner good(std::string_view identity) { return {identity, SignerState::kCounts, {}}; }
+JudgedSigner bad(std::string_view identity, ErrorCode code) {
+  return {identity, SignerState::kRejected, code};
+}
+
+TEST(Tally, SameIdentityTwice_CountsOnce) {
+  const SignerRequirement requirement{2, {}};
+  Tally tally(requirement);
+  tally.add(by({good("carol"), good("carol")}));
+  tally.add(by({good("carol")}));
+  EXPECT_EQ(tally.outcome(), Outcome::kFail);
+  EXPECT_EQ(tally.failure(), ErrorCode::kSignersInsufficient);
+  EXPECT_EQ(tally.actual()["identities"], Json::array({"carol"}));
+  tally.add(by({good("dave")}));
+  EXPECT_EQ(tally.outcome(), Outcome::kPass);
+}
+
+TEST(Tally, IdentitiesListed_OnlyTheyCount) {
+  const SignerRequirement requirement{1, {"dave"}};
+  Tally tally(requirement);
+  tally.add(by({good("carol")}));
+  EXPECT_EQ(tally.outcome(), Outcome::kFail);
+  EXPECT_EQ(tally.actual()["unlisted"], Json::array({"carol"}));
+  tally.add(by({good("dave")}));
+  EXPECT_EQ(tally.outcome(), Outcome::kPass);
+}
+
+TEST(Tally, AtLeastZero_IsReadAsOne) {
+  const SignerRequirement requirement{0, {}};
+  Tally tally(requirement);
+  EXPECT_EQ(tally.outcome(), Outcome::kFail);
+  EXPECT_EQ(tally.expected()["at_least"], 1);
+}
+
+TEST(Tally, UndecidedThatCouldReachIt_IsAnError) {
+  const SignerRequirement requirement{2, {}};
+  Tally tally(requirement);
+  tally.add(by({good("carol")}));
+  tally.add_undecided(by({good("carol")}));
+  EXPECT_EQ(tally.outcome(), Outcome::kFail);
+  tally.add_undecided(by({good("dave")}));
+  EXPECT_EQ(tally.outcome(), Outcome::kError);
+}
+
+TEST(Tally, AllRejectedForOneReason_SaysIt) {
+  const SignerRequirement requirement{1, {}};
+  Tally tally(requirement);
+  tally.add(by({bad("carol", ErrorCode::kKeyRevoked), bad("dave", ErrorCode::kKeyRevoked)}));
+  EXPECT_EQ(tally.failure(), ErrorCode::kKeyRevoked);
+  tally.add(by({bad("erin", ErrorCode::kKeyExpired)}));
+  EXPECT_EQ(tally.failure(), ErrorCode::kSignersInsufficient);
+}
+
+TEST(Tally, ReasonsOfUnlistedIdentities_DoNotMatter) {
+  const SignerRequirement requirement{1, {"carol"}};
+  Tally tally(requirement);
+  tally.add(by(
+      {bad("carol", ErrorCode::kKeyRevoked), bad("erin", ErrorCode::kKeyExpired), good("dave")}));
+  EXPECT_EQ(tally.failure(), ErrorCode::kKeyRevoked);
+}
+
+TEST(Tally, Actual_ListsRejectedOnceAndSorted) {
+  const SignerRequirement requirement{1, {}};
+  Tally tally(requirement);
+  tally.add(by({bad("dave", ErrorCode::kKeyRevoked), bad("carol", ErrorCode::kWrongPurpose)}));
+  tally.note_rejected(by({bad("carol", ErrorCode::kWrongPurpose)}));
+  EXPECT_EQ(tally.actual(), (Json{{"identities", Json::array()},
+                                  {"rejected",
+                                   {{{"identity", "carol"}, {"code", "wrong-purpose"}},
+                                    {{"identity", "dave"}, {"code", "key-revoked"}}}}}));
+}
+
+}  // namespace
+}  // namespace assay::policy::test

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions about statements: quantifiers, tests, thresholds, age.
+#include <gtest/gtest.h>
+
+#include "schemas/manifest.h"
+#include "tests/policy/fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+void expect(const ConditionResult& result, Outcome outcome, std::optional<ErrorCode> code) {
+  EXPECT_EQ(result.outcome, outcome);
+  EXPECT_EQ(result.code, code);
+}
+
+const PredicateTest kAccurate = {"/accuracy", Comparison::kGreaterEqual, 0.8};
+
+// Statements of stage `evaluate` by eve with these accuracies, oldest first.
+Facts evaluated(std::vector<Json> accuracies) {
+  Facts facts = valid_facts();
+  facts.statements.clear();
+  for (Json& accuracy : accuracies) {
+    const std::uint64_t number = 10 + facts.statements.size();
+    facts.statements.push_back(statement(number, "evaluate", {{"accuracy", std::move(accuracy)}},
+                                         {signer("eve-1", "eve", "evaluate")}));
+  }
+  return facts;
+}
+
+StatementCondition accurate(Quantifier quantifier) {
+  StatementCondition condition = stage_condition("evaluate");
+  condition.where = {kAccurate};
+  condition.quantifier = quantifier;
+  return condition;
+}
+
+ConditionResult judge_accuracy(std::vector<Json> accuracies, Quantifier quantifier) {
+  return judge_alone(accurate(quantifier), evaluated(std::move(accuracies)));
+}
+
+TEST(StatementCondition, OneGoodStatement_Passes) {
+  const ConditionResult result = judge_accuracy({0.9}, Quantifier::kEvery);
+  expect(result, Outcome::kPass, std::nullopt);
+  EXPECT_EQ(result.expected["quantifier"], "every");
+  EXPECT_EQ(result.expected["stage"], "evaluate");
+  EXPECT_EQ(result.actual["identities"], Json::array({"eve"}));
+  EXPECT_EQ(result.actual["statements"], 1);
+  EXPECT_EQ(result.evidence, std::vector{statement_id(10).text()});
+}
+
+TEST(StatementCondition, NoneOfTheKind_IsMissing) {
+  for (const Quantifier quantifier : {Quantifier::kEvery, Quantifier::kAny, Quantifier::kLatest}) {
+    expect(judge_accuracy({}, quantifier), Outcome::kFail, ErrorCode::kStatementMissing);
+  }
+}
+
+TEST(StatementCondition, OtherStage_IsMissing) {
+  expect(judge_alone(stage_condition("quantize"), valid_facts()), Outcome::kFail,
+         ErrorCode::kStatementMissing);
+}
+
+TEST(StatementCondition, OtherPredicateType_IsMissing) {
+  StatementCondition condition;
+  condition.predicate_type = kLicenceType;
+  Facts facts = valid_facts();
+  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kStatementMissing);
+  facts.statements.push_back(foreign_statement(9, kLicenceType, Json::object(),
+                                               {signer("l", "legal", "*", kLicenceType)}));
+  expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(StatementCondition, LifecycleWithoutStage_MatchesNoStage) {
+  expect(judge_alone(stage_condition(""), valid_facts()), Outcome::kFail,
+         ErrorCode::kStatementMissing);
+}
+
+TEST(StatementCondition, SignerThatDoesNotCount_IsAsIfItWereNotThere) {
+  Facts facts = evaluated({0.9});
+  facts.statements.front().signers.front().key = revoked(signer("eve-1", "eve"), now());
+  const ConditionResult result = judge_alone(accurate(Quantifier::kEvery), facts);
+  expect(result, Outcome::kFail, ErrorCode::kStatementMissing);
+  EXPECT_EQ(result.actual["rejected"],
+            Json::array({{{"identity", "eve"}, {"code", "key-revoked"}}}));
+  EXPECT_EQ(result.evidence, std::vector{statement_id(10).text()});
+}
+
+TEST(StatementCondition, RevokedRefusal_IsWithdrawn) {
+  Facts facts = evaluated({0.9, 0.1});
+  expect(judge_alone(accurate(Quantifier::kEvery), facts), Outcome::kFail,
+         ErrorCode::kPredicateMismatch);
+  facts.statements.back().signers = {{revoked(signer("other", "mallory"), now()), from_now(-3600)}};
+  expect(judge_alone(accurate(Quantifier::kEvery), facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(StatementCondition, Every_FailsOnOneBadStatement) {
+  for (const auto& values : {std::vector<Json>{0.9, 0.1}, {0.1, 0.9}, {0.1}}) {
+    expect(judge_accuracy(values, Quantifier::kEvery), Outcome::kFail,
+           ErrorCode::kPredicateMismatch);
+  }
+}
+
+TEST(StatementCondition, Any_PassesOnOneGoodStatement) {
+  for (const auto& values : {std::vector<Json>{0.9, 0.1}, {0.1, 0.9}, {"no number", 0.9}}) {
+    expect(judge_accuracy(values, Quantifier::kAny), Outcome::kPass, std::nullopt);
+  }
+  expect(judge_accuracy({0.1, 0.2}, Quantifier::kAny), Outcome::kFail,
+         ErrorCode::kPredicateMismatch);
+}
+
+TEST(StatementCondition, Latest_JudgesTheNewestAlone) {
+  expect(judge_accuracy({0.1, 0.9}, Quantifier::kLatest), Outcome::kPass, std::nullopt);
+  expect(judge_accuracy({0.9, 0.1}, Quantifier::kLatest), Outcome::kFail,
+         ErrorCode::kPredicateMismatch);
+}
+
+TEST(StatementCondition, Latest_IsByLogIndexNotByPlace) {
+  Facts facts = evaluated({0.1, 0.9});
+  std::swap(facts.statements.front(), facts.statements.back());
+  expect(judge_alone(accurate(Quantifier::kLatest), facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(StatementCondition, Latest_PassesOverWithdrawnStatements) {
+  Facts facts = evaluated({0.9, 0.1});
+  facts.statements.back().signers.front().key = revoked(signer("x", "eve"), now());
+  expect(judge_alone(accurate(Quantifier::kLatest), facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(StatementCondition, Failure_NamesPointerExpectedActualStatement) {
+  const ConditionResult result = judge_accuracy({0.9, 0.1}, Quantifier::kEvery);
+  EXPECT_EQ(result.actual["failures"], Json::array({{{"statement", statement_id(11).text()},
+                                                     {"code", "predicate-mismatch"},
+                                                     {"pointer", "/accuracy"},
+                                                     {"op", ">="},
+                                                     {"expected", 0.8},
+                                                     {"actual", 0.1}}}));
+}
+
+TEST(StatementCondition, ValueMissing_IsAnError) {
+  Facts facts = evaluated({0.9});
+  facts.statements.front().predicate = Json::object();
+  const ConditionResult result = judge_alone(accurate(Quantifier::kEvery), facts);
+  expect(result, Outcome::kError, ErrorCode::kValueMissing);
+  EXPECT_FALSE(result.actual["failures"][0].contains("actual"));
+}
+
+TEST(StatementCondition, ValueOfAnotherKind_IsAnError) {
+  expect(judge_accuracy({"0.9"}, Quantifier::kEvery), Outcome::kError,
+         ErrorCode::kConditionUndecided);
+  expect(judge_accuracy({Json::array({0.9})}, Quantifier::kAny), Outcome::kError,
+         ErrorCode::kConditionUndecided);
+}
+
+TEST(StatementCondition, FailBeatsErrorForEvery) {
+  expect(judge_accuracy({"x", 0.1}, Quantifier::kEvery), Outcome::kFail,
+         ErrorCode::kPredicateMismatch);
+  expect(judge_accuracy({"x", 0.9}, Quantifier::kEvery), Outcome::kError,
+         ErrorCode::kConditionUndecided);
+}
+
+TEST(StatementCondition, SeveralTests_AllMustHold) {
+  StatementCondition condition = accurate(Quantifier::kEvery);
+  condition.where.push_back({"/suite", Comparison::kEqual, "v2"});
+  Facts facts = evaluated({0.9});
+  facts.statements.front().predicate["suite"] = "v2";
+  expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
+  facts.statements.front().predicate["suite"] = "v1";
+  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kPredicateMismatch);
+  facts.statements.front().predicate.erase("accuracy");  // an error beside the failure
+  const ConditionResult result = judge_alone(condition, facts);
+  expect(result, Outcome::kFail, ErrorCode::kPredicateMismatch);
+  EXPECT_EQ(result.actual["failures"].size(), 2U);
+}
+
+StatementCondition approved_by(std::size_t at_least, std::vector<std::string> identities = {}) {
+  StatementCondition condition = stage_condition("approve");
+  condition.signers = {at_least, std::move(identities)};
+  return condition;
+}
+
+TEST(StatementCondition, TwoApprovals_NeedTwoIdentities) {
+  Facts facts = valid_facts();
+  expect(judge_alone(approved_by(2), facts), Outcome::kPass, std::nullopt);
+  facts.statements.back().signers = {{signer("carol-2", "carol", "approve"), from_now(-3600)}};
+  const ConditionResult result = judge_alone(approved_by(2), facts);
+  expect(result, Outcome::kFail, ErrorCode::kSignersInsufficient);
+  EXPECT_EQ(result.expected["at_least"], 2);
+  EXPECT_EQ(result.actual["identities"], Json::array({"carol"}));
+}
+
+TEST(StatementCondition, TwoSignaturesOnOneStatement_CountAsTwo) {
+  Facts facts = valid_facts();
+  facts.statements = {statement(9, "approve", Json::object(),
+                                {signer("c", "carol", "approve"), signer("d", "dave", "approve")})};
+  expect(judge_alone(approved_by(2), facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(StatementCondition, ApproverWhoIsNotListed_DoesNotCount) {
+  const ConditionResult result = judge_alone(approved_by(2, {"carol", "frank"}), valid_facts());
+  expect(result, Outcome::kFail, ErrorCode::kSignersInsufficient);
+  EXPECT_EQ(result.actual["unlisted"], Json::array({"dave"}));
+  expect(judge_alone(approved_by(1, {"carol", "frank"}), valid_facts()), Outcome::kPass,
+         std::nullopt);
+}
+
+// Whoever has the role may refuse, listed or not.
+TEST(StatementCondition, BadStatementByUnlistedSigner_StillFailsEvery) {
+  StatementCondition condition = accurate(Quantifier::kEvery);
+  condition.signers.identities = {"eve"};
+  Facts facts = evaluated({0.9, 0.1});
+  facts.statements.back().signers = {{signer("f", "frank", "evaluate"), from_now(-3600)}};
+  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kPredicateMismatch);
+  condition.quantifier = Quantifier::kAny;
+  expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(StatementCondition, AnyWithThreshold_CountsOnlyThosePassing) {
+  StatementCondition condition = accurate(Quantifier::kAny);
+  condition.signers.at_least = 2;
+  Facts facts = evaluated({0.9, 0.1});
+  facts.statements.back().signers = {{signer("f", "frank", "evaluate"), from_now(-3600)}};
+  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kSignersInsufficient);
+  facts.statements.back().predicate["accuracy"] = "unreadable";
+  expect(judge_alone(condition, facts), Outcome::kError, ErrorCode::kConditionUndecided);
+  facts.statements.back().predicate["accuracy"] = 0.85;
+  expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(StatementCondition, ErrorThatCannotReachTheThreshold_IsAFailure) {
+  StatementCondition condition = accurate(Quantifier::kEvery);
+  condition.signers.at_least = 3;
+  Facts facts = evaluated({0.9, "unreadable"});
+  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kSignersInsufficient);
+}
+
+TEST(StatementCondition, MaxAge_CountsFromTheLogEntry) {
+  StatementCondition condition = stage_condition("evaluate");
+  Facts facts = evaluated({0.9});  // accepted an hour ago
+  condition.max_age_seconds = 3600;
+  expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
+  condition.max_age_seconds = 3599;
+  const ConditionResult result = judge_alone(condition, facts);
+  expect(result, Outcome::kFail, ErrorCode::kStatementStale);
+  EXPECT_EQ(result.actual["failures"][0]["age_seconds"], 3600);
+  EXPECT_EQ(result.actual["failures"][0]["max_age_seconds"], 3599);
+}
+
+TEST(StatementCondition, MaxAgeByOneMillisecond_IsStale) {
+  StatementCondition condition = stage_condition("evaluate");
+  condition.max_age_seconds = 3600;
+  Facts facts = evaluated({0.9});
+  facts.statements.front().accepted_at -= std::chrono::milliseconds(1);
+  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kStatementStale);
+}
+
+TEST(StatementCondition, EndlessMaxAge_DoesNotOverflow) {
+  StatementCondition condition = stage_condition("evaluate");
+  for (const std::uint64_t age :
+       {static_cast<std::uint64_t>(kMaxSafeInteger), std::numeric_limits<std::uint64_t>::max()}) {
+    condition.max_age_seconds = age;
+    expect(judge_alone(condition, evaluated({0.9})), Outcome::kPass, std::nullopt);
+  }
+}
+
+TEST(StatementCondition, AcceptedAfterNow_IsAnErrorWhateverItSays) {
+  Facts facts = evaluated({0.1});
+  facts.statements.front().accepted_at = now() + std::chrono::milliseconds(1);
+  facts.statements.front().signers.front().signed_at = facts.statements.front().accepted_at;
+  for (const Quantifier quantifier : {Quantifier::kEvery, Quantifier::kAny, Quantifier::kLatest}) {
+    expect(judge_alone(accurate(quantifier), facts), Outcome::kError,
+           ErrorCode::kConditionUndecided);
+  }
+}
+
+TEST(StatementCondition, SecondSignatureAfterNow_IsAnError) {
+  Facts facts = valid_facts();
+  facts.statements.back().signers.front().signed_at = from_now(1);
+  expect(judge_alone(approved_by(2), facts), Outcome::kError, ErrorCode::kConditionUndecided);
+}
+
+TEST(StatementCondition, ManifestPredicate_IsNoStatement) {
+  StatementCondition condition;
+  condition.predicate_type = kManifestPredicateType;
+  expect(judge_alone(condition, valid_facts()), Outcome::kFail, ErrorCode::kStatementMissing);
+}
+
+}  // namespace
+}  // namespace assay::policy::test
