@@ -9,6 +9,9 @@
 namespace assay {
 namespace {
 
+// What the library reports for 1e400 (json.exception.out_of_range.406).
+constexpr int kNumberOverflow = 406;
+
 // SAX consumer: builds the value and refuses what the plain parser lets through.
 class StrictBuilder {
  public:
@@ -62,7 +65,11 @@ class StrictBuilder {
     --depth_;
     return dom_.end_array();
   }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& problem) {
+    if (problem.id == kNumberOverflow) {
+      return unsafe_number();
+    }
     error_ = Error{
         ErrorCode::kMalformedJson, "not well-formed JSON at byte " + std::to_string(position), {}};
     return false;
