@@ -94,7 +94,7 @@ TEST(Jcs, MemberNames_AreSortedAsUtf16) {
 }
 
 TEST(Jcs, Strings_EscapeOnlyWhatTheyMust) {
-  EXPECT_EQ(canonical_json(Json(std::string("\x00\x01\b\t\n\v\f\r\x1F\x7F\"\\/", 16))),
+  EXPECT_EQ(canonical_json(Json(std::string("\x00\x01\b\t\n\v\f\r\x1F\x7F\"\\/", 13))),
             "\"\\u0000\\u0001\\b\\t\\n\\u000b\\f\\r\\u001f\x7F\\\"\\\\/\"");
 }
 
