@@ -207,8 +207,9 @@ class Transaction : public Snapshot {
                                                         ByteView bytes) = 0;
   // Appends a record (its time is set to now()) and returns its index.
   [[nodiscard]] virtual Result<LeafIndex> append(LogRecord record) = 0;
-  // A new statement: conflict when the id or the log index is taken; not-found when an envelope is
-  // not stored; invalid-parameter when there is no such record. `accepted_at` is stored as given.
+  // A new statement: conflict when the id exists, or when its log index is not above those of all
+  // statements before; not-found when an envelope is not stored; invalid-parameter when there is no
+  // such record. `accepted_at` is stored as given.
   [[nodiscard]] virtual Status put_statement(const StatementRow& row) = 0;
   // One more envelope of a known statement, with the keys whose signatures it adds (signed_at of
   // each is now()); what is known already changes nothing. not-found when statement or envelope is
@@ -216,8 +217,8 @@ class Transaction : public Snapshot {
   [[nodiscard]] virtual Status add_envelope(const StatementId& id, const DocumentId& envelope,
                                             const std::vector<KeyId>& signers) = 0;
 
-  // Inserts or replaces a key (replacing is how a revocation is recorded) or a principal. A
-  // credential belongs to one principal: conflict otherwise.
+  // Inserts or replaces a key (replacing is how a revocation is recorded, and never undone:
+  // conflict) or a principal. A credential belongs to one principal: conflict otherwise.
   [[nodiscard]] virtual Status put_key(const TrustedKey& key) = 0;
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
   // not-found when there is none.
@@ -230,8 +231,7 @@ class Transaction : public Snapshot {
   [[nodiscard]] virtual Status activate_policy(const ActivePolicyRow& policy) = 0;
   [[nodiscard]] virtual Status deactivate_policy(const std::string& name) = 0;
 
-  // conflict when the id or the log index is taken; not-found when the envelope is not stored;
-  // invalid-parameter when there is no such record.
+  // Errors as for put_statement.
   [[nodiscard]] virtual Status put_decision(const DecisionRow& row) = 0;
 };
 

@@ -6,7 +6,7 @@
 
 #include "schemas/core/clock.h"
 
-namespace assay::test {
+namespace assay {
 
 // Threading: any thread.
 class ManualClock final : public Clock {
@@ -26,4 +26,4 @@ class ManualClock final : public Clock {
   std::atomic<std::int64_t> now_;
 };
 
-}  // namespace assay::test
+}  // namespace assay

@@ -1,0 +1,213 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The first schema. Conventions: digests are their raw bytes (32 or 48, the length tells the
+-- algorithm), times are milliseconds since 1970 UTC, log indices count from 0. Lists that callers
+-- page through have their log index as INTEGER PRIMARY KEY: every index on them ends in it, so that
+-- each filter is walked in log order. `time_high` is the greatest time of a list up to that row:
+-- it ascends with the log index even when the clock went back, and is searched by halving.
+
+-- --- exact bytes
+
+CREATE TABLE documents (
+  id BLOB NOT NULL PRIMARY KEY,
+  media_type TEXT NOT NULL,
+  bytes BLOB NOT NULL
+) STRICT;
+
+-- --- the log
+
+CREATE TABLE log_records (
+  idx INTEGER PRIMARY KEY,
+  time INTEGER NOT NULL,
+  time_high INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  bytes BLOB NOT NULL
+) STRICT;
+CREATE INDEX log_records_by_type ON log_records (type);
+CREATE INDEX log_records_by_actor ON log_records (actor);
+
+CREATE TABLE log_subjects (
+  subject TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  PRIMARY KEY (subject, idx)
+) STRICT, WITHOUT ROWID;
+
+-- Digests of leaves and complete subtrees in the order in which appending completes them: leaf,
+-- then each subtree that it completes, smallest first. Position of subtree `index` of height
+-- `level`: 2 * e - popcount(e) + level with e = (index + 1) * 2^level - 1, its last leaf.
+CREATE TABLE log_nodes (
+  position INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL CHECK (length(hash) = 32)
+) STRICT;
+
+CREATE TABLE log_checkpoint (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  size INTEGER NOT NULL CHECK (size >= 0),
+  root BLOB NOT NULL,
+  note TEXT NOT NULL
+) STRICT;
+
+-- How far the time of a row may lie below the time_high of its list.
+CREATE TABLE time_order (
+  list TEXT NOT NULL PRIMARY KEY,
+  max_lag INTEGER NOT NULL CHECK (max_lag >= 0)
+) STRICT, WITHOUT ROWID;
+INSERT INTO time_order VALUES ('decisions', 0), ('events', 0), ('statements', 0);
+
+-- --- statements
+
+CREATE TABLE statements (
+  log_index INTEGER PRIMARY KEY REFERENCES log_records (idx),
+  id BLOB NOT NULL UNIQUE,
+  kind INTEGER NOT NULL,
+  payload_type TEXT NOT NULL,
+  predicate_type TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  time INTEGER NOT NULL,
+  time_high INTEGER NOT NULL
+) STRICT;
+CREATE INDEX statements_by_kind ON statements (kind);
+CREATE INDEX statements_by_predicate_type ON statements (predicate_type);
+CREATE INDEX statements_by_stage ON statements (stage);
+CREATE INDEX statements_by_name ON statements (name);
+
+CREATE TABLE statement_subjects (
+  log_index INTEGER NOT NULL REFERENCES statements (log_index),
+  ordinal INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX statement_subjects_by_subject ON statement_subjects (subject, log_index);
+
+CREATE TABLE statement_locations (
+  log_index INTEGER NOT NULL REFERENCES statements (log_index),
+  ordinal INTEGER NOT NULL,
+  location TEXT NOT NULL,
+  PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX statement_locations_by_location ON statement_locations (location, log_index);
+
+CREATE TABLE statement_signers (
+  log_index INTEGER NOT NULL REFERENCES statements (log_index),
+  ordinal INTEGER NOT NULL,
+  key BLOB NOT NULL,
+  signed_at INTEGER NOT NULL,
+  PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX statement_signers_by_key ON statement_signers (key, log_index);
+
+CREATE TABLE statement_envelopes (
+  log_index INTEGER NOT NULL REFERENCES statements (log_index),
+  ordinal INTEGER NOT NULL,
+  document BLOB NOT NULL REFERENCES documents (id),
+  PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- --- trust
+
+CREATE TABLE keys (
+  id BLOB NOT NULL PRIMARY KEY,
+  algorithm TEXT NOT NULL,
+  public_key BLOB NOT NULL,
+  purpose TEXT NOT NULL,
+  identity TEXT NOT NULL,
+  not_before INTEGER NOT NULL,
+  not_after INTEGER NOT NULL,
+  revoked_at INTEGER,
+  revoked_reason TEXT,
+  CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
+) STRICT;
+
+CREATE TABLE key_roles (
+  key BLOB NOT NULL REFERENCES keys (id),
+  ordinal INTEGER NOT NULL,
+  stage TEXT NOT NULL,
+  predicate_type TEXT NOT NULL,
+  name_space TEXT NOT NULL,
+  PRIMARY KEY (key, ordinal)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE principals (
+  name TEXT NOT NULL PRIMARY KEY,
+  not_after INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE principal_roles (
+  principal TEXT NOT NULL REFERENCES principals (name),
+  role TEXT NOT NULL,
+  PRIMARY KEY (principal, role)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE credentials (
+  kind INTEGER NOT NULL,
+  sha256 BLOB NOT NULL,
+  principal TEXT NOT NULL REFERENCES principals (name),
+  ordinal INTEGER NOT NULL,
+  PRIMARY KEY (kind, sha256)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX credentials_by_principal ON credentials (principal, ordinal);
+
+CREATE TABLE epochs (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  trust INTEGER NOT NULL,
+  revocation INTEGER NOT NULL,
+  policy INTEGER NOT NULL
+) STRICT;
+INSERT INTO epochs VALUES (1, 0, 0, 0);
+
+-- --- policies and decisions
+
+CREATE TABLE active_policies (
+  name TEXT NOT NULL PRIMARY KEY,
+  id BLOB NOT NULL,
+  version INTEGER NOT NULL,
+  payload BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE decisions (
+  log_index INTEGER PRIMARY KEY REFERENCES log_records (idx),
+  id TEXT NOT NULL UNIQUE,
+  envelope BLOB NOT NULL REFERENCES documents (id),
+  allowed INTEGER NOT NULL CHECK (allowed IN (0, 1)),
+  point TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  name_space TEXT NOT NULL,
+  time INTEGER NOT NULL,
+  time_high INTEGER NOT NULL
+) STRICT;
+CREATE INDEX decisions_by_allowed ON decisions (allowed);
+CREATE INDEX decisions_by_subject ON decisions (subject);
+CREATE INDEX decisions_by_name_space ON decisions (name_space);
+
+CREATE TABLE decision_reasons (
+  log_index INTEGER NOT NULL REFERENCES decisions (log_index),
+  ordinal INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX decision_reasons_by_reason ON decision_reasons (reason, log_index);
+
+-- --- nothing that was accepted is changed or deleted
+
+CREATE TRIGGER documents_keep_update BEFORE UPDATE ON documents
+BEGIN SELECT RAISE(ABORT, 'documents are kept as they are'); END;
+CREATE TRIGGER documents_keep_delete BEFORE DELETE ON documents
+BEGIN SELECT RAISE(ABORT, 'documents are kept as they are'); END;
+CREATE TRIGGER log_records_keep_update BEFORE UPDATE ON log_records
+BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+CREATE TRIGGER log_records_keep_delete BEFORE DELETE ON log_records
+BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+CREATE TRIGGER log_nodes_keep_update BEFORE UPDATE ON log_nodes
+BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+CREATE TRIGGER log_nodes_keep_delete BEFORE DELETE ON log_nodes
+BEGIN SELECT RAISE(ABORT, 'the log only grows'); END;
+CREATE TRIGGER decisions_keep_update BEFORE UPDATE ON decisions
+BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
+CREATE TRIGGER decisions_keep_delete BEFORE DELETE ON decisions
+BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
+CREATE TRIGGER statements_keep_update BEFORE UPDATE ON statements
+BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END;
+CREATE TRIGGER statements_keep_delete BEFORE DELETE ON statements
+BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection to the database with its prepared statements. Used by one thread at a time.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "schemas/core/error.h"
+#include "storage/sqlite/handles.h"
+#include "storage/sqlite/query.h"
+
+namespace assay::storage::sqlite {
+
+class Connection {
+ public:
+  enum class Mode : bool { kReadOnly, kReadWrite };
+
+  // Opens an existing file with the settings of every connection (WAL, synchronous=FULL, foreign
+  // keys, defensive …).
+  [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode);
+
+  // A statement of sql.def, prepared on first use. Not while an earlier query of the same statement
+  // is alive.
+  [[nodiscard]] Query query(Sql sql);
+
+  // One integer from a statement without parameters that is not in sql.def (pragmas).
+  [[nodiscard]] Result<std::int64_t> integer(const char* sql);
+  // Runs statements without parameters (pragmas, migrations).
+  [[nodiscard]] Status execute(const char* sql);
+
+  // False when the database has ended the transaction by itself after an error.
+  [[nodiscard]] bool in_transaction() const;
+  // The first error of the database since the last call.
+  [[nodiscard]] std::optional<Error> take_failure() {
+    return std::exchange(failure_, std::nullopt);
+  }
+
+  // Copies what the write-ahead log holds into the database file, without waiting for readers, or
+  // (`reset`) waiting a moment for them so that the file can start over. Returns the number of
+  // pages in the log before. Outside of transactions.
+  [[nodiscard]] Result<int> checkpoint(bool reset);
+  // Pages in the write-ahead log after the last commit of this connection.
+  [[nodiscard]] int wal_pages() const { return wal_pages_; }
+
+  [[nodiscard]] sqlite3* handle() const { return database_.get(); }
+
+ private:
+  explicit Connection(DatabaseHandle database) : database_(std::move(database)) {}
+  [[nodiscard]] Status configure(Mode mode);
+
+  DatabaseHandle database_;
+  std::array<StatementHandle, kSqlCount> statements_;  // after database_: finalized before
+  std::optional<Error> failure_;
+  int wal_pages_ = 0;
+};
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lock file, creation and migrations.
+#include "storage/sqlite/database_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "embedded/migrations.h"
+#include "storage/durable_file.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+// "ASSY": marks the file as ours (PRAGMA application_id).
+constexpr std::int64_t kApplicationId = 0x41535359;
+
+std::unexpected<Error> failed(const char* what) {
+  return fail(ErrorCode::kStorage, std::string(what) + ": " + std::strerror(errno));
+}
+
+Status apply_migrations(Connection& connection, std::int64_t version) {
+  const auto count = static_cast<std::int64_t>(embedded::kMigrationsFiles.size());
+  for (std::int64_t next = version; next < count; ++next) {
+    const std::string_view text =
+        embedded::kMigrationsFiles.at(static_cast<std::size_t>(next)).second;
+    ASSAY_TRY(connection.execute(std::string(text).c_str()));
+  }
+  const std::string marks = "PRAGMA application_id=" + std::to_string(kApplicationId) +
+                            "; PRAGMA user_version=" + std::to_string(count);
+  return connection.execute(marks.c_str());
+}
+
+}  // namespace
+
+Result<FileLock> FileLock::acquire(const std::string& path) {
+  const std::string name = path + ".lock";
+  const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) {
+    return failed("the lock file beside the database cannot be opened");
+  }
+  FileLock lock(descriptor);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      return fail(ErrorCode::kUnavailable,
+                  "the database is in use by another process; stop that one first");
+    }
+    return failed("the lock file beside the database cannot be locked");
+  }
+  return lock;
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+Status prepare_file(const std::string& path, bool create) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (!S_ISREG(status.st_mode)) {
+      return fail(ErrorCode::kInvalidConfig, "the path of the database is not a regular file");
+    }
+    if ((status.st_mode & 0077) != 0 && ::chmod(path.c_str(), 0600) != 0) {
+      return failed("the database is readable by others, and that cannot be changed");
+    }
+    return {};
+  }
+  if (errno != ENOENT) {
+    return failed("the database cannot be opened");
+  }
+  if (!create) {
+    return fail(ErrorCode::kNotFound, "there is no database yet; initialise the service first");
+  }
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0) {
+    return failed("the database cannot be created");
+  }
+  ::close(descriptor);
+  return sync_folder_of(path);
+}
+
+Status migrate(Connection& connection) {
+  ASSAY_ASSIGN(const std::int64_t application, connection.integer("PRAGMA application_id"));
+  ASSAY_ASSIGN(const std::int64_t version, connection.integer("PRAGMA user_version"));
+  ASSAY_ASSIGN(const std::int64_t objects,
+               connection.integer("SELECT count(*) FROM sqlite_schema"));
+  const bool empty = application == 0 && version == 0 && objects == 0;
+  if (!empty && application != kApplicationId) {
+    return fail(ErrorCode::kInvalidConfig, "the file is the database of another program");
+  }
+  const auto newest = static_cast<std::int64_t>(embedded::kMigrationsFiles.size());
+  if (version > newest) {
+    return fail(ErrorCode::kInvalidConfig,
+                "the database was made by a later version of this program; use that one");
+  }
+  if (version == newest) {
+    return {};
+  }
+  ASSAY_TRY(connection.execute("BEGIN IMMEDIATE"));
+  Status applied = apply_migrations(connection, version);
+  if (applied) {
+    applied = connection.execute("COMMIT");
+  }
+  if (!applied && connection.in_transaction()) {
+    static_cast<void>(connection.execute("ROLLBACK"));
+  }
+  return applied;
+}
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// A decision is a row at its log index with its reasons beside it.
+#include "storage/sqlite/decision_tables.h"
+
+#include "storage/sqlite/documents.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+Result<std::vector<std::string>> load_reasons(Connection& connection, LeafIndex index) {
+  std::vector<std::string> reasons;
+  Query query = connection.query(Sql::kDecisionReasons);
+  query.bind(index);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return reasons;
+    }
+    reasons.push_back(query.text(0));
+  }
+}
+
+Result<std::optional<LeafIndex>> find_index(Connection& connection, const std::string& id) {
+  Query query = connection.query(Sql::kDecisionFind);
+  ASSAY_ASSIGN(const bool found, query.bind(id).next());
+  return found ? std::optional(query.count(0)) : std::nullopt;
+}
+
+// Checks what put_decision promises, and returns the time_high of the list so far.
+Result<std::int64_t> check_new(Connection& connection, const DecisionRow& row, TreeSize size) {
+  if (row.log_index >= size) {
+    return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
+  }
+  ASSAY_ASSIGN(const auto known, find_index(connection, row.id));
+  if (known) {
+    return fail(ErrorCode::kConflict, "the decision is stored already", row.id);
+  }
+  ASSAY_TRY(require_documents(connection, {row.envelope}));
+  Query last = connection.query(Sql::kDecisionLast);
+  ASSAY_ASSIGN(const bool any, last.next());
+  if (any && last.count(0) >= row.log_index) {
+    return fail(ErrorCode::kConflict, "decisions are stored in the order of the log");
+  }
+  return any ? last.integer(1) : 0;
+}
+
+}  // namespace
+
+Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index) {
+  Query query = connection.query(Sql::kDecisionGet);
+  ASSAY_ASSIGN(const bool found, query.bind(index).next());
+  if (!found) {
+    return fail(ErrorCode::kDataLoss, "an index names a decision that is missing");
+  }
+  ASSAY_ASSIGN(Digest envelope, query.digest(1));
+  ASSAY_ASSIGN(auto reasons, load_reasons(connection, index));
+  return DecisionRow{.id = query.text(0),
+                     .envelope = DocumentId(std::move(envelope)),
+                     .allowed = query.integer(2) != 0,
+                     .point = query.text(3),
+                     .subject = query.text(4),
+                     .name_space = query.text(5),
+                     .reasons = std::move(reasons),
+                     .evaluated_at = query.time(6),
+                     .log_index = index};
+}
+
+Result<DecisionRow> load_decision(Connection& connection, const std::string& id) {
+  ASSAY_ASSIGN(const auto index, find_index(connection, id));
+  if (!index) {
+    return fail(ErrorCode::kNotFound, "there is no decision with this id", id);
+  }
+  return load_decision_at(connection, *index);
+}
+
+Result<Found> find_decisions(Connection& connection, const DecisionQuery& query, TreeSize size) {
+  Search wanted{kDecisions, {}, query.since, query.until, query.bounds};
+  const auto add_text = [&](Sql sql, const std::string& value) {
+    if (!value.empty()) {
+      wanted.filters.push_back({Term{sql, value}});
+    }
+  };
+  add_text(Sql::kDecisionBySubject, query.subject);
+  add_text(Sql::kDecisionByReason, query.reason);
+  add_text(Sql::kDecisionByNameSpace, query.name_space);
+  if (query.allowed) {
+    wanted.filters.push_back({Term{Sql::kDecisionByAllowed, std::int64_t{*query.allowed ? 1 : 0}}});
+  }
+  return search(connection, wanted, size);
+}
+
+Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size) {
+  ASSAY_ASSIGN(std::int64_t time_high, check_new(connection, row, size));
+  ASSAY_ASSIGN(time_high, note_time(connection, kDecisions, time_high, row.evaluated_at));
+  ASSAY_TRY(connection.query(Sql::kDecisionInsert)
+                .bind(row.log_index)
+                .bind(row.id)
+                .bind(row.envelope)
+                .bind(row.allowed ? 1 : 0)
+                .bind(row.point)
+                .bind(row.subject)
+                .bind(row.name_space)
+                .bind(row.evaluated_at)
+                .bind(time_high)
+                .run());
+  std::size_t ordinal = 0;
+  for (const std::string& reason : row.reasons) {
+    ASSAY_TRY(connection.query(Sql::kDecisionReasonInsert)
+                  .bind(row.log_index)
+                  .bind(ordinal++)
+                  .bind(reason)
+                  .run());
+  }
+  return {};
+}
+
+Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection) {
+  std::vector<ActivePolicyRow> policies;
+  Query query = connection.query(Sql::kPolicyList);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return policies;
+    }
+    ASSAY_ASSIGN(Digest id, query.digest(0));
+    policies.push_back({StatementId(std::move(id)), query.text(1), query.count(2), query.bytes(3)});
+  }
+}
+
+Status activate_policy(Connection& connection, const ActivePolicyRow& policy) {
+  return connection.query(Sql::kPolicyPut)
+      .bind(policy.name)
+      .bind(policy.id)
+      .bind(policy.version)
+      .bind_borrowed(policy.payload)
+      .run();
+}
+
+Status deactivate_policy(Connection& connection, const std::string& name) {
+  Query known = connection.query(Sql::kPolicyExists);
+  ASSAY_ASSIGN(const bool found, known.bind(name).next());
+  if (!found) {
+    return fail(ErrorCode::kNotFound, "no policy of this name is in force", name);
+  }
+  return connection.query(Sql::kPolicyDelete).bind(name).run();
+}
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decisions, and the policy versions in force. See Snapshot and Transaction for what the functions
+// mean.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/connection.h"
+#include "storage/sqlite/lists.h"
+#include "storage/store.h"
+
+namespace assay::storage::sqlite {
+
+[[nodiscard]] Result<DecisionRow> load_decision(Connection& connection, const std::string& id);
+[[nodiscard]] Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index);
+[[nodiscard]] Result<Found> find_decisions(Connection& connection, const DecisionQuery& query,
+                                           TreeSize size);
+// `size` is the size of the log.
+[[nodiscard]] Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size);
+
+[[nodiscard]] Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection);
+[[nodiscard]] Status activate_policy(Connection& connection, const ActivePolicyRow& policy);
+[[nodiscard]] Status deactivate_policy(Connection& connection, const std::string& name);
+
+}  // namespace assay::storage::sqlite

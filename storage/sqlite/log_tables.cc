@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appending to the log and reading it, O(log n) rows for each digest of any run of leaves.
+#include "storage/sqlite/log_tables.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "storage/sqlite/lists.h"
+#include "storage/tiles.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+constexpr HashAlgorithm kHash = HashAlgorithm::kSha256;
+
+std::unexpected<Error> row_missing() {
+  return fail(ErrorCode::kDataLoss, "a row of the log is missing");
+}
+
+Result<std::uint64_t> nodes_in_table(Connection& connection) {
+  Query last = connection.query(Sql::kNodeLast);
+  ASSAY_TRY(last.next());
+  return last.is_null(0) ? 0 : last.count(0) + 1;
+}
+
+// (number of records, time_high of the newest)
+Result<std::pair<TreeSize, std::int64_t>> records_in_table(Connection& connection) {
+  Query last = connection.query(Sql::kRecordLast);
+  ASSAY_ASSIGN(const bool found, last.next());
+  return found ? std::pair(last.count(0) + 1, last.integer(1))
+               : std::pair<TreeSize, std::int64_t>();
+}
+
+Status insert_record(Connection& connection, LeafIndex index, const LogRecord& record,
+                     std::int64_t time_high, ByteView bytes) {
+  ASSAY_TRY(connection.query(Sql::kRecordInsert)
+                .bind(index)
+                .bind(record.time)
+                .bind(time_high)
+                .bind(record.type)
+                .bind(record.actor)
+                .bind_borrowed(bytes)
+                .run());
+  for (const std::string& subject : record.subjects) {
+    ASSAY_TRY(connection.query(Sql::kSubjectInsert).bind(subject).bind(index).run());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t node_count(TreeSize size) {
+  return 2 * size - static_cast<unsigned>(std::popcount(size));
+}
+
+std::uint64_t node_position(unsigned level, std::uint64_t index) {
+  const std::uint64_t last_leaf = ((index + 1) << level) - 1;
+  return node_count(last_leaf) + level;
+}
+
+std::vector<Digest> LogFrontier::append(const Digest& leaf) {
+  std::vector<Digest> completed = {leaf};
+  for (TreeSize merged = size_; (merged & 1U) != 0; merged >>= 1) {
+    completed.push_back(merkle_node(peaks_.back(), completed.back()));
+    peaks_.pop_back();
+  }
+  peaks_.push_back(completed.back());
+  ++size_;
+  return completed;
+}
+
+Digest LogFrontier::root() const {
+  return peaks_.empty() ? merkle_empty(kHash) : merkle_fold(peaks_);
+}
+
+Result<std::optional<LogState>> load_checkpoint(Connection& connection) {
+  Query query = connection.query(Sql::kCheckpointGet);
+  ASSAY_ASSIGN(const bool found, query.next());
+  if (!found) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(Digest root, query.digest(1));
+  return LogState{query.count(0), std::move(root), query.text(2)};
+}
+
+Status store_checkpoint(Connection& connection, const LogState& state) {
+  return connection.query(Sql::kCheckpointPut)
+      .bind(state.size)
+      .bind(state.root)
+      .bind(state.note)
+      .run();
+}
+
+Result<LogTail> load_tail(Connection& connection) {
+  ASSAY_ASSIGN(const auto records, records_in_table(connection));
+  ASSAY_ASSIGN(const std::uint64_t nodes, nodes_in_table(connection));
+  const TreeSize size = records.first;
+  if (nodes != node_count(size)) {
+    return fail(ErrorCode::kDataLoss, "the log has another number of digests than of records");
+  }
+  std::vector<Digest> peaks;
+  for (const LeafRange& part : complete_subtrees({0, size})) {
+    ASSAY_ASSIGN(Digest peak, load_range(connection, part));
+    peaks.push_back(std::move(peak));
+  }
+  return LogTail{LogFrontier(size, std::move(peaks)), records.second};
+}
+
+Status append_nodes(Connection& connection, LogFrontier& frontier, ByteView bytes) {
+  std::uint64_t position = node_count(frontier.size());
+  for (const Digest& digest : frontier.append(merkle_leaf(kHash, bytes))) {
+    ASSAY_TRY(connection.query(Sql::kNodeInsert).bind(position).bind(digest).run());
+    ++position;
+  }
+  return {};
+}
+
+Result<LeafIndex> append_record(Connection& connection, LogTail& tail, const LogRecord& record) {
+  const LeafIndex index = tail.frontier.size();
+  ASSAY_ASSIGN(const std::string text, encode(record));
+  ASSAY_ASSIGN(tail.time_high, note_time(connection, kEvents, tail.time_high, record.time));
+  ASSAY_TRY(insert_record(connection, index, record, tail.time_high, as_bytes(text)));
+  ASSAY_TRY(append_nodes(connection, tail.frontier, as_bytes(text)));
+  return index;
+}
+
+Result<Bytes> load_record(Connection& connection, LeafIndex index) {
+  Query query = connection.query(Sql::kRecordGet);
+  ASSAY_ASSIGN(const bool found, query.bind(index).next());
+  if (!found) {
+    return row_missing();
+  }
+  Bytes bytes = query.bytes(0);
+  ASSAY_ASSIGN(const Digest leaf, load_node(connection, 0, index));
+  if (merkle_leaf(kHash, bytes) != leaf) {
+    return fail(ErrorCode::kDataLoss,
+                "log record " + std::to_string(index) + " differs from its leaf hash");
+  }
+  return bytes;
+}
+
+Result<Digest> load_node(Connection& connection, unsigned level, std::uint64_t index) {
+  Query query = connection.query(Sql::kNodeGet);
+  ASSAY_ASSIGN(const bool found, query.bind(node_position(level, index)).next());
+  if (!found) {
+    return row_missing();
+  }
+  return query.digest(0);
+}
+
+Result<Digest> load_range(Connection& connection, LeafRange range) {
+  std::vector<Digest> parts;
+  for (const LeafRange& part : complete_subtrees(range)) {
+    const std::uint64_t length = part.end - part.begin;
+    const auto level = static_cast<unsigned>(std::countr_zero(length));
+    ASSAY_ASSIGN(Digest digest, load_node(connection, level, part.begin >> level));
+    parts.push_back(std::move(digest));
+  }
+  return merkle_fold(parts);
+}
+
+Result<std::vector<Digest>> load_ranges(Connection& connection, std::span<const LeafRange> ranges) {
+  std::vector<Digest> digests;
+  digests.reserve(ranges.size());
+  for (const LeafRange& range : ranges) {
+    ASSAY_ASSIGN(Digest digest, load_range(connection, range));
+    digests.push_back(std::move(digest));
+  }
+  return digests;
+}
+
+Result<Digest> load_root(Connection& connection, TreeSize size) {
+  return size == 0 ? Result<Digest>(merkle_empty(kHash)) : load_range(connection, {0, size});
+}
+
+Result<Bytes> load_tile(Connection& connection, TreeSize size, unsigned level, std::uint64_t index,
+                        unsigned width) {
+  ASSAY_TRY(check_tile(size, level, index, width));
+  Bytes tile;
+  tile.reserve(width * std::size_t{32});
+  for (std::uint64_t i = 0; i < width; ++i) {
+    ASSAY_ASSIGN(const Digest digest,
+                 load_node(connection, level * kTileHeight, index * kTileWidth + i));
+    tile.insert(tile.end(), digest.bytes().begin(), digest.bytes().end());
+  }
+  return tile;
+}
+
+Result<Bytes> load_bundle(Connection& connection, TreeSize size, std::uint64_t index,
+                          unsigned width) {
+  ASSAY_TRY(check_tile(size, 0, index, width));
+  Bytes bundle;
+  for (std::uint64_t i = 0; i < width; ++i) {
+    ASSAY_ASSIGN(const Bytes record, load_record(connection, index * kTileWidth + i));
+    append_bundle_entry(bundle, record);
+  }
+  return bundle;
+}
+
+Status check_log(Connection& connection, const LogState& state) {
+  LogFrontier frontier;
+  Query records = connection.query(Sql::kRecordScan);
+  Query nodes = connection.query(Sql::kNodeScan);
+  std::uint64_t position = 0;
+  for (; frontier.size() < state.size; /* append */) {
+    ASSAY_ASSIGN(const bool record, records.next());
+    if (!record || records.count(0) != frontier.size()) {
+      return row_missing();
+    }
+    const std::string where = "log record " + std::to_string(frontier.size());
+    for (const Digest& digest : frontier.append(merkle_leaf(kHash, records.bytes(1)))) {
+      ASSAY_ASSIGN(const bool node, nodes.next());
+      if (!node || nodes.count(0) != position++) {
+        return row_missing();
+      }
+      ASSAY_ASSIGN(const Digest stored, nodes.digest(1));
+      if (stored != digest) {
+        return fail(ErrorCode::kDataLoss, where + " or a digest that it completes was altered");
+      }
+    }
+  }
+  ASSAY_ASSIGN(const bool more_records, records.next());
+  ASSAY_ASSIGN(const bool more_nodes, nodes.next());
+  if (more_records || more_nodes || frontier.root() != state.root) {
+    return fail(ErrorCode::kLogInconsistent, "the log differs from its newest checkpoint");
+  }
+  return {};
+}
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lending read connections, and pinning what they see.
+#include "storage/sqlite/snapshot.h"
+
+#include <algorithm>
+
+namespace assay::storage::sqlite {
+namespace {
+
+// The first read pins the state that the whole transaction sees.
+Result<LogState> begin(Connection& connection) {
+  ASSAY_TRY(connection.query(Sql::kBeginRead).run());
+  ASSAY_ASSIGN(auto state, load_checkpoint(connection));
+  if (!state) {
+    return fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
+  }
+  return std::move(*state);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ReaderPool>> ReaderPool::open(const std::string& path, std::size_t readers,
+                                                     std::chrono::milliseconds wait) {
+  std::shared_ptr<ReaderPool> pool(new ReaderPool(wait));
+  for (std::size_t i = 0; i < std::max<std::size_t>(readers, 1); ++i) {
+    ASSAY_ASSIGN(auto connection, Connection::open(path, Connection::Mode::kReadOnly));
+    pool->give_back(std::move(connection));
+  }
+  return pool;
+}
+
+Result<std::unique_ptr<Connection>> ReaderPool::take() {
+  std::unique_lock lock(mutex_);
+  if (!returned_.wait_for(lock, wait_, [&] { return !idle_.empty(); })) {
+    return fail(ErrorCode::kUnavailable, "every reader of the database is busy; retry later");
+  }
+  auto connection = std::move(idle_.back());
+  idle_.pop_back();
+  return connection;
+}
+
+void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(connection));
+  }
+  returned_.notify_one();
+}
+
+Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPool> pool) {
+  ASSAY_ASSIGN(auto connection, pool->take());
+  auto state = begin(*connection);
+  if (!state) {
+    if (connection->in_transaction()) {
+      static_cast<void>(connection->query(Sql::kRollback).run());
+    }
+    pool->give_back(std::move(connection));
+    return std::unexpected(std::move(state).error());
+  }
+  return std::unique_ptr<Snapshot>(
+      new SqliteSnapshot(std::move(pool), std::move(connection), std::move(*state)));
+}
+
+SqliteSnapshot::~SqliteSnapshot() {
+  if (owned_->in_transaction()) {
+    static_cast<void>(owned_->query(Sql::kRollback).run());
+  }
+  static_cast<void>(owned_->take_failure());
+  pool_->give_back(std::move(owned_));
+}
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshots, and the pool of read-only connections they live on.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/connection.h"
+#include "storage/sqlite/view.h"
+
+namespace assay::storage::sqlite {
+
+// Threading: any thread.
+class ReaderPool {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<ReaderPool>> open(const std::string& path,
+                                                                std::size_t readers,
+                                                                std::chrono::milliseconds wait);
+
+  // Waits for a connection; unavailable when none comes back in time.
+  [[nodiscard]] Result<std::unique_ptr<Connection>> take();
+  void give_back(std::unique_ptr<Connection> connection);
+
+ private:
+  explicit ReaderPool(std::chrono::milliseconds wait) : wait_(wait) {}
+
+  const std::chrono::milliseconds wait_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_
+};
+
+// A read transaction; ends, and gives the connection back, when it goes.
+class SqliteSnapshot final : public Reading<Snapshot> {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool);
+  ~SqliteSnapshot() override;
+
+  Result<LogState> log_state() override { return state_; }
+
+ private:
+  SqliteSnapshot(std::shared_ptr<ReaderPool> pool, std::unique_ptr<Connection> connection,
+                 LogState state)
+      : Reading(*connection),
+        pool_(std::move(pool)),
+        owned_(std::move(connection)),
+        state_(std::move(state)) {}
+
+  std::shared_ptr<ReaderPool> pool_;
+  std::unique_ptr<Connection> owned_;
+  LogState state_;
+};
+
+}  // namespace assay::storage::sqlite

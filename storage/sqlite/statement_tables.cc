@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// A statement is a row at its log index with four lists beside it.
+#include "storage/sqlite/statement_tables.h"
+
+#include <algorithm>
+#include <set>
+
+#include "storage/sqlite/documents.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+Result<std::optional<LeafIndex>> find_index(Connection& connection, const StatementId& id) {
+  Query query = connection.query(Sql::kStatementFind);
+  ASSAY_ASSIGN(const bool found, query.bind(id).next());
+  return found ? std::optional(query.count(0)) : std::nullopt;
+}
+
+Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, LeafIndex index) {
+  std::vector<std::string> texts;
+  Query query = connection.query(sql);
+  query.bind(index);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return texts;
+    }
+    texts.push_back(query.text(0));
+  }
+}
+
+Result<std::vector<DocumentId>> load_envelopes(Connection& connection, LeafIndex index) {
+  std::vector<DocumentId> ids;
+  Query query = connection.query(Sql::kStatementEnvelopes);
+  query.bind(index);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return ids;
+    }
+    ASSAY_ASSIGN(Digest digest, query.digest(0));
+    ids.emplace_back(std::move(digest));
+  }
+}
+
+Result<std::vector<SignerRow>> load_signers(Connection& connection, LeafIndex index) {
+  std::vector<SignerRow> signers;
+  Query query = connection.query(Sql::kStatementSigners);
+  query.bind(index);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return signers;
+    }
+    ASSAY_ASSIGN(Digest key, query.digest(0));
+    signers.push_back({KeyId(std::move(key)), query.time(1)});
+  }
+}
+
+Status insert_texts(Connection& connection, Sql sql, LeafIndex index,
+                    const std::vector<std::string>& texts) {
+  std::size_t ordinal = 0;
+  for (const std::string& text : texts) {
+    ASSAY_TRY(connection.query(sql).bind(index).bind(ordinal++).bind(text).run());
+  }
+  return {};
+}
+
+// Inserts those of `signers` whose keys are not among `known`, behind them.
+Status insert_signers(Connection& connection, LeafIndex index,
+                      const std::vector<SignerRow>& signers, const std::vector<SignerRow>& known) {
+  std::set<KeyId> seen;
+  for (const SignerRow& signer : known) {
+    seen.insert(signer.key);
+  }
+  for (const SignerRow& signer : signers) {
+    const std::size_t ordinal = seen.size();
+    if (seen.insert(signer.key).second) {
+      ASSAY_TRY(connection.query(Sql::kStatementSignerInsert)
+                    .bind(index)
+                    .bind(ordinal)
+                    .bind(signer.key)
+                    .bind(signer.signed_at)
+                    .run());
+    }
+  }
+  return {};
+}
+
+// The same for envelopes.
+Status insert_envelopes(Connection& connection, LeafIndex index,
+                        const std::vector<DocumentId>& envelopes,
+                        const std::vector<DocumentId>& known) {
+  std::set<DocumentId> seen(known.begin(), known.end());
+  for (const DocumentId& envelope : envelopes) {
+    const std::size_t ordinal = seen.size();
+    if (seen.insert(envelope).second) {
+      ASSAY_TRY(connection.query(Sql::kStatementEnvelopeInsert)
+                    .bind(index)
+                    .bind(ordinal)
+                    .bind(envelope)
+                    .run());
+    }
+  }
+  return {};
+}
+
+Result<StatementKind> kind_from(std::int64_t value) {
+  if (value < 1 || value > 3) {
+    return fail(ErrorCode::kDataLoss, "a stored statement is of an unknown kind");
+  }
+  return static_cast<StatementKind>(value);
+}
+
+// Checks what put_statement promises, and returns the time_high of the list so far.
+Result<std::int64_t> check_new(Connection& connection, const StatementRow& row, TreeSize size) {
+  if (row.log_index >= size) {
+    return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
+  }
+  ASSAY_ASSIGN(const auto known, find_index(connection, row.id));
+  if (known) {
+    return fail(ErrorCode::kConflict, "the statement is stored already", row.id.text());
+  }
+  ASSAY_TRY(require_documents(connection, row.envelopes));
+  Query last = connection.query(Sql::kStatementLast);
+  ASSAY_ASSIGN(const bool any, last.next());
+  if (any && last.count(0) >= row.log_index) {
+    return fail(ErrorCode::kConflict, "statements are stored in the order of the log");
+  }
+  return any ? last.integer(1) : 0;
+}
+
+Status insert_row(Connection& connection, const StatementRow& row, std::int64_t time_high) {
+  return connection.query(Sql::kStatementInsert)
+      .bind(row.log_index)
+      .bind(row.id)
+      .bind(std::to_underlying(row.kind))
+      .bind(row.payload_type)
+      .bind(row.predicate_type)
+      .bind(row.stage)
+      .bind(row.name)
+      .bind(row.version)
+      .bind(row.accepted_at)
+      .bind(time_high)
+      .run();
+}
+
+}  // namespace
+
+Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index) {
+  Query query = connection.query(Sql::kStatementGet);
+  ASSAY_ASSIGN(const bool found, query.bind(index).next());
+  if (!found) {
+    return fail(ErrorCode::kDataLoss, "an index names a statement that is missing");
+  }
+  ASSAY_ASSIGN(Digest id, query.digest(0));
+  ASSAY_ASSIGN(const StatementKind kind, kind_from(query.integer(1)));
+  StatementRow row{.id = StatementId(std::move(id)),
+                   .kind = kind,
+                   .payload_type = query.text(2),
+                   .predicate_type = query.text(3),
+                   .stage = query.text(4),
+                   .name = query.text(5),
+                   .version = query.count(6),
+                   .subjects = {},
+                   .locations = {},
+                   .signers = {},
+                   .envelopes = {},
+                   .log_index = index,
+                   .accepted_at = query.time(7)};
+  ASSAY_ASSIGN(row.subjects, load_texts(connection, Sql::kStatementSubjects, index));
+  ASSAY_ASSIGN(row.locations, load_texts(connection, Sql::kStatementLocations, index));
+  ASSAY_ASSIGN(row.signers, load_signers(connection, index));
+  ASSAY_ASSIGN(row.envelopes, load_envelopes(connection, index));
+  return row;
+}
+
+Result<StatementRow> load_statement(Connection& connection, const StatementId& id) {
+  ASSAY_ASSIGN(const auto index, find_index(connection, id));
+  if (!index) {
+    return fail(ErrorCode::kNotFound, "there is no statement with this id", id.text());
+  }
+  return load_statement_at(connection, *index);
+}
+
+Result<Found> find_statements(Connection& connection, const StatementQuery& query, TreeSize size) {
+  Search wanted{kStatements, {}, query.since, query.until, query.bounds};
+  const auto add_text = [&](Sql sql, const std::string& value) {
+    if (!value.empty()) {
+      wanted.filters.push_back({Term{sql, value}});
+    }
+  };
+  add_text(Sql::kStatementBySubject, query.subject);
+  if (query.signer) {
+    const ByteView key = query.signer->digest().bytes();
+    wanted.filters.push_back({Term{Sql::kStatementBySigner, Bytes(key.begin(), key.end())}});
+  }
+  add_text(Sql::kStatementByName, query.name);
+  add_text(Sql::kStatementByStage, query.stage);
+  add_text(Sql::kStatementByPredicateType, query.predicate_type);
+  if (query.kind) {
+    const auto kind = static_cast<std::int64_t>(*query.kind);
+    wanted.filters.push_back({Term{Sql::kStatementByKind, kind}});
+  }
+  return search(connection, wanted, size);
+}
+
+Result<std::vector<StatementRow>> manifests_at(Connection& connection, const std::string& uri) {
+  std::set<LeafIndex> indexes;
+  const auto add = [&](std::string_view location) -> Status {
+    for (LeafIndex from = 0;;) {
+      Query query = connection.query(Sql::kStatementByLocation);
+      ASSAY_ASSIGN(const bool found, query.bind(location).bind(from).next());
+      if (!found) {
+        return {};
+      }
+      indexes.insert(query.count(0));
+      from = query.count(0) + 1;
+    }
+  };
+  // `uri` itself and every place above it: what lies before each of its slashes.
+  for (std::size_t end = uri.size(); end != std::string::npos && end > 0;
+       end = uri.rfind('/', end - 1)) {
+    ASSAY_TRY(add(std::string_view(uri).substr(0, end)));
+  }
+  std::vector<StatementRow> rows;
+  for (const LeafIndex index : indexes) {
+    ASSAY_ASSIGN(StatementRow row, load_statement_at(connection, index));
+    if (row.kind == StatementKind::kManifest) {
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+Status put_statement(Connection& connection, const StatementRow& row, TreeSize size) {
+  ASSAY_ASSIGN(std::int64_t time_high, check_new(connection, row, size));
+  ASSAY_ASSIGN(time_high, note_time(connection, kStatements, time_high, row.accepted_at));
+  ASSAY_TRY(insert_row(connection, row, time_high));
+  const LeafIndex index = row.log_index;
+  ASSAY_TRY(insert_texts(connection, Sql::kStatementSubjectInsert, index, row.subjects));
+  ASSAY_TRY(insert_texts(connection, Sql::kStatementLocationInsert, index, row.locations));
+  ASSAY_TRY(insert_signers(connection, index, row.signers, {}));
+  return insert_envelopes(connection, index, row.envelopes, {});
+}
+
+Status add_envelope(Connection& connection, const StatementId& id, const DocumentId& envelope,
+                    const std::vector<SignerRow>& signers) {
+  ASSAY_ASSIGN(const StatementRow row, load_statement(connection, id));
+  ASSAY_TRY(require_documents(connection, {envelope}));
+  ASSAY_TRY(insert_signers(connection, row.log_index, signers, row.signers));
+  return insert_envelopes(connection, row.log_index, {envelope}, row.envelopes);
+}
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements and what they are found by. See Snapshot and Transaction for what the functions mean.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/connection.h"
+#include "storage/sqlite/lists.h"
+#include "storage/store.h"
+
+namespace assay::storage::sqlite {
+
+[[nodiscard]] Result<StatementRow> load_statement(Connection& connection, const StatementId& id);
+[[nodiscard]] Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index);
+[[nodiscard]] Result<Found> find_statements(Connection& connection, const StatementQuery& query,
+                                            TreeSize size);
+[[nodiscard]] Result<std::vector<StatementRow>> manifests_at(Connection& connection,
+                                                             const std::string& uri);
+
+// `size` is the size of the log.
+[[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
+[[nodiscard]] Status add_envelope(Connection& connection, const StatementId& id,
+                                  const DocumentId& envelope,
+                                  const std::vector<SignerRow>& signers);
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forwarding of the writing half of the store interface to the tables.
+#include "storage/sqlite/transaction.h"
+
+#include "storage/sqlite/decision_tables.h"
+#include "storage/sqlite/documents.h"
+#include "storage/sqlite/statement_tables.h"
+#include "storage/sqlite/trust_tables.h"
+
+namespace assay::storage::sqlite {
+
+Result<LogState> SqliteTransaction::log_state() {
+  const LogFrontier& frontier = tail_.frontier;
+  return frontier.size() == committed_.size ? committed_
+                                            : LogState{frontier.size(), frontier.root(), {}};
+}
+
+Result<DocumentId> SqliteTransaction::put_document(std::string_view media_type, ByteView bytes) {
+  return sqlite::put_document(connection(), media_type, bytes);
+}
+
+Result<LeafIndex> SqliteTransaction::append(LogRecord record) {
+  record.time = now_;
+  return append_record(connection(), tail_, record);
+}
+
+Status SqliteTransaction::put_statement(const StatementRow& row) {
+  return sqlite::put_statement(connection(), row, tail_.frontier.size());
+}
+
+Status SqliteTransaction::add_envelope(const StatementId& id, const DocumentId& envelope,
+                                       const std::vector<KeyId>& signers) {
+  std::vector<SignerRow> rows;
+  for (const KeyId& key : signers) {
+    rows.push_back({key, now_});
+  }
+  return sqlite::add_envelope(connection(), id, envelope, rows);
+}
+
+Status SqliteTransaction::put_key(const TrustedKey& key) {
+  return sqlite::put_key(connection(), key);
+}
+
+Status SqliteTransaction::put_principal(const Principal& principal) {
+  return sqlite::put_principal(connection(), principal);
+}
+
+Status SqliteTransaction::remove_principal(const std::string& name) {
+  return sqlite::remove_principal(connection(), name);
+}
+
+Status SqliteTransaction::set_epochs(const Epochs& epochs) {
+  return sqlite::set_epochs(connection(), epochs);
+}
+
+Status SqliteTransaction::activate_policy(const ActivePolicyRow& policy) {
+  return sqlite::activate_policy(connection(), policy);
+}
+
+Status SqliteTransaction::deactivate_policy(const std::string& name) {
+  return sqlite::deactivate_policy(connection(), name);
+}
+
+Status SqliteTransaction::put_decision(const DecisionRow& row) {
+  return sqlite::put_decision(connection(), row, tail_.frontier.size());
+}
+
+}  // namespace assay::storage::sqlite

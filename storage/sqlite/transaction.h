@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the work of one write sees: the writer's connection inside of a savepoint.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/view.h"
+
+namespace assay::storage::sqlite {
+
+class SqliteTransaction final : public Reading<Transaction> {
+ public:
+  // `committed` is the newest signed state, `tail` the end of the log with what this group
+  // appended.
+  SqliteTransaction(Connection& connection, LogTail& tail, const LogState& committed, Timestamp now)
+      : Reading(connection), tail_(tail), committed_(committed), now_(now) {}
+
+  Result<LogState> log_state() override;
+  Timestamp now() const override { return now_; }
+  Result<DocumentId> put_document(std::string_view media_type, ByteView bytes) override;
+  Result<LeafIndex> append(LogRecord record) override;
+  Status put_statement(const StatementRow& row) override;
+  Status add_envelope(const StatementId& id, const DocumentId& envelope,
+                      const std::vector<KeyId>& signers) override;
+  Status put_key(const TrustedKey& key) override;
+  Status put_principal(const Principal& principal) override;
+  Status remove_principal(const std::string& name) override;
+  Status set_epochs(const Epochs& epochs) override;
+  Status activate_policy(const ActivePolicyRow& policy) override;
+  Status deactivate_policy(const std::string& name) override;
+  Status put_decision(const DecisionRow& row) override;
+
+ private:
+  LogTail& tail_;
+  const LogState& committed_;
+  Timestamp now_;
+};
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys, principals and epochs. See Snapshot and Transaction for what the functions mean.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/connection.h"
+#include "storage/store.h"
+
+namespace assay::storage::sqlite {
+
+[[nodiscard]] Result<TrustedKey> load_key(Connection& connection, const KeyId& id);
+[[nodiscard]] Result<std::vector<TrustedKey>> load_keys(Connection& connection);
+[[nodiscard]] Status put_key(Connection& connection, const TrustedKey& key);
+
+[[nodiscard]] Result<std::vector<Principal>> load_principals(Connection& connection);
+[[nodiscard]] Result<Principal> load_principal_by(Connection& connection,
+                                                  const Credential& credential);
+[[nodiscard]] Status put_principal(Connection& connection, const Principal& principal);
+[[nodiscard]] Status remove_principal(Connection& connection, const std::string& name);
+
+[[nodiscard]] Result<Epochs> load_epochs(Connection& connection);
+[[nodiscard]] Status set_epochs(Connection& connection, const Epochs& epochs);
+
+}  // namespace assay::storage::sqlite

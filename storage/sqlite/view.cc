@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages, proofs and the forwarding of the rest to the tables.
+#include "storage/sqlite/view.h"
+
+#include "storage/sqlite/decision_tables.h"
+#include "storage/sqlite/documents.h"
+#include "storage/sqlite/events.h"
+#include "storage/sqlite/statement_tables.h"
+#include "storage/sqlite/trust_tables.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+std::unexpected<Error> beyond() {
+  return fail(ErrorCode::kInvalidParameter, "the log is not that long");
+}
+
+// The rows of `found`, each read by `load`.
+template <typename T, typename Load>
+Result<Page<T>> page_of(Found found, const LogState& state, const Load& load) {
+  Page<T> page{{}, found.next, state.size, state.root};
+  page.items.reserve(found.indexes.size());
+  for (const LeafIndex index : found.indexes) {
+    ASSAY_ASSIGN(T item, load(index));
+    page.items.push_back(std::move(item));
+  }
+  return page;
+}
+
+}  // namespace
+
+Result<Page<StatementRow>> View::statements(const StatementQuery& query, const LogState& state) {
+  ASSAY_ASSIGN(Found found, find_statements(connection_, query, state.size));
+  return page_of<StatementRow>(std::move(found), state, [&](LeafIndex index) {
+    return load_statement_at(connection_, index);
+  });
+}
+
+Result<Page<DecisionRow>> View::decisions(const DecisionQuery& query, const LogState& state) {
+  ASSAY_ASSIGN(Found found, find_decisions(connection_, query, state.size));
+  return page_of<DecisionRow>(std::move(found), state, [&](LeafIndex index) {
+    return load_decision_at(connection_, index);
+  });
+}
+
+Result<Page<EventRow>> View::events(const EventQuery& query, const LogState& state) {
+  ASSAY_ASSIGN(Found found, find_events(connection_, query, state.size));
+  return page_of<EventRow>(std::move(found), state,
+                           [&](LeafIndex index) { return load_event(connection_, index); });
+}
+
+Result<Bytes> View::log_record(LeafIndex index, TreeSize size) {
+  return index < size ? load_record(connection_, index) : Result<Bytes>(beyond());
+}
+
+Result<std::vector<Digest>> View::inclusion_proof(LeafIndex index, TreeSize proof_size,
+                                                  TreeSize size) {
+  if (proof_size > size) {
+    return beyond();
+  }
+  ASSAY_ASSIGN(const auto ranges, inclusion_ranges(index, proof_size));
+  return load_ranges(connection_, ranges);
+}
+
+Result<std::vector<Digest>> View::consistency_proof(TreeSize first, TreeSize second,
+                                                    TreeSize size) {
+  if (second > size) {
+    return beyond();
+  }
+  ASSAY_ASSIGN(const auto ranges, consistency_ranges(first, second));
+  return load_ranges(connection_, ranges);
+}
+
+Result<Digest> View::log_root(TreeSize root_size, TreeSize size) {
+  return root_size <= size ? load_root(connection_, root_size) : Result<Digest>(beyond());
+}
+
+template <typename Base>
+Result<Document> Reading<Base>::document(const DocumentId& id) {
+  return load_document(connection_, id);
+}
+
+template <typename Base>
+Result<StatementRow> Reading<Base>::statement(const StatementId& id) {
+  return load_statement(connection_, id);
+}
+
+template <typename Base>
+Result<Page<StatementRow>> Reading<Base>::statements(const StatementQuery& query) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return view_.statements(query, state);
+}
+
+template <typename Base>
+Result<std::vector<StatementRow>> Reading<Base>::manifests_at(const std::string& uri) {
+  return sqlite::manifests_at(connection_, uri);
+}
+
+template <typename Base>
+Result<TrustedKey> Reading<Base>::key(const KeyId& id) {
+  return load_key(connection_, id);
+}
+
+template <typename Base>
+Result<std::vector<TrustedKey>> Reading<Base>::keys() {
+  return load_keys(connection_);
+}
+
+template <typename Base>
+Result<std::vector<Principal>> Reading<Base>::principals() {
+  return load_principals(connection_);
+}
+
+template <typename Base>
+Result<Principal> Reading<Base>::principal_by(const Credential& credential) {
+  return load_principal_by(connection_, credential);
+}
+
+template <typename Base>
+Result<Epochs> Reading<Base>::epochs() {
+  return load_epochs(connection_);
+}
+
+template <typename Base>
+Result<std::vector<ActivePolicyRow>> Reading<Base>::active_policies() {
+  return load_active_policies(connection_);
+}
+
+template <typename Base>
+Result<DecisionRow> Reading<Base>::decision(const std::string& id) {
+  return load_decision(connection_, id);
+}
+
+template <typename Base>
+Result<Page<DecisionRow>> Reading<Base>::decisions(const DecisionQuery& query) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return view_.decisions(query, state);
+}
+
+template <typename Base>
+Result<Page<EventRow>> Reading<Base>::events(const EventQuery& query) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return view_.events(query, state);
+}
+
+template <typename Base>
+Result<Bytes> Reading<Base>::log_record(LeafIndex index) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return view_.log_record(index, state.size);
+}
+
+template <typename Base>
+Result<std::vector<Digest>> Reading<Base>::inclusion_proof(LeafIndex index, TreeSize size) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return view_.inclusion_proof(index, size, state.size);
+}
+
+template <typename Base>
+Result<std::vector<Digest>> Reading<Base>::consistency_proof(TreeSize first, TreeSize second) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return view_.consistency_proof(first, second, state.size);
+}
+
+template <typename Base>
+Result<Digest> Reading<Base>::log_root(TreeSize size) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return view_.log_root(size, state.size);
+}
+
+template <typename Base>
+Result<Bytes> Reading<Base>::tile(unsigned level, std::uint64_t index, unsigned width) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return load_tile(connection_, state.size, level, index, width);
+}
+
+template <typename Base>
+Result<Bytes> Reading<Base>::entry_bundle(std::uint64_t index, unsigned width) {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return load_bundle(connection_, state.size, index, width);
+}
+
+template <typename Base>
+Status Reading<Base>::verify_log() {
+  ASSAY_ASSIGN(const LogState state, this->log_state());
+  return check_log(connection_, state);
+}
+
+template class Reading<Snapshot>;
+template class Reading<Transaction>;
+
+}  // namespace assay::storage::sqlite

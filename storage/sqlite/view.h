@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reading half of the store interface over one connection, for snapshots and transactions
+// alike.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/connection.h"
+#include "storage/sqlite/log_tables.h"
+#include "storage/store.h"
+
+namespace assay::storage::sqlite {
+
+// What Snapshot promises, over a connection inside of a transaction, when the log is at `state`.
+class View {
+ public:
+  explicit View(Connection& connection) : connection_(connection) {}
+
+  [[nodiscard]] Result<Page<StatementRow>> statements(const StatementQuery& query,
+                                                      const LogState& state);
+  [[nodiscard]] Result<Page<DecisionRow>> decisions(const DecisionQuery& query,
+                                                    const LogState& state);
+  [[nodiscard]] Result<Page<EventRow>> events(const EventQuery& query, const LogState& state);
+  [[nodiscard]] Result<Bytes> log_record(LeafIndex index, TreeSize size);
+  [[nodiscard]] Result<std::vector<Digest>> inclusion_proof(LeafIndex index, TreeSize proof_size,
+                                                            TreeSize size);
+  [[nodiscard]] Result<std::vector<Digest>> consistency_proof(TreeSize first, TreeSize second,
+                                                              TreeSize size);
+  [[nodiscard]] Result<Digest> log_root(TreeSize root_size, TreeSize size);
+
+ private:
+  Connection& connection_;
+};
+
+// Implements the reading functions of `Base` (Snapshot or Transaction). What derives from it says
+// what the state of the log is, by log_state().
+template <typename Base>
+class Reading : public Base {
+ public:
+  explicit Reading(Connection& connection) : connection_(connection), view_(connection) {}
+
+  Result<Document> document(const DocumentId& id) final;
+  Result<StatementRow> statement(const StatementId& id) final;
+  Result<Page<StatementRow>> statements(const StatementQuery& query) final;
+  Result<std::vector<StatementRow>> manifests_at(const std::string& uri) final;
+  Result<TrustedKey> key(const KeyId& id) final;
+  Result<std::vector<TrustedKey>> keys() final;
+  Result<std::vector<Principal>> principals() final;
+  Result<Principal> principal_by(const Credential& credential) final;
+  Result<Epochs> epochs() final;
+  Result<std::vector<ActivePolicyRow>> active_policies() final;
+  Result<DecisionRow> decision(const std::string& id) final;
+  Result<Page<DecisionRow>> decisions(const DecisionQuery& query) final;
+  Result<Page<EventRow>> events(const EventQuery& query) final;
+  Result<Bytes> log_record(LeafIndex index) final;
+  Result<std::vector<Digest>> inclusion_proof(LeafIndex index, TreeSize size) final;
+  Result<std::vector<Digest>> consistency_proof(TreeSize first, TreeSize second) final;
+  Result<Digest> log_root(TreeSize size) final;
+  Result<Bytes> tile(unsigned level, std::uint64_t index, unsigned width) final;
+  Result<Bytes> entry_bundle(std::uint64_t index, unsigned width) final;
+  Status verify_log() final;
+
+ protected:
+  [[nodiscard]] Connection& connection() { return connection_; }
+
+ private:
+  Connection& connection_;
+  View view_;
+};
+
+extern template class Reading<Snapshot>;
+extern template class Reading<Transaction>;
+
+}  // namespace assay::storage::sqlite
