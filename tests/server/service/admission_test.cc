@@ -3,11 +3,10 @@
 // reviews.
 #include "server/service/admission.h"
 
-#include <fstream>
-#include <iterator>
 #include <random>
 
 #include "tests/server/service/fixture.h"
+#include "tests/support/vectors.h"
 
 namespace assay::server::test {
 namespace {
@@ -224,14 +223,12 @@ TEST_F(Admission, CorruptedReviews_NeverCrashAndNeverAllowAnUnsignedModel) {
 }
 
 TEST_F(Admission, PublicSampleReviews_AreAnsweredWithTheirUid) {
-  const std::filesystem::path samples =
-      std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/vectors/admission/admissionreview";
-  if (!std::filesystem::exists(samples)) {
+  const auto samples = ::assay::test::shared_vectors("admission/admissionreview");
+  if (!samples) {
     GTEST_SKIP() << "the public sample reviews are not beside the project";
   }
-  for (const auto& file : std::filesystem::directory_iterator(samples)) {
-    std::ifstream stream(file.path(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  for (const auto& file : std::filesystem::directory_iterator(*samples)) {
+    const std::string text = ::assay::test::read_file(file.path());
     const auto answer = review(*services_, AdmissionCall::kValidate, as_bytes(text), "k");
     const bool invalid = file.path().filename().string().starts_with("invalid-");
     if (!answer) {

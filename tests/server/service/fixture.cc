@@ -35,17 +35,6 @@ ServiceTest::ServiceTest() : directory_(make_directory()), clock_(time_of("2026-
   services_ = std::unique_ptr<Services>(
       new Services{*store_, *service_key_, clock_, random_, "example.com/log"});
 
-  operator1_ = make_key(KeyPurpose::kOperator, "olga");
-  operator1_second_ = make_key(KeyPurpose::kOperator, "olga");
-  operator2_ = make_key(KeyPurpose::kOperator, "omar");
-  publisher_ = make_key(KeyPurpose::kPublisher, "release", {publisher_role()});
-  evaluator_ = make_key(KeyPurpose::kSigner, "eva", {role("evaluate")});
-  approver_a_ = make_key(KeyPurpose::kSigner, "anna", {role("approve")});
-  approver_a_second_ = make_key(KeyPurpose::kSigner, "anna", {role("approve")});
-  approver_b_ = make_key(KeyPurpose::kSigner, "ben", {role("approve")});
-  author_ = make_key(KeyPurpose::kAuthor, "paula");
-  policy_approver_ = make_key(KeyPurpose::kApprover, "quentin");
-
   Bootstrap start;
   for (const TestKey* key :
        {&operator1_, &operator1_second_, &operator2_, &publisher_, &evaluator_, &approver_a_,

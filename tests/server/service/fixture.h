@@ -34,8 +34,8 @@ class ServiceTest : public ::testing::Test {
 
   // Makes a key; `roles` as in TrustedKey. It is trusted only when the bootstrap or a change says
   // so.
-  TestKey make_key(KeyPurpose purpose, const std::string& identity,
-                   std::vector<SignerRole> roles = {});
+  static TestKey make_key(KeyPurpose purpose, const std::string& identity,
+                          std::vector<SignerRole> roles = {});
   static SignerRole role(const std::string& stage, const std::string& name_space = "acme");
   static SignerRole publisher_role(const std::string& name_space = "acme");
 
@@ -72,8 +72,16 @@ class ServiceTest : public ::testing::Test {
   std::unique_ptr<Services> services_;
   Principal actor_{"tester", {}, {}, {}};
 
-  TestKey operator1_, operator2_, operator1_second_, publisher_, evaluator_, approver_a_,
-      approver_a_second_, approver_b_, author_, policy_approver_;
+  TestKey operator1_ = make_key(KeyPurpose::kOperator, "olga");
+  TestKey operator1_second_ = make_key(KeyPurpose::kOperator, "olga");
+  TestKey operator2_ = make_key(KeyPurpose::kOperator, "omar");
+  TestKey publisher_ = make_key(KeyPurpose::kPublisher, "release", {publisher_role()});
+  TestKey evaluator_ = make_key(KeyPurpose::kSigner, "eva", {role("evaluate")});
+  TestKey approver_a_ = make_key(KeyPurpose::kSigner, "anna", {role("approve")});
+  TestKey approver_a_second_ = make_key(KeyPurpose::kSigner, "anna", {role("approve")});
+  TestKey approver_b_ = make_key(KeyPurpose::kSigner, "ben", {role("approve")});
+  TestKey author_ = make_key(KeyPurpose::kAuthor, "paula");
+  TestKey policy_approver_ = make_key(KeyPurpose::kApprover, "quentin");
 };
 
 // Runs an accepting function and returns the code it refused with, or nothing.
