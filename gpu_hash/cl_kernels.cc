@@ -22,11 +22,6 @@ std::string_view hash_source(HashAlgorithm algorithm) {
   return algorithm == HashAlgorithm::kSha256 ? embedded::kSha256Cl : embedded::kSha384Cl;
 }
 
-std::string cache_key(const ClSession& session, HashAlgorithm algorithm) {
-  return session.device().identity + kBuildOptions + "\n" + std::string(name(algorithm)) + "\n" +
-         kernel_digest().hex();
-}
-
 std::string build_log(const ClSession& session, cl_program program) {
   std::size_t size = 0;
   const cl_device_id device = session.device().device;
@@ -122,9 +117,14 @@ Digest kernel_digest() {
                                       as_bytes(embedded::kTreeCl)});
 }
 
+std::string kernel_cache_key(const ClSession& session, HashAlgorithm algorithm) {
+  return session.device().identity + kBuildOptions + "\n" + std::string(name(algorithm)) + "\n" +
+         kernel_digest().hex();
+}
+
 Result<ClKernels> ClKernels::load(const ClSession& session, HashAlgorithm algorithm,
                                   const KernelCache& cache) {
-  if (const auto binary = cache.load(cache_key(session, algorithm))) {
+  if (const auto binary = cache.load(kernel_cache_key(session, algorithm))) {
     if (auto program = from_binary(session, *binary)) {
       auto kernels = create(session, algorithm, std::move(*program), true);
       if (kernels) {
@@ -147,7 +147,7 @@ Result<ClKernels> ClKernels::build(const ClSession& session, HashAlgorithm algor
   ASSAY_TRY(compile(session, program.get()));
   const Bytes binary = binary_of(program.get());
   ASSAY_ASSIGN(ClKernels kernels, create(session, algorithm, std::move(program), false));
-  cache.store(cache_key(session, algorithm), binary);
+  cache.store(kernel_cache_key(session, algorithm), binary);
   return kernels;
 }
 

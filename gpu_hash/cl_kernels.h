@@ -15,6 +15,9 @@ namespace assay::gpu_hash {
 // SHA-256 over the source of both algorithms.
 [[nodiscard]] Digest kernel_digest();
 
+// Key of a program in the cache: device, driver, options, source.
+[[nodiscard]] std::string kernel_cache_key(const ClSession& session, HashAlgorithm algorithm);
+
 // What the kernels of one launch work on: the tables of SliceLayout in device memory.
 struct ClLaunch {
   cl_mem data;
