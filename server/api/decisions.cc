@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decisions: ask for one, look them up, replay them.
+
+#include "schemas/validate.h"
+#include "server/api/handlers.h"
+#include "server/api/statement_routes.h"
+#include "server/api/view.h"
+#include "server/service/decide.h"
+
+namespace assay::server {
+namespace {
+
+Result<DecisionRequest> decision_request(const Call& call) {
+  ASSAY_ASSIGN(const Json json, parse_json(call.request.body));
+  ASSAY_TRY(validate("decision-request", json));
+  const Json empty = Json::object();
+  const Json& workload = json.contains("workload") ? json["workload"] : empty;
+  DecisionRequest request{};
+  ASSAY_ASSIGN(request.point, decision_point_from(json["point"].get_ref<const std::string&>()));
+  request.model.text = json.value("model", "");
+  request.workload.name_space = workload.value("namespace", "");
+  request.workload.labels = workload.value("labels", std::map<std::string, std::string>());
+  request.workload.resources = workload.value("resources", std::vector<std::string>());
+  request.dry_run = json.value("dry_run", false);
+  request.principal = call.principal.name;
+  request.context = {{"principal", call.principal.name},
+                     {"namespace", request.workload.name_space},
+                     {"request_id", call.request.request_id}};
+  return request;
+}
+
+Json nullable(const std::optional<Json>& value) { return value ? *value : Json(); }
+
+}  // namespace
+
+Result<Response> post_decision(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const DecisionRequest request, decision_request(call));
+  ASSAY_ASSIGN(const DecisionAnswer answer, decide(api.services, request));
+  Json body = {{"selected", answer.selected},
+               {"decision", answer.decision ? to_json(*answer.decision) : Json()},
+               {"envelope", Json()},
+               {"log", nullable(answer.receipt)}};
+  if (!answer.envelope.empty()) {
+    ASSAY_ASSIGN(body["envelope"], parse_json(answer.envelope));
+  }
+  if (answer.decision) {
+    api.decided(answer.decision->verdict.allowed);
+  }
+  Response response = json_response(200, body);
+  if (answer.decision && !answer.decision->dry_run) {
+    response.headers.emplace_back("Location", "/v1/decisions/" + answer.decision->id);
+  }
+  return response;
+}
+
+Result<Response> list_decisions(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const ListRequest request, list_request(api, call));
+  storage::DecisionQuery query;
+  query.subject = call.parameter("subject").value_or("");
+  query.name_space = call.parameter("namespace").value_or("");
+  query.reason = call.parameter("reason").value_or("");
+  query.bounds = request.bounds;
+  if (const auto verdict = call.parameter("verdict")) {
+    if (*verdict != "allow" && *verdict != "deny") {
+      return fail(ErrorCode::kInvalidParameter, "allow or deny", "verdict");
+    }
+    query.allowed = *verdict == "allow";
+  }
+  ASSAY_ASSIGN(query.since, time_parameter(call, "since"));
+  ASSAY_ASSIGN(query.until, time_parameter(call, "until"));
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const auto page, snapshot->decisions(query));
+  Json items = Json::array();
+  for (const storage::DecisionRow& row : page.items) {
+    items.push_back(decision_view(row));
+  }
+  return list_response(api, call, request,
+                       {std::move(items), page.next, page.tree_size, page.root});
+}
+
+Result<Response> get_decision(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::DecisionRow row, snapshot->decision(call.capture("id")));
+  if (call.media_type == kDsse) {
+    return envelope_response(*snapshot, call, row.envelope);
+  }
+  ASSAY_ASSIGN(const Json payload, signed_payload(*snapshot, row.envelope));
+  return with_etag(call, json_response(200, payload), kRevalidate);
+}
+
+Result<Response> replay_decision(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const ReplayAnswer answer, replay(api.services, call.capture("id")));
+  return json_response(200, Json{{"reproduced", answer.reproduced},
+                                 {"recorded", answer.recorded.text()},
+                                 {"recomputed", answer.recomputed.text()},
+                                 {"verdict", to_json(answer.verdict)}});
+}
+
+}  // namespace assay::server

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transparency log: proofs as JSON for callers, checkpoint and tiles (C2SP) for everybody.
+
+#include "schemas/core/merkle.h"
+#include "server/api/handlers.h"
+#include "server/api/tile_path.h"
+#include "server/api/view.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kCheckpointCache = "public, max-age=5";
+// A partial tile goes when the full one comes.
+constexpr std::string_view kPartialTileCache = "public, max-age=3600";
+
+Result<LeafIndex> leaf_index(const Call& call, const storage::LogState& state) {
+  ASSAY_ASSIGN(const LeafIndex index, number(call.capture("index"), "index"));
+  if (index >= state.size) {
+    return fail(ErrorCode::kNotFound, "the log has " + std::to_string(state.size) + " entries");
+  }
+  return index;
+}
+
+Result<TreeSize> size_parameter(const Call& call, std::string_view name, TreeSize fallback) {
+  const auto text = call.parameter(name);
+  if (!text) {
+    return fallback;
+  }
+  return number(*text, name);
+}
+
+Response tile_response(const Call& call, const Bytes& bytes, unsigned width) {
+  Response response;
+  response.content_type = kBinary;
+  response.body = std::string(as_text(bytes));
+  return with_etag(call, std::move(response),
+                   width == kTileWidth ? kPublicImmutable : kPartialTileCache);
+}
+
+}  // namespace
+
+Result<Response> get_checkpoint(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
+  const Json body = {{"origin", api.services.log_origin},
+                     {"tree_size", state.size},
+                     {"root", state.root.hex()},
+                     {"checkpoint", state.note},
+                     {"verifier_key", api.log_verifier_key}};
+  return with_etag(call, json_response(200, body), "private, max-age=5");
+}
+
+Result<Response> get_log_entry(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
+  ASSAY_ASSIGN(const LeafIndex index, leaf_index(call, state));
+  ASSAY_ASSIGN(const Bytes record, snapshot->log_record(index));
+  Response response;
+  response.body = std::string(as_text(record));
+  return with_etag(call, std::move(response), kImmutable);
+}
+
+Result<Response> get_inclusion(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
+  ASSAY_ASSIGN(const LeafIndex index, leaf_index(call, state));
+  ASSAY_ASSIGN(const TreeSize size, size_parameter(call, "tree_size", state.size));
+  ASSAY_ASSIGN(const auto path, snapshot->inclusion_proof(index, size));
+  ASSAY_ASSIGN(const Digest root, snapshot->log_root(size));
+  ASSAY_ASSIGN(const Bytes record, snapshot->log_record(index));
+  return json_response(200, Json{{"index", index},
+                                 {"leaf_hash", merkle_leaf(HashAlgorithm::kSha256, record).hex()},
+                                 {"tree_size", size},
+                                 {"root", root.hex()},
+                                 {"inclusion", hex_list(path)}});
+}
+
+Result<Response> get_consistency(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
+  if (!call.parameter("first")) {
+    return fail(ErrorCode::kInvalidParameter, "name the older tree size", "first");
+  }
+  ASSAY_ASSIGN(const TreeSize first, size_parameter(call, "first", 0));
+  ASSAY_ASSIGN(const TreeSize second, size_parameter(call, "second", state.size));
+  ASSAY_ASSIGN(const auto proof, snapshot->consistency_proof(first, second));
+  ASSAY_ASSIGN(const Digest first_root, snapshot->log_root(first));
+  ASSAY_ASSIGN(const Digest second_root, snapshot->log_root(second));
+  return json_response(200, Json{{"first", first},
+                                 {"second", second},
+                                 {"first_root", first_root.hex()},
+                                 {"second_root", second_root.hex()},
+                                 {"consistency", hex_list(proof)}});
+}
+
+Result<Response> get_checkpoint_note(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
+  Response response;
+  response.content_type = kText;
+  response.body = state.note;
+  return with_etag(call, std::move(response), kCheckpointCache);
+}
+
+Result<Response> get_tile(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const unsigned level, parse_tile_level(call.capture("level")));
+  ASSAY_ASSIGN(const TileIndex tile, parse_tile_index(call.capture("index")));
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const Bytes bytes, snapshot->tile(level, tile.index, tile.width));
+  return tile_response(call, bytes, tile.width);
+}
+
+Result<Response> get_entry_bundle(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const TileIndex tile, parse_tile_index(call.capture("index")));
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const Bytes bytes, snapshot->entry_bundle(tile.index, tile.width));
+  return tile_response(call, bytes, tile.width);
+}
+
+}  // namespace assay::server

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Helpers of the handlers: parameters, lists, answers.
+
+#include <algorithm>
+#include <charconv>
+
+#include "schemas/core/sha.h"
+#include "server/api/route.h"
+#include "server/http/target.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::size_t kDefaultLimit = 100;
+constexpr std::size_t kMaxLimit = 1000;
+
+// True when the list of entity tags names `tag` (RFC 9110 section 13.1.2, weak comparison).
+bool lists_tag(std::string_view list, std::string_view tag) {
+  while (!list.empty()) {
+    std::string_view piece = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), piece.size() + 1));
+    piece.remove_prefix(std::min(piece.size(), piece.find_first_not_of(" \t")));
+    piece = piece.substr(0, piece.find_last_not_of(" \t") + 1);
+    if (piece.starts_with("W/")) {
+      piece.remove_prefix(2);
+    }
+    if (piece == tag || piece == "*") {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What a cursor is bound to: the path and every filter, in one order.
+Digest query_digest(const Request& request) {
+  auto filters = request.query;
+  std::erase_if(filters, [](const auto& parameter) {
+    return parameter.first == "cursor" || parameter.first == "limit";
+  });
+  std::ranges::sort(filters);
+  Json text = Json::array({request.path});
+  for (const auto& [name, value] : filters) {
+    text.push_back(Json::array({name, value}));
+  }
+  return sha256(as_bytes(text.dump()));
+}
+
+Result<std::size_t> limit_of(const Call& call) {
+  const auto text = call.parameter("limit");
+  if (!text) {
+    return kDefaultLimit;
+  }
+  ASSAY_ASSIGN(const std::uint64_t value, number(*text, "limit"));
+  if (value == 0) {
+    return fail(ErrorCode::kInvalidParameter, "limit must be at least 1", "limit");
+  }
+  return static_cast<std::size_t>(std::min<std::uint64_t>(value, kMaxLimit));
+}
+
+}  // namespace
+
+std::optional<std::string> Call::parameter(std::string_view name) const {
+  for (const auto& [own, value] : request.query) {
+    if (own == name) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+Response json_response(int status, const Json& body) {
+  Response response;
+  response.status = status;
+  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return response;
+}
+
+Response with_etag(const Call& call, Response response, std::string_view cache) {
+  const std::string tag = '"' + sha256(as_bytes(response.body)).hex() + '"';
+  response.headers.emplace_back("ETag", tag);
+  response.headers.emplace_back("Cache-Control", cache);
+  response.headers.emplace_back("Vary", "Accept");
+  if (lists_tag(call.request.header("if-none-match"), tag)) {
+    response.status = 304;
+    response.body.clear();
+  }
+  return response;
+}
+
+Result<std::optional<Timestamp>> time_parameter(const Call& call, std::string_view name) {
+  const auto text = call.parameter(name);
+  if (!text) {
+    return std::nullopt;
+  }
+  Result<Timestamp> time = parse_rfc3339(*text);
+  if (!time) {
+    return fail(time.error().code, time.error().detail, std::string(name));
+  }
+  return *time;
+}
+
+Result<std::uint64_t> number(std::string_view text, std::string_view name) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value > static_cast<std::uint64_t>(kMaxSafeInteger)) {
+    return fail(ErrorCode::kInvalidParameter, "not a whole number", std::string(name));
+  }
+  return value;
+}
+
+Result<ListRequest> list_request(const Api& api, const Call& call) {
+  ListRequest list{{}, query_digest(call.request)};
+  ASSAY_ASSIGN(list.bounds.limit, limit_of(call));
+  if (const auto text = call.parameter("cursor")) {
+    ASSAY_ASSIGN(const Cursor cursor, api.cursors.decode(*text, list.query));
+    list.bounds.after = cursor.after;
+    list.bounds.below = cursor.below;
+  }
+  return list;
+}
+
+Response list_response(const Api& api, const Call& call, const ListRequest& list, ListPage page) {
+  const TreeSize below = list.bounds.below.value_or(page.tree_size);
+  Json body = {{"items", std::move(page.items)},
+               {"limit", list.bounds.limit},
+               {"tree_size", page.tree_size},
+               {"root", page.root.hex()}};
+  std::string link;
+  if (page.next) {
+    const std::string cursor = api.cursors.encode({*page.next, below}, list.query);
+    body["next_cursor"] = cursor;
+    link = "<" + call.request.path + "?";
+    for (const auto& [name, value] : call.request.query) {
+      if (name != "cursor") {
+        link += percent_encode(name) + "=" + percent_encode(value) + "&";
+      }
+    }
+    link += "cursor=" + cursor + ">; rel=\"next\"";
+  }
+  Response response = json_response(200, body);
+  if (!link.empty()) {
+    response.headers.emplace_back("Link", std::move(link));
+  }
+  return response;
+}
+
+}  // namespace assay::server

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The route table: who may call what, and what it takes and gives. schemas/openapi.yaml says the
+// same to clients; a test compares the two.
+
+#include "server/api/handlers.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::size_t kManifestBytes = 16U << 20;
+constexpr std::size_t kDocumentBytes = 1U << 20;
+constexpr std::size_t kReviewBytes = 8U << 20;
+constexpr std::size_t kDecisionBytes = 256U << 10;
+
+using Names = std::vector<std::string_view>;
+using enum AccessRole;
+
+const Access kPublic{Access::Kind::kPublic, {}};
+const Access kAnyRole{Access::Kind::kAnyRole, {}};
+
+Access roles(AccessRoles names) { return {Access::Kind::kRoles, std::move(names)}; }
+
+const Access& readers() {
+  static const Access access =
+      roles({kReader, kSubmitter, kPolicyAuthor, kPolicyApprover, kDecider, kAuditor});
+  return access;
+}
+
+Route get(std::string path, Access access, Handler handler, Names parameters = {},
+          Names produces = {kJson}) {
+  return {{Method::kGet, Listener::kApi, std::move(path)},
+          std::move(access),
+          std::move(parameters),
+          0,
+          {},
+          std::move(produces),
+          handler};
+}
+
+// A POST of a signed envelope.
+Route post_envelope(std::string path, Access access, Handler handler,
+                    std::size_t body_limit = kDocumentBytes) {
+  return {{Method::kPost, Listener::kApi, std::move(path)},
+          std::move(access),
+          {},
+          body_limit,
+          {kDsse, kJson},
+          {kJson},
+          handler};
+}
+
+Route post_json(Listener listener, std::string path, Access access, Handler handler,
+                std::size_t body_limit, Names parameters = {}) {
+  return {{Method::kPost, listener, std::move(path)},
+          std::move(access),
+          std::move(parameters),
+          body_limit,
+          {kJson},
+          {kJson},
+          handler};
+}
+
+// A POST without a body.
+Route post_empty(std::string path, Access access, Handler handler) {
+  return {{Method::kPost, Listener::kApi, std::move(path)},
+          std::move(access),
+          {},
+          0,
+          {},
+          {kJson},
+          handler};
+}
+
+void add_documents(std::vector<Route>& table) {
+  const Names types = {kJson, kDsse};
+  table.push_back(
+      post_envelope("/v1/manifests", roles({kSubmitter}), post_manifest, kManifestBytes));
+  table.push_back(get("/v1/manifests", readers(), list_manifests,
+                      {"artifact", "name", "signer", "since", "until", "limit", "cursor"}));
+  table.push_back(get("/v1/manifests/{id}", readers(), get_manifest, {}, types));
+  table.push_back(post_envelope("/v1/attestations", roles({kSubmitter}), post_attestation));
+  table.push_back(
+      get("/v1/attestations", readers(), list_attestations,
+          {"subject", "predicate_type", "stage", "signer", "since", "until", "limit", "cursor"}));
+  table.push_back(get("/v1/attestations/{id}", readers(), get_attestation, {}, types));
+  table.push_back(get("/v1/models/{artifact}", readers(), get_model));
+}
+
+void add_policies(std::vector<Route>& table) {
+  const Names types = {kJson, kDsse};
+  table.push_back(post_envelope("/v1/policies", roles({kPolicyAuthor}), post_policy));
+  table.push_back(
+      get("/v1/policies", readers(), list_policies, {"name", "active", "limit", "cursor"}));
+  table.push_back(get("/v1/policies/{id}", readers(), get_policy, {}, types));
+  table.push_back(
+      post_envelope("/v1/policies/{id}:activate", roles({kPolicyApprover}), activate_policy));
+  table.push_back(
+      post_envelope("/v1/policies/{id}:deactivate", roles({kPolicyApprover}), deactivate_policy));
+  table.push_back(post_json(Listener::kApi, "/v1/policies:validate", kAnyRole, validate_policy,
+                            kDocumentBytes));
+  table.push_back(
+      get("/v1/trust", roles({kAdmin, kAuditor, kPolicyApprover, kPolicyAuthor}), get_trust));
+  table.push_back(post_envelope("/v1/trust/changes", roles({kAdmin}), post_trust_change));
+}
+
+void add_decisions(std::vector<Route>& table) {
+  const Access lookers = roles({kReader, kDecider, kAuditor});
+  table.push_back(
+      post_json(Listener::kApi, "/v1/decisions", roles({kDecider}), post_decision, kDecisionBytes));
+  table.push_back(
+      get("/v1/decisions", lookers, list_decisions,
+          {"subject", "namespace", "reason", "verdict", "since", "until", "limit", "cursor"}));
+  table.push_back(get("/v1/decisions/{id}", lookers, get_decision, {}, {kJson, kDsse}));
+  table.push_back(
+      post_empty("/v1/decisions/{id}:replay", roles({kDecider, kAuditor}), replay_decision));
+  table.push_back(post_json(Listener::kAdmission, "/v1/admission/validate", roles({kDecider}),
+                            admission_validate, kReviewBytes, {"timeout"}));
+  table.push_back(post_json(Listener::kAdmission, "/v1/admission/mutate", roles({kDecider}),
+                            admission_mutate, kReviewBytes, {"timeout"}));
+}
+
+void add_log(std::vector<Route>& table) {
+  const Access lookers = roles({kReader, kAuditor});
+  table.push_back(get("/v1/audit/events", roles({kAuditor}), list_events,
+                      {"type", "actor", "subject", "since", "until", "limit", "cursor"}));
+  // A document has its own media type: whatever the client accepts, it gets that.
+  table.push_back(get("/v1/documents/{id}", roles({kAuditor}), get_document, {}, {}));
+  table.push_back(get("/v1/log/checkpoint", lookers, get_checkpoint));
+  table.push_back(get("/v1/log/entries/{index}", lookers, get_log_entry));
+  table.push_back(get("/v1/log/entries/{index}/proof", lookers, get_inclusion, {"tree_size"}));
+  table.push_back(get("/v1/log/consistency", lookers, get_consistency, {"first", "second"}));
+  table.push_back(get("/log/checkpoint", kPublic, get_checkpoint_note, {}, {kPlainText}));
+  table.push_back(get("/log/tile/{level}/{index...}", kPublic, get_tile, {}, {kBinary}));
+  table.push_back(get("/log/tile/entries/{index...}", kPublic, get_entry_bundle, {}, {kBinary}));
+}
+
+void add_operations(std::vector<Route>& table) {
+  table.push_back(get("/livez", kPublic, get_livez, {}, {kPlainText}));
+  table.push_back(get("/readyz", kAnyRole, get_readyz, {}, {kPlainText}));
+  table.push_back(get("/metrics", kAnyRole, get_metrics, {}, {kPlainText}));
+  table.push_back(get("/version", kAnyRole, get_version));
+  table.push_back(get("/openapi.json", kPublic, get_openapi));
+  table.push_back(get("/.well-known/jwks.json", kPublic, get_jwks));
+}
+
+}  // namespace
+
+const std::vector<Route>& routes() {
+  static const std::vector<Route> table = [] {
+    std::vector<Route> made;
+    add_documents(made);
+    add_policies(made);
+    add_decisions(made);
+    add_log(made);
+    add_operations(made);
+    return made;
+  }();
+  return table;
+}
+
+}  // namespace assay::server

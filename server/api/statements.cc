@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Manifests, attestations, and what is known about a model.
+
+#include <set>
+
+#include "attestation/dsse.h"
+#include "schemas/core/sha.h"
+#include "server/api/handlers.h"
+#include "server/api/statement_routes.h"
+#include "server/api/view.h"
+#include "server/service/accept.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::size_t kMaxModelStatements = 1000;
+
+Status add_filters(const Call& call, storage::StatementQuery& query) {
+  if (const auto artifact = call.parameter("artifact")) {
+    ASSAY_ASSIGN(const ArtifactId id, ArtifactId::parse(*artifact));
+    query.subject = id.text();
+  }
+  if (const auto subject = call.parameter("subject")) {
+    if (!subject->contains(':')) {
+      return fail(ErrorCode::kInvalidDigest, "a subject is an artifact id or algorithm:value",
+                  "subject");
+    }
+    query.subject = *subject;
+  }
+  if (const auto signer = call.parameter("signer")) {
+    ASSAY_ASSIGN(query.signer, KeyId::parse(*signer));
+  }
+  query.name = call.parameter("name").value_or("");
+  query.predicate_type = call.parameter("predicate_type").value_or("");
+  query.stage = call.parameter("stage").value_or("");
+  ASSAY_ASSIGN(query.since, time_parameter(call, "since"));
+  ASSAY_ASSIGN(query.until, time_parameter(call, "until"));
+  return {};
+}
+
+Result<Response> list(Api& api, const Call& call, storage::StatementKind kind) {
+  ASSAY_ASSIGN(const ListRequest request, list_request(api, call));
+  storage::StatementQuery query;
+  query.kind = kind;
+  query.bounds = request.bounds;
+  ASSAY_TRY(add_filters(call, query));
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const auto page, snapshot->statements(query));
+  ASSAY_ASSIGN(Json items, statement_views(*snapshot, page.items));
+  return list_response(api, call, request,
+                       {std::move(items), page.next, page.tree_size, page.root});
+}
+
+Result<Response> get(Api& api, const Call& call, storage::StatementKind kind) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::StatementRow row, find_statement(*snapshot, call, kind));
+  if (call.media_type == kDsse) {
+    return envelope_response(*snapshot, call, row.envelopes.back());
+  }
+  ASSAY_ASSIGN(const Json view, statement_view(*snapshot, row));
+  return with_etag(call, json_response(200, view), kRevalidate);
+}
+
+}  // namespace
+
+Result<storage::StatementRow> find_statement(storage::Snapshot& snapshot, const Call& call,
+                                             storage::StatementKind kind) {
+  ASSAY_ASSIGN(const StatementId id, StatementId::parse(call.capture("id")));
+  ASSAY_ASSIGN(storage::StatementRow row, snapshot.statement(id));
+  if (row.kind != kind) {
+    return fail(ErrorCode::kNotFound, "there is no such " + std::string(name(kind)));
+  }
+  return row;
+}
+
+Result<Response> envelope_response(storage::Snapshot& snapshot, const Call& call,
+                                   const DocumentId& id) {
+  ASSAY_ASSIGN(const storage::Document document, snapshot.document(id));
+  Response response;
+  response.content_type = kDsse;
+  response.body = std::string(as_text(document.bytes));
+  return with_etag(call, std::move(response), kRevalidate);
+}
+
+Result<Json> signed_payload(storage::Snapshot& snapshot, const DocumentId& envelope) {
+  ASSAY_ASSIGN(const storage::Document document, snapshot.document(envelope));
+  ASSAY_ASSIGN(const attestation::Envelope parsed, attestation::parse_envelope(document.bytes));
+  return parse_json(parsed.payload);
+}
+
+Result<Response> accepted_response(Api& api, const Accepted& accepted, const std::string& path) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(Json view, statement_view(*snapshot, accepted.row));
+  const std::string tag = '"' + sha256(as_bytes(view.dump())).hex() + '"';
+  view["log"] = accepted.receipt;
+  Response response = json_response(accepted.created ? 201 : 200, view);
+  response.headers.emplace_back("Location", path + "/" + accepted.row.id.text());
+  response.headers.emplace_back("ETag", tag);
+  return response;
+}
+
+Result<Response> post_manifest(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const Accepted accepted,
+               accept_manifest(api.services, call.request.body, call.principal));
+  return accepted_response(api, accepted, "/v1/manifests");
+}
+
+Result<Response> list_manifests(Api& api, const Call& call) {
+  return list(api, call, storage::StatementKind::kManifest);
+}
+
+Result<Response> get_manifest(Api& api, const Call& call) {
+  return get(api, call, storage::StatementKind::kManifest);
+}
+
+Result<Response> post_attestation(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const Accepted accepted,
+               accept_attestation(api.services, call.request.body, call.principal));
+  return accepted_response(api, accepted, "/v1/attestations");
+}
+
+Result<Response> list_attestations(Api& api, const Call& call) {
+  return list(api, call, storage::StatementKind::kAttestation);
+}
+
+Result<Response> get_attestation(Api& api, const Call& call) {
+  return get(api, call, storage::StatementKind::kAttestation);
+}
+
+Result<Response> get_model(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const ArtifactId artifact, ArtifactId::parse(call.capture("artifact")));
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  storage::StatementQuery query;
+  query.subject = artifact.text();
+  query.bounds.limit = kMaxModelStatements;
+  ASSAY_ASSIGN(const auto page, snapshot->statements(query));
+  if (page.items.empty()) {
+    return fail(ErrorCode::kNotFound, "nothing is known about this artifact");
+  }
+  std::set<std::string> names;
+  Json manifests = Json::array();
+  Json attestations = Json::array();
+  for (const storage::StatementRow& row : page.items) {
+    ASSAY_ASSIGN(Json view, statement_view(*snapshot, row));
+    if (row.kind == storage::StatementKind::kManifest) {
+      names.insert(row.name);
+      manifests.push_back(std::move(view));
+    } else {
+      attestations.push_back(std::move(view));
+    }
+  }
+  const Json body = {{"artifact", artifact.text()},
+                     {"names", names},
+                     {"manifests", std::move(manifests)},
+                     {"attestations", std::move(attestations)},
+                     {"truncated", page.next.has_value()},
+                     {"tree_size", page.tree_size},
+                     {"root", page.root.hex()}};
+  return with_etag(call, json_response(200, body), kRevalidate);
+}
+
+}  // namespace assay::server

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/app.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include "attestation/keys.h"
+#include "schemas/checkpoint.h"
+#include "schemas/core/sha.h"
+#include "server/api/dispatch.h"
+#include "server/jwks.h"
+#include "server/metrics.h"
+#include "storage/store.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kAdmissionPrincipal = "admission-webhook";
+
+// Cursors are authenticated by a key that every process with the same service key derives, as long
+// as its signatures are deterministic (Ed25519); other keys give cursors that end with the process.
+Result<SecretBytes> cursor_key(const Signer& signer) {
+  ASSAY_ASSIGN(Bytes signature, signer.sign(as_bytes("assay/cursor-key/v1")));
+  const Digest digest = sha256(signature);
+  secure_wipe(signature);
+  return SecretBytes(Bytes(digest.bytes().begin(), digest.bytes().end()));
+}
+
+Json request_fields(const RequestRecord& record) {
+  Json fields = {{"request_id", record.request_id},
+                 {"listener", name(record.listener)},
+                 {"method", record.method},
+                 {"route", record.route},
+                 {"status", record.status},
+                 {"duration_us", record.duration.count()},
+                 {"bytes", record.bytes}};
+  if (!record.principal.empty()) {
+    fields["principal"] = record.principal;
+  }
+  if (!record.code.empty()) {
+    fields["code"] = record.code;
+  }
+  if (!record.why.empty()) {
+    fields["why"] = record.why;
+  }
+  return fields;
+}
+
+class Recorder final : public Observer {
+ public:
+  Recorder(Log& log, Metrics& metrics) : log_(log), metrics_(metrics) {}
+
+  void on_request(const RequestRecord& record) override {
+    metrics_.request(record);
+    // A fault of the client is news, one of ours needs somebody.
+    log_.write(record.status == 500 ? LogLevel::kError : LogLevel::kInfo, "request",
+               request_fields(record));
+  }
+  void on_connection(Listener listener, ConnectionEvent event) override {
+    metrics_.connection(listener, event);
+  }
+  void on_defect(std::string_view what) override {
+    metrics_.defect();
+    log_.error("defect", {{"what", what}});
+  }
+
+ private:
+  Log& log_;
+  Metrics& metrics_;
+};
+
+DispatchOptions dispatch_options(const Config& config, std::string admission_secret) {
+  DispatchOptions options;
+  options.request_timeout = config.request_timeout;
+  options.admission_secret = std::move(admission_secret);
+  options.admission_principal.name = kAdmissionPrincipal;
+  options.admission_principal.roles = {AccessRole::kDecider};
+  return options;
+}
+
+std::vector<ListenerOptions> listeners(const Config& config) {
+  const TlsOptions tls{config.certificate_file, config.private_key_file,
+                       ClientCertificate::kOptional};
+  std::vector<ListenerOptions> result = {
+      {Listener::kApi, config.api.address, config.api.port, tls}};
+  if (config.admission) {
+    result.push_back({Listener::kAdmission, config.admission->endpoint.address,
+                      config.admission->endpoint.port, tls});
+    if (!config.admission->secret_path) {
+      result.back().tls.client_certificate = ClientCertificate::kRequired;
+    }
+  }
+  return result;
+}
+
+// Replaces the file in one step, so that a reader sees all of it or nothing.
+Status write_ready_file(const std::string& path, const Json& content) {
+  const std::string fresh = path + ".new";
+  std::ofstream file(fresh, std::ios::trunc);
+  file << content.dump() << '\n';
+  file.close();
+  if (!file || std::rename(fresh.c_str(), path.c_str()) != 0) {
+    return fail(ErrorCode::kFileUnreadable, "ready_file cannot be written", path);
+  }
+  return {};
+}
+
+}  // namespace
+
+struct App::Impl {
+  Impl(const Config& own_config, const Clock& own_clock, Random& own_random, Log& own_log)
+      : config(own_config),
+        clock(own_clock),
+        random(own_random),
+        log(own_log),
+        metrics(std::string(version())),
+        recorder(log, metrics) {}
+
+  Status open() {
+    ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
+    ASSAY_ASSIGN(log_signer, attestation::load_private_key(config.log_key_file, passphrase));
+    ASSAY_ASSIGN(service_signer,
+                 attestation::load_private_key(config.service_key_file, passphrase));
+    storage::SqliteOptions options;
+    options.path = config.store_path;
+    options.origin = config.log_origin;
+    options.readers = config.store_readers;
+    options.max_group = config.store_max_group;
+    options.anchor_path = config.anchor_file;
+    ASSAY_ASSIGN(store, storage::open_sqlite(options, *log_signer, clock));
+    return make_api();
+  }
+
+  Status make_api() {
+    services.reset(new Services{*store, *service_signer, clock, random, config.log_origin});
+    ASSAY_ASSIGN(SecretBytes key, cursor_key(*service_signer));
+    ASSAY_ASSIGN(std::string verifier,
+                 note_verifier_key(config.log_origin, log_signer->public_key()));
+    ASSAY_ASSIGN(Json keys, jwks(*service_signer));
+    ASSAY_ASSIGN(std::string secret, read_path_secret(config));
+    api.reset(new Api{*services, CursorCodec(std::move(key)), std::string(version()),
+                      std::move(verifier), std::move(keys), [this] { return metrics_text(); },
+                      [this] { dispatcher->forget_principals(); },
+                      [this](bool allowed) { metrics.decision(allowed); }});
+    dispatcher = std::make_unique<Dispatcher>(
+        *api, routes(), dispatch_options(config, std::move(secret)), recorder);
+    return {};
+  }
+
+  Status serve() {
+    ASSAY_ASSIGN(http, HttpServer::start(listeners(config), config.limits, *dispatcher, clock));
+    const std::uint16_t api_port = http->port(Listener::kApi);
+    const std::uint16_t admission_port = http->port(Listener::kAdmission);
+    if (!config.ready_file.empty()) {
+      ASSAY_TRY(write_ready_file(
+          config.ready_file,
+          {{"api_port", api_port}, {"admission_port", admission_port}, {"pid", ::getpid()}}));
+    }
+    log.info("started", {{"version", version()},
+                         {"api_port", api_port},
+                         {"admission_port", admission_port},
+                         {"log_origin", config.log_origin}});
+    return {};
+  }
+
+  std::string metrics_text() {
+    const auto snapshot = store->snapshot();
+    return metrics.text(snapshot ? snapshot->get() : nullptr, clock.now());
+  }
+
+  void stop() {
+    if (http == nullptr) {
+      return;
+    }
+    log.info("stopping");
+    http->stop();
+    http.reset();
+    if (!config.ready_file.empty()) {
+      std::error_code ignored;
+      std::filesystem::remove(config.ready_file, ignored);
+    }
+    log.info("stopped");
+  }
+
+  const Config config;
+  const Clock& clock;
+  Random& random;
+  Log& log;
+  Metrics metrics;
+  Recorder recorder;
+  std::unique_ptr<Signer> log_signer;
+  std::unique_ptr<Signer> service_signer;
+  std::unique_ptr<storage::Store> store;
+  std::unique_ptr<Services> services;
+  std::unique_ptr<Api> api;
+  std::unique_ptr<Dispatcher> dispatcher;
+  std::unique_ptr<HttpServer> http;
+};
+
+App::App(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+App::~App() { impl_->stop(); }
+
+Result<std::unique_ptr<App>> App::start(const Config& config, const Clock& clock, Random& random,
+                                        Log& log) {
+  auto impl = std::make_unique<Impl>(config, clock, random, log);
+  ASSAY_TRY(impl->open());
+  ASSAY_TRY(impl->serve());
+  return std::unique_ptr<App>(new App(std::move(impl)));
+}
+
+std::uint16_t App::port(Listener kind) const {
+  return impl_->http == nullptr ? std::uint16_t{0} : impl_->http->port(kind);
+}
+
+void App::stop() { impl_->stop(); }
+
+std::string_view version() { return ASSAY_VERSION; }
+
+}  // namespace assay::server

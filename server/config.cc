@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/config.h"
+
+#include <algorithm>
+#include <array>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+#include "schemas/validate.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::size_t kMaxConfigBytes = 1U << 20;
+constexpr std::size_t kMaxSecretFileBytes = 4096;
+constexpr std::array kLevels = {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn,
+                                LogLevel::kError};
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) {
+      ::close(number_);
+    }
+  }
+  [[nodiscard]] int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// Members may be absent: the schema has checked those that may not, and every type.
+class Reader {
+ public:
+  Reader(const Json& json, const std::filesystem::path& folder) : json_(json), folder_(folder) {}
+
+  [[nodiscard]] Reader in(const char* member) const {
+    static const Json kEmpty = Json::object();
+    return {json_.contains(member) ? json_.at(member) : kEmpty, folder_};
+  }
+  void text(const char* member, std::string& out) const {
+    if (json_.contains(member)) {
+      out = json_.at(member).get<std::string>();
+    }
+  }
+  void path(const char* member, std::string& out) const {
+    if (json_.contains(member)) {
+      out = (folder_ / json_.at(member).get<std::string>()).lexically_normal().string();
+    }
+  }
+  template <typename T>
+  void number(const char* member, T& out) const {
+    if (json_.contains(member)) {
+      out = json_.at(member).get<T>();
+    }
+  }
+  void time(const char* member, std::chrono::milliseconds& out) const {
+    if (json_.contains(member)) {
+      out = std::chrono::milliseconds(json_.at(member).get<std::int64_t>());
+    }
+  }
+  [[nodiscard]] bool has(const char* member) const { return json_.contains(member); }
+
+ private:
+  const Json& json_;
+  const std::filesystem::path& folder_;
+};
+
+EndpointConfig read_endpoint(const Reader& reader) {
+  EndpointConfig endpoint;
+  reader.text("address", endpoint.address);
+  reader.number("port", endpoint.port);
+  return endpoint;
+}
+
+AdmissionConfig read_admission(const Reader& reader) {
+  AdmissionConfig admission;
+  admission.endpoint = read_endpoint(reader);
+  std::string mode;
+  reader.text("client_auth", mode);
+  admission.secret_path = mode == "path";
+  reader.path("path_secret_file", admission.path_secret_file);
+  return admission;
+}
+
+void read_limits(const Reader& reader, Config& config) {
+  reader.number("max_connections", config.limits.max_connections);
+  reader.number("max_queued_requests", config.limits.max_queued_requests);
+  config.limits.worker_threads = 0;
+  reader.number("worker_threads", config.limits.worker_threads);
+  if (config.limits.worker_threads == 0) {
+    config.limits.worker_threads = std::max(1U, std::thread::hardware_concurrency());
+  }
+  reader.time("handshake_timeout_ms", config.limits.handshake_timeout);
+  reader.time("header_timeout_ms", config.limits.header_timeout);
+  reader.time("body_timeout_ms", config.limits.body_timeout);
+  reader.time("idle_timeout_ms", config.limits.idle_timeout);
+  reader.time("shutdown_timeout_ms", config.limits.shutdown_timeout);
+  reader.time("request_timeout_ms", config.request_timeout);
+}
+
+Config read_config(const Reader& reader) {
+  Config config;
+  config.api = read_endpoint(reader.in("api"));
+  if (reader.has("admission")) {
+    config.admission = read_admission(reader.in("admission"));
+  }
+  reader.in("tls").path("certificate_file", config.certificate_file);
+  reader.in("tls").path("private_key_file", config.private_key_file);
+  reader.in("store").path("path", config.store_path);
+  reader.in("store").number("readers", config.store_readers);
+  reader.in("store").number("max_group", config.store_max_group);
+  reader.path("anchor_file", config.anchor_file);
+  reader.in("log").text("origin", config.log_origin);
+  reader.in("log").path("key_file", config.log_key_file);
+  reader.path("service_key_file", config.service_key_file);
+  reader.path("passphrase_file", config.passphrase_file);
+  read_limits(reader.in("limits"), config);
+  std::string level(name(config.log_level));
+  reader.in("logging").text("level", level);
+  config.log_level = *std::ranges::find(kLevels, level, [](LogLevel own) { return name(own); });
+  reader.in("logging").path("file", config.log_file);
+  reader.path("ready_file", config.ready_file);
+  return config;
+}
+
+Status check(const Config& config) {
+  if (config.admission && config.admission->secret_path &&
+      config.admission->path_secret_file.empty()) {
+    return fail(ErrorCode::kInvalidConfig, "client_auth \"path\" needs path_secret_file",
+                "/admission");
+  }
+  if (config.admission && !config.admission->secret_path &&
+      !config.admission->path_secret_file.empty()) {
+    return fail(ErrorCode::kInvalidConfig, "path_secret_file goes with client_auth \"path\"",
+                "/admission/path_secret_file");
+  }
+  if (config.log_key_file == config.service_key_file) {
+    return fail(ErrorCode::kInvalidConfig, "log and service need a key each; a key has one purpose",
+                "/service_key_file");
+  }
+  return {};
+}
+
+// A file that holds a secret: a regular file that only its owner, this user, can read.
+Result<Bytes> read_secret_file(const std::string& path, ErrorCode code) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) != 0) {
+    return fail(ErrorCode::kFileUnreadable, "the file cannot be read", path);
+  }
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() || (facts.st_mode & 077) != 0) {
+    return fail(code, "a secret's file must be this user's alone: chmod 600", path);
+  }
+  return read_file(path, kMaxSecretFileBytes);
+}
+
+std::string_view first_line(ByteView bytes) {
+  const std::string_view text = as_text(bytes);
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+}  // namespace
+
+std::string_view name(LogLevel level) {
+  static constexpr std::array kNames = {std::string_view("debug"), std::string_view("info"),
+                                        std::string_view("warn"), std::string_view("error")};
+  return kNames.at(static_cast<std::size_t>(level));
+}
+
+Result<Bytes> read_file(const std::string& path, std::size_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) {
+    return fail(ErrorCode::kFileUnreadable, "the file cannot be opened", path);
+  }
+  Bytes bytes;
+  std::array<std::uint8_t, 65536> block;
+  for (;;) {
+    const ssize_t got = ::read(file.get(), block.data(), block.size());
+    if (got < 0) {
+      return fail(ErrorCode::kFileUnreadable, "the file cannot be read", path);
+    }
+    if (got == 0) {
+      return bytes;
+    }
+    bytes.insert(bytes.end(), block.begin(), block.begin() + got);
+    if (bytes.size() > max_bytes) {
+      return fail(ErrorCode::kLimitExceeded,
+                  "the file may have " + std::to_string(max_bytes) + " bytes", path);
+    }
+  }
+}
+
+Result<Config> parse_config(std::string_view text, const std::string& folder) {
+  ASSAY_ASSIGN(const Json json, parse_json(text));
+  ASSAY_TRY(validate("config", json));
+  const std::filesystem::path base(folder);
+  Config config = read_config(Reader(json, base));
+  ASSAY_TRY(check(config));
+  return config;
+}
+
+Result<Config> load_config(const std::string& path) {
+  ASSAY_ASSIGN(const Bytes bytes, read_file(path, kMaxConfigBytes));
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error) {
+    return fail(ErrorCode::kFileUnreadable, "the working folder cannot be read", path);
+  }
+  return parse_config(as_text(bytes), absolute.parent_path().string());
+}
+
+Json to_json(const Config& config) {
+  const ServerLimits& limits = config.limits;
+  Json json = {
+      {"api", {{"address", config.api.address}, {"port", config.api.port}}},
+      {"tls",
+       {{"certificate_file", config.certificate_file},
+        {"private_key_file", config.private_key_file}}},
+      {"store",
+       {{"kind", "sqlite"},
+        {"path", config.store_path},
+        {"readers", config.store_readers},
+        {"max_group", config.store_max_group}}},
+      {"anchor_file", config.anchor_file},
+      {"log", {{"origin", config.log_origin}, {"key_file", config.log_key_file}}},
+      {"service_key_file", config.service_key_file},
+      {"limits",
+       {{"max_connections", limits.max_connections},
+        {"max_queued_requests", limits.max_queued_requests},
+        {"worker_threads", limits.worker_threads},
+        {"handshake_timeout_ms", limits.handshake_timeout.count()},
+        {"header_timeout_ms", limits.header_timeout.count()},
+        {"body_timeout_ms", limits.body_timeout.count()},
+        {"idle_timeout_ms", limits.idle_timeout.count()},
+        {"request_timeout_ms", config.request_timeout.count()},
+        {"shutdown_timeout_ms", limits.shutdown_timeout.count()}}},
+      {"logging", {{"level", name(config.log_level)}}},
+  };
+  if (config.admission) {
+    json["admission"] = {{"address", config.admission->endpoint.address},
+                         {"port", config.admission->endpoint.port},
+                         {"client_auth", config.admission->secret_path ? "path" : "required"}};
+    if (config.admission->secret_path) {
+      json["admission"]["path_secret_file"] = config.admission->path_secret_file;
+    }
+  }
+  if (!config.passphrase_file.empty()) {
+    json["passphrase_file"] = config.passphrase_file;
+  }
+  if (!config.log_file.empty()) {
+    json["logging"]["file"] = config.log_file;
+  }
+  if (!config.ready_file.empty()) {
+    json["ready_file"] = config.ready_file;
+  }
+  return json;
+}
+
+Result<SecretBytes> read_passphrase(const Config& config) {
+  if (config.passphrase_file.empty()) {
+    return SecretBytes();
+  }
+  ASSAY_ASSIGN(Bytes bytes, read_secret_file(config.passphrase_file, ErrorCode::kKeyUnusable));
+  const SecretBytes whole(std::move(bytes));
+  const std::string_view line = first_line(whole.view());
+  if (line.empty()) {
+    return fail(ErrorCode::kKeyUnusable, "the passphrase file is empty", config.passphrase_file);
+  }
+  return SecretBytes(to_bytes(line));
+}
+
+Result<std::string> read_path_secret(const Config& config) {
+  if (!config.admission || !config.admission->secret_path) {
+    return std::string();
+  }
+  const std::string& path = config.admission->path_secret_file;
+  ASSAY_ASSIGN(const Bytes bytes, read_secret_file(path, ErrorCode::kInvalidConfig));
+  const std::string secret(first_line(bytes));
+  const bool unreserved =
+      secret.find_first_not_of(
+          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;
+  if (secret.size() < 32 || secret.size() > 128 || !unreserved) {
+    return fail(ErrorCode::kInvalidConfig,
+                "the secret must have 32 to 128 letters, digits, '-' and '_'", path);
+  }
+  return secret;
+}
+
+}  // namespace assay::server

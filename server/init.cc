@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/init.h"
+
+#include <filesystem>
+
+#include "attestation/keys.h"
+#include "schemas/checkpoint.h"
+#include "schemas/trust.h"
+#include "server/http/tls.h"
+#include "server/self_signed.h"
+#include "server/service/accept.h"
+#include "storage/store.h"
+
+namespace assay::server {
+namespace {
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+Status make_folders(const Config& config) {
+  for (const std::string* path :
+       {&config.store_path, &config.anchor_file, &config.log_key_file, &config.service_key_file,
+        &config.certificate_file, &config.private_key_file}) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::path(*path).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+      std::filesystem::create_directories(folder, error);
+      if (error) {
+        return fail(ErrorCode::kFileUnreadable, "the folder cannot be made", folder.string());
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Signer>> key_at(const std::string& path, const SecretBytes& passphrase,
+                                       InitReport& report) {
+  if (!exists(path)) {
+    ASSAY_ASSIGN(const auto fresh, attestation::generate_key(SignatureAlgorithm::kEd25519));
+    ASSAY_TRY(attestation::save_private_key(*fresh, path, passphrase));
+    report.created.push_back(path);
+  }
+  return attestation::load_private_key(path, passphrase);
+}
+
+Status make_certificate(const Config& config, Timestamp now, InitReport& report) {
+  const bool has_certificate = exists(config.certificate_file);
+  if (has_certificate != exists(config.private_key_file)) {
+    return fail(ErrorCode::kInvalidConfig,
+                "of the TLS certificate and its key only one is there; add the other, or remove it "
+                "to have both made",
+                has_certificate ? config.private_key_file : config.certificate_file);
+  }
+  if (!has_certificate) {
+    ASSAY_TRY(make_self_signed(
+        {config.certificate_file, config.private_key_file, config.api.address, now}));
+    report.created.push_back(config.certificate_file);
+    report.created.push_back(config.private_key_file);
+  }
+  ASSAY_ASSIGN(const Digest pin, certificate_pin(config.certificate_file));
+  report.certificate_pin = pin.text();
+  return {};
+}
+
+}  // namespace
+
+Json to_json(const InitReport& report) {
+  return {{"log_verifier_key", report.log_verifier_key},
+          {"service_key_id", report.service_key_id},
+          {"tls_certificate_pin", report.certificate_pin},
+          {"created", report.created}};
+}
+
+Result<InitReport> initialise(const Config& config, ByteView document, const Clock& clock,
+                              Random& random) {
+  // What is wrong with the document should be known before anything is made.
+  ASSAY_TRY(parse_bootstrap(document));
+  InitReport report;
+  ASSAY_TRY(make_folders(config));
+  ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
+  ASSAY_ASSIGN(const auto log_signer, key_at(config.log_key_file, passphrase, report));
+  ASSAY_ASSIGN(const auto service_signer, key_at(config.service_key_file, passphrase, report));
+  ASSAY_TRY(make_certificate(config, clock.now(), report));
+  storage::SqliteOptions options;
+  options.path = config.store_path;
+  options.create = true;
+  options.origin = config.log_origin;
+  options.anchor_path = config.anchor_file;
+  const bool fresh = !exists(config.store_path);
+  ASSAY_ASSIGN(const auto store, storage::open_sqlite(options, *log_signer, clock));
+  if (fresh) {
+    report.created.push_back(config.store_path);
+  }
+  Services services{*store, *service_signer, clock, random, config.log_origin};
+  ASSAY_TRY(bootstrap(services, document));
+  ASSAY_ASSIGN(report.log_verifier_key,
+               note_verifier_key(config.log_origin, log_signer->public_key()));
+  report.service_key_id = service_signer->key_id().text();
+  return report;
+}
+
+}  // namespace assay::server

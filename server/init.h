@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// `assayd init`: the one-time making of keys, certificate, database and first trust.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/random.h"
+#include "server/config.h"
+
+namespace assay::server {
+
+struct InitReport {
+  std::string log_verifier_key;  // what clients check checkpoints with
+  std::string service_key_id;
+  std::string certificate_pin;       // SHA-256 of the certificate's public key
+  std::vector<std::string> created;  // files that were not there
+};
+[[nodiscard]] Json to_json(const InitReport& report);
+
+// Makes what is missing (keys, self-signed certificate, database, their folders) and puts
+// `bootstrap` into the empty store. Existing keys and certificates are kept. conflict when the
+// store has trust already.
+[[nodiscard]] Result<InitReport> initialise(const Config& config, ByteView bootstrap,
+                                            const Clock& clock, Random& random);
+
+}  // namespace assay::server

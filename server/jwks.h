@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Public keys as a JSON Web Key Set. Spec: RFC 7517, RFC 7518 section 6.2, RFC 8037.
+#pragma once
+
+#include "schemas/core/json.h"
+#include "schemas/core/signer.h"
+
+namespace assay::server {
+
+// {"keys":[...]} with the public key of `signer`; kid is its key id.
+[[nodiscard]] Result<Json> jwks(const Signer& signer);
+
+}  // namespace assay::server

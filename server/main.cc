@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// assayd: command line, process settings, signals. Everything else is in app.h and init.h.
+
+#include <csignal>
+#include <iostream>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+
+#include "server/app.h"
+#include "server/init.h"
+
+namespace assay::server {
+namespace {
+
+constexpr int kUsageOrOperation = 2;
+constexpr std::size_t kMaxBootstrapBytes = 16U << 20;
+
+int complain(const Error& error) {
+  std::cerr << "assayd: " << to_string(error) << '\n';
+  return kUsageOrOperation;
+}
+
+// Key material lives in this process: it leaves no core dump, other processes of the same user do
+// not look into it, and what it writes is its own.
+void harden() {
+  ::umask(077);
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+sigset_t stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+int run(const std::string& config_path) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  // Blocked before any thread starts, so that every thread inherits it and sigwait sees them.
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const SystemClock clock;
+  SystemRandom random;
+  const auto log = Log::open(config->log_level, config->log_file, clock);
+  if (!log) {
+    return complain(log.error());
+  }
+  const auto app = App::start(*config, clock, random, **log);
+  if (!app) {
+    (*log)->error("start_failed", {{"code", info(app.error().code).code}});
+    return complain(app.error());
+  }
+  int received = 0;
+  sigwait(&signals, &received);
+  // A second signal ends the process at once.
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  (*app)->stop();
+  return 0;
+}
+
+int init(const std::string& config_path, const std::string& bootstrap_path) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const Result<Bytes> document = read_file(bootstrap_path, kMaxBootstrapBytes);
+  if (!document) {
+    return complain(document.error());
+  }
+  const SystemClock clock;
+  SystemRandom random;
+  const Result<InitReport> report = initialise(*config, *document, clock, random);
+  if (!report) {
+    return complain(report.error());
+  }
+  for (const std::string& path : report->created) {
+    std::cerr << "assayd: made " << path << '\n';
+  }
+  std::cout << to_json(*report).dump(2) << '\n';
+  return 0;
+}
+
+int check_config(const std::string& config_path, bool print) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  if (print) {
+    std::cout << to_json(*config).dump(2) << '\n';
+  } else {
+    std::cerr << "assayd: the configuration is valid\n";
+  }
+  return 0;
+}
+
+int main_of(int argc, char** argv) {
+  CLI::App program(
+      "assayd: the Assay service. It answers one question with proof: may this model "
+      "run here?");
+  program.set_version_flag("--version", std::string(version()));
+  program.require_subcommand(1);
+  program.footer(
+      "Examples:\n"
+      "  assayd check-config --config assayd.json --print-effective\n"
+      "  assayd init --config assayd.json --bootstrap bootstrap.json\n"
+      "  assayd run --config assayd.json\n"
+      "\n"
+      "The configuration is described by schemas/json/config.schema.json. SIGTERM stops the\n"
+      "service after the requests in flight. Exit status: 0 done, 2 usage or operational error.");
+  std::string config_path;
+  std::string bootstrap_path;
+  bool print = false;
+  CLI::App* const run_command = program.add_subcommand("run", "Serve until SIGTERM.");
+  CLI::App* const init_command = program.add_subcommand(
+      "init", "Make keys, certificate and database, and enter the first keys and principals.");
+  CLI::App* const check_command = program.add_subcommand("check-config", "Check a configuration.");
+  for (CLI::App* const command : {run_command, init_command, check_command}) {
+    command->add_option("--config,-c", config_path, "Configuration file (JSON)")->required();
+  }
+  init_command->add_option("--bootstrap", bootstrap_path, "First keys and principals (JSON)")
+      ->required();
+  check_command->add_flag("--print-effective", print, "Print the configuration with its defaults");
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : kUsageOrOperation;
+  }
+  harden();
+  if (*run_command) {
+    return run(config_path);
+  }
+  return *init_command ? init(config_path, bootstrap_path) : check_config(config_path, print);
+}
+
+}  // namespace
+}  // namespace assay::server
+
+int main(int argc, char** argv) {
+  try {
+    return assay::server::main_of(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "assayd: " << error.what() << '\n';
+  } catch (...) {
+    std::cerr << "assayd: unknown exception\n";
+  }
+  return assay::server::kUsageOrOperation;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace assay::server {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+// 1 ms to 30 s: admission may take up to 30 s in Kubernetes.
+const Histogram::BucketBoundaries& buckets() {
+  static const Histogram::BucketBoundaries boundaries = {
+      0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+  return boundaries;
+}
+
+Family<Counter>& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+Family<Gauge>& gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+Family<Histogram>& histogram(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildHistogram().Name(name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+struct Metrics::Impl {
+  prometheus::Registry registry;
+  Family<Counter>& requests =
+      counter(registry, "http_requests_total", "Requests answered, by route template.");
+  Family<Counter>& problems =
+      counter(registry, "http_problems_total", "Requests that ended with an error, by its code.");
+  Family<Histogram>& durations = histogram(registry, "http_request_duration_seconds",
+                                           "From the header of a request to its written answer.");
+  Family<Histogram>& admissions = histogram(registry, "admission_duration_seconds",
+                                            "The same for Kubernetes admission reviews.");
+  Family<Counter>& accepted =
+      counter(registry, "http_connections_total", "Connections accepted or turned away.");
+  Family<Gauge>& open = gauge(registry, "http_connections_open", "Connections that are open.");
+  Family<Counter>& decisions =
+      counter(registry, "decisions_total", "Decisions answered, by verdict.");
+  Counter& defects =
+      counter(registry, "defects_total", "Exceptions that should not happen.").Add({});
+  Gauge& entries = gauge(registry, "log_entries_total", "Entries of the transparency log.").Add({});
+  Gauge& age =
+      gauge(registry, "log_newest_entry_age_seconds", "Age of the log's newest entry.").Add({});
+  Family<Gauge>& build = gauge(registry, "build_info", "1, with the version.");
+};
+
+Metrics::Metrics(const std::string& version) : impl_(std::make_unique<Impl>()) {
+  impl_->build.Add({{"version", version}}).Set(1);
+  for (const char* verdict : {"allow", "deny"}) {
+    impl_->decisions.Add({{"verdict", verdict}});
+  }
+}
+
+Metrics::~Metrics() = default;
+
+std::string_view name(Listener listener) {
+  return listener == Listener::kApi ? "api" : "admission";
+}
+
+void Metrics::request(const RequestRecord& record) {
+  const double seconds = std::chrono::duration<double>(record.duration).count();
+  impl_->requests
+      .Add({{"route", record.route},
+            {"method", record.method},
+            {"code", std::to_string(record.status)}})
+      .Increment();
+  impl_->durations.Add({{"route", record.route}}, buckets()).Observe(seconds);
+  if (record.listener == Listener::kAdmission && record.route != "-") {
+    impl_->admissions.Add({}, buckets()).Observe(seconds);
+  }
+  if (!record.code.empty()) {
+    impl_->problems.Add({{"code", record.code}}).Increment();
+  }
+}
+
+void Metrics::connection(Listener listener, ConnectionEvent event) {
+  const std::string own(name(listener));
+  const auto count = [&](const char* result) {
+    impl_->accepted.Add({{"listener", own}, {"result", result}}).Increment();
+  };
+  switch (event) {
+    case ConnectionEvent::kAccepted:
+      count("accepted");
+      impl_->open.Add({{"listener", own}}).Increment();
+      return;
+    case ConnectionEvent::kTurnedAway:
+      count("turned_away");
+      return;
+    case ConnectionEvent::kHandshakeFailed:
+      count("handshake_failed");
+      return;
+    case ConnectionEvent::kClosed:
+      impl_->open.Add({{"listener", own}}).Decrement();
+      return;
+  }
+}
+
+void Metrics::defect() { impl_->defects.Increment(); }
+
+void Metrics::decision(bool allowed) {
+  impl_->decisions.Add({{"verdict", allowed ? "allow" : "deny"}}).Increment();
+}
+
+std::string Metrics::text(storage::Snapshot* snapshot, Timestamp now) {
+  const auto state = snapshot == nullptr
+                         ? Result<storage::LogState>(fail(ErrorCode::kUnavailable, ""))
+                         : snapshot->log_state();
+  if (state) {
+    impl_->entries.Set(static_cast<double>(state->size));
+  }
+  if (state && state->size > 0) {
+    const auto bytes = snapshot->log_record(state->size - 1);
+    const auto record =
+        bytes ? parse_log_record(*bytes) : Result<LogRecord>(std::unexpected(bytes.error()));
+    if (record) {
+      impl_->age.Set(std::chrono::duration<double>(now - record->time).count());
+    }
+  }
+  return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
+}
+
+}  // namespace assay::server
