@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for every policy and all facts.
+#include <algorithm>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "schemas/core/sha.h"
+#include "tests/policy/random_case.h"
+
+namespace assay::policy::test {
+namespace {
+
+constexpr std::uint64_t kCases = 1500;
+
+using Property = std::function<void(RandomCase& random)>;
+
+void for_random_cases(const RandomOptions& options, const Property& property) {
+  for (std::uint64_t seed = 1; seed <= kCases && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase random(seed, options);
+    property(random);
+  }
+}
+
+void check_result(const ConditionResult& result) {
+  EXPECT_EQ(result.code.has_value(), result.outcome != Outcome::kPass) << result.id;
+  EXPECT_NE(result.outcome, Outcome::kDeferred) << result.id;
+  for (const ConditionResult& part : result.parts) {
+    check_result(part);
+  }
+}
+
+TEST(Properties, Verdict_IsConsistent) {
+  for_random_cases({}, [](RandomCase& random) {
+    const Facts facts = random.facts();
+    const Verdict verdict = decide(random.policies(), facts);
+    EXPECT_EQ(verdict.allowed, verdict.reasons.empty());
+    for (const PolicyResult& policy : verdict.policies) {
+      const bool all = std::all_of(policy.conditions.begin(), policy.conditions.end(),
+                                   [](const auto& one) { return one.outcome == Outcome::kPass; });
+      EXPECT_EQ(policy.outcome == Outcome::kPass, all);
+      EXPECT_TRUE(all || !verdict.allowed || policy.mode != PolicyMode::kEnforce);
+      std::for_each(policy.conditions.begin(), policy.conditions.end(), check_result);
+    }
+  });
+}
+
+TEST(Properties, Replay_GivesTheSameDigest) {
+  for_random_cases({}, [](RandomCase& random) {
+    Facts facts = random.facts();
+    const auto policies = random.policies();
+    const std::string document = canonical_json(to_json(facts)).value();
+    const DocumentId id(sha256(as_bytes(document)));
+    const Digest first = replay_digest(decide(policies, facts), id, now()).value();
+    EXPECT_EQ(replay_digest(decide(policies, facts), id, now()).value(), first);
+    const Facts stored = facts_from_json(parse_json(document).value()).value();
+    EXPECT_EQ(canonical_json(to_json(stored)).value(), document);
+    EXPECT_EQ(replay_digest(decide(policies, stored), id, now()).value(), first);
+    std::reverse(facts.statements.begin(), facts.statements.end());
+    std::reverse(facts.manifests.begin(), facts.manifests.end());
+    EXPECT_EQ(replay_digest(decide(policies, facts), id, now()).value(), first);
+  });
+}
+
+TEST(Properties, UnrelatedStatement_ChangesNothing) {
+  for_random_cases({}, [](RandomCase& random) {
+    Facts facts = random.facts();
+    const auto policies = random.policies();
+    const Json before = to_json(decide(policies, facts));
+    facts.statements.push_back(random.statement(77));
+    facts.statements.back().predicate_type = "https://example.com/unrelated/v1";
+    facts.statements.back().stage.clear();
+    EXPECT_EQ(to_json(decide(policies, facts)), before);
+  });
+}
+
+// Statements can be added by whoever has a role: one that does not hold must not open anything.
+TEST(Properties, StatementThatFails_NeverTurnsDenyIntoAllow) {
+  const RandomOptions options{
+      false, {Quantifier::kEvery, Quantifier::kLatest}, {{"/good", Comparison::kEqual, true}}};
+  int denied_by_it = 0;
+  for_random_cases(options, [&](RandomCase& random) {
+    Facts facts = random.facts();
+    for (StatementFact& statement : facts.statements) {
+      statement.predicate["good"] = true;
+    }
+    const std::vector policies = {active(random.policy())};
+    const bool before = decide(policies, facts).allowed;
+    facts.statements.push_back(random.statement(77));
+    facts.statements.back().predicate["good"] = false;
+    const bool after = decide(policies, facts).allowed;
+    EXPECT_LE(after, before);
+    denied_by_it += before && !after ? 1 : 0;
+  });
+  EXPECT_GT(denied_by_it, 0);
+}
+
+// Every signature of the facts.
+std::vector<SignerFact*> signatures(Facts& facts) {
+  std::vector<SignerFact*> all;
+  for (ManifestFact& manifest : facts.manifests) {
+    for (SignerFact& signer : manifest.statement.signers) {
+      all.push_back(&signer);
+    }
+  }
+  for (StatementFact& statement : facts.statements) {
+    for (SignerFact& signer : statement.signers) {
+      all.push_back(&signer);
+    }
+  }
+  return all;
+}
+
+void revoke(Facts& facts, const KeyId& key) {
+  for (SignerFact* signer : signatures(facts)) {
+    if (signer->key.id == key) {
+      signer->key.revoked = Revocation{now(), "stolen"};
+    }
+  }
+}
+
+// One signature out of a manifest or a statement.
+void remove_signature(Facts& facts, const SignerFact* signature) {
+  const auto remove_from = [&](std::vector<SignerFact>& signers) {
+    for (std::size_t i = 0; i < signers.size(); ++i) {
+      if (&signers[i] == signature) {
+        signers.erase(signers.begin() + static_cast<std::ptrdiff_t>(i));
+        return;
+      }
+    }
+  };
+  for (ManifestFact& manifest : facts.manifests) {
+    remove_from(manifest.statement.signers);
+  }
+  for (StatementFact& statement : facts.statements) {
+    remove_from(statement.signers);
+  }
+}
+
+// True when some statement was judged and did not pass: taking it back is what its signer's
+// revocation does, for `every` and `latest`.
+bool has_refusal(const ConditionResult& result) {
+  return (result.actual.is_object() && result.actual.contains("failures")) ||
+         std::any_of(result.parts.begin(), result.parts.end(), has_refusal);
+}
+
+bool has_refusal(const Verdict& verdict) {
+  return std::any_of(verdict.policies.begin(), verdict.policies.end(), [](const auto& policy) {
+    return std::any_of(policy.conditions.begin(), policy.conditions.end(),
+                       [](const auto& one) { return has_refusal(one); });
+  });
+}
+
+// Runs `weaken` on a random signature; counts the cases that were allowed before and not after, so
+// that the property is not empty.
+void never_helps(const RandomOptions& options, bool refusals_may_be_withdrawn,
+                 const std::function<void(Facts&, const SignerFact&)>& weaken) {
+  int denied_by_it = 0;
+  for_random_cases(options, [&](RandomCase& random) {
+    Facts facts = random.facts();
+    const std::vector policies = {active(random.policy())};
+    const auto all = signatures(facts);
+    if (all.empty()) {
+      return;
+    }
+    const Verdict before = decide(policies, facts);
+    weaken(facts, *all[random.below(all.size())]);
+    const bool after = decide(policies, facts).allowed;
+    if (!refusals_may_be_withdrawn || !has_refusal(before)) {
+      EXPECT_LE(after, before.allowed);
+    }
+    denied_by_it += before.allowed && !after ? 1 : 0;
+  });
+  EXPECT_GT(denied_by_it, 10);
+}
+
+void revoke_signer(Facts& facts, const SignerFact& signer) { revoke(facts, KeyId(signer.key.id)); }
+void drop_signature(Facts& facts, const SignerFact& signer) { remove_signature(facts, &signer); }
+
+TEST(Properties, RevokingAKey_NeverHelpsWithQuantifierAny) {
+  never_helps({false, {Quantifier::kAny}}, false, revoke_signer);
+}
+
+TEST(Properties, RemovingASignature_NeverHelpsWithQuantifierAny) {
+  never_helps({false, {Quantifier::kAny}}, false, drop_signature);
+}
+
+TEST(Properties, RevokingAKey_HelpsEveryOnlyByWithdrawingARefusal) {
+  never_helps({false, {Quantifier::kEvery}}, true, revoke_signer);
+}
+
+TEST(Properties, RemovingASignature_HelpsEveryOnlyByWithdrawingARefusal) {
+  never_helps({false, {Quantifier::kEvery}}, true, drop_signature);
+}
+
+TEST(Properties, OrderOfPolicies_DoesNotChangeTheAnswer) {
+  for_random_cases({}, [](RandomCase& random) {
+    const Facts facts = random.facts();
+    auto policies = random.policies();
+    const bool before = decide(policies, facts).allowed;
+    std::reverse(policies.begin(), policies.end());
+    EXPECT_EQ(decide(policies, facts).allowed, before);
+  });
+}
+
+}  // namespace
+}  // namespace assay::policy::test

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A second evaluator of policies, as slow and plain as possible, to hold the real one against. What
+// is not known (a value that cannot be compared, a signature from the future) is tried both ways:
+// a condition is an error when the answers differ. Shares no code with policy/ beyond its types.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policy/evaluate.h"
+
+namespace assay::policy::reference {
+
+struct Answer {
+  std::string id;
+  Outcome outcome;
+  std::optional<ErrorCode> code;
+  std::vector<Answer> parts;
+  bool operator==(const Answer&) const = default;
+};
+
+struct Decision {
+  bool allowed = false;
+  std::vector<ErrorCode> reasons;
+  std::vector<std::vector<Answer>> policies;  // of those that match, in order
+};
+
+// At the point create, without preconditions. At most 20 unknown things in one condition.
+[[nodiscard]] Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& workload,
+                                const Facts& facts, Timestamp now);
+
+}  // namespace assay::policy::reference
