@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# Helpers of the demo: steps with times, commands shown as a person would type them, and expected
+# refusals that fail the demo when they do not come.
+# shellcheck shell=bash
+
+if [ -t 1 ]; then
+  BOLD=$'\e[1m' GREEN=$'\e[32m' RED=$'\e[31m' DIM=$'\e[2m' PLAIN=$'\e[0m'
+else
+  BOLD='' GREEN='' RED='' DIM='' PLAIN=''
+fi
+
+STEP_START=0
+STEP_NUMBER=0
+
+now_ms() { date +%s%3N; }
+
+# step TITLE: closes the step before and opens the next one.
+step() {
+  end_step
+  STEP_NUMBER=$((STEP_NUMBER + 1))
+  STEP_START=$(now_ms)
+  printf '\n%s%d. %s%s\n' "$BOLD" "$STEP_NUMBER" "$1" "$PLAIN"
+}
+
+end_step() {
+  if [ "$STEP_START" -ne 0 ]; then
+    local ms=$(($(now_ms) - STEP_START))
+    printf '   %s(%d.%03d s)%s\n' "$DIM" $((ms / 1000)) $((ms % 1000)) "$PLAIN"
+  fi
+  STEP_START=0
+}
+
+proven() { printf '   %sproven:%s %s\n' "$GREEN" "$PLAIN" "$1"; }
+note() { printf '   %s\n' "$1"; }
+
+fail() {
+  printf '\n%sdemo failed:%s %s\n' "$RED" "$PLAIN" "$1" >&2
+  [ -s "$WORK/last.out" ] && sed 's/^/   | /' "$WORK/last.out" | tail -n 20 >&2
+  [ -s "$WORK/last.err" ] && sed 's/^/   | /' "$WORK/last.err" | tail -n 20 >&2
+  if [ -s "$WORK/assayd.log" ]; then
+    printf '   last lines of the service:\n' >&2
+    tail -n 5 "$WORK/assayd.log" >&2
+  fi
+  exit 1
+}
+
+show() { printf '   %s$ %s%s\n' "$DIM" "$*" "$PLAIN"; }
+
+# quietly COMMAND...: preparation that is not part of the story.
+quietly() {
+  "$@" >"$WORK/last.out" 2>"$WORK/last.err" || fail "exit $? from: $*"
+}
+
+# run COMMAND...: shown, must succeed; its output stays in last.out.
+run() {
+  show "$@"
+  local status=0
+  "$@" >"$WORK/last.out" 2>"$WORK/last.err" || status=$?
+  [ "$status" -eq 0 ] || fail "exit $status from: $*"
+}
+
+# refused STATUS PATTERN COMMAND...: shown, must exit with STATUS and say PATTERN.
+refused() {
+  local want=$1 pattern=$2 status=0
+  shift 2
+  show "$@"
+  "$@" >"$WORK/last.out" 2>"$WORK/last.err" || status=$?
+  [ "$status" -eq "$want" ] || fail "expected exit $want, got $status from: $*"
+  cat "$WORK/last.out" "$WORK/last.err" | grep -qE -- "$pattern" ||
+    fail "the refusal does not say '$pattern': $*"
+}
+
+# json FILE EXPRESSION: evaluates a Python expression over the document `d`.
+json() {
+  /usr/bin/python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+print(eval(sys.argv[2]))' "$1" "$2"
+}

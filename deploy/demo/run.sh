@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The whole story on one machine: hash, sign, push, judge, admit or refuse, audit, prove.
+#   deploy/demo/run.sh [MODEL_DIR]
+# Uses the programs of build/release; works in a temporary directory; leaves nothing running.
+set -u -o pipefail
+umask 077
+
+ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+MODEL=${1:+$(cd "$1" && pwd)}
+if [ $# -gt 0 ] && [ -z "$MODEL" ]; then exit 2; fi
+PATH=${ASSAY_BIN:-$ROOT/build/release/bin}:$PATH
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/assay-demo.XXXXXX")
+# Nothing of the user's own settings, and nothing left in their home.
+export HOME=$WORK/home XDG_CACHE_HOME=$WORK/cache XDG_CONFIG_HOME=$WORK/home/.config
+export POCL_CACHE_DIR=$WORK/cache/pocl
+mkdir -p "$HOME" "$XDG_CACHE_HOME" "$POCL_CACHE_DIR"
+START=$(date +%s)
+
+# shellcheck source=deploy/demo/lib.sh
+. "$ROOT/deploy/demo/lib.sh"
+# shellcheck source=deploy/demo/service.sh
+. "$ROOT/deploy/demo/service.sh"
+
+finish() {
+  stop_service
+  rm -rf "$WORK"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+cd "$WORK" || exit 2
+
+NAME=acme/demo-llm
+CLAIM=models
+
+review() { /usr/bin/python3 "$ROOT/deploy/demo/pod.py" "$@" >"$WORK/review.json"; }
+ask_webhook() {
+  assay admission test -f review.json --server "$ADMISSION" --cert tokens/kube.crt \
+    --cert-key tokens/kube.key "$@"
+}
+# The lines of a refusal that name conditions.
+show_refusal() { sed -n 's/^/      /p' last.out | head -n 14; }
+
+# publish DIR FILE: manifest of DIR, signed by the publisher, pushed; FILE.id holds the artifact id
+publish() {
+  quietly assay manifest create "$1" --name "$NAME" --location "pvc://inference/$3" --out "$2.json"
+  quietly assay sign "$2.json" --key keys/publisher.pem --out "$2.signed.json"
+  quietly as release-ci assay push "$2.signed.json"
+  json "$2.json" 'd["subject"][0]["digest"]["assay-tree-v1-sha256"]' >"$2.id"
+}
+
+# state STAGE MANIFEST KEY FILE [OPTION...]: a statement about the manifest's model, signed and pushed
+state() {
+  local stage=$1 manifest=$2 key=$3 file=$4
+  shift 4
+  quietly assay attest create --stage "$stage" --subject "$manifest" --out "$file.json" "$@"
+  quietly assay sign "$file.json" --key "keys/$key.pem" --out "$file.signed.json"
+  quietly as release-ci assay push "$file.signed.json"
+}
+
+# variant DIR TEXT: the same model with another config.json; the shards are hard links
+variant() {
+  cp -rl model "$1"
+  rm "$1/config.json"
+  printf '{"variant": "%s"}\n' "$2" >"$1/config.json"
+}
+
+printf '%sAssay: may this model run here?%s\n' "$BOLD" "$PLAIN"
+
+step "A service with TLS, SQLite and the trust of two operators"
+make_keys
+make_principals
+write_config
+run assayd init --config service/assayd.json --bootstrap service/bootstrap.json
+# What auditors are given out of band: the log's public key.
+grep -oE '[^ ]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+' last.out | head -n 1 >log.vkey
+[ -s log.vkey ] || fail "assayd init did not print the log's verifier key"
+start_service
+note "assayd serves $ASSAY_SERVER and webhooks on $ADMISSION"
+
+step "A model: config.json and two safetensors shards"
+if [ -n "$MODEL" ]; then
+  cp -r "$MODEL" model
+  [ -f model/config.json ] || printf '{}\n' >model/config.json
+  note "your model: $(du -shL model | cut -f1)"
+else
+  run /usr/bin/python3 -B "$ROOT/tests/support/make_model.py" model --size 300MB
+  note "$(du -shL model | cut -f1) in $(find model -type f | wc -l) files"
+fi
+
+step "Its manifest, on the CPU and through OpenCL"
+run assay manifest create model --name "$NAME" --location "pvc://inference/$CLAIM" \
+  --device cpu --out manifest.json --outline manifest.outline
+run assay manifest create model --name "$NAME" --location "pvc://inference/$CLAIM" \
+  --device opencl --out manifest.opencl.json
+cmp -s manifest.json manifest.opencl.json || fail "CPU and OpenCL manifests differ"
+ID=$(json manifest.json 'd["subject"][0]["digest"]["assay-tree-v1-sha256"]')
+proven "both devices give the root $ID"
+
+step "Signed, verified against the files, pushed over TLS"
+run assay sign manifest.json --key keys/publisher.pem --out manifest.signed.json
+run assay manifest verify manifest.signed.json model --key keys/publisher.pem.pub
+proven "the files are the bytes that the publisher signed"
+run as release-ci assay push manifest.signed.json -o json
+cp last.out manifest.receipt.json
+run as release-ci assay push manifest.signed.json
+proven "a second push finds the first: nothing is stored twice"
+
+step "Statements: an evaluation with a metric (ECDSA P-256), two approvals"
+state evaluate manifest.json evaluator evaluation --metric accuracy=0.947 --metric latency_p99=41:ms
+state approve manifest.json approver-a approval-a --comment "red team done"
+state approve manifest.json approver-b approval-b
+note "eva evaluated, anna and ben approved"
+
+step "A policy: published, accuracy at least 0.9, two people approve"
+cp "$ROOT/deploy/examples/policy-demo.json" policy.json
+run assay policy lint policy.json
+quietly assay sign policy.json --key keys/author.pem --out policy.signed.json
+run as policy-ci assay push policy.signed.json -o json
+POLICY=$(json last.out 'd["id"] if isinstance(d, dict) and "id" in d else (d["items"] if isinstance(d, dict) else d)[0]["id"]')
+refused 2 'wrong-purpose|untrusted-signer|threshold-not-met' \
+  as policy-desk assay policy activate "$POLICY" --key keys/author.pem
+proven "its author alone cannot put it in force"
+run as policy-desk assay policy activate "$POLICY" --key keys/policy-approver.pem
+
+step "Kubernetes asks: a pod with the good model"
+review llm-good "$CLAIM" "$NAME"
+run ask_webhook --mutate
+grep -q "$ID" last.out || fail "the patch does not pin the artifact id"
+proven "admitted at create, and the pod is pinned to $NAME@assay-tree-v1-sha256:${ID:0:16}..."
+run ask_webhook
+
+step "Refused: (a) one flipped byte"
+cp -r model flipped
+SHARD=$(find flipped -name '*.safetensors' | sort | head -n 1)
+SHARD=${SHARD:-flipped/config.json}
+/usr/bin/python3 - "$SHARD" <<'PY'
+import os, sys
+with open(sys.argv[1], "r+b") as f:
+    place = os.path.getsize(sys.argv[1]) // 2
+    f.seek(place); byte = f.read(1); f.seek(place); f.write(bytes([byte[0] ^ 1]))
+PY
+refused 1 'content-mismatch|changed' assay manifest verify manifest.signed.json flipped \
+  --key keys/publisher.pem.pub --outline manifest.outline
+note "$(grep -hE 'bytes|range|changed' last.out last.err | head -n 1 | sed 's/^ *//')"
+quietly assay hash flipped -o json
+FLIPPED=$(json last.out 'd["artifact"]')
+review llm-flipped "$CLAIM" "$FLIPPED"
+refused 1 'manifest-missing' ask_webhook
+show_refusal
+rm -rf flipped
+
+step "Refused: (b) a manifest signed by an unknown key"
+variant unknown "signed by a stranger"
+quietly assay manifest create unknown --name "$NAME" --location pvc://inference/stranger \
+  --out unknown.json
+quietly assay sign unknown.json --key keys/stranger.pem --out unknown.signed.json
+refused 2 'untrusted-signer' as release-ci assay push unknown.signed.json
+proven "it is not even stored"
+review llm-unknown stranger "assay-tree-v1-sha256:$(json unknown.json 'd["subject"][0]["digest"]["assay-tree-v1-sha256"]')"
+refused 1 'manifest-missing' ask_webhook
+show_refusal
+
+step "Refused: (c) the evaluation is missing"
+variant unevaluated "not evaluated"
+publish unevaluated unevaluated unevaluated
+state approve unevaluated.json approver-a unevaluated-a
+state approve unevaluated.json approver-b unevaluated-b
+review llm-unevaluated unevaluated "assay-tree-v1-sha256:$(cat unevaluated.id)"
+refused 1 'evaluated: statement-missing|statement-missing' ask_webhook
+show_refusal
+
+step "Refused: (d) approved twice by one person"
+variant single "one approver"
+publish single single single
+state evaluate single.json evaluator single-e --metric accuracy=0.95
+state approve single.json approver-a single-a --comment "first look"
+state approve single.json approver-a single-b --comment "second look"
+review llm-single single "assay-tree-v1-sha256:$(cat single.id)"
+refused 1 'signers-insufficient' ask_webhook
+show_refusal
+
+step "Refused: (e) a GPU pod that names no model"
+review llm-nameless scratch
+refused 1 'model-reference-missing' ask_webhook
+show_refusal
+
+step "The audit trail"
+run as security assay audit events --limit 100
+sed 's/^/   /' last.out | tail -n 12
+DECISION=$(as security assay decision list --verdict deny -o json | /usr/bin/python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+print((d["items"] if isinstance(d, dict) else d)[-1]["id"])')
+run as security assay decision replay "$DECISION"
+proven "the last refusal, evaluated again from its case file, gives the same digest"
+run assay log mirror mirror --verifier-key-file log.vkey
+
+step "Proven offline, with the server stopped"
+stop_service || fail "assayd did not stop cleanly"
+run assay log verify mirror --verifier-key-file log.vkey --receipt manifest.receipt.json
+proven "checkpoint signature, every entry, and the manifest's receipt"
+ENTRY=$(find mirror -path '*entries*' -type f | sort | head -n 1)
+/usr/bin/python3 - "$ENTRY" <<'PY'
+import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(100); byte = f.read(1); f.seek(100); f.write(bytes([byte[0] ^ 1]))
+PY
+refused 1 'log-inconsistent|malformed|differ' assay log verify mirror --verifier-key-file log.vkey
+proven "with one changed byte the log is refused"
+
+end_step
+printf '\n%severything came out as expected%s (%d s)\n' "$GREEN" "$PLAIN" $(($(date +%s) - START))

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# Keys, principals, configuration and start of the demo's assayd. Sourced by run.sh, runs in $WORK.
+# shellcheck shell=bash
+
+LIFECYCLE=https://assay.dev/lifecycle/v1
+YEAR_AHEAD=$(date -u -d '+1 year' +%Y-%m-%dT%H:%M:%SZ)
+SERVICE_PID=''
+
+# make_key NAME ALGORITHM: keys/NAME.pem and keys/NAME.pem.pub
+make_key() { quietly assay key new --algorithm "$2" --out "keys/$1.pem"; }
+
+# describe NAME PURPOSE IDENTITY [OPTION...]: keys/NAME.json, what the trust store will say of it
+describe() {
+  local name=$1 purpose=$2 identity=$3
+  shift 3
+  quietly assay key describe "keys/$name.pem.pub" --purpose "$purpose" --identity "$identity" \
+    --not-after "$YEAR_AHEAD" --out "keys/$name.json" "$@"
+}
+
+make_keys() {
+  mkdir -p keys tokens
+  local name
+  for name in publisher approver-a author policy-approver operator-1 operator-2 stranger; do
+    make_key "$name" ed25519
+  done
+  make_key evaluator ecdsa-p256
+  make_key approver-b ecdsa-p256
+  describe operator-1 operator olga@acme.example
+  describe operator-2 operator omar@acme.example
+  describe publisher publisher release@acme.example --namespace acme
+  describe evaluator signer eva@acme.example --role "evaluate:$LIFECYCLE:acme"
+  describe approver-a signer anna@acme.example --role "approve:$LIFECYCLE:acme"
+  describe approver-b signer ben@acme.example --role "approve:$LIFECYCLE:acme"
+  describe author author paula@acme.example
+  describe policy-approver approver quentin@acme.example
+}
+
+# principal NAME ROLE...: tokens/NAME (the token) and tokens/NAME.json
+principal() {
+  local name=$1 roles=()
+  shift
+  for role in "$@"; do roles+=(--role "$role"); done
+  quietly assay token new --principal "$name" "${roles[@]}" --token-out "tokens/$name" \
+    --out "tokens/$name.json"
+}
+
+make_principals() {
+  principal release-ci submitter reader
+  principal policy-ci policy-author reader
+  principal policy-desk policy-approver reader
+  principal security auditor reader
+  principal platform admin
+  # The API server of the cluster shows a client certificate; its key is pinned.
+  quietly openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+    -subj /CN=kube-apiserver -keyout tokens/kube.key -out tokens/kube.crt
+  chmod 600 tokens/kube.key
+  quietly assay token new --principal kube-apiserver --role decider --certificate tokens/kube.crt \
+    --out tokens/kube-apiserver.json
+}
+
+write_config() {
+  mkdir -p service
+  cat >service/assayd.json <<'JSON'
+{
+  "api": {"address": "127.0.0.1", "port": 0},
+  "admission": {"address": "127.0.0.1", "port": 0, "client_auth": "required"},
+  "tls": {"certificate_file": "tls.crt", "private_key_file": "tls.key"},
+  "store": {"kind": "sqlite", "path": "assay.db"},
+  "anchor_file": "anchor",
+  "log": {"origin": "demo.assay.dev/log", "key_file": "log.pem"},
+  "service_key_file": "service.pem",
+  "ready_file": "ready.json"
+}
+JSON
+  local keys=() principals=() file
+  for file in keys/*.json; do keys+=(--key "$file"); done
+  for file in tokens/*.json; do principals+=(--principal "$file"); done
+  quietly assay trust bootstrap "${keys[@]}" "${principals[@]}" --out service/bootstrap.json
+}
+
+start_service() {
+  rm -f service/ready.json
+  assayd run --config service/assayd.json >>assayd.log 2>&1 &
+  SERVICE_PID=$!
+  local waited=0
+  until [ -s service/ready.json ]; do
+    kill -0 "$SERVICE_PID" 2>/dev/null || fail "assayd did not start"
+    [ "$waited" -lt 100 ] || fail "assayd was not ready after 10 s"
+    waited=$((waited + 1))
+    sleep 0.1
+  done
+  export ASSAY_SERVER ASSAY_CA=service/tls.crt
+  ASSAY_SERVER=https://127.0.0.1:$(json service/ready.json 'd["api_port"]')
+  ADMISSION=https://127.0.0.1:$(json service/ready.json 'd["admission_port"]')
+}
+
+stop_service() {
+  [ -n "$SERVICE_PID" ] || return 0
+  kill -TERM "$SERVICE_PID" 2>/dev/null
+  wait "$SERVICE_PID"
+  local status=$?
+  SERVICE_PID=''
+  return "$status"
+}
+
+# as NAME COMMAND...: the command with NAME's token
+as() {
+  local name=$1
+  shift
+  ASSAY_TOKEN_FILE=tokens/$name "$@"
+}
