@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/policies.md and deploy/examples: every example is parsed, evaluated, and comes out as the
+// page says.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "policy/combine.h"
+#include "policy/lint.h"
+#include "tests/policy/fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+const std::string kRoot = ASSAY_SOURCE_DIR;
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(kRoot + "/" + path);
+  EXPECT_TRUE(in) << path;
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// A fenced block: the words behind "```json" and its text.
+struct Block {
+  std::vector<std::string> words;
+  std::string text;
+};
+
+std::vector<Block> blocks() {
+  std::vector<Block> found;
+  std::istringstream lines(read_text("docs/policies.md"));
+  std::string line;
+  bool inside = false;
+  while (std::getline(lines, line)) {
+    if (!inside && line.starts_with("```json ")) {
+      std::istringstream words(line.substr(8));
+      found.emplace_back();
+      for (std::string word; words >> word;) {
+        found.back().words.push_back(word);
+      }
+      inside = true;
+    } else if (inside && line == "```") {
+      inside = false;
+    } else if (inside) {
+      found.back().text += line + "\n";
+    }
+  }
+  return found;
+}
+
+std::vector<Block> blocks_of(std::string_view kind) {
+  std::vector<Block> found = blocks();
+  std::erase_if(found, [&](const Block& block) { return block.words.front() != kind; });
+  return found;
+}
+
+Facts demo_facts() {
+  const Json json = parse_json(read_text("deploy/examples/facts-demo.json")).value();
+  return facts_from_json(json).value();
+}
+
+Result<PolicyDocument> parse_text(const std::string& text) { return parse_policy(as_bytes(text)); }
+
+// A policy that requires the condition in `text` alone.
+Result<PolicyDocument> around(const std::string& text) {
+  return parse_text(R"({"name":"example","version":1,"mode":"enforce",)"
+                    R"("match":{"namespaces":["prod-*"]},"require":[)" +
+                    text + "]}");
+}
+
+ConditionResult judge_example(const std::string& text) {
+  const auto policy = around(text);
+  EXPECT_TRUE(policy) << to_string(policy.error()) << "\n" << text;
+  return decide(policy.value(), demo_facts()).policies.front().conditions.front();
+}
+
+TEST(PolicyPage, ConditionExamples_ComeOutAsWritten) {
+  const std::vector<Block> examples = blocks_of("condition");
+  EXPECT_GE(examples.size(), 15U);
+  for (const Block& example : examples) {
+    const ConditionResult result = judge_example(example.text);
+    EXPECT_EQ(name(result.outcome), example.words.at(1)) << example.text;
+    const std::string code = example.words.size() > 2 ? example.words[2] : "";
+    EXPECT_EQ(result.code ? info(*result.code).code : "", code) << example.text;
+  }
+}
+
+TEST(PolicyPage, ConditionExamples_ShowEveryKindQuantifierAndMember) {
+  std::string all;
+  for (const Block& example : blocks_of("condition")) {
+    all += example.text;
+  }
+  for (const char* word : {"\"manifest\"", "\"statement\"", "\"parameters\"", "\"all\"", "\"any\"",
+                           "\"not\"", "\"at_least\": {", "\"latest\"", "\"max_age_seconds\"",
+                           "\"identities\"", "\"where\"", "\"hash\"", "\"chunk_size\""}) {
+    EXPECT_NE(all.find(word), std::string::npos) << word;
+  }
+}
+
+TEST(PolicyPage, PolicyExamples_ComeOutAsWritten) {
+  const std::vector<Block> examples = blocks_of("policy");
+  EXPECT_FALSE(examples.empty());
+  for (const Block& example : examples) {
+    const auto policy = parse_text(example.text);
+    ASSERT_TRUE(policy) << to_string(policy.error());
+    EXPECT_EQ(decide(*policy, demo_facts()).allowed, example.words.at(1) == "allow");
+  }
+}
+
+TEST(PolicyPage, ResultExample_IsWhatEvaluationSays) {
+  std::map<std::string, std::string> conditions;
+  for (const Block& example : blocks_of("condition")) {
+    conditions[parse_json(example.text).value()["id"].get<std::string>()] = example.text;
+  }
+  const std::vector<Block> results = blocks_of("result");
+  EXPECT_FALSE(results.empty());
+  for (const Block& result : results) {
+    const Json written = parse_json(result.text).value();
+    EXPECT_EQ(to_json(judge_example(conditions.at(result.words.at(1)))), written);
+  }
+}
+
+TEST(PolicyPage, Blocks_AreAllOfAKnownKind) {
+  const std::set<std::string> known = {"condition", "policy", "result"};
+  for (const Block& block : blocks()) {
+    EXPECT_TRUE(known.contains(block.words.front())) << block.words.front();
+  }
+}
+
+TEST(PolicyPage, TruthTable_IsThatOfTheCode) {
+  std::istringstream lines(read_text("docs/policies.md"));
+  std::map<std::string, ConditionResult> sample;
+  for (const Outcome outcome :
+       {Outcome::kPass, Outcome::kFail, Outcome::kError, Outcome::kDeferred}) {
+    sample[std::string(name(outcome))].outcome = outcome;
+  }
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string bar;
+    std::string a;
+    std::string b;
+    std::string all;
+    std::string any;
+    std::string negated;
+    words >> bar >> a >> bar >> b >> bar >> all >> bar >> any >> bar >> negated >> bar;
+    if (!words || !sample.contains(a) || !sample.contains(b)) {
+      continue;
+    }
+    ++rows;
+    const std::vector parts = {sample[a], sample[b]};
+    EXPECT_EQ(name(combine_all(count(parts))), all) << line;
+    EXPECT_EQ(name(combine_any(count(parts))), any) << line;
+    EXPECT_EQ(name(negate(sample[a].outcome)), negated) << line;
+  }
+  EXPECT_EQ(rows, 8);
+}
+
+TEST(PolicyPage, EveryReason_IsExplained) {
+  const std::string page = read_text("docs/policies.md");
+  for (const char* code :
+       {"no-matching-policy", "model-reference-missing", "manifest-missing", "signers-insufficient",
+        "key-revoked", "key-expired", "key-not-yet-valid", "wrong-purpose", "role-not-granted",
+        "statement-missing", "predicate-mismatch", "statement-stale", "value-missing",
+        "parameters-mismatch", "condition-failed", "condition-undecided", "condition-deferred"}) {
+    EXPECT_NE(page.find("`" + std::string(code) + "`"), std::string::npos) << code;
+  }
+}
+
+TEST(DeployedExamples, Facts_AreADocumentThatEvaluationReads) {
+  const Json json = parse_json(read_text("deploy/examples/facts-demo.json")).value();
+  EXPECT_EQ(to_json(demo_facts()), json);
+}
+
+std::vector<std::filesystem::path> policy_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot + "/deploy/examples")) {
+    if (entry.path().filename().string().starts_with("policy-")) {
+      files.push_back(entry.path());
+    }
+  }
+  return files;
+}
+
+TEST(DeployedExamples, Policies_AllowTheDemoModel) {
+  const Workload lab{"lab-1", {}, {"nvidia.com/gpu"}};
+  for (const char* file : {"policy-signed-only.json", "policy-production.json",
+                           "policy-rollout-warn.json", "policy-third-party.json"}) {
+    const auto policy = parse_text(read_text(std::string("deploy/examples/") + file));
+    ASSERT_TRUE(policy) << file << to_string(policy.error());
+    const std::vector policies = {active(*policy)};
+    const Workload asker = matches(policy->match, workload()) ? workload() : lab;
+    const Verdict verdict =
+        evaluate(policies, asker, demo_facts(), {}, DecisionPoint::kCreate, now());
+    EXPECT_TRUE(verdict.allowed) << file << to_json(verdict).dump(1);
+    EXPECT_EQ(policy->mode == PolicyMode::kWarn, !verdict.warnings.empty()) << file;
+  }
+}
+
+TEST(DeployedExamples, Policies_HaveNoWarningsButThoseOfTheirMode) {
+  EXPECT_GE(policy_files().size(), 4U);
+  for (const auto& file : policy_files()) {
+    const auto policy = parse_text(read_text("deploy/examples/" + file.filename().string()));
+    ASSERT_TRUE(policy) << file << to_string(policy.error());
+    for (const Finding& finding : lint(*policy)) {
+      EXPECT_TRUE(finding.level == Finding::Level::kNote || finding.text.starts_with("mode "))
+          << file << finding.condition << ": " << finding.text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::policy::test
