@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schemas/core/artifact.h"
+#include "schemas/core/dtype.h"
 #include "schemas/core/json.h"
 
 namespace assay::gpu_hash {
@@ -17,15 +18,6 @@ constexpr auto kMaxNumber = static_cast<std::uint64_t>(kMaxSafeInteger);
 // The header, a tensor, its shape: nothing in a valid header is nested deeper.
 constexpr std::size_t kMaxDepth = 3;
 constexpr std::string_view kMetadata = "__metadata__";
-
-// Section 6.2.
-constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> kDtypeBits = {{
-    {"BOOL", 8},    {"U8", 8},          {"I8", 8},          {"F8_E4M3", 8}, {"F8_E5M2", 8},
-    {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},
-    {"F16", 16},    {"BF16", 16},       {"I32", 32},        {"U32", 32},    {"F32", 32},
-    {"I64", 64},    {"U64", 64},        {"F64", 64},        {"C64", 64},    {"F4", 4},
-    {"F6_E2M3", 6}, {"F6_E3M2", 6},
-}};
 
 std::unexpected<Error> refuse(std::string_view word, std::string_view why, std::string where = {}) {
   return fail(ErrorCode::kMalformedSafetensors, std::string(word) + ": " + std::string(why),
@@ -87,7 +79,6 @@ Result<std::uint64_t> read_shape(const Json& json, std::vector<std::uint64_t>& s
   if (!json.is_array()) {
     return refuse("shape", "the shape must be an array", name);
   }
-  std::uint64_t elements = 1;
   shape.reserve(json.size());
   for (const Json& value : json) {
     const auto dimension = natural(value);
@@ -96,13 +87,11 @@ Result<std::uint64_t> read_shape(const Json& json, std::vector<std::uint64_t>& s
     }
     shape.push_back(*dimension);
   }
-  for (const std::uint64_t dimension : shape) {
-    if (dimension != 0 && elements > kMaxNumber / dimension) {
-      return refuse("shape-overflow", "the shape has too many elements", name);
-    }
-    elements *= dimension;
+  const auto elements = element_count(shape);
+  if (!elements) {
+    return refuse("shape-overflow", "the shape has too many elements", name);
   }
-  return elements;
+  return *elements;
 }
 
 // One tensor for itself. Its offset still counts from the start of the data.
@@ -112,13 +101,12 @@ Result<Tensor> read_tensor(const std::string& name, const Json& json, std::uint6
     return refuse("tensor-fields", "a tensor has exactly dtype, shape and data_offsets", name);
   }
   const Json& dtype = json["dtype"];
-  const auto known = std::find_if(kDtypeBits.begin(), kDtypeBits.end(), [&](const auto& row) {
-    return dtype.is_string() && dtype.get_ref<const std::string&>() == row.first;
-  });
-  if (known == kDtypeBits.end()) {
+  const auto bits =
+      dtype.is_string() ? dtype_bits(dtype.get_ref<const std::string&>()) : std::nullopt;
+  if (!bits) {
     return refuse("dtype", "the dtype is not known", name);
   }
-  Tensor tensor{name, std::string(known->first), {}, 0, 0};
+  Tensor tensor{name, dtype.get<std::string>(), {}, 0, 0};
   ASSAY_ASSIGN(const std::uint64_t elements, read_shape(json["shape"], tensor.shape, name));
   const Json& offsets = json["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2 || !natural(offsets[0]) || !natural(offsets[1])) {
@@ -133,7 +121,7 @@ Result<Tensor> read_tensor(const std::string& name, const Json& json, std::uint6
     return refuse("beyond-data", "the tensor ends behind the end of the file", name);
   }
   // Below 2^53 elements of at most 64 bits: the product needs up to 59 bits.
-  if (elements * known->second != (end - begin) * 8) {
+  if (elements * *bits != (end - begin) * 8) {
     return refuse("size-mismatch", "dtype and shape do not give the tensor's size", name);
   }
   tensor.offset = begin;
