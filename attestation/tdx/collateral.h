@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collateral: what Intel says about platforms. First authenticated once against a trust anchor,
+// then used for any number of quotes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attestation/tdx/error.h"
+#include "attestation/tdx/qe_identity.h"
+#include "attestation/tdx/result.h"
+#include "attestation/tdx/tcb_info.h"
+#include "attestation/tdx/trust_anchor.h"
+#include "schemas/core/bytes.h"
+#include "schemas/core/digest.h"
+#include "schemas/core/error.h"
+
+namespace assay::attestation::tdx {
+
+inline constexpr std::size_t kMaxCollateralBytes = 16U << 20;
+inline constexpr std::size_t kMaxSignedJsonBytes = 1U << 20;
+
+// The parts of one bundle, nothing of it believed. The members are those of the common JSON form;
+// signed documents are the exact bytes that Intel signed.
+struct Collateral {
+  std::string pck_crl_issuer_chain;  // PEM: PCK CA, root
+  std::string root_ca_crl;           // hex of DER
+  std::string pck_crl;               // hex of DER
+  std::string tcb_info_issuer_chain;
+  std::string tcb_info;
+  std::string tcb_info_signature;  // hex of r || s
+  std::string qe_identity_issuer_chain;
+  std::string qe_identity;
+  std::string qe_identity_signature;
+};
+
+// One JSON object whose nine members above are strings; others are ignored. malformed-json,
+// schema-violation, limit-exceeded.
+[[nodiscard]] Result<Collateral> parse_collateral(ByteView json);
+[[nodiscard]] Json to_json(const Collateral& collateral);
+// SHA-256 of the canonical JSON (RFC 8785) of to_json().
+[[nodiscard]] Digest digest_of(const Collateral& collateral);
+
+// Collateral whose signatures lead to one anchor. Immutable and shareable between threads. That it
+// is authentic says nothing about time: verify() compares every validity with its own `now`.
+class AuthenticatedCollateral {
+ public:
+  struct Parts;
+  explicit AuthenticatedCollateral(std::unique_ptr<const Parts> parts);
+  AuthenticatedCollateral(AuthenticatedCollateral&&) noexcept;
+  AuthenticatedCollateral& operator=(AuthenticatedCollateral&&) noexcept;
+  ~AuthenticatedCollateral();
+
+  [[nodiscard]] const TcbInfo& tcb_info() const;
+  [[nodiscard]] const QeIdentity& qe_identity() const;
+  [[nodiscard]] const TrustAnchor& anchor() const;
+  [[nodiscard]] const Digest& digest() const;
+  // When all of it is valid together.
+  [[nodiscard]] Timestamp valid_from() const;
+  [[nodiscard]] Timestamp valid_until() const;
+  // What was checked, for results.
+  [[nodiscard]] const std::vector<Check>& checks() const;
+  // For this folder.
+  [[nodiscard]] const Parts& parts() const { return *parts_; }
+
+ private:
+  std::unique_ptr<const Parts> parts_;
+};
+
+// Verifies everything in `collateral` that does not depend on a quote or on time: the root CRL,
+// both signing chains and their revocation, both signatures over the exact bytes, and what these
+// say. The PCK CRL is parsed; it is verified under its issuer chain where that leads to the anchor,
+// and under the quote's own PCK CA otherwise, when there is a quote. Appends what was checked to
+// `checks`, the failed check last.
+[[nodiscard]] Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& collateral,
+                                                                       const TrustAnchor& anchor,
+                                                                       std::vector<Check>& checks);
+
+}  // namespace assay::attestation::tdx

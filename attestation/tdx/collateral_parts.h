@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of AuthenticatedCollateral. Internal to this folder.
+#pragma once
+
+#include "attestation/tdx/collateral.h"
+#include "attestation/tdx/crl.h"
+
+namespace assay::attestation::tdx {
+
+struct AuthenticatedCollateral::Parts {
+  TrustAnchor anchor;
+  Digest digest;
+  RevocationList root_crl;
+  RevocationList pck_crl;
+  // The PCK CA under which pck_crl was verified, itself verified under the anchor and not revoked.
+  // Null when the bundle's own chain does not do: each quote's CA is then checked instead.
+  CertificatePtr pck_ca;
+  Chain tcb_info_chain;
+  Chain qe_identity_chain;
+  TcbInfo tcb_info;
+  QeIdentity qe_identity;
+  Timestamp valid_from;
+  Timestamp valid_until;
+  std::vector<Check> checks;
+};
+
+}  // namespace assay::attestation::tdx

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificate revocation lists: complete ones, of one issuer, with an end. Internal to this folder.
+// RFC 5280 section 5; Intel "PCK Certificate and CRL Profile Specification".
+#pragma once
+
+#include <vector>
+
+#include "attestation/tdx/certificate.h"
+
+namespace assay::attestation::tdx {
+
+// The platform CA's list had 129 entries in 2026.
+inline constexpr std::size_t kMaxCrlBytes = 4U << 20;
+
+struct CrlErrors {
+  TdxError format, issuer, signature, expired, not_yet_valid;
+};
+extern const CrlErrors kRootCrlErrors;
+extern const CrlErrors kPckCrlErrors;
+
+struct RevocationList {
+  X509CrlHandle crl;
+  Timestamp this_update;
+  Timestamp next_update;
+  std::vector<Bytes> serials;  // sorted
+};
+
+// Parses exactly one DER CRL of version 2, signed with ecdsa-with-SHA256, with a next update. Delta
+// and indirect CRLs and unknown critical extensions are refused.
+[[nodiscard]] Checked<RevocationList> parse_crl(ByteView der, const CrlErrors& errors);
+
+// The list names `issuer` and carries its signature.
+[[nodiscard]] Outcome check_crl_issuer(const RevocationList& list, const Certificate& issuer,
+                                       const CrlErrors& errors);
+// thisUpdate <= now <= nextUpdate.
+[[nodiscard]] Outcome check_crl_time(const RevocationList& list, Timestamp now,
+                                     const CrlErrors& errors);
+[[nodiscard]] bool is_revoked(const RevocationList& list, const Certificate& certificate);
+
+}  // namespace assay::attestation::tdx

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounded little-endian reader. Every length is compared with what remains, by subtraction, so that
+// no offset can overflow; a read that does not fit takes nothing.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "schemas/core/bytes.h"
+
+namespace assay::attestation::tdx {
+
+class Cursor {
+ public:
+  explicit Cursor(ByteView bytes) : rest_(bytes) {}
+
+  [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
+  [[nodiscard]] ByteView rest() const { return rest_; }
+
+  // The next `size` bytes, borrowed from the input.
+  [[nodiscard]] std::optional<ByteView> take(std::size_t size) {
+    if (size > rest_.size()) {
+      return std::nullopt;
+    }
+    const ByteView taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+
+  [[nodiscard]] std::optional<std::uint16_t> u16() {
+    const auto bytes = take(2);
+    if (!bytes) {
+      return std::nullopt;
+    }
+    return static_cast<std::uint16_t>((*bytes)[0] | ((*bytes)[1] << 8));
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> u32() {
+    const auto bytes = take(4);
+    if (!bytes) {
+      return std::nullopt;
+    }
+    std::uint32_t value = 0;
+    for (std::size_t i = 4; i-- > 0;) {
+      value = (value << 8) | (*bytes)[i];
+    }
+    return value;
+  }
+
+  // Copies the next N bytes into `out`; false, and nothing taken, when they are not there.
+  template <std::size_t N>
+  [[nodiscard]] bool copy(std::array<std::uint8_t, N>& out) {
+    const auto bytes = take(N);
+    if (bytes) {
+      std::copy(bytes->begin(), bytes->end(), out.begin());
+    }
+    return bytes.has_value();
+  }
+
+ private:
+  ByteView rest_;
+};
+
+}  // namespace assay::attestation::tdx

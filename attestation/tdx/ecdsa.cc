@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/tdx/ecdsa.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include <openssl/core_names.h>
+#include <openssl/obj_mac.h>
+
+namespace assay::attestation::tdx {
+namespace {
+
+constexpr std::size_t kScalarBytes = 32;
+
+// Appends the DER INTEGER of a big-endian scalar; false for zero.
+bool append_integer(ByteView scalar, Bytes& out) {
+  const auto first =
+      std::ranges::find_if(scalar, [](std::uint8_t byte) { return byte != 0; }) - scalar.begin();
+  const ByteView digits = scalar.subspan(static_cast<std::size_t>(first));
+  if (digits.empty()) {
+    return false;
+  }
+  const bool padded = digits.front() >= 0x80;
+  out.push_back(0x02);
+  out.push_back(static_cast<std::uint8_t>(digits.size() + (padded ? 1 : 0)));
+  if (padded) {
+    out.push_back(0);
+  }
+  out.insert(out.end(), digits.begin(), digits.end());
+  return true;
+}
+
+// Ecdsa-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER } (RFC 3279 section 2.2.3). At most 70 bytes
+// of content, so one length byte does. Empty when r or s is zero.
+Bytes der_signature(ByteView raw) {
+  Bytes out = {0x30, 0};
+  out.reserve(2 + 2 * (kScalarBytes + 3));
+  if (!append_integer(raw.first(kScalarBytes), out) ||
+      !append_integer(raw.last(kScalarBytes), out)) {
+    return {};
+  }
+  out[1] = static_cast<std::uint8_t>(out.size() - 2);
+  return out;
+}
+
+}  // namespace
+
+PkeyHandle import_p256(ByteView point) {
+  const ErrorQueueGuard guard;
+  if (point.size() != kRawKeyBytes) {
+    return nullptr;
+  }
+  std::array<std::uint8_t, 1 + kRawKeyBytes> encoded{0x04};
+  std::copy(point.begin(), point.end(), encoded.begin() + 1);
+  std::array<char, 11> group{"prime256v1"};
+  const std::array<OSSL_PARAM, 3> parameters = {
+      OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group.data(), 0),
+      OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, encoded.data(), encoded.size()),
+      OSSL_PARAM_construct_end()};
+  const PkeyContextHandle context(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
+  EVP_PKEY* key = nullptr;
+  if (context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
+      EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY,
+                        const_cast<OSSL_PARAM*>(parameters.data())) != 1) {
+    return nullptr;
+  }
+  return PkeyHandle(key);
+}
+
+bool verify_raw(EVP_PKEY* key, ByteView message, ByteView signature) {
+  const ErrorQueueGuard guard;
+  if (signature.size() != kRawSignatureBytes || !is_p256(key)) {
+    return false;
+  }
+  const Bytes der = der_signature(signature);
+  const DigestContextHandle context(EVP_MD_CTX_new());
+  return !der.empty() && context != nullptr &&
+         EVP_DigestVerifyInit_ex(context.get(), nullptr, "SHA2-256", nullptr, nullptr, key,
+                                 nullptr) == 1 &&
+         EVP_DigestVerify(context.get(), der.data(), der.size(), message.data(), message.size()) ==
+             1;
+}
+
+bool is_p256(EVP_PKEY* key) {
+  std::array<char, 32> group{};
+  std::size_t size = 0;
+  return key != nullptr && EVP_PKEY_is_a(key, "EC") == 1 &&
+         EVP_PKEY_get_group_name(key, group.data(), group.size(), &size) == 1 &&
+         std::string_view(group.data(), size) == SN_X9_62_prime256v1;
+}
+
+}  // namespace assay::attestation::tdx

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chain of the provisioning certification key (PCK): leaf, platform or processor CA, root.
+// Internal to this folder. Intel QVL steps 4.1.2.1 to 4.1.2.4.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "attestation/tdx/certificate.h"
+#include "attestation/tdx/pck_extension.h"
+
+namespace assay::attestation::tdx {
+
+struct PckChain {
+  Chain certificates;  // leaf, CA, root
+  PckExtension extension;
+
+  [[nodiscard]] const Certificate& leaf() const { return *certificates[0]; }
+  [[nodiscard]] const CertificatePtr& ca() const { return certificates[1]; }
+};
+
+// Names, constraints, key types, signatures and the SGX extension; see open_chain for what is not
+// checked.
+[[nodiscard]] Checked<PckChain> open_pck_chain(std::string_view pem, const CertificatePtr& anchor,
+                                               std::span<const CertificatePtr> known);
+
+// The chain of a PCK CRL: CA, root.
+[[nodiscard]] Checked<Chain> open_pck_ca_chain(std::string_view pem, const CertificatePtr& anchor);
+// The chain of TCB info and QE identity: TCB signing certificate, root.
+[[nodiscard]] Checked<Chain> open_signing_chain(std::string_view pem, const CertificatePtr& anchor,
+                                                const ChainErrors& errors);
+
+}  // namespace assay::attestation::tdx

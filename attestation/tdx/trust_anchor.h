@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configured root of trust. A root that comes with a quote or with collateral is never trusted:
+// it must be this one, byte for byte (Intel's sandbox and sample roots have the same name).
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "schemas/core/bytes.h"
+#include "schemas/core/digest.h"
+#include "schemas/core/error.h"
+
+namespace assay::attestation::tdx {
+
+struct Certificate;
+
+class TrustAnchor {
+ public:
+  // One self-signed P-256 CA certificate in DER, or in PEM. invalid-encoding, unsupported-key.
+  [[nodiscard]] static Result<TrustAnchor> from_der(ByteView der);
+  [[nodiscard]] static Result<TrustAnchor> from_pem(std::string_view pem);
+  // Reads either form.
+  [[nodiscard]] static Result<TrustAnchor> from_bytes(ByteView bytes);
+
+  // SHA-256 of the DER certificate: the fact that verdicts and policies name.
+  [[nodiscard]] const Digest& digest() const { return digest_; }
+  // True for Intel's production root, and for nothing else.
+  [[nodiscard]] bool is_intel() const;
+  // For this folder: the parsed certificate.
+  [[nodiscard]] const std::shared_ptr<const Certificate>& certificate() const {
+    return certificate_;
+  }
+
+ private:
+  TrustAnchor(std::shared_ptr<const Certificate> certificate, Digest digest)
+      : certificate_(std::move(certificate)), digest_(digest) {}
+
+  std::shared_ptr<const Certificate> certificate_;
+  Digest digest_;
+};
+
+// Intel's production root "Intel SGX Root CA", valid 2018-05-21 to 2049-12-31.
+[[nodiscard]] const TrustAnchor& intel_root();
+
+}  // namespace assay::attestation::tdx

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification of a TDX quote: a pure function of evidence, collateral, trust anchors, time,
+// expected report data and appraisal policy. No clock, no network, no state; safe on any thread.
+//
+// The order of the checks is that of Intel's quote verification library (QVL, "Intel SGX DCAP quote
+// verification", sections 4.1.2.4 and 4.1.2.5) with the checks a service needs behind it. The first
+// check that fails ends the verification and names the error.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "attestation/tdx/appraisal_policy.h"
+#include "attestation/tdx/collateral.h"
+#include "attestation/tdx/result.h"
+#include "attestation/tdx/trust_anchor.h"
+#include "schemas/core/bytes.h"
+#include "schemas/core/clock.h"
+
+namespace assay::attestation::tdx {
+
+// What REPORTDATA must be. There is no default: leaving it open is said aloud, and the result then
+// says that the evidence is not bound to anything.
+class ReportDataExpectation {
+ public:
+  [[nodiscard]] static ReportDataExpectation exactly(const ReportData& value) {
+    return ReportDataExpectation(value);
+  }
+  [[nodiscard]] static ReportDataExpectation not_requested() {
+    return ReportDataExpectation(std::nullopt);
+  }
+  [[nodiscard]] const std::optional<ReportData>& value() const { return value_; }
+
+ private:
+  explicit ReportDataExpectation(std::optional<ReportData> value) : value_(value) {}
+  std::optional<ReportData> value_;
+};
+
+// What the caller brings besides evidence and collateral. Borrows the policy.
+struct VerifyContext {
+  Timestamp now;
+  ReportDataExpectation report_data;
+  const AppraisalPolicy& policy;
+};
+
+// Verifies `quote` against collateral that was authenticated before, under that collateral's
+// anchor. Whether the collateral is valid at `now` is checked here, each time.
+[[nodiscard]] AppraisalResult verify(ByteView quote, const AuthenticatedCollateral& collateral,
+                                     const VerifyContext& context);
+
+// Authenticates `collateral` and verifies `quote` against it, under the anchor at which the quote's
+// own chain ends, or else the first one. Without anchors nothing is accepted.
+[[nodiscard]] AppraisalResult verify(ByteView quote, const Collateral& collateral,
+                                     std::span<const TrustAnchor> anchors,
+                                     const VerifyContext& context);
+
+}  // namespace assay::attestation::tdx
