@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contract of storage/store.h: statements and how they are found.
+#include <algorithm>
+
+#include "tests/storage/store_contract.h"
+
+namespace assay::storage {
+namespace {
+
+SignerRow signer_row(const std::string& key) {
+  return {KeyId(digest_of(key)), Timestamp(std::chrono::hours(7))};
+}
+
+void expect_same(const StatementRow& actual, const StatementRow& expected) {
+  EXPECT_EQ(actual.id, expected.id);
+  EXPECT_EQ(actual.kind, expected.kind);
+  EXPECT_EQ(actual.payload_type, expected.payload_type);
+  EXPECT_EQ(actual.predicate_type, expected.predicate_type);
+  EXPECT_EQ(actual.stage, expected.stage);
+  EXPECT_EQ(actual.name, expected.name);
+  EXPECT_EQ(actual.version, expected.version);
+  EXPECT_EQ(actual.subjects, expected.subjects);
+  EXPECT_EQ(actual.locations, expected.locations);
+  EXPECT_EQ(actual.signers, expected.signers);
+  EXPECT_EQ(actual.envelopes, expected.envelopes);
+  EXPECT_EQ(actual.log_index, expected.log_index);
+  EXPECT_EQ(actual.accepted_at, expected.accepted_at);
+}
+
+TEST_P(StoreContract, Statement_PutAndGet_EveryFieldKept) {
+  StatementRow row = make_statement("acme/full");
+  row.kind = StatementKind::kAttestation;
+  row.stage = "train";
+  row.version = 7;
+  row.subjects = {"sha256:bb", "sha256:aa", "gitCommit:cc"};
+  row.locations = {"pvc://prod/models/b", "oci://registry/a"};
+  row.signers = {signer_row("two"), signer_row("one")};
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(row, put(transaction, row));
+    return {};
+  });
+  expect_same(snapshot()->statement(row.id).value(), row);
+  EXPECT_EQ(snapshot()->statement(StatementId(digest_of("none"))).error().code,
+            ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, Statement_PutTwice_IsAConflictThatTheCallerMaySurvive) {
+  StatementRow row = make_statement("acme/once");
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(row, put(transaction, row));
+    return {};
+  });
+  const LogState state = write([&](Transaction& transaction) -> Status {
+    StatementRow again = row;
+    ASSAY_ASSIGN(again.log_index, transaction.append(make_record("manifest.accepted")));
+    EXPECT_EQ(transaction.put_statement(again).error().code, ErrorCode::kConflict);
+    return {};
+  });
+  EXPECT_EQ(state.size, 2U);
+  EXPECT_EQ(snapshot()->statement(row.id)->log_index, 0U);
+}
+
+TEST_P(StoreContract, Statement_LogIndexTakenOrBehind_IsAConflict) {
+  append(2);
+  StatementRow row = make_statement("acme/first");
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(row, put(transaction, row));
+    return {};
+  });
+  for (const LeafIndex index : {row.log_index, LeafIndex{0}}) {
+    StatementRow other = make_statement("acme/other");
+    other.envelopes = row.envelopes;
+    other.log_index = index;
+    EXPECT_EQ(write_error([&](Transaction& t) { return t.put_statement(other); }),
+              ErrorCode::kConflict);
+  }
+}
+
+TEST_P(StoreContract, Statement_BeyondTheLog_IsInvalid) {
+  StatementRow row = make_statement("acme/far");
+  row.log_index = 1;
+  append(1);
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.put_statement(row); }),
+            ErrorCode::kInvalidParameter);
+}
+
+TEST_P(StoreContract, Statement_EnvelopeNotStored_IsNotFound) {
+  StatementRow row = make_statement("acme/empty");
+  row.envelopes = {DocumentId(digest_of("nowhere"))};
+  EXPECT_EQ(write_error([&](Transaction& t) -> Status {
+              ASSAY_TRY(put(t, row));
+              return {};
+            }),
+            ErrorCode::kNotFound);
+  EXPECT_EQ(snapshot()->log_state()->size, 0U);
+}
+
+TEST_P(StoreContract, AddEnvelope_NewSigners_AreAddedOnceInOrder) {
+  StatementRow row = make_statement("acme/signed");
+  row.signers = {signer_row("a")};
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(row, put(transaction, row));
+    return {};
+  });
+  clock_.advance(std::chrono::seconds(5));
+  std::optional<DocumentId> second;
+  for (int i = 0; i < 2; ++i) {
+    write([&](Transaction& transaction) -> Status {
+      ASSAY_ASSIGN(second, transaction.put_document("application/json", as_bytes("second")));
+      return transaction.add_envelope(row.id, *second,
+                                      {KeyId(digest_of("b")), KeyId(digest_of("a"))});
+    });
+    const auto now = snapshot()->statement(row.id).value();
+    EXPECT_EQ(now.envelopes, (std::vector{row.envelopes[0], *second}));
+    ASSERT_EQ(now.signers.size(), 2U);
+    EXPECT_EQ(now.signers[0], row.signers[0]) << "the first signature keeps its time";
+    EXPECT_EQ(now.signers[1], (SignerRow{KeyId(digest_of("b")), clock_.now()}));
+  }
+  EXPECT_EQ(write_error([&](Transaction& t) {
+              return t.add_envelope(StatementId(digest_of("none")), *second, {});
+            }),
+            ErrorCode::kNotFound);
+  EXPECT_EQ(write_error([&](Transaction& t) {
+              return t.add_envelope(row.id, DocumentId(digest_of("none")), {});
+            }),
+            ErrorCode::kNotFound);
+  StatementQuery query;
+  query.signer = KeyId(digest_of("b"));
+  EXPECT_EQ(snapshot()->statements(query)->items.size(), 1U);
+}
+
+// Rows that differ in one field each, and every filter alone and together.
+TEST_P(StoreContract, Statements_EveryFilter_FindsExactlyItsRows) {
+  struct Case {
+    const char* description;
+    std::function<void(StatementRow&)> mark;
+    std::function<void(StatementQuery&)> ask;
+  };
+  const std::vector<Case> cases = {
+      {"kind", [](auto& r) { r.kind = StatementKind::kPolicy; },
+       [](auto& q) { q.kind = StatementKind::kPolicy; }},
+      {"subject", [](auto& r) { r.subjects.push_back("sha256:special"); },
+       [](auto& q) { q.subject = "sha256:special"; }},
+      {"predicate type", [](auto& r) { r.predicate_type = "https://example.com/p"; },
+       [](auto& q) { q.predicate_type = "https://example.com/p"; }},
+      {"stage", [](auto& r) { r.stage = "evaluate"; }, [](auto& q) { q.stage = "evaluate"; }},
+      {"name", [](auto& r) { r.name = "acme/special"; }, [](auto& q) { q.name = "acme/special"; }},
+      {"signer", [](auto& r) { r.signers.push_back(signer_row("k")); },
+       [](auto& q) { q.signer = KeyId(digest_of("k")); }}};
+  // Row i has mark j when bit j of i is set: every combination, several times.
+  const unsigned combinations = 1U << cases.size();
+  write([&](Transaction& transaction) -> Status {
+    for (unsigned i = 0; i < 2 * combinations; ++i) {
+      StatementRow row = make_statement("acme/" + std::to_string(i));
+      for (std::size_t j = 0; j < cases.size(); ++j) {
+        if ((i >> j & 1U) != 0) {
+          cases[j].mark(row);
+        }
+      }
+      ASSAY_TRY(put(transaction, row));
+    }
+    return {};
+  });
+  const auto view = snapshot();
+  for (unsigned wanted = 0; wanted < combinations; ++wanted) {
+    StatementQuery query;
+    query.bounds.limit = 7;
+    for (std::size_t j = 0; j < cases.size(); ++j) {
+      if ((wanted >> j & 1U) != 0) {
+        cases[j].ask(query);
+      }
+    }
+    std::vector<LeafIndex> expected;
+    for (unsigned i = 0; i < 2 * combinations; ++i) {
+      if ((i & wanted) == wanted) {
+        expected.push_back(i);
+      }
+    }
+    EXPECT_EQ(indexes_of(all_pages<StatementRow>(*view, &Snapshot::statements, query)), expected)
+        << wanted;
+  }
+}
+
+TEST_P(StoreContract, Statements_TimeBounds_SinceIsInUntilIsOut) {
+  const Timestamp start = clock_.now();
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(put(transaction, make_statement("acme/0")));
+    return {};
+  });
+  for (int i = 1; i < 6; ++i) {
+    clock_.advance(std::chrono::seconds(1));
+    write([&](Transaction& transaction) -> Status {
+      ASSAY_TRY(put(transaction, make_statement("acme/" + std::to_string(i))));
+      return {};
+    });
+  }
+  StatementQuery query;
+  query.since = start + std::chrono::seconds(2);
+  query.until = start + std::chrono::seconds(4);
+  EXPECT_EQ(indexes_of(snapshot()->statements(query)->items), (std::vector<LeafIndex>{2, 3}));
+  query.until.reset();
+  EXPECT_EQ(indexes_of(snapshot()->statements(query)->items), (std::vector<LeafIndex>{2, 3, 4, 5}));
+  query.since.reset();
+  query.until = Timestamp::max();
+  EXPECT_EQ(snapshot()->statements(query)->items.size(), 6U);
+  query.until = start;
+  EXPECT_TRUE(snapshot()->statements(query)->items.empty());
+}
+
+TEST_P(StoreContract, Statements_Pages_AreStableWhileOthersWrite) {
+  const auto add = [&](int begin, int end) {
+    write([&](Transaction& transaction) -> Status {
+      for (int i = begin; i < end; ++i) {
+        ASSAY_TRY(put(transaction, make_statement("acme/" + std::to_string(i))));
+      }
+      return {};
+    });
+  };
+  add(0, 20);
+  StatementQuery query;
+  query.bounds.limit = 6;
+  std::vector<LeafIndex> seen;
+  for (int page_number = 0; page_number < 10; ++page_number) {
+    const auto page = snapshot()->statements(query).value();
+    if (!query.bounds.below) {
+      query.bounds.below = page.tree_size;
+    }
+    for (const StatementRow& row : page.items) {
+      seen.push_back(row.log_index);
+    }
+    add(100 + 3 * page_number, 103 + 3 * page_number);
+    if (!page.next) {
+      break;
+    }
+    query.bounds.after = page.next;
+  }
+  ASSERT_EQ(seen.size(), 20U);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i], i);
+  }
+}
+
+TEST_P(StoreContract, Statements_Bounds_AreChecked) {
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(put(transaction, make_statement("acme/one")));
+    return {};
+  });
+  StatementQuery query;
+  for (const std::size_t limit : {std::size_t{0}, std::size_t{1001}}) {
+    query.bounds.limit = limit;
+    EXPECT_EQ(snapshot()->statements(query).error().code, ErrorCode::kInvalidParameter);
+  }
+  query.bounds.limit = 1000;
+  EXPECT_EQ(snapshot()->statements(query)->items.size(), 1U);
+  query.bounds.after = 0;
+  EXPECT_TRUE(snapshot()->statements(query)->items.empty());
+  query.bounds.after = ~LeafIndex{0};
+  EXPECT_TRUE(snapshot()->statements(query)->items.empty());
+  query.bounds.after.reset();
+  query.bounds.below = 0;
+  EXPECT_TRUE(snapshot()->statements(query)->items.empty());
+  query.bounds.below = ~TreeSize{0};
+  const auto page = snapshot()->statements(query).value();
+  EXPECT_EQ(page.items.size(), 1U);
+  EXPECT_EQ(page.tree_size, 1U);
+  EXPECT_EQ(page.root, snapshot()->log_state()->root);
+  EXPECT_FALSE(page.next);
+}
+
+TEST_P(StoreContract, ManifestsAt_PlaceAndThoseAbove_AreFoundInLogOrder) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> manifests = {
+      {"acme/0", {"pvc://prod/models/llm"}},
+      {"acme/1", {"pvc://prod/models", "oci://registry/x"}},
+      {"acme/2", {"pvc://prod/models/llm2"}},
+      {"acme/3", {"pvc://prod/models/llm/v1/deep"}},
+      {"acme/4", {"pvc://prod/models/llm", "pvc://prod/models"}}};
+  write([&](Transaction& transaction) -> Status {
+    for (const auto& [name, locations] : manifests) {
+      StatementRow row = make_statement(name);
+      row.locations = locations;
+      ASSAY_TRY(put(transaction, row));
+    }
+    StatementRow no_manifest = make_statement("acme/5");
+    no_manifest.kind = StatementKind::kAttestation;
+    no_manifest.locations = {"pvc://prod/models"};
+    ASSAY_TRY(put(transaction, no_manifest));
+    return {};
+  });
+  const auto view = snapshot();
+  const auto at = [&](const char* uri) { return indexes_of(view->manifests_at(uri).value()); };
+  EXPECT_EQ(at("pvc://prod/models/llm/v1"), (std::vector<LeafIndex>{0, 1, 4}));
+  EXPECT_EQ(at("pvc://prod/models/llm"), (std::vector<LeafIndex>{0, 1, 4}));
+  EXPECT_EQ(at("pvc://prod/models"), (std::vector<LeafIndex>{1, 4}));
+  EXPECT_EQ(at("pvc://prod/models/llm2/x"), (std::vector<LeafIndex>{1, 2, 4}));
+  EXPECT_EQ(at("pvc://prod"), std::vector<LeafIndex>());
+  EXPECT_EQ(at("oci://registry/x"), (std::vector<LeafIndex>{1}));
+  EXPECT_EQ(at(""), std::vector<LeafIndex>());
+}
+
+}  // namespace
+}  // namespace assay::storage
