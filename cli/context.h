@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every verb is handed beside its own options.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/random.h"
+
+namespace assay::cli {
+
+// Exit status: the answer is yes, the answer is no (verification failed, denied), or there is no
+// answer (wrong usage, a file or the service cannot be reached).
+enum class Exit : std::uint8_t { kYes = 0, kNo = 1, kTrouble = 2 };
+
+enum class Format : std::uint8_t { kText, kJson };
+
+struct Context {
+  Clock& clock;
+  Random& random;
+  std::string version;
+  std::string output = "text";  // value of --output
+  bool quiet = false;
+
+  [[nodiscard]] Format format() const { return output == "json" ? Format::kJson : Format::kText; }
+  [[nodiscard]] bool json() const { return format() == Format::kJson; }
+};
+
+}  // namespace assay::cli

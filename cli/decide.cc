@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay decide and assay decision: may this model run here, and why was it decided so.
+#include <memory>
+#include <utility>
+
+#include "cli/api.h"
+#include "cli/documents.h"
+#include "cli/files.h"
+#include "cli/keys.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "cli/verdict.h"
+#include "cli/workload.h"
+#include "schemas/decision.h"
+
+namespace assay::cli {
+
+namespace {
+
+// --- decide
+
+struct DecideOptions {
+  std::string model;
+  WorkloadFlags workload;
+  std::string point = "create";
+  bool dry_run = false;
+  ConnectionFlags connection;
+};
+
+// A member that must be there: an answer without it is no answer.
+Result<bool> flag_at(const Json& json, const char* member) {
+  const auto found = json.is_object() ? json.find(member) : json.end();
+  if (!json.is_object() || found == json.end() || !found->is_boolean()) {
+    return fail(ErrorCode::kSchemaViolation,
+                std::string("The service's answer lacks \"") + member + "\"");
+  }
+  return found->get<bool>();
+}
+
+Result<Exit> print_answer(const Context& context, const Json& answer) {
+  ASSAY_ASSIGN(const bool selected, flag_at(answer, "selected"));
+  if (context.json()) {
+    print_json(answer);
+  }
+  if (!selected) {
+    if (!context.json()) {
+      print_line("allow: not applicable, no policy selects this workload");
+    }
+    return Exit::kYes;
+  }
+  const auto decision = answer.find("decision");
+  if (decision == answer.end() || !decision->is_object() || !decision->contains("verdict")) {
+    return fail(ErrorCode::kSchemaViolation, "The service's answer lacks the decision");
+  }
+  const Json& verdict = decision->at("verdict");
+  ASSAY_ASSIGN(const bool allowed, flag_at(verdict, "allowed"));
+  if (!context.json()) {
+    print_text(verdict_text(verdict));
+    const std::string artifact = text_at(*decision, "artifact");
+    message(context, "decision " + text_at(*decision, "id") +
+                         (artifact.empty() ? "" : " about " + artifact));
+  }
+  return allowed ? Exit::kYes : Exit::kNo;
+}
+
+Result<Exit> decide(const Context& context, const DecideOptions& options) {
+  ASSAY_TRY(decision_point_from(options.point));
+  ASSAY_ASSIGN(const policy::Workload workload, workload_from(options.workload));
+  Json request = {
+      {"point", options.point}, {"workload", to_json(workload)}, {"dry_run", options.dry_run}};
+  if (!options.model.empty()) {
+    request["model"] = options.model;
+  }
+  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(const Json answer,
+               api.post("/v1/decisions", as_bytes(request.dump()), kJsonType, false));
+  return print_answer(context, answer);
+}
+
+// --- decision
+
+struct DecisionOptions {
+  std::string id;
+  ConnectionFlags connection;
+};
+
+Status check_decision_id(const std::string& id) {
+  return is_uuid_v7(id)
+             ? Status()
+             : fail(ErrorCode::kUsage, "The id of a decision is a UUID of version 7", id);
+}
+
+Result<Exit> show(const Context& context, const DecisionOptions& options) {
+  ASSAY_TRY(check_decision_id(options.id));
+  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(const Json decision, api.get("/v1/decisions/" + options.id));
+  if (context.json()) {
+    print_json(decision);
+    return Exit::kYes;
+  }
+  const Json& verdict = decision.contains("verdict") ? decision.at("verdict") : decision;
+  print_text(verdict_text(verdict));
+  Table table({"decision", text_at(decision, "id")});
+  table.row({"point", text_at(decision, "point")});
+  table.row({"artifact", text_at(decision, "artifact")});
+  table.row({"model", text_at(decision, "model_name")});
+  table.row({"evaluated at", text_at(decision, "evaluated_at")});
+  table.row({"facts", text_at(decision, "facts")});
+  print_text(table.text());
+  return Exit::kYes;
+}
+
+Result<Exit> replay(const Context& context, const DecisionOptions& options) {
+  ASSAY_TRY(check_decision_id(options.id));
+  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(const Json answer, api.post("/v1/decisions/" + options.id + ":replay", {}, {}));
+  ASSAY_ASSIGN(const bool reproduced, flag_at(answer, "reproduced"));
+  if (context.json()) {
+    print_json(answer);
+  } else {
+    print_line(reproduced ? "reproduced" : "not reproduced");
+    print_line("recorded   " + text_at(answer, "recorded"));
+    print_line("recomputed " + text_at(answer, "recomputed"));
+    if (answer.contains("verdict")) {
+      print_text(verdict_text(answer.at("verdict")));
+    }
+  }
+  return reproduced ? Exit::kYes : Exit::kNo;
+}
+
+struct ListOptions {
+  std::string subject;
+  std::string name_space;
+  std::string reason;
+  std::string verdict;
+  std::string since;
+  std::string until;
+  std::uint64_t limit = 100;
+  ConnectionFlags connection;
+};
+
+Result<Exit> list(const Context& context, const ListOptions& options) {
+  Query query;
+  query.add("subject", options.subject);
+  query.add("namespace", options.name_space);
+  query.add("reason", options.reason);
+  query.add("verdict", options.verdict);
+  query.add("since", options.since);
+  query.add("until", options.until);
+  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(const Json answer, api.list("/v1/decisions", query, options.limit));
+  if (context.json()) {
+    print_json(answer);
+    return Exit::kYes;
+  }
+  Table table({"DECISION", "VERDICT", "POINT", "NAMESPACE", "REASONS", "EVALUATED", "SUBJECT"});
+  for (const Json& item : list_at(answer, "items")) {
+    table.row({text_at(item, "id"), text_at(item, "verdict"), text_at(item, "point"),
+               text_at(item, "namespace"), joined_at(item, "reasons"),
+               text_at(item, "evaluated_at"), text_at(item, "subject")});
+  }
+  print_text(table.text());
+  return Exit::kYes;
+}
+
+struct VerifyOptions {
+  std::string file;
+  TrustFlags trust;
+};
+
+Result<Exit> verify(const Context& context, const VerifyOptions& options) {
+  const SigningContext question{KeyPurpose::kService, "", "", ""};
+  ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
+  ASSAY_ASSIGN(const Timestamp now, time_of(options.trust, context.clock));
+  ASSAY_ASSIGN(const Bytes bytes, read_file(options.file));
+  const Result<LoadedDocument> document = read_document(bytes);
+  Result<Json> decision =
+      document ? parse_json(ByteView(document->payload.bytes)) : std::unexpected(document.error());
+  if (decision && (!document->envelope || document->payload.kind != PayloadKind::kDecision)) {
+    decision = fail(ErrorCode::kPayloadTypeUnknown, "This is no signed decision");
+  }
+  if (!decision) {
+    return refuse(context, decision.error(), {{"verified", false}});
+  }
+  const auto signers =
+      check_signatures(*document->envelope, keys, question, options.trust.threshold, now);
+  if (!signers) {
+    return refuse(context, signers.error(), {{"verified", false}});
+  }
+  const Json verdict = decision->contains("verdict") ? decision->at("verdict") : Json::object();
+  if (context.json()) {
+    print_json({{"verified", true}, {"decision", *decision}, {"signers", signers_json(*signers)}});
+    return Exit::kYes;
+  }
+  print_line("verified decision " + text_at(*decision, "id") + " of " +
+             text_at(*decision, "evaluated_at"));
+  print_text(verdict_text(verdict));
+  return Exit::kYes;
+}
+
+void add_list(const Command& group, Context& context) {
+  auto options = std::make_shared<ListOptions>();
+  const Command verb = group.add("list", "List stored decisions");
+  verb.option("--subject", options->subject, "ID", "about this artifact");
+  verb.option("--namespace", options->name_space, "NAME", "for workloads of this namespace");
+  verb.option("--reason", options->reason, "CODE", "with this reason");
+  verb.choice("--verdict", options->verdict, {"allow", "deny"}, "only these");
+  verb.option("--since", options->since, "TIME", "made at this RFC 3339 time or later");
+  verb.option("--until", options->until, "TIME", "made at this RFC 3339 time or before");
+  verb.option("--limit", options->limit, "N", "at most so many (default 100)");
+  add_connection_options(verb, options->connection);
+  verb.example("assay decision list --verdict deny --namespace prod", "what was denied in prod");
+  verb.action([options, &context] { return list(context, *options); });
+}
+
+void add_verify(const Command& group, Context& context) {
+  auto options = std::make_shared<VerifyOptions>();
+  const Command verb = group.add("verify", "Check the signature of a decision, offline");
+  verb.argument("FILE", options->file, "signed decision, from 'assay get UUID --envelope'");
+  add_trust_options(verb, options->trust);
+  verb.note("Exits with 0 when the signature holds, whatever was decided.");
+  verb.example("assay decision verify decision.json --key service.pem.pub",
+               "against the service's public key");
+  verb.action([options, &context] { return verify(context, *options); });
+}
+
+}  // namespace
+
+void add_decide(const Command& root, Context& context) {
+  auto options = std::make_shared<DecideOptions>();
+  const Command verb = root.add("decide", "Ask whether a model may run");
+  verb.option("--model", options->model, "NAME|ID", "model name, or artifact id");
+  add_workload_options(verb, options->workload);
+  verb.choice("--point", options->point, {"create", "bind", "serve"},
+              "decision point (default create)");
+  verb.flag("--dry-run", options->dry_run, "answer, but neither store nor log the decision");
+  add_connection_options(verb, options->connection);
+  verb.note(
+      "Exits with 0 for allow and 1 for deny. Prints every condition, not only the first that\n"
+      "fails.");
+  verb.example("assay decide --model acme/llama --namespace prod --resource nvidia.com/gpu",
+               "as an orchestrator asks before it starts a workload");
+  verb.action([options, &context] { return decide(context, *options); });
+}
+
+void add_decision(const Command& root, Context& context) {
+  const Command group = root.add("decision", "Stored decisions");
+  auto shown = std::make_shared<DecisionOptions>();
+  const Command show_verb = group.add("show", "Print a decision with every condition");
+  show_verb.argument("ID", shown->id, "UUID of the decision");
+  add_connection_options(show_verb, shown->connection);
+  show_verb.example("assay decision show 0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11",
+                    "why was it decided so");
+  show_verb.action([shown, &context] { return show(context, *shown); });
+
+  auto replayed = std::make_shared<DecisionOptions>();
+  const Command replay_verb = group.add("replay", "Have a decision computed again from its facts");
+  replay_verb.argument("ID", replayed->id, "UUID of the decision");
+  add_connection_options(replay_verb, replayed->connection);
+  replay_verb.note("Exits with 1 when the result differs from the record.");
+  replay_verb.example("assay decision replay 0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11",
+                      "does the service come to the same result");
+  replay_verb.action([replayed, &context] { return replay(context, *replayed); });
+
+  add_list(group, context);
+  add_verify(group, context);
+}
+
+}  // namespace assay::cli

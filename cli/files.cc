@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/files.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace assay::cli {
+
+namespace {
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() { (void)close(); }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool close() {
+    const int fd = std::exchange(fd_, -1);
+    return fd < 0 || ::close(fd) == 0;
+  }
+
+ private:
+  int fd_;
+};
+
+std::unexpected<Error> unreadable(const std::string& path, int number) {
+  return fail(ErrorCode::kFileUnreadable, std::string("Cannot read the file: ") + strerror(number),
+              path);
+}
+
+std::unexpected<Error> unwritable(const std::string& path, int number) {
+  return fail(ErrorCode::kFileUnreadable, std::string("Cannot write the file: ") + strerror(number),
+              path);
+}
+
+Result<Bytes> read_all(int fd, const std::string& path, std::uint64_t limit) {
+  Bytes bytes;
+  std::array<std::uint8_t, 65536> block{};
+  while (true) {
+    const ssize_t got = ::read(fd, block.data(), block.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return unreadable(path, errno);
+    }
+    if (got == 0) {
+      secure_wipe(block);
+      return bytes;
+    }
+    const auto count = static_cast<std::size_t>(got);
+    if (bytes.size() + count > limit) {
+      return fail(ErrorCode::kLimitExceeded,
+                  "The file has more than " + std::to_string(limit) + " bytes", path);
+    }
+    bytes.insert(bytes.end(), block.begin(), block.begin() + got);
+  }
+}
+
+Status write_all(int fd, const std::string& path, ByteView bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) {
+      continue;
+    }
+    if (put < 0) {
+      return unwritable(path, errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Bytes> read_file(const std::string& path, std::uint64_t limit) {
+  if (path == "-") {
+    return read_all(STDIN_FILENO, "standard input", limit);
+  }
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) {
+    return unreadable(path, errno);
+  }
+  return read_all(fd.get(), path, limit);
+}
+
+Result<SecretBytes> read_secret_file(const std::string& path) {
+  constexpr std::uint64_t kMaxSecretBytes = 4096;
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status{};
+  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) {
+    return unreadable(path, errno);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::kKeyUnusable, "A secret must be in a regular file", path);
+  }
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return fail(ErrorCode::kKeyUnusable, "The file with the secret belongs to another user", path);
+  }
+  if ((status.st_mode & 0077U) != 0) {
+    return fail(ErrorCode::kKeyUnusable,
+                "Others may read the file with the secret; run chmod 600 on it", path);
+  }
+  ASSAY_ASSIGN(Bytes bytes, read_all(fd.get(), path, kMaxSecretBytes));
+  if (!bytes.empty() && bytes.back() == '\n') {
+    bytes.pop_back();
+  }
+  if (!bytes.empty() && bytes.back() == '\r') {
+    bytes.pop_back();
+  }
+  if (bytes.empty()) {
+    return fail(ErrorCode::kKeyUnusable, "The file with the secret is empty", path);
+  }
+  return SecretBytes(std::move(bytes));
+}
+
+Status write_file(const std::string& path, ByteView bytes, mode_t mode) {
+  if (path == "-") {
+    return write_all(STDOUT_FILENO, "standard output", bytes);
+  }
+  std::string temporary = path + ".XXXXXX";
+  Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (fd.get() < 0) {
+    return unwritable(path, errno);
+  }
+  struct stat old{};
+  // A file that is there keeps its mode; a new one obeys the umask like any other.
+  if (::stat(path.c_str(), &old) == 0) {
+    mode = old.st_mode & 07777U;
+  } else {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    mode &= ~mask;
+  }
+  Status status = write_all(fd.get(), path, bytes);
+  if (status && (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0 || !fd.close() ||
+                 ::rename(temporary.c_str(), path.c_str()) != 0)) {
+    status = unwritable(path, errno);
+  }
+  if (!status) {
+    ::unlink(temporary.c_str());
+  }
+  return status;
+}
+
+Status write_file(const std::string& path, std::string_view text, mode_t mode) {
+  return write_file(path, as_bytes(text), mode);
+}
+
+Status write_new_file(const std::string& path, std::string_view text, mode_t mode) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (fd.get() < 0) {
+    return errno == EEXIST
+               ? fail(ErrorCode::kConflict,
+                      "The file exists and is not overwritten; choose another name", path)
+               : unwritable(path, errno);
+  }
+  Status status = write_all(fd.get(), path, as_bytes(text));
+  if (status && (::fsync(fd.get()) != 0 || !fd.close())) {
+    status = unwritable(path, errno);
+  }
+  if (!status) {
+    ::unlink(path.c_str());
+  }
+  return status;
+}
+
+bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+}  // namespace assay::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay hash: the root of a model, dataset or file.
+#include <memory>
+#include <utility>
+
+#include "cli/hashing.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct HashOptions {
+  HashFlags hash;
+  bool list = false;
+};
+
+std::string digits(const Entry& entry) {
+  return std::visit([](const auto& item) { return std::to_string(item.size); }, entry);
+}
+
+std::string root_of(const Entry& entry) {
+  return std::visit([](const auto& item) { return item.root.hex(); }, entry);
+}
+
+Result<Exit> hash(const Context& context, const HashOptions& options) {
+  ASSAY_ASSIGN(const gpu_hash::ArtifactOptions artifact, artifact_options(options.hash));
+  ASSAY_ASSIGN(const gpu_hash::HashedArtifact hashed,
+               hash_with_progress(context, options.hash.path, artifact, options.hash.device));
+  if (context.json()) {
+    print_json(hashed_json(hashed));
+    return Exit::kYes;
+  }
+  if (options.list) {
+    Table table({"ROOT", "BYTES", "OBJECT"});
+    for (const Entry& entry : hashed.artifact.entries) {
+      table.row({root_of(entry), digits(entry), entry_label(entry)});
+    }
+    print_text(table.text());
+  }
+  print_line(hashed.id.text());
+  message(context, hashed_summary(hashed));
+  return Exit::kYes;
+}
+
+}  // namespace
+
+void add_hash(const Command& root, Context& context) {
+  auto options = std::make_shared<HashOptions>();
+  const Command verb = root.add("hash", "Compute the root of a model, dataset or file");
+  add_hash_options(verb, options->hash);
+  verb.flag("--list", options->list, "also print the root of each file and tensor");
+  verb.note(
+      "The root covers names, sizes and bytes of all files (hidden ones too, .git aside) and of "
+      "the\n"
+      "tensors in safetensors files. It is the same on every device and every machine.");
+  verb.example("assay hash ./llama", "the artifact id of a model");
+  verb.example("assay hash ./llama --device opencl:0 -o json > hash.json",
+               "on the first GPU, with every entry");
+  verb.action([options, &context] { return hash(context, *options); });
+}
+
+}  // namespace assay::cli

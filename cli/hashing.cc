@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/hashing.h"
+
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "gpu_hash/dispatch.h"
+
+namespace assay::cli {
+
+namespace {
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+}  // namespace
+
+void add_device_options(const Command& verb, DeviceFlags& flags) {
+  verb.option("--device", flags.device, "DEVICE",
+              "auto, cpu, opencl, opencl:N or opencl:NAME; see 'assay device list' (default auto)");
+  verb.option("--threads", flags.threads, "N", "CPU threads (default: one per core)");
+}
+
+Result<std::unique_ptr<gpu_hash::Engine>> make_engine(const DeviceFlags& flags) {
+  constexpr std::uint64_t kMaxThreads = 1024;
+  if (flags.threads > kMaxThreads) {
+    return fail(ErrorCode::kUsage, "At most 1024 threads");
+  }
+  ASSAY_ASSIGN(const gpu_hash::DeviceChoice choice, gpu_hash::parse_device(flags.device));
+  gpu_hash::EngineOptions options;
+  options.threads = static_cast<unsigned>(flags.threads);
+  return gpu_hash::make_engine(choice, options);
+}
+
+void add_hash_options(const Command& verb, HashFlags& flags) {
+  verb.argument("PATH", flags.path, "directory or file to hash");
+  add_device_options(verb, flags.device);
+  verb.choice("--hash", flags.hash, {"sha256", "sha384"}, "hash algorithm (default sha256)");
+  verb.option("--chunk-size", flags.chunk_size, "BYTES",
+              "a power of two from 4096 to 1048576 (default 16384)");
+  verb.choice("--objects", flags.objects, {"files", "tensors", "both"},
+              "what gets an entry: whole files, the tensors in safetensors files, or both (default "
+              "both)");
+  verb.option("--ignore", flags.ignore, "PATTERN",
+              "leave out what matches: '*.tmp' at any depth, '/cache' from the top; may be given "
+              "again");
+  verb.flag("--follow-symlinks", flags.follow_symlinks,
+            "follow symbolic links that stay inside PATH; without it they are refused");
+}
+
+Result<gpu_hash::ArtifactOptions> artifact_options(const HashFlags& flags) {
+  gpu_hash::ArtifactOptions options;
+  ASSAY_ASSIGN(options.parameters.hash, hash_algorithm_from(flags.hash));
+  if (flags.chunk_size > std::numeric_limits<std::uint32_t>::max()) {
+    return fail(ErrorCode::kUsage, "The chunk size must be a power of two from 4096 to 1048576");
+  }
+  options.parameters.chunk_size = static_cast<std::uint32_t>(flags.chunk_size);
+  ASSAY_TRY(check(options.parameters));
+  ASSAY_ASSIGN(options.objects, gpu_hash::parse_objects(flags.objects));
+  options.walk.ignore = flags.ignore;
+  options.walk.follow_symlinks = flags.follow_symlinks;
+  return options;
+}
+
+Result<gpu_hash::HashedArtifact> hash_with_progress(const Context& context, const std::string& path,
+                                                    const gpu_hash::ArtifactOptions& options,
+                                                    const DeviceFlags& device) {
+  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(device));
+  Progress progress(context, "hashing");
+  return gpu_hash::hash_artifact(
+      path, options, *engine,
+      [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+}
+
+Json entries_json(const std::vector<Entry>& entries) {
+  Json list = Json::array();
+  for (const Entry& entry : entries) {
+    list.push_back(to_json(entry));
+  }
+  return list;
+}
+
+Json hashed_json(const gpu_hash::HashedArtifact& hashed) {
+  return {{"root", hashed.id.root().hex()},
+          {"artifact", hashed.id.text()},
+          {"parameters", to_json(hashed.artifact.parameters)},
+          {"objects", entries_json(hashed.artifact.entries)},
+          {"bytes", hashed.bytes},
+          {"seconds", hashed.seconds},
+          {"device", hashed.engine.id},
+          {"device_name", hashed.engine.device}};
+}
+
+std::string count_entries(const std::vector<Entry>& entries) {
+  std::uint64_t files = 0;
+  for (const Entry& entry : entries) {
+    files += std::holds_alternative<FileEntry>(entry) ? 1U : 0U;
+  }
+  const std::uint64_t tensors = entries.size() - files;
+  std::string text = files > 0 ? counted(files, "file") : "";
+  if (tensors > 0) {
+    text += (text.empty() ? "" : ", ") + counted(tensors, "tensor");
+  }
+  return text;
+}
+
+std::string entry_label(const Entry& entry) {
+  if (const auto* file = std::get_if<FileEntry>(&entry)) {
+    return file->path;
+  }
+  const auto& tensor = std::get<TensorEntry>(entry);
+  return tensor.file + "#" + tensor.name;
+}
+
+std::string rate_summary(std::uint64_t bytes, double seconds, const gpu_hash::EngineInfo& engine) {
+  const auto amount = static_cast<double>(bytes);
+  std::string text = human_bytes(amount) + " in " + fixed(seconds, 2) + " s";
+  if (seconds > 0) {
+    text += " (" + human_bytes(amount / seconds) + "/s)";
+  }
+  return text + " on " + engine.id + " (" + engine.device + ")";
+}
+
+std::string hashed_summary(const gpu_hash::HashedArtifact& hashed) {
+  return count_entries(hashed.artifact.entries) + ", " +
+         rate_summary(hashed.bytes, hashed.seconds, hashed.engine);
+}
+
+}  // namespace assay::cli

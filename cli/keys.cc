@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/keys.h"
+
+#include <utility>
+
+#include "attestation/keys.h"
+#include "cli/files.h"
+#include "cli/secrets.h"
+
+namespace assay::cli {
+
+namespace {
+
+// Keys on the command line are trusted for as long as times can be written.
+Timestamp end_of_time() {
+  return Timestamp(std::chrono::sys_days(std::chrono::year(9999) / std::chrono::December / 31));
+}
+
+Result<TrustedKey> pem_key(const std::string& path, const SigningContext& context) {
+  ASSAY_ASSIGN(const Bytes pem, read_file(path, 65536));
+  Result<attestation::PublicKey> key = attestation::PublicKey::from_pem(as_text(pem));
+  if (!key) {
+    Error error = std::move(key).error();
+    error.where = path;
+    error.detail += "; a public key in PEM is expected, such as the .pub file of 'assay key new'";
+    return std::unexpected(std::move(error));
+  }
+  const std::string predicate_type = context.predicate_type.empty() ? "*" : context.predicate_type;
+  return TrustedKey{.id = key->id(),
+                    .algorithm = key->algorithm(),
+                    .public_key = key->der(),
+                    .purpose = context.purpose,
+                    .identity = key->id().text(),
+                    .roles = {SignerRole{"*", predicate_type, "*"}},
+                    .not_before = Timestamp(),
+                    .not_after = end_of_time(),
+                    .revoked = std::nullopt};
+}
+
+}  // namespace
+
+void add_signing_options(const Command& verb, SigningFlags& flags, bool required) {
+  verb.option("--key", flags.keys, "FILE",
+              "private key to sign with; may be given again for more signatures");
+  if (required) {
+    verb.required();
+  }
+  verb.option(
+      "--passphrase-file", flags.passphrase_file, "FILE",
+      "file of mode 0600 with the passphrase of an encrypted key; asked for on the terminal "
+      "otherwise");
+}
+
+Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
+                                            const std::string& passphrase_file) {
+  protect_process();
+  bool encrypted = false;
+  {
+    ASSAY_ASSIGN(Bytes pem, read_file(path, 65536));
+    encrypted =
+        as_text(pem).find("-----BEGIN ENCRYPTED PRIVATE KEY-----") != std::string_view::npos;
+    secure_wipe(pem);
+  }
+  SecretBytes passphrase;
+  if (encrypted) {
+    ASSAY_ASSIGN(passphrase, read_passphrase(passphrase_file, "Passphrase of " + path, false));
+  }
+  return attestation::load_private_key(path, passphrase);
+}
+
+Result<std::vector<std::unique_ptr<Signer>>> load_signers(const SigningFlags& flags) {
+  std::vector<std::unique_ptr<Signer>> signers;
+  for (const std::string& path : flags.keys) {
+    ASSAY_ASSIGN(std::unique_ptr<Signer> signer, load_signer(path, flags.passphrase_file));
+    signers.push_back(std::move(signer));
+  }
+  return signers;
+}
+
+std::vector<const Signer*> borrow(const std::vector<std::unique_ptr<Signer>>& signers) {
+  std::vector<const Signer*> borrowed;
+  borrowed.reserve(signers.size());
+  for (const auto& signer : signers) {
+    borrowed.push_back(signer.get());
+  }
+  return borrowed;
+}
+
+void add_trust_options(const Command& verb, TrustFlags& flags) {
+  verb.option("--key", flags.keys, "FILE",
+              "public key (PEM) that is trusted for this; may be given again");
+  verb.option("--trust", flags.trust, "FILE",
+              "trusted keys with what each may say, as 'assay trust show -o json' prints them");
+  verb.option("--threshold", flags.threshold, "N",
+              "how many different identities must have signed (default 1)");
+  verb.option("--at", flags.at, "TIME", "judge validity at this RFC 3339 time instead of now");
+}
+
+Result<std::vector<TrustedKey>> read_trust_file(const std::string& path) {
+  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
+  std::vector<TrustedKey> keys;
+  if (json.is_object() && json.contains("public_key")) {
+    ASSAY_ASSIGN(TrustedKey key, trusted_key_from_json(json));
+    keys.push_back(std::move(key));
+    return keys;
+  }
+  const Json* list = json.is_array() ? &json : nullptr;
+  if (json.is_object() && json.contains("keys") && json.at("keys").is_array()) {
+    list = &json.at("keys");
+  }
+  if (list == nullptr) {
+    return fail(ErrorCode::kUsage, "A trust file holds {\"keys\":[...]}", path);
+  }
+  for (const Json& item : *list) {
+    ASSAY_ASSIGN(TrustedKey key, trusted_key_from_json(item));
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
+                                                  const SigningContext& context) {
+  if (flags.keys.empty() == flags.trust.empty()) {
+    return fail(ErrorCode::kUsage,
+                "Say whose signature counts: give --key with a public key, or --trust with a file "
+                "of trusted keys");
+  }
+  if (flags.threshold == 0) {
+    return fail(ErrorCode::kUsage, "The threshold must be 1 or more");
+  }
+  if (!flags.trust.empty()) {
+    ASSAY_ASSIGN(std::vector<TrustedKey> keys, read_trust_file(flags.trust));
+    if (keys.empty()) {
+      return fail(ErrorCode::kUsage, "The trust file holds no keys", flags.trust);
+    }
+    return keys;
+  }
+  std::vector<TrustedKey> keys;
+  for (const std::string& path : flags.keys) {
+    ASSAY_ASSIGN(TrustedKey key, pem_key(path, context));
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+Result<Timestamp> time_of(const TrustFlags& flags, const Clock& clock) {
+  return flags.at.empty() ? Result<Timestamp>(clock.now()) : parse_rfc3339(flags.at);
+}
+
+Result<std::vector<attestation::VerifiedSignature>> check_signatures(
+    const attestation::Envelope& envelope, std::span<const TrustedKey> keys,
+    const SigningContext& context, std::uint64_t threshold, Timestamp now) {
+  ASSAY_ASSIGN(const auto verified, attestation::verify_signatures(envelope, keys));
+  return attestation::require_signers(verified, context, threshold, now);
+}
+
+Json signers_json(std::span<const attestation::VerifiedSignature> signatures) {
+  Json list = Json::array();
+  for (const attestation::VerifiedSignature& signature : signatures) {
+    list.push_back({{"key_id", signature.key.id.text()}, {"identity", signature.key.identity}});
+  }
+  return list;
+}
+
+}  // namespace assay::cli

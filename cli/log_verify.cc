@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/log_verify.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/tlog.h"
+#include "schemas/core/merkle.h"
+#include "schemas/log_record.h"
+
+namespace assay::cli {
+
+namespace {
+
+constexpr HashAlgorithm kHash = HashAlgorithm::kSha256;
+constexpr std::size_t kDigestBytes = 32;
+
+std::unexpected<Error> inconsistent(std::string detail, std::string where) {
+  return fail(ErrorCode::kLogInconsistent, std::move(detail), std::move(where));
+}
+
+Error at(Error error, std::string where) {
+  error.where = error.where.empty() ? std::move(where) : where + ": " + error.where;
+  return error;
+}
+
+// What must come out at a size on the way: the root of an older checkpoint or of a receipt's.
+struct ExpectedRoot {
+  TreeSize size;
+  Digest root;
+  std::string name;
+};
+
+struct ExpectedLeaf {
+  LeafIndex index;
+  Digest leaf;
+  std::string name;
+};
+
+// Walks the entries once, in order, and holds everything against what follows from them.
+class Verifier {
+ public:
+  Verifier(const ReadMirror& read, VerifiedLog& result)
+      : read_(read), result_(result), accumulator_(kHash) {}
+
+  void expect(ExpectedRoot root) { roots_.push_back(std::move(root)); }
+  void expect(ExpectedLeaf leaf) { leaves_.push_back(std::move(leaf)); }
+
+  [[nodiscard]] Status run(const std::function<void(TreeSize, TreeSize)>& progress);
+
+ private:
+  [[nodiscard]] Status read_bundle(std::uint64_t index, std::uint64_t width);
+  [[nodiscard]] Status take_entry(ByteView entry, const std::string& where);
+  [[nodiscard]] Status check_roots();
+  [[nodiscard]] Status add_hash(std::size_t level, const Digest& digest);
+  [[nodiscard]] Status finish_tile(std::size_t level);
+  [[nodiscard]] Status check_tile_file(const std::string& path, ByteView expected, bool whole);
+
+  // Hashes of the tile at a level that is being filled, and its index.
+  struct Level {
+    std::vector<Digest> hashes;
+    std::uint64_t index = 0;
+  };
+
+  const ReadMirror& read_;
+  VerifiedLog& result_;
+  MerkleAccumulator accumulator_;
+  std::vector<Level> levels_;
+  std::vector<ExpectedRoot> roots_;
+  std::vector<ExpectedLeaf> leaves_;
+  std::size_t next_root_ = 0;
+  std::size_t next_leaf_ = 0;
+};
+
+Status Verifier::check_roots() {
+  while (next_root_ < roots_.size() && roots_[next_root_].size == accumulator_.size()) {
+    const ExpectedRoot& expected = roots_[next_root_++];
+    if (accumulator_.root() != expected.root) {
+      return inconsistent(
+          "The first " + std::to_string(expected.size) +
+              " entries have another root than this checkpoint: history was changed",
+          expected.name);
+    }
+  }
+  return {};
+}
+
+Status Verifier::check_tile_file(const std::string& path, ByteView expected, bool whole) {
+  Result<std::optional<Bytes>> file = read_(path);
+  if (!file) {
+    return std::unexpected(std::move(file).error());
+  }
+  if (!*file) {
+    result_.tiles_missing += whole ? 0U : 1U;
+    return {};
+  }
+  const Bytes& bytes = **file;
+  // A full tile may stand where the checkpoint needs a part of it; a partial one is exact.
+  const bool size_fits = whole ? bytes.size() >= expected.size() : bytes.size() == expected.size();
+  if (!size_fits || !std::ranges::equal(ByteView(bytes).first(expected.size()), expected)) {
+    return inconsistent("The tile differs from what follows from the entries", path);
+  }
+  ++result_.tiles_checked;
+  return {};
+}
+
+Status Verifier::finish_tile(std::size_t level) {
+  Level& tile = levels_[level];
+  const std::uint64_t width = tile.hashes.size();
+  if (width == 0) {
+    return {};
+  }
+  Bytes expected;
+  expected.reserve(width * kDigestBytes);
+  for (const Digest& digest : tile.hashes) {
+    expected.insert(expected.end(), digest.bytes().begin(), digest.bytes().end());
+  }
+  const std::string name = std::to_string(level);
+  const std::uint64_t missing = result_.tiles_missing;
+  if (width < kTileWidth) {
+    const std::uint64_t checked = result_.tiles_checked;
+    ASSAY_TRY(check_tile_file(tile_path(name, tile.index), expected, true));
+    const bool has_full = result_.tiles_checked > checked;
+    ASSAY_TRY(check_tile_file(tile_path(name, tile.index, width), expected, false));
+    result_.tiles_missing = has_full ? missing : result_.tiles_missing;
+  } else {
+    ASSAY_TRY(check_tile_file(tile_path(name, tile.index), expected, false));
+  }
+  tile.hashes.clear();
+  ++tile.index;
+  return {};
+}
+
+Status Verifier::add_hash(std::size_t level, const Digest& digest) {
+  if (levels_.size() <= level) {
+    levels_.emplace_back();
+  }
+  levels_[level].hashes.push_back(digest);
+  if (levels_[level].hashes.size() < kTileWidth) {
+    return {};
+  }
+  const Digest above = merkle_root(kHash, levels_[level].hashes);
+  ASSAY_TRY(finish_tile(level));
+  return add_hash(level + 1, above);
+}
+
+Status Verifier::take_entry(ByteView entry, const std::string& where) {
+  const LeafIndex index = accumulator_.size();
+  const std::string place = where + ", entry " + std::to_string(index);
+  Result<LogRecord> record = parse_log_record(entry);
+  if (!record) {
+    return std::unexpected(at(std::move(record).error(), place));
+  }
+  ++result_.types[record->type];
+  const Digest leaf = merkle_leaf(kHash, entry);
+  while (next_leaf_ < leaves_.size() && leaves_[next_leaf_].index == index) {
+    const ExpectedLeaf& expected = leaves_[next_leaf_++];
+    if (expected.leaf != leaf) {
+      return inconsistent("Entry " + std::to_string(index) +
+                              " of the log is not the record that the receipt is about",
+                          expected.name);
+    }
+  }
+  accumulator_.append(leaf);
+  ASSAY_TRY(add_hash(0, leaf));
+  return check_roots();
+}
+
+Status Verifier::read_bundle(std::uint64_t index, std::uint64_t width) {
+  std::string path = tile_path("entries", index, width);
+  ASSAY_ASSIGN(std::optional<Bytes> bundle, read_(path));
+  bool whole = width == kTileWidth;
+  if (!bundle && !whole) {
+    path = tile_path("entries", index);
+    whole = true;
+    ASSAY_ASSIGN(bundle, read_(path));
+  }
+  if (!bundle) {
+    return inconsistent("The bundle of entries is missing; mirror the log again", path);
+  }
+  const Result<std::vector<ByteView>> entries = parse_bundle(*bundle);
+  if (!entries) {
+    return std::unexpected(at(entries.error(), path));
+  }
+  if (entries->size() < width || (!whole && entries->size() > width)) {
+    return inconsistent("The bundle has " + std::to_string(entries->size()) +
+                            " entries instead of " + std::to_string(width),
+                        path);
+  }
+  for (std::uint64_t i = 0; i < width; ++i) {
+    ASSAY_TRY(take_entry((*entries)[i], path));
+  }
+  return {};
+}
+
+Status Verifier::run(const std::function<void(TreeSize, TreeSize)>& progress) {
+  std::ranges::stable_sort(roots_, {}, &ExpectedRoot::size);
+  std::ranges::stable_sort(leaves_, {}, &ExpectedLeaf::index);
+  const TreeSize size = result_.checkpoint.size;
+  ASSAY_TRY(check_roots());
+  for (std::uint64_t index = 0; index * kTileWidth < size; ++index) {
+    ASSAY_TRY(read_bundle(index, std::min(kTileWidth, size - index * kTileWidth)));
+    if (progress) {
+      progress(accumulator_.size(), size);
+    }
+  }
+  if (accumulator_.root() != result_.checkpoint.root) {
+    return inconsistent("The entries have another root than the checkpoint", "checkpoint");
+  }
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    ASSAY_TRY(finish_tile(level));
+  }
+  return {};
+}
+
+Result<Checkpoint> open_note(std::string_view note, const attestation::NoteVerifier& verifier,
+                             const std::string& name) {
+  Result<Checkpoint> checkpoint = attestation::verify_checkpoint(note, verifier);
+  if (!checkpoint) {
+    return std::unexpected(at(std::move(checkpoint).error(), name));
+  }
+  return checkpoint;
+}
+
+Status expect_receipt(Verifier& log, const Receipt& receipt, const VerifiedLog& result,
+                      const attestation::NoteVerifier& verifier) {
+  ASSAY_TRY(check_receipt(receipt, verifier));
+  ASSAY_ASSIGN(const Checkpoint promised, open_note(receipt.checkpoint, verifier, receipt.name));
+  if (promised.size > result.checkpoint.size) {
+    return inconsistent("The receipt is newer than the mirror (size " +
+                            std::to_string(promised.size) + " against " +
+                            std::to_string(result.checkpoint.size) + "); mirror the log again",
+                        receipt.name);
+  }
+  log.expect(ExpectedRoot{promised.size, promised.root, receipt.name});
+  log.expect(ExpectedLeaf{receipt.index, receipt.leaf_hash, receipt.name});
+  return {};
+}
+
+}  // namespace
+
+Result<Receipt> receipt_from_json(const Json& json, const std::string& name) {
+  constexpr std::size_t kMembers = 6;
+  const auto bad = [&name](const std::string& what) {
+    return fail(ErrorCode::kSchemaViolation, "This is no receipt: " + what, name);
+  };
+  if (!json.is_object() || json.size() != kMembers) {
+    return bad("it must have origin, index, leaf_hash, tree_size, checkpoint and inclusion");
+  }
+  for (const char* member : {"origin", "leaf_hash", "checkpoint"}) {
+    if (!json.contains(member) || !json.at(member).is_string()) {
+      return bad(std::string(member) + " must be a text");
+    }
+  }
+  for (const char* member : {"index", "tree_size"}) {
+    if (!json.contains(member) || !json.at(member).is_number_unsigned()) {
+      return bad(std::string(member) + " must be a number");
+    }
+  }
+  if (!json.contains("inclusion") || !json.at("inclusion").is_array()) {
+    return bad("inclusion must be a list");
+  }
+  ASSAY_ASSIGN(Digest leaf, Digest::from_hex(kHash, json.at("leaf_hash").get<std::string>()));
+  Receipt receipt{name,
+                  json.at("origin").get<std::string>(),
+                  json.at("index").get<std::uint64_t>(),
+                  std::move(leaf),
+                  json.at("tree_size").get<std::uint64_t>(),
+                  json.at("checkpoint").get<std::string>(),
+                  {}};
+  for (const Json& item : json.at("inclusion")) {
+    ASSAY_ASSIGN(Digest step,
+                 Digest::from_hex(kHash, item.is_string() ? item.get<std::string>() : ""));
+    receipt.inclusion.push_back(std::move(step));
+  }
+  return receipt;
+}
+
+Status check_receipt(const Receipt& receipt, const attestation::NoteVerifier& verifier) {
+  ASSAY_ASSIGN(const Checkpoint checkpoint, open_note(receipt.checkpoint, verifier, receipt.name));
+  if (receipt.origin != checkpoint.origin || receipt.tree_size != checkpoint.size) {
+    return inconsistent("The receipt says something else than its checkpoint", receipt.name);
+  }
+  Status proven = verify_inclusion(receipt.leaf_hash, receipt.index, receipt.tree_size,
+                                   receipt.inclusion, checkpoint.root);
+  return proven ? Status() : std::unexpected(at(std::move(proven).error(), receipt.name));
+}
+
+Result<VerifiedLog> verify_log(const ReadMirror& read, const attestation::NoteVerifier& verifier,
+                               const LogVerifyOptions& options) {
+  ASSAY_ASSIGN(const std::optional<Bytes> note, read("checkpoint"));
+  if (!note) {
+    return inconsistent("The mirror has no checkpoint", "checkpoint");
+  }
+  ASSAY_ASSIGN(Checkpoint checkpoint, open_note(as_text(*note), verifier, "checkpoint"));
+  VerifiedLog result{.checkpoint = std::move(checkpoint), .types = {}, .consistent_from = {}};
+  Verifier log(read, result);
+  for (const std::string& older : options.older_checkpoints) {
+    const std::string name = "older checkpoint";
+    ASSAY_ASSIGN(Checkpoint old, open_note(older, verifier, name));
+    if (old.size > result.checkpoint.size) {
+      return inconsistent("The log was longer before: size " + std::to_string(old.size) + ", now " +
+                              std::to_string(result.checkpoint.size),
+                          name);
+    }
+    result.consistent_from.push_back(old.size);
+    log.expect(ExpectedRoot{old.size, old.root, name + " of size " + std::to_string(old.size)});
+  }
+  for (const Receipt& receipt : options.receipts) {
+    ASSAY_TRY(expect_receipt(log, receipt, result, verifier));
+  }
+  ASSAY_TRY(log.run(options.progress));
+  return result;
+}
+
+}  // namespace assay::cli

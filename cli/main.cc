@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay: the command line. Registers the verbs; each file beside this one is a group of them.
+#include <csignal>
+
+#include "cli/command.h"
+#include "cli/verbs.h"
+#include "schemas/core/clock.h"
+#include "schemas/core/random.h"
+
+int main(int argc, char** argv) {
+  using namespace assay;
+  // A reader that has seen enough (assay ... | head) makes writing fail, not the process end.
+  std::signal(SIGPIPE, SIG_IGN);
+  SystemClock clock;
+  SystemRandom random;
+  cli::Context context{.clock = clock, .random = random, .version = ASSAY_VERSION};
+  cli::CommandLine line(context, "assay",
+                        "May this model run here? Hash, sign, verify, ask, audit.");
+  const cli::Command root = line.root();
+  cli::add_hash(root, context);
+  cli::add_device(root, context);
+  cli::add_manifest(root, context);
+  cli::add_attest(root, context);
+  cli::add_sign(root, context);
+  cli::add_push(root, context);
+  cli::add_search(root, context);
+  cli::add_policy(root, context);
+  cli::add_decide(root, context);
+  cli::add_decision(root, context);
+  cli::add_admission(root, context);
+  cli::add_audit(root, context);
+  cli::add_log(root, context);
+  cli::add_key(root, context);
+  cli::add_trust(root, context);
+  cli::add_token(root, context);
+  root.note(
+      "Results go to standard output, messages to standard error. Exit status: 0 yes, 1 no\n"
+      "(verification failed, denied), 2 no answer (usage, files, the service).");
+  root.example("assay hash ./llama", "the id of a model");
+  root.example("assay help manifest verify", "explain a verb");
+  return line.run(argc, argv);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay manifest create and show.
+#include "schemas/manifest.h"
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "attestation/dsse.h"
+#include "cli/documents.h"
+#include "cli/files.h"
+#include "cli/hashing.h"
+#include "cli/keys.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "gpu_hash/walk.h"
+#include "schemas/core/outline.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct CreateOptions {
+  HashFlags hash;
+  SigningFlags signing;
+  std::string name;
+  std::vector<std::string> locations;
+  std::vector<std::string> digests;
+  std::string out;
+  std::string outline;
+  std::uint64_t outline_span = kDefaultOutlineSpan;
+};
+
+// A manifest or outline that is written into the model it describes is no part of it, and the
+// manifest says so.
+Status leave_out(const std::string& output, const std::string& path,
+                 std::vector<std::string>& ignore) {
+  std::error_code ignored;
+  if (output.empty() || output == "-" || !std::filesystem::is_directory(path, ignored)) {
+    return {};
+  }
+  ASSAY_ASSIGN(const auto pattern, gpu_hash::output_pattern(path, output));
+  if (pattern) {
+    ignore.push_back(*pattern);
+  }
+  return {};
+}
+
+Status read_digests(const std::vector<std::string>& texts,
+                    std::map<std::string, std::string>& digests) {
+  for (const std::string& text : texts) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
+      return fail(ErrorCode::kUsage, "A digest is written as algorithm:hex", text);
+    }
+    digests[text.substr(0, colon)] = text.substr(colon + 1);
+  }
+  return {};
+}
+
+Status write_outline(const CreateOptions& options, const gpu_hash::HashedArtifact& hashed) {
+  if (options.outline.empty()) {
+    return {};
+  }
+  const Outline outline{options.outline_span, hashed.outlines};
+  ASSAY_ASSIGN(const Bytes blob, encode_outline(outline, hashed.artifact));
+  return write_file(options.outline, blob);
+}
+
+// The document to write: the bare statement, or an envelope when there are keys.
+Result<std::string> document_of(const SigningFlags& signing, const std::string& payload) {
+  if (signing.keys.empty()) {
+    return payload;
+  }
+  ASSAY_ASSIGN(const auto signers, load_signers(signing));
+  const std::vector<const Signer*> borrowed = borrow(signers);
+  ASSAY_ASSIGN(const attestation::Envelope envelope,
+               attestation::sign_envelope(kStatementPayloadType, as_bytes(payload), borrowed));
+  return attestation::encode_envelope(envelope);
+}
+
+Result<Exit> create(const Context& context, CreateOptions options) {
+  ASSAY_TRY(check_model_name(options.name));
+  ASSAY_TRY(leave_out(options.out, options.hash.path, options.hash.ignore));
+  ASSAY_TRY(leave_out(options.outline, options.hash.path, options.hash.ignore));
+  ASSAY_ASSIGN(gpu_hash::ArtifactOptions artifact, artifact_options(options.hash));
+  if (!options.outline.empty()) {
+    ASSAY_TRY(check_outline_span(artifact.parameters, options.outline_span));
+    artifact.outline_span = options.outline_span;
+  }
+  Manifest manifest{.name = options.name,
+                    .artifact = {},
+                    .ignore = options.hash.ignore,
+                    .follow_symlinks = options.hash.follow_symlinks,
+                    .locations = options.locations,
+                    .other_digests = {}};
+  ASSAY_TRY(read_digests(options.digests, manifest.other_digests));
+  ASSAY_ASSIGN(gpu_hash::HashedArtifact hashed,
+               hash_with_progress(context, options.hash.path, artifact, options.hash.device));
+  manifest.artifact = hashed.artifact;
+  ASSAY_ASSIGN(const Statement statement, to_statement(manifest));
+  ASSAY_ASSIGN(const std::string payload, encode_statement(statement));
+  ASSAY_ASSIGN(std::string document, document_of(options.signing, payload));
+  ASSAY_TRY(write_outline(options, hashed));
+  document += "\n";
+  message(context, hashed_summary(hashed));
+  if (options.out.empty() || options.out == "-") {
+    print_text(document);
+    return Exit::kYes;
+  }
+  ASSAY_TRY(write_file(options.out, document));
+  const StatementId id = attestation::statement_id(kStatementPayloadType, as_bytes(payload));
+  if (context.json()) {
+    print_json({{"artifact", hashed.id.text()},
+                {"id", id.text()},
+                {"name", options.name},
+                {"file", options.out},
+                {"signed", !options.signing.keys.empty()}});
+  } else {
+    print_line(hashed.id.text());
+    message(context, "wrote " + options.out);
+  }
+  return Exit::kYes;
+}
+
+void add_create(const Command& group, Context& context) {
+  auto options = std::make_shared<CreateOptions>();
+  const Command verb = group.add("create", "Hash a model and write its manifest");
+  add_hash_options(verb, options->hash);
+  verb.option("--name", options->name, "NAME", "name of the model, such as acme/demo");
+  verb.required();
+  verb.option(
+      "--location", options->locations, "URI",
+      "where the model is kept (pvc://, hostpath://, oci://, s3://, https://...); pods that "
+      "mount it are bound to the model by this; may be given again");
+  verb.option("--digest", options->digests, "ALG:HEX",
+              "another digest of the same model, to join statements that use it");
+  verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
+  verb.option("--outline", options->outline, "FILE",
+              "also write an outline, which lets 'verify' name the bytes that differ");
+  verb.option("--outline-span", options->outline_span, "BYTES",
+              "bytes per digest of the outline (default 1048576)");
+  add_signing_options(verb, options->signing, false);
+  verb.note(
+      "Without --key the manifest is an unsigned in-toto statement for 'assay sign'. What is "
+      "written\n"
+      "below PATH (--out, --outline) is left out of the model, and the manifest says so.");
+  verb.example("assay manifest create ./llama --name acme/llama --out llama.json",
+               "hash, to be signed later or elsewhere");
+  verb.example(
+      "assay manifest create ./llama --name acme/llama --location pvc://ml/llama \\\n"
+      "      --key publisher.pem --out ./llama/model.assay.json --outline ./llama/model.outline",
+      "hash and sign in one go, and keep both files beside the weights");
+  verb.action([options, &context] { return create(context, *options); });
+}
+
+// --- show
+
+Json signature_hints(const std::optional<attestation::Envelope>& envelope) {
+  Json list = Json::array();
+  if (envelope) {
+    for (const auto& signature : envelope->signatures) {
+      list.push_back({{"keyid", signature.keyid_hint}, {"checked", false}});
+    }
+  }
+  return list;
+}
+
+Result<Exit> show(const Context& context, const std::string& file, bool list) {
+  ASSAY_ASSIGN(const LoadedDocument document, load_document(file));
+  ASSAY_ASSIGN(const Manifest manifest, manifest_of(document.payload));
+  ASSAY_ASSIGN(const ArtifactId artifact, artifact_id(manifest));
+  const auto& entries = manifest.artifact.entries;
+  std::uint64_t bytes = 0;
+  for (const Entry& entry : entries) {
+    const auto* stored = std::get_if<FileEntry>(&entry);
+    bytes += stored != nullptr ? stored->size : 0;
+  }
+  if (context.json()) {
+    print_json({{"id", document.payload.id().text()},
+                {"artifact", artifact.text()},
+                {"name", manifest.name},
+                {"parameters", to_json(manifest.artifact.parameters)},
+                {"objects", entries_json(entries)},
+                {"file_bytes", bytes},
+                {"ignore", manifest.ignore},
+                {"follow_symlinks", manifest.follow_symlinks},
+                {"locations", manifest.locations},
+                {"other_digests", manifest.other_digests},
+                {"signatures", signature_hints(document.envelope)}});
+    return Exit::kYes;
+  }
+  Table table({"name", manifest.name});
+  table.row({"artifact", artifact.text()});
+  table.row({"statement", document.payload.id().text()});
+  table.row({"objects",
+             count_entries(entries) + ", files of " + human_bytes(static_cast<double>(bytes))});
+  for (const std::string& location : manifest.locations) {
+    table.row({"location", location});
+  }
+  for (const std::string& pattern : manifest.ignore) {
+    table.row({"left out", pattern});
+  }
+  const std::size_t signatures = document.envelope ? document.envelope->signatures.size() : 0;
+  table.row(
+      {"signatures", std::to_string(signatures) +
+                         (signatures > 0 ? ", not checked; see 'assay manifest verify'" : "")});
+  print_text(table.text());
+  if (list) {
+    Table objects({"BYTES", "OBJECT"});
+    for (const Entry& entry : entries) {
+      objects.row({std::visit([](const auto& item) { return std::to_string(item.size); }, entry),
+                   entry_label(entry)});
+    }
+    print_text(objects.text());
+  }
+  return Exit::kYes;
+}
+
+void add_show(const Command& group, Context& context) {
+  auto file = std::make_shared<std::string>();
+  auto list = std::make_shared<bool>(false);
+  const Command verb = group.add("show", "Print what a manifest says");
+  verb.argument("FILE", *file, "manifest or envelope; '-' is standard input");
+  verb.flag("--list", *list, "also list every file and tensor");
+  verb.note("Checks the document and that its entries lead to its root; verifies no signature.");
+  verb.example("assay manifest show llama.json --list", "a manifest with its files and tensors");
+  verb.action([file, list, &context] { return show(context, *file, *list); });
+}
+
+}  // namespace
+
+void add_manifest(const Command& root, Context& context) {
+  const Command group = root.add("manifest", "Manifests: which bytes make up a model");
+  add_create(group, context);
+  add_sign_to(group, context,
+              "assay manifest sign llama.json --key publisher.pem --out llama.signed.json");
+  add_manifest_verify(group, context);
+  add_show(group, context);
+  add_manifest_prove(group, context);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay manifest verify: files on disk against a signed manifest.
+#include <memory>
+#include <utility>
+
+#include "cli/documents.h"
+#include "cli/files.h"
+#include "cli/hashing.h"
+#include "cli/keys.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/verbs.h"
+#include "gpu_hash/artifact_verify.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct VerifyOptions {
+  std::string envelope;
+  std::string path;
+  TrustFlags trust;
+  DeviceFlags device;
+  std::string outline;
+  std::string artifact;
+};
+
+// Everything that is known before a byte of the model is read.
+struct TrustedManifest {
+  Manifest manifest;
+  ArtifactId artifact;
+  StatementId id;
+  std::vector<attestation::VerifiedSignature> signers;
+};
+
+SigningContext context_of(const Manifest& manifest) {
+  return {KeyPurpose::kPublisher, "", std::string(kManifestPredicateType), manifest.name};
+}
+
+// `refused` is set when what was given is not what it claims to be: an answer, not trouble.
+Result<TrustedManifest> open_manifest(const Context& context, const VerifyOptions& options,
+                                      bool& refused) {
+  SigningContext question{KeyPurpose::kPublisher, "", std::string(kManifestPredicateType), ""};
+  ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
+  ASSAY_ASSIGN(const Timestamp now, time_of(options.trust, context.clock));
+  ASSAY_ASSIGN(const Bytes bytes, read_file(options.envelope));
+  refused = true;
+  ASSAY_ASSIGN(LoadedDocument document, read_document(bytes));
+  if (!document.envelope) {
+    return fail(ErrorCode::kSignatureMissing,
+                "The manifest is not signed; sign it with 'assay sign'", options.envelope);
+  }
+  ASSAY_ASSIGN(Manifest manifest, manifest_of(document.payload));
+  ASSAY_ASSIGN(auto signers, check_signatures(*document.envelope, keys, context_of(manifest),
+                                              options.trust.threshold, now));
+  ASSAY_ASSIGN(ArtifactId artifact, artifact_id(manifest));
+  if (!options.artifact.empty() && artifact.text() != options.artifact) {
+    return fail(ErrorCode::kSubjectMismatch,
+                "The manifest is about another artifact: " + artifact.text());
+  }
+  refused = false;
+  return TrustedManifest{std::move(manifest), std::move(artifact), document.payload.id(),
+                         std::move(signers)};
+}
+
+Json difference_json(const gpu_hash::Difference& difference) {
+  Json ranges = Json::array();
+  for (const ByteRange& range : difference.ranges) {
+    ranges.push_back({{"begin", range.begin}, {"end", range.end}});
+  }
+  Json json = {{"kind", gpu_hash::name(difference.kind)},
+               {"file", difference.file},
+               {"ranges", std::move(ranges)},
+               {"detail", difference.detail}};
+  if (difference.tensor) {
+    json["tensor"] = *difference.tensor;
+  }
+  return json;
+}
+
+std::string difference_line(const gpu_hash::Difference& difference) {
+  std::string line = std::string(gpu_hash::name(difference.kind)) + " " + difference.file;
+  if (difference.tensor) {
+    line += "#" + *difference.tensor;
+  }
+  if (difference.kind == gpu_hash::Difference::Kind::kChanged) {
+    for (const ByteRange& range : difference.ranges) {
+      line += " [" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ")";
+    }
+  }
+  return difference.detail.empty() ? line : line + ": " + difference.detail;
+}
+
+Json result_json(const TrustedManifest& trusted) {
+  return {{"verified", false},
+          {"artifact", trusted.artifact.text()},
+          {"id", trusted.id.text()},
+          {"name", trusted.manifest.name},
+          {"signers", signers_json(trusted.signers)}};
+}
+
+Exit report(const Context& context, const TrustedManifest& trusted,
+            const gpu_hash::Verified& verified) {
+  const bool same = verified.differences.empty();
+  if (context.json()) {
+    Json json = result_json(trusted);
+    json["verified"] = same;
+    json["differences"] = Json::array();
+    for (const auto& difference : verified.differences) {
+      json["differences"].push_back(difference_json(difference));
+    }
+    json["bytes"] = verified.bytes;
+    json["seconds"] = verified.seconds;
+    json["device"] = verified.engine.id;
+    json["device_name"] = verified.engine.device;
+    if (!same) {
+      json["error"] = error_json(
+          {ErrorCode::kContentMismatch, counted(verified.differences.size(), "difference"), ""});
+    }
+    print_json(json);
+    return same ? Exit::kYes : Exit::kNo;
+  }
+  for (const auto& difference : verified.differences) {
+    print_line(difference_line(difference));
+  }
+  message(context, rate_summary(verified.bytes, verified.seconds, verified.engine));
+  if (!same) {
+    warning("refused: content-mismatch: " + counted(verified.differences.size(), "difference") +
+            " from " + trusted.artifact.text());
+    return Exit::kNo;
+  }
+  print_line("verified " + trusted.manifest.name + " " + trusted.artifact.text());
+  for (const auto& signer : trusted.signers) {
+    print_line(
+        "signed by " + signer.key.identity +
+        (signer.key.identity == signer.key.id.text() ? "" : " (" + signer.key.id.text() + ")"));
+  }
+  return Exit::kYes;
+}
+
+Result<Exit> verify(const Context& context, const VerifyOptions& options) {
+  bool refused = false;
+  const Result<TrustedManifest> trusted = open_manifest(context, options, refused);
+  if (!trusted) {
+    return refused ? Result<Exit>(refuse(context, trusted.error(), {{"verified", false}}))
+                   : std::unexpected(trusted.error());
+  }
+  gpu_hash::VerifyOptions how;
+  how.walk.ignore = trusted->manifest.ignore;
+  how.walk.follow_symlinks = trusted->manifest.follow_symlinks;
+  std::optional<Outline> outline;
+  if (!options.outline.empty()) {
+    ASSAY_ASSIGN(const Bytes blob, read_file(options.outline, std::uint64_t{1} << 32));
+    Result<Outline> decoded = decode_outline(blob, trusted->manifest.artifact);
+    if (!decoded) {
+      return refuse(context, decoded.error(), result_json(*trusted));
+    }
+    outline = *std::move(decoded);
+    how.outline = &*outline;
+  }
+  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
+  Progress progress(context, "verifying");
+  ASSAY_ASSIGN(const gpu_hash::Verified verified,
+               gpu_hash::verify_artifact(options.path, trusted->manifest.artifact, how, *engine,
+                                         [&progress](std::uint64_t done, std::uint64_t total) {
+                                           progress.update(done, total);
+                                         }));
+  return report(context, *trusted, verified);
+}
+
+}  // namespace
+
+void add_manifest_verify(const Command& group, Context& context) {
+  auto options = std::make_shared<VerifyOptions>();
+  const Command verb = group.add("verify", "Check files on disk against a signed manifest");
+  verb.argument("ENVELOPE", options->envelope, "signed manifest");
+  verb.argument("PATH", options->path, "the model's directory or file");
+  add_trust_options(verb, options->trust);
+  verb.option("--artifact", options->artifact, "ID", "also require that it is this artifact");
+  verb.option("--outline", options->outline, "FILE",
+              "outline of the model: differences name byte ranges then");
+  add_device_options(verb, options->device);
+  verb.note(
+      "Works offline. First the signatures: every one by a known key must verify, and enough\n"
+      "identities must be allowed to publish this name. Then every byte is hashed again. Exits "
+      "with 0\n"
+      "when all is as signed, with 1 when anything differs, with 2 when it could not be found "
+      "out.");
+  verb.example("assay manifest verify llama.json ./llama --key publisher.pem.pub",
+               "against a key that you trust");
+  verb.example("assay manifest verify llama.json ./llama --trust trust.json --threshold 2 -o json",
+               "two publishers with a role for this name must have signed");
+  verb.action([options, &context] { return verify(context, *options); });
+}
+
+}  // namespace assay::cli

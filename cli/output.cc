@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "schemas/core/bytes.h"
+
+namespace assay::cli {
+
+namespace {
+
+void escape_byte(std::string& out, std::uint8_t byte) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out += "\\x";
+  out += kDigits[byte >> 4U];
+  out += kDigits[byte & 15U];
+}
+
+// Bytes of the UTF-8 sequence at the start of `text`, or 0 when there is none.
+std::size_t sequence_length(std::string_view text) {
+  for (std::size_t length = 1; length <= 4 && length <= text.size(); ++length) {
+    if (is_utf8(text.substr(0, length))) {
+      return length;
+    }
+  }
+  return 0;
+}
+
+// C1 controls, line and paragraph separators, marks that change the direction of text, and the
+// byte order mark: valid UTF-8 that can still make a line look like another one.
+bool is_deceptive(std::string_view sequence) {
+  if (sequence.size() == 2) {
+    return sequence >= "\xc2\x80" && sequence <= "\xc2\x9f";
+  }
+  return sequence.size() == 3 &&
+         ((sequence >= "\xe2\x80\x8b" && sequence <= "\xe2\x80\x8f") ||
+          (sequence >= "\xe2\x80\xa8" && sequence <= "\xe2\x80\xae") ||
+          (sequence >= "\xe2\x81\xa0" && sequence <= "\xe2\x81\xaf") || sequence == "\xef\xbb\xbf");
+}
+
+// Characters, as far as columns are concerned.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0U) != 0x80U; }));
+}
+
+std::string dump(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const auto first = static_cast<std::uint8_t>(text.front());
+    if (length == 0 || (length == 1 && (first < 0x20 || first == 0x7f))) {
+      escape_byte(out, first);
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::string_view sequence = text.substr(0, length);
+    if (is_deceptive(sequence)) {
+      for (const char byte : sequence) {
+        escape_byte(out, static_cast<std::uint8_t>(byte));
+      }
+    } else {
+      out += sequence;
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+void print_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print_line(std::string_view line) { print_text(printable(line) + "\n"); }
+
+void print_json(const Json& value) { print_text(dump(value, 2) + "\n"); }
+
+void print_json_line(const Json& value) { print_text(dump(value, -1) + "\n"); }
+
+void message(const Context& context, std::string_view line) {
+  if (!context.quiet) {
+    warning(line);
+  }
+}
+
+void warning(std::string_view line) {
+  const std::string text = printable(line) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+Json error_json(const Error& error) {
+  Json json = {{"code", info(error.code).code}, {"detail", error.detail}};
+  if (!error.where.empty()) {
+    json["where"] = error.where;
+  }
+  return json;
+}
+
+void report_error(const Context& context, const Error& error) {
+  if (context.json()) {
+    const std::string text = dump(Json{{"error", error_json(error)}}, -1) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return;
+  }
+  warning("error: " + to_string(error));
+}
+
+Exit refuse(const Context& context, const Error& error, Json result) {
+  if (context.json()) {
+    result["error"] = error_json(error);
+    print_json(result);
+  } else {
+    warning("refused: " + to_string(error));
+  }
+  return Exit::kNo;
+}
+
+int finish_output(int status) {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    warning("error: the result could not be written to standard output");
+    return static_cast<int>(Exit::kTrouble);
+  }
+  return status;
+}
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths;
+  std::vector<std::vector<std::string>> cells;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    auto& line = cells.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line.push_back(printable(row[i]));
+      widths[i] = std::max(widths[i], width_of(line.back()));
+    }
+  }
+  std::string out;
+  for (const auto& line : cells) {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      out += line[i];
+      if (i + 1 < line.size()) {
+        out.append(widths[i] - width_of(line[i]) + 2, ' ');
+      }
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string human_bytes(double bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
+  std::size_t unit = 0;
+  while (bytes >= 999.5 && unit + 1 < kUnits.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  std::array<char, 48> text{};
+  const int digits = unit == 0 || bytes >= 99.95 ? 0 : (bytes >= 9.995 ? 1 : 2);
+  std::snprintf(text.data(), text.size(), "%.*f %s", digits, bytes, kUnits.at(unit));
+  return text.data();
+}
+
+std::string counted(std::uint64_t number, std::string_view noun) {
+  std::string text = std::to_string(number) + " ";
+  text += noun;
+  if (number != 1) {
+    text += noun.ends_with("y") ? "" : "s";
+  }
+  if (number != 1 && noun.ends_with("y")) {
+    text.replace(text.size() - 1, 1, "ies");
+  }
+  return text;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay policy test: what a policy says about facts, without a service.
+#include <memory>
+#include <utility>
+
+#include "cli/documents.h"
+#include "cli/files.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "cli/verdict.h"
+#include "cli/workload.h"
+#include "policy/evaluate.h"
+#include "policy/facts.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct TestOptions {
+  std::string file;
+  std::string facts;
+  WorkloadFlags workload;
+  std::string point = "create";
+  std::string at;
+  std::string expect;
+};
+
+// One question with the answer that is expected.
+struct Case {
+  std::string name;
+  policy::Facts facts;
+  policy::Workload workload;
+  DecisionPoint point = DecisionPoint::kCreate;
+  Timestamp now;
+  std::string expect;  // "allow", "deny", or empty
+  std::vector<std::string> reasons;
+};
+
+// Members of a case in a file of cases; what is absent comes from the flags.
+Status read_case(const Json& json, Case& one) {
+  for (const auto& [name, value] : json.items()) {
+    if (name == "facts") {
+      ASSAY_ASSIGN(one.facts, policy::facts_from_json(value));
+    } else if (name == "workload") {
+      ASSAY_ASSIGN(one.workload, workload_from(value));
+    } else if (name == "expect_reasons" && value.is_array()) {
+      for (const Json& reason : value) {
+        one.reasons.push_back(reason.is_string() ? reason.get<std::string>() : "");
+      }
+    } else if (!value.is_string()) {
+      return fail(ErrorCode::kSchemaViolation, "A case has no member of this kind", "/" + name);
+    } else if (name == "name") {
+      one.name = value.get<std::string>();
+    } else if (name == "point") {
+      ASSAY_ASSIGN(one.point, decision_point_from(value.get<std::string>()));
+    } else if (name == "now") {
+      ASSAY_ASSIGN(one.now, parse_rfc3339(value.get<std::string>()));
+    } else if (name == "expect" && (value == "allow" || value == "deny")) {
+      one.expect = value.get<std::string>();
+    } else {
+      return fail(ErrorCode::kSchemaViolation, "A case has no such member or value", "/" + name);
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Case>> read_cases(const Context& context, const TestOptions& options) {
+  ASSAY_ASSIGN(const Bytes bytes, read_file(options.facts));
+  JsonLimits limits;
+  limits.max_bytes = kMaxDocumentBytes;
+  limits.max_depth = 128;
+  ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes), limits));
+  Case base{.name = "",
+            .facts = {},
+            .workload = {},
+            .now = context.clock.now(),
+            .expect = options.expect,
+            .reasons = {}};
+  ASSAY_ASSIGN(base.workload, workload_from(options.workload));
+  ASSAY_ASSIGN(base.point, decision_point_from(options.point));
+  if (!options.at.empty()) {
+    ASSAY_ASSIGN(base.now, parse_rfc3339(options.at));
+  }
+  std::vector<Case> cases;
+  if (json.is_object() && json.contains("cases") && json.at("cases").is_array()) {
+    for (const Json& item : json.at("cases")) {
+      Case one = base;
+      ASSAY_TRY(read_case(item, one));
+      cases.push_back(std::move(one));
+    }
+  } else if (json.is_object() && json.contains("facts")) {
+    Case one = base;
+    ASSAY_TRY(read_case(json, one));
+    cases.push_back(std::move(one));
+  } else {
+    ASSAY_ASSIGN(base.facts, policy::facts_from_json(json));
+    cases.push_back(std::move(base));
+  }
+  return cases;
+}
+
+// As expected; without an expectation an allow is the good answer.
+bool is_good(const Case& one, const Verdict& verdict) {
+  const bool wanted = one.expect != "deny";
+  if (verdict.allowed != wanted) {
+    return false;
+  }
+  for (const std::string& reason : one.reasons) {
+    bool found = false;
+    for (const ErrorCode code : verdict.reasons) {
+      found = found || info(code).code == reason;
+    }
+    if (!found) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<Exit> test(const Context& context, const TestOptions& options) {
+  ASSAY_ASSIGN(const LoadedDocument document, load_document(options.file));
+  if (document.payload.kind != PayloadKind::kPolicy) {
+    return fail(ErrorCode::kPayloadTypeUnknown, "This is no policy", options.file);
+  }
+  ASSAY_ASSIGN(PolicyDocument policy, parse_policy(document.payload.bytes));
+  const std::vector<policy::ActivePolicy> active = {{document.payload.id(), std::move(policy)}};
+  ASSAY_ASSIGN(const std::vector<Case> cases, read_cases(context, options));
+  Json items = Json::array();
+  std::uint64_t failed = 0;
+  for (const Case& one : cases) {
+    const bool selected = policy::selected(active, one.workload);
+    const Verdict verdict =
+        policy::evaluate(active, one.workload, one.facts, {}, one.point, one.now);
+    const bool good = is_good(one, verdict);
+    failed += good ? 0U : 1U;
+    const Json json = to_json(verdict);
+    if (context.json()) {
+      items.push_back({{"name", one.name},
+                       {"expected", one.expect},
+                       {"selected", selected},
+                       {"as_expected", good},
+                       {"verdict", json}});
+      continue;
+    }
+    if (!one.name.empty()) {
+      print_line((good ? "ok    " : "wrong ") + one.name);
+    }
+    if (!good || one.name.empty()) {
+      print_text(verdict_text(json));
+    }
+  }
+  if (context.json()) {
+    print_json({{"cases", std::move(items)}, {"failed", failed}});
+  } else {
+    message(context,
+            counted(cases.size(), "case") + ", " + std::to_string(failed) + " not as expected");
+  }
+  return failed == 0 ? Exit::kYes : Exit::kNo;
+}
+
+}  // namespace
+
+void add_policy_test(const Command& group, Context& context) {
+  auto options = std::make_shared<TestOptions>();
+  const Command verb = group.add("test", "Try a policy on facts, without a service");
+  verb.argument("FILE", options->file, "policy, signed or not");
+  verb.option("--facts", options->facts, "FILE",
+              "facts of a decision (its facts document), or cases: {\"cases\":[{\"name\",\"facts\","
+              "\"workload\",\"point\",\"now\",\"expect\",\"expect_reasons\"}]}");
+  verb.required();
+  add_workload_options(verb, options->workload);
+  verb.choice("--point", options->point, {"create", "bind", "serve"},
+              "decision point (default create)");
+  verb.option("--at", options->at, "TIME", "decide as of this RFC 3339 time (default: now)");
+  verb.choice("--expect", options->expect, {"allow", "deny"}, "expected answer (default: allow)");
+  verb.note(
+      "Exits with 0 when every answer is as expected, with 1 otherwise. The facts are taken as\n"
+      "they are: no signature is checked.");
+  verb.example("assay policy test prod.json --facts cases.json", "the tests of a policy, in CI");
+  verb.example("assay policy test prod-v2.json --facts facts.json --namespace prod --expect deny",
+               "would the new version still deny this");
+  verb.action([options, &context] { return test(context, *options); });
+}
+
+}  // namespace assay::cli

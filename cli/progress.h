@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress on stderr: a bar on a terminal, otherwise a plain line at most every two seconds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cli/context.h"
+
+namespace assay::cli {
+
+// Called by one thread at a time. Says nothing with --quiet, and nothing about work that is done
+// before the first line is due.
+class Progress {
+ public:
+  Progress(const Context& context, std::string what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Bytes, with their rate.
+  void update(std::uint64_t done, std::uint64_t total);
+  // Other things, such as "entries".
+  void update_count(std::uint64_t done, std::uint64_t total, std::string_view noun);
+
+ private:
+  using Steady = std::chrono::steady_clock;
+
+  // A line or a redrawn bar is due.
+  [[nodiscard]] bool is_due(Steady::time_point now);
+  [[nodiscard]] std::string line(std::uint64_t done, std::uint64_t total,
+                                 Steady::time_point now) const;
+  [[nodiscard]] std::string head(std::uint64_t done, std::uint64_t total) const;
+  void draw(const std::string& text);
+
+  std::string what_;
+  bool silent_;
+  bool terminal_;
+  bool drawn_ = false;
+  Steady::time_point begin_;
+  Steady::time_point next_;
+};
+
+}  // namespace assay::cli

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay push: signed documents of any kind to the service.
+#include <memory>
+#include <utility>
+
+#include "cli/api.h"
+#include "cli/files.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct PushOptions {
+  std::vector<std::string> files;
+  ConnectionFlags connection;
+};
+
+struct Ready {
+  std::string file;
+  Bytes bytes;
+  LoadedDocument document;
+};
+
+// Everything is read before anything is sent: a typo in the last name stores nothing.
+Result<std::vector<Ready>> read_all(const std::vector<std::string>& files) {
+  std::vector<Ready> ready;
+  for (const std::string& file : files) {
+    ASSAY_ASSIGN(Bytes bytes, read_file(file));
+    Result<LoadedDocument> document = read_document(bytes);
+    if (!document) {
+      Error error = std::move(document).error();
+      error.where = file + (error.where.empty() ? "" : ": " + error.where);
+      return std::unexpected(std::move(error));
+    }
+    if (!document->envelope) {
+      return fail(ErrorCode::kSignatureMissing, "The file is not signed; sign it with 'assay sign'",
+                  file);
+    }
+    ready.push_back({file, std::move(bytes), *std::move(document)});
+  }
+  return ready;
+}
+
+std::string place_in_log(const Json& answer) {
+  const auto log = answer.find("log");
+  return log == answer.end() ? "" : std::to_string(number_at(*log, "index"));
+}
+
+Result<Exit> push(const Context& context, const PushOptions& options) {
+  ASSAY_ASSIGN(const std::vector<Ready> ready, read_all(options.files));
+  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  Json items = Json::array();
+  Exit exit = Exit::kYes;
+  for (const Ready& item : ready) {
+    const std::string id = item.document.payload.id().text();
+    const std::string kind(name(item.document.payload.kind));
+    Result<Json> answer = api.push(item.document, item.bytes);
+    if (answer) {
+      message(context,
+              "stored " + kind + " " + item.file + " at log index " + place_in_log(*answer));
+      if (context.json()) {
+        (*answer)["file"] = item.file;
+        (*answer)["kind"] = kind;
+        items.push_back(*std::move(answer));
+      } else {
+        print_line(id);
+      }
+      continue;
+    }
+    Error error = std::move(answer).error();
+    error.where = item.file + (error.where.empty() ? "" : ": " + error.where);
+    // 422: the service read the document and says no. The others may still be taken.
+    if (info(error.code).http_status != 422) {
+      return std::unexpected(std::move(error));
+    }
+    exit = Exit::kNo;
+    if (context.json()) {
+      items.push_back(
+          {{"file", item.file}, {"kind", kind}, {"id", id}, {"error", error_json(error)}});
+    } else {
+      warning("refused: " + to_string(error));
+    }
+  }
+  if (context.json()) {
+    print_json({{"items", std::move(items)}});
+  }
+  return exit;
+}
+
+}  // namespace
+
+void add_push(const Command& root, Context& context) {
+  auto options = std::make_shared<PushOptions>();
+  const Command verb = root.add("push", "Store signed documents in the service");
+  verb.arguments("FILE", options->files,
+                 "signed manifests, statements, policies, approvals or changes of trust");
+  add_connection_options(verb, options->connection);
+  verb.note(
+      "Prints the id of each document. The answers of -o json hold the receipts of the log: keep\n"
+      "them for 'assay log verify --receipt'. Storing the same document again is no error. Exits\n"
+      "with 1 when the service refuses one of the documents.");
+  verb.example("assay push llama.signed.json evaluation.signed.json", "a manifest and a statement");
+  verb.example("assay push llama.signed.json -o json > receipt.json", "and keep the receipt");
+  verb.action([options, &context] { return push(context, *options); });
+}
+
+}  // namespace assay::cli

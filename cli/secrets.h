@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passphrases, and keeping secrets out of core dumps.
+#pragma once
+
+#include <string>
+
+#include "schemas/core/bytes.h"
+#include "schemas/core/error.h"
+
+namespace assay::cli {
+
+// Called before a secret is read: no core dumps and no tracing by other processes from here on.
+void protect_process();
+
+// Asks on the terminal without echo; twice when `confirm`. usage when there is no terminal (then a
+// passphrase file is the way), or the two differ.
+[[nodiscard]] Result<SecretBytes> ask_passphrase(const std::string& prompt, bool confirm);
+
+// From `file`, or from the terminal when it is empty.
+[[nodiscard]] Result<SecretBytes> read_passphrase(const std::string& file,
+                                                  const std::string& prompt, bool confirm);
+
+}  // namespace assay::cli

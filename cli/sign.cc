@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay sign: one verb for everything that can be signed.
+#include <memory>
+#include <utility>
+
+#include "attestation/dsse.h"
+#include "cli/documents.h"
+#include "cli/files.h"
+#include "cli/keys.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct SignOptions {
+  std::string file;
+  SigningFlags signing;
+  std::string type;
+  std::string out;
+};
+
+Result<attestation::Envelope> sign_document(LoadedDocument document,
+                                            const std::vector<const Signer*>& signers) {
+  if (!document.envelope) {
+    return attestation::sign_envelope(document.payload.type, document.payload.bytes, signers);
+  }
+  for (const Signer* signer : signers) {
+    ASSAY_TRY(attestation::add_signature(*document.envelope, *signer));
+  }
+  return *std::move(document.envelope);
+}
+
+Result<Exit> sign(const Context& context, const SignOptions& options) {
+  ASSAY_ASSIGN(LoadedDocument document, load_document(options.file, options.type));
+  const PayloadKind kind = document.payload.kind;
+  const std::string id = document.payload.id().text();
+  ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
+  ASSAY_ASSIGN(const attestation::Envelope envelope,
+               sign_document(std::move(document), borrow(signers)));
+  const std::string text = attestation::encode_envelope(envelope) + "\n";
+  if (options.out.empty() || options.out == "-") {
+    print_text(text);
+    return Exit::kYes;
+  }
+  ASSAY_TRY(write_file(options.out, text));
+  Json added = Json::array();
+  for (const auto& signer : signers) {
+    added.push_back(signer->key_id().text());
+  }
+  if (context.json()) {
+    print_json({{"id", id},
+                {"kind", name(kind)},
+                {"payload_type", envelope.payload_type},
+                {"signed_by", std::move(added)},
+                {"signatures", envelope.signatures.size()},
+                {"file", options.out}});
+  } else {
+    print_line(id);
+    message(context,
+            "signed " + std::string(name(kind)) + " with " + counted(signers.size(), "key") + ", " +
+                counted(envelope.signatures.size(), "signature") + " now in " + options.out);
+  }
+  return Exit::kYes;
+}
+
+void add_sign_verb(const Command& parent, Context& context, const std::string& example) {
+  auto options = std::make_shared<SignOptions>();
+  const Command verb = parent.add("sign", "Sign a document, or add a signature to an envelope");
+  verb.argument(
+      "FILE", options->file,
+      "statement, manifest, policy, approval, change of trust, or an envelope with any of "
+      "these; '-' is standard input");
+  add_signing_options(verb, options->signing, true);
+  verb.option("--type", options->type, "TYPE",
+              "DSSE payload type, for documents that assay does not know; their bytes are signed "
+              "as they are");
+  verb.option("--out", options->out, "FILE",
+              "where to write the envelope (default: standard output); may be FILE itself");
+  verb.note(
+      "The result is a DSSE envelope. Documents of assay's own are checked first and signed in\n"
+      "canonical form, so the layout of the file does not matter and a second signer signs the "
+      "same.");
+  verb.example(example, "sign");
+  verb.example("assay sign change.signed.json --key second.pem --out change.signed.json",
+               "add a second signature in place");
+  verb.action([options, &context] { return sign(context, *options); });
+}
+
+}  // namespace
+
+void add_sign(const Command& root, Context& context) {
+  add_sign_verb(root, context, "assay sign llama.json --key publisher.pem --out llama.signed.json");
+}
+
+void add_sign_to(const Command& group, Context& context, const std::string& example) {
+  add_sign_verb(group, context, example);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs, one file for each group. Each function registers its group below `root`.
+#pragma once
+
+#include <string>
+
+#include "cli/command.h"
+
+namespace assay::cli {
+
+void add_hash(const Command& root, Context& context);
+void add_device(const Command& root, Context& context);
+void add_manifest(const Command& root, Context& context);
+void add_attest(const Command& root, Context& context);
+void add_sign(const Command& root, Context& context);
+void add_key(const Command& root, Context& context);
+void add_trust(const Command& root, Context& context);
+void add_token(const Command& root, Context& context);
+void add_push(const Command& root, Context& context);
+void add_search(const Command& root, Context& context);
+void add_policy(const Command& root, Context& context);
+void add_decide(const Command& root, Context& context);
+void add_decision(const Command& root, Context& context);
+void add_admission(const Command& root, Context& context);
+void add_audit(const Command& root, Context& context);
+void add_log(const Command& root, Context& context);
+
+// Verbs of "manifest" that have their own files, and signing under a group's name.
+void add_manifest_verify(const Command& group, Context& context);
+void add_manifest_prove(const Command& group, Context& context);
+void add_policy_test(const Command& group, Context& context);
+void add_sign_to(const Command& group, Context& context, const std::string& example);
+
+}  // namespace assay::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdicts and decisions for people: every condition with what was expected and what there is.
+#pragma once
+
+#include <string>
+
+#include "schemas/core/json.h"
+
+namespace assay::cli {
+
+// Lines for a verdict ({"allowed","reasons","warnings","preconditions","policies"}).
+[[nodiscard]] std::string verdict_text(const Json& verdict);
+
+// "allow", or "deny: code, code".
+[[nodiscard]] std::string verdict_headline(const Json& verdict);
+
+[[nodiscard]] bool is_allowed(const Json& verdict);
+
+}  // namespace assay::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workload that asks, from flags or JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "policy/facts.h"
+
+namespace assay::cli {
+
+struct WorkloadFlags {
+  std::string name_space;
+  std::vector<std::string> labels;
+  std::vector<std::string> resources;
+};
+
+void add_workload_options(const Command& verb, WorkloadFlags& flags);
+
+[[nodiscard]] Result<policy::Workload> workload_from(const WorkloadFlags& flags);
+// {"namespace","labels","resources"}, each may be absent.
+[[nodiscard]] Result<policy::Workload> workload_from(const Json& json);
+[[nodiscard]] Json to_json(const policy::Workload& workload);
+
+}  // namespace assay::cli
