@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manifests, attestations, and what is known about a model.
 
+#include <algorithm>
 #include <set>
 
 #include "attestation/dsse.h"
@@ -59,6 +60,23 @@ Result<Response> get(Api& api, const Call& call, storage::StatementKind kind) {
   }
   ASSAY_ASSIGN(const Json view, statement_view(*snapshot, row));
   return with_etag(call, json_response(200, view), kRevalidate);
+}
+
+// The first kMaxModelStatements; a page of the store may be short, and even empty.
+Result<storage::Page<storage::StatementRow>> statements_about(storage::Snapshot& snapshot,
+                                                              const ArtifactId& artifact) {
+  storage::StatementQuery query;
+  query.subject = artifact.text();
+  query.bounds.limit = kMaxModelStatements;
+  ASSAY_ASSIGN(auto page, snapshot.statements(query));
+  while (page.next && page.items.size() < kMaxModelStatements) {
+    query.bounds.after = page.next;
+    query.bounds.limit = kMaxModelStatements - page.items.size();
+    ASSAY_ASSIGN(auto more, snapshot.statements(query));
+    std::ranges::move(more.items, std::back_inserter(page.items));
+    page.next = more.next;
+  }
+  return page;
 }
 
 }  // namespace
@@ -130,10 +148,7 @@ Result<Response> get_attestation(Api& api, const Call& call) {
 Result<Response> get_model(Api& api, const Call& call) {
   ASSAY_ASSIGN(const ArtifactId artifact, ArtifactId::parse(call.capture("artifact")));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
-  storage::StatementQuery query;
-  query.subject = artifact.text();
-  query.bounds.limit = kMaxModelStatements;
-  ASSAY_ASSIGN(const auto page, snapshot->statements(query));
+  ASSAY_ASSIGN(const auto page, statements_about(*snapshot, artifact));
   if (page.items.empty()) {
     return fail(ErrorCode::kNotFound, "nothing is known about this artifact");
   }

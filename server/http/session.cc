@@ -132,6 +132,7 @@ net::awaitable<void> Session::fill() {
   const std::size_t got =
       co_await stream_.async_read_some(space, net::redirect_error(net::use_awaitable, error));
   buffer_.resize(before + got);
+  ended_ = error == net::error::eof;
   broken_ = broken_ || (error && !timed_out_);
 }
 
@@ -294,8 +295,10 @@ net::awaitable<bool> Session::send() {
 }
 
 net::awaitable<void> Session::close() {
-  if (!broken_ || unread_ == 0) {
+  if (!broken_ || ended_) {
     arm(kLinger);
+    // With this mark close_notify is sent, and that of the peer is not waited for.
+    SSL_set_shutdown(stream_.native_handle(), SSL_RECEIVED_SHUTDOWN);
     error_code error;
     co_await stream_.async_shutdown(net::redirect_error(net::use_awaitable, error));
     if (unread_ > 0 && !timed_out_) {

@@ -95,6 +95,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t step_ = 0;    // number of the armed time limit
   bool timed_out_ = false;    // the limit of the current step is over
   bool broken_ = false;       // the transport failed or the peer closed
+  bool ended_ = false;        // the peer closed as TLS wants it, and expects the same
   bool idle_ = false;         // waits for the first byte of a request
 };
 

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits of the server: time, connections, the queue; TLS settings; stopping. Limits are set short;
+// nothing sleeps longer than they are.
+
+#include <future>
+#include <latch>
+#include <sys/types.h>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <openssl/ssl.h>
+
+#include "server/self_signed.h"
+#include "tests/server/http/server_fixture.h"
+
+namespace assay::server {
+namespace {
+
+using std::chrono::milliseconds;
+using LimitsTest = test::ServerTest;
+
+constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr std::string_view kAsk = "GET /ask HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr milliseconds kShort{150};
+
+// Handlers wait at this gate until it opens.
+class Gate {
+ public:
+  void wait() {
+    ++waiting;
+    latch_.wait();
+  }
+  void open() {
+    if (!opened_.exchange(true)) {
+      latch_.count_down();
+    }
+  }
+  ~Gate() { open(); }
+
+  std::atomic<int> waiting = 0;
+
+ private:
+  std::latch latch_{1};
+  std::atomic<bool> opened_ = false;
+};
+
+TEST_F(LimitsTest, SilentHandshake_Ends) {
+  limits_.handshake_timeout = kShort;
+  serve();
+  TlsClient silent({.port = server_->port(Listener::kApi)});
+  ASSERT_TRUE(silent.connected());
+  EXPECT_TRUE(silent.wait_for_end());
+  wait_until([this] { return app_.handshakes_failed == 1; });
+}
+
+TEST_F(LimitsTest, SilentConnection_Ends) {
+  limits_.header_timeout = kShort;
+  serve();
+  EXPECT_TRUE(client()->wait_for_end());
+}
+
+TEST_F(LimitsTest, SlowHeader_IsATimeout) {
+  limits_.header_timeout = kShort;
+  serve();
+  const auto answer = ask("GET / HTTP/1.1\r\nHost: a\r\n");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 408);
+}
+
+TEST_F(LimitsTest, HeaderThatTrickles_IsATimeout) {
+  limits_.header_timeout = kShort;
+  serve();
+  const auto connection = client();
+  std::atomic<bool> done = false;
+  std::thread trickle([&] {
+    // Each byte is progress; the limit is on the whole header.
+    while (!done && connection->send("G")) {
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+  wait_until([this] { return app_.closed == 1; });
+  done = true;
+  trickle.join();
+  EXPECT_EQ(app_.handled, 0);
+}
+
+TEST_F(LimitsTest, SlowBody_IsATimeout) {
+  limits_.body_timeout = kShort;
+  serve();
+  const auto answer = ask("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 408);
+  EXPECT_EQ(app_.handled, 0);
+}
+
+TEST_F(LimitsTest, IdleConnection_Ends) {
+  limits_.idle_timeout = kShort;
+  serve();
+  const auto connection = client();
+  EXPECT_EQ(connection->exchange(kGet)->status, 200);
+  EXPECT_TRUE(connection->wait_for_end());
+}
+
+TEST_F(LimitsTest, SlowHandler_IsNotAnIdleConnection) {
+  limits_.idle_timeout = kShort;
+  limits_.header_timeout = kShort;
+  limits_.body_timeout = kShort;
+  app_.handler = [](const Head&, const Bytes&) {
+    std::this_thread::sleep_for(2 * kShort);
+    return Response();
+  };
+  serve();
+  EXPECT_EQ(ask(kGet)->status, 200);
+}
+
+TEST_F(LimitsTest, ClientThatDoesNotRead_IsCutOff) {
+  limits_.body_timeout = kShort;
+  app_.handler = [](const Head&, const Bytes&) {
+    Response response;
+    response.body = std::string(64U << 20, 'z');
+    return response;
+  };
+  serve();
+  const auto connection = client();
+  ASSERT_TRUE(connection->send(kGet));
+  wait_until([this] { return app_.closed == 1; });
+}
+
+TEST_F(LimitsTest, TooManyConnections_AreTurnedAway) {
+  limits_.max_connections = 2;
+  serve();
+  const auto first = client();
+  const auto second = client();
+  TlsClient third({.port = server_->port(Listener::kApi)});
+  EXPECT_FALSE(third.handshake());
+  EXPECT_EQ(app_.turned_away, 1);
+  EXPECT_EQ(first->exchange(kGet)->status, 200);
+  EXPECT_EQ(second->exchange(kGet)->status, 200);
+}
+
+TEST_F(LimitsTest, FullQueue_IsOverloadBeforeTheBody) {
+  limits_.worker_threads = 1;
+  limits_.max_queued_requests = 1;
+  Gate gate;
+  app_.handler = [&gate](const Head&, const Bytes&) {
+    gate.wait();
+    return Response();
+  };
+  serve();
+  const auto running = client();
+  ASSERT_TRUE(running->send(kGet));
+  wait_until([&gate] { return gate.waiting == 1; });
+  const auto queued = client();
+  ASSERT_TRUE(queued->send(kGet));
+  // How long the second one takes to reach the queue is not seen from here: ask until it has.
+  int status = 0;
+  const auto connection = client();
+  for (int i = 0; i < 1000 && status != 503; ++i) {
+    const auto answer = connection->exchange("GET /refused HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(answer);
+    const auto other = client();
+    other->send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n");
+    const auto refused = other->receive();
+    ASSERT_TRUE(refused);
+    status = refused->status;
+  }
+  EXPECT_EQ(status, 503);
+  gate.open();
+  EXPECT_EQ(running->receive()->status, 200);
+  EXPECT_EQ(queued->receive()->status, 200);
+}
+
+TEST_F(LimitsTest, OldTls_IsRefused) {
+  serve();
+  TlsClient old({.port = server_->port(Listener::kApi), .max_version = TLS1_2_VERSION});
+  EXPECT_FALSE(old.handshake());
+}
+
+TEST_F(LimitsTest, Alpn_OtherProtocolIsRefused) {
+  serve();
+  TlsClient other({.port = server_->port(Listener::kApi), .alpn = "h2"});
+  EXPECT_FALSE(other.handshake());
+  EXPECT_EQ(client({.alpn = "http/1.1"})->exchange(kGet)->status, 200);
+}
+
+TEST_F(LimitsTest, ClientCertificate_KeyIsHandedOn) {
+  ASSERT_TRUE(make_self_signed({path("c.crt"), path("c.key"), "127.0.0.1", clock_.now()}));
+  serve();
+  EXPECT_EQ(client()->exchange(kGet)->status, 200);
+  EXPECT_EQ(app_.last_client_key, std::nullopt);
+  const auto connection =
+      client({.certificate_file = path("c.crt"), .private_key_file = path("c.key")});
+  EXPECT_EQ(connection->exchange(kGet)->status, 200);
+  EXPECT_EQ(app_.last_client_key, certificate_pin(path("c.crt")));
+  EXPECT_EQ(connection->server_pin(), certificate_pin(path("tls.crt"))->hex());
+}
+
+TEST_F(LimitsTest, RequiredClientCertificate_WithoutItThereIsNoAnswer) {
+  ASSERT_TRUE(make_self_signed({path("c.crt"), path("c.key"), "127.0.0.1", clock_.now()}));
+  client_certificate_ = ClientCertificate::kRequired;
+  serve();
+  EXPECT_FALSE(client()->exchange(kGet));
+  EXPECT_EQ(client({.certificate_file = path("c.crt"), .private_key_file = path("c.key")})
+                ->exchange(kGet)
+                ->status,
+            200);
+}
+
+TEST_F(LimitsTest, Plaintext_IsNotAnswered) {
+  serve();
+  TlsClient plain({.port = server_->port(Listener::kApi)});
+  ASSERT_TRUE(plain.connected());
+  EXPECT_TRUE(plain.connected());
+  plain.close();
+  EXPECT_EQ(ask(kGet)->status, 200);
+}
+
+TEST_F(LimitsTest, Stop_IdleConnectionsEndAtOnce) {
+  serve();
+  const auto connection = client();
+  EXPECT_EQ(connection->exchange(kGet)->status, 200);
+  const auto fresh = client();
+  server_->stop();
+  EXPECT_TRUE(connection->wait_for_end());
+  EXPECT_TRUE(fresh->wait_for_end());
+}
+
+TEST_F(LimitsTest, Stop_RequestInFlightIsAnswered) {
+  Gate gate;
+  app_.handler = [&gate](const Head&, const Bytes&) {
+    gate.wait();
+    return Response();
+  };
+  serve();
+  const std::uint16_t port = server_->port(Listener::kApi);
+  const auto connection = client();
+  ASSERT_TRUE(connection->send(kAsk));
+  wait_until([&gate] { return gate.waiting == 1; });
+  std::future<void> stopped = std::async(std::launch::async, [this] { server_->stop(); });
+  // No longer listening, and still working.
+  wait_until([port] { return !TlsClient({.port = port}).connected(); });
+  EXPECT_EQ(stopped.wait_for(milliseconds(0)), std::future_status::timeout);
+  gate.open();
+  const auto answer = connection->receive();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->header("connection"), "close");
+  stopped.get();
+}
+
+TEST_F(LimitsTest, Stop_ClientThatStallsIsCutOff) {
+  limits_.shutdown_timeout = kShort;
+  serve();
+  const auto connection = client();
+  ASSERT_TRUE(connection->send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel"));
+  wait_until([this] { return app_.accepted == 1; });
+  server_->stop();
+  EXPECT_FALSE(connection->receive());
+}
+
+TEST_F(LimitsTest, Start_AddressInUseIsAnError) {
+  serve();
+  ListenerOptions options;
+  options.address = "127.0.0.1";
+  options.port = server_->port(Listener::kApi);
+  options.tls = {path("tls.crt"), path("tls.key"), ClientCertificate::kOptional};
+  const auto second = HttpServer::start({options}, limits_, app_, clock_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kInvalidConfig);
+}
+
+TEST_F(LimitsTest, Start_WrongTlsFilesAreAnError) {
+  ASSERT_TRUE(make_self_signed({path("c.crt"), path("c.key"), "127.0.0.1", clock_.now()}));
+  for (const auto& [certificate, key] :
+       {std::pair("absent.crt", "tls.key"), std::pair("tls.crt", "absent.key"),
+        std::pair("tls.key", "tls.key"), std::pair("tls.crt", "c.key")}) {
+    const auto context =
+        make_tls_context({path(certificate), path(key), ClientCertificate::kOptional});
+    ASSERT_FALSE(context);
+    EXPECT_EQ(context.error().code, ErrorCode::kInvalidConfig);
+  }
+}
+
+}  // namespace
+}  // namespace assay::server

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/server/http/server_fixture.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "server/self_signed.h"
+
+namespace assay::server::test {
+namespace {
+
+constexpr std::uint64_t kBodyLimit = 65536;
+
+class StubExchange final : public Exchange {
+ public:
+  StubExchange(StubApplication& app, Head head) : app_(app), head_(std::move(head)) {}
+
+  Admission admit_now() override {
+    if (head_.target == "/refused") {
+      refuse({ErrorCode::kForbidden, "", ""});
+      return Admission::kRefused;
+    }
+    if (head_.content_length > kBodyLimit) {
+      refuse({ErrorCode::kPayloadTooLarge, "", ""});
+      return Admission::kRefused;
+    }
+    return head_.target.starts_with("/ask") ? Admission::kAskPool : Admission::kAdmitted;
+  }
+  Admission admit() override {
+    if (app_.before_admit) {
+      app_.before_admit();
+    }
+    if (head_.target == "/ask/refused") {
+      refuse({ErrorCode::kUnauthenticated, "", ""});
+      return Admission::kRefused;
+    }
+    return Admission::kAdmitted;
+  }
+  void refuse(Error error) override { error_ = std::move(error); }
+  Response refusal() override { return app_.refuse(Listener::kApi, *error_); }
+
+  Response handle(Bytes body) override {
+    ++app_.handled;
+    if (app_.handler) {
+      return app_.handler(head_, body);
+    }
+    Response response;
+    response.content_type = "text/plain";
+    response.body = head_.target + ":" + std::string(as_text(body));
+    return response;
+  }
+  void close(int status, std::size_t /*bytes*/) override {
+    const std::scoped_lock lock(app_.mutex);
+    app_.statuses.push_back(status);
+  }
+
+ private:
+  StubApplication& app_;
+  Head head_;
+  std::optional<Error> error_;
+};
+
+std::filesystem::path make_folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "assay-server-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    std::abort();
+  }
+  return pattern;
+}
+
+}  // namespace
+
+std::unique_ptr<Exchange> StubApplication::open(Listener /*listener*/, Head head,
+                                                std::optional<Digest> client_key) {
+  const std::scoped_lock lock(mutex);
+  last_client_key = std::move(client_key);
+  return std::make_unique<StubExchange>(*this, std::move(head));
+}
+
+Response StubApplication::refuse(Listener /*listener*/, const Error& error) {
+  Response response;
+  response.status = info(error.code).http_status;
+  response.content_type = "text/plain";
+  response.body = info(error.code).code;
+  return response;
+}
+
+void StubApplication::on_connection(Listener /*listener*/, ConnectionEvent event) {
+  switch (event) {
+    case ConnectionEvent::kAccepted:
+      ++accepted;
+      return;
+    case ConnectionEvent::kTurnedAway:
+      ++turned_away;
+      return;
+    case ConnectionEvent::kHandshakeFailed:
+      ++handshakes_failed;
+      return;
+    case ConnectionEvent::kClosed:
+      ++closed;
+      return;
+  }
+}
+
+void StubApplication::on_defect(std::string_view what) {
+  ++defects;
+  ADD_FAILURE() << what;
+}
+
+ServerTest::ServerTest() : folder_(make_folder()) {
+  // The client writes to connections that the server has closed.
+  std::signal(SIGPIPE, SIG_IGN);
+  limits_.worker_threads = 2;
+  const Status made =
+      make_self_signed({path("tls.crt"), path("tls.key"), "127.0.0.1", clock_.now()});
+  EXPECT_TRUE(made) << to_string(made.error());
+}
+
+ServerTest::~ServerTest() {
+  server_.reset();
+  EXPECT_EQ(app_.accepted, app_.closed);
+  std::filesystem::remove_all(folder_);
+}
+
+void ServerTest::serve() {
+  ListenerOptions options;
+  options.address = "127.0.0.1";
+  options.tls = {path("tls.crt"), path("tls.key"), client_certificate_};
+  auto server = HttpServer::start({options}, limits_, app_, clock_);
+  ASSERT_TRUE(server) << to_string(server.error());
+  server_ = *std::move(server);
+}
+
+std::unique_ptr<TlsClient> ServerTest::client(TlsClientOptions options) {
+  options.port = server_->port(Listener::kApi);
+  auto made = std::make_unique<TlsClient>(std::move(options));
+  EXPECT_TRUE(made->handshake());
+  return made;
+}
+
+std::unique_ptr<TlsClient> ServerTest::client() { return client(TlsClientOptions()); }
+
+std::optional<HttpAnswer> ServerTest::ask(std::string_view bytes) {
+  return client()->exchange(bytes);
+}
+
+void ServerTest::wait_until(const std::function<bool()>& done) {
+  for (int i = 0; i < 10'000 && !done(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(done());
+}
+
+}  // namespace assay::server::test

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// An HTTPS server on a free port with an application of the test's making.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/http/listener.h"
+#include "tests/support/tls_client.h"
+
+namespace assay::server::test {
+
+// Answers "/refused" with 403 before the body, "/ask" after a trip to the pool, everything else
+// with what `handler` makes of the body (an echo unless told otherwise). Bodies over 64 KiB are
+// refused.
+class StubApplication final : public Application {
+ public:
+  std::unique_ptr<Exchange> open(Listener listener, Head head,
+                                 std::optional<Digest> client_key) override;
+  Response refuse(Listener listener, const Error& error) override;
+  void on_connection(Listener listener, ConnectionEvent event) override;
+  void on_defect(std::string_view what) override;
+
+  std::function<Response(const Head& head, const Bytes& body)> handler;
+  std::function<void()> before_admit;
+  std::atomic<int> handled = 0;
+  std::atomic<int> accepted = 0;
+  std::atomic<int> turned_away = 0;
+  std::atomic<int> handshakes_failed = 0;
+  std::atomic<int> closed = 0;
+  std::atomic<int> defects = 0;
+  std::mutex mutex;
+  std::optional<Digest> last_client_key;  // under `mutex`
+  std::vector<int> statuses;              // of closed exchanges, under `mutex`
+};
+
+class ServerTest : public testing::Test {
+ protected:
+  ServerTest();
+  ~ServerTest() override;
+
+  // Serves with `limits_`.
+  void serve();
+  // Connected, past the handshake.
+  std::unique_ptr<TlsClient> client();
+  std::unique_ptr<TlsClient> client(TlsClientOptions options);
+  // Sends bytes on a connection of their own.
+  std::optional<HttpAnswer> ask(std::string_view bytes);
+  // Waits until `done` holds; a failure after ten seconds.
+  static void wait_until(const std::function<bool()>& done);
+
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+
+  std::filesystem::path folder_;
+  SystemClock clock_;
+  ServerLimits limits_;
+  ClientCertificate client_certificate_ = ClientCertificate::kOptional;
+  StubApplication app_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+}  // namespace assay::server::test
