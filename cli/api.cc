@@ -84,29 +84,41 @@ Result<Json> Api::post(const std::string& path, ByteView body, std::string_view 
   return body_of(response);
 }
 
-Result<Json> Api::list(const std::string& path, Query query, std::optional<std::uint64_t> limit) {
+Result<Json> Api::each_page(const std::string& path, const Query& query,
+                            std::optional<std::uint64_t> limit,
+                            const std::function<void(const Json& items)>& take) {
   constexpr std::uint64_t kPage = 1000;
-  Json all = Json::array();
+  std::uint64_t taken = 0;
   std::string cursor;
   while (true) {
     Query page = query;
-    const std::uint64_t wanted = limit ? std::min(*limit - all.size(), kPage) : kPage;
-    page.add("limit", std::to_string(wanted));
+    page.add("limit", std::to_string(limit ? std::min(*limit - taken, kPage) : kPage));
     page.add("cursor", cursor);
     ASSAY_ASSIGN(Json answer, get(path + page.text()));
-    if (!answer.is_object() || !list_at(answer, "items").is_array()) {
+    const auto items = answer.is_object() ? answer.find("items") : answer.end();
+    if (!answer.is_object() || items == answer.end() || !items->is_array()) {
       return fail(ErrorCode::kSchemaViolation, "The service's answer is not a list");
     }
-    for (Json& item : answer["items"]) {
-      all.push_back(std::move(item));
-    }
+    take(*items);
+    taken += items->size();
     const std::string next = text_at(answer, "next_cursor");
-    if (next.empty() || next == cursor || (limit && all.size() >= *limit)) {
-      answer["items"] = std::move(all);
+    if (next.empty() || next == cursor || (limit && taken >= *limit)) {
       return answer;
     }
     cursor = next;
   }
+}
+
+Result<Json> Api::list(const std::string& path, const Query& query,
+                       std::optional<std::uint64_t> limit) {
+  Json all = Json::array();
+  ASSAY_ASSIGN(Json last, each_page(path, query, limit, [&all](const Json& items) {
+                 for (const Json& item : items) {
+                   all.push_back(item);
+                 }
+               }));
+  last["items"] = std::move(all);
+  return last;
 }
 
 Result<Json> Api::push(const LoadedDocument& document, ByteView envelope) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,9 +38,13 @@ class Api {
   [[nodiscard]] Result<Json> post(const std::string& path, ByteView body,
                                   std::string_view content_type, bool repeatable = true);
 
-  // Items of a list, page by page, at most `limit` of them (all when absent). The answer is a page
-  // whose "items" are those of all pages read; "next_cursor" says that there are more.
-  [[nodiscard]] Result<Json> list(const std::string& path, Query query,
+  // Pages of a list with `limit` items together (all when absent), one call of `take` for each. The
+  // last page comes back; its "next_cursor" says that there are more.
+  [[nodiscard]] Result<Json> each_page(const std::string& path, const Query& query,
+                                       std::optional<std::uint64_t> limit,
+                                       const std::function<void(const Json& items)>& take);
+  // The same as one page with all items.
+  [[nodiscard]] Result<Json> list(const std::string& path, const Query& query,
                                   std::optional<std::uint64_t> limit);
 
   // Where an envelope with this payload goes, and what came back.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "cli/api.h"
-#include "cli/files.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 
@@ -20,7 +19,6 @@ struct EventOptions {
   std::string until;
   std::uint64_t limit = 100;
   bool all = false;
-  std::string out;
   ConnectionFlags connection;
 };
 
@@ -64,22 +62,20 @@ Result<Exit> events(const Context& context, const EventOptions& options) {
   return Exit::kYes;
 }
 
-// One line for each event, and a last one that says what log it was.
+// One line for each event, page by page: a log of any length fits.
 Result<Exit> export_events(const Context& context, const EventOptions& options) {
   ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
-  ASSAY_ASSIGN(const Json answer, api.list("/v1/audit/events", query_of(options), std::nullopt));
-  std::string text;
-  for (const Json& item : list_at(answer, "items")) {
-    text += item.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
-  if (options.out.empty()) {
-    print_text(text);
-  } else {
-    ASSAY_TRY(write_file(options.out, text, kPrivateFile));
-  }
-  message(context, "exported " + counted(list_at(answer, "items").size(), "event") +
-                       " of the log at size " + std::to_string(number_at(answer, "tree_size")) +
-                       ", root " + text_at(answer, "root"));
+  std::uint64_t count = 0;
+  ASSAY_ASSIGN(const Json last, api.each_page("/v1/audit/events", query_of(options), std::nullopt,
+                                              [&count](const Json& items) {
+                                                for (const Json& item : items) {
+                                                  print_json_line(item);
+                                                  ++count;
+                                                }
+                                              }));
+  message(context, "exported " + counted(count, "event") + " of the log at size " +
+                       std::to_string(number_at(last, "tree_size")) + ", root " +
+                       text_at(last, "root"));
   return Exit::kYes;
 }
 
@@ -100,12 +96,10 @@ void add_audit(const Command& root, Context& context) {
   auto exported = std::make_shared<EventOptions>();
   const Command export_verb = group.add("export", "Write all events as lines of JSON");
   add_filters(export_verb, *exported);
-  export_verb.option("--out", exported->out, "FILE",
-                     "where to write them (default: standard output)");
   add_connection_options(export_verb, exported->connection);
   export_verb.note(
       "For evidence that can be verified without the service, use 'assay log mirror'.");
-  export_verb.example("assay audit export --out events.ndjson", "for another system");
+  export_verb.example("assay audit export > events.ndjson", "for another system");
   export_verb.action([exported, &context] { return export_events(context, *exported); });
 }
 

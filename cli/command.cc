@@ -188,9 +188,11 @@ std::string path_of(const CLI::App* app) {
 std::string help_of(CLI::App* app) {
   std::string prefix;
   for (const CLI::App* up = app->get_parent(); up != nullptr; up = up->get_parent()) {
-    prefix.insert(0, up->get_name() + " ");
+    prefix.insert(0, up->get_name() + (prefix.empty() ? "" : " "));
   }
-  return app->help(prefix + app->get_name());
+  std::string text = app->help(prefix);
+  text.erase(text.find_last_not_of('\n') + 1);
+  return text + "\n";
 }
 
 bool wants_json(std::span<const char* const> arguments) {

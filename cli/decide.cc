@@ -218,6 +218,8 @@ void add_verify(const Command& group, Context& context) {
   const Command verb = group.add("verify", "Check the signature of a decision, offline");
   verb.argument("FILE", options->file, "signed decision, from 'assay get UUID --envelope'");
   add_trust_options(verb, options->trust);
+  verb.option("--jwks", options->trust.jwks, "FILE",
+              "the service's keys, as it publishes them at /.well-known/jwks.json");
   verb.note("Exits with 0 when the signature holds, whatever was decided.");
   verb.example("assay decision verify decision.json --key service.pem.pub",
                "against the service's public key");

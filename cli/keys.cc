@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "attestation/keys.h"
+#include "cli/api.h"
 #include "cli/files.h"
 #include "cli/secrets.h"
 
@@ -16,6 +17,19 @@ Timestamp end_of_time() {
   return Timestamp(std::chrono::sys_days(std::chrono::year(9999) / std::chrono::December / 31));
 }
 
+TrustedKey trust_fully(const attestation::PublicKey& key, const SigningContext& context) {
+  const std::string predicate_type = context.predicate_type.empty() ? "*" : context.predicate_type;
+  return {.id = key.id(),
+          .algorithm = key.algorithm(),
+          .public_key = key.der(),
+          .purpose = context.purpose,
+          .identity = key.id().text(),
+          .roles = {SignerRole{"*", predicate_type, "*"}},
+          .not_before = Timestamp(),
+          .not_after = end_of_time(),
+          .revoked = std::nullopt};
+}
+
 Result<TrustedKey> pem_key(const std::string& path, const SigningContext& context) {
   ASSAY_ASSIGN(const Bytes pem, read_file(path, 65536));
   Result<attestation::PublicKey> key = attestation::PublicKey::from_pem(as_text(pem));
@@ -25,16 +39,34 @@ Result<TrustedKey> pem_key(const std::string& path, const SigningContext& contex
     error.detail += "; a public key in PEM is expected, such as the .pub file of 'assay key new'";
     return std::unexpected(std::move(error));
   }
-  const std::string predicate_type = context.predicate_type.empty() ? "*" : context.predicate_type;
-  return TrustedKey{.id = key->id(),
-                    .algorithm = key->algorithm(),
-                    .public_key = key->der(),
-                    .purpose = context.purpose,
-                    .identity = key->id().text(),
-                    .roles = {SignerRole{"*", predicate_type, "*"}},
-                    .not_before = Timestamp(),
-                    .not_after = end_of_time(),
-                    .revoked = std::nullopt};
+  return trust_fully(*key, context);
+}
+
+// Ed25519 keys of a JSON Web Key Set (RFC 8037), which is how the service publishes its own.
+Result<std::vector<TrustedKey>> read_jwks(const std::string& path, const SigningContext& context) {
+  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
+  std::vector<TrustedKey> keys;
+  for (const Json& item : list_at(json, "keys")) {
+    if (text_at(item, "kty") != "OKP" || text_at(item, "crv") != "Ed25519") {
+      continue;
+    }
+    // Without padding in the file; RFC 4648 section 5.
+    constexpr std::size_t kEncodedKey = 43;
+    const std::string text = text_at(item, "x");
+    ASSAY_ASSIGN(const Bytes point, text.size() == kEncodedKey
+                                        ? base64_decode_any(text + "=")
+                                        : fail(ErrorCode::kInvalidEncoding,
+                                               "The key set holds a malformed key", path));
+    Bytes spki = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
+    spki.insert(spki.end(), point.begin(), point.end());
+    ASSAY_ASSIGN(const attestation::PublicKey key, attestation::PublicKey::from_der(spki));
+    keys.push_back(trust_fully(key, context));
+  }
+  if (keys.empty()) {
+    return fail(ErrorCode::kUsage, "The file holds no Ed25519 keys", path);
+  }
+  return keys;
 }
 
 }  // namespace
@@ -121,7 +153,10 @@ Result<std::vector<TrustedKey>> read_trust_file(const std::string& path) {
 
 Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
                                                   const SigningContext& context) {
-  if (flags.keys.empty() == flags.trust.empty()) {
+  if (!flags.jwks.empty() && flags.keys.empty() && flags.trust.empty() && flags.threshold > 0) {
+    return read_jwks(flags.jwks, context);
+  }
+  if (!flags.jwks.empty() || flags.keys.empty() == flags.trust.empty()) {
     return fail(ErrorCode::kUsage,
                 "Say whose signature counts: give --key with a public key, or --trust with a file "
                 "of trusted keys");

@@ -36,6 +36,7 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
 struct TrustFlags {
   std::vector<std::string> keys;  // PEM files
   std::string trust;              // JSON file with "keys"
+  std::string jwks;               // JSON Web Key Set, where a verb offers it
   std::uint64_t threshold = 1;
   std::string at;  // RFC 3339; empty is now
 };

@@ -138,6 +138,12 @@ Exit report(const Context& context, const TrustedManifest& trusted,
   return Exit::kYes;
 }
 
+// What no manifest covers lies in the model: that is a difference, not trouble with looking.
+bool is_answer(ErrorCode code) {
+  return code == ErrorCode::kUnsupportedFileType || code == ErrorCode::kInvalidPath ||
+         code == ErrorCode::kMalformedSafetensors || code == ErrorCode::kLimitExceeded;
+}
+
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   bool refused = false;
   const Result<TrustedManifest> trusted = open_manifest(context, options, refused);
@@ -160,12 +166,15 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   }
   ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
   Progress progress(context, "verifying");
-  ASSAY_ASSIGN(const gpu_hash::Verified verified,
-               gpu_hash::verify_artifact(options.path, trusted->manifest.artifact, how, *engine,
-                                         [&progress](std::uint64_t done, std::uint64_t total) {
-                                           progress.update(done, total);
-                                         }));
-  return report(context, *trusted, verified);
+  const Result<gpu_hash::Verified> verified = gpu_hash::verify_artifact(
+      options.path, trusted->manifest.artifact, how, *engine,
+      [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+  if (!verified) {
+    return is_answer(verified.error().code)
+               ? Result<Exit>(refuse(context, verified.error(), result_json(*trusted)))
+               : std::unexpected(verified.error());
+  }
+  return report(context, *trusted, *verified);
 }
 
 }  // namespace
