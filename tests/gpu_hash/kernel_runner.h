@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drives the kernels of one translation unit as cl_tables.cc drives them on a device. Included
 // after kernel_shim.h, the kernels and kAlgorithm.
+// multi-include: once for each hash algorithm, in translation units of their own
 
 // Calls `kernel` for every work-item, some beyond the last one as on a device.
 template <typename Kernel>

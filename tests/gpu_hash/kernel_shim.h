@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenCL C in terms of C++, for one translation unit that then includes kernels. Included inside an
 // anonymous namespace, after <cstddef> and <cstdint>.
+// multi-include: once for each hash algorithm, in translation units of their own
 
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #pragma GCC diagnostic ignored "-Wconversion"
