@@ -119,18 +119,26 @@ Status Connection::execute(const char* sql) {
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(database_.get()) == 0; }
 
-Result<int> Connection::checkpoint(bool reset) {
-  int pages = 0;
+Status Connection::checkpoint(bool reset) {
   if (reset) {
     sqlite3_busy_timeout(database_.get(), kResetTimeoutMs);
   }
   const int mode = reset ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
-  const int code = sqlite3_wal_checkpoint_v2(database_.get(), nullptr, mode, &pages, nullptr);
+  const int code = sqlite3_wal_checkpoint_v2(database_.get(), nullptr, mode, nullptr, nullptr);
   sqlite3_busy_timeout(database_.get(), kBusyTimeoutMs);
-  if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) {
-    return std::unexpected(sqlite_error(code));
+  return (code & 0xff) == SQLITE_BUSY ? Status() : check(code);
+}
+
+// A full checkpoint syncs the log before it copies, and the database file after that.
+Status Connection::make_durable() {
+  int pages = 0;
+  int copied = 0;
+  ASSAY_TRY(check(sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_FULL,
+                                            &pages, &copied)));
+  if (pages != copied) {
+    return fail(ErrorCode::kUnavailable, "another program keeps the database busy");
   }
-  return pages;
+  return {};
 }
 
 }  // namespace assay::storage::sqlite

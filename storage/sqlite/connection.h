@@ -38,9 +38,11 @@ class Connection {
   }
 
   // Copies what the write-ahead log holds into the database file, without waiting for readers, or
-  // (`reset`) waiting a moment for them so that the file can start over. Returns the number of
-  // pages in the log before. Outside of transactions.
-  [[nodiscard]] Result<int> checkpoint(bool reset);
+  // (`reset`) waiting a moment for them so that the log can start over. Outside of transactions.
+  [[nodiscard]] Status checkpoint(bool reset);
+  // Makes sure that all that can be read now is on the disk: what another process wrote last may be
+  // in memory only. unavailable when somebody else keeps an old state of the database open.
+  [[nodiscard]] Status make_durable();
   // Pages in the write-ahead log after the last commit of this connection.
   [[nodiscard]] int wal_pages() const { return wal_pages_; }
 

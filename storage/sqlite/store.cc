@@ -115,6 +115,8 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadWrite));
   ASSAY_TRY(migrate(*connection));
   ASSAY_TRY(ensure_first_checkpoint(*connection, options.origin, signer));
+  // Before anything is served or anchored: a process that died may have left a commit unsynced.
+  ASSAY_TRY(connection->make_durable());
   ASSAY_ASSIGN(Committed committed, load_committed(*connection));
   ASSAY_TRY(check_checkpoint(committed.state, options.origin, signer));
 

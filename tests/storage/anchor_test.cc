@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// The anchor outside the database: old copies are noticed, and it is never ahead of the database.
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "storage/durable_file.h"
+#include "tests/storage/sqlite_files.h"
+
+namespace assay::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AnchorTest : public SqliteTest {
+ protected:
+  [[nodiscard]] Anchor::State anchor() const { return Anchor(anchor_path()).load().value(); }
+  [[nodiscard]] std::string copy_path() const { return folder_.path() + "/old"; }
+
+  // Copies the database of a closed store, or puts the copy back.
+  void back_up() const { fs::copy_file(path(), copy_path()); }
+  void restore() const {
+    fs::copy_file(copy_path(), path(), fs::copy_options::overwrite_existing);
+    fs::remove(path() + "-wal");
+    fs::remove(path() + "-shm");
+  }
+  static void set_epochs(Store& store, const Epochs& epochs) {
+    ASSERT_TRUE(store.write([&](Transaction& t) { return t.set_epochs(epochs); }));
+  }
+  [[nodiscard]] std::string anchor_text() const {
+    const Bytes bytes = read_file(anchor_path(), 1U << 20).value();
+    return std::string(as_text(bytes));
+  }
+  void write_anchor(const std::string& text) const {
+    std::ofstream(anchor_path(), std::ios::binary) << text;
+  }
+};
+
+TEST_F(AnchorTest, SaveAndLoad_RoundTrip) {
+  const Checkpoint checkpoint{kTestOrigin, 7, digest_of("root")};
+  const std::string note = sign_checkpoint(checkpoint, signer_).value();
+  const Anchor file(anchor_path());
+  EXPECT_EQ(file.load().error().code, ErrorCode::kNotFound);
+  ASSERT_TRUE(file.save(note, {{3, 2}, 1}));
+  const auto state = file.load().value();
+  EXPECT_EQ(state.note, note);
+  EXPECT_EQ(state.checkpoint, checkpoint);
+  EXPECT_EQ(state.epochs, (Epochs{{3, 2}, 1}));
+  EXPECT_FALSE(fs::exists(anchor_path() + ".new"));
+}
+
+TEST_F(AnchorTest, AnyChangedByte_IsDataLoss) {
+  const std::string note = sign_checkpoint({kTestOrigin, 7, digest_of("root")}, signer_).value();
+  const Anchor file(anchor_path());
+  ASSERT_TRUE(file.save(note, {{3, 2}, 1}));
+  const std::string good = anchor_text();
+  for (std::size_t i = 0; i + 1 < good.size(); ++i) {  // the last byte is the end of the line
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    write_anchor(bad);
+    const auto state = file.load();
+    ASSERT_FALSE(state) << i;
+    EXPECT_EQ(state.error().code, ErrorCode::kDataLoss) << i;
+  }
+  for (std::size_t size = 0; size + 1 < good.size(); ++size) {
+    write_anchor(good.substr(0, size));
+    EXPECT_FALSE(file.load()) << size;
+  }
+  write_anchor(std::string(1U << 20, ' '));
+  EXPECT_EQ(file.load().error().code, ErrorCode::kDataLoss);
+}
+
+TEST_F(AnchorTest, SaveToNowhere_IsAStorageError) {
+  const Anchor file(folder_.path() + "/none/anchor.json");
+  EXPECT_EQ(file.save("note", {}).error().code, ErrorCode::kStorage);
+}
+
+TEST_F(AnchorTest, Close_LeavesTheNewestState) {
+  auto store = open().value();
+  const LogState state = append(*store, 3);
+  set_epochs(*store, {{1, 1}, 1});
+  store.reset();
+  EXPECT_EQ(anchor().note, state.note);
+  EXPECT_EQ(anchor().epochs, (Epochs{{1, 1}, 1}));
+}
+
+TEST_F(AnchorTest, PlainAppends_AreWrittenAfterTheIntervalWithoutFurtherWrites) {
+  SqliteOptions wanted = options();
+  wanted.anchor_interval = std::chrono::milliseconds(50);
+  const auto store = open(wanted).value();
+  const LogState state = append(*store, 1);
+  for (int i = 0; i < 400 && anchor().note != state.note; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(anchor().note, state.note);
+}
+
+TEST_F(AnchorTest, PlainAppends_AreNotWrittenBeforeTheInterval) {
+  SqliteOptions wanted = options();
+  wanted.anchor_interval = std::chrono::hours(1);
+  const auto store = open(wanted).value();
+  append(*store, 1);
+  append(*store, 1);
+  EXPECT_EQ(anchor().checkpoint.size, 0U);
+}
+
+TEST_F(AnchorTest, ChangedEpochs_AreWrittenBeforeTheWriteReturns) {
+  SqliteOptions wanted = options();
+  wanted.anchor_interval = std::chrono::hours(1);
+  const auto store = open(wanted).value();
+  const LogState state = append(*store, 2);
+  const Epochs epochs{{1, 1}, 0};
+  set_epochs(*store, epochs);
+  EXPECT_EQ(anchor().epochs, epochs);
+  EXPECT_EQ(anchor().note, state.note);
+}
+
+TEST_F(AnchorTest, IntervalZero_WritesInEveryCommit) {
+  SqliteOptions wanted = options();
+  wanted.anchor_interval = std::chrono::milliseconds(0);
+  const auto store = open(wanted).value();
+  for (int i = 0; i < 5; ++i) {
+    const LogState state = append(*store, 1);
+    EXPECT_EQ(anchor().note, state.note);
+  }
+}
+
+TEST_F(AnchorTest, OldCopyWithAShorterLog_IsRefused) {
+  append(*open().value(), 3);
+  back_up();
+  append(*open().value(), 1);
+  restore();
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+}
+
+TEST_F(AnchorTest, DeletedDatabase_IsRefused) {
+  append(*open().value(), 3);
+  fs::remove(path());
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+}
+
+TEST_F(AnchorTest, OldCopyThatGrewInAnotherWay_IsRefused) {
+  append(*open().value(), 3);
+  back_up();
+  append(*open().value(), 2);
+  const std::string newest = anchor_text();
+  restore();
+  fs::remove(anchor_path());
+  SqliteOptions wanted = options();
+  wanted.dangerous_recreate_anchor = true;
+  clock_.advance(std::chrono::hours(1));
+  append(*open(wanted).value(), 4);  // longer than the anchor, with other records
+  write_anchor(newest);
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+}
+
+TEST_F(AnchorTest, OldCopyWithOlderEpochs_IsRefused) {
+  set_epochs(*open().value(), {{1, 1}, 1});
+  back_up();
+  for (const Epochs& newer : {Epochs{{2, 1}, 1}, Epochs{{2, 2}, 1}, Epochs{{2, 2}, 2}}) {
+    set_epochs(*open().value(), newer);
+  }
+  restore();
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor) << "the log is of the same length";
+}
+
+TEST_F(AnchorTest, EachOlderEpoch_IsRefused) {
+  const std::string note = [&] {
+    auto store = open().value();
+    set_epochs(*store, {{5, 5}, 5});
+    return append(*store, 1).note;
+  }();
+  for (const Epochs& epochs : {Epochs{{6, 5}, 5}, Epochs{{5, 6}, 5}, Epochs{{5, 5}, 6}}) {
+    ASSERT_TRUE(Anchor(anchor_path()).save(note, epochs));
+    EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+  }
+  ASSERT_TRUE(Anchor(anchor_path()).save(note, {{5, 5}, 5}));
+  EXPECT_TRUE(open());
+}
+
+TEST_F(AnchorTest, DatabaseAheadOfTheAnchor_IsTakenAndAnchoredAnew) {
+  append(*open().value(), 3);
+  const std::string older = anchor_text();
+  const LogState state = append(*open().value(), 2);
+  write_anchor(older);
+  const auto store = open().value();
+  EXPECT_EQ(anchor().note, state.note);
+}
+
+TEST_F(AnchorTest, MissingWithRecords_IsRefusedUnlessToldOtherwise) {
+  const LogState state = append(*open().value(), 3);
+  fs::remove(anchor_path());
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+  EXPECT_FALSE(fs::exists(anchor_path()));
+  SqliteOptions wanted = options();
+  wanted.dangerous_recreate_anchor = true;
+  open(wanted).value().reset();
+  EXPECT_EQ(anchor().note, state.note);
+  EXPECT_TRUE(open());
+}
+
+TEST_F(AnchorTest, DangerousOption_DoesNotOverruleAnAnchorThatIsThere) {
+  append(*open().value(), 3);
+  back_up();
+  append(*open().value(), 1);
+  restore();
+  SqliteOptions wanted = options();
+  wanted.dangerous_recreate_anchor = true;
+  EXPECT_EQ(open_error(wanted), ErrorCode::kStoreBehindAnchor);
+}
+
+TEST_F(AnchorTest, MissingWithAnEmptyLog_IsMade) {
+  open().value().reset();
+  fs::remove(anchor_path());
+  EXPECT_TRUE(open());
+  EXPECT_EQ(anchor().checkpoint.size, 0U);
+}
+
+TEST_F(AnchorTest, Damaged_IsRefused) {
+  append(*open().value(), 3);
+  write_anchor("{}");
+  EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+}
+
+// A note that parses, with a checksum that fits, but that the log's key never signed.
+TEST_F(AnchorTest, ForgedNote_IsRefused) {
+  append(*open().value(), 3);
+  std::string note = sign_checkpoint({kTestOrigin, 0, digest_of("")}, signer_).value();
+  note[note.find('\n') + 1] = '1';
+  ASSERT_TRUE(Anchor(anchor_path()).save(note, {}));
+  EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+}
+
+TEST_F(AnchorTest, AnotherKeysNote_IsRefused) {
+  append(*open().value(), 3);
+  const TestSigner other(9);
+  ASSERT_TRUE(Anchor(anchor_path())
+                  .save(sign_checkpoint({kTestOrigin, 0, digest_of("")}, other).value(), {}));
+  EXPECT_EQ(open_error(), ErrorCode::kInvalidConfig);
+}
+
+TEST_F(AnchorTest, CannotBeWritten_WritesGoOnAndTheStoreIsUnhealthy) {
+  const std::string folder = folder_.path() + "/anchors";
+  fs::create_directory(folder);
+  SqliteOptions wanted = options();
+  wanted.anchor_path = folder + "/anchor.json";
+  wanted.anchor_interval = std::chrono::milliseconds(0);
+  const auto store = open(wanted).value();
+  EXPECT_TRUE(store->healthy());
+  fs::rename(folder, folder + "-away");
+  EXPECT_EQ(append(*store, 1).size, 1U) << "the write is durable whatever the anchor";
+  EXPECT_FALSE(store->healthy());
+  fs::rename(folder + "-away", folder);
+  const LogState state = append(*store, 1);
+  EXPECT_TRUE(store->healthy());
+  EXPECT_EQ(Anchor(wanted.anchor_path).load()->note, state.note);
+}
+
+}  // namespace
+}  // namespace assay::storage
