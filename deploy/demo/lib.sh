@@ -44,7 +44,17 @@ fail() {
   exit 1
 }
 
-show() { printf '   %s$ %s%s\n' "$DIM" "$*" "$PLAIN"; }
+# The command as a person would type it; `as NAME` is a caller's token file.
+show() {
+  local words="$*" who=''
+  if [ "$1" = as ]; then
+    who="  ($2)"
+    words="${*:3}"
+  fi
+  words=${words/#ask_webhook/assay admission test -f review.json}
+  words=${words//"$ROOT/"/}
+  printf '   %s$ %s%s%s\n' "$DIM" "$words" "$who" "$PLAIN"
+}
 
 # quietly COMMAND...: preparation that is not part of the story.
 quietly() {

@@ -39,7 +39,9 @@ ask_webhook() {
     --cert-key tokens/kube.key "$@"
 }
 # The lines of a refusal that name conditions.
-show_refusal() { sed -n 's/^/      /p' last.out | head -n 14; }
+show_refusal() {
+  sed -n 's/^ *assay: //p' last.out | sed 's/; /\n/g' | cut -c1-150 | sed 's/^/      /'
+}
 
 # publish DIR FILE: manifest of DIR, signed by the publisher, pushed; FILE.id holds the artifact id
 publish() {
@@ -73,7 +75,7 @@ make_principals
 write_config
 run assayd init --config service/assayd.json --bootstrap service/bootstrap.json
 # What auditors are given out of band: the log's public key.
-grep -oE '[^ ]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+' last.out | head -n 1 >log.vkey
+json last.out 'd["log_verifier_key"]' >log.vkey
 [ -s log.vkey ] || fail "assayd init did not print the log's verifier key"
 start_service
 note "assayd serves $ASSAY_SERVER and webhooks on $ADMISSION"
@@ -155,7 +157,7 @@ variant unknown "signed by a stranger"
 quietly assay manifest create unknown --name "$NAME" --location pvc://inference/stranger \
   --out unknown.json
 quietly assay sign unknown.json --key keys/stranger.pem --out unknown.signed.json
-refused 2 'untrusted-signer' as release-ci assay push unknown.signed.json
+refused 1 'untrusted-signer' as release-ci assay push unknown.signed.json
 proven "it is not even stored"
 review llm-unknown stranger "assay-tree-v1-sha256:$(json unknown.json 'd["subject"][0]["digest"]["assay-tree-v1-sha256"]')"
 refused 1 'manifest-missing' ask_webhook
