@@ -67,6 +67,17 @@ void expect_durable(Store& store, const std::vector<AcknowledgedWrite>& acknowle
   }
 }
 
+SqliteOptions kill_test_options(const std::string& folder) {
+  SqliteOptions options;
+  options.path = folder + "/assay.db";
+  options.create = true;
+  options.origin = kTestOrigin;
+  options.readers = 1;
+  options.anchor_path = folder + "/anchor.json";
+  options.anchor_interval = std::chrono::milliseconds(3);
+  return options;
+}
+
 void expect_intact(const std::string& path) {
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);

@@ -24,6 +24,9 @@ struct AcknowledgedWrite {
 // acknowledged with, and the log as a whole verifies.
 void expect_durable(Store& store, const std::vector<AcknowledgedWrite>& acknowledged);
 
+// How the kill test and its child open the database in `folder`.
+[[nodiscard]] SqliteOptions kill_test_options(const std::string& folder);
+
 // PRAGMA integrity_check and foreign_key_check of a closed database.
 void expect_intact(const std::string& path);
 
