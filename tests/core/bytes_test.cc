@@ -104,7 +104,7 @@ TEST(SecretBytes, Moved_LeavesNothingBehind) {
   EXPECT_EQ(as_text(second.view()), "secret");
   SecretBytes third(to_bytes("other"));
   third = std::move(second);
-  EXPECT_TRUE(second.empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(second.empty());  // NOLINT(bugprone-use-after-move): the same
   EXPECT_EQ(as_text(third.view()), "secret");
 }
 

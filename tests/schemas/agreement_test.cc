@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codecs and schemas agree: on a corpus of mutated documents a codec never takes what the schema
+// refuses, and refuses what the schema takes only for reasons that a schema cannot express.
+#include <functional>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "embedded/json_schemas.h"
+#include "schemas/log_record.h"
+#include "schemas/policy_document.h"
+#include "schemas/validate.h"
+#include "tests/schemas/samples.h"
+
+namespace assay {
+namespace {
+
+using test::bytes_of;
+using test::code_of;
+
+// Every document that differs from `document` in one place.
+std::vector<Json> mutations(const Json& document) {
+  std::vector<Json> out;
+  const Json flat = document.flatten();
+  std::set<std::string> places;
+  for (const auto& [place, value] : flat.items()) {
+    for (std::string prefix = place; !prefix.empty(); prefix.resize(prefix.rfind('/'))) {
+      places.insert(prefix);
+    }
+  }
+  for (const std::string& place : places) {
+    const Json::json_pointer pointer(place);
+    for (const Json& value :
+         {Json(), Json(true), Json(0), Json(-1), Json(1), Json(1.5), Json(9007199254740991),
+          Json(""), Json("x"), Json("X y"), Json(std::string(9000, 'a')),
+          Json("2026-13-01T00:00:00.000Z"), Json::array(), Json::object(), Json({{"extra", 1}}),
+          Json::array({Json::object()})}) {
+      Json changed = document;
+      changed[pointer] = value;
+      out.push_back(std::move(changed));
+    }
+    Json cut = document;
+    Json& parent = cut[pointer.parent_pointer()];
+    if (parent.is_object()) {
+      parent.erase(pointer.back());
+      out.push_back(cut);
+      parent = document[pointer.parent_pointer()];
+      parent["extra"] = 1;
+    } else {
+      parent.erase(std::stoul(pointer.back()));
+      out.push_back(cut);
+      parent = document[pointer.parent_pointer()];
+      parent.push_back(parent.front());
+    }
+    out.push_back(std::move(cut));
+  }
+  return out;
+}
+
+// Runs a codec over the corpus. `meaning` lists the codes for what a schema cannot say.
+void compare(const std::string& schema, const Json& document,
+             const std::function<std::string(const Json&)>& codec,
+             const std::set<std::string>& meaning) {
+  ASSERT_EQ(codec(document), "ok");
+  int taken = 0;
+  int refused = 0;
+  for (const Json& changed : mutations(document)) {
+    const auto status = validate(schema, changed);
+    const std::string code = codec(changed);
+    if (status) {
+      EXPECT_TRUE(code == "ok" || meaning.contains(code)) << schema << code << changed;
+      ++taken;
+    } else {
+      EXPECT_EQ(code, code_of(status)) << schema << changed;
+      ++refused;
+    }
+  }
+  EXPECT_GT(taken, 0) << schema;
+  EXPECT_GT(refused, 20) << schema;
+}
+
+Json example(std::string_view text, std::size_t index = 0) {
+  return Json::parse(text)["examples"][index];
+}
+
+TEST(Agreement, Policy) {
+  compare("policy", example(embedded::kPolicySchemaJson),
+          [](const Json& json) { return code_of(parse_policy(bytes_of(json))); },
+          {"policy-invalid"});
+}
+
+TEST(Agreement, PolicyApproval) {
+  compare("policy-approval", example(embedded::kPolicyApprovalSchemaJson),
+          [](const Json& json) { return code_of(parse_policy_approval(bytes_of(json))); }, {});
+}
+
+TEST(Agreement, TrustedKey) {
+  compare("trusted-key", example(embedded::kTrustedKeySchemaJson),
+          [](const Json& json) { return code_of(trusted_key_from_json(json)); },
+          {"schema-violation", "invalid-time", "invalid-encoding"});
+}
+
+TEST(Agreement, Principal) {
+  compare("principal", example(embedded::kPrincipalSchemaJson),
+          [](const Json& json) { return code_of(principal_from_json(json)); }, {"invalid-time"});
+}
+
+TEST(Agreement, TrustChange) {
+  compare("trust-change", example(embedded::kTrustChangeSchemaJson),
+          [](const Json& json) { return code_of(parse_trust_change(bytes_of(json))); },
+          {"schema-violation", "invalid-time", "invalid-encoding"});
+}
+
+TEST(Agreement, Bootstrap) {
+  compare("bootstrap", example(embedded::kBootstrapSchemaJson),
+          [](const Json& json) { return code_of(parse_bootstrap(bytes_of(json))); },
+          {"schema-violation", "invalid-time", "invalid-encoding"});
+}
+
+TEST(Agreement, Statement) {
+  for (const std::size_t index : {0U, 1U}) {
+    compare("statement", example(embedded::kStatementSchemaJson, index),
+            [](const Json& json) { return code_of(parse_statement(bytes_of(json))); },
+            {"invalid-digest"});
+  }
+}
+
+TEST(Agreement, Lifecycle) {
+  compare("lifecycle", example(embedded::kLifecycleSchemaJson),
+          [](const Json& json) {
+            return code_of(lifecycle_from(
+                {test::sample_subjects(), std::string(kLifecyclePredicateType), json}));
+          },
+          {});
+}
+
+TEST(Agreement, Manifest) {
+  const Statement good = *to_statement(test::sample_manifest());
+  compare(
+      "manifest", good.predicate,
+      [&](const Json& json) {
+        Statement statement = good;
+        statement.predicate = json;
+        return code_of(manifest_from(statement));
+      },
+      {"schema-violation", "root-mismatch", "subject-mismatch", "invalid-path", "invalid-digest"});
+}
+
+TEST(Agreement, LogRecord) {
+  compare("log-record", example(embedded::kLogRecordSchemaJson),
+          [](const Json& json) {
+            const auto canonical = canonical_json(json);
+            return canonical ? code_of(parse_log_record(as_bytes(*canonical))) : "malformed-json";
+          },
+          {"invalid-time", "schema-violation"});
+}
+
+}  // namespace
+}  // namespace assay

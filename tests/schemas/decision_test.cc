@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decisions: their JSON follows the schema, and replay sees every result.
+#include "schemas/decision.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "schemas/validate.h"
+#include "tests/schemas/samples.h"
+
+namespace assay {
+namespace {
+
+using test::at;
+using test::digest_of;
+
+ConditionResult passed(std::string id) {
+  return {
+      std::move(id), Outcome::kPass, std::nullopt, {}, {}, {"sha256:" + std::string(64, '1')}, {}};
+}
+
+Verdict sample_verdict() {
+  ConditionResult failed{"signed", Outcome::kFail,      ErrorCode::kSignersInsufficient, 2, 1,
+                         {},       {passed("signed.a")}};
+  ConditionResult later{"node", Outcome::kDeferred, ErrorCode::kConditionDeferred, {}, {}, {}, {}};
+  return {false,
+          {ErrorCode::kSignersInsufficient},
+          {"policy old-models: statement-stale"},
+          {passed("reference")},
+          {{"prod-llm",
+            3,
+            StatementId(digest_of("policy")),
+            PolicyMode::kEnforce,
+            Outcome::kFail,
+            {failed, later}}}};
+}
+
+Decision sample_decision() {
+  const DocumentId facts(digest_of("facts"));
+  const Timestamp now = at("2026-08-24T10:00:00.123Z");
+  return {"0198f0a2-7c3e-7bbb-8123-456789abcdef",
+          DecisionPoint::kCreate,
+          sample_verdict(),
+          ArtifactId(digest_of("root")),
+          "acme/demo-llm",
+          {{"uid", "1"}},
+          false,
+          now,
+          {3, 1},
+          2,
+          991,
+          facts,
+          *replay_digest(sample_verdict(), facts, now)};
+}
+
+TEST(Decision, Json_FollowsTheSchema) {
+  const Json json = to_json(sample_decision());
+  const auto status = validate("decision", json);
+  EXPECT_TRUE(status) << to_string(status.error());
+  EXPECT_EQ(json["verdict"]["allowed"], false);
+  EXPECT_EQ(json["verdict"]["reasons"], Json({"signers-insufficient"}));
+  EXPECT_EQ(json["verdict"]["policies"][0]["conditions"][0]["code"], "signers-insufficient");
+  EXPECT_EQ(json["verdict"]["policies"][0]["conditions"][0]["expected"], 2);
+  EXPECT_EQ(json["epochs"], Json({{"trust", 3}, {"revocation", 1}, {"policy", 2}}));
+  EXPECT_EQ(json["evaluated_at"], "2026-08-24T10:00:00.123Z");
+}
+
+TEST(Decision, UnknownModel_LeavesItOut) {
+  Decision decision = sample_decision();
+  decision.artifact.reset();
+  decision.model_name.clear();
+  const Json json = to_json(decision);
+  EXPECT_TRUE(validate("decision", json));
+  EXPECT_FALSE(json.contains("artifact"));
+  EXPECT_FALSE(json.contains("model_name"));
+}
+
+TEST(Decision, Schema_HoldsCodeAndOutcomeTogether) {
+  Json json = to_json(sample_decision());
+  json["verdict"]["preconditions"][0]["code"] = "internal";
+  EXPECT_FALSE(validate("decision", json));
+  json = to_json(sample_decision());
+  json["verdict"]["policies"][0]["conditions"][0].erase("code");
+  EXPECT_FALSE(validate("decision", json));
+}
+
+TEST(Decision, OutcomeNames_AreTheSchemas) {
+  EXPECT_EQ(name(Outcome::kPass), "pass");
+  EXPECT_EQ(name(Outcome::kFail), "fail");
+  EXPECT_EQ(name(Outcome::kError), "error");
+  EXPECT_EQ(name(Outcome::kDeferred), "deferred");
+}
+
+TEST(ReplayDigest, SameInput_SameDigest) {
+  const DocumentId facts(digest_of("facts"));
+  const Timestamp now = at("2026-08-24T10:00:00Z");
+  EXPECT_EQ(*replay_digest(sample_verdict(), facts, now),
+            *replay_digest(sample_verdict(), facts, now));
+}
+
+TEST(ReplayDigest, AnyResult_ChangesIt) {
+  const DocumentId facts(digest_of("facts"));
+  const Timestamp now = at("2026-08-24T10:00:00Z");
+  const Digest base = *replay_digest(sample_verdict(), facts, now);
+  EXPECT_NE(*replay_digest(sample_verdict(), DocumentId(digest_of("other")), now), base);
+  EXPECT_NE(*replay_digest(sample_verdict(), facts, now + std::chrono::milliseconds(1)), base);
+  const std::function<void(Verdict&)> changes[] = {
+      [](Verdict& v) { v.allowed = true; },
+      [](Verdict& v) { v.reasons.clear(); },
+      [](Verdict& v) { v.preconditions[0].outcome = Outcome::kError; },
+      [](Verdict& v) { v.policies[0].id = StatementId(digest_of("another policy")); },
+      [](Verdict& v) { v.policies[0].mode = PolicyMode::kWarn; },
+      [](Verdict& v) { v.policies[0].outcome = Outcome::kPass; },
+      [](Verdict& v) { v.policies[0].conditions[0].actual = 0; },
+      [](Verdict& v) { v.policies[0].conditions[0].expected = 3; },
+      [](Verdict& v) { v.policies[0].conditions[0].code = ErrorCode::kStatementMissing; },
+      [](Verdict& v) { v.policies[0].conditions[0].evidence.push_back("x"); },
+      [](Verdict& v) { v.policies[0].conditions[0].parts[0].outcome = Outcome::kDeferred; },
+      [](Verdict& v) { v.policies[0].conditions.pop_back(); },
+      [](Verdict& v) { v.policies.clear(); }};
+  for (const auto& change : changes) {
+    Verdict verdict = sample_verdict();
+    change(verdict);
+    EXPECT_NE(*replay_digest(verdict, facts, now), base);
+  }
+}
+
+// Warnings are texts for people, made from the results.
+TEST(ReplayDigest, Warnings_DoNotCount) {
+  const DocumentId facts(digest_of("facts"));
+  const Timestamp now = at("2026-08-24T10:00:00Z");
+  Verdict verdict = sample_verdict();
+  verdict.warnings = {"said otherwise"};
+  EXPECT_EQ(*replay_digest(verdict, facts, now), *replay_digest(sample_verdict(), facts, now));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies: reading, writing, and what is refused.
+#include "schemas/policy_document.h"
+
+#include <gtest/gtest.h>
+
+#include "embedded/json_schemas.h"
+#include "tests/schemas/samples.h"
+
+namespace assay {
+namespace {
+
+using test::bytes_of;
+using test::code_of;
+using test::where_of;
+
+Json sample() { return Json::parse(embedded::kPolicySchemaJson)["examples"][0]; }
+
+Json with(const char* place, const Json& value) {
+  Json json = sample();
+  json[Json::json_pointer(place)] = value;
+  return json;
+}
+
+// A policy whose only condition nests `levels` deep.
+Json nested(int levels, const char* kind) {
+  Json condition = {{"id", "leaf"}, {"manifest", Json::object()}};
+  for (int i = 1; i < levels; ++i) {
+    const Json inner = condition;
+    condition = {{"id", "n" + std::to_string(i)}};
+    condition[kind] = std::string_view(kind) == "not" ? inner : Json::array({inner});
+  }
+  return with("/require", Json::array({condition}));
+}
+
+TEST(Policy, Example_IsReadInFull) {
+  const auto policy = parse_policy(bytes_of(sample()));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  EXPECT_EQ(policy->name, "prod-llm");
+  EXPECT_EQ(policy->version, 1U);
+  EXPECT_EQ(policy->mode, PolicyMode::kEnforce);
+  EXPECT_EQ(policy->match.namespaces, std::vector<std::string>{"prod-*"});
+  EXPECT_EQ(policy->match.resources, std::vector<std::string>{"nvidia.com/gpu"});
+  ASSERT_EQ(policy->require.size(), 5U);
+  const auto& manifest = std::get<ManifestCondition>(policy->require[0].kind);
+  EXPECT_EQ(manifest.signers.at_least, 2U);
+  EXPECT_EQ(manifest.signers.identities.size(), 2U);
+  const auto& statement = std::get<StatementCondition>(policy->require[1].kind);
+  EXPECT_EQ(statement.predicate_type, "https://assay.dev/lifecycle/v1");
+  EXPECT_EQ(statement.stage, "evaluate");
+  EXPECT_EQ(statement.quantifier, Quantifier::kLatest);
+  EXPECT_EQ(statement.max_age_seconds, 2592000U);
+  ASSERT_EQ(statement.where.size(), 1U);
+  EXPECT_EQ(statement.where[0].pointer, "/metrics/eval~1accuracy/value");
+  EXPECT_EQ(statement.where[0].op, Comparison::kGreaterEqual);
+  EXPECT_EQ(statement.where[0].value, 0.9);
+  EXPECT_EQ(std::get<ParametersCondition>(policy->require[2].kind).hash,
+            std::vector<std::string>{"sha256"});
+  const auto& any = std::get<AnyCondition>(policy->require[3].kind);
+  ASSERT_EQ(any.of.size(), 2U);
+  const auto& negation = std::get<NotCondition>(any.of[1].kind);
+  ASSERT_EQ(negation.of.size(), 1U);
+  EXPECT_EQ(std::get<StatementCondition>(negation.of[0].kind).where[0].op, Comparison::kIn);
+  EXPECT_EQ(std::get<AtLeastCondition>(policy->require[4].kind).count, 2U);
+}
+
+TEST(Policy, WhatWasRead_WritesBack) {
+  const auto policy = parse_policy(bytes_of(sample()));
+  ASSERT_TRUE(policy);
+  const Json written = to_json(*policy);
+  const auto again = parse_policy(bytes_of(written));
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(to_json(*again), written);
+}
+
+TEST(Policy, AbsentParts_HaveSafeDefaults) {
+  const Json json = {{"name", "p"},
+                     {"version", 1},
+                     {"mode", "shadow"},
+                     {"match", Json::object()},
+                     {"require",
+                      {{{"id", "m"}, {"manifest", Json::object()}},
+                       {{"id", "s"}, {"statement", {{"predicate_type", "a:b"}}}}}}};
+  const auto policy = parse_policy(bytes_of(json));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  EXPECT_EQ(std::get<ManifestCondition>(policy->require[0].kind).signers.at_least, 1U);
+  const auto& statement = std::get<StatementCondition>(policy->require[1].kind);
+  EXPECT_EQ(statement.signers.at_least, 1U);
+  EXPECT_EQ(statement.quantifier, Quantifier::kEvery);
+  EXPECT_EQ(statement.max_age_seconds, std::nullopt);
+}
+
+TEST(Policy, MissingMember_IsRefused) {
+  for (const char* member : {"name", "version", "mode", "match", "require"}) {
+    Json json = sample();
+    json.erase(member);
+    EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "schema-violation") << member;
+  }
+}
+
+TEST(Policy, Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/name", "Prod", "schema-violation"},
+      {"/name", "", "schema-violation"},
+      {"/version", 0, "schema-violation"},
+      {"/version", 1.5, "schema-violation"},
+      {"/mode", "off", "schema-violation"},
+      {"/require", Json::array(), "schema-violation"},
+      {"/match/namespaces", Json::array(), "schema-violation"},
+      {"/match/namespaces/0", "Prod*", "schema-violation"},
+      {"/match/pods", {"x"}, "unknown-member"},
+      {"/require/0/id", "", "schema-violation"},
+      {"/require/0/id", "a b", "schema-violation"},
+      {"/require/0/statement", {{"predicate_type", "a:b"}}, "schema-violation"},  // two kinds
+      {"/require/0/manifest/signers/at_least", 0, "schema-violation"},
+      {"/require/0/manifest/signers/identities", Json::array(), "schema-violation"},
+      {"/require/1/statement/stage", "*", "schema-violation"},
+      {"/require/1/statement/predicate_type", "https://slsa.dev/provenance/v1", "schema-violation"},
+      {"/require/1/statement/quantifier", "some", "schema-violation"},
+      {"/require/1/statement/max_age_seconds", 0, "schema-violation"},
+      {"/require/1/statement/where/0/op", "=", "schema-violation"},
+      {"/require/1/statement/where/0/value", "0.9", "schema-violation"},
+      {"/require/1/statement/where/0/pointer", "metrics", "schema-violation"},
+      {"/require/1/statement/where/0/pointer", "/a~2", "schema-violation"},
+      {"/require/1/statement/where/0/pointer", "/a~", "schema-violation"},
+      {"/require/2/parameters", Json::object(), "schema-violation"},
+      {"/require/2/parameters/hash/0", "md5", "schema-violation"},
+      {"/require/2/parameters/chunk_size", {5000}, "schema-violation"},
+      {"/require/3/any", Json::array(), "schema-violation"},
+      {"/require/4/at_least/count", 0, "schema-violation"},
+      {"/require/4/at_least/count", 4, "policy-invalid"},
+      {"/require/4/at_least/of", Json::array(), "schema-violation"},
+      {"/require/0", {{"id", "x"}, {"node_evidence", Json::object()}}, "unknown-member"},
+      {"/extra", 1, "unknown-member"}};
+  for (const auto& [place, value, code] : changes) {
+    EXPECT_EQ(code_of(parse_policy(bytes_of(with(place, value)))), code) << place << value;
+  }
+}
+
+TEST(Policy, ConditionOfNoKind_IsRefused) {
+  Json json = sample();
+  json["require"][0] = {{"id", "x"}};
+  EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "schema-violation");
+  json["require"][0] = {{"manifest", Json::object()}};
+  EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "schema-violation");
+}
+
+TEST(Policy, InAndOrder_NeedTheirKindOfValue) {
+  const char* op = "/require/1/statement/where/0/op";
+  const char* value = "/require/1/statement/where/0/value";
+  for (const char* order : {"<", "<=", ">", ">="}) {
+    Json json = with(op, order);
+    EXPECT_TRUE(parse_policy(bytes_of(json))) << order;
+    for (const Json& wrong : {Json("1"), Json(), Json(true), Json::array({1}), Json::object()}) {
+      json[Json::json_pointer(value)] = wrong;
+      EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "schema-violation") << order << wrong;
+    }
+  }
+  Json json = with(op, "in");
+  EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "schema-violation");
+  json[Json::json_pointer(value)] = Json::array();
+  EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "schema-violation");
+  json[Json::json_pointer(value)] = {1, "two"};
+  EXPECT_TRUE(parse_policy(bytes_of(json)));
+  for (const char* equality : {"==", "!="}) {
+    json[Json::json_pointer(op)] = equality;
+    for (const Json& any : {Json("1"), Json(), Json(true), Json::array(), Json::object()}) {
+      json[Json::json_pointer(value)] = any;
+      EXPECT_TRUE(parse_policy(bytes_of(json))) << equality << any;
+    }
+  }
+}
+
+TEST(Policy, IdUsedTwice_IsInvalidWhereverItStands) {
+  Json json = sample();
+  json["require"][3]["any"][1]["not"]["id"] = "published";
+  const auto parsed = parse_policy(bytes_of(json));
+  EXPECT_EQ(code_of(parsed), "policy-invalid");
+  EXPECT_EQ(where_of(parsed), "/require/3/any/1/not/id");
+}
+
+TEST(Policy, Levels_EndAt32) {
+  EXPECT_TRUE(parse_policy(bytes_of(nested(32, "not"))));
+  EXPECT_EQ(code_of(parse_policy(bytes_of(nested(33, "not")))), "policy-invalid");
+  // Two levels of JSON each: the limit of JSON itself comes first, and before any recursion.
+  EXPECT_TRUE(parse_policy(bytes_of(nested(29, "all"))));
+  EXPECT_EQ(code_of(parse_policy(bytes_of(nested(32, "all")))), "limit-exceeded");
+  std::string deep;
+  for (int i = 0; i < 10000; ++i) {
+    deep += R"({"id":"x","all":[)";
+  }
+  EXPECT_EQ(code_of(parse_policy(as_bytes(deep))), "limit-exceeded");
+}
+
+TEST(Policy, Conditions_EndAt1024) {
+  Json require = Json::array();
+  for (int group = 0; group < 4; ++group) {
+    Json all = Json::array();
+    for (int i = 0; i < 255; ++i) {
+      all.push_back({{"id", "c" + std::to_string(group * 1000 + i)}, {"manifest", Json::object()}});
+    }
+    require.push_back({{"id", "g" + std::to_string(group)}, {"all", all}});
+  }
+  EXPECT_TRUE(parse_policy(bytes_of(with("/require", require))));
+  require.push_back({{"id", "one-more"}, {"manifest", Json::object()}});
+  EXPECT_EQ(code_of(parse_policy(bytes_of(with("/require", require)))), "policy-invalid");
+}
+
+TEST(Policy, TooManyBytes_AreRefusedUnread) {
+  std::string text = sample().dump();
+  text.insert(1, std::string(1U << 20, ' '));
+  EXPECT_EQ(code_of(parse_policy(as_bytes(text))), "limit-exceeded");
+}
+
+TEST(PolicyNames, RoundTrip) {
+  EXPECT_EQ(name(PolicyMode::kEnforce), "enforce");
+  EXPECT_EQ(name(PolicyMode::kWarn), "warn");
+  EXPECT_EQ(name(PolicyMode::kShadow), "shadow");
+  EXPECT_EQ(name(Quantifier::kEvery), "every");
+  EXPECT_EQ(name(Comparison::kIn), "in");
+  EXPECT_EQ(name(Comparison::kNotEqual), "!=");
+  for (const DecisionPoint point :
+       {DecisionPoint::kCreate, DecisionPoint::kBind, DecisionPoint::kServe}) {
+    EXPECT_EQ(decision_point_from(name(point)), point);
+  }
+  EXPECT_EQ(code_of(decision_point_from("start")), "invalid-parameter");
+}
+
+TEST(PolicyApproval, RoundTripsAndRefusesChanges) {
+  const PolicyApproval approval{PolicyApproval::Action::kDeactivate,
+                                StatementId(test::digest_of("policy")), 3};
+  const Json json = to_json(approval);
+  const auto parsed = parse_policy_approval(bytes_of(json));
+  ASSERT_TRUE(parsed) << to_string(parsed.error());
+  EXPECT_EQ(parsed->action, approval.action);
+  EXPECT_EQ(parsed->policy, approval.policy);
+  EXPECT_EQ(parsed->sequence, 3U);
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/action", "delete", "schema-violation"},    {"/policy", "prod-llm", "schema-violation"},
+      {"/policy", "sha384:00", "schema-violation"}, {"/sequence", 0, "schema-violation"},
+      {"/sequence", "3", "schema-violation"},       {"/extra", 1, "unknown-member"}};
+  for (const auto& [place, value, code] : changes) {
+    Json changed = json;
+    changed[Json::json_pointer(place)] = value;
+    EXPECT_EQ(code_of(parse_policy_approval(bytes_of(changed))), code) << place << value;
+  }
+}
+
+}  // namespace
+}  // namespace assay

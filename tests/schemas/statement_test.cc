@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// in-toto statements: one valid sample, one change a test.
+#include "schemas/statement.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/schemas/samples.h"
+
+namespace assay {
+namespace {
+
+using test::bytes_of;
+using test::code_of;
+using test::where_of;
+
+Json foreign() {
+  return {{"_type", kStatementType},
+          {"subject", {{{"name", "model"}, {"digest", {{"sha256", std::string(64, 'a')}}}}}},
+          {"predicateType", "https://slsa.dev/provenance/v1"},
+          {"predicate", {{"unknown", {{"kept", 1.5}}}}}};
+}
+
+Json own() {
+  Json json = foreign();
+  json["predicateType"] = "https://assay.dev/lifecycle/v1";
+  json["predicate"] = {{"stage", "train"}};
+  return json;
+}
+
+TEST(Statement, ForeignPredicate_IsKeptAsItStands) {
+  const auto statement = parse_statement(bytes_of(foreign()));
+  ASSERT_TRUE(statement);
+  EXPECT_EQ(statement->predicate_type, "https://slsa.dev/provenance/v1");
+  EXPECT_EQ(statement->predicate, foreign()["predicate"]);
+  ASSERT_EQ(statement->subjects.size(), 1U);
+  EXPECT_EQ(statement->subjects[0].name, "model");
+  EXPECT_EQ(statement->subjects[0].digest.at("sha256"), std::string(64, 'a'));
+  EXPECT_EQ(statement->subjects[0].artifact(), std::nullopt);
+}
+
+TEST(Statement, AbsentPredicate_IsEmpty) {
+  Json json = foreign();
+  json.erase("predicate");
+  EXPECT_EQ(parse_statement(bytes_of(json))->predicate, Json::object());
+}
+
+TEST(Statement, UnknownMembers_AreIgnoredBesideForeignPredicates) {
+  Json json = foreign();
+  json["extra"] = 1;
+  json["subject"][0]["uri"] = "https://example.com/x";
+  EXPECT_TRUE(parse_statement(bytes_of(json)));
+}
+
+TEST(Statement, UnknownMembers_AreRefusedBesideOurOwn) {
+  EXPECT_TRUE(parse_statement(bytes_of(own())));
+  Json json = own();
+  json["extra"] = 1;
+  EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "unknown-member");
+  json = own();
+  json["subject"][0]["uri"] = "https://example.com/x";
+  EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "unknown-member");
+  EXPECT_EQ(where_of(parse_statement(bytes_of(json))), "/subject/0/uri");
+  json = own();
+  json.erase("predicate");
+  EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation");
+}
+
+TEST(Statement, OwnPredicate_AsksForWellFormedStrongDigests) {
+  for (const char* algorithm : {"sha256", "sha384", "sha512"}) {
+    Json json = own();
+    json["subject"][0]["digest"][algorithm] = "ABC";
+    EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation") << algorithm;
+    json = foreign();
+    json["subject"][0]["digest"][algorithm] = "ABC";
+    EXPECT_TRUE(parse_statement(bytes_of(json))) << algorithm;
+  }
+}
+
+TEST(Statement, WrongType_IsRefused) {
+  for (const Json& type : {Json("https://in-toto.io/Statement/v0.1"),
+                           Json("https://in-toto.io/Statement/v1 "), Json(""), Json(1), Json()}) {
+    Json json = foreign();
+    json["_type"] = type;
+    EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation") << type;
+    EXPECT_EQ(where_of(parse_statement(bytes_of(json))), "/_type");
+  }
+}
+
+TEST(Statement, PredicateType_IsAUri) {
+  for (const Json& type : {Json(""), Json("manifest"), Json("https://with space"), Json(1), Json(),
+                           Json("https:"), Json(":x"), Json(std::string(600, 'a') + ":x")}) {
+    Json json = foreign();
+    json["predicateType"] = type;
+    EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation") << type;
+  }
+  Json json = foreign();
+  json["predicateType"] = "urn:example:x";
+  EXPECT_TRUE(parse_statement(bytes_of(json)));
+}
+
+TEST(Statement, Subjects_AreOneTo1024WithDigests) {
+  Json json = foreign();
+  json["subject"] = Json::array();
+  EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation");
+  json = foreign();
+  json["subject"] = Json(1024, foreign()["subject"][0]);
+  EXPECT_EQ(parse_statement(bytes_of(json))->subjects.size(), kMaxSubjects);
+  json["subject"].push_back(foreign()["subject"][0]);
+  EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation");
+  json = foreign();
+  json["subject"][0]["digest"] = Json::object();
+  EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation");
+  json["subject"][0].erase("digest");
+  EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation");
+}
+
+TEST(Statement, MalformedArtifactDigest_IsRefusedEverywhere) {
+  for (const auto& [algorithm, value] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"assay-tree-v1-sha256", std::string(64, 'A')},
+           {"assay-tree-v1-sha256", std::string(63, 'a')},
+           {"assay-tree-v1-sha256", std::string(96, 'a')},
+           {"assay-tree-v1-sha384", std::string(64, 'a')},
+           {"assay-tree-v1-sha512", std::string(128, 'a')},
+           {"assay-tree-v1-", std::string(64, 'a')}}) {
+    Json json = foreign();
+    json["subject"][0]["digest"][algorithm] = value;
+    EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "invalid-digest") << algorithm;
+    json["predicateType"] = "https://assay.dev/lifecycle/v1";
+    EXPECT_FALSE(parse_statement(bytes_of(json))) << algorithm;
+  }
+}
+
+TEST(Statement, StrictJson_IsAskedFor) {
+  const std::string text = foreign().dump();
+  EXPECT_EQ(code_of(parse_statement(as_bytes(text + "x"))), "malformed-json");
+  std::string twice = text;
+  twice.insert(1, "\"predicateType\":\"a:b\",");
+  EXPECT_EQ(code_of(parse_statement(as_bytes(twice))), "duplicate-key");
+  Json json = foreign();
+  json["predicate"]["n"] = 9007199254740993;
+  EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "limit-exceeded");
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    EXPECT_FALSE(parse_statement(as_bytes(std::string_view(text).substr(0, size)))) << size;
+  }
+}
+
+TEST(Statement, Encode_IsCanonicalAndReadsBack) {
+  const Statement statement = *parse_statement(bytes_of(own()));
+  const auto encoded = encode_statement(statement);
+  ASSERT_TRUE(encoded);
+  EXPECT_EQ(*encoded, *canonical_json(own()));
+  EXPECT_EQ(encode_statement(*parse_statement(as_bytes(*encoded))), *encoded);
+}
+
+TEST(Statement, EncodeOfWhatNobodyWouldRead_IsRefused) {
+  Statement statement = *parse_statement(bytes_of(own()));
+  statement.subjects.clear();
+  EXPECT_EQ(code_of(encode_statement(statement)), "schema-violation");
+  statement = *parse_statement(bytes_of(own()));
+  statement.subjects[0].digest["assay-tree-v1-sha256"] = "x";
+  EXPECT_EQ(code_of(encode_statement(statement)), "invalid-digest");
+  statement = *parse_statement(bytes_of(own()));
+  statement.predicate_type = "nothing";
+  EXPECT_EQ(code_of(encode_statement(statement)), "schema-violation");
+}
+
+TEST(Subject, Artifact_IsFoundAmongOtherDigests) {
+  const std::string root(64, 'b');
+  const Subject subject{"x", {{"sha256", root}, {"assay-tree-v1-sha256", root}}};
+  EXPECT_EQ(subject.artifact()->text(), "assay-tree-v1-sha256:" + root);
+  EXPECT_EQ((Subject{"x", {{"assay-tree-v1-sha256", "no"}}}).artifact(), std::nullopt);
+}
+
+TEST(ModelName, GoodNames_AreTaken) {
+  for (const std::string& name : {std::string("a"), std::string("acme/demo-llm"),
+                                  std::string("a.b_c-d/0/x9"), std::string(253, 'a')}) {
+    EXPECT_TRUE(check_model_name(name)) << name;
+  }
+}
+
+TEST(ModelName, OtherNames_AreRefused) {
+  for (const std::string& name :
+       {std::string(), std::string("/"), std::string("/a"), std::string("a/"), std::string("a//b"),
+        std::string("Acme"), std::string("a b"), std::string("-a"), std::string("a-"),
+        std::string("a/.b"), std::string("."), std::string(".."), std::string("a/../b"),
+        std::string("a:b"), std::string("a@b"), std::string("\xC3\xA9"), std::string("a\n"),
+        std::string("a\0", 2), std::string(254, 'a')}) {
+    EXPECT_EQ(code_of(check_model_name(name)), "schema-violation") << name;
+  }
+}
+
+TEST(Namespace, Covers_WholePartsOnly) {
+  EXPECT_TRUE(namespace_covers("*", "acme/x"));
+  EXPECT_TRUE(namespace_covers("*", ""));
+  EXPECT_TRUE(namespace_covers("acme", "acme"));
+  EXPECT_TRUE(namespace_covers("acme", "acme/x/y"));
+  EXPECT_TRUE(namespace_covers("acme/x", "acme/x"));
+  for (const auto& [pattern, name] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"", ""},
+                                                                  {"", "acme"},
+                                                                  {"acme", ""},
+                                                                  {"acme", "acmex"},
+                                                                  {"acme", "acme-x"},
+                                                                  {"acme/x", "acme"},
+                                                                  {"acme/", "acme/x"},
+                                                                  {"a*", "acme"},
+                                                                  {"**", "acme"},
+                                                                  {"acme/*", "acme/x"}}) {
+    EXPECT_FALSE(namespace_covers(pattern, name)) << pattern << " " << name;
+  }
+}
+
+}  // namespace
+}  // namespace assay

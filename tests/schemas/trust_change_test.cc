@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON of keys, principals, changes of trust and bootstraps.
+#include <gtest/gtest.h>
+
+#include "schemas/trust.h"
+#include "tests/schemas/samples.h"
+
+namespace assay {
+namespace {
+
+using test::bytes_of;
+using test::code_of;
+using test::sample_key;
+using test::sample_principal;
+using test::where_of;
+
+TrustChange sample_change() {
+  return {7,
+          {AddKey{sample_key()}, RevokeKey{sample_key(KeyPurpose::kWorker, 9).id, "laptop lost"},
+           PutPrincipal{sample_principal()}, RemovePrincipal{"old-ci"}}};
+}
+
+Bootstrap sample_bootstrap() {
+  Principal other{"admin", {AccessRole::kAdmin}, {}, std::nullopt};
+  return {{sample_key(KeyPurpose::kOperator, 1), sample_key(KeyPurpose::kPublisher, 2)},
+          {sample_principal(), other}};
+}
+
+// --- keys
+
+TEST(TrustedKeyJson, RoundTrips) {
+  TrustedKey key = sample_key();
+  EXPECT_EQ(trusted_key_from_json(to_json(key)), key);
+  key.revoked = Revocation{test::at("2026-05-01T00:00:00.001Z"), "lost"};
+  EXPECT_EQ(trusted_key_from_json(to_json(key)), key);
+}
+
+TEST(TrustedKeyJson, IdAndRoles_MayBeAbsent) {
+  Json json = to_json(sample_key());
+  json.erase("id");
+  EXPECT_EQ(trusted_key_from_json(json), sample_key());
+  json.erase("roles");
+  EXPECT_TRUE(trusted_key_from_json(json)->roles.empty());
+}
+
+TEST(TrustedKeyJson, IdOfAnotherKey_IsRefused) {
+  Json json = to_json(sample_key());
+  json["id"] = sample_key(KeyPurpose::kSigner, 8).id.text();
+  EXPECT_EQ(code_of(trusted_key_from_json(json)), "schema-violation");
+  EXPECT_EQ(where_of(trusted_key_from_json(json)), "/id");
+}
+
+TEST(TrustedKeyJson, Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/algorithm", "rsa", "schema-violation"},
+      {"/purpose", "admin", "schema-violation"},
+      {"/identity", "", "schema-violation"},
+      {"/identity", "two words", "schema-violation"},
+      {"/public_key", "!!!!", "invalid-encoding"},
+      {"/public_key", "AAAB", "schema-violation"},  // the id is no longer its hash
+      {"/not_before", "2026-01-01", "schema-violation"},
+      {"/not_before", "2026-02-30T00:00:00Z", "invalid-time"},
+      {"/not_after", "2025-01-01T00:00:00Z", "schema-violation"},
+      {"/roles/0/stage", "No", "schema-violation"},
+      {"/roles/0/namespace", "", "schema-violation"},
+      {"/roles/0/namespace", "acme/*", "schema-violation"},
+      {"/roles/0/predicate_type", "x", "schema-violation"},
+      {"/roles/0/extra", 1, "unknown-member"},
+      {"/revoked", Json::object(), "schema-violation"},
+      {"/revoked", {{"at", "2026-02-30T00:00:00Z"}, {"reason", "x"}}, "invalid-time"},
+      {"/extra", 1, "unknown-member"}};
+  for (const auto& [place, value, code] : changes) {
+    Json json = to_json(sample_key());
+    json[Json::json_pointer(place)] = value;
+    EXPECT_EQ(code_of(trusted_key_from_json(json)), code) << place << value;
+  }
+}
+
+TEST(TrustedKeyJson, EndBeforeBeginning_IsRefusedAndOneInstantTaken) {
+  TrustedKey key = sample_key();
+  key.not_after = key.not_before;
+  EXPECT_TRUE(trusted_key_from_json(to_json(key)));
+  key.not_after -= std::chrono::milliseconds(1);
+  EXPECT_FALSE(trusted_key_from_json(to_json(key)));
+}
+
+// --- principals
+
+TEST(PrincipalJson, RoundTrips) {
+  Principal principal = sample_principal();
+  EXPECT_EQ(principal_from_json(to_json(principal)), principal);
+  principal.not_after.reset();
+  principal.credentials.clear();
+  EXPECT_EQ(principal_from_json(to_json(principal)), principal);
+}
+
+TEST(PrincipalJson, Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/name", "", "schema-violation"},
+      {"/name", "system", "schema-violation"},
+      {"/name", "a b", "schema-violation"},
+      {"/name", std::string(129, 'a'), "schema-violation"},
+      {"/roles", Json::array(), "schema-violation"},
+      {"/roles", {"reader", "reader"}, "schema-violation"},
+      {"/roles", {"root"}, "schema-violation"},
+      {"/credentials/0/kind", "password", "schema-violation"},
+      {"/credentials/0/sha256", "00", "schema-violation"},
+      {"/credentials/0/sha256", std::string(64, 'A'), "schema-violation"},
+      {"/not_after", "never", "schema-violation"},
+      {"/extra", 1, "unknown-member"}};
+  for (const auto& [place, value, code] : changes) {
+    Json json = to_json(sample_principal());
+    json[Json::json_pointer(place)] = value;
+    EXPECT_EQ(code_of(principal_from_json(json)), code) << place << value;
+  }
+}
+
+// --- changes
+
+TEST(TrustChange, RoundTrips) {
+  const auto change = parse_trust_change(bytes_of(to_json(sample_change())));
+  ASSERT_TRUE(change) << to_string(change.error());
+  EXPECT_EQ(change->sequence, 7U);
+  ASSERT_EQ(change->operations.size(), 4U);
+  EXPECT_EQ(std::get<AddKey>(change->operations[0]).key, sample_key());
+  EXPECT_EQ(std::get<RevokeKey>(change->operations[1]).reason, "laptop lost");
+  EXPECT_EQ(std::get<PutPrincipal>(change->operations[2]).principal, sample_principal());
+  EXPECT_EQ(std::get<RemovePrincipal>(change->operations[3]).name, "old-ci");
+  EXPECT_EQ(to_json(*change), to_json(sample_change()));
+}
+
+TEST(TrustChange, Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/sequence", 0, "schema-violation"},
+      {"/sequence", -1, "schema-violation"},
+      {"/sequence", 1.0, "schema-violation"},
+      {"/operations", Json::array(), "schema-violation"},
+      {"/operations/0", Json::object(), "schema-violation"},
+      {"/operations/0/remove_principal", {{"name", "x"}}, "schema-violation"},
+      {"/operations/0", {{"drop_everything", true}}, "unknown-member"},
+      {"/operations/1/revoke_key/reason", "", "schema-violation"},
+      {"/operations/1/revoke_key/key", "sha256:00", "schema-violation"},
+      {"/operations/3/remove_principal/name", "system", "schema-violation"},
+      {"/extra", 1, "unknown-member"}};
+  for (const auto& [place, value, code] : changes) {
+    Json json = to_json(sample_change());
+    json[Json::json_pointer(place)] = value;
+    EXPECT_EQ(code_of(parse_trust_change(bytes_of(json))), code) << place << value;
+  }
+}
+
+TEST(TrustChange, KeyThatIsRevokedAlready_IsNotAdded) {
+  Json json = to_json(sample_change());
+  json["operations"][0]["add_key"]["revoked"] = {{"at", "2026-01-01T00:00:00Z"}, {"reason", "x"}};
+  EXPECT_EQ(code_of(parse_trust_change(bytes_of(json))), "schema-violation");
+}
+
+TEST(TrustChange, SameKeyOrCredentialTwice_IsRefused) {
+  TrustChange change = sample_change();
+  change.operations.push_back(AddKey{sample_key()});
+  auto parsed = parse_trust_change(bytes_of(to_json(change)));
+  EXPECT_EQ(code_of(parsed), "schema-violation");
+  EXPECT_EQ(where_of(parsed), "/operations/4/add_key");
+  change = sample_change();
+  Principal thief = sample_principal();
+  thief.name = "thief";
+  change.operations.push_back(PutPrincipal{thief});
+  parsed = parse_trust_change(bytes_of(to_json(change)));
+  EXPECT_EQ(code_of(parsed), "schema-violation");
+  EXPECT_EQ(where_of(parsed), "/operations/4/put_principal/credentials");
+}
+
+TEST(TrustChange, ErrorInsideAnOperation_NamesItsPlace) {
+  Json json = to_json(sample_change());
+  json["operations"][0]["add_key"]["not_after"] = "2026-02-30T00:00:00Z";
+  const auto parsed = parse_trust_change(bytes_of(json));
+  EXPECT_EQ(code_of(parsed), "invalid-time");
+  EXPECT_EQ(where_of(parsed), "/operations/0/add_key/not_after");
+}
+
+TEST(TrustChange, EveryTruncation_IsRefused) {
+  const std::string text = to_json(sample_change()).dump();
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    EXPECT_FALSE(parse_trust_change(as_bytes(text.substr(0, size)))) << size;
+  }
+}
+
+// --- bootstrap
+
+TEST(Bootstrap, RoundTrips) {
+  const auto bootstrap = parse_bootstrap(bytes_of(to_json(sample_bootstrap())));
+  ASSERT_TRUE(bootstrap) << to_string(bootstrap.error());
+  EXPECT_EQ(bootstrap->keys, sample_bootstrap().keys);
+  EXPECT_EQ(bootstrap->principals, sample_bootstrap().principals);
+}
+
+TEST(Bootstrap, Repeats_AreRefused) {
+  Bootstrap bootstrap = sample_bootstrap();
+  bootstrap.keys.push_back(bootstrap.keys[0]);
+  EXPECT_EQ(where_of(parse_bootstrap(bytes_of(to_json(bootstrap)))), "/keys/2");
+  bootstrap = sample_bootstrap();
+  bootstrap.principals[1].name = "ci";
+  EXPECT_EQ(where_of(parse_bootstrap(bytes_of(to_json(bootstrap)))), "/principals/1");
+  bootstrap = sample_bootstrap();
+  bootstrap.principals[1].credentials = {bootstrap.principals[0].credentials[0]};
+  EXPECT_EQ(where_of(parse_bootstrap(bytes_of(to_json(bootstrap)))), "/principals/1/credentials");
+}
+
+TEST(Bootstrap, WithoutKeysMember_IsRefused) {
+  Json json = to_json(sample_bootstrap());
+  json.erase("keys");
+  EXPECT_EQ(code_of(parse_bootstrap(bytes_of(json))), "schema-violation");
+  EXPECT_EQ(code_of(parse_bootstrap(as_bytes("[]"))), "schema-violation");
+  EXPECT_EQ(code_of(parse_bootstrap(as_bytes(""))), "malformed-json");
+}
+
+}  // namespace
+}  // namespace assay
