@@ -38,7 +38,7 @@ namespace {
 
 constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----";
 constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
-constexpr std::string_view kWhiteSpace = " \t\r\n";
+constexpr std::string_view kLineEnds = "\r\n";
 constexpr std::size_t kMaxBlocks = 8;
 constexpr long kVersion3 = 2;  // the field holds the version less one
 
@@ -46,8 +46,8 @@ constexpr long kVersion3 = 2;  // the field holds the version less one
 constexpr std::array<std::uint8_t, 9> kSgxExtension = {0x2a, 0x86, 0x48, 0x86, 0xf8,
                                                        0x4d, 0x01, 0x0d, 0x01};
 
-void skip_white_space(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kWhiteSpace), text.size()));
+void skip_line_ends(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kLineEnds), text.size()));
 }
 
 // The one common name of a subject; nothing when there is none or another.
@@ -186,7 +186,7 @@ std::optional<std::vector<Bytes>> split_pem_chain(std::string_view pem) {
     pem.remove_suffix(1);
   }
   std::vector<Bytes> chain;
-  for (skip_white_space(pem); !pem.empty(); skip_white_space(pem)) {
+  for (skip_line_ends(pem); !pem.empty(); skip_line_ends(pem)) {
     const std::size_t end = pem.find(kEnd);
     if (!pem.starts_with(kBegin) || end == std::string_view::npos || chain.size() == kMaxBlocks) {
       return std::nullopt;

@@ -34,7 +34,7 @@ using CertificatePtr = std::shared_ptr<const Certificate>;
 // well-formed extensions and no unknown critical one.
 [[nodiscard]] CertificatePtr parse_certificate(ByteView der);
 
-// The certificates of PEM text, in order. Nothing but white space may stand between the blocks; one
+// The certificates of PEM text, in order. Nothing but line ends may stand between the blocks; one
 // NUL may end the text. Nothing when it is something else, or more than a handful of blocks.
 [[nodiscard]] std::optional<std::vector<Bytes>> split_pem_chain(std::string_view pem);
 

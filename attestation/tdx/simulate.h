@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes structurally real TDX quotes and their collateral under a throw-away PKI. They are genuine
+// in every respect but one: their root is not Intel's. So they are accepted only where that root is
+// configured, and every result names it.
+//
+// A specification starts out valid; whoever needs something else changes its members. The same
+// specification always gives the same bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "attestation/tdx/collateral.h"
+#include "attestation/tdx/pck_extension.h"
+#include "attestation/tdx/quote_parse.h"
+#include "attestation/tdx/simulate_pki.h"
+#include "schemas/core/bytes.h"
+#include "schemas/core/clock.h"
+#include "schemas/core/json.h"
+
+namespace assay::attestation::tdx {
+
+// Labels of keys; any other label is a key, too, of nobody.
+inline constexpr std::string_view kRootKey = "root";
+inline constexpr std::string_view kPckCaKey = "pck-ca";
+inline constexpr std::string_view kPckKey = "pck";
+inline constexpr std::string_view kTcbSigningKey = "tcb-signing";
+inline constexpr std::string_view kAttestationKey = "attestation";
+
+// The quote and who signs what in it.
+struct QuoteSpec {
+  std::uint16_t version = 4;
+  BodyType body_type = BodyType::kTd10;  // kTd10 unless version is 5
+  TdReport report;
+  QeReport qe;                               // its report data is computed
+  std::optional<ReportData> qe_report_data;  // unless it is given here
+  Bytes qe_auth_data;
+  std::array<std::uint8_t, 20> user_data{};
+  std::string attestation_key{kAttestationKey};                   // the key in the quote
+  std::optional<std::array<std::uint8_t, 64>> attestation_point;  // replaces that key
+  std::string quote_signer{kAttestationKey};
+  std::string qe_report_signer{kPckKey};
+  bool nul_behind_chain = true;
+  std::size_t padding = 0;  // zero bytes behind the signature data
+};
+
+struct SimulationSpec {
+  Bytes seed;
+  CertificateSpec root;
+  CertificateSpec pck_ca;
+  CertificateSpec pck;  // its SGX extension is made from `platform` unless given
+  CertificateSpec tcb_signing;
+  PckExtension platform;
+  CrlSpec root_crl;
+  CrlSpec pck_crl;
+  Json tcb_info;
+  Json qe_identity;
+  std::string tcb_info_signer{kTcbSigningKey};
+  std::string qe_identity_signer{kTcbSigningKey};
+  QuoteSpec quote;
+};
+
+// A valid platform whose collateral was issued a day before `now` and lasts 29 days more. The PKI
+// follows from `seed` alone, so that its root can be configured once.
+[[nodiscard]] SimulationSpec valid_simulation(ByteView seed, Timestamp now);
+// The same with a version 5 quote of a TD 1.5.
+[[nodiscard]] SimulationSpec valid_simulation_v5(ByteView seed, Timestamp now);
+
+struct Simulation {
+  Bytes quote;
+  Collateral collateral;
+  Bytes root;  // DER: the anchor to configure
+};
+[[nodiscard]] Simulation simulate(const SimulationSpec& spec);
+
+// Parts of a simulation, for those who put quotes together by hand.
+[[nodiscard]] Bytes make_quote(const QuoteSpec& spec, ByteView seed, std::string_view pck_chain);
+[[nodiscard]] std::string make_pck_chain(const SimulationSpec& spec);
+
+// One entry of `tcbLevels` in TCB info, and in module and enclave identities.
+[[nodiscard]] Json make_platform_level(const Svns& sgx, std::uint16_t pcesvn, const Svns& tdx,
+                                       std::string_view status);
+[[nodiscard]] Json make_component_level(std::uint16_t isvsvn, std::string_view status);
+
+}  // namespace assay::attestation::tdx

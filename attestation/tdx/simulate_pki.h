@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates and CRLs of a simulation, shaped as Intel's are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attestation/tdx/pck_extension.h"
+#include "attestation/tdx/simulate_key.h"
+#include "schemas/core/bytes.h"
+#include "schemas/core/clock.h"
+
+namespace assay::attestation::tdx {
+
+// Bits of the key usage extension, as its first byte.
+inline constexpr std::uint8_t kUsageSigning = 0xc0;  // digitalSignature, nonRepudiation
+inline constexpr std::uint8_t kUsageCa = 0x06;       // keyCertSign, cRLSign
+
+struct CertificateSpec {
+  std::string subject;  // common name
+  std::string issuer;
+  std::uint64_t serial = 1;
+  Timestamp not_before;
+  Timestamp not_after;
+  bool is_ca = false;
+  std::optional<std::uint8_t> path_length;
+  std::uint8_t key_usage = kUsageSigning;
+  std::string key;      // label of its key
+  std::string signer;   // label of the key that signs it
+  Bytes other_spki;     // replaces its key when not empty
+  Bytes sgx_extension;  // value of 1.2.840.113741.1.13.1, when not empty
+};
+
+struct CrlSpec {
+  std::string issuer;
+  Timestamp this_update;
+  std::optional<Timestamp> next_update;
+  std::vector<std::uint64_t> revoked;  // serials
+  std::string signer;
+  bool is_partial = false;  // with an issuing distribution point
+};
+
+[[nodiscard]] Bytes make_certificate(const CertificateSpec& spec, ByteView seed);
+[[nodiscard]] Bytes make_crl(const CrlSpec& spec, ByteView seed);
+[[nodiscard]] Bytes make_sgx_extension(const PckExtension& extension);
+[[nodiscard]] std::string to_pem(ByteView certificate);
+
+}  // namespace assay::attestation::tdx

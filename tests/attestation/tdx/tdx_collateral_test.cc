@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCB info and QE identity: exact signed bytes, content, and binding to the platform.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/attestation/tdx/simulation.h"
+
+namespace assay::attestation::tdx {
+namespace {
+
+using testing::Options;
+using testing::valid_v4;
+using testing::verdict;
+
+// Verdict after `change` was made to the collateral of valid evidence.
+template <typename Change>
+std::string with_collateral(Change change) {
+  Simulation simulation = simulate(valid_v4());
+  change(simulation.collateral);
+  return verdict(simulation);
+}
+
+// Verdict after `change` was made to the document before it was signed.
+template <typename Change>
+std::string with_tcb_info(Change change) {
+  SimulationSpec spec = valid_v4();
+  change(spec.tcb_info);
+  return verdict(spec);
+}
+
+template <typename Change>
+std::string with_qe_identity(Change change) {
+  SimulationSpec spec = valid_v4();
+  change(spec.qe_identity);
+  return verdict(spec);
+}
+
+TEST(TdxCollateral, RoundTripThroughJson_KeepsEveryByte) {
+  const Collateral collateral = simulate(valid_v4()).collateral;
+  const std::string text = to_json(collateral).dump();
+  const auto parsed = parse_collateral(as_bytes(text));
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(to_json(*parsed), to_json(collateral));
+  EXPECT_EQ(digest_of(*parsed), digest_of(collateral));
+}
+
+TEST(TdxCollateral, AbsentOrOtherMember_IsRefused) {
+  Json json = to_json(simulate(valid_v4()).collateral);
+  for (const auto& [key, value] : json.items()) {
+    Json without = json;
+    without.erase(key);
+    EXPECT_FALSE(parse_collateral(as_bytes(without.dump())).has_value()) << key;
+    without[key] = nullptr;
+    EXPECT_FALSE(parse_collateral(as_bytes(without.dump())).has_value()) << key;
+  }
+  json["extra"] = 1;
+  EXPECT_TRUE(parse_collateral(as_bytes(json.dump())).has_value());
+  EXPECT_FALSE(parse_collateral(as_bytes("[]")).has_value());
+  EXPECT_FALSE(parse_collateral(as_bytes("")).has_value());
+}
+
+TEST(TdxCollateral, Digest_DependsOnEveryMember) {
+  const Collateral collateral = simulate(valid_v4()).collateral;
+  const Json json = to_json(collateral);
+  for (const auto& [key, value] : json.items()) {
+    Json changed = json;
+    changed[key] = value.get<std::string>() + " ";
+    EXPECT_NE(digest_of(parse_collateral(as_bytes(changed.dump())).value()), digest_of(collateral))
+        << key;
+  }
+}
+
+// One bit of every byte that a signature covers, in every signed part of the collateral.
+TEST(TdxCollateral, OneBitFlippedInEverySignedByte_IsNeverAuthentic) {
+  const Simulation simulation = simulate(valid_v4());
+  const TrustAnchor anchor = TrustAnchor::from_der(simulation.root).value();
+  Collateral collateral = simulation.collateral;
+  for (std::string Collateral::* member :
+       {&Collateral::tcb_info, &Collateral::qe_identity, &Collateral::tcb_info_signature,
+        &Collateral::qe_identity_signature, &Collateral::tcb_info_issuer_chain,
+        &Collateral::root_ca_crl}) {
+    std::string& text = collateral.*member;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char kept = text[i];
+      // Hex digits and base64 keep to their alphabets, so that the content changes, not the form.
+      text[i] = kept == '1' ? '2' : kept == '\n' ? '\v' : static_cast<char>(kept ^ 1);
+      std::vector<Check> checks;
+      ASSERT_FALSE(authenticate_collateral(collateral, anchor, checks).has_value())
+          << i << " " << kept;
+      text[i] = kept;
+    }
+  }
+  std::vector<Check> checks;
+  EXPECT_TRUE(authenticate_collateral(collateral, anchor, checks).has_value());
+}
+
+TEST(TdxCollateral, OneBitFlippedInThePckCrl_IsNeverAccepted) {
+  Simulation simulation = simulate(valid_v4());
+  std::string& text = simulation.collateral.pck_crl;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char kept = text[i];
+    text[i] = kept == '1' ? '2' : static_cast<char>(kept ^ 1);
+    ASSERT_NE(verdict(simulation), "OK:UpToDate") << i;
+    text[i] = kept;
+  }
+}
+
+TEST(TdxCollateral, SwappedSignatures_AreRefused) {
+  EXPECT_EQ(with_collateral(
+                [](Collateral& c) { std::swap(c.tcb_info_signature, c.qe_identity_signature); }),
+            "TCB_INFO_SIGNATURE");
+}
+
+TEST(TdxCollateral, OfAnotherPlatform_DoesNotFit) {
+  SimulationSpec spec = valid_v4();
+  spec.tcb_info["fmspc"] = "00906ED50000";
+  EXPECT_EQ(verdict(spec), "FMSPC_MISMATCH");
+  spec = valid_v4();
+  spec.tcb_info["pceId"] = "0001";
+  EXPECT_EQ(verdict(spec), "PCEID_MISMATCH");
+}
+
+TEST(TdxCollateral, TooLargeDocument_IsRefused) {
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info.resize(kMaxSignedJsonBytes + 1, ' '); }),
+            "INPUT_TOO_LARGE");
+}
+
+TEST(TdxSigningChain, OtherChains_AreRefused) {
+  EXPECT_EQ(
+      with_collateral([](Collateral& c) { c.tcb_info_issuer_chain = c.pck_crl_issuer_chain; }),
+      "TCB_INFO_CHAIN_NAMES");
+  EXPECT_EQ(with_collateral(
+                [](Collateral& c) { c.qe_identity_issuer_chain += c.qe_identity_issuer_chain; }),
+            "QE_IDENTITY_CHAIN_LENGTH");
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info_issuer_chain = "none"; }),
+            "TCB_INFO_CHAIN_FORMAT");
+  SimulationSpec spec = valid_v4();
+  spec.tcb_signing.signer = "attacker";
+  EXPECT_EQ(verdict(spec), "TCB_INFO_CHAIN_SIGNATURE");
+  spec = valid_v4();
+  spec.tcb_signing.is_ca = true;
+  EXPECT_EQ(verdict(spec), "TCB_INFO_BASIC_CONSTRAINTS");
+}
+
+TEST(TdxSignedDocument, SignedByAnother_IsRefused) {
+  SimulationSpec spec = valid_v4();
+  spec.tcb_info_signer = kPckKey;
+  EXPECT_EQ(verdict(spec), "TCB_INFO_SIGNATURE");
+  spec = valid_v4();
+  spec.qe_identity_signer = "attacker";
+  EXPECT_EQ(verdict(spec), "QE_IDENTITY_SIGNATURE");
+}
+
+TEST(TdxSignedDocument, WrittenAnew_IsRefused) {
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info.insert(1, " "); }),
+            "TCB_INFO_SIGNATURE");
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.qe_identity += "\n"; }), "QE_IDENTITY_SIGNATURE");
+}
+
+TEST(TdxSignedDocument, SignatureOfAnotherForm_IsRefused) {
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info_signature.resize(126); }),
+            "TCB_INFO_SIGNATURE_FORMAT");
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.qe_identity_signature = std::string(128, 'x'); }),
+            "QE_IDENTITY_SIGNATURE_FORMAT");
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info_signature = std::string(128, '0'); }),
+            "TCB_INFO_SIGNATURE");
+}
+
+TEST(TdxTcbInfo, OfAnotherKind_IsRefused) {
+  EXPECT_EQ(with_tcb_info([](Json& j) { j["id"] = "SGX"; }), "TCB_INFO_ID_MISMATCH");
+  EXPECT_EQ(with_tcb_info([](Json& j) { j["version"] = 2; }), "TCB_INFO_VERSION");
+  EXPECT_EQ(with_tcb_info([](Json& j) { j["tcbType"] = 1; }), "TCB_INFO_TCB_TYPE");
+}
+
+TEST(TdxTcbInfo, MissingMember_IsRefused) {
+  for (const char* member : {"id", "version", "issueDate", "nextUpdate", "fmspc", "pceId",
+                             "tcbType", "tcbEvaluationDataNumber", "tdxModule", "tcbLevels"}) {
+    EXPECT_EQ(with_tcb_info([&](Json& j) { j.erase(member); }), "TCB_INFO_FORMAT") << member;
+    EXPECT_EQ(with_tcb_info([&](Json& j) { j[member] = nullptr; }), "TCB_INFO_FORMAT") << member;
+  }
+}
+
+TEST(TdxTcbInfo, MalformedLevel_IsRefused) {
+  const auto with_level = [](auto change) {
+    return with_tcb_info([&](Json& j) { change(j["tcbLevels"][0]); });
+  };
+  EXPECT_EQ(with_level([](Json& l) { l["tcb"].erase("tdxtcbcomponents"); }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["tcb"]["sgxtcbcomponents"].erase(15); }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["tcb"]["sgxtcbcomponents"][3]["svn"] = 256; }),
+            "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["tcb"]["sgxtcbcomponents"][3]["svn"] = -1; }),
+            "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["tcb"]["tdxtcbcomponents"][3]["svn"] = 1.5; }),
+            "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["tcb"]["pcesvn"] = 65536; }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["tcbStatus"] = "Fine"; }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["tcbStatus"] = "TDRelaunchAdvised"; }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["tcbDate"] = "yesterday"; }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_level([](Json& l) { l["advisoryIDs"] = "INTEL-SA-1"; }), "TCB_INFO_FORMAT");
+}
+
+TEST(TdxTcbInfo, NoLevelsOrTheSameTwice_IsRefused) {
+  EXPECT_EQ(with_tcb_info([](Json& j) { j["tcbLevels"] = Json::array(); }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_tcb_info([](Json& j) {
+              Json again = j["tcbLevels"][0];
+              again["tcbStatus"] = "Revoked";
+              j["tcbLevels"].push_back(again);
+            }),
+            "TCB_INFO_FORMAT");
+}
+
+TEST(TdxTcbInfo, LevelsInAnotherOrder_MeanTheSame) {
+  EXPECT_EQ(with_tcb_info([](Json& j) {
+              std::reverse(j["tcbLevels"].begin(), j["tcbLevels"].end());
+              for (Json& module : j["tdxModuleIdentities"]) {
+                std::reverse(module["tcbLevels"].begin(), module["tcbLevels"].end());
+              }
+            }),
+            "OK:UpToDate");
+}
+
+TEST(TdxTcbInfo, MalformedModule_IsRefused) {
+  const auto with_module = [](auto change) {
+    return with_tcb_info([&](Json& j) { change(j["tdxModuleIdentities"][0]); });
+  };
+  EXPECT_EQ(with_module([](Json& m) { m["id"] = "TDX_1"; }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_module([](Json& m) { m["id"] = "TDX_03"; }), "TCB_INFO_FORMAT");  // twice
+  EXPECT_EQ(with_module([](Json& m) { m["id"] = "tdx_01"; }), "OK:UpToDate");
+  EXPECT_EQ(with_module([](Json& m) { m["mrsigner"] = "00"; }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_module([](Json& m) { m["tcbLevels"] = Json::array(); }), "TCB_INFO_FORMAT");
+  EXPECT_EQ(with_module([](Json& m) { m["tcbLevels"][0]["tcbStatus"] = "SWHardeningNeeded"; }),
+            "TCB_INFO_FORMAT");
+}
+
+TEST(TdxTcbInfo, NotStrictJson_IsRefused) {
+  const std::string text = valid_v4().tcb_info.dump();
+  for (const std::string& broken :
+       {std::string(), text + text, text.substr(0, text.size() - 1),
+        "{\"id\":\"TDX\"," + text.substr(1), std::string(20, '[') + std::string(20, ']')}) {
+    const auto parsed = parse_tcb_info(broken);
+    ASSERT_FALSE(parsed.has_value()) << broken;
+    EXPECT_EQ(code(parsed.error()), "TCB_INFO_FORMAT");
+  }
+}
+
+TEST(TdxQeIdentity, OfAnotherKind_IsRefused) {
+  EXPECT_EQ(with_qe_identity([](Json& j) { j["id"] = "QE"; }), "QE_IDENTITY_ID_MISMATCH");
+  EXPECT_EQ(with_qe_identity([](Json& j) { j["version"] = 3; }), "QE_IDENTITY_VERSION");
+}
+
+TEST(TdxQeIdentity, MissingMember_IsRefused) {
+  for (const char* member :
+       {"id", "version", "issueDate", "nextUpdate", "tcbEvaluationDataNumber", "miscselect",
+        "miscselectMask", "attributes", "attributesMask", "mrsigner", "isvprodid", "tcbLevels"}) {
+    EXPECT_EQ(with_qe_identity([&](Json& j) { j.erase(member); }), "QE_IDENTITY_FORMAT") << member;
+  }
+  EXPECT_EQ(with_qe_identity([](Json& j) { j["tcbLevels"] = Json::array(); }),
+            "QE_IDENTITY_FORMAT");
+}
+
+TEST(TdxQeIdentity, AnotherEnclave_IsRefused) {
+  const auto with_qe = [](auto change) {
+    SimulationSpec spec = valid_v4();
+    change(spec.quote.qe);
+    return verdict(spec);
+  };
+  EXPECT_EQ(with_qe([](QeReport& qe) { qe.mrsigner[31] ^= 1; }), "QE_MRSIGNER_MISMATCH");
+  EXPECT_EQ(with_qe([](QeReport& qe) { qe.isvprodid = 1; }), "QE_ISVPRODID_MISMATCH");
+  EXPECT_EQ(with_qe([](QeReport& qe) { qe.attributes[0] |= 2; }), "QE_ATTRIBUTES_MISMATCH");
+  EXPECT_EQ(with_qe([](QeReport& qe) { qe.attributes[0] |= 4; }), "OK:UpToDate");  // masked
+  EXPECT_EQ(with_qe([](QeReport& qe) { qe.miscselect[0] = 1; }), "QE_MISCSELECT_MISMATCH");
+}
+
+TEST(TdxEvaluationNumbers, BelowTheMinimum_AreRefused) {
+  Options options;
+  options.policy.min_tcb_evaluation_data_number = 18;
+  EXPECT_EQ(verdict(valid_v4(), options), "OK:UpToDate");
+  SimulationSpec spec = valid_v4();
+  spec.qe_identity["tcbEvaluationDataNumber"] = 17;
+  EXPECT_EQ(verdict(spec, options), "QE_IDENTITY_EVAL_NUMBER_TOO_LOW");
+  options.policy.min_tcb_evaluation_data_number = 19;
+  EXPECT_EQ(verdict(valid_v4(), options), "TCB_INFO_EVAL_NUMBER_TOO_LOW");
+}
+
+TEST(TdxEvaluationNumbers, ThatDiffer_AreRefusedWhenAsked) {
+  SimulationSpec spec = valid_v4();
+  spec.qe_identity["tcbEvaluationDataNumber"] = 17;
+  EXPECT_EQ(verdict(spec), "OK:UpToDate");
+  Options options;
+  options.policy.allow_evaluation_number_mismatch = false;
+  EXPECT_EQ(verdict(spec, options), "EVAL_NUMBER_MISMATCH");
+}
+
+}  // namespace
+}  // namespace assay::attestation::tdx
