@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo, with a small model of the user's own: every step and every refusal comes out."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+
+class Story(unittest.TestCase):
+    def test_demo_comes_out_and_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            model = pathlib.Path(scratch) / "model"
+            subprocess.run([sys.executable, "-B", harness.ROOT / "tests/support/make_model.py",
+                            str(model), "--size", "2MB"], check=True, capture_output=True)
+            temporary = pathlib.Path(scratch) / "tmp"
+            temporary.mkdir()
+            env = {"PATH": "/usr/bin:/bin", "HOME": scratch, "TMPDIR": str(temporary),
+                   "ASSAY_BIN": str(harness.BIN), "LC_ALL": "C.UTF-8"}
+            done = subprocess.run([harness.ROOT / "deploy/demo/run.sh", str(model)], env=env,
+                                  text=True, capture_output=True, timeout=280)
+            self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
+            self.assertIn("everything came out as expected", done.stdout)
+            self.assertEqual(list(temporary.iterdir()), [])
+            self.assertEqual(self.processes_below(temporary), [])
+
+    @staticmethod
+    def processes_below(directory):
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if os.readlink(process / "cwd").startswith(str(directory)):
+                    found.append(process.name)
+            except OSError:
+                continue
+        return found
+
+
+if __name__ == "__main__":
+    unittest.main()
