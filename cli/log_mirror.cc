@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "cli/files.h"
 #include "cli/tlog.h"
@@ -31,6 +32,8 @@ class Mirror {
   [[nodiscard]] Status take_all(TreeSize size, const std::function<void(TreeSize, TreeSize)>& told);
   // Partial tiles that others have replaced.
   [[nodiscard]] Status drop_all_partial(TreeSize size);
+  // Takes back what this run fetched: it did not verify, and must not be taken for good next time.
+  void forget();
 
  private:
   // One tile or bundle, unless it is there.
@@ -43,6 +46,7 @@ class Mirror {
   const FetchLogFile& fetch_;
   const std::string& directory_;
   Mirrored& result_;
+  std::vector<std::string> stored_;  // files
 };
 
 Status Mirror::check_shape(const std::string& level, std::uint64_t width, ByteView bytes,
@@ -63,9 +67,11 @@ Status Mirror::store(const std::string& path, ByteView bytes) {
   if (error) {
     return fail(ErrorCode::kFileUnreadable, "Cannot make the directory: " + error.message(), file);
   }
+  ASSAY_TRY(write_file(file, bytes));
   ++result_.files;
   result_.bytes += bytes.size();
-  return write_file(file, bytes);
+  stored_.push_back(file);
+  return {};
 }
 
 Status Mirror::take(const std::string& level, const Tile& tile) {
@@ -87,6 +93,13 @@ Status Mirror::take(const std::string& level, const Tile& tile) {
   }
   ASSAY_TRY(check_shape(level, width, *bytes, path));
   return store(path, *bytes);
+}
+
+void Mirror::forget() {
+  std::error_code ignored;
+  for (const std::string& file : stored_) {
+    fs::remove(file, ignored);
+  }
 }
 
 void Mirror::drop_partial(const std::string& level, const Tile& tile) {
@@ -186,7 +199,12 @@ Result<Mirrored> mirror_log(const FetchLogFile& fetch, const std::string& direct
   Mirror mirror(fetch, directory, result);
   ASSAY_TRY(mirror.take_all(result.checkpoint.size, options.progress));
   if (options.verifier != nullptr) {
-    ASSAY_ASSIGN(result.verified, verify_new(directory, note, old_note, options));
+    Result<VerifiedLog> verified = verify_new(directory, note, old_note, options);
+    if (!verified) {
+      mirror.forget();
+      return std::unexpected(std::move(verified).error());
+    }
+    result.verified = *std::move(verified);
   }
   ASSAY_TRY(write_file(in(directory, "checkpoint"), note));
   ASSAY_TRY(mirror.drop_all_partial(result.checkpoint.size));

@@ -54,7 +54,16 @@ class Verifier {
   [[nodiscard]] Status check_roots();
   [[nodiscard]] Status add_hash(std::size_t level, const Digest& digest);
   [[nodiscard]] Status finish_tile(std::size_t level);
-  [[nodiscard]] Status check_tile_file(const std::string& path, ByteView expected, bool whole);
+  [[nodiscard]] Status check_tile_file(const std::string& path, const Tile& tile,
+                                       ByteView expected);
+  void note_difference(const std::string& path, const Tile& tile, std::uint64_t hash);
+
+  // The first hash in a tile that does not follow from the entries. Which of the two is wrong shows
+  // at the end, when the root is known.
+  struct Difference {
+    std::string tile;   // place in the tile
+    std::string entry;  // place of the entry; empty above level 0
+  };
 
   // Hashes of the tile at a level that is being filled, and its index.
   struct Level {
@@ -70,6 +79,7 @@ class Verifier {
   std::vector<ExpectedLeaf> leaves_;
   std::size_t next_root_ = 0;
   std::size_t next_leaf_ = 0;
+  std::optional<Difference> difference_;
 };
 
 Status Verifier::check_roots() {
@@ -85,20 +95,37 @@ Status Verifier::check_roots() {
   return {};
 }
 
-Status Verifier::check_tile_file(const std::string& path, ByteView expected, bool whole) {
+void Verifier::note_difference(const std::string& path, const Tile& tile, std::uint64_t hash) {
+  if (difference_) {
+    return;
+  }
+  difference_ = Difference{path + ", hash " + std::to_string(hash), ""};
+  if (tile.level == 0) {
+    difference_->entry = tile_path("entries", tile.index, tile.width) + ", entry " +
+                         std::to_string(tile.index * kTileWidth + hash);
+  }
+}
+
+// `tile` is what is there: a full one may stand where the checkpoint needs a part of it.
+Status Verifier::check_tile_file(const std::string& path, const Tile& tile, ByteView expected) {
   Result<std::optional<Bytes>> file = read_(path);
   if (!file) {
     return std::unexpected(std::move(file).error());
   }
   if (!*file) {
-    result_.tiles_missing += whole ? 0U : 1U;
     return {};
   }
   const Bytes& bytes = **file;
-  // A full tile may stand where the checkpoint needs a part of it; a partial one is exact.
-  const bool size_fits = whole ? bytes.size() >= expected.size() : bytes.size() == expected.size();
-  if (!size_fits || !std::ranges::equal(ByteView(bytes).first(expected.size()), expected)) {
-    return inconsistent("The tile differs from what follows from the entries", path);
+  if (bytes.size() != tile.width * kDigestBytes) {
+    return inconsistent("The tile has " + std::to_string(bytes.size()) + " bytes instead of " +
+                            std::to_string(tile.width * kDigestBytes),
+                        path);
+  }
+  const auto [differs, unused] =
+      std::ranges::mismatch(ByteView(bytes).first(expected.size()), expected);
+  const auto place = static_cast<std::uint64_t>(differs - ByteView(bytes).begin());
+  if (place < expected.size()) {
+    note_difference(path, tile, place / kDigestBytes);
   }
   ++result_.tiles_checked;
   return {};
@@ -116,16 +143,15 @@ Status Verifier::finish_tile(std::size_t level) {
     expected.insert(expected.end(), digest.bytes().begin(), digest.bytes().end());
   }
   const std::string name = std::to_string(level);
-  const std::uint64_t missing = result_.tiles_missing;
+  const auto number = static_cast<unsigned>(level);
+  const std::uint64_t checked = result_.tiles_checked;
+  ASSAY_TRY(
+      check_tile_file(tile_path(name, tile.index), {number, tile.index, kTileWidth}, expected));
   if (width < kTileWidth) {
-    const std::uint64_t checked = result_.tiles_checked;
-    ASSAY_TRY(check_tile_file(tile_path(name, tile.index), expected, true));
-    const bool has_full = result_.tiles_checked > checked;
-    ASSAY_TRY(check_tile_file(tile_path(name, tile.index, width), expected, false));
-    result_.tiles_missing = has_full ? missing : result_.tiles_missing;
-  } else {
-    ASSAY_TRY(check_tile_file(tile_path(name, tile.index), expected, false));
+    ASSAY_TRY(
+        check_tile_file(tile_path(name, tile.index, width), {number, tile.index, width}, expected));
   }
+  result_.tiles_missing += result_.tiles_checked == checked ? 1U : 0U;
   tile.hashes.clear();
   ++tile.index;
   return {};
@@ -204,11 +230,17 @@ Status Verifier::run(const std::function<void(TreeSize, TreeSize)>& progress) {
       progress(accumulator_.size(), size);
     }
   }
-  if (accumulator_.root() != result_.checkpoint.root) {
-    return inconsistent("The entries have another root than the checkpoint", "checkpoint");
-  }
   for (std::size_t level = 0; level < levels_.size(); ++level) {
     ASSAY_TRY(finish_tile(level));
+  }
+  if (accumulator_.root() != result_.checkpoint.root) {
+    return difference_ && !difference_->entry.empty()
+               ? inconsistent("The entry is not the one that the tile and the checkpoint cover",
+                              difference_->entry)
+               : inconsistent("The entries have another root than the checkpoint", "checkpoint");
+  }
+  if (difference_) {
+    return inconsistent("The hash differs from what follows from the entries", difference_->tile);
   }
   return {};
 }

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTPS client and the verbs that need the service, against a small server of our own."""
+import base64
+import json
+import ssl
+import stat
+
+import harness
+from harness import NO, TROUBLE, YES
+from reference import dsse, log
+from tls_server import Answer, Server, make_certificate, problem
+
+TOKEN = "assay_" + "A" * 43
+UUID = "0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11"
+STATEMENT = "sha256:" + "12" * 32
+ARTIFACT = "assay-tree-v1-sha256:" + "ab" * 32
+
+
+class Client(harness.TestCase):
+    def setUp(self):
+        super().setUp()
+        make_certificate(self.dir / "server")
+        self.server = self.serve("server")
+        self.write("token", TOKEN + "\n").chmod(0o600)
+        self.to = ("--server", f"https://localhost:{self.server.port}", "--ca", "server.crt",
+                   "--token-file", "token")  # fmt: skip
+
+    def serve(self, certificate, **options):
+        server = Server(str(self.dir / certificate), **options)
+        self.addCleanup(server.close)
+        return server
+
+    def answer(self, method, path, *answers):
+        self.server.answers[f"{method} {path}"] = list(answers)
+
+    def trust(self, trust=0, policy=0):
+        self.answer("GET", "/v1/trust", Answer(200, {
+            "epochs": {"trust": trust, "revocation": 0, "policy": policy}, "keys": [],
+            "principals": []}))  # fmt: skip
+
+    # --- connection
+
+    def test_the_request(self):
+        self.trust(4)
+        got = self.assay("trust", "show", *self.to, "-o", "json").json()
+        self.assertEqual(got["epochs"]["trust"], 4)
+        method, target, headers, _ = self.server.requests[0]
+        self.assertEqual((method, target), ("GET", "/v1/trust"))
+        self.assertEqual(headers["Authorization"], f"Bearer {TOKEN}")
+        self.assertEqual(headers["Accept"], "application/json")
+
+    def test_refused_connection(self):
+        self.server.server.socket.close()
+        result = self.assay("trust", "show", "--server", "https://127.0.0.1:1", "--ca",
+                            "server.crt", "--retries", "1", code=TROUBLE)  # fmt: skip
+        self.assertIn("error: connection-failed:", result.err)
+        self.assertIn("trying again", result.err)
+        self.assertNotIn("trying again", self.assay(
+            "trust", "show", "--server", "https://127.0.0.1:1", "--retries", "1", "-q",
+            code=TROUBLE).err)  # fmt: skip
+
+    def test_wrong_certificate(self):
+        make_certificate(self.dir / "other")
+        base = ("trust", "show", "--server", f"https://localhost:{self.server.port}")
+        for options in (("--ca", "other.crt"), ()):
+            result = self.assay(*base, *options, code=TROUBLE)
+            self.assertIn("connection-failed", result.err)
+            self.assertIn("--ca", result.err)
+        self.assertEqual(self.server.requests, [])
+
+    def test_wrong_host_name(self):
+        make_certificate(self.dir / "named", name="assay.example")
+        server = self.serve("named")
+        self.assertEqual(self.error("trust", "show", "--server", f"https://localhost:{server.port}",
+                                    "--ca", "named.crt"), "connection-failed")  # fmt: skip
+
+    def test_old_tls_is_refused(self):
+        server = self.serve("server", maximum=ssl.TLSVersion.TLSv1_2)
+        self.assertEqual(self.error("trust", "show", "--server", f"https://localhost:{server.port}",
+                                    "--ca", "server.crt"), "connection-failed")  # fmt: skip
+
+    def test_client_certificates(self):
+        make_certificate(self.dir / "me")
+        server = self.serve("server", client_ca=str(self.dir / "me.crt"))
+        server.answers["GET /v1/trust"] = Answer(200, {"epochs": {}, "keys": []})
+        base = ("trust", "show", "--server", f"https://localhost:{server.port}", "--ca",
+                "server.crt")  # fmt: skip
+        self.assay(*base, "--cert", "me.crt", "--cert-key", "me.key")
+        self.assay(*base, "--retries", "0", code=TROUBLE)
+        self.assertEqual(self.error(*base, "--cert", "me.crt"), "usage")
+        self.assertEqual(self.error(*base, "--cert", "no.crt", "--cert-key", "me.key"),
+                         "file-unreadable")  # fmt: skip
+
+    def test_redirects_are_not_followed(self):
+        self.answer("GET", "/v1/trust", Answer(302, {}, headers={"Location": "https://127.0.0.1:1/"}))
+        self.assay("trust", "show", *self.to, code=TROUBLE)
+        self.assertEqual(len(self.server.requests), 1)
+
+    # --- settings
+
+    def test_environment_and_profile(self):
+        self.trust()
+        url = f"https://localhost:{self.server.port}"
+        self.assay("trust", "show", env={"ASSAY_SERVER": url, "ASSAY_CA": "server.crt",
+                                         "ASSAY_TOKEN_FILE": "token"})  # fmt: skip
+        self.write_json("config/assay/config.json",
+                        {"server": url, "ca": "../../server.crt", "token_file": "../../token"})
+        self.assay("trust", "show")
+        self.assertEqual(self.server.requests[-1][2]["Authorization"], f"Bearer {TOKEN}")
+        # Flags come before the environment, the environment before the profile.
+        self.assay("trust", "show", env={"ASSAY_SERVER": "https://localhost:1"}, code=TROUBLE)
+        self.assay("trust", "show", "--server", url, env={"ASSAY_SERVER": "https://localhost:1"})
+        self.write_json("bad.json", {"sever": url})
+        self.assertEqual(self.error("trust", "show", "--profile", "bad.json"), "invalid-config")
+
+    def test_token_files(self):
+        (self.dir / "token").chmod(stat.S_IRUSR | stat.S_IRGRP)
+        self.assertEqual(self.error("trust", "show", *self.to), "key-unusable")
+        self.write("token", "two words")
+        (self.dir / "token").chmod(0o600)
+        self.assertEqual(self.error("trust", "show", *self.to), "usage")
+        self.assertEqual(self.server.requests, [])
+
+    # --- errors of the service
+
+    def test_problems(self):
+        self.answer("GET", "/v1/trust", problem(403, "forbidden", "the role admin is needed"))
+        result = self.assay("trust", "show", *self.to, "-o", "json", code=TROUBLE)
+        error = json.loads(result.err)["error"]
+        self.assertEqual(error["code"], "forbidden")
+        self.assertIn("the role admin is needed", error["detail"])
+        self.assertIn("req-1", error["detail"])
+        self.assertNotIn(TOKEN, result.out + result.err)
+        self.answer("GET", "/v1/trust", problem(418, "brand-new-code"))
+        self.assertIn("brand-new-code", self.assay("trust", "show", *self.to, code=TROUBLE).err)
+        self.answer("GET", "/v1/trust", Answer(502, b"<html>", "text/html"))
+        self.assertIn("502", self.assay("trust", "show", *self.to, code=TROUBLE).err)
+        self.answer("GET", "/v1/trust", Answer(200, b"<html>", "text/html"))
+        self.assertEqual(self.error("trust", "show", *self.to), "malformed-json")
+
+    def test_control_characters_of_the_service_are_escaped(self):
+        self.answer("GET", "/v1/trust", problem(400, "bad-request", "\x1b[2Jall is well\r"))
+        err = self.assay("trust", "show", *self.to, code=TROUBLE).err
+        self.assertNotIn("\x1b", err)
+        self.assertIn("\\x1b[2J", err)
+
+    def test_what_may_pass_is_tried_again(self):
+        busy = problem(503, "overloaded", retryable=True)
+        good = Answer(200, {"epochs": {"trust": 1}, "keys": []})
+        self.answer("GET", "/v1/trust", busy, busy, good)
+        self.assay("trust", "show", *self.to)
+        self.assertEqual(len(self.server.requests), 3)
+        self.server.requests.clear()
+        self.answer("GET", "/v1/trust", Answer(cut=True), good)
+        self.assay("trust", "show", *self.to)
+
+    def test_retries_are_bounded(self):
+        self.answer("GET", "/v1/trust", problem(503, "unavailable", retryable=True))
+        self.assay("trust", "show", *self.to, "--retries", "2", code=TROUBLE)
+        self.assertEqual(len(self.server.requests), 3)
+
+    def test_what_will_not_pass_is_not_tried_again(self):
+        for answer in (problem(500, "internal"), problem(422, "signature-invalid"),
+                       problem(503, "store-behind-anchor", retryable=False)):  # fmt: skip
+            self.server.requests.clear()
+            self.answer("GET", "/v1/trust", answer)
+            self.assay("trust", "show", *self.to, code=TROUBLE)
+            self.assertEqual(len(self.server.requests), 1)
+
+    def test_a_decision_is_not_asked_twice_when_the_answer_is_lost(self):
+        self.answer("POST", "/v1/decisions", Answer(cut=True))
+        self.assay("decide", "--model", "acme/demo", *self.to, code=TROUBLE)
+        self.assertEqual(len(self.server.requests), 1)
+
+    # --- verbs
+
+    def test_push(self):
+        self.model()
+        self.key("k")
+        self.assay("manifest", "create", "model", "--name", "acme/demo", "--key", "k.pem", "--out",
+                   "m.json")  # fmt: skip
+        self.assay("attest", "create", "--stage", "evaluate", "--subject", "m.json", "--key",
+                   "k.pem", "--out", "e.json")  # fmt: skip
+        stored = {"id": "x", "log": {"index": 7}}
+        self.answer("POST", "/v1/manifests", Answer(201, stored))
+        self.answer("POST", "/v1/attestations", Answer(200, stored))
+        got = self.assay("push", "m.json", "e.json", *self.to, "-o", "json").json()
+        self.assertEqual([item["kind"] for item in got["items"]], ["manifest", "attestation"])
+        self.assertEqual(got["items"][0]["log"]["index"], 7)
+        method, target, headers, body = self.server.requests[0]
+        self.assertEqual((method, target), ("POST", "/v1/manifests"))
+        self.assertEqual(headers["Content-Type"], "application/vnd.dsse.envelope.v1+json")
+        self.assertNotIn("Transfer-Encoding", headers)
+        self.assertEqual(body, (self.dir / "m.json").read_bytes())
+
+        self.answer("POST", "/v1/manifests", problem(422, "untrusted-signer"))
+        got = self.assay("push", "m.json", "e.json", *self.to, "-o", "json", code=NO).json()
+        self.assertEqual(got["items"][0]["error"]["code"], "untrusted-signer")
+        self.assertNotIn("error", got["items"][1])
+        self.server.requests.clear()
+        self.assertEqual(self.error("push", "e.json", "nosuch.json", *self.to), "file-unreadable")
+        self.assertEqual(self.server.requests, [])
+
+    def test_policy_activate(self):
+        self.key("approver")
+        self.trust(policy=6)
+        self.answer("POST", f"/v1/policies/{STATEMENT}:activate", Answer(200, {
+            "name": "prod", "version": 2, "policy_epoch": 7}))  # fmt: skip
+        result = self.assay("policy", "activate", STATEMENT, "--key", "approver.pem", *self.to)
+        self.assertEqual(result.out, "prod version 2 is in force\n")
+        kind, payload, _ = dsse.parse(self.server.requests[-1][3])
+        self.assertEqual(kind, "application/vnd.assay.policy-approval+json")
+        self.assertEqual(json.loads(payload),
+                         {"action": "activate", "policy": STATEMENT, "sequence": 7})  # fmt: skip
+
+    def test_trust_change_asks_for_the_epoch(self):
+        self.trust(trust=41)
+        got = self.assay("trust", "change", "--remove-principal", "old", "--sequence", "auto",
+                         *self.to).json()  # fmt: skip
+        self.assertEqual(got["sequence"], 42)
+
+    def verdict(self, allowed):
+        condition = {"id": "published", "outcome": "pass" if allowed else "fail", "evidence": []}
+        if not allowed:
+            condition |= {"code": "manifest-missing", "expected": 1, "actual": 0}
+        return {"allowed": allowed, "reasons": [] if allowed else ["manifest-missing"],
+                "warnings": [], "preconditions": [], "policies": [
+                    {"name": "prod", "version": 1, "id": STATEMENT, "mode": "enforce",
+                     "outcome": condition["outcome"], "conditions": [condition]}]}  # fmt: skip
+
+    def decision(self, allowed):
+        return {"selected": True, "decision": {"id": UUID, "point": "create", "artifact": ARTIFACT,
+                                               "verdict": self.verdict(allowed)}}  # fmt: skip
+
+    def test_decide(self):
+        base = ("decide", "--model", "acme/demo", "--namespace", "prod", "--label", "app=chat",
+                "--resource", "nvidia.com/gpu", *self.to)  # fmt: skip
+        self.answer("POST", "/v1/decisions", Answer(200, self.decision(True)))
+        self.assertTrue(self.assay(*base).out.startswith("allow\n"))
+        self.assertEqual(json.loads(self.server.requests[-1][3]), {
+            "point": "create", "model": "acme/demo", "dry_run": False, "workload": {
+                "namespace": "prod", "labels": {"app": "chat"}, "resources": ["nvidia.com/gpu"]}})
+        self.answer("POST", "/v1/decisions", Answer(200, self.decision(False)))
+        text = self.assay(*base, code=NO).out
+        self.assertIn("deny: manifest-missing", text)
+        self.assertIn("published  manifest-missing  expected 1, actual 0", text)
+        self.assertEqual(self.assay(*base, "-o", "json", code=NO).json(), self.decision(False))
+        self.answer("POST", "/v1/decisions", Answer(200, {"selected": False, "decision": None}))
+        self.assertIn("not applicable", self.assay(*base, code=YES).out)
+        # What is no answer is never an allow.
+        for odd in ({}, [], {"selected": True}, {"selected": True, "decision": {}}, "allow",
+                    {"selected": True, "decision": {"verdict": {"allowed": "yes"}}}):  # fmt: skip
+            self.answer("POST", "/v1/decisions", Answer(200, odd))
+            self.assay(*base, code=TROUBLE)
+
+    def test_replay(self):
+        self.answer("POST", f"/v1/decisions/{UUID}:replay", Answer(200, {
+            "reproduced": True, "recorded": "sha256:1", "recomputed": "sha256:1",
+            "verdict": self.verdict(True)}))  # fmt: skip
+        self.assay("decision", "replay", UUID, *self.to)
+        self.assertEqual(self.server.requests[-1][3], b"")
+        self.assertNotIn("Content-Type", self.server.requests[-1][2])
+        self.answer("POST", f"/v1/decisions/{UUID}:replay", Answer(200, {"reproduced": False}))
+        self.assay("decision", "replay", UUID, *self.to, code=NO)
+        self.assertEqual(self.error("decision", "replay", "../x", *self.to), "usage")
+
+    def test_admission(self):
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                  "request": {"uid": "u-1", "object": {}}}  # fmt: skip
+        self.write_json("review.json", review)
+        base = ("admission", "test", "-f", "review.json", *self.to)
+
+        def respond(**response):
+            self.answer("POST", "/v1/admission/validate", Answer(200, {"response": response}))
+
+        respond(uid="u-1", allowed=True)
+        self.assertEqual(self.assay(*base).out, "allow\n")
+        self.assertEqual(self.server.requests[-1][1], "/v1/admission/validate?timeout=10s")
+        respond(uid="u-1", allowed=False, status={"message": "no manifest"}, warnings=["soon"],
+                auditAnnotations={"decision-id": UUID})  # fmt: skip
+        self.assertEqual(self.assay(*base, code=NO).out,
+                         f"deny\nno manifest\nwarning: soon\ndecision-id: {UUID}\n")  # fmt: skip
+        for odd in ({}, {"uid": "u-2", "allowed": True}, {"uid": "u-1", "allowed": 1}):
+            respond(**odd)
+            self.assay(*base, code=TROUBLE)
+        self.write_json("pod.json", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "demo"}})
+        self.write("path", "s3cret").chmod(0o600)
+        self.assay("admission", "test", "-f", "pod.json", "--mutate", "--path-secret-file", "path",
+                   *self.to, code=TROUBLE)  # fmt: skip
+        method, target, _, body = self.server.requests[-1]
+        self.assertEqual((method, target), ("POST", "/s3cret/v1/admission/mutate?timeout=10s"))
+        request = json.loads(body)["request"]
+        self.assertEqual((request["namespace"], request["dryRun"]), ("default", True))
+
+    def test_get(self):
+        envelope = {"payloadType": "text/plain", "payload": base64.b64encode(b"hi").decode(),
+                    "signatures": [{"sig": base64.b64encode(b"s" * 64).decode()}]}  # fmt: skip
+        text = json.dumps(envelope, indent=3).encode()
+        identifier = dsse.statement_id("text/plain", b"hi")
+        self.answer("GET", f"/v1/attestations/{identifier}", Answer(200, text))
+        got = self.assay("get", identifier, "--envelope", *self.to)
+        self.assertEqual(got.raw, text)
+        self.assertEqual([request[1].split("/")[2] for request in self.server.requests],
+                         ["manifests", "attestations"])  # fmt: skip
+        self.answer("GET", f"/v1/manifests/{STATEMENT}", Answer(200, text))
+        self.assertEqual(self.error("get", STATEMENT, "--envelope", *self.to), "data-loss")
+        self.assertEqual(self.error("get", ARTIFACT, *self.to), "not-found")
+        self.assertEqual(self.error("get", "../v1/trust", *self.to), "usage")
+
+    def test_search_reads_all_pages(self):
+        def page(items, cursor=None):
+            body = {"items": items, "limit": 2, "tree_size": 9, "root": "00"}
+            return Answer(200, body | ({"next_cursor": cursor} if cursor else {}))
+
+        item = {"id": STATEMENT, "kind": "manifest", "name": "acme/demo", "artifact": ARTIFACT,
+                "signers": [{"key_id": STATEMENT, "identity": "release"}]}  # fmt: skip
+        self.answer("GET", "/v1/manifests", page([item, item], "c+/1"), page([item]))
+        got = self.assay("search", "--name", "acme/demo", "--all", *self.to, "-o", "json").json()
+        self.assertEqual((len(got["items"]), got["more"], got["tree_size"]), (3, False, 9))
+        self.assertIn("cursor=c%2B/1", self.server.requests[-1][1])
+        self.answer("GET", "/v1/manifests", page([item, item], "more"))
+        result = self.assay("search", "--name", "acme/demo", "--limit", "2", *self.to)
+        self.assertIn("there are more", result.err)
+        self.assertIn("release", result.out)
+        self.assertEqual(self.error("search", "--name", "x", "--subject", ARTIFACT, *self.to), "usage")
+
+    def test_audit_export(self):
+        events = [{"index": i, "type": "decision.made", "subjects": ["x"]} for i in range(3)]
+        self.answer("GET", "/v1/audit/events",
+                    Answer(200, {"items": events[:2], "next_cursor": "n"}),
+                    Answer(200, {"items": events[2:], "tree_size": 3, "root": "ab"}))  # fmt: skip
+        result = self.assay("audit", "export", "--type", "decision.made", *self.to)
+        self.assertEqual([json.loads(line) for line in result.out.splitlines()], events)
+        self.assertIn("3 events", result.err)
+
+    # --- the public log
+
+    SEED = b"\x05" * 32
+
+    def serve_log(self, entries):
+        origin = "log.example"
+        files = log.write_mirror(str(self.dir / "source"), entries, origin, self.SEED)
+        self.server.answers = {f"GET /log/{path}": Answer(200, content, "application/octet-stream")
+                               for path, content in files.items()}  # fmt: skip
+        return log.verifier_key(origin, log.public_bytes(self.SEED))
+
+    def entries(self, count, actor="ci"):
+        return [log.jcs.dumps({"v": 1, "type": "decision.made", "actor": actor, "subject": [],
+                               "time": "2026-01-02T03:04:05.678Z", "documents": [],
+                               "detail": {"n": i}}) for i in range(count)]  # fmt: skip
+
+    def mirror(self, key, code=YES):
+        return self.assay("log", "mirror", "copy", "--verifier-key", key, *self.to, "-o", "json",
+                          code=code).json()  # fmt: skip
+
+    def test_mirror(self):
+        (self.dir / "source").mkdir()
+        key = self.serve_log(self.entries(200))
+        got = self.mirror(key)
+        self.assertEqual((got["tree_size"], got["previous_size"], got["verified"]), (200, 0, True))
+        self.assertNotIn("Authorization", self.server.requests[0][2])
+        old = (self.dir / "copy/checkpoint").read_bytes()
+        self.serve_log(self.entries(300))
+        got = self.mirror(key)
+        self.assertEqual((got["tree_size"], got["previous_size"]), (300, 200))
+        self.assertEqual(sorted(str(path.relative_to(self.dir / "copy"))
+                                for path in (self.dir / "copy").rglob("*") if path.is_file()),
+                         ["checkpoint", "tile/0/000", "tile/0/001.p/44", "tile/1/000.p/1",
+                          "tile/entries/000", "tile/entries/001.p/44"])  # fmt: skip
+        self.server.requests.clear()
+        self.assertEqual(self.mirror(key)["files"], 0)
+        self.assertEqual([request[1] for request in self.server.requests], ["/log/checkpoint"])
+        self.write("old", old)
+        self.assay("log", "verify", "copy", "--verifier-key", key, "--since", "old")
+
+    def test_mirror_refuses_a_log_that_changed_its_past(self):
+        (self.dir / "source").mkdir()
+        key = self.serve_log(self.entries(20))
+        self.mirror(key)
+        before = (self.dir / "copy/checkpoint").read_bytes()
+        self.serve_log(self.entries(19))
+        self.assertEqual(self.mirror(key, code=NO)["error"]["code"], "log-inconsistent")
+        self.serve_log(self.entries(20, actor="eve") + self.entries(2))
+        self.assertEqual(self.mirror(key, code=NO)["error"]["code"], "log-inconsistent")
+        self.assertEqual((self.dir / "copy/checkpoint").read_bytes(), before)
+        # What did not verify is not kept.
+        self.serve_log(self.entries(22))
+        self.assertEqual(self.mirror(key)["tree_size"], 22)
+
+    def test_checkpoint(self):
+        (self.dir / "source").mkdir()
+        key = self.serve_log(self.entries(5))
+        got = self.assay("log", "checkpoint", "--verifier-key", key, *self.to, "-o", "json").json()
+        self.assertEqual((got["tree_size"], got["verified"]), (5, True))
+        other = log.verifier_key("log.example", log.public_bytes(b"\x06" * 32))
+        self.assay("log", "checkpoint", "--verifier-key", other, *self.to, code=NO)
+
+    def test_prove(self):
+        (self.dir / "source").mkdir()
+        entries = self.entries(9)
+        key = self.serve_log(entries)
+        receipt = log.make_receipt(entries, 4, "log.example", self.SEED)
+        self.answer("GET", "/v1/log/checkpoint", Answer(200, {
+            "origin": "log.example", "tree_size": 9, "checkpoint": receipt["checkpoint"]}))
+        self.answer("GET", "/v1/log/entries/4", Answer(200, entries[4]))
+        self.answer("GET", "/v1/log/entries/4/proof", Answer(200, {"inclusion": receipt["inclusion"]}))
+        got = self.assay("log", "prove", "4", "--verifier-key", key, *self.to).json()
+        self.assertEqual(got, receipt)
+        self.answer("GET", "/v1/log/entries/4", Answer(200, entries[5]))
+        self.assay("log", "prove", "4", "--verifier-key", key, *self.to, code=NO)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay hash against the independent reference in tests/support/reference."""
+import json
+import os
+
+import harness
+from harness import TROUBLE
+from reference import tree
+
+
+class Hash(harness.TestCase):
+    def hash(self, path, *options):
+        return self.assay("hash", path, "-o", "json", *options).json()
+
+    def compare(self, path, *options, hash_name="sha256", chunk_size=16384, objects="both",
+                ignore=(), follow=False):  # fmt: skip
+        got = self.hash(path, *options)
+        want, _ = tree.hash_path(str(path), hash_name, chunk_size, objects, list(ignore), follow,
+                                 None)  # fmt: skip
+        self.assertEqual(got["root"], want["root"])
+        self.assertEqual(got["parameters"], want["parameters"])
+        self.assertEqual(got["objects"], want["objects"])
+        self.assertEqual(got["artifact"], f"assay-tree-v1-{hash_name}:{want['root']}")
+        return got
+
+    def test_members_of_the_result(self):
+        got = self.hash(self.model(), "--device", "cpu")
+        self.assertEqual(sorted(got), ["artifact", "bytes", "device", "device_name", "objects",
+                                       "parameters", "root", "seconds"])  # fmt: skip
+        self.assertEqual(got["device"], "cpu")
+        self.assertEqual(got["bytes"], sum(entry["size"] for entry in got["objects"]))
+
+    def test_a_model(self):
+        model = self.model()
+        paths = {entry.get("path") for entry in self.compare(model)["objects"]}
+        self.assertIn(".hidden/also hidden", paths)
+        self.assertNotIn(".git/config", paths)
+
+    def test_parameters_and_objects(self):
+        model = self.model()
+        self.compare(model, "--hash", "sha384", hash_name="sha384")
+        self.compare(model, "--chunk-size", "4096", chunk_size=4096)
+        self.compare(model, "--objects", "files", objects="files")
+        self.compare(model, "--objects", "tensors", objects="tensors")
+        self.compare(model, "--ignore", "*.bin", "--ignore", "/.hidden",
+                     ignore=["*.bin", "/.hidden"])  # fmt: skip
+
+    def test_one_file(self):
+        model = self.model()
+        self.compare(model / "model.safetensors")
+        self.compare(model / "empty")
+
+    def test_devices_agree(self):
+        model = self.model()
+        devices = [device["id"] for device in self.assay("device", "list", "-o", "json").json()["devices"]]
+        self.assertEqual(devices[0], "cpu")
+        want = self.hash(model, "--device", "cpu")
+        for device in devices[1:]:
+            with self.subTest(device=device):
+                got = self.hash(model, "--device", device)
+                self.assertEqual(got["device"], device)
+                self.assertEqual(got["root"], want["root"])
+                self.assertEqual(got["objects"], want["objects"])
+        self.assertTrue(self.assay("device", "selftest", "-o", "json").json()["passed"])
+        self.assertEqual(self.error("hash", model, "--device", "opencl:99"), "device-not-found")
+
+    def test_symbolic_links(self):
+        model = self.model()
+        os.symlink("config.json", model / "link.json")
+        self.assertEqual(self.error("hash", model), "unsupported-file-type")
+        self.compare(model, "--follow-symlinks", follow=True)
+        os.symlink("../..", model / "outside")
+        self.assertEqual(self.error("hash", model, "--follow-symlinks"), "invalid-path")
+
+    def test_what_is_refused(self):
+        os.mkdir(self.dir / "nothing")
+        self.assertEqual(self.error("hash", "nothing"), "invalid-parameter")
+        self.write("bad/x.safetensors", b"\xff" * 20)
+        self.assertEqual(self.error("hash", "bad"), "malformed-safetensors")
+        os.mkfifo(self.dir / "bad" / "pipe")
+        self.assertEqual(self.error("hash", "bad", "--objects", "files"), "unsupported-file-type")
+
+    def test_text_output_is_the_id_alone(self):
+        model = self.model()
+        result = self.assay("hash", model)
+        self.assertRegex(result.out, r"\Aassay-tree-v1-sha256:[0-9a-f]{64}\n\Z")
+        self.assertRegex(result.err, r"8 files, 3 tensors, .*/s\) on ")
+        self.assertEqual(self.assay("hash", model, "--quiet").err, "")
+        listed = self.assay("hash", model, "--list").out
+        self.assertIn("model.safetensors#layer.0.bias", listed)
+        self.assertIn("data/line\\x0abreak", listed)
+
+    def test_bench(self):
+        got = self.assay("device", "bench", "--device", "cpu", "--size", "1", "-o", "json").json()
+        self.assertGreater(got["resident_bytes_per_second"], 0)
+        self.assertEqual(self.assay("device", "bench", "--size", "0", code=TROUBLE).out, "")
+
+    def test_vectors(self):
+        vectors = json.loads((harness.SOURCE / "tests/vectors/artifact.json").read_text())
+        model = bytes.fromhex(vectors["model_hex"]) if "model_hex" in vectors else b""
+        for number, case in enumerate(vectors["trees"]):
+            root = self.dir / f"tree{number}"
+            for file in case["files"]:
+                content = model if file.get("model") else bytes.fromhex(file.get("hex", ""))
+                self.write(f"tree{number}/{file['path']}", content)
+            options = [word for pattern in case.get("ignore", []) for word in ("--ignore", pattern)]
+            if case.get("objects"):
+                options += ["--objects", case["objects"]]
+            want = case["result"]
+            options += ["--hash", want["parameters"]["hash"],
+                        "--chunk-size", str(want["parameters"]["chunk_size"])]  # fmt: skip
+            with self.subTest(case=number):
+                got = self.hash(root, *options)
+                self.assertEqual(got["root"], want["root"])
+                self.assertEqual(got["objects"], want["objects"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay policy lint, test and diff: without a service."""
+import harness
+from harness import NO, TROUBLE
+from reference import dsse
+
+ARTIFACT = "assay-tree-v1-sha256:" + "ab" * 32
+
+POLICY = {
+    "name": "prod", "version": 1, "mode": "enforce",
+    "match": {"namespaces": ["prod"]},
+    "require": [
+        {"id": "published", "manifest": {"signers": {"at_least": 1}}},
+        {"id": "evaluated", "statement": {
+            "predicate_type": "https://assay.dev/lifecycle/v1", "stage": "evaluate",
+            "signers": {"at_least": 1},
+            "where": [{"pointer": "/metrics/accuracy/value", "op": ">=", "value": 0.9}]}},
+    ],
+}  # fmt: skip
+
+
+def signer(purpose, roles):
+    return {"key": "sha256:" + "11" * 32, "algorithm": "ed25519", "purpose": purpose,
+            "identity": "someone@acme", "roles": roles, "not_before": "2026-01-01T00:00:00.000Z",
+            "not_after": "2027-01-01T00:00:00.000Z", "signed_at": "2026-02-01T00:00:00.000Z"}  # fmt: skip
+
+
+def facts(accuracy=None):
+    common = {"accepted_at": "2026-02-01T00:00:00.000Z"}
+    found = {
+        "format": "assay-facts-v1", "artifact": ARTIFACT,
+        "manifests": [{**common, "id": "sha256:" + "22" * 32, "log_index": 1, "name": "acme/demo",
+                       "locations": [], "parameters": {"chunk_size": 16384, "hash": "sha256",
+                                                       "tree": "assay-tree-v1"},
+                       "signers": [signer("publisher", [{"stage": "*", "predicate_type": "*",
+                                                         "namespace": "acme"}])]}],
+        "statements": [],
+    }  # fmt: skip
+    if accuracy is not None:
+        found["statements"].append({
+            **common, "id": "sha256:" + "33" * 32, "log_index": 2, "stage": "evaluate",
+            "predicate_type": "https://assay.dev/lifecycle/v1",
+            "predicate": {"stage": "evaluate", "metrics": {"accuracy": {"value": accuracy, "unit": "1"}}},
+            "signers": [signer("signer", [{"stage": "evaluate", "namespace": "acme",
+                                           "predicate_type": "https://assay.dev/lifecycle/v1"}])],
+        })  # fmt: skip
+    return found
+
+
+class Policy(harness.TestCase):
+    AT = ("--at", "2026-03-01T00:00:00Z")
+
+    def setUp(self):
+        super().setUp()
+        self.write_json("policy.json", POLICY)
+
+    def test_lint(self):
+        got = self.assay("policy", "lint", "policy.json", "-o", "json").json()
+        self.assertEqual((got["valid"], got["name"], got["version"]), (True, "prod", 1))
+        self.assertTrue(all(sorted(item) == ["condition", "level", "text"] for item in got["findings"]))
+        text = self.assay("policy", "lint", "policy.json").out
+        self.assertTrue(text.endswith("valid: prod version 1\n"), text)
+
+    def test_lint_refuses(self):
+        twice = {**POLICY, "require": [POLICY["require"][0]] * 2}
+        for bad in ({**POLICY, "version": 0}, {**POLICY, "mode": "maybe"}, {**POLICY, "more": 1},
+                    twice, {}, []):  # fmt: skip
+            self.write_json("bad.json", bad)
+            with self.subTest(policy=bad):
+                self.assertFalse(self.assay("policy", "lint", "bad.json", "-o", "json",
+                                            code=NO).json()["valid"])  # fmt: skip
+        self.assertEqual(self.error("policy", "lint", "nosuch.json"), "file-unreadable")
+
+    def test_lint_strict(self):
+        odd = {**POLICY, "mode": "shadow"}
+        self.write_json("odd.json", odd)
+        warned = any(item["level"] == "warning" for item in
+                     self.assay("policy", "lint", "odd.json", "-o", "json").json()["findings"])
+        self.assay("policy", "lint", "odd.json", "--strict", code=NO if warned else 0)
+
+    def test_one_question(self):
+        self.write_json("good.json", facts(0.95))
+        self.write_json("poor.json", facts(0.5))
+        base = ("policy", "test", "policy.json", "--namespace", "prod", *self.AT)
+        good = self.assay(*base, "--facts", "good.json", "-o", "json").json()
+        self.assertTrue(good["cases"][0]["verdict"]["allowed"], good)
+        poor = self.assay(*base, "--facts", "poor.json", code=NO)
+        self.assertIn("deny: predicate-mismatch", poor.out)
+        self.assertIn("expected", poor.out)
+        self.assay(*base, "--facts", "poor.json", "--expect", "deny")
+        # A workload that no policy matches is denied by evaluation.
+        self.assay("policy", "test", "policy.json", "--namespace", "dev", *self.AT, "--facts",
+                   "good.json", code=NO)  # fmt: skip
+
+    def test_cases(self):
+        workload = {"namespace": "prod", "labels": {"a": "b"}, "resources": []}
+        now = "2026-03-01T00:00:00Z"
+        cases = [
+            {"name": "good", "facts": facts(0.95), "workload": workload, "now": now, "expect": "allow"},
+            {"name": "poor", "facts": facts(0.5), "workload": workload, "now": now, "expect": "deny",
+             "expect_reasons": ["predicate-mismatch"]},
+            {"name": "none", "facts": facts(), "workload": workload, "now": now, "expect": "deny",
+             "expect_reasons": ["statement-missing"]},
+        ]  # fmt: skip
+        self.write_json("cases.json", {"cases": cases})
+        got = self.assay("policy", "test", "policy.json", "--facts", "cases.json", "-o", "json").json()
+        self.assertEqual(got["failed"], 0)
+        self.assertEqual([case["as_expected"] for case in got["cases"]], [True] * 3)
+        cases[2]["expect_reasons"] = ["predicate-mismatch"]
+        self.write_json("cases.json", {"cases": cases})
+        text = self.assay("policy", "test", "policy.json", "--facts", "cases.json", code=NO).out
+        self.assertIn("wrong none", text)
+        for bad in ({"cases": [{"expect": "perhaps"}]}, {"cases": [{"typo": "x"}]}, {"facts": 7},
+                    {"format": "other"}):  # fmt: skip
+            self.write_json("bad.json", bad)
+            self.assay("policy", "test", "policy.json", "--facts", "bad.json", code=TROUBLE)
+
+    def test_diff(self):
+        after = {**POLICY, "version": 2, "mode": "warn", "require": [
+            {"id": "tree", "parameters": {"hash": ["sha256"]}},
+            {**POLICY["require"][0], "manifest": {"signers": {"at_least": 2}}}]}  # fmt: skip
+        self.write_json("after.json", after)
+        got = self.assay("policy", "diff", "policy.json", "after.json", "-o", "json").json()
+        self.assertEqual([change["path"] for change in got["changes"]],
+                         ["mode", "version", "require[published]", "require[evaluated]",
+                          "require[tree]"])  # fmt: skip
+        text = self.assay("policy", "diff", "policy.json", "after.json").out.splitlines()
+        self.assertEqual([line[0] for line in text], ["~", "~", "~", "-", "+"])
+        same = self.assay("policy", "diff", "policy.json", "policy.json", "-o", "json").json()
+        self.assertEqual(same, {"changes": []})
+
+    def test_sign_a_policy_and_an_approval(self):
+        self.key("author")
+        envelope = self.assay("sign", "policy.json", "--key", "author.pem", "--out", "signed.json",
+                              "-o", "json").json()  # fmt: skip
+        self.assertEqual(envelope["kind"], "policy")
+        self.assay("policy", "lint", "signed.json")
+        self.assay("policy", "activate", envelope["id"], "--sequence", "3", "--out", "approval.json")
+        self.assertEqual(self.read_json("approval.json"),
+                         {"action": "activate", "policy": envelope["id"], "sequence": 3})  # fmt: skip
+        self.assay("policy", "deactivate", envelope["id"], "--sequence", "4", "--key", "author.pem",
+                   "--out", "approval.signed.json")  # fmt: skip
+        kind, payload, _ = dsse.parse((self.dir / "approval.signed.json").read_bytes())
+        self.assertEqual(kind, "application/vnd.assay.policy-approval+json")
+        self.assertIn(b'"deactivate"', payload)
+        self.assertEqual(self.error("policy", "activate", envelope["id"], "--sequence", "3"), "usage")
+
+
+if __name__ == "__main__":
+    harness.main()
