@@ -145,7 +145,7 @@ struct Epochs {
 };
 
 // The log's newest state. `note` is the signed checkpoint. Inside a transaction size and root count
-// what it has appended so far; its note is not signed yet and is empty from the first append on.
+// what was appended so far; the note is empty as long as that is not signed.
 struct LogState {
   TreeSize size;
   Digest root;

@@ -18,7 +18,7 @@ class Connection {
   enum class Mode : bool { kReadOnly, kReadWrite };
 
   // Opens an existing file with the settings of every connection (WAL, synchronous=FULL, foreign
-  // keys, defensive …).
+  // keys, defensive, and so on).
   [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode);
 
   // A statement of sql.def, prepared on first use. Not while an earlier query of the same statement

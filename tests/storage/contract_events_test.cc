@@ -99,7 +99,7 @@ TEST_P(StoreContract, Events_TimeBoundsWithAClockThatWentBack_FindExactlyTheirRo
 
 TEST_P(StoreContract, Events_FiltersThatHardlyMeet_ComeInShortPagesWithoutGaps) {
   // Two actors alternate with two types so that the pair asked for never occurs until the end.
-  constexpr std::size_t kCount = 12000;
+  constexpr std::size_t kCount = 20000;
   write([&](Transaction& transaction) -> Status {
     for (std::size_t i = 0; i < kCount; ++i) {
       ASSAY_TRY(transaction.append(
@@ -113,6 +113,9 @@ TEST_P(StoreContract, Events_FiltersThatHardlyMeet_ComeInShortPagesWithoutGaps) 
   query.actor = "bob";
   const auto view = snapshot();
   EXPECT_EQ(events(*view, query), std::vector<LeafIndex>{kCount});
+  const auto first = view->events(query).value();
+  EXPECT_TRUE(first.items.empty()) << "a call ends before it has looked at everything";
+  EXPECT_TRUE(first.next);
 }
 
 TEST_P(StoreContract, Decision_PutAndGet_EveryFieldKept) {
