@@ -66,9 +66,9 @@ class Tally {
   // or the reasons differ.
   [[nodiscard]] ErrorCode failure() const;
 
-  // {"at_least":…,"identities":[…]}
+  // {"at_least": n, "identities": [...]}
   [[nodiscard]] Json expected() const;
-  // {"identities":[…],"rejected":[{"identity":…,"code":…}]}, sorted; "unlisted" when identities
+  // {"identities": [...], "rejected": [{"identity", "code"}]}, sorted; "unlisted" when identities
   // count that the requirement does not list, "undecided" when some might count.
   [[nodiscard]] Json actual() const;
 
