@@ -4,9 +4,10 @@
 
 namespace assay::storage {
 
-// Starts the program storage_kill_child `rounds` times on one database, kills it (SIGKILL) within
-// `max_ms` of its first acknowledged write or during its start, and checks after each death that
-// what it acknowledged is there and that log and file verify.
+// Starts the program storage_kill_child `rounds` times on one database and kills it (SIGKILL) at a
+// random moment within `max_ms`, in two of three rounds counted from its first acknowledged write,
+// else from its start. Checks after each death that what was acknowledged is there and that log and
+// file verify.
 void kill_rounds(int rounds, int max_ms);
 
 }  // namespace assay::storage

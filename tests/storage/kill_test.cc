@@ -7,7 +7,7 @@
 namespace assay::storage {
 namespace {
 
-TEST(Kill, RandomMoments_AcknowledgedWritesStay) { kill_rounds(8, 400); }
+TEST(Kill, RandomMoments_AcknowledgedWritesStay) { kill_rounds(9, 150); }
 
 }  // namespace
 }  // namespace assay::storage

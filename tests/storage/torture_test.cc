@@ -19,7 +19,7 @@ TEST(Torture, PowerGoesAtEveryChange_AcknowledgedWritesStay) {
     fault_rounds(Fault::kPowerLoss, 1, std::chrono::milliseconds(0));
   }
 }
-TEST(Torture, KilledManyTimes_AcknowledgedWritesStay) { kill_rounds(150, 500); }
+TEST(Torture, KilledManyTimes_AcknowledgedWritesStay) { kill_rounds(150, 250); }
 
 }  // namespace
 }  // namespace assay::storage
