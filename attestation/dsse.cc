@@ -8,6 +8,7 @@
 
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
+#include "schemas/members.h"
 #include "schemas/validate.h"
 
 namespace assay::attestation {
@@ -132,7 +133,7 @@ Result<Envelope> parse_envelope(ByteView json) {
   for (const Json& item : parsed["signatures"]) {
     const std::string where = "/signatures/" + std::to_string(envelope.signatures.size());
     ASSAY_ASSIGN(Bytes signature, decode_at(item["sig"], where + "/sig"));
-    envelope.signatures.push_back({item.value("keyid", std::string()), std::move(signature)});
+    envelope.signatures.push_back({members::text(item, "keyid"), std::move(signature)});
   }
   return envelope;
 }

@@ -31,8 +31,8 @@ struct Envelope {
 // SHA-256 of the PAE.
 [[nodiscard]] StatementId statement_id(std::string_view payload_type, ByteView payload);
 
-// Strict JSON; exactly payload, payloadType, signatures[] (keyid optional, sig); canonical base64
-// in either alphabet; 1 to kMaxSignatures signatures (signature-missing for none).
+// Strict JSON; exactly payload, payloadType, signatures[] (keyid optional or null, sig); canonical
+// base64 in either alphabet; 1 to kMaxSignatures signatures (signature-missing for none).
 [[nodiscard]] Result<Envelope> parse_envelope(ByteView json);
 // Canonical JSON of the envelope.
 [[nodiscard]] std::string encode_envelope(const Envelope& envelope);
