@@ -4,6 +4,7 @@
 #include <array>
 #include <fcntl.h>
 #include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/ec.h>
@@ -100,7 +101,10 @@ Certificate make_certificate(EVP_PKEY* key, const std::string& address, Timestam
 }
 
 File create(const std::string& path, mode_t mode) {
-  const int number = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  const int number = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (number >= 0) {
+    ::fchmod(number, mode);  // whatever the umask: a certificate is there to be read
+  }
   return File(number < 0 ? nullptr : ::fdopen(number, "w"));
 }
 

@@ -36,7 +36,7 @@ Result<TileIndex> parse_tile_index(std::string_view path) {
     }
     path = path.substr(0, partial);
   }
-  constexpr std::size_t kMaxPath = 4 * 5 + 3;  // six groups: below 2^63
+  constexpr std::size_t kMaxPath = 5 * 5 + 3;  // six groups: below 10^18
   if (path.size() > kMaxPath) {
     return no_tile();
   }

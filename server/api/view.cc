@@ -98,7 +98,7 @@ Json event_view(const storage::EventRow& row) {
           {"type", row.record.type},
           {"time", to_rfc3339(row.record.time)},
           {"actor", row.record.actor},
-          {"subjects", row.record.subjects},
+          {"subject", row.record.subjects},
           {"documents", texts(row.record.documents)},
           {"detail", row.record.detail}};
 }

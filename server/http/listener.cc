@@ -92,13 +92,17 @@ class Acceptor {
   }
 
   void take(tcp::socket socket) {
-    if (runtime_.sessions.size() >= runtime_.limits.max_connections) {
+    if (runtime_.open.at(static_cast<std::size_t>(kind_)) >= runtime_.limits.max_connections) {
       runtime_.app.on_connection(kind_, ConnectionEvent::kTurnedAway);
       return;
     }
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
-    Session::start(std::make_shared<Session>(runtime_, std::move(socket), tls_, kind_));
+    try {
+      Session::start(std::make_shared<Session>(runtime_, std::move(socket), tls_, kind_));
+    } catch (const std::exception& error) {
+      runtime_.app.on_defect(error.what());
+    }
   }
 
   Runtime& runtime_;

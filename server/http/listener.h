@@ -17,8 +17,9 @@
 namespace assay::server {
 
 struct ServerLimits {
-  std::size_t max_connections = 1024;     // beyond: accepted and closed at once
-  std::size_t max_queued_requests = 256;  // waiting for a thread; beyond: 503 overloaded
+  std::size_t max_connections = 1024;     // of each listener; beyond: accepted and closed at once
+  std::size_t max_queued_requests = 256;  // waiting for a thread; beyond: 503 overloaded. A quarter
+                                          // is kept for the admission listener
   std::size_t worker_threads = 4;
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds header_timeout{10'000};    // first to last byte of a header

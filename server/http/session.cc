@@ -32,11 +32,13 @@ Session::Session(Runtime& runtime, net::ip::tcp::socket socket, net::ssl::contex
                  Listener listener)
     : runtime_(runtime), stream_(std::move(socket), tls), timer_(runtime.io), listener_(listener) {
   runtime_.sessions.insert(this);
+  ++runtime_.open.at(static_cast<std::size_t>(listener_));
   runtime_.app.on_connection(listener_, ConnectionEvent::kAccepted);
 }
 
 Session::~Session() {
   runtime_.sessions.erase(this);
+  --runtime_.open.at(static_cast<std::size_t>(listener_));
   runtime_.app.on_connection(listener_, ConnectionEvent::kClosed);
   if (runtime_.sessions.empty() && runtime_.on_last_session_gone) {
     runtime_.on_last_session_gone();
@@ -110,10 +112,12 @@ net::awaitable<void> Session::run(std::shared_ptr<Session> self) {
 
 net::awaitable<bool> Session::handshake() {
   arm(runtime_.limits.handshake_timeout);
+  idle_ = true;
   error_code error;
   co_await stream_.async_handshake(net::ssl::stream_base::server,
                                    net::redirect_error(net::use_awaitable, error));
   disarm();
+  idle_ = false;
   if (error) {
     broken_ = true;
     runtime_.app.on_connection(listener_, ConnectionEvent::kHandshakeFailed);
@@ -211,10 +215,15 @@ net::awaitable<bool> Session::serve() {
   co_return sent&& options.keep_alive;
 }
 
+bool Session::is_queue_full() const {
+  const std::size_t limit = runtime_.limits.max_queued_requests;
+  const std::size_t own = listener_ == Listener::kAdmission ? limit : limit - limit / 4;
+  return runtime_.queued.load() >= own;
+}
+
 net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_continue) {
   auto admission = exchange.admit_now();
-  if (admission != Exchange::Admission::kRefused &&
-      runtime_.queued.load() >= runtime_.limits.max_queued_requests) {
+  if (admission != Exchange::Admission::kRefused && is_queue_full()) {
     exchange.refuse(Error{ErrorCode::kOverloaded, "too many requests are waiting", ""});
     admission = Exchange::Admission::kRefused;
   }

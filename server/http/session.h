@@ -6,6 +6,7 @@
 // aggregates are named on a line of their own, one co_await a statement (tests/lint checks it).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -36,6 +37,7 @@ struct Runtime {
   boost::asio::thread_pool pool;
   std::atomic<std::size_t> queued = 0;  // jobs that wait for a thread of the pool
   std::set<Session*> sessions = {};
+  std::array<std::size_t, 2> open = {};  // sessions by listener
   bool stopping = false;
   std::function<void()> on_last_session_gone = {};
 };
@@ -78,6 +80,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<void> offload(std::function<void()> work);
 
   Result<Head> take_head(std::size_t size);
+  // A quarter of the queue is kept for admission: whoever floods the API must not hold up a
+  // cluster.
+  [[nodiscard]] bool is_queue_full() const;
   // Starts the time limit of a step: when it is over, what is pending on the socket is cancelled
   // again and again until the step has noticed, because a composed operation may start anew.
   void arm(std::chrono::milliseconds limit);
@@ -96,7 +101,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool timed_out_ = false;    // the limit of the current step is over
   bool broken_ = false;       // the transport failed or the peer closed
   bool ended_ = false;        // the peer closed as TLS wants it, and expects the same
-  bool idle_ = false;         // waits for the first byte of a request
+  bool idle_ = false;         // in the handshake, or waits for the first byte of a request
 };
 
 }  // namespace assay::server

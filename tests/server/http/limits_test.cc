@@ -225,6 +225,14 @@ TEST_F(LimitsTest, Stop_IdleConnectionsEndAtOnce) {
   EXPECT_TRUE(fresh->wait_for_end());
 }
 
+TEST_F(LimitsTest, Stop_SilentHandshakeEndsAtOnce) {
+  serve();
+  TlsClient silent({.port = server_->port(Listener::kApi)});
+  wait_until([this] { return app_.accepted == 1; });
+  server_->stop();
+  EXPECT_TRUE(silent.wait_for_end());
+}
+
 TEST_F(LimitsTest, Stop_RequestInFlightIsAnswered) {
   Gate gate;
   app_.handler = [&gate](const Head&, const Bytes&) {

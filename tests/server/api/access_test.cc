@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may call what, and what every route refuses in the same way.
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "schemas/core/sha.h"
+#include "tests/server/api/fixture.h"
+
+namespace assay::server {
+namespace {
+
+using AccessTest = test::ApiTest;
+using test::role_names;
+
+constexpr const char* kId =
+    "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+// A path that the route's template matches.
+std::string sample(const Route& route) {
+  std::string path = route.pattern.path;
+  for (std::size_t open = 0; (open = path.find('{')) != std::string::npos;) {
+    const std::size_t close = path.find('}', open);
+    const std::string name = path.substr(open + 1, close - open - 1);
+    const std::string value = name == "id"         ? kId
+                              : name == "artifact" ? "assay-tree-v1-" + std::string(kId)
+                              : name == "index..." ? "000"
+                                                   : "0";
+    path.replace(open, close - open + 1, value);
+  }
+  return path;
+}
+
+TEST_F(AccessTest, EveryRouteAndRole_FollowTheTable) {
+  for (const Route& route : routes()) {
+    for (const std::string& role : role_names()) {
+      Head head = AccessTest::head(route.pattern.method, sample(route), role, "", {});
+      const auto answer = drive(route.pattern.listener, std::move(head), "");
+      const bool allowed = route.access.kind != Access::Kind::kRoles ||
+                           route.access.roles.contains(access_role_from(role).value());
+      EXPECT_EQ(answer.status == 403, !allowed) << route.pattern.path << " " << role;
+      EXPECT_NE(answer.status, 401) << route.pattern.path << " " << role;
+      EXPECT_LT(answer.status, 500) << route.pattern.path << " " << role;
+    }
+  }
+}
+
+TEST_F(AccessTest, WithoutCredential_OnlyPublicRoutesAnswer) {
+  std::set<std::string> open;
+  for (const Route& route : routes()) {
+    const auto answer =
+        drive(route.pattern.listener, head(route.pattern.method, sample(route), "", "", {}), "");
+    if (answer.status != 401) {
+      open.insert(route.pattern.path);
+      continue;
+    }
+    EXPECT_EQ(answer.code(), "unauthenticated");
+    EXPECT_EQ(answer.header("WWW-Authenticate"), "Bearer realm=\"assay\"");
+  }
+  EXPECT_EQ(open, (std::set<std::string>{"/livez", "/openapi.json", "/.well-known/jwks.json",
+                                         "/log/checkpoint", "/log/tile/{level}/{index...}",
+                                         "/log/tile/entries/{index...}"}));
+}
+
+TEST_F(AccessTest, UnknownToken_IsUnauthenticated) {
+  EXPECT_EQ(get("/version", "nobody").status, 401);
+  EXPECT_EQ(get("/version", "", {{"authorization", "Basic YTpi"}}).status, 401);
+}
+
+TEST_F(AccessTest, PrincipalWhoseTimeIsOver_IsUnauthenticatedAlsoFromMemory) {
+  put_principal({"brief",
+                 {AccessRole::kReader},
+                 {{CredentialKind::kToken, sha256(as_bytes("assay_brief"))}},
+                 clock_.now() + std::chrono::milliseconds(500)});
+  EXPECT_EQ(get("/version", "brief").status, 200);
+  clock_.advance(std::chrono::milliseconds(501));
+  EXPECT_EQ(get("/version", "brief").status, 401);
+  clock_.advance(std::chrono::seconds(10));
+  EXPECT_EQ(get("/version", "brief").status, 401);
+}
+
+TEST_F(AccessTest, RemovedPrincipal_IsRememberedForASecondAtMost) {
+  EXPECT_EQ(get("/version", "worker").status, 200);
+  ASSERT_TRUE(store_->write(
+      [](storage::Transaction& transaction) { return transaction.remove_principal("worker"); }));
+  clock_.advance(std::chrono::milliseconds(1001));
+  EXPECT_EQ(get("/version", "worker").status, 401);
+}
+
+TEST_F(AccessTest, ClientKey_IsAPrincipalsCredential) {
+  const Digest key = sha256(as_bytes("spki"));
+  put_principal({"mtls", {AccessRole::kReader}, {{CredentialKind::kClientCertificate, key}}, {}});
+  EXPECT_EQ(drive(Listener::kApi, head(Method::kGet, "/version", "", "", {}), "", key).status, 200);
+  EXPECT_EQ(drive(Listener::kApi, head(Method::kGet, "/version", "", "", {}), "",
+                  sha256(as_bytes("other")))
+                .status,
+            401);
+  // The digest of a key is no token, and the other way round.
+  EXPECT_EQ(get("/version", "", {{"authorization", "Bearer spki"}}).status, 401);
+}
+
+TEST_F(AccessTest, UnknownRoute_IsNotFound) {
+  for (const char* target : {"/", "/v1", "/v2/manifests", "/v1/manifests/", "/v1/manifests/a/b"}) {
+    const auto answer = get(target);
+    EXPECT_EQ(answer.status, 404) << target;
+    EXPECT_EQ(answer.content_type, "application/problem+json");
+    EXPECT_EQ(answer.json()["instance"], target);
+  }
+}
+
+TEST_F(AccessTest, OtherListenersRoutes_AreNotFound) {
+  EXPECT_EQ(call(Method::kPost, "/v1/admission/validate", "decider", "{}").status, 404);
+  EXPECT_EQ(
+      drive(Listener::kAdmission, head(Method::kGet, "/version", "auditor", "", {}), "").status,
+      404);
+}
+
+TEST_F(AccessTest, WrongMethod_NamesTheRightOnes) {
+  const auto answer = call(Method::kDelete, "/v1/manifests", "auditor");
+  EXPECT_EQ(answer.status, 405);
+  EXPECT_EQ(answer.header("Allow"), "POST, GET, HEAD, OPTIONS");
+  Head brew = head(Method::kGet, "/livez", "", "", {});
+  brew.method = std::nullopt;
+  const auto unknown = drive(Listener::kApi, std::move(brew), "");
+  EXPECT_EQ(unknown.status, 405);
+  EXPECT_EQ(unknown.header("Allow"), "GET, HEAD, OPTIONS");
+}
+
+TEST_F(AccessTest, Options_AnswersAllow) {
+  const auto answer = call(Method::kOptions, "/v1/manifests", "worker");
+  EXPECT_EQ(answer.status, 204);
+  EXPECT_EQ(answer.header("Allow"), "POST, GET, HEAD, OPTIONS");
+  EXPECT_EQ(call(Method::kOptions, "/v1/manifests", "").status, 401);
+  EXPECT_EQ(call(Method::kOptions, "/livez", "").status, 204);
+  EXPECT_EQ(call(Method::kOptions, "/nothing", "worker").status, 404);
+}
+
+TEST_F(AccessTest, Head_IsAnsweredLikeGet) {
+  EXPECT_EQ(call(Method::kHead, "/livez", "").status, 200);
+  EXPECT_EQ(call(Method::kHead, "/v1/manifests", "reader").status, 200);
+}
+
+TEST_F(AccessTest, UnknownParameter_IsAnError) {
+  const auto answer = get("/v1/manifests?singer=" + std::string(kId));
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(answer.code(), "unknown-parameter");
+  EXPECT_EQ(answer.json()["where"], "singer");
+  EXPECT_EQ(get("/livez?verbose", "").code(), "unknown-parameter");
+}
+
+TEST_F(AccessTest, RepeatedParameter_IsAnError) {
+  EXPECT_EQ(get("/v1/manifests?name=a&name=b").code(), "invalid-parameter");
+}
+
+TEST_F(AccessTest, Accept_IsNegotiated) {
+  EXPECT_EQ(get("/version", "reader", {{"accept", "text/html"}}).status, 406);
+  EXPECT_EQ(get("/version", "reader", {{"accept", "text/html, */*;q=0.1"}}).status, 200);
+}
+
+TEST_F(AccessTest, OtherMediaType_IsUnsupported) {
+  for (const std::string& type : {std::string("text/plain"), std::string(), std::string("json")}) {
+    EXPECT_EQ(
+        call(Method::kPost, "/v1/manifests", "submitter", "{}", {{"content-type", type}}).status,
+        415)
+        << type;
+  }
+  EXPECT_EQ(call(Method::kPost, "/v1/manifests", "submitter", "{}",
+                 {{"content-type", "application/json; charset=utf-8"}})
+                .status,
+            400);
+}
+
+TEST_F(AccessTest, BodyOverTheLimit_IsRefusedByItsLength) {
+  for (const Route& route : routes()) {
+    if (route.pattern.method != Method::kPost) {
+      continue;
+    }
+    Head large = head(Method::kPost, sample(route), "", "", {{"content-type", "application/json"}});
+    large.content_length = route.body_limit + 1;
+    const std::string role(name(*route.access.roles.begin() == AccessRole::kReader
+                                    ? AccessRole::kReader
+                                    : *route.access.roles.begin()));
+    large.headers["authorization"] =
+        "Bearer assay_" +
+        (route.access.kind == Access::Kind::kRoles ? role : std::string("worker"));
+    const auto answer = drive(route.pattern.listener, std::move(large), "");
+    EXPECT_EQ(answer.status, 413) << route.pattern.path;
+    EXPECT_EQ(answer.code(), "payload-too-large");
+  }
+}
+
+TEST_F(AccessTest, RequestId_IsTakenOverWhenItIsSafe) {
+  EXPECT_EQ(get("/livez", "", {{"x-request-id", "abc-1.2_3"}}).header("X-Request-Id"), "abc-1.2_3");
+  const auto answer = get("/nothing", "", {{"x-request-id", "a b\"c"}});
+  EXPECT_TRUE(is_uuid_v7(answer.header("X-Request-Id")));
+  EXPECT_EQ(answer.json()["request_id"], answer.header("X-Request-Id"));
+}
+
+TEST_F(AccessTest, RequestThatWaitedTooLong_IsNotHandled) {
+  const auto exchange =
+      dispatcher_->open(Listener::kApi, head(Method::kGet, "/livez", "", "", {}), {});
+  ASSERT_EQ(exchange->admit_now(), Exchange::Admission::kAdmitted);
+  clock_.advance(std::chrono::minutes(1));
+  const Response response = exchange->handle({});
+  EXPECT_EQ(response.status, 503);
+}
+
+TEST_F(AccessTest, Observer_SeesTemplatesAndNoValues) {
+  get("/v1/manifests/" + std::string(kId) + "?secret=hush", "reader");
+  get("/v1/manifests?name=hush", "reader");
+  ASSERT_EQ(recording_.requests.size(), 2U);
+  const RequestRecord& record = recording_.requests.front();
+  EXPECT_EQ(record.route, "/v1/manifests/{id}");
+  EXPECT_EQ(record.principal, "reader");
+  EXPECT_EQ(record.method, "GET");
+  EXPECT_EQ(record.status, 400);
+  EXPECT_EQ(record.code, "unknown-parameter");
+  EXPECT_EQ(record.why, "");
+  EXPECT_EQ(recording_.requests.back().code, "");
+}
+
+TEST_F(AccessTest, AdmissionSecret_StandsForThePrincipal) {
+  DispatchOptions options;
+  options.admission_secret = "0123456789abcdef0123456789abcdef";
+  options.admission_principal = {"webhook", {AccessRole::kDecider}, {}, {}};
+  make_dispatcher(options);
+  const auto status = [this](const std::string& prefix, const std::string& role) {
+    Head made = head(Method::kPost, prefix + "/v1/admission/validate", role, "{}",
+                     {{"content-type", "application/json"}});
+    return drive(Listener::kAdmission, std::move(made), "{}").status;
+  };
+  EXPECT_EQ(status("/" + options.admission_secret, ""), 400);
+  EXPECT_EQ(recording_.requests.back().principal, "webhook");
+  EXPECT_EQ(recording_.requests.back().route, "/v1/admission/validate");
+  EXPECT_EQ(status("", "decider"), 404);
+  EXPECT_EQ(status("/", ""), 404);
+  EXPECT_EQ(status("/0123456789abcdef0123456789abcdeF", ""), 404);
+  EXPECT_EQ(status("/0123456789abcdef0123456789abcdef0", ""), 404);
+  EXPECT_EQ(status("/0123456789abcdef0123456789abcde", ""), 404);
+}
+
+TEST_F(AccessTest, BadBodies_NeverGiveA5xx) {
+  const std::vector<std::string> bodies = {
+      "",
+      "{",
+      "null",
+      "[]",
+      "\"a\"",
+      "{}",
+      "{\"a\":1,\"a\":2}",
+      "{\"payload\":1}",
+      R"({"payload":"","payloadType":"","signatures":[]})",
+      R"({"payload":"e30=","payloadType":"application/vnd.in-toto+json","signatures":[{"sig":"AA=="}]})",
+      R"({"payload":"!!","payloadType":"x","signatures":[{"sig":"AA=="}]})",
+      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":""}})",
+      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":5}})",
+      R"({"point":"create","model":"\u0000","workload":{"labels":{"a":1}}})",
+      R"({"point":"create","model":"../../etc"})",
+      R"({"point":"nowhere"})",
+      R"({"name":"a","version":1e400})",
+      "\xFF\xFE",
+      std::string(70, '['),
+      std::string("{\"a\":\"") + '\0' + "\"}"};
+  for (const Route& route : routes()) {
+    if (route.pattern.method != Method::kPost || route.consumes.empty()) {
+      continue;
+    }
+    const std::string role = route.access.kind == Access::Kind::kRoles
+                                 ? std::string(name(*route.access.roles.begin()))
+                                 : "worker";
+    for (const std::string& body : bodies) {
+      Head made =
+          head(Method::kPost, sample(route), role, body, {{"content-type", "application/json"}});
+      const auto answer = drive(route.pattern.listener, std::move(made), body);
+      EXPECT_LT(answer.status, 500) << route.pattern.path << " " << body;
+      if (answer.status != 200) {
+        EXPECT_EQ(answer.content_type, "application/problem+json");
+      }
+    }
+  }
+}
+
+TEST_F(AccessTest, BadParameters_NeverGiveA5xx) {
+  const std::vector<std::string> values = {
+      "",       "0",      "-1", "1e3",          "99999999999999999999",
+      "true",   "sha256", kId,  "%F0%9F%98%80", "2026-13-01T00:00:00Z",
+      "'%3B--", "%25"};
+  for (const Route& route : routes()) {
+    if (route.pattern.method != Method::kGet) {
+      continue;
+    }
+    for (const std::string_view parameter : route.parameters) {
+      for (const std::string& value : values) {
+        const std::string role = route.access.kind == Access::Kind::kRoles
+                                     ? std::string(name(*route.access.roles.begin()))
+                                     : "worker";
+        const auto answer = get(sample(route) + "?" + std::string(parameter) + "=" + value, role);
+        EXPECT_LT(answer.status, 500) << route.pattern.path << " " << parameter << "=" << value;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::server

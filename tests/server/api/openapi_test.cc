@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// schemas/openapi.yaml against the program: routes, roles, parameters, media types, limits, codes.
+
+#include "embedded/openapi.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "server/api/route.h"
+#include "tests/support/vectors.h"
+
+namespace assay::server {
+namespace {
+
+using Names = std::set<std::string>;
+
+const Json& document() {
+  static const Json json = parse_json(embedded::kOpenapiJson).value();
+  return json;
+}
+
+// Follows "#/components/...".
+const Json& resolved(const Json& node) {
+  if (!node.contains("$ref")) {
+    return node;
+  }
+  const auto pointer = node["$ref"].get<std::string>().substr(1);
+  return document().at(Json::json_pointer(pointer));
+}
+
+std::string lowered(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    c = static_cast<char>(std::tolower(c));
+  }
+  return result;
+}
+
+// "GET /log/tile/{level}/{index...}" is "get /log/tile/{level}/{index}" in the document.
+std::string key_of(const Route& route) {
+  std::string path = route.pattern.path;
+  if (const auto dots = path.find("..."); dots != std::string::npos) {
+    path.erase(dots, 3);
+  }
+  return lowered(name(route.pattern.method)) + " " + path;
+}
+
+std::map<std::string, const Json*> operations() {
+  std::map<std::string, const Json*> found;
+  for (const auto& [path, methods] : document()["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      found.emplace(method + " " + path, &operation);
+    }
+  }
+  return found;
+}
+
+const Json& operation_of(const Route& route) { return *operations().at(key_of(route)); }
+
+Names parameters(const Json& operation, const std::string& place) {
+  Names names;
+  for (const Json& parameter : operation.value("parameters", Json::array())) {
+    const Json& own = resolved(parameter);
+    if (own["in"] == place) {
+      names.insert(own["name"].get<std::string>());
+    }
+  }
+  return names;
+}
+
+template <typename Range>
+Names to_names(const Range& range) {
+  return Names(range.begin(), range.end());
+}
+
+Names keys(const Json& object) {
+  Names names;
+  for (const auto& [key, value] : object.items()) {
+    names.insert(key);
+  }
+  return names;
+}
+
+Names captures(const std::string& path) {
+  Names names;
+  for (std::size_t open = 0; (open = path.find('{', open)) != std::string::npos; ++open) {
+    std::string name = path.substr(open + 1, path.find('}', open) - open - 1);
+    names.insert(name.ends_with("...") ? name.substr(0, name.size() - 3) : name);
+  }
+  return names;
+}
+
+Names roles(const Access& access) {
+  switch (access.kind) {
+    case Access::Kind::kPublic:
+      return {"public"};
+    case Access::Kind::kAnyRole:
+      return {"any"};
+    case Access::Kind::kRoles:
+      break;
+  }
+  Names names;
+  for (const AccessRole role : access.roles) {
+    names.insert(std::string(name(role)));
+  }
+  return names;
+}
+
+TEST(OpenApi, Routes_AreTheDocumentsOperations) {
+  Names served;
+  for (const Route& route : routes()) {
+    EXPECT_TRUE(served.insert(key_of(route)).second) << key_of(route) << " twice";
+  }
+  Names described;
+  for (const auto& [key, operation] : operations()) {
+    described.insert(key);
+  }
+  EXPECT_EQ(served, described);
+}
+
+TEST(OpenApi, Roles_AreThoseOfTheRoutes) {
+  for (const Route& route : routes()) {
+    const Json& operation = operation_of(route);
+    EXPECT_EQ(operation["x-roles"].get<Names>(), roles(route.access)) << key_of(route);
+    EXPECT_EQ(operation["x-listener"],
+              route.pattern.listener == Listener::kApi ? "api" : "admission");
+    EXPECT_EQ(operation.contains("security"), route.access.kind == Access::Kind::kPublic);
+  }
+}
+
+TEST(OpenApi, Parameters_AreThoseOfTheRoutes) {
+  for (const Route& route : routes()) {
+    const Json& operation = operation_of(route);
+    EXPECT_EQ(parameters(operation, "query"), to_names(route.parameters)) << key_of(route);
+    EXPECT_EQ(parameters(operation, "path"), captures(route.pattern.path)) << key_of(route);
+  }
+}
+
+TEST(OpenApi, Bodies_AreThoseOfTheRoutes) {
+  for (const Route& route : routes()) {
+    const Json& operation = operation_of(route);
+    EXPECT_EQ(operation.value("x-max-body-bytes", std::size_t{0}), route.body_limit)
+        << key_of(route);
+    const Json body = operation.contains("requestBody") ? resolved(operation["requestBody"])
+                                                        : Json{{"content", Json::object()}};
+    EXPECT_EQ(keys(body["content"]), to_names(route.consumes)) << key_of(route);
+  }
+}
+
+TEST(OpenApi, Answers_AreThoseOfTheRoutes) {
+  for (const Route& route : routes()) {
+    const Json& answers = operation_of(route)["responses"];
+    const Names types = keys(answers["200"]["content"]);
+    const Names produced = route.produces.empty() ? Names{"*/*"} : to_names(route.produces);
+    EXPECT_EQ(types, produced) << key_of(route);
+    EXPECT_TRUE(answers.contains("default")) << key_of(route);
+    EXPECT_EQ(answers.contains("401"), route.access.kind != Access::Kind::kPublic);
+    EXPECT_EQ(answers.contains("403"), route.access.kind == Access::Kind::kRoles);
+    EXPECT_EQ(answers.contains("413") && answers.contains("415"), !route.consumes.empty())
+        << key_of(route);
+  }
+}
+
+TEST(OpenApi, ErrorCodes_AreTheTable) {
+  std::vector<std::string> table;
+  for (std::size_t i = 0; i < error_code_count(); ++i) {
+    table.emplace_back(info(static_cast<ErrorCode>(i)).code);
+  }
+  EXPECT_EQ(document()["components"]["schemas"]["ErrorCode"]["enum"], Json(table));
+}
+
+TEST(OpenApi, Statuses_HaveACodeInTheTable) {
+  std::set<int> table;
+  for (std::size_t i = 0; i < error_code_count(); ++i) {
+    table.insert(info(static_cast<ErrorCode>(i)).http_status);
+  }
+  for (const auto& [key, operation] : operations()) {
+    for (const auto& [status, answer] : (*operation)["responses"].items()) {
+      if (status.starts_with('4') || status.starts_with('5')) {
+        EXPECT_TRUE(table.contains(std::stoi(status))) << key << " " << status;
+      }
+    }
+  }
+}
+
+TEST(OpenApi, AccessRoles_AreTheTable) {
+  Names table;
+  for (const AccessRole role : {AccessRole::kReader, AccessRole::kSubmitter, AccessRole::kWorker,
+                                AccessRole::kPolicyAuthor, AccessRole::kPolicyApprover,
+                                AccessRole::kDecider, AccessRole::kAuditor, AccessRole::kAdmin}) {
+    table.insert(std::string(name(role)));
+  }
+  EXPECT_EQ(document()["components"]["schemas"]["Role"]["enum"].get<Names>(), table);
+}
+
+void check_references(const Json& node) {
+  if (node.is_object() && node.contains("$ref")) {
+    const auto reference = node["$ref"].get<std::string>();
+    ASSERT_TRUE(reference.starts_with("#/")) << reference;
+    EXPECT_TRUE(document().contains(Json::json_pointer(reference.substr(1)))) << reference;
+  }
+  for (const Json& part : node) {
+    if (part.is_structured()) {
+      check_references(part);
+    }
+  }
+}
+
+TEST(OpenApi, References_Resolve) { check_references(document()); }
+
+TEST(OpenApi, OperationIds_AreUnique) {
+  Names ids;
+  for (const auto& [key, operation] : operations()) {
+    EXPECT_TRUE(ids.insert((*operation)["operationId"].get<std::string>()).second) << key;
+  }
+}
+
+}  // namespace
+}  // namespace assay::server

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole program in one process: init, start, requests over TLS, metrics, stop, start again.
+
+#include "server/app.h"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "attestation/keys.h"
+#include "schemas/core/sha.h"
+#include "schemas/trust.h"
+#include "server/http/tls.h"
+#include "server/init.h"
+#include "server/self_signed.h"
+#include "tests/support/tls_client.h"
+#include "tests/support/vectors.h"
+
+namespace assay::server {
+namespace {
+
+using test::code_of;
+
+class AppTest : public testing::Test {
+ protected:
+  AppTest() {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::string pattern = (std::filesystem::temp_directory_path() / "assay-app-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    write("admission.secret", secret_ + "\n");
+    config_ = parse_config(configuration().dump(), folder_).value();
+    log_ = Log::open(LogLevel::kInfo, folder_ / "assayd.log", clock_).value();
+  }
+  ~AppTest() override {
+    app_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  static Json configuration() {
+    return {{"api", {{"port", 0}}},
+            {"admission",
+             {{"port", 0}, {"client_auth", "path"}, {"path_secret_file", "admission.secret"}}},
+            {"tls", {{"certificate_file", "tls/tls.crt"}, {"private_key_file", "tls/tls.key"}}},
+            {"store", {{"kind", "sqlite"}, {"path", "data/assay.db"}}},
+            {"anchor_file", "anchor/checkpoint"},
+            {"log", {{"origin", "example.com/log"}, {"key_file", "keys/log.key"}}},
+            {"service_key_file", "keys/service.key"},
+            {"limits", {{"worker_threads", 2}}},
+            {"ready_file", "ready.json"}};
+  }
+
+  void write(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name) << content;
+    ::chmod((folder_ / name).c_str(), 0600);
+  }
+
+  static TrustedKey operator_key(const std::string& identity) {
+    const auto signer = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
+    return {signer->key_id(),
+            signer->algorithm(),
+            signer->public_key(),
+            KeyPurpose::kOperator,
+            identity,
+            {},
+            parse_rfc3339("2020-01-01T00:00:00Z").value(),
+            parse_rfc3339("2120-01-01T00:00:00Z").value(),
+            {}};
+  }
+
+  Bytes bootstrap_document() {
+    Bootstrap start;
+    start.keys = {operator_key("olga"), operator_key("omar")};
+    start.principals = {{"root",
+                         {AccessRole::kAdmin, AccessRole::kAuditor},
+                         {{CredentialKind::kToken, sha256(as_bytes("assay_root"))}},
+                         {}}};
+    return to_bytes(canonical_json(to_json(start)).value());
+  }
+
+  void start() {
+    auto app = App::start(config_, clock_, random_, *log_);
+    ASSERT_TRUE(app) << to_string(app.error());
+    app_ = *std::move(app);
+  }
+
+  std::optional<HttpAnswer> ask(const std::string& target, const std::string& fields = "",
+                                Listener listener = Listener::kApi, const std::string& body = "") {
+    TlsClient client({.port = app_->port(listener)});
+    EXPECT_TRUE(client.handshake());
+    const std::string method = body.empty() ? "GET " : "POST ";
+    return client.exchange(method + target + " HTTP/1.1\r\nHost: localhost\r\n" + fields +
+                           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+
+  const std::string secret_ = "0123456789abcdef0123456789abcdef";
+  std::filesystem::path folder_;
+  SystemClock clock_;
+  SystemRandom random_;
+  Config config_;
+  std::unique_ptr<Log> log_;
+  std::unique_ptr<App> app_;
+};
+
+TEST_F(AppTest, Init_MakesEverythingOnce) {
+  const auto report = initialise(config_, bootstrap_document(), clock_, random_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  EXPECT_EQ(report->created.size(), 5U);
+  EXPECT_TRUE(report->log_verifier_key.starts_with("example.com/log+"));
+  EXPECT_EQ(report->certificate_pin, certificate_pin(config_.certificate_file)->text());
+  for (const std::string& secret :
+       {config_.log_key_file, config_.service_key_file, config_.private_key_file}) {
+    struct stat facts{};
+    ASSERT_EQ(::stat(secret.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777, 0600U) << secret;
+  }
+  EXPECT_EQ(code_of(initialise(config_, bootstrap_document(), clock_, random_)), "conflict");
+}
+
+TEST_F(AppTest, Init_WrongDocumentMakesNothing) {
+  EXPECT_EQ(code_of(initialise(config_, as_bytes("{}"), clock_, random_)), "schema-violation");
+  EXPECT_FALSE(std::filesystem::exists(config_.log_key_file));
+}
+
+TEST_F(AppTest, Init_HalfACertificateIsAnError) {
+  std::filesystem::create_directory(folder_ / "tls");
+  write("tls/tls.crt", "x");
+  EXPECT_EQ(code_of(initialise(config_, bootstrap_document(), clock_, random_)), "invalid-config");
+}
+
+TEST_F(AppTest, Start_WithoutInitIsAnError) {
+  EXPECT_FALSE(App::start(config_, clock_, random_, *log_));
+}
+
+TEST_F(AppTest, Service_AnswersOnBothListeners) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  start();
+  const Json ready = Json::parse(test::read_file(config_.ready_file));
+  EXPECT_EQ(ready["api_port"], app_->port(Listener::kApi));
+  EXPECT_EQ(ready["admission_port"], app_->port(Listener::kAdmission));
+  EXPECT_EQ(ask("/livez")->body, "ok\n");
+  EXPECT_EQ(ask("/readyz")->status, 401);
+  EXPECT_EQ(ask("/readyz", "Authorization: Bearer assay_root\r\n")->status, 200);
+  const std::string fields = "Content-Type: application/json\r\n";
+  EXPECT_EQ(
+      ask("/" + secret_ + "/v1/admission/validate", fields, Listener::kAdmission, "{}")->status,
+      400);
+  EXPECT_EQ(ask("/v1/admission/validate", fields, Listener::kAdmission, "{}")->status, 404);
+  const Json keys = Json::parse(ask("/.well-known/jwks.json")->body);
+  EXPECT_EQ(keys["keys"][0]["crv"], "Ed25519");
+}
+
+TEST_F(AppTest, Metrics_CountByTemplate) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  start();
+  ask("/livez");
+  ask("/nothing/here");
+  const auto answer = ask("/metrics", "Authorization: Bearer assay_root\r\n");
+  ASSERT_EQ(answer->status, 200);
+  for (const char* line :
+       {"http_requests_total{code=\"200\",method=\"GET\",route=\"/livez\"} 1",
+        "http_requests_total{code=\"404\",method=\"GET\",route=\"-\"} 1",
+        "http_problems_total{code=\"not-found\"} 1",
+        "http_request_duration_seconds_bucket{route=\"/livez\",le=\"0.001\"}",
+        "http_request_duration_seconds_bucket{route=\"/livez\",le=\"30\"} 1", "log_entries_total 1",
+        "decisions_total{verdict=\"allow\"} 0", "build_info{version="}) {
+    EXPECT_NE(answer->body.find(line), std::string::npos) << line << "\n" << answer->body;
+  }
+  EXPECT_EQ(answer->body.find("nothing"), std::string::npos);
+}
+
+TEST_F(AppTest, StopAndStart_KeepsTheLog) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  start();
+  const std::string note = ask("/log/checkpoint")->body;
+  app_->stop();
+  EXPECT_FALSE(std::filesystem::exists(config_.ready_file));
+  app_.reset();
+  start();
+  EXPECT_EQ(ask("/log/checkpoint")->body, note);
+  const std::string log = test::read_file(folder_ / "assayd.log");
+  for (const char* event : {"\"event\":\"started\"", "\"event\":\"request\"",
+                            "\"event\":\"stopping\"", "\"event\":\"stopped\""}) {
+    EXPECT_NE(log.find(event), std::string::npos) << event;
+  }
+  EXPECT_EQ(log.find("assay_root"), std::string::npos);
+}
+
+TEST_F(AppTest, SelfSigned_NeverOverwrites) {
+  const SelfSignedOptions options{folder_ / "a.crt", folder_ / "a.key", "10.0.0.1", clock_.now()};
+  ASSERT_TRUE(make_self_signed(options));
+  const auto pin = certificate_pin(options.certificate_file);
+  EXPECT_EQ(code_of(make_self_signed(options)), "file-unreadable");
+  EXPECT_EQ(certificate_pin(options.certificate_file)->hex(), pin->hex());
+}
+
+}  // namespace
+}  // namespace assay::server

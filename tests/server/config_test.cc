@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration: schema, defaults, paths, secrets; the log's lines.
+
+#include "server/config.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "embedded/json_schemas.h"
+#include "server/log.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/vectors.h"
+
+namespace assay::server {
+namespace {
+
+using test::code_of;
+using test::where_of;
+
+Json minimal() {
+  return {{"api", {{"port", 0}}},
+          {"tls", {{"certificate_file", "tls.crt"}, {"private_key_file", "tls.key"}}},
+          {"store", {{"kind", "sqlite"}, {"path", "assay.db"}}},
+          {"anchor_file", "../anchor"},
+          {"log", {{"origin", "example.com/log"}, {"key_file", "/keys/log.key"}}},
+          {"service_key_file", "service.key"}};
+}
+
+Result<Config> parse(const Json& json) { return parse_config(json.dump(), "/etc/assay"); }
+
+TEST(Config, Minimal_HasDefaults) {
+  const auto config = parse(minimal());
+  ASSERT_TRUE(config) << to_string(config.error());
+  EXPECT_EQ(config->api.address, "127.0.0.1");
+  EXPECT_FALSE(config->admission);
+  EXPECT_GE(config->limits.worker_threads, 1U);
+  EXPECT_EQ(config->limits.max_connections, 1024U);
+  EXPECT_EQ(config->log_level, LogLevel::kInfo);
+  EXPECT_EQ(config->ready_file, "");
+}
+
+TEST(Config, RelativePaths_StartFromTheFolder) {
+  const auto config = parse(minimal());
+  EXPECT_EQ(config->store_path, "/etc/assay/assay.db");
+  EXPECT_EQ(config->anchor_file, "/etc/anchor");
+  EXPECT_EQ(config->log_key_file, "/keys/log.key");
+}
+
+TEST(Config, ExampleOfTheSchema_NamesEveryMemberAndIsRead) {
+  for (const auto& [name, text] : embedded::kJsonSchemasFiles) {
+    if (name != "config.schema.json") {
+      continue;
+    }
+    const Json schema = parse_json(text).value();
+    const Json& example = schema["examples"][0];
+    for (const auto& [member, unused] : schema["properties"].items()) {
+      EXPECT_TRUE(example.contains(member)) << member;
+    }
+    for (const auto& [member, unused] : schema["properties"]["limits"]["properties"].items()) {
+      EXPECT_TRUE(example["limits"].contains(member)) << member;
+    }
+    EXPECT_TRUE(parse(example));
+    return;
+  }
+  FAIL() << "no config.schema.json";
+}
+
+TEST(Config, Effective_IsAConfigurationAndTheSame) {
+  Json json = minimal();
+  json["admission"] = {{"port", 1}, {"client_auth", "path"}, {"path_secret_file", "secret"}};
+  json["limits"] = {{"idle_timeout_ms", 1234}};
+  json["logging"] = {{"level", "debug"}, {"file", "a.log"}};
+  json["ready_file"] = "ready";
+  json["passphrase_file"] = "pass";
+  const Json effective = to_json(*parse(json));
+  EXPECT_EQ(effective["limits"]["idle_timeout_ms"], 1234);
+  EXPECT_EQ(to_json(*parse(effective)), effective);
+}
+
+TEST(Config, UnknownMember_IsAnError) {
+  Json json = minimal();
+  json["limits"] = {{"max_conections", 5}};
+  const auto config = parse(json);
+  EXPECT_EQ(code_of(config), "unknown-member");
+  EXPECT_EQ(where_of(config), "/limits/max_conections");
+}
+
+TEST(Config, MissingOrWrongMember_IsAnError) {
+  for (const char* member : {"api", "tls", "store", "anchor_file", "log", "service_key_file"}) {
+    Json json = minimal();
+    json.erase(member);
+    EXPECT_EQ(code_of(parse(json)), "schema-violation") << member;
+  }
+  Json json = minimal();
+  json["api"]["port"] = 65536;
+  EXPECT_EQ(code_of(parse(json)), "schema-violation");
+  json = minimal();
+  json["log"]["origin"] = "two words";
+  EXPECT_EQ(code_of(parse(json)), "schema-violation");
+  EXPECT_EQ(code_of(parse_config("{", "/")), "malformed-json");
+}
+
+TEST(Config, WhatTheSchemaCannotSay_IsChecked) {
+  Json json = minimal();
+  json["admission"] = {{"port", 1}, {"client_auth", "path"}};
+  EXPECT_EQ(code_of(parse(json)), "invalid-config");
+  json["admission"] = {{"port", 1}, {"client_auth", "required"}, {"path_secret_file", "s"}};
+  EXPECT_EQ(code_of(parse(json)), "invalid-config");
+  json = minimal();
+  json["service_key_file"] = "/keys/log.key";
+  EXPECT_EQ(code_of(parse(json)), "invalid-config");
+}
+
+TEST(Config, AbsentFile_IsUnreadable) {
+  EXPECT_EQ(code_of(load_config("/nonexistent/assayd.json")), "file-unreadable");
+}
+
+class SecretFiles : public testing::Test {
+ protected:
+  SecretFiles() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "assay-config-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    config_.passphrase_file = folder_ / "pass";
+    config_.admission = AdmissionConfig{{}, true, folder_ / "secret"};
+  }
+  ~SecretFiles() override { std::filesystem::remove_all(folder_); }
+
+  static void write(const std::string& path, const std::string& text, mode_t mode = 0600) {
+    std::ofstream(path) << text;
+    ::chmod(path.c_str(), mode);
+  }
+
+  std::filesystem::path folder_;
+  Config config_;
+};
+
+TEST_F(SecretFiles, Passphrase_IsTheFirstLine) {
+  write(config_.passphrase_file, "correct horse\nmore\n");
+  EXPECT_EQ(as_text(read_passphrase(config_)->view()), "correct horse");
+}
+
+TEST_F(SecretFiles, ReadableByOthers_IsRefused) {
+  write(config_.passphrase_file, "correct horse\n", 0640);
+  EXPECT_EQ(code_of(read_passphrase(config_)), "key-unusable");
+  write(config_.admission->path_secret_file, std::string(32, 'a'), 0604);
+  EXPECT_EQ(code_of(read_path_secret(config_)), "invalid-config");
+}
+
+TEST_F(SecretFiles, PathSecret_IsLongAndPlain) {
+  const std::string& path = config_.admission->path_secret_file;
+  write(path, std::string(32, 'a') + "\n");
+  EXPECT_EQ(read_path_secret(config_), std::string(32, 'a'));
+  for (const std::string& secret :
+       {std::string(31, 'a'), std::string(129, 'a'), std::string(32, '/'), std::string()}) {
+    write(path, secret);
+    EXPECT_EQ(code_of(read_path_secret(config_)), "invalid-config");
+  }
+  config_.admission->secret_path = false;
+  EXPECT_EQ(read_path_secret(config_), "");
+}
+
+TEST_F(SecretFiles, LogLines_AreJsonObjects) {
+  const std::string file = folder_ / "assayd.log";
+  const ManualClock clock;
+  {
+    const auto log = Log::open(LogLevel::kInfo, file, clock);
+    ASSERT_TRUE(log);
+    (*log)->info("request", {{"route", "/a\n{\"level\":\"error\"}"}, {"status", 200}});
+    (*log)->write(LogLevel::kDebug, "quiet");
+    (*log)->error("defect", {{"what", "\xFF%s{}"}});
+  }
+  std::ifstream in(file);
+  std::vector<Json> lines;
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(Json::parse(line));
+  }
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0]["time"], to_rfc3339(clock.now()));
+  EXPECT_EQ(lines[0]["event"], "request");
+  EXPECT_EQ(lines[0]["level"], "info");
+  EXPECT_EQ(lines[0]["status"], 200);
+  EXPECT_EQ(lines[1]["level"], "error");
+}
+
+TEST(Log, FileThatCannotBeOpened_IsAnError) {
+  const ManualClock clock;
+  EXPECT_EQ(code_of(Log::open(LogLevel::kInfo, "/dev/null/a.log", clock)), "file-unreadable");
+}
+
+}  // namespace
+}  // namespace assay::server
