@@ -47,7 +47,9 @@ class ClEngine final : public Engine {
                                                        const HashRequest& request,
                                                        std::uint32_t alignment);
 
-  static constexpr std::size_t kLanes = 2;
+  // One that the host fills, one on its way to the device, one that is hashed: with two, copying
+  // and hashing waited for each other (35 instead of 50 GB/s on an H200).
+  static constexpr std::size_t kLanes = 3;
 
   EngineInfo info_;
   ClSession session_;

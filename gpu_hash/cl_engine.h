@@ -20,7 +20,7 @@ namespace assay::gpu_hash {
 [[nodiscard]] std::string opencl_absence();
 
 // Engine on device `index` of list_opencl_devices(). Kernels are taken from the user's cache or
-// built, and tested, when an algorithm is first used. Memory: two slices of host memory (64 MiB
+// built, and tested, when an algorithm is first used. Memory: three slices of host memory (64 MiB
 // each unless options say otherwise), and as much on the device; data of any size go through them.
 // device-not-found, device-failed.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_opencl_engine(unsigned index,

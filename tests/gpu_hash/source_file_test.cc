@@ -129,6 +129,23 @@ TEST_P(FaultsWhileHashing, SparseFile_HashesAsZeros) {
   EXPECT_EQ(result->root, reference_root({}, Bytes((3U << 20) + 17)));
 }
 
+// What an engine relies on while it holds the file open.
+TEST(SourceFile, ReadAfterARewrite_IsFileChanged) {
+  const TempDir dir;
+  const fs::path path = old_file(dir, "file", pattern(100));
+  const auto source = SourceFile::find(path);
+  ASSERT_TRUE(source.has_value());
+  const auto opened = (*source)->open();
+  ASSERT_TRUE(opened.has_value());
+  Bytes out(10);
+  ASSERT_TRUE((*opened)->read(0, out).has_value());
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << "x";
+  const Status second = (*opened)->read(50, out);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, ErrorCode::kFileChanged);
+  EXPECT_EQ(second.error().where, "file");
+}
+
 TEST(SourceFile, FifoInItsPlace_IsFileChangedAndDoesNotBlock) {
   const TempDir dir;
   const fs::path path = dir.write("file", "content");
