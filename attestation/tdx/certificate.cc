@@ -40,6 +40,7 @@ constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----";
 constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
 constexpr std::string_view kLineEnds = "\r\n";
 constexpr std::size_t kMaxBlocks = 8;
+constexpr std::size_t kMaxChainBytes = 64U << 10;
 constexpr long kVersion3 = 2;  // the field holds the version less one
 
 // Content octets of the OID 1.2.840.113741.1.13.1.
@@ -184,6 +185,9 @@ CertificatePtr parse_certificate(ByteView der) {
 std::optional<std::vector<Bytes>> split_pem_chain(std::string_view pem) {
   if (pem.ends_with('\0')) {
     pem.remove_suffix(1);
+  }
+  if (pem.size() > kMaxChainBytes) {
+    return std::nullopt;
   }
   std::vector<Bytes> chain;
   for (skip_line_ends(pem); !pem.empty(); skip_line_ends(pem)) {

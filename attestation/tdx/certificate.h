@@ -35,7 +35,8 @@ using CertificatePtr = std::shared_ptr<const Certificate>;
 [[nodiscard]] CertificatePtr parse_certificate(ByteView der);
 
 // The certificates of PEM text, in order. Nothing but line ends may stand between the blocks; one
-// NUL may end the text. Nothing when it is something else, or more than a handful of blocks.
+// NUL may end the text. Nothing when it is something else, or longer than
+// any chain: 64 KiB, eight blocks.
 [[nodiscard]] std::optional<std::vector<Bytes>> split_pem_chain(std::string_view pem);
 
 // Sign and magnitude, comparable between certificates and CRL entries.

@@ -46,10 +46,25 @@ Json tcb_json(const AppraisalResult& result) {
   return json;
 }
 
-Json measurements_json(const std::optional<TdReport>& report) {
+std::string_view name_of(BodyType type) {
+  switch (type) {
+    case BodyType::kTd10:
+      return "td-1.0";
+    case BodyType::kTd15:
+      return "td-1.5";
+    case BodyType::kTd15Ex:
+      break;
+  }
+  return "td-1.5-extended";
+}
+
+Json measurements_json(const AppraisalResult& result) {
+  const auto& report = result.report;
   if (!report) {
     return Json::object();
   }
+  // TD 1.0 reports do not have the later members: null, not zero.
+  const bool td10 = result.body_type == BodyType::kTd10;
   return {{"mrtd", hex_encode(report->mrtd)},
           {"rtmr0", hex_encode(report->rtmr[0])},
           {"rtmr1", hex_encode(report->rtmr[1])},
@@ -60,12 +75,12 @@ Json measurements_json(const std::optional<TdReport>& report) {
           {"mrconfigid", hex_encode(report->mrconfigid)},
           {"mrowner", hex_encode(report->mrowner)},
           {"mrownerconfig", hex_encode(report->mrownerconfig)},
-          {"mrservicetd", hex_encode(report->mrservicetd)},
+          {"mrservicetd", td10 ? Json(nullptr) : Json(hex_encode(report->mrservicetd))},
           {"report_data", hex_encode(report->report_data)},
           {"td_attributes", hex_encode(report->tdattributes)},
           {"xfam", hex_encode(report->xfam)},
           {"tee_tcb_svn", hex_encode(report->tee_tcb_svn)},
-          {"tee_tcb_svn2", hex_encode(report->tee_tcb_svn2)}};
+          {"tee_tcb_svn2", td10 ? Json(nullptr) : Json(hex_encode(report->tee_tcb_svn2))}};
 }
 
 Json platform_json(const std::optional<PlatformIdentity>& platform) {
@@ -119,8 +134,9 @@ Json to_json(const AppraisalResult& result) {
           {"error", error ? Json(*error) : Json(nullptr)},
           {"report_data_bound", result.report_data_bound},
           {"quote_version", number_or_null(result.quote_version)},
+          {"report", result.body_type ? Json(name_of(*result.body_type)) : Json(nullptr)},
           {"tcb", tcb_json(result)},
-          {"measurements", measurements_json(result.report)},
+          {"measurements", measurements_json(result)},
           {"platform", platform_json(result.platform)},
           {"valid_from", time_or_null(result.valid_from)},
           {"valid_until", time_or_null(result.valid_until)},

@@ -59,6 +59,7 @@ struct AppraisalResult {
   std::optional<TdReport> report;  // after the quote's signature
   std::optional<PlatformIdentity> platform;
   std::optional<std::uint16_t> quote_version;
+  std::optional<BodyType> body_type;
   std::optional<std::uint32_t> tcb_evaluation_number;
   std::optional<std::uint32_t> qe_evaluation_number;
   // When all certificates, CRLs and documents used are valid together.

@@ -359,6 +359,7 @@ std::optional<QuoteView> parse(ByteView bytes, AppraisalResult& result) {
     return std::nullopt;
   }
   result.quote_version = quote->version;
+  result.body_type = quote->body_type;
   return *quote;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificates, CRLs, anchors, and time to the second.
 
+#include <atomic>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -383,6 +386,25 @@ TEST(TdxAuthenticated, UsedAfterItsEnd_IsRefused) {
   EXPECT_EQ(at(testing::now()), "OK:UpToDate");
   EXPECT_EQ(at(collateral.valid_until()), "OK:UpToDate");
   EXPECT_EQ(at(collateral.valid_until() + seconds(1)), "PCK_CRL_EXPIRED");
+}
+
+TEST(TdxAuthenticated, SharedByThreads_ServesThemAll) {
+  const Simulation simulation = simulate(valid_v4());
+  const auto collateral = testing::authenticate(simulation);
+  const AppraisalPolicy policy;
+  const VerifyContext context{testing::now(), ReportDataExpectation::not_requested(), policy};
+  std::atomic<int> accepted = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (int j = 0; j < 10; ++j) {
+          accepted += verify(simulation.quote, collateral, context).accepted ? 1 : 0;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(accepted, 40);
 }
 
 }  // namespace

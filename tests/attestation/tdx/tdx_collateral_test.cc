@@ -136,6 +136,8 @@ TEST(TdxSigningChain, OtherChains_AreRefused) {
             "QE_IDENTITY_CHAIN_LENGTH");
   EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info_issuer_chain = "none"; }),
             "TCB_INFO_CHAIN_FORMAT");
+  EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info_issuer_chain.append(65536, '\n'); }),
+            "TCB_INFO_CHAIN_FORMAT");
   SimulationSpec spec = valid_v4();
   spec.tcb_signing.signer = "attacker";
   EXPECT_EQ(verdict(spec), "TCB_INFO_CHAIN_SIGNATURE");

@@ -230,6 +230,8 @@ TEST(TdxResult, Accepted_HasEverything) {
   EXPECT_EQ(json["measurements"]["rtmr3"], hex_encode(spec.quote.report.rtmr[3]));
   EXPECT_EQ(json["platform"]["fmspc"], hex_encode(spec.platform.fmspc));
   EXPECT_EQ(json["quote_version"], 5);
+  EXPECT_EQ(json["report"], "td-1.5");
+  EXPECT_EQ(json["measurements"]["mrservicetd"], std::string(96, '0'));
   EXPECT_EQ(json["anchor"], TrustAnchor::from_der(simulate(spec).root)->digest().text());
   EXPECT_EQ(json["anchor_is_intel"], false);
   EXPECT_EQ(json["collateral"], digest_of(simulate(spec).collateral).text());
@@ -239,6 +241,13 @@ TEST(TdxResult, Accepted_HasEverything) {
     EXPECT_TRUE(ids.insert(check["id"]).second) << check["id"];
   }
   EXPECT_EQ(ids.size(), 40U);
+}
+
+TEST(TdxResult, MembersThatTheReportLacks_AreNull) {
+  const Json json = to_json(testing::run(simulate(valid_v4())));
+  EXPECT_EQ(json["report"], "td-1.0");
+  EXPECT_TRUE(json["measurements"]["mrservicetd"].is_null());
+  EXPECT_TRUE(json["measurements"]["tee_tcb_svn2"].is_null());
 }
 
 TEST(TdxResult, Rejected_ShowsTheFailedCheckLast) {
