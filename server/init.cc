@@ -6,8 +6,8 @@
 #include "attestation/keys.h"
 #include "schemas/checkpoint.h"
 #include "schemas/trust.h"
+#include "server/http/self_signed.h"
 #include "server/http/tls.h"
-#include "server/self_signed.h"
 #include "server/service/accept.h"
 #include "storage/store.h"
 

@@ -13,9 +13,9 @@
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
 #include "schemas/trust.h"
+#include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/init.h"
-#include "server/self_signed.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
-#include "server/self_signed.h"
+#include "server/http/self_signed.h"
 #include "tests/server/http/server_fixture.h"
 
 namespace assay::server {

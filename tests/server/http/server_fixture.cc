@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "server/self_signed.h"
+#include "server/http/self_signed.h"
 
 namespace assay::server::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/self_signed.h"
+#include "server/http/self_signed.h"
 
 #include <array>
 #include <fcntl.h>
