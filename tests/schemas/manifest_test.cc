@@ -153,7 +153,8 @@ TEST(Manifest, IgnorePatterns_AreCheckedAsInTheVectors) {
     statement.predicate["ignore"] = {pattern};
     EXPECT_EQ(code_of(manifest_from(statement)), "schema-violation") << pattern;
   }
-  for (const Json& row : test::load_vectors("paths.json")["ignored"]) {
+  const Json ignored = test::load_vectors("paths.json")["ignored"];
+  for (const Json& row : ignored) {
     Statement statement = sample_statement();
     statement.predicate["ignore"] = row["patterns"];
     EXPECT_TRUE(manifest_from(statement)) << row;
