@@ -50,8 +50,6 @@ class Api {
   // Where an envelope with this payload goes, and what came back.
   [[nodiscard]] Result<Json> push(const LoadedDocument& document, ByteView envelope);
 
-  [[nodiscard]] HttpClient& http() { return client_; }
-
  private:
   explicit Api(HttpClient client) : client_(std::move(client)) {}
 

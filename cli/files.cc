@@ -13,6 +13,8 @@ namespace assay::cli {
 
 namespace {
 
+constexpr std::size_t kBlock = 65536;
+
 class Fd {
  public:
   explicit Fd(int fd) : fd_(fd) {}
@@ -42,7 +44,8 @@ std::unexpected<Error> unwritable(const std::string& path, int number) {
 
 Result<Bytes> read_all(int fd, const std::string& path, std::uint64_t limit) {
   Bytes bytes;
-  std::array<std::uint8_t, 65536> block{};
+  bytes.reserve(kBlock);  // small files, secrets among them, leave no copies behind as they grow
+  std::array<std::uint8_t, kBlock> block{};
   while (true) {
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0 && errno == EINTR) {

@@ -310,10 +310,6 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
-bool HttpClient::has_credential() const {
-  return !impl_->authorization.empty() || !impl_->connection.cert.empty();
-}
-
 Result<HttpClient> HttpClient::open(const Context& context, const Connection& connection,
                                     Endpoint endpoint) {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);

@@ -55,8 +55,6 @@ class HttpClient {
   // request-timeout, limit-exceeded (answer too large), and the service's own.
   [[nodiscard]] Result<HttpResponse> send(const HttpRequest& request);
 
-  [[nodiscard]] bool has_credential() const;
-
  private:
   struct Impl;
   explicit HttpClient(std::unique_ptr<Impl> impl);

@@ -54,8 +54,7 @@ void add_trust_options(const Command& verb, TrustFlags& flags);
 // describe` hold.
 [[nodiscard]] Result<std::vector<TrustedKey>> read_trust_file(const std::string& path);
 
-// verify_signatures and require_signers in one. Errors of `flags` themselves (a missing key, a bad
-// time) come back as Result errors of load_trusted_keys and check_time first.
+// verify_signatures and require_signers in one.
 [[nodiscard]] Result<std::vector<attestation::VerifiedSignature>> check_signatures(
     const attestation::Envelope& envelope, std::span<const TrustedKey> keys,
     const SigningContext& context, std::uint64_t threshold, Timestamp now);

@@ -148,6 +148,9 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
     if (!good || one.name.empty()) {
       print_text(verdict_text(json));
     }
+    if (!selected) {
+      message(context, "note: the policy does not select this workload");
+    }
   }
   if (context.json()) {
     print_json({{"cases", std::move(items)}, {"failed", failed}});

@@ -12,10 +12,30 @@ namespace {
 // Stands for the name of an artifact that has none: no model name, so only "*" covers it.
 constexpr std::string_view kUnknownName = "?";
 
-JudgedSigner judge(const SignerFact& signer, SigningContext context,
-                   const std::set<std::string_view>& names, Timestamp now) {
+using Names = std::set<std::string_view>;
+
+// The names to ask check_grant about: for each role one name that its pattern covers, if there is
+// one, so that the cost does not depend on how many names an artifact has. At least one name, so
+// that there is an answer.
+Names worth_asking(const TrustedKey& key, const Names& names) {
+  Names some = {*names.begin()};
+  for (const SignerRole& role : key.roles) {
+    if (names.contains(role.name_space)) {
+      some.insert(role.name_space);
+    }
+    const std::string below = role.name_space + "/";
+    const auto it = names.lower_bound(below);
+    if (it != names.end() && it->starts_with(below)) {
+      some.insert(*it);
+    }
+  }
+  return some;
+}
+
+JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names& names,
+                   Timestamp now) {
   ErrorCode code = ErrorCode::kRoleNotGranted;
-  for (const std::string_view name : names) {
+  for (const std::string_view name : worth_asking(signer.key, names)) {
     context.name = name;
     const Status grant = check_grant(signer.key, context, signer.signed_at, now);
     if (grant) {
@@ -30,8 +50,8 @@ JudgedSigner judge(const SignerFact& signer, SigningContext context,
   return {signer.key.identity, SignerState::kRejected, code};
 }
 
-JudgedStatement judge(const StatementFact& fact, const SigningContext& context,
-                      const std::set<std::string_view>& names, Timestamp now) {
+JudgedStatement judge(const StatementFact& fact, const SigningContext& context, const Names& names,
+                      Timestamp now) {
   JudgedStatement judged{&fact, {}};
   judged.signers.reserve(fact.signers.size());
   for (const SignerFact& signer : fact.signers) {
@@ -79,8 +99,8 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
     }
     judged.manifest_statements.push_back(std::move(one));
   }
-  const std::set<std::string_view> unknown = {kUnknownName};
-  const auto& names = judged.names.empty() ? unknown : judged.names;
+  const Names unknown = {kUnknownName};
+  const Names& names = judged.names.empty() ? unknown : judged.names;
   judged.statements.reserve(facts.statements.size());
   for (const StatementFact& fact : facts.statements) {
     const SigningContext context{KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}};

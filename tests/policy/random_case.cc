@@ -70,7 +70,8 @@ Facts RandomCase::facts() {
   }
   std::uint64_t number = 1;
   for (std::size_t i = one_in(6) ? 0 : 1 + below(2); i > 0; --i) {
-    ManifestFact one = manifest(number++, pick(Names{"acme/demo", "acme/demo", "beta/x"}), {});
+    ManifestFact one =
+        manifest(number++, pick(Names{"acme/demo", "acme/demo", "acme", "acme-2", "beta/x"}), {});
     for (std::size_t k = below(3); k > 0; --k) {
       one.statement.signers.push_back(signed_by(true, one.statement.accepted_at));
     }

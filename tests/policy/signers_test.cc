@@ -140,6 +140,23 @@ TEST(Names, SeveralNames_OneIsEnough) {
                   ErrorCode::kRoleNotGranted);
 }
 
+TEST(Names, SimilarNames_AreNotCovered) {
+  Facts facts = valid_facts();
+  facts.manifests = {manifest(1, "acme-x/demo", {publisher("a", "alice", "*")}),
+                     manifest(2, "acme0", {publisher("a", "alice", "*")})};
+  expect_rejected(judge_one(signer("k", "carol", "*", {}, "acme"), facts),
+                  ErrorCode::kRoleNotGranted);
+  facts.manifests.push_back(manifest(3, "acme/demo/v2", {publisher("a", "alice", "*")}));
+  for (const char* covers : {"acme", "acme/demo", "acme/demo/v2", "acme-x", "acme0", "*"}) {
+    EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, covers), facts).state, SignerState::kCounts)
+        << covers;
+  }
+  for (const char* misses : {"acm", "acme/dem", "acme/demo/v", "acme-", "b", "acme/"}) {
+    expect_rejected(judge_one(signer("k", "carol", "*", {}, misses), facts),
+                    ErrorCode::kRoleNotGranted);
+  }
+}
+
 // The reason that says most wins over "not this name".
 TEST(Names, SeveralNamesAndRevokedKey_SaysRevoked) {
   Facts facts = valid_facts();

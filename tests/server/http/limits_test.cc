@@ -21,7 +21,7 @@ using LimitsTest = test::ServerTest;
 
 constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 constexpr std::string_view kAsk = "GET /ask HTTP/1.1\r\nHost: a\r\n\r\n";
-constexpr milliseconds kShort{150};
+constexpr milliseconds kShort{400};
 
 // Handlers wait at this gate until it opens.
 class Gate {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program assayd itself: command line, exit status, signals, hardening.
+
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <spawn.h>
+
+#include "attestation/keys.h"
+#include "schemas/core/sha.h"
+#include "schemas/trust.h"
+#include "tests/support/tls_client.h"
+#include "tests/support/vectors.h"
+
+namespace assay::server {
+namespace {
+
+class ProgramTest : public testing::Test {
+ protected:
+  ProgramTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "assayd-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~ProgramTest() override {
+    if (running_ > 0) {
+      ::kill(running_, SIGKILL);
+      wait_for(running_);
+    }
+    std::filesystem::remove_all(folder_);
+  }
+
+  void write(const std::string& name, const Json& content) {
+    std::ofstream(folder_ / name) << content.dump();
+  }
+  std::string read(const std::string& name) { return test::read_file(folder_ / name); }
+
+  // Starts the program in the folder, with its output in the files "out" and "err".
+  pid_t spawn(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), ASSAY_BINARY_DIR "/bin/assayd");
+    std::vector<char*> raw;
+    for (std::string& argument : arguments) {
+      raw.push_back(argument.data());
+    }
+    raw.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addchdir_np(&actions, folder_.c_str());
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
+    posix_spawn_file_actions_addopen(&actions, 1, "out", kFlags, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, "err", kFlags, 0600);
+    pid_t child = 0;
+    EXPECT_EQ(::posix_spawn(&child, raw.front(), &actions, nullptr, raw.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    return child;
+  }
+
+  // Exit status, or the negative number of the signal that ended it.
+  static int wait_for(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  int run(std::vector<std::string> arguments) { return wait_for(spawn(std::move(arguments))); }
+
+  static TrustedKey operator_key(const std::string& identity) {
+    const auto signer = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
+    return {signer->key_id(),
+            signer->algorithm(),
+            signer->public_key(),
+            KeyPurpose::kOperator,
+            identity,
+            {},
+            parse_rfc3339("2020-01-01T00:00:00Z").value(),
+            parse_rfc3339("2120-01-01T00:00:00Z").value(),
+            {}};
+  }
+
+  void write_files() {
+    write("assayd.json",
+          {{"api", {{"port", 0}}},
+           {"tls", {{"certificate_file", "tls.crt"}, {"private_key_file", "tls.key"}}},
+           {"store", {{"kind", "sqlite"}, {"path", "assay.db"}}},
+           {"anchor_file", "anchor"},
+           {"log", {{"origin", "example.com/log"}, {"key_file", "log.key"}}},
+           {"service_key_file", "service.key"},
+           {"limits", {{"worker_threads", 1}}},
+           {"ready_file", "ready.json"}});
+    Bootstrap start;
+    start.keys = {operator_key("olga"), operator_key("omar")};
+    start.principals = {{"root",
+                         {AccessRole::kAdmin},
+                         {{CredentialKind::kToken, sha256(as_bytes("assay_root"))}},
+                         {}}};
+    write("bootstrap.json", to_json(start));
+  }
+
+  // Starts the service and waits until it serves; its port.
+  std::uint16_t serve() {
+    running_ = spawn({"run", "--config", "assayd.json"});
+    for (int i = 0; i < 20'000 && !std::filesystem::exists(folder_ / "ready.json"); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return Json::parse(read("ready.json"))["api_port"].get<std::uint16_t>();
+  }
+
+  std::filesystem::path folder_;
+  pid_t running_ = 0;
+};
+
+TEST_F(ProgramTest, Help_ShowsExamples) {
+  EXPECT_EQ(run({"--help"}), 0);
+  EXPECT_NE(read("out").find("Examples:"), std::string::npos);
+  EXPECT_EQ(run({"--version"}), 0);
+}
+
+TEST_F(ProgramTest, WrongUsage_IsStatus2) {
+  EXPECT_EQ(run({}), 2);
+  EXPECT_EQ(run({"walk"}), 2);
+  EXPECT_EQ(run({"run"}), 2);
+  EXPECT_EQ(run({"run", "--config", "absent.json"}), 2);
+  EXPECT_NE(read("err").find("file-unreadable"), std::string::npos);
+}
+
+TEST_F(ProgramTest, CheckConfig_JudgesAndPrints) {
+  write_files();
+  EXPECT_EQ(run({"check-config", "--config", "assayd.json"}), 0);
+  EXPECT_EQ(read("out"), "");
+  EXPECT_EQ(run({"check-config", "--config", "assayd.json", "--print-effective"}), 0);
+  const Json effective = Json::parse(read("out"));
+  EXPECT_EQ(effective["store"]["path"], (folder_ / "assay.db").string());
+  write("wrong.json", {{"api", {{"port", "http"}}}});
+  EXPECT_EQ(run({"check-config", "--config", "wrong.json"}), 2);
+  EXPECT_NE(read("err").find("schema-violation"), std::string::npos);
+}
+
+TEST_F(ProgramTest, Sigterm_StopsWithStatus0) {
+  write_files();
+  ASSERT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 0)
+      << read("err");
+  EXPECT_TRUE(Json::parse(read("out")).contains("log_verifier_key"));
+  const std::uint16_t port = serve();
+  TlsClient client({.port = port});
+  ASSERT_TRUE(client.handshake());
+  EXPECT_EQ(client.exchange("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")->status, 200);
+
+  // Nobody looks into the process: no core dump, and its memory is not readable by its user.
+  std::ifstream limits("/proc/" + std::to_string(running_) + "/limits");
+  std::string line;
+  while (std::getline(limits, line) && !line.starts_with("Max core file size")) {
+  }
+  EXPECT_NE(line.find(" 0 "), std::string::npos) << line;
+
+  ::kill(running_, SIGTERM);
+  EXPECT_EQ(wait_for(std::exchange(running_, 0)), 0);
+  EXPECT_TRUE(client.wait_for_end());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "ready.json"));
+}
+
+TEST_F(ProgramTest, SecondInitAndSecondProcess_AreRefused) {
+  write_files();
+  ASSERT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 0);
+  EXPECT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 2);
+  serve();
+  EXPECT_EQ(run({"run", "--config", "assayd.json"}), 2);
+}
+
+}  // namespace
+}  // namespace assay::server
