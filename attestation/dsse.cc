@@ -37,7 +37,7 @@ Result<EnvelopeSignature> make_signature(const Signer& signer, ByteView message)
 
 // True when the hint is the key's id, with or without the name of the hash.
 bool names(const std::string& hint, const KeyId& id) {
-  return hint == id.digest().hex() || hint == id.text();
+  return !hint.empty() && (hint == id.digest().hex() || hint == id.text());
 }
 
 // False when the bytes cannot be a signature of this algorithm whatever the message.

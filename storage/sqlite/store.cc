@@ -17,6 +17,14 @@ class SqliteStore final : public Store {
  public:
   SqliteStore(FileLock lock, std::shared_ptr<ReaderPool> readers, std::unique_ptr<Writer> writer)
       : lock_(std::move(lock)), readers_(std::move(readers)), writer_(std::move(writer)) {}
+  // Only the last connection empties the write-ahead log into the file, and only if it may write.
+  ~SqliteStore() override {
+    writer_->stop();
+    readers_.reset();
+    writer_.reset();
+  }
+  SqliteStore(const SqliteStore&) = delete;
+  SqliteStore& operator=(const SqliteStore&) = delete;
 
   Result<std::unique_ptr<Snapshot>> snapshot() override { return SqliteSnapshot::open(readers_); }
   Result<LogState> write(const std::function<Status(Transaction&)>& work) override {
@@ -27,7 +35,7 @@ class SqliteStore final : public Store {
  private:
   FileLock lock_;
   std::shared_ptr<ReaderPool> readers_;
-  std::unique_ptr<Writer> writer_;  // last: stops first
+  std::unique_ptr<Writer> writer_;
 };
 
 // A database that has never had a checkpoint gets that of the empty log.

@@ -61,13 +61,17 @@ Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
       checkpoint_pages_(kCheckpointPages),
       thread_([this] { run(); }) {}
 
-Writer::~Writer() {
+Writer::~Writer() { stop(); }
+
+void Writer::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
 }
 
 bool Writer::healthy() const { return !writes_fail_ && !anchor_fails_ && !checkpoint_fails_; }

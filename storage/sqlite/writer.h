@@ -47,13 +47,14 @@ class Writer {
   // borrowed.
   Writer(std::unique_ptr<Connection> connection, Committed committed, std::optional<Anchor> anchor,
          Options options, const Signer& signer, const Clock& clock);
-  // Finishes what is queued.
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   [[nodiscard]] Result<LogState> write(const Work& work);
   [[nodiscard]] bool healthy() const;
+  // Finishes what is queued and refuses the rest.
+  void stop();
 
  private:
   using SteadyTime = std::chrono::steady_clock::time_point;

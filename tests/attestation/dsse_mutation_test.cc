@@ -37,6 +37,11 @@ class DsseMutation : public testing::TestWithParam<SignatureAlgorithm> {
     return true;
   }
 
+  // Every bit where that is cheap, at least one of every byte elsewhere.
+  [[nodiscard]] static std::size_t step() {
+    return GetParam() == SignatureAlgorithm::kEd25519 ? 1 : 7;
+  }
+
   std::string text_;
   std::vector<TrustedKey> keys_;
 };
@@ -51,7 +56,7 @@ TEST_P(DsseMutation, Truncated_NeverCounts) {
 TEST_P(DsseMutation, FlippedBit_NeverCountsForAnythingElse) {
   const std::size_t hint_begin = text_.find("\"keyid\":\"") + 9;
   const std::size_t hint_end = text_.find('"', hint_begin);
-  for (std::size_t bit = 0; bit < text_.size() * 8; ++bit) {
+  for (std::size_t bit = 0; bit < text_.size() * 8; bit += step()) {
     std::string changed = text_;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
     const bool in_hint = bit / 8 >= hint_begin && bit / 8 < hint_end;
@@ -62,12 +67,12 @@ TEST_P(DsseMutation, FlippedBit_NeverCountsForAnythingElse) {
 
 TEST_P(DsseMutation, FlippedBitOfPayloadOrSignature_NeverVerifies) {
   const Envelope envelope = *parse_envelope(as_bytes(text_));
-  for (std::size_t bit = 0; bit < envelope.payload.size() * 8; ++bit) {
+  for (std::size_t bit = 0; bit < envelope.payload.size() * 8; bit += step()) {
     Envelope changed = envelope;
     changed.payload = test::flip(changed.payload, bit);
     EXPECT_FALSE(verify_signatures(changed, keys_)) << bit;
   }
-  for (std::size_t bit = 0; bit < envelope.signatures[0].signature.size() * 8; ++bit) {
+  for (std::size_t bit = 0; bit < envelope.signatures[0].signature.size() * 8; bit += step()) {
     Envelope changed = envelope;
     changed.signatures[0].signature = test::flip(changed.signatures[0].signature, bit);
     EXPECT_FALSE(verify_signatures(changed, keys_)) << bit;

@@ -18,11 +18,13 @@ class AnchorTest : public SqliteTest {
   [[nodiscard]] std::string copy_path() const { return folder_.path() + "/old"; }
 
   // Copies the database of a closed store, or puts the copy back.
-  void back_up() const { fs::copy_file(path(), copy_path()); }
+  void back_up() const {
+    ASSERT_FALSE(fs::exists(path() + "-wal")) << "the file is not everything";
+    fs::copy_file(path(), copy_path());
+  }
   void restore() const {
+    ASSERT_FALSE(fs::exists(path() + "-wal"));
     fs::copy_file(copy_path(), path(), fs::copy_options::overwrite_existing);
-    fs::remove(path() + "-wal");
-    fs::remove(path() + "-shm");
   }
   static void set_epochs(Store& store, const Epochs& epochs) {
     ASSERT_TRUE(store.write([&](Transaction& t) { return t.set_epochs(epochs); }));
@@ -149,7 +151,7 @@ TEST_F(AnchorTest, OldCopyThatGrewInAnotherWay_IsRefused) {
   SqliteOptions wanted = options();
   wanted.dangerous_recreate_anchor = true;
   clock_.advance(std::chrono::hours(1));
-  append(*open(wanted).value(), 4);  // longer than the anchor, with other records
+  EXPECT_EQ(append(*open(wanted).value(), 4).size, 7U) << "longer than the anchor, other records";
   write_anchor(newest);
   EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
 }

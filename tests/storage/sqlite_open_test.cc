@@ -32,6 +32,12 @@ TEST_F(SqliteOpen, NewDatabase_IsForItsOwnerOnly) {
   EXPECT_EQ(mode_of(anchor_path()), 0600U);
 }
 
+TEST_F(SqliteOpen, Close_LeavesOneFileWithEverything) {
+  append(*open().value(), 3);
+  EXPECT_FALSE(std::filesystem::exists(path() + "-wal"));
+  EXPECT_EQ(look("SELECT count(*) FROM log_records"), "3");
+}
+
 TEST_F(SqliteOpen, DatabaseOthersMayRead_IsTakenFromThem) {
   open().value().reset();
   ASSERT_EQ(::chmod(path().c_str(), 0644), 0);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements: what is read is written, and reads back as the same; so do manifests (whose root must
+// follow from their entries) and lifecycle predicates inside.
+#include <cstdlib>
+
+#include "schemas/lifecycle.h"
+#include "schemas/manifest.h"
+
+namespace {
+
+using namespace assay;
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+void check_manifest(const Manifest& manifest) {
+  const Statement statement = to_statement(manifest).value();
+  const Manifest again = manifest_from(statement).value();
+  require(again.artifact == manifest.artifact && again.name == manifest.name &&
+          again.ignore == manifest.ignore && again.locations == manifest.locations &&
+          again.other_digests == manifest.other_digests);
+  require(statement.subjects.front().artifact().has_value());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto statement = parse_statement(ByteView(data, size));
+  if (!statement) {
+    return 0;
+  }
+  const std::string encoded = encode_statement(*statement).value();
+  const Statement again = parse_statement(as_bytes(encoded)).value();
+  require(encode_statement(again).value() == encoded);
+  if (const auto manifest = manifest_from(*statement)) {
+    check_manifest(*manifest);
+  }
+  if (const auto lifecycle = lifecycle_from(*statement)) {
+    const Statement written = to_statement(*lifecycle, statement->subjects).value();
+    require(lifecycle_from(written).value().stage == lifecycle->stage);
+  }
+  return 0;
+}
