@@ -11,10 +11,11 @@ namespace {
 Result<Response> answer(Api& api, const Call& call, AdmissionCall kind) {
   Response response;
   ASSAY_ASSIGN(response.body, review(api.services, kind, call.request.body, call.principal.name));
-  const auto json = parse_json(response.body);
-  const Json::json_pointer verdict("/response/auditAnnotations/verdict");
-  if (json && json->contains(verdict)) {
-    api.decided(json->at(verdict) == "allow");
+  // The audit annotation, found without parsing: inside any text its quotes would be escaped.
+  if (response.body.contains(R"("verdict":"allow")")) {
+    api.decided(true);
+  } else if (response.body.contains(R"("verdict":"deny")")) {
+    api.decided(false);
   }
   return response;
 }

@@ -2,7 +2,8 @@
 """Every header compiles alone, with the flags that its folder's sources are built with.
 
 A header that is the first include of a source is proven by the build itself; the others are compiled
-here, each in a translation unit of its own.
+here, each in a translation unit of its own. Headers marked "multi-include" are parts of the sources
+that include them, and only make sense there.
 
 Usage: check_headers.py BUILD_DIR   (a configured build folder: it holds compile_commands.json)
 
@@ -111,7 +112,8 @@ def compile_header(root, build, header, flags):
 def check(root, build):
     commands, proven = read_commands(build, root)
     headers = [p for p in sources.list_files(root)
-               if p.endswith(".h") and p.startswith(FOLDERS) and p not in proven]
+               if p.endswith(".h") and p.startswith(FOLDERS) and p not in proven
+               and "\n// multi-include: " not in (sources.read(root / p) or "")]
     jobs = [(h, _nearest(h, commands)) for h in headers]
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         results = pool.map(lambda job: compile_header(root, build, *job),

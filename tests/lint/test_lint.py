@@ -332,6 +332,7 @@ class Headers(Planted):
     def test_header_that_needs_another_is_found_and_cached_when_good(self):
         self.plant("schemas/core/good.h", HEADER + "#include <string>\nstd::string f();\n")
         self.plant("schemas/core/bad.h", HEADER + "std::string f();\n")
+        self.plant("schemas/core/part.h", HEAD + "// multi-include: a part of its includer\nstd::string p();\n")
         # Proven by the build, so not compiled here, though it is bad.
         self.plant("schemas/core/a.h", HEADER + "std::string h();\n")
         self.plant("schemas/core/a.cc", HEAD + '#include "schemas/core/a.h"\n\n#include <string>\n')

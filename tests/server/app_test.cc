@@ -80,7 +80,7 @@ class AppTest : public testing::Test {
     return to_bytes(canonical_json(to_json(start)).value());
   }
 
-  void start() {
+  void start_app() {
     auto app = App::start(config_, clock_, random_, *log_);
     ASSERT_TRUE(app) << to_string(app.error());
     app_ = *std::move(app);
@@ -136,7 +136,7 @@ TEST_F(AppTest, Start_WithoutInitIsAnError) {
 
 TEST_F(AppTest, Service_AnswersOnBothListeners) {
   ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
-  start();
+  start_app();
   const Json ready = Json::parse(test::read_file(config_.ready_file));
   EXPECT_EQ(ready["api_port"], app_->port(Listener::kApi));
   EXPECT_EQ(ready["admission_port"], app_->port(Listener::kAdmission));
@@ -152,9 +152,42 @@ TEST_F(AppTest, Service_AnswersOnBothListeners) {
   EXPECT_EQ(keys["keys"][0]["crv"], "Ed25519");
 }
 
+TEST_F(AppTest, AdmissionByCertificate_TakesThePinnedKeyOnly) {
+  for (const char* name : {"webhook", "other"}) {
+    const std::string base = (folder_ / name).string();
+    ASSERT_TRUE(make_self_signed({base + ".crt", base + ".key", "127.0.0.1", clock_.now()}));
+  }
+  Bootstrap start = parse_bootstrap(bootstrap_document()).value();
+  const Digest pin = certificate_pin(folder_ / "webhook.crt").value();
+  start.principals.push_back(
+      {"webhook", {AccessRole::kDecider}, {{CredentialKind::kClientCertificate, pin}}, {}});
+  Json json = configuration();
+  json["admission"] = {{"port", 0}, {"client_auth", "required"}};
+  config_ = parse_config(json.dump(), folder_).value();
+  ASSERT_TRUE(initialise(config_, as_bytes(to_json(start).dump()), clock_, random_));
+  start_app();
+  const auto status = [this](const std::string& name) {
+    TlsClientOptions options;
+    options.port = app_->port(Listener::kAdmission);
+    if (!name.empty()) {
+      options.certificate_file = folder_ / (name + ".crt");
+      options.private_key_file = folder_ / (name + ".key");
+    }
+    TlsClient client(options);
+    EXPECT_TRUE(client.handshake());
+    const auto answer = client.exchange(
+        "POST /v1/admission/validate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        "Content-Length: 2\r\n\r\n{}");
+    return answer ? answer->status : 0;
+  };
+  EXPECT_EQ(status("webhook"), 400);  // it may ask; this is no review
+  EXPECT_EQ(status("other"), 401);
+  EXPECT_EQ(status(""), 0);
+}
+
 TEST_F(AppTest, Metrics_CountByTemplate) {
   ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
-  start();
+  start_app();
   ask("/livez");
   ask("/nothing/here");
   const auto answer = ask("/metrics", "Authorization: Bearer assay_root\r\n");
@@ -173,12 +206,12 @@ TEST_F(AppTest, Metrics_CountByTemplate) {
 
 TEST_F(AppTest, StopAndStart_KeepsTheLog) {
   ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
-  start();
+  start_app();
   const std::string note = ask("/log/checkpoint")->body;
   app_->stop();
   EXPECT_FALSE(std::filesystem::exists(config_.ready_file));
   app_.reset();
-  start();
+  start_app();
   EXPECT_EQ(ask("/log/checkpoint")->body, note);
   const std::string log = test::read_file(folder_ / "assayd.log");
   for (const char* event : {"\"event\":\"started\"", "\"event\":\"request\"",

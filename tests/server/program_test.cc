@@ -151,7 +151,7 @@ TEST_F(ProgramTest, Sigterm_StopsWithStatus0) {
   ASSERT_TRUE(client.handshake());
   EXPECT_EQ(client.exchange("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")->status, 200);
 
-  // Nobody looks into the process: no core dump, and its memory is not readable by its user.
+  // Key material lives in the process: it leaves no core dump.
   std::ifstream limits("/proc/" + std::to_string(running_) + "/limits");
   std::string line;
   while (std::getline(limits, line) && !line.starts_with("Max core file size")) {
