@@ -42,11 +42,42 @@ struct ManifestFact {
   std::vector<std::string> locations;
 };
 
-// Everything known about one artifact.
+// The node that the workload goes to, as its enrolment and its newest accepted evidence say.
+struct NodeFact {
+  std::string name;
+  Timestamp enrolled_at;
+  Timestamp expires_at;
+  std::optional<Revocation> revoked;
+  bool worker_measured = false;           // the worker key is bound to accepted evidence
+  std::optional<Timestamp> appraised_at;  // the rest is set exactly with this
+  std::string evidence_type;
+  std::string tcb_status;
+  std::optional<Digest> anchor;  // SHA-256 of the root certificate
+  bool anchor_is_vendor = false;
+  std::optional<DocumentId> appraisal;  // the stored result
+};
+
+// A report of that node about the artifact, newest of its scope.
+struct ReportFact {
+  std::string job;
+  std::string scope;
+  std::string result;     // "verified", "mismatch" or "incomplete"
+  std::string differing;  // what differs, for people: "model.safetensors bytes 0-1048576"
+  Timestamp reported_at;  // time of its log entry
+  bool worker_measured = false;
+  bool device_attested = false;
+  std::uint64_t spot_checks = 0;
+  std::optional<DocumentId> report;
+};
+
+// Everything known about one artifact, and about the node when there is one.
 struct Facts {
   std::optional<ArtifactId> artifact;     // absent when the reference could not be resolved
   std::vector<ManifestFact> manifests;    // of this artifact
   std::vector<StatementFact> statements;  // about this artifact
+  // From bind on. Absent with a node name in the workload: nothing is known of it.
+  std::optional<NodeFact> node;
+  std::vector<ReportFact> reports;
 };
 
 // The workload that asks, as the match part of policies sees it.
@@ -54,6 +85,7 @@ struct Workload {
   std::string name_space;
   std::map<std::string, std::string> labels;
   std::vector<std::string> resources;  // names requested or limited by any container
+  std::string node;                    // empty before bind
 };
 
 // Canonical document of the facts: what is stored for replay. Public keys are left out, their ids,

@@ -24,6 +24,12 @@ inline constexpr std::string_view kPolicyAccepted = "policy.accepted";
 inline constexpr std::string_view kPolicyActivated = "policy.activated";
 inline constexpr std::string_view kPolicyDeactivated = "policy.deactivated";
 inline constexpr std::string_view kDecisionMade = "decision.made";
+inline constexpr std::string_view kEvidenceAppraised = "evidence.appraised";
+inline constexpr std::string_view kNodeEnrolled = "node.enrolled";
+inline constexpr std::string_view kOutlineAccepted = "outline.accepted";
+inline constexpr std::string_view kJobCreated = "job.created";
+inline constexpr std::string_view kJobFinished = "job.finished";
+inline constexpr std::string_view kReportAccepted = "report.accepted";
 inline constexpr std::string_view kNotApplicable = "admission.not-applicable";
 }  // namespace event
 

@@ -83,6 +83,23 @@ struct ParametersCondition {
   std::vector<std::string> hash;
   std::vector<std::uint32_t> chunk_size;
 };
+// The workload's node is enrolled, not revoked, and its evidence is as asked. Decided at bind.
+struct NodeCondition {
+  std::optional<std::uint64_t> max_evidence_age_seconds;  // of its newest accepted evidence
+  bool worker_measured = true;          // the worker key is bound to accepted evidence
+  std::vector<std::string> tcb_status;  // empty: what the appraisal accepted
+  // Anchors ("sha256:...") beside the vendor's; evidence under any other fails.
+  std::vector<std::string> anchors;
+};
+// The node that the workload goes to has verified the artifact. Decided at bind (files) or serve
+// (device-memory). Every part that is asked for must hold for the newest report.
+struct ReportCondition {
+  std::string scope = "files";  // or "device-memory"
+  std::optional<std::uint64_t> max_age_seconds;
+  bool worker_measured = true;
+  bool device_attested = false;
+  std::optional<std::uint64_t> min_spot_checks;  // spans that were drawn and answered right
+};
 struct AllCondition {
   std::vector<Condition> of;
 };
@@ -99,8 +116,8 @@ struct AtLeastCondition {
 
 struct Condition {
   std::string id;  // unique in the policy; stable, part of every explanation
-  std::variant<ManifestCondition, StatementCondition, ParametersCondition, AllCondition,
-               AnyCondition, NotCondition, AtLeastCondition>
+  std::variant<ManifestCondition, StatementCondition, ParametersCondition, NodeCondition,
+               ReportCondition, AllCondition, AnyCondition, NotCondition, AtLeastCondition>
       kind;
 };
 
@@ -110,6 +127,9 @@ struct PolicyDocument {
   std::string description;
   PolicyMode mode;
   WorkloadMatch match;
+  // Labels that the node of a matching pod must have, each with one of these values: the mutating
+  // webhook adds them as required node affinity. Empty: none.
+  std::map<std::string, std::vector<std::string>> node_affinity;
   std::vector<Condition> require;
 };
 

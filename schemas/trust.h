@@ -95,7 +95,27 @@ struct PutPrincipal {
 struct RemovePrincipal {
   std::string name;
 };
-using TrustOperation = std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal>;
+// How evidence of one type is appraised from now on: reference values, accepted statuses, and
+// anchors beside the vendor's. An anchor that is not the vendor's proves nothing about hardware (a
+// simulator has one), hence its name in JSON: "dangerous_anchors".
+struct Appraisal {
+  std::string evidence_type;             // "tdx"
+  Json policy = Json::object();          // schema and defaults: attestation/tdx/appraisal_policy.h
+  std::vector<Bytes> dangerous_anchors;  // DER certificates
+  // "dangerous_allow_missing_reference_values": enrolment does without reference values.
+  bool dangerous_allow_missing_reference_values = false;
+  bool operator==(const Appraisal&) const = default;
+};
+struct PutAppraisal {
+  Appraisal appraisal;
+};
+// Ends a node for good: its worker key, its leases, and what its reports count for.
+struct RevokeNode {
+  std::string node;
+  std::string reason;
+};
+using TrustOperation =
+    std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal, RevokeNode>;
 
 // Applies as a whole or not at all. `sequence` is the trust epoch it makes (current + 1), so a
 // signed change cannot be replayed.
@@ -108,6 +128,7 @@ struct TrustChange {
 struct Bootstrap {
   std::vector<TrustedKey> keys;
   std::vector<Principal> principals;
+  std::vector<Appraisal> appraisals;  // of distinct types; may be absent
 };
 
 // Counters that move with every change; cached verdicts depend on them.
@@ -121,6 +142,8 @@ struct TrustEpochs {
 [[nodiscard]] Result<TrustedKey> trusted_key_from_json(const Json& json);
 [[nodiscard]] Json to_json(const Principal& principal);
 [[nodiscard]] Result<Principal> principal_from_json(const Json& json);
+[[nodiscard]] Json to_json(const Appraisal& appraisal);
+[[nodiscard]] Result<Appraisal> appraisal_from_json(const Json& json);
 [[nodiscard]] Json to_json(const TrustChange& change);
 [[nodiscard]] Result<TrustChange> parse_trust_change(ByteView payload);
 [[nodiscard]] Json to_json(const Bootstrap& bootstrap);

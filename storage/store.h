@@ -24,6 +24,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/log_record.h"
 #include "schemas/trust.h"
+#include "storage/node_store.h"
 
 namespace assay::storage {
 
@@ -153,10 +154,8 @@ struct LogState {
 };
 
 // One consistent view. Not thread-safe itself; cheap to open.
-class Snapshot {
+class Snapshot : public NodeReads {
  public:
-  virtual ~Snapshot() = default;
-
   // not-found when there is none.
   [[nodiscard]] virtual Result<Document> document(const DocumentId& id) = 0;
   [[nodiscard]] virtual Result<StatementRow> statement(const StatementId& id) = 0;
@@ -197,7 +196,7 @@ class Snapshot {
 
 // What a write may do. Everything in one write() happens together or not at all. Reads inside see
 // what the same transaction wrote.
-class Transaction : public Snapshot {
+class Transaction : public Snapshot, public NodeWrites {
  public:
   // The time of this write: log records of one transaction carry it.
   [[nodiscard]] virtual Timestamp now() const = 0;

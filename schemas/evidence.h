@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evidence of a node as documents carry it, and what its report data must be (design section 5).
+// What a quote means: attestation/tdx.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schemas/challenge.h"
+#include "schemas/core/bytes.h"
+#include "schemas/core/ids.h"
+#include "schemas/core/json.h"
+
+namespace assay {
+
+inline constexpr std::string_view kTdxEvidence = "tdx";
+inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
+inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON text
+
+// {"type":"tdx","quote":BASE64,"collateral":{nine strings}}. Schema: evidence.schema.json.
+// `collateral` authenticates itself under the configured anchor; null when the service is expected
+// to know it.
+struct Evidence {
+  std::string type;
+  Bytes quote;
+  Json collateral;  // object, or null
+};
+[[nodiscard]] Json to_json(const Evidence& evidence);
+// Shape, base64 and sizes; evidence-type-unknown for another type.
+[[nodiscard]] Result<Evidence> evidence_from_json(const Json& json);
+
+// REPORTDATA of TDX, 64 bytes.
+using ReportDataBytes = std::array<std::uint8_t, 64>;
+
+// What an enrolment asks for; its JCS bytes are bound into the evidence.
+// {"audience","node","platform","purpose":"enrol"}.
+struct EnrolmentRequest {
+  std::string audience;
+  std::string node;
+  std::string platform;  // lowercase hex of the PCK certificate's PPID; empty without evidence
+  bool operator==(const EnrolmentRequest&) const = default;
+};
+[[nodiscard]] Json to_json(const EnrolmentRequest& request);
+
+// SHA-512("assay/enrol/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(JCS(request))).
+[[nodiscard]] ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,
+                                                    const EnrolmentRequest& request);
+// SHA-512("assay/report/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(report payload)).
+[[nodiscard]] ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki,
+                                                 ByteView report_payload);
+
+}  // namespace assay
