@@ -3,6 +3,7 @@
 #include "gpu_hash/safetensors.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -87,6 +88,50 @@ TEST(Safetensors, EveryTruncation_IsRefused) {
     EXPECT_FALSE(read(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size))))
         << size;
   }
+}
+
+std::string repeated(std::size_t count, const std::function<std::string(std::size_t)>& item) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += (i == 0 ? "" : ",") + item(i);
+  }
+  return text;
+}
+
+TEST(Safetensors, Rank_IsBounded) {
+  const auto file = [](std::size_t rank) {
+    return safetensors_file(R"({"t":{"dtype":"U8","shape":[)" +
+                                repeated(rank, [](std::size_t) { return "1"; }) +
+                                R"(],"data_offsets":[0,1]}})",
+                            pattern(1));
+  };
+  EXPECT_TRUE(read(file(64)));
+  const auto refused = read(file(65));
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().detail.starts_with("shape:"));
+}
+
+TEST(Safetensors, Metadata_IsBounded) {
+  const auto file = [](std::size_t members) {
+    return safetensors_file(
+        R"({"__metadata__":{)" +
+            repeated(members, [](std::size_t i) { return "\"" + std::to_string(i) + "\":\"\""; }) +
+            R"(},"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+        pattern(1));
+  };
+  EXPECT_TRUE(read(file(65536)));
+  const auto refused = read(file(65537));
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().detail.starts_with("metadata:"));
+}
+
+TEST(Safetensors, OneNameForTwoTensors_IsRefusedHoweverFarApart) {
+  const std::string header = R"({"t":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                             R"("a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},)"
+                             R"("\u0074":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})";
+  const auto refused = read(safetensors_file(header, pattern(3)));
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().detail.starts_with("duplicate-key:"));
 }
 
 TEST(Safetensors, ReadError_PassesThrough) {

@@ -15,6 +15,8 @@ if __package__ in (None, ""):
 from . import jcs
 
 MAX_HEADER = 100_000_000  # the format's own limit on the header, in bytes
+MAX_METADATA = 65536
+MAX_RANK = 64
 
 # Bits of one element: schemas/tree.md section 6.2.
 DTYPE_BITS = {
@@ -57,6 +59,8 @@ def read_header(stream, file_size):
         metadata = members.pop("__metadata__")
         if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
             raise SafetensorsError("metadata")
+        if len(metadata) > MAX_METADATA:
+            raise SafetensorsError("metadata")
 
     data_start = 8 + length
     data_size = file_size - data_start
@@ -94,6 +98,8 @@ def _check_tensor(name, info, data_size):
     if not isinstance(info["dtype"], str) or info["dtype"] not in DTYPE_BITS:
         raise SafetensorsError("dtype", repr(name))
     if not isinstance(info["shape"], list) or not all(_is_natural(d) for d in info["shape"]):
+        raise SafetensorsError("shape", repr(name))
+    if len(info["shape"]) > MAX_RANK:
         raise SafetensorsError("shape", repr(name))
     elements = 1
     for dimension in info["shape"]:  # the running product, from the left, stays in range
