@@ -122,6 +122,15 @@ Exit refuse(const Context& context, const Error& error, Json result) {
   return Exit::kNo;
 }
 
+bool is_refusal(const Error& error) { return info(error.code).http_status == 422; }
+
+Result<Exit> refuse_or_fail(const Context& context, Error error) {
+  if (is_refusal(error)) {
+    return refuse(context, error, Json::object());
+  }
+  return std::unexpected(std::move(error));
+}
+
 int finish_output(int status) {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     warning("error: the result could not be written to standard output");

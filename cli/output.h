@@ -40,6 +40,10 @@ void report_error(const Context& context, const Error& error);
 // The answer "no" of a verification: what was refused goes to stderr, and with -o json `result`
 // with "error" added goes to stdout.
 [[nodiscard]] Exit refuse(const Context& context, const Error& error, Json result);
+// For an error that the service answered with: a document that it read and refused (422) is an
+// answer, exit 1; anything else stays an error.
+[[nodiscard]] bool is_refusal(const Error& error);
+[[nodiscard]] Result<Exit> refuse_or_fail(const Context& context, Error error);
 
 // Flushes stdout. `status`, or 2 with a message when the result could not be written.
 [[nodiscard]] int finish_output(int status);

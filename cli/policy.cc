@@ -144,9 +144,12 @@ Result<Exit> push(const Context& context, const ConnectionFlags& connection,
     return fail(ErrorCode::kPayloadTypeUnknown, "This is no signed policy", file);
   }
   ASSAY_ASSIGN(Api api, Api::open(context, connection));
-  ASSAY_ASSIGN(const Json answer, api.push(document, bytes));
+  const Result<Json> answer = api.push(document, bytes);
+  if (!answer) {
+    return refuse_or_fail(context, answer.error());
+  }
   if (context.json()) {
-    print_json(answer);
+    print_json(*answer);
   } else {
     print_line(document.payload.id().text());
     message(context, "stored; it is not in force before an approver activates it");
@@ -193,15 +196,19 @@ Result<Exit> approve(const Context& context, PolicyApproval::Action action,
   }
   ASSAY_ASSIGN(LoadedDocument document, read_document(as_bytes(text)));
   ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
-  ASSAY_ASSIGN(const Json answer, api.push(document, as_bytes(text)));
+  const Result<Json> answer = api.push(document, as_bytes(text));
+  if (!answer) {
+    return refuse_or_fail(context, answer.error());
+  }
   if (context.json()) {
-    print_json(answer);
+    print_json(*answer);
     return Exit::kYes;
   }
   const bool activated = action == PolicyApproval::Action::kActivate;
-  print_line(text_at(answer, "name") + " version " + std::to_string(number_at(answer, "version")) +
+  print_line(text_at(*answer, "name") + " version " +
+             std::to_string(number_at(*answer, "version")) +
              (activated ? " is in force" : " is no longer in force"));
-  message(context, "policy epoch " + std::to_string(number_at(answer, "policy_epoch")));
+  message(context, "policy epoch " + std::to_string(number_at(*answer, "policy_epoch")));
   return Exit::kYes;
 }
 
@@ -217,7 +224,10 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
   verb.option("--out", options->out, "FILE",
               "write the approval instead of sending it; without --key it is unsigned");
   add_connection_options(verb, options->connection);
-  verb.note("The key must be an approver's whose identity is not one of the policy's authors.");
+  verb.note(
+      "The key must be an approver's whose identity is not one of the policy's authors. Exits with "
+      "1\n"
+      "when the service refuses the approval.");
   verb.example(std::string("assay policy ") + (activate ? "activate" : "deactivate") +
                    " sha256:9f86... --key approver.pem",
                activate ? "it decides from now on" : "it decides no more");

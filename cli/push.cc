@@ -71,8 +71,8 @@ Result<Exit> push(const Context& context, const PushOptions& options) {
     }
     Error error = std::move(answer).error();
     error.where = item.file + (error.where.empty() ? "" : ": " + error.where);
-    // 422: the service read the document and says no. The others may still be taken.
-    if (info(error.code).http_status != 422) {
+    // The others may still be taken.
+    if (!is_refusal(error)) {
       return std::unexpected(std::move(error));
     }
     exit = Exit::kNo;

@@ -121,7 +121,7 @@ run assay policy lint policy.json
 quietly assay sign policy.json --key keys/author.pem --out policy.signed.json
 run as policy-ci assay push policy.signed.json -o json
 POLICY=$(json last.out 'd["id"] if isinstance(d, dict) and "id" in d else (d["items"] if isinstance(d, dict) else d)[0]["id"]')
-refused 2 'wrong-purpose|untrusted-signer|threshold-not-met' \
+refused 1 'wrong-purpose|untrusted-signer|threshold-not-met' \
   as policy-desk assay policy activate "$POLICY" --key keys/author.pem
 proven "its author alone cannot put it in force"
 run as policy-desk assay policy activate "$POLICY" --key keys/policy-approver.pem

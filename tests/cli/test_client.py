@@ -213,6 +213,17 @@ class Client(harness.TestCase):
         self.assertEqual(json.loads(payload),
                          {"action": "activate", "policy": STATEMENT, "sequence": 7})  # fmt: skip
 
+    def test_policy_activate_refused_by_the_service_exits_with_1(self):
+        self.key("approver")
+        self.trust(policy=6)
+        path = f"/v1/policies/{STATEMENT}:activate"
+        command = ("policy", "activate", STATEMENT, "--key", "approver.pem", *self.to, "-o", "json")
+        self.answer("POST", path, problem(422, "wrong-purpose"))
+        self.assertEqual(self.assay(*command, code=NO).json()["error"]["code"], "wrong-purpose")
+        # Not an answer to the question: made for another epoch.
+        self.answer("POST", path, problem(409, "trust-sequence"))
+        self.assertEqual(self.error(*command), "trust-sequence")
+
     def test_trust_change_asks_for_the_epoch(self):
         self.trust(trust=41)
         got = self.assay("trust", "change", "--remove-principal", "old", "--sequence", "auto",
