@@ -72,7 +72,7 @@ asan-libraries:
 	@$(install) build test
 	@$(MAKE) -s build/asan/.configured-tests
 	@$(call cmake_build,asan,library-tests)
-	@tests/run.sh build/asan -L '^library$$'
+	@tests/run.sh build/asan -L '^library$$' -LE '^(slow|torture|analysis)$$'
 
 .PHONY: tsan
 tsan: ## all tests under ThreadSanitizer
