@@ -4,6 +4,8 @@
 
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/job_tables.h"
+#include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/trust_tables.h"
 
@@ -63,6 +65,36 @@ Status SqliteTransaction::deactivate_policy(const std::string& name) {
 
 Status SqliteTransaction::put_decision(const DecisionRow& row) {
   return sqlite::put_decision(connection(), row, tail_.frontier.size());
+}
+
+Status SqliteTransaction::put_challenge(const ChallengeRow& row) {
+  return sqlite::put_challenge(connection(), row, now_);
+}
+
+Result<ChallengeRow> SqliteTransaction::consume_challenge(ByteView nonce) {
+  return sqlite::consume_challenge(connection(), nonce, now_);
+}
+
+Status SqliteTransaction::put_node(const NodeRow& row) {
+  return sqlite::put_node(connection(), row, tail_.frontier.size());
+}
+
+Status SqliteTransaction::put_job(const JobRow& row) {
+  return sqlite::put_job(connection(), row, tail_.frontier.size());
+}
+
+Status SqliteTransaction::put_outline(const ArtifactId& artifact, const DocumentId& document) {
+  return sqlite::put_outline(connection(), artifact, document);
+}
+
+Status SqliteTransaction::put_pod(const PodRow& row) { return sqlite::put_pod(connection(), row); }
+
+Status SqliteTransaction::put_appraisal(const Appraisal& appraisal) {
+  return sqlite::put_appraisal(connection(), appraisal);
+}
+
+Status SqliteTransaction::raise_high_water(const std::string& name, std::uint64_t value) {
+  return sqlite::raise_high_water(connection(), name, value);
 }
 
 }  // namespace assay::storage::sqlite

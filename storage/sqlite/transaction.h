@@ -30,6 +30,14 @@ class SqliteTransaction final : public Reading<Transaction> {
   Status activate_policy(const ActivePolicyRow& policy) override;
   Status deactivate_policy(const std::string& name) override;
   Status put_decision(const DecisionRow& row) override;
+  Status put_challenge(const ChallengeRow& row) override;
+  Result<ChallengeRow> consume_challenge(ByteView nonce) override;
+  Status put_node(const NodeRow& row) override;
+  Status put_job(const JobRow& row) override;
+  Status put_outline(const ArtifactId& artifact, const DocumentId& document) override;
+  Status put_pod(const PodRow& row) override;
+  Status put_appraisal(const Appraisal& appraisal) override;
+  Status raise_high_water(const std::string& name, std::uint64_t value) override;
 
  private:
   LogTail& tail_;

@@ -5,6 +5,8 @@
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
+#include "storage/sqlite/job_tables.h"
+#include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/trust_tables.h"
 
@@ -183,6 +185,72 @@ template <typename Base>
 Status Reading<Base>::verify_log() {
   ASSAY_ASSIGN(const LogState state, this->log_state());
   return check_log(connection_, state);
+}
+
+template <typename Base>
+Result<NodeRow> Reading<Base>::node(const std::string& name) {
+  return load_node(connection_, name);
+}
+
+template <typename Base>
+Result<NodeRow> Reading<Base>::node_by_key(const KeyId& key) {
+  return load_node_by_key(connection_, key);
+}
+
+template <typename Base>
+Result<std::vector<NodeRow>> Reading<Base>::nodes(const std::string& after, std::size_t limit) {
+  return load_nodes(connection_, after, limit);
+}
+
+template <typename Base>
+Result<std::string> Reading<Base>::key_owner(const KeyId& key) {
+  return load_key_owner(connection_, key);
+}
+
+template <typename Base>
+Result<JobRow> Reading<Base>::job(const std::string& id) {
+  return load_job(connection_, id);
+}
+
+template <typename Base>
+Result<std::vector<JobRow>> Reading<Base>::jobs(const JobQuery& query) {
+  return load_jobs(connection_, query);
+}
+
+template <typename Base>
+Result<JobRow> Reading<Base>::next_job(const std::string& node, Timestamp now) {
+  return load_next_job(connection_, node, now);
+}
+
+template <typename Base>
+Result<JobRow> Reading<Base>::newest_report(const std::string& node, const ArtifactId& artifact,
+                                            const std::string& scope) {
+  return load_newest_report(connection_, node, artifact, scope);
+}
+
+template <typename Base>
+Result<DocumentId> Reading<Base>::outline(const ArtifactId& artifact) {
+  return load_outline(connection_, artifact);
+}
+
+template <typename Base>
+Result<PodRow> Reading<Base>::pod(const std::string& name_space, const std::string& name) {
+  return load_pod(connection_, name_space, name);
+}
+
+template <typename Base>
+Result<Appraisal> Reading<Base>::appraisal(const std::string& evidence_type) {
+  return load_appraisal(connection_, evidence_type);
+}
+
+template <typename Base>
+Result<std::vector<Appraisal>> Reading<Base>::appraisals() {
+  return load_appraisals(connection_);
+}
+
+template <typename Base>
+Result<std::uint64_t> Reading<Base>::high_water(const std::string& name) {
+  return load_high_water(connection_, name);
 }
 
 template class Reading<Snapshot>;

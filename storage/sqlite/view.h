@@ -62,6 +62,21 @@ class Reading : public Base {
   Result<Bytes> entry_bundle(std::uint64_t index, unsigned width) final;
   Status verify_log() final;
 
+  Result<NodeRow> node(const std::string& name) final;
+  Result<NodeRow> node_by_key(const KeyId& key) final;
+  Result<std::vector<NodeRow>> nodes(const std::string& after, std::size_t limit) final;
+  Result<std::string> key_owner(const KeyId& key) final;
+  Result<JobRow> job(const std::string& id) final;
+  Result<std::vector<JobRow>> jobs(const JobQuery& query) final;
+  Result<JobRow> next_job(const std::string& node, Timestamp now) final;
+  Result<JobRow> newest_report(const std::string& node, const ArtifactId& artifact,
+                               const std::string& scope) final;
+  Result<DocumentId> outline(const ArtifactId& artifact) final;
+  Result<PodRow> pod(const std::string& name_space, const std::string& name) final;
+  Result<Appraisal> appraisal(const std::string& evidence_type) final;
+  Result<std::vector<Appraisal>> appraisals() final;
+  Result<std::uint64_t> high_water(const std::string& name) final;
+
  protected:
   [[nodiscard]] Connection& connection() { return connection_; }
 

@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Nodes: challenges, enrolments, verification jobs, outlines, admitted pods, appraisals. Rows change
+-- as nodes and jobs go on; what happened stands in documents and log. Conventions as in
+-- 0001_initial.sql. JSON columns hold canonical JSON (RFC 8785).
+
+-- --- challenges
+
+CREATE TABLE challenges (
+  nonce BLOB NOT NULL PRIMARY KEY CHECK (length(nonce) = 32),
+  principal TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  node TEXT NOT NULL,
+  job TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX challenges_by_expiry ON challenges (expires_at);
+
+-- --- nodes
+
+CREATE TABLE nodes (
+  name TEXT NOT NULL PRIMARY KEY,
+  principal TEXT NOT NULL,
+  key BLOB NOT NULL UNIQUE,
+  public_key BLOB NOT NULL,
+  platform TEXT NOT NULL,
+  enrolled_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  revoked_at INTEGER,
+  revoked_reason TEXT,
+  devices TEXT NOT NULL,
+  enrolment BLOB NOT NULL REFERENCES documents (id),
+  appraisal BLOB REFERENCES documents (id),
+  appraised_at INTEGER,
+  evidence_type TEXT,
+  tcb_status TEXT,
+  anchor BLOB,
+  anchor_is_vendor INTEGER CHECK (anchor_is_vendor IN (0, 1)),
+  log_index INTEGER NOT NULL REFERENCES log_records (idx),
+  CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL)),
+  CHECK ((appraisal IS NULL) = (appraised_at IS NULL)),
+  CHECK ((appraisal IS NULL) = (evidence_type IS NULL)),
+  CHECK ((appraisal IS NULL) = (tcb_status IS NULL)),
+  CHECK ((appraisal IS NULL) = (anchor IS NULL)),
+  CHECK ((appraisal IS NULL) = (anchor_is_vendor IS NULL))
+) STRICT;
+
+-- Every key that a node ever had. A key never moves to another node, not even when it is no longer
+-- used.
+CREATE TABLE node_keys (
+  key BLOB NOT NULL PRIMARY KEY,
+  node TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- --- jobs
+
+-- `seq` counts jobs in the order in which they were made, `finish_order` in the order in which they
+-- ended: times may go back with the clock, these do not.
+CREATE TABLE jobs (
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  artifact TEXT NOT NULL,
+  model_name TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  node TEXT NOT NULL,
+  path TEXT NOT NULL,
+  subset TEXT NOT NULL,
+  created_by TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  log_index INTEGER NOT NULL REFERENCES log_records (idx),
+  state INTEGER NOT NULL CHECK (state BETWEEN 1 AND 5),
+  finished INTEGER NOT NULL CHECK (finished = (state = 5)),
+  token INTEGER NOT NULL CHECK (token >= 0),
+  lease_expires_at INTEGER,
+  pending TEXT NOT NULL,
+  result TEXT NOT NULL CHECK ((result = '') = (state <> 5)),
+  detail TEXT NOT NULL,
+  report BLOB REFERENCES documents (id),
+  worker_measured INTEGER NOT NULL CHECK (worker_measured IN (0, 1)),
+  device_attested INTEGER NOT NULL CHECK (device_attested IN (0, 1)),
+  finished_at INTEGER CHECK ((finished_at IS NULL) = (state <> 5)),
+  finish_order INTEGER UNIQUE CHECK ((finish_order IS NULL) = (state <> 5))
+) STRICT;
+CREATE INDEX jobs_by_node ON jobs (node);
+CREATE INDEX jobs_by_artifact ON jobs (artifact);
+CREATE INDEX jobs_by_finished ON jobs (finished);
+CREATE INDEX jobs_by_node_artifact ON jobs (node, artifact);
+CREATE INDEX jobs_by_node_finished ON jobs (node, finished);
+CREATE INDEX jobs_by_artifact_finished ON jobs (artifact, finished);
+CREATE INDEX jobs_by_node_artifact_finished ON jobs (node, artifact, finished);
+CREATE INDEX jobs_with_report ON jobs (node, artifact, scope, finish_order)
+  WHERE report IS NOT NULL AND finish_order IS NOT NULL;
+
+-- --- what else belongs to models, pods and evidence
+
+CREATE TABLE outlines (
+  artifact TEXT NOT NULL PRIMARY KEY,
+  document BLOB NOT NULL REFERENCES documents (id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE pods (
+  name_space TEXT NOT NULL,
+  name TEXT NOT NULL,
+  uid TEXT NOT NULL,
+  decision TEXT NOT NULL,
+  artifact TEXT,
+  model_name TEXT NOT NULL,
+  workload TEXT NOT NULL,
+  admitted_at INTEGER NOT NULL,
+  PRIMARY KEY (name_space, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE appraisals (
+  evidence_type TEXT NOT NULL PRIMARY KEY,
+  body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE high_waters (
+  name TEXT NOT NULL PRIMARY KEY,
+  value INTEGER NOT NULL CHECK (value >= 0)
+) STRICT, WITHOUT ROWID;
+
+-- --- what never changes again
+
+CREATE TRIGGER challenges_stay_used BEFORE UPDATE ON challenges WHEN OLD.used_at IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'a nonce is used once'); END;
+CREATE TRIGGER nodes_keep_delete BEFORE DELETE ON nodes
+BEGIN SELECT RAISE(ABORT, 'nodes are kept'); END;
+CREATE TRIGGER nodes_stay_revoked BEFORE UPDATE ON nodes
+WHEN OLD.revoked_at IS NOT NULL
+  AND (NEW.revoked_at IS NOT OLD.revoked_at OR NEW.revoked_reason IS NOT OLD.revoked_reason)
+BEGIN SELECT RAISE(ABORT, 'a revoked node stays revoked'); END;
+CREATE TRIGGER node_keys_keep_update BEFORE UPDATE ON node_keys
+BEGIN SELECT RAISE(ABORT, 'keys of nodes are remembered'); END;
+CREATE TRIGGER node_keys_keep_delete BEFORE DELETE ON node_keys
+BEGIN SELECT RAISE(ABORT, 'keys of nodes are remembered'); END;
+CREATE TRIGGER jobs_stay_finished BEFORE UPDATE ON jobs WHEN OLD.finished = 1
+BEGIN SELECT RAISE(ABORT, 'a finished job is kept as it is'); END;
+CREATE TRIGGER jobs_keep_delete BEFORE DELETE ON jobs
+BEGIN SELECT RAISE(ABORT, 'jobs are kept'); END;
+CREATE TRIGGER outlines_keep_update BEFORE UPDATE ON outlines
+BEGIN SELECT RAISE(ABORT, 'the first outline stays'); END;
+CREATE TRIGGER outlines_keep_delete BEFORE DELETE ON outlines
+BEGIN SELECT RAISE(ABORT, 'the first outline stays'); END;
+CREATE TRIGGER high_waters_never_fall BEFORE UPDATE ON high_waters WHEN NEW.value < OLD.value
+BEGIN SELECT RAISE(ABORT, 'a high-water mark never falls'); END;

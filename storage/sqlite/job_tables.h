@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification jobs. See NodeReads and NodeWrites for what the functions mean.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/connection.h"
+#include "storage/store.h"
+
+namespace assay::storage::sqlite {
+
+[[nodiscard]] Result<JobRow> load_job(Connection& connection, const std::string& id);
+[[nodiscard]] Result<std::vector<JobRow>> load_jobs(Connection& connection, const JobQuery& query);
+[[nodiscard]] Result<JobRow> load_next_job(Connection& connection, const std::string& node,
+                                           Timestamp now);
+[[nodiscard]] Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
+                                                const ArtifactId& artifact,
+                                                const std::string& scope);
+// `size` is the size of the log.
+[[nodiscard]] Status put_job(Connection& connection, const JobRow& row, TreeSize size);
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// What callers may get wrong is refused here before the tables' own constraints would: those count
+// as faults of the database, and undo the whole write.
+#include "storage/sqlite/node_tables.h"
+
+#include "storage/sqlite/columns.h"
+#include "storage/sqlite/documents.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+constexpr std::size_t kNonceBytes = 32;
+constexpr std::size_t kMaxLimit = 1000;
+// How long an expired nonce is still known as used or expired; after that it is unknown.
+constexpr std::chrono::hours kRemember{24};
+// Nonces that one new one makes forgotten: more than one, so that the table shrinks, and few, so
+// that a write stays short.
+constexpr int kForgetAtOnce = 16;
+
+Result<std::optional<ChallengeRow>> find_challenge(Connection& connection, ByteView nonce) {
+  Query query = connection.query(Sql::kChallengeGet);
+  ASSAY_ASSIGN(const bool found, query.bind(nonce).next());
+  if (!found) {
+    return std::nullopt;
+  }
+  return ChallengeRow{.nonce = Bytes(nonce.begin(), nonce.end()),
+                      .principal = query.text(0),
+                      .purpose = query.text(1),
+                      .node = query.text(2),
+                      .job = query.text(3),
+                      .expires_at = query.time(4),
+                      .used_at = optional_time(query, 5)};
+}
+
+Result<std::optional<NodeRow::Measured>> measured_from(const Query& query) {
+  ASSAY_ASSIGN(auto appraisal, optional_id<DocumentId>(query, 11));
+  if (!appraisal) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(Digest anchor, query.digest(15));
+  return NodeRow::Measured{.appraisal = *std::move(appraisal),
+                           .appraised_at = query.time(12),
+                           .evidence_type = query.text(13),
+                           .tcb_status = query.text(14),
+                           .anchor = std::move(anchor),
+                           .anchor_is_vendor = query.integer(16) != 0};
+}
+
+Result<NodeRow> node_from(const Query& query) {
+  ASSAY_ASSIGN(Digest key, query.digest(2));
+  ASSAY_ASSIGN(Digest enrolment, query.digest(10));
+  ASSAY_ASSIGN(Json devices, json_column(query, 9));
+  ASSAY_ASSIGN(auto measured, measured_from(query));
+  std::optional<Revocation> revoked;
+  if (!query.is_null(7)) {
+    revoked = Revocation{query.time(7), query.text(8)};
+  }
+  return NodeRow{.name = query.text(0),
+                 .principal = query.text(1),
+                 .key = KeyId(std::move(key)),
+                 .public_key = query.bytes(3),
+                 .platform = query.text(4),
+                 .enrolled_at = query.time(5),
+                 .expires_at = query.time(6),
+                 .revoked = std::move(revoked),
+                 .devices = std::move(devices),
+                 .enrolment = DocumentId(std::move(enrolment)),
+                 .measured = std::move(measured),
+                 .log_index = query.count(17)};
+}
+
+Result<std::optional<NodeRow>> find_node(Connection& connection, const std::string& name) {
+  Query query = connection.query(Sql::kEnrolledGet);
+  ASSAY_ASSIGN(const bool found, query.bind(name).next());
+  if (!found) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(NodeRow row, node_from(query));
+  return row;
+}
+
+Result<std::optional<std::string>> find_key_owner(Connection& connection, const KeyId& key) {
+  Query query = connection.query(Sql::kEnrolledKeyOwner);
+  ASSAY_ASSIGN(const bool found, query.bind(key).next());
+  return found ? std::optional(query.text(0)) : std::nullopt;
+}
+
+// What put_node promises about a row that is there, about keys, and about what the row refers to.
+Status check_node(Connection& connection, const NodeRow& row, TreeSize size) {
+  if (row.log_index >= size) {
+    return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
+  }
+  ASSAY_TRY(require_documents(connection, {row.enrolment}));
+  if (row.measured) {
+    ASSAY_TRY(require_documents(connection, {row.measured->appraisal}));
+  }
+  ASSAY_ASSIGN(const auto known, find_node(connection, row.name));
+  if (known && known->revoked && known->revoked != row.revoked) {
+    return fail(ErrorCode::kConflict, "a revoked node stays revoked", row.name);
+  }
+  return {};
+}
+
+// A key belongs to the node that had it first.
+Status remember_key(Connection& connection, const NodeRow& row) {
+  ASSAY_ASSIGN(const auto owner, find_key_owner(connection, row.key));
+  if (owner && *owner != row.name) {
+    return fail(ErrorCode::kKeyNotUnique, "another node has enrolled with this key",
+                row.key.text());
+  }
+  return owner ? Status()
+               : connection.query(Sql::kEnrolledKeyInsert).bind(row.key).bind(row.name).run();
+}
+
+void bind_measured(Query& query, const std::optional<NodeRow::Measured>& measured) {
+  if (!measured) {
+    query.bind_null().bind_null().bind_null().bind_null().bind_null().bind_null();
+    return;
+  }
+  query.bind(measured->appraisal)
+      .bind(measured->appraised_at)
+      .bind(measured->evidence_type)
+      .bind(measured->tcb_status)
+      .bind(measured->anchor)
+      .bind(measured->anchor_is_vendor ? 1 : 0);
+}
+
+Result<Appraisal> appraisal_from(const Query& query) {
+  ASSAY_ASSIGN(const Json body, json_column(query, 0));
+  auto appraisal = appraisal_from_json(body);
+  if (!appraisal) {
+    return fail(ErrorCode::kDataLoss, "a stored appraisal cannot be read");
+  }
+  return appraisal;
+}
+
+}  // namespace
+
+Status put_challenge(Connection& connection, const ChallengeRow& row, Timestamp now) {
+  if (row.nonce.size() != kNonceBytes) {
+    return fail(ErrorCode::kInvalidParameter, "a nonce has 32 bytes");
+  }
+  ASSAY_ASSIGN(const auto known, find_challenge(connection, row.nonce));
+  if (known) {
+    return fail(ErrorCode::kConflict, "the nonce has been issued already");
+  }
+  ASSAY_TRY(
+      connection.query(Sql::kChallengeForget).bind(now - kRemember).bind(kForgetAtOnce).run());
+  Query query = connection.query(Sql::kChallengeInsert);
+  query.bind(row.nonce)
+      .bind(row.principal)
+      .bind(row.purpose)
+      .bind(row.node)
+      .bind(row.job)
+      .bind(row.expires_at);
+  return bind_optional(query, row.used_at).run();
+}
+
+Result<ChallengeRow> consume_challenge(Connection& connection, ByteView nonce, Timestamp now) {
+  ASSAY_ASSIGN(auto known, find_challenge(connection, nonce));
+  if (!known) {
+    return fail(ErrorCode::kChallengeUnknown, "this service did not issue the nonce");
+  }
+  if (!known->used_at) {
+    ASSAY_TRY(connection.query(Sql::kChallengeUse).bind(nonce).bind(now).run());
+  }
+  return *std::move(known);
+}
+
+Result<NodeRow> load_node(Connection& connection, const std::string& name) {
+  ASSAY_ASSIGN(auto known, find_node(connection, name));
+  if (!known) {
+    return fail(ErrorCode::kNotFound, "there is no node of this name", name);
+  }
+  return *std::move(known);
+}
+
+Result<NodeRow> load_node_by_key(Connection& connection, const KeyId& key) {
+  Query query = connection.query(Sql::kEnrolledByKey);
+  ASSAY_ASSIGN(const bool found, query.bind(key).next());
+  if (!found) {
+    return fail(ErrorCode::kNotFound, "no node has this key", key.text());
+  }
+  return node_from(query);
+}
+
+Result<std::vector<NodeRow>> load_nodes(Connection& connection, const std::string& after,
+                                        std::size_t limit) {
+  if (limit < 1 || limit > kMaxLimit) {
+    return fail(ErrorCode::kInvalidParameter, "the limit of a page is 1 to 1000");
+  }
+  std::vector<NodeRow> nodes;
+  Query query = connection.query(Sql::kEnrolledList);
+  query.bind(after).bind(limit);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return nodes;
+    }
+    ASSAY_ASSIGN(NodeRow node, node_from(query));
+    nodes.push_back(std::move(node));
+  }
+}
+
+Result<std::string> load_key_owner(Connection& connection, const KeyId& key) {
+  ASSAY_ASSIGN(auto owner, find_key_owner(connection, key));
+  if (!owner) {
+    return fail(ErrorCode::kNotFound, "no node ever had this key", key.text());
+  }
+  return *std::move(owner);
+}
+
+Status put_node(Connection& connection, const NodeRow& row, TreeSize size) {
+  ASSAY_TRY(check_node(connection, row, size));
+  ASSAY_ASSIGN(const std::string devices, canonical_json(row.devices));
+  ASSAY_TRY(remember_key(connection, row));
+  Query query = connection.query(Sql::kEnrolledPut);
+  query.bind(row.name)
+      .bind(row.principal)
+      .bind(row.key)
+      .bind(row.public_key)
+      .bind(row.platform)
+      .bind(row.enrolled_at)
+      .bind(row.expires_at);
+  if (row.revoked) {
+    query.bind(row.revoked->at).bind(row.revoked->reason);
+  } else {
+    query.bind_null().bind_null();
+  }
+  query.bind(devices).bind(row.enrolment);
+  bind_measured(query, row.measured);
+  return query.bind(row.log_index).run();
+}
+
+Result<DocumentId> load_outline(Connection& connection, const ArtifactId& artifact) {
+  Query query = connection.query(Sql::kOutlineGet);
+  ASSAY_ASSIGN(const bool found, query.bind(artifact.text()).next());
+  if (!found) {
+    return fail(ErrorCode::kNotFound, "the artifact has no stored outline", artifact.text());
+  }
+  ASSAY_ASSIGN(Digest digest, query.digest(0));
+  return DocumentId(std::move(digest));
+}
+
+Status put_outline(Connection& connection, const ArtifactId& artifact, const DocumentId& document) {
+  ASSAY_TRY(require_documents(connection, {document}));
+  const auto known = load_outline(connection, artifact);
+  if (known) {
+    return *known == document ? Status()
+                              : fail(ErrorCode::kConflict,
+                                     "the artifact has another outline already", artifact.text());
+  }
+  if (known.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(known.error());
+  }
+  return connection.query(Sql::kOutlineInsert).bind(artifact.text()).bind(document).run();
+}
+
+Result<PodRow> load_pod(Connection& connection, const std::string& name_space,
+                        const std::string& name) {
+  Query query = connection.query(Sql::kPodGet);
+  ASSAY_ASSIGN(const bool found, query.bind(name_space).bind(name).next());
+  if (!found) {
+    return fail(ErrorCode::kNotFound, "no pod was admitted under this name",
+                name_space + "/" + name);
+  }
+  std::optional<ArtifactId> artifact;
+  if (!query.is_null(2)) {
+    ASSAY_ASSIGN(artifact, artifact_column(query, 2));
+  }
+  ASSAY_ASSIGN(Json workload, json_column(query, 4));
+  return PodRow{.uid = query.text(0),
+                .name_space = name_space,
+                .name = name,
+                .decision = query.text(1),
+                .artifact = std::move(artifact),
+                .model_name = query.text(3),
+                .workload = std::move(workload),
+                .admitted_at = query.time(5)};
+}
+
+Status put_pod(Connection& connection, const PodRow& row) {
+  ASSAY_ASSIGN(const std::string workload, canonical_json(row.workload));
+  Query query = connection.query(Sql::kPodPut);
+  query.bind(row.name_space).bind(row.name).bind(row.uid).bind(row.decision);
+  if (row.artifact) {
+    query.bind(row.artifact->text());
+  } else {
+    query.bind_null();
+  }
+  return query.bind(row.model_name).bind(workload).bind(row.admitted_at).run();
+}
+
+Result<Appraisal> load_appraisal(Connection& connection, const std::string& evidence_type) {
+  Query query = connection.query(Sql::kAppraisalGet);
+  ASSAY_ASSIGN(const bool found, query.bind(evidence_type).next());
+  if (!found) {
+    return fail(ErrorCode::kNotFound, "no appraisal is stored for this type of evidence",
+                evidence_type);
+  }
+  return appraisal_from(query);
+}
+
+Result<std::vector<Appraisal>> load_appraisals(Connection& connection) {
+  std::vector<Appraisal> appraisals;
+  Query query = connection.query(Sql::kAppraisalList);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return appraisals;
+    }
+    ASSAY_ASSIGN(Appraisal appraisal, appraisal_from(query));
+    appraisals.push_back(std::move(appraisal));
+  }
+}
+
+Status put_appraisal(Connection& connection, const Appraisal& appraisal) {
+  ASSAY_ASSIGN(const std::string body, canonical_json(to_json(appraisal)));
+  return connection.query(Sql::kAppraisalPut).bind(appraisal.evidence_type).bind(body).run();
+}
+
+Result<std::uint64_t> load_high_water(Connection& connection, const std::string& name) {
+  Query query = connection.query(Sql::kHighWaterGet);
+  ASSAY_ASSIGN(const bool found, query.bind(name).next());
+  return found ? query.count(0) : 0;
+}
+
+Status raise_high_water(Connection& connection, const std::string& name, std::uint64_t value) {
+  return connection.query(Sql::kHighWaterRaise).bind(name).bind(value).run();
+}
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Challenges, enrolled nodes, outlines, admitted pods, appraisals and high-water marks. See
+// NodeReads and NodeWrites for what the functions mean.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/connection.h"
+#include "storage/store.h"
+
+namespace assay::storage::sqlite {
+
+// `now` decides which nonces are forgotten.
+[[nodiscard]] Status put_challenge(Connection& connection, const ChallengeRow& row, Timestamp now);
+[[nodiscard]] Result<ChallengeRow> consume_challenge(Connection& connection, ByteView nonce,
+                                                     Timestamp now);
+
+[[nodiscard]] Result<NodeRow> load_node(Connection& connection, const std::string& name);
+[[nodiscard]] Result<NodeRow> load_node_by_key(Connection& connection, const KeyId& key);
+[[nodiscard]] Result<std::vector<NodeRow>> load_nodes(Connection& connection,
+                                                      const std::string& after, std::size_t limit);
+[[nodiscard]] Result<std::string> load_key_owner(Connection& connection, const KeyId& key);
+// `size` is the size of the log.
+[[nodiscard]] Status put_node(Connection& connection, const NodeRow& row, TreeSize size);
+
+[[nodiscard]] Result<DocumentId> load_outline(Connection& connection, const ArtifactId& artifact);
+[[nodiscard]] Status put_outline(Connection& connection, const ArtifactId& artifact,
+                                 const DocumentId& document);
+
+[[nodiscard]] Result<PodRow> load_pod(Connection& connection, const std::string& name_space,
+                                      const std::string& name);
+[[nodiscard]] Status put_pod(Connection& connection, const PodRow& row);
+
+[[nodiscard]] Result<Appraisal> load_appraisal(Connection& connection,
+                                               const std::string& evidence_type);
+[[nodiscard]] Result<std::vector<Appraisal>> load_appraisals(Connection& connection);
+[[nodiscard]] Status put_appraisal(Connection& connection, const Appraisal& appraisal);
+
+[[nodiscard]] Result<std::uint64_t> load_high_water(Connection& connection,
+                                                    const std::string& name);
+[[nodiscard]] Status raise_high_water(Connection& connection, const std::string& name,
+                                      std::uint64_t value);
+
+}  // namespace assay::storage::sqlite
