@@ -12,6 +12,7 @@
 #include "server/api/dispatch.h"
 #include "server/jwks.h"
 #include "server/metrics.h"
+#include "server/service/job_bell.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -80,6 +81,18 @@ DispatchOptions dispatch_options(const Config& config, std::string admission_sec
   return options;
 }
 
+NodeSettings node_settings(const Config& config) {
+  NodeSettings settings;
+  settings.audience = config.attestation.audience;
+  settings.challenge_life = std::chrono::seconds(config.attestation.challenge_seconds);
+  settings.enrolment_life = std::chrono::seconds(config.attestation.enrolment_seconds);
+  settings.lease_life = std::chrono::seconds(config.nodes.lease_seconds);
+  settings.dangerous_allow_unmeasured = config.nodes.dangerous_allow_unmeasured;
+  settings.mirror = config.nodes.mirror;
+  settings.spot_checks = config.nodes.spot_checks;
+  return settings;
+}
+
 std::vector<ListenerOptions> listeners(const Config& config) {
   const TlsOptions tls{config.certificate_file, config.private_key_file,
                        ClientCertificate::kOptional};
@@ -116,13 +129,16 @@ struct App::Impl {
         random(own_random),
         log(own_log),
         metrics(std::string(version())),
-        recorder(log, metrics) {}
+        recorder(log, metrics),
+        // Who waits for a job holds a thread: half of them stay free.
+        job_bell(own_config.limits.worker_threads / 2) {}
 
   Status open() {
     ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
     ASSAY_ASSIGN(log_signer, attestation::load_private_key(config.log_key_file, passphrase));
     ASSAY_ASSIGN(service_signer,
                  attestation::load_private_key(config.service_key_file, passphrase));
+    ASSAY_TRY(load_ear_keys(passphrase));
     storage::SqliteOptions options;
     options.path = config.store_path;
     options.origin = config.log_origin;
@@ -133,12 +149,44 @@ struct App::Impl {
     return make_api();
   }
 
-  Status make_api() {
+  // Results of appraisals are signed with ES256 alone (draft-ietf-rats-ear-04 as a JWT).
+  Status load_ear_keys(const SecretBytes& passphrase) {
+    for (const std::string& file : config.attestation.ear_key_files) {
+      ASSAY_ASSIGN(auto signer, attestation::load_private_key(file, passphrase));
+      if (signer->algorithm() != SignatureAlgorithm::kEcdsaP256) {
+        return fail(ErrorCode::kUnsupportedKey, "keys of attestation results are ECDSA P-256",
+                    file);
+      }
+      ear_signers.push_back(std::move(signer));
+    }
+    return {};
+  }
+
+  void make_services() {
     services.reset(new Services{*store, *service_signer, clock, random, config.log_origin});
+    services->nodes = node_settings(config);
+    services->ear_signer = ear_signers.empty() ? nullptr : ear_signers.front().get();
+    services->version = version();
+    services->job_bell = &job_bell;
+    services->count = [this](NodeEvent event, std::string_view result) {
+      metrics.node(event, result);
+    };
+  }
+
+  [[nodiscard]] Result<Json> published_keys() const {
+    std::vector<const Signer*> signers = {service_signer.get()};
+    for (const auto& signer : ear_signers) {
+      signers.push_back(signer.get());
+    }
+    return jwks(signers);
+  }
+
+  Status make_api() {
+    make_services();
     ASSAY_ASSIGN(SecretBytes key, cursor_key(*service_signer));
     ASSAY_ASSIGN(std::string verifier,
                  note_verifier_key(config.log_origin, log_signer->public_key()));
-    ASSAY_ASSIGN(Json keys, jwks(*service_signer));
+    ASSAY_ASSIGN(Json keys, published_keys());
     ASSAY_ASSIGN(std::string secret, read_path_secret(config));
     api.reset(new Api{*services, CursorCodec(std::move(key)), std::string(version()),
                       std::move(verifier), std::move(keys), [this] { return metrics_text(); },
@@ -175,6 +223,7 @@ struct App::Impl {
       return;
     }
     log.info("stopping");
+    job_bell.stop();
     http->stop();
     http.reset();
     if (!config.ready_file.empty()) {
@@ -190,8 +239,10 @@ struct App::Impl {
   Log& log;
   Metrics metrics;
   Recorder recorder;
+  JobBell job_bell;
   std::unique_ptr<Signer> log_signer;
   std::unique_ptr<Signer> service_signer;
+  std::vector<std::unique_ptr<Signer>> ear_signers;  // the first signs, all are published
   std::unique_ptr<storage::Store> store;
   std::unique_ptr<Services> services;
   std::unique_ptr<Api> api;

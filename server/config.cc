@@ -5,6 +5,7 @@
 #include <array>
 #include <fcntl.h>
 #include <filesystem>
+#include <set>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -52,6 +53,13 @@ class Reader {
   void path(const char* member, std::string& out) const {
     if (json_.contains(member)) {
       out = (folder_ / json_.at(member).get<std::string>()).lexically_normal().string();
+    }
+  }
+  void paths(const char* member, std::vector<std::string>& out) const {
+    if (json_.contains(member)) {
+      for (const Json& item : json_.at(member)) {
+        out.push_back((folder_ / item.get<std::string>()).lexically_normal().string());
+      }
     }
   }
   template <typename T>
@@ -105,6 +113,17 @@ void read_limits(const Reader& reader, Config& config) {
   reader.time("request_timeout_ms", config.request_timeout);
 }
 
+void read_nodes(const Reader& attestation, const Reader& nodes, Config& config) {
+  attestation.text("audience", config.attestation.audience);
+  attestation.paths("ear_key_files", config.attestation.ear_key_files);
+  attestation.number("challenge_seconds", config.attestation.challenge_seconds);
+  attestation.number("enrolment_seconds", config.attestation.enrolment_seconds);
+  nodes.number("dangerous_allow_unmeasured", config.nodes.dangerous_allow_unmeasured);
+  nodes.number("lease_seconds", config.nodes.lease_seconds);
+  nodes.path("mirror", config.nodes.mirror);
+  nodes.number("spot_checks", config.nodes.spot_checks);
+}
+
 Config read_config(const Reader& reader) {
   Config config;
   config.api = read_endpoint(reader.in("api"));
@@ -120,6 +139,7 @@ Config read_config(const Reader& reader) {
   reader.in("log").text("origin", config.log_origin);
   reader.in("log").path("key_file", config.log_key_file);
   reader.path("service_key_file", config.service_key_file);
+  read_nodes(reader.in("attestation"), reader.in("nodes"), config);
   reader.path("passphrase_file", config.passphrase_file);
   read_limits(reader.in("limits"), config);
   std::string level(name(config.log_level));
@@ -128,6 +148,18 @@ Config read_config(const Reader& reader) {
   reader.in("logging").path("file", config.log_file);
   reader.path("ready_file", config.ready_file);
   return config;
+}
+
+Status check_ear_keys(const Config& config) {
+  std::set<std::string> seen = {config.log_key_file, config.service_key_file};
+  for (const std::string& file : config.attestation.ear_key_files) {
+    if (!seen.insert(file).second) {
+      return fail(ErrorCode::kInvalidConfig,
+                  "each key of attestation results has a file of its own; a key has one purpose",
+                  "/attestation/ear_key_files");
+    }
+  }
+  return {};
 }
 
 Status check(const Config& config) {
@@ -145,7 +177,7 @@ Status check(const Config& config) {
     return fail(ErrorCode::kInvalidConfig, "log and service need a key each; a key has one purpose",
                 "/service_key_file");
   }
-  return {};
+  return check_ear_keys(config);
 }
 
 // A file that holds a secret: a regular file that only its owner, this user, can read.
@@ -215,6 +247,28 @@ Result<Config> load_config(const std::string& path) {
   return parse_config(as_text(bytes), absolute.parent_path().string());
 }
 
+namespace {
+
+Json attestation_json(const Config& config) {
+  const AttestationConfig& own = config.attestation;
+  return {{"audience", own.audience.empty() ? config.log_origin : own.audience},
+          {"ear_key_files", own.ear_key_files},
+          {"challenge_seconds", own.challenge_seconds},
+          {"enrolment_seconds", own.enrolment_seconds}};
+}
+
+Json nodes_json(const NodesConfig& nodes) {
+  Json json = {{"dangerous_allow_unmeasured", nodes.dangerous_allow_unmeasured},
+               {"lease_seconds", nodes.lease_seconds},
+               {"spot_checks", nodes.spot_checks}};
+  if (!nodes.mirror.empty()) {
+    json["mirror"] = nodes.mirror;
+  }
+  return json;
+}
+
+}  // namespace
+
 Json to_json(const Config& config) {
   const ServerLimits& limits = config.limits;
   Json json = {
@@ -230,6 +284,8 @@ Json to_json(const Config& config) {
       {"anchor_file", config.anchor_file},
       {"log", {{"origin", config.log_origin}, {"key_file", config.log_key_file}}},
       {"service_key_file", config.service_key_file},
+      {"attestation", attestation_json(config)},
+      {"nodes", nodes_json(config.nodes)},
       {"limits",
        {{"max_connections", limits.max_connections},
         {"max_queued_requests", limits.max_queued_requests},

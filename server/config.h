@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
@@ -28,6 +29,21 @@ struct AdmissionConfig {
   std::string path_secret_file;  // set with secret_path
 };
 
+// Evidence: how long challenges and enrolments are good, and who says so.
+struct AttestationConfig {
+  std::string audience;                    // empty: the log's origin
+  std::vector<std::string> ear_key_files;  // the first signs; all are published
+  std::uint64_t challenge_seconds = 120;
+  std::uint64_t enrolment_seconds = 86'400;
+};
+
+struct NodesConfig {
+  bool dangerous_allow_unmeasured = false;
+  std::uint64_t lease_seconds = 60;
+  std::string mirror;  // directory; empty: no spot checks
+  std::size_t spot_checks = 16;
+};
+
 // Paths are absolute, or as given when the file was named without a folder.
 struct Config {
   EndpointConfig api;
@@ -41,6 +57,8 @@ struct Config {
   std::string log_origin;
   std::string log_key_file;
   std::string service_key_file;
+  AttestationConfig attestation;
+  NodesConfig nodes;
   std::string passphrase_file;  // empty: key files are not encrypted
   ServerLimits limits;
   std::chrono::milliseconds request_timeout{30'000};

@@ -20,11 +20,15 @@ bool exists(const std::string& path) {
 }
 
 Status make_folders(const Config& config) {
-  for (const std::string* path :
-       {&config.store_path, &config.anchor_file, &config.log_key_file, &config.service_key_file,
-        &config.certificate_file, &config.private_key_file}) {
+  std::vector<std::string> paths = {config.store_path,       config.anchor_file,
+                                    config.log_key_file,     config.service_key_file,
+                                    config.certificate_file, config.private_key_file};
+  if (!config.attestation.ear_key_files.empty()) {
+    paths.push_back(config.attestation.ear_key_files.front());
+  }
+  for (const std::string& path : paths) {
     std::error_code error;
-    const std::filesystem::path folder = std::filesystem::path(*path).parent_path();
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
       std::filesystem::create_directories(folder, error);
       if (error) {
@@ -35,10 +39,10 @@ Status make_folders(const Config& config) {
   return {};
 }
 
-Result<std::unique_ptr<Signer>> key_at(const std::string& path, const SecretBytes& passphrase,
-                                       InitReport& report) {
+Result<std::unique_ptr<Signer>> key_at(const std::string& path, SignatureAlgorithm algorithm,
+                                       const SecretBytes& passphrase, InitReport& report) {
   if (!exists(path)) {
-    ASSAY_ASSIGN(const auto fresh, attestation::generate_key(SignatureAlgorithm::kEd25519));
+    ASSAY_ASSIGN(const auto fresh, attestation::generate_key(algorithm));
     ASSAY_TRY(attestation::save_private_key(*fresh, path, passphrase));
     report.created.push_back(path);
   }
@@ -69,6 +73,7 @@ Status make_certificate(const Config& config, Timestamp now, InitReport& report)
 Json to_json(const InitReport& report) {
   return {{"log_verifier_key", report.log_verifier_key},
           {"service_key_id", report.service_key_id},
+          {"ear_key_id", report.ear_key_id},
           {"tls_certificate_pin", report.certificate_pin},
           {"created", report.created}};
 }
@@ -80,8 +85,15 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
   InitReport report;
   ASSAY_TRY(make_folders(config));
   ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
-  ASSAY_ASSIGN(const auto log_signer, key_at(config.log_key_file, passphrase, report));
-  ASSAY_ASSIGN(const auto service_signer, key_at(config.service_key_file, passphrase, report));
+  constexpr SignatureAlgorithm kEd25519 = SignatureAlgorithm::kEd25519;
+  ASSAY_ASSIGN(const auto log_signer, key_at(config.log_key_file, kEd25519, passphrase, report));
+  ASSAY_ASSIGN(const auto service_signer,
+               key_at(config.service_key_file, kEd25519, passphrase, report));
+  if (!config.attestation.ear_key_files.empty()) {
+    ASSAY_ASSIGN(const auto ear_signer, key_at(config.attestation.ear_key_files.front(),
+                                               SignatureAlgorithm::kEcdsaP256, passphrase, report));
+    report.ear_key_id = ear_signer->key_id().text();
+  }
   ASSAY_TRY(make_certificate(config, clock.now(), report));
   storage::SqliteOptions options;
   options.path = config.store_path;

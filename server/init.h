@@ -14,6 +14,7 @@ namespace assay::server {
 struct InitReport {
   std::string log_verifier_key;  // what clients check checkpoints with
   std::string service_key_id;
+  std::string ear_key_id;            // of the key that signs attestation results; may be empty
   std::string certificate_pin;       // SHA-256 of the certificate's public key
   std::vector<std::string> created;  // files that were not there
 };

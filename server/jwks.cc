@@ -22,19 +22,28 @@ Json key_of(SignatureAlgorithm algorithm, ByteView spki) {
           {"y", base64url_encode(spki.last(size))}};
 }
 
-}  // namespace
-
-Result<Json> jwks(const Signer& signer) {
+Result<Json> published(const Signer& signer) {
   constexpr std::size_t kSmallest = 44;  // of Ed25519; the others hold their point and more
   const bool p384 = signer.algorithm() == SignatureAlgorithm::kEcdsaP384;
   const bool p256 = signer.algorithm() == SignatureAlgorithm::kEcdsaP256;
   if (signer.public_key().size() < (p384 ? 96U : p256 ? 64U : kSmallest)) {
-    return fail(ErrorCode::kKeyUnusable, "the service key has no usable public key");
+    return fail(ErrorCode::kKeyUnusable, "a key of the service has no usable public key");
   }
   Json key = key_of(signer.algorithm(), signer.public_key());
   key["kid"] = signer.key_id().text();
   key["use"] = "sig";
-  return Json{{"keys", Json::array({std::move(key)})}};
+  return key;
+}
+
+}  // namespace
+
+Result<Json> jwks(std::span<const Signer* const> signers) {
+  Json keys = Json::array();
+  for (const Signer* signer : signers) {
+    ASSAY_ASSIGN(Json key, published(*signer));
+    keys.push_back(std::move(key));
+  }
+  return Json{{"keys", std::move(keys)}};
 }
 
 }  // namespace assay::server

@@ -54,6 +54,14 @@ struct Metrics::Impl {
   Family<Gauge>& open = gauge(registry, "http_connections_open", "Connections that are open.");
   Family<Counter>& decisions =
       counter(registry, "decisions_total", "Decisions answered, by verdict.");
+  Family<Counter>& enrolments =
+      counter(registry, "node_enrolments_total", "Enrolments of nodes, by result.");
+  Family<Counter>& evidence =
+      counter(registry, "evidence_verifications_total", "Appraisals of evidence, by result.");
+  Family<Counter>& leases =
+      counter(registry, "job_leases_total", "Questions for a job, by what came of them.");
+  Family<Counter>& jobs =
+      counter(registry, "jobs_finished_total", "Verification jobs that ended, by result.");
   Counter& defects =
       counter(registry, "defects_total", "Exceptions that should not happen.").Add({});
   Gauge& entries = gauge(registry, "log_entries_total", "Entries of the transparency log.").Add({});
@@ -66,6 +74,12 @@ Metrics::Metrics(const std::string& version) : impl_(std::make_unique<Impl>()) {
   impl_->build.Add({{"version", version}}).Set(1);
   for (const char* verdict : {"allow", "deny"}) {
     impl_->decisions.Add({{"verdict", verdict}});
+  }
+  for (const char* result : {"verified", "mismatch", "incomplete", "failed"}) {
+    impl_->jobs.Add({{"result", result}});
+  }
+  for (const char* result : {"accepted", "rejected"}) {
+    impl_->evidence.Add({{"result", result}});
   }
 }
 
@@ -117,6 +131,23 @@ void Metrics::defect() { impl_->defects.Increment(); }
 
 void Metrics::decision(bool allowed) {
   impl_->decisions.Add({{"verdict", allowed ? "allow" : "deny"}}).Increment();
+}
+
+void Metrics::node(NodeEvent event, std::string_view result) {
+  const auto family = [&]() -> Family<Counter>& {
+    switch (event) {
+      case NodeEvent::kEnrolment:
+        return impl_->enrolments;
+      case NodeEvent::kEvidence:
+        return impl_->evidence;
+      case NodeEvent::kLease:
+        return impl_->leases;
+      case NodeEvent::kJob:
+        break;
+    }
+    return impl_->jobs;
+  };
+  family().Add({{"result", std::string(result)}}).Increment();
 }
 
 std::string Metrics::text(storage::Snapshot* snapshot, Timestamp now) {

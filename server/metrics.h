@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/api/dispatch.h"
+#include "server/service/services.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -21,6 +22,7 @@ class Metrics {
   void connection(Listener listener, ConnectionEvent event);
   void defect();
   void decision(bool allowed);
+  void node(NodeEvent event, std::string_view result);
 
   // The text of everything, with the state of the log as `snapshot` sees it (null: left out).
   [[nodiscard]] std::string text(storage::Snapshot* snapshot, Timestamp now);

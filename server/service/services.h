@@ -2,7 +2,10 @@
 // What every service function works with. Owned by the application; outlives every request.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
@@ -11,12 +14,51 @@
 
 namespace assay::server {
 
+class JobBell;
+
+// How nodes are treated; from the configuration.
+struct NodeSettings {
+  std::string audience;                      // who asks for evidence; empty: the log's origin
+  std::chrono::seconds challenge_life{120};  // of a nonce that is answered at once
+  std::chrono::seconds enrolment_life{86'400};
+  std::chrono::seconds lease_life{60};
+  bool dangerous_allow_unmeasured = false;  // nodes may enrol without evidence
+  // Directory with models by name, of which spans are read for spot checks; empty: none are made.
+  std::string mirror;
+  std::size_t spot_checks = 16;  // spans of one check
+};
+
+// What is counted about nodes, each with a result from a closed set.
+enum class NodeEvent : std::uint8_t {
+  kEnrolment,  // "enrolled", "renewed", "refused"
+  kEvidence,   // "accepted", "rejected"
+  kLease,      // "leased", "none", "turned-away"
+  kJob,        // "verified", "mismatch", "incomplete", "failed"
+};
+
 struct Services {
   storage::Store& store;
   const Signer& service_signer;  // signs decisions
   const Clock& clock;
   Random& random;
   std::string log_origin;
+
+  NodeSettings nodes = {};
+  const Signer* ear_signer = nullptr;  // ECDSA P-256; null: appraisals come without a token
+  std::string version = {};            // of the build, as tokens name it
+  JobBell* job_bell = nullptr;         // null: nobody waits for a job
+  std::function<void(NodeEvent, std::string_view result)> count = {};  // may be empty
 };
+
+// The name under which the service asks for evidence.
+[[nodiscard]] inline const std::string& audience(const Services& services) {
+  return services.nodes.audience.empty() ? services.log_origin : services.nodes.audience;
+}
+
+inline void count(const Services& services, NodeEvent event, std::string_view result) {
+  if (services.count) {
+    services.count(event, result);
+  }
+}
 
 }  // namespace assay::server

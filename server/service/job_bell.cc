@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/job_bell.h"
+
+namespace assay::server {
+
+std::uint64_t JobBell::rings() const {
+  const std::lock_guard lock(mutex_);
+  return rings_;
+}
+
+void JobBell::ring() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++rings_;
+  }
+  rang_.notify_all();
+}
+
+void JobBell::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  rang_.notify_all();
+}
+
+JobBell::Woken JobBell::wait(std::uint64_t seen, std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  if (rings_ != seen) {
+    return Woken::kRang;
+  }
+  if (stopped_ || waiters_ >= max_waiters_) {
+    return Woken::kAway;
+  }
+  ++waiters_;
+  const bool woken = rang_.wait_for(lock, wait, [&] { return stopped_ || rings_ != seen; });
+  --waiters_;
+  if (!woken) {
+    return Woken::kTimeout;
+  }
+  return stopped_ ? Woken::kAway : Woken::kRang;
+}
+
+}  // namespace assay::server

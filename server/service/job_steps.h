@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the steps of a job share. Internal to this folder.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/service/jobs.h"
+
+namespace assay::server {
+
+inline constexpr std::string_view kVerified = "verified";
+inline constexpr std::string_view kMismatch = "mismatch";
+inline constexpr std::string_view kIncomplete = "incomplete";
+inline constexpr std::string_view kFailed = "failed";
+
+// What JobRow::pending holds while a job is leased. Beyond `nonce` it is set once a report is in.
+struct Pending {
+  std::string nonce;  // hex, of the lease's challenge: older ones of the same job do not count
+  Timestamp leased_at;
+  std::optional<DocumentId> report;     // envelope
+  std::optional<DocumentId> appraisal;  // of its evidence
+  bool worker_measured = false;
+  Json detail = Json::object();          // of the job once it is finished
+  std::vector<Json> differences;         // see Difference
+  std::vector<std::size_t> localisable;  // of `differences`: those that `answer` asks about
+  std::optional<ReportAnswer> answer;    // what the worker was asked for
+  std::vector<Digest> expected;          // answers to the spot check
+};
+[[nodiscard]] Json to_json(const Pending& pending);
+[[nodiscard]] Result<Pending> pending_from(const storage::JobRow& job);
+
+// The job and its node, when they are the actor's: not-found, node-taken.
+struct OwnJob {
+  storage::JobRow job;
+  storage::NodeRow node;
+};
+[[nodiscard]] Result<OwnJob> own_job(storage::Snapshot& snapshot, const LeaseCall& call);
+
+// lease-lost unless the lease with this token runs at `now`.
+[[nodiscard]] Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp now);
+
+// Reads job and node again inside a write: they are what they were, the lease runs, the node
+// counts.
+[[nodiscard]] Result<OwnJob> still_own(storage::Transaction& transaction, const LeaseCall& call,
+                                       Timestamp now);
+
+// How a job ends.
+struct Ending {
+  std::string_view result;
+  Json detail;
+  std::optional<DocumentId> report;
+  std::optional<DocumentId> appraisal;
+  bool worker_measured = false;
+  std::string_view code;  // error code of a failed job; empty otherwise
+};
+// Writes the row and its record: report.accepted for what a report ended, else job.finished.
+[[nodiscard]] Status finish(storage::Transaction& transaction, storage::JobRow job, Ending ending,
+                            const std::string& actor);
+
+// The detail of a job that ended with a mismatch.
+[[nodiscard]] Json mismatch_detail(const Pending& pending);
+
+}  // namespace assay::server

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification jobs: created by who wants to know, leased by the node's worker, ended by a report
+// (design section 6). A job is leased to one worker at a time; the token of the newest lease is the
+// only one that counts. Nothing is recorded as verified before every check that the service makes.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "schemas/job.h"
+#include "schemas/verification_report.h"
+#include "server/service/services.h"
+
+namespace assay::server {
+
+// Leases of one job; when the last is lost the job has failed.
+inline constexpr std::uint64_t kMaxAttempts = 5;
+// Open jobs of one node; more are refused.
+inline constexpr std::size_t kMaxOpenJobs = 1000;
+// How long a lease can be renewed, and how long its challenge is good: a report is never older.
+inline constexpr std::chrono::hours kMaxLeaseTime{6};
+// Longest wait for a job.
+inline constexpr std::chrono::seconds kMaxLeaseWait{25};
+// Items that the detail of a finished job lists: differences, and byte ranges in all of them.
+inline constexpr std::size_t kMaxListed = 1000;
+// Outline digests that one answer asks for.
+inline constexpr std::uint64_t kMaxOutlineDigests = 200'000;
+
+struct JobCreated {
+  storage::JobRow job;
+  bool created;  // false: the same job waits for its worker already
+};
+// not-found without a manifest that a trusted publisher signed; node-not-enrolled, node-revoked,
+// enrolment-expired; invalid-parameter for entries that the artifact does not have; overloaded
+// beyond kMaxOpenJobs.
+[[nodiscard]] Result<JobCreated> create_job(Services& services, const JobRequest& request,
+                                            const Principal& actor);
+
+struct LeaseAnswer {
+  std::optional<JobLease> lease;
+  bool turned_away = false;  // nothing to do, and too many wait: ask again later
+};
+// The next job of the node, waiting up to `wait` for one. Jobs whose lease ran out come again;
+// those without attempts left end here. node-not-enrolled, node-taken, node-revoked,
+// enrolment-expired.
+[[nodiscard]] Result<LeaseAnswer> lease_job(Services& services, const std::string& node,
+                                            const Principal& actor, std::chrono::milliseconds wait);
+
+// A worker's claim that it has the job.
+struct LeaseCall {
+  std::string job;
+  std::uint64_t token;
+  const Principal& actor;
+};
+
+// The new end of the lease. lease-lost, and the errors of lease_job.
+[[nodiscard]] Result<Timestamp> renew_lease(Services& services, const LeaseCall& call);
+
+// What the worker found (body: ReportSubmission). The checks stand in the order of the errors:
+// not-found, node-taken, lease-lost, those of spend_challenge, signature-invalid, untrusted-signer,
+// report-mismatch, node-revoked, enrolment-expired, evidence-missing, evidence-rejected and what
+// else evidence is refused for. The same report again gets the same answer.
+[[nodiscard]] Result<ReportAnswer> submit_report(Services& services, const LeaseCall& call,
+                                                 ByteView body);
+
+// Outline digests of entries that differ (body: OutlineSubmission); ends the job as a mismatch with
+// byte ranges. root-mismatch when they do not lead to the roots in the report, report-mismatch when
+// they are not what was asked for: the job is left as it was.
+[[nodiscard]] Result<ReportAnswer> submit_outline(Services& services, const LeaseCall& call,
+                                                  ByteView body);
+
+// Answers to a spot check (body: SpotSubmission); ends the job as verified, or as failed with the
+// error spot-check-failed.
+[[nodiscard]] Result<ReportAnswer> submit_spot(Services& services, const LeaseCall& call,
+                                               ByteView body);
+
+// The JobView of schemas/openapi.yaml.
+[[nodiscard]] Json job_view(const storage::JobRow& job);
+
+}  // namespace assay::server

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report as it comes in: whose it is, what it is about, what it says.
+#include <algorithm>
+
+#include "schemas/core/sha.h"
+#include "server/service/appraisal.h"
+#include "server/service/compare_report.h"
+#include "server/service/job_steps.h"
+#include "server/service/nodes.h"
+#include "server/service/outlines.h"
+#include "server/service/spot_check.h"
+#include "server/service/store_statement.h"
+
+namespace assay::server {
+namespace {
+
+// A submission taken apart; of what it says only the shape is known to be right.
+struct Submitted {
+  ReportSubmission submission;
+  DocumentId document;
+  attestation::Envelope envelope;
+  VerificationReport report;
+};
+
+Result<Submitted> take_apart(ReportSubmission submission, DocumentId document) {
+  ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(submission.envelope));
+  if (envelope.payload_type != kVerificationReportPayloadType) {
+    return fail(ErrorCode::kPayloadTypeUnknown, "this route takes envelopes with payloadType " +
+                                                    std::string(kVerificationReportPayloadType));
+  }
+  ASSAY_ASSIGN(VerificationReport report, parse_verification_report(envelope.payload));
+  return Submitted{std::move(submission), std::move(document), std::move(envelope),
+                   std::move(report)};
+}
+
+Result<OwnJob> read_own(Services& services, const LeaseCall& call) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  return own_job(*snapshot, call);
+}
+
+// What this very report was answered before; nothing when it is new.
+Result<std::optional<ReportAnswer>> answered_before(const storage::JobRow& job,
+                                                    const DocumentId& document) {
+  if (job.state == storage::JobState::kDone && job.report == document) {
+    if (job.result == kFailed) {
+      return fail(ErrorCode::kSpotCheckFailed, "the job has ended");
+    }
+    ReportAnswer answer{};
+    answer.state = job.result == kVerified   ? ReportAnswer::State::kVerified
+                   : job.result == kMismatch ? ReportAnswer::State::kMismatch
+                                             : ReportAnswer::State::kIncomplete;
+    return answer;
+  }
+  if (job.state == storage::JobState::kOutline || job.state == storage::JobState::kSpot) {
+    ASSAY_ASSIGN(const Pending pending, pending_from(job));
+    if (pending.report == document) {
+      return pending.answer;
+    }
+  }
+  return std::nullopt;
+}
+
+// The signed words are about this job and this lease.
+Status check_binding(const VerificationReport& report, const storage::JobRow& job,
+                     const LeaseCall& call) {
+  const bool same = report.job == job.id && report.node == job.node && report.lease == call.token &&
+                    report.artifact == job.artifact && name(report.scope) == job.scope;
+  if (!same) {
+    return fail(ErrorCode::kReportMismatch,
+                "job, node, lease, artifact and scope must be those of the lease");
+  }
+  return {};
+}
+
+EvidenceContext context_of(const Submitted& submitted, const LeaseCall& call,
+                           const std::string& node, Timestamp now) {
+  return {call.actor.name, node, call.job, ChallengePurpose::kReport, submitted.report.nonce, now};
+}
+
+Result<std::optional<Appraised>> appraise(Services& services, const Submitted& submitted,
+                                          const storage::NodeRow& node,
+                                          const EvidenceContext& context) {
+  if (!submitted.submission.evidence) {
+    if (node.measured) {
+      return fail(ErrorCode::kEvidenceMissing, "a measured worker brings evidence of each report",
+                  "/evidence");
+    }
+    return std::nullopt;
+  }
+  const ReportDataBytes expected =
+      report_report_data(submitted.report.nonce, node.public_key, submitted.envelope.payload);
+  ASSAY_ASSIGN(Appraised appraised,
+               appraise_evidence(services, *submitted.submission.evidence, expected, context));
+  if (node.measured && appraised.evidence.platform != node.platform) {
+    return fail(ErrorCode::kEnrolmentMismatch,
+                "the evidence is of another platform than the enrolment's", "/evidence");
+  }
+  return appraised;
+}
+
+// What the service does with a report that it believes.
+struct Plan {
+  Pending pending;
+  storage::JobState next;              // kDone, kOutline or kSpot
+  std::string_view result;             // of a job that is done now
+  std::optional<Challenge> challenge;  // to store, for kSpot
+};
+
+Json base_detail(const VerificationReport& report, const Comparison& comparison,
+                 Timestamp leased_at) {
+  Json not_covered = Json::array();
+  for (const NotCovered& item : report.not_covered) {
+    if (not_covered.size() < kMaxListed) {
+      not_covered.push_back(Json{{"entry", item.entry}, {"reason", item.reason}});
+    }
+  }
+  return {{"check", report.check},
+          {"bytes", report.bytes},
+          {"entries", comparison.covered.size()},
+          {"not_covered", std::move(not_covered)},
+          {"device", to_json(report.device)},
+          {"kernel_digest", report.kernel_digest ? Json(report.kernel_digest->text()) : Json()},
+          {"leased_at", to_rfc3339(leased_at)},
+          {"started_at", to_rfc3339(report.started_at)},
+          {"finished_at", to_rfc3339(report.finished_at)},
+          {"spot_checks", 0}};
+}
+
+// Asks for the digests of what can be localised, as many as one answer may hold.
+void ask_for_outline(const Comparison& comparison, const Outline& outline, Plan& plan) {
+  ReportAnswer answer{};
+  answer.state = ReportAnswer::State::kOutline;
+  answer.span = outline.span;
+  std::uint64_t digests = 0;
+  const std::size_t listed = std::min(comparison.differences.size(), kMaxListed);
+  for (std::size_t i = 0; i < listed; ++i) {
+    const Difference& difference = comparison.differences[i];
+    if (!difference.can_localise) {
+      continue;
+    }
+    const std::uint64_t more = outline.entries.at(*difference.entry).size();
+    if (digests + more <= kMaxOutlineDigests) {
+      digests += more;
+      answer.entries.push_back(*difference.entry);
+      plan.pending.localisable.push_back(i);
+    }
+  }
+  if (!answer.entries.empty()) {
+    plan.next = storage::JobState::kOutline;
+    plan.pending.answer = std::move(answer);
+  }
+}
+
+void plan_mismatch(const Comparison& comparison, const std::optional<Outline>& outline,
+                   Plan& plan) {
+  plan.result = kMismatch;
+  for (const Difference& difference : comparison.differences) {
+    if (plan.pending.differences.size() < kMaxListed) {
+      plan.pending.differences.push_back(to_json(difference));
+    }
+  }
+  plan.pending.detail["differences_total"] = comparison.differences.size();
+  plan.pending.detail["differing"] = describe(comparison.differences.front());
+  if (outline) {
+    ask_for_outline(comparison, *outline, plan);
+  }
+}
+
+// Draws spans and computes what is right. A mirror that cannot tell leaves the report unchecked,
+// and the detail says so: policies that need spot checks fail on it.
+Status plan_spot_check(Services& services, const storage::JobRow& job, const Artifact& artifact,
+                       const Outline& outline, const Comparison& comparison, Plan& plan) {
+  ASSAY_ASSIGN(const auto spans, draw_spans(services.random, artifact, comparison.covered,
+                                            outline.span, services.nodes.spot_checks));
+  if (spans.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN(Challenge challenge,
+               make_challenge(services, ChallengePurpose::kSpot, job.node, job.id,
+                              services.clock.now() + services.nodes.challenge_life));
+  auto expected = expected_answers(services.nodes.mirror, job.model_name, job.artifact, artifact,
+                                   outline, spans, challenge.nonce);
+  if (!expected) {
+    plan.pending.detail["spot_check"] = {{"skipped", info(expected.error().code).code}};
+    return {};
+  }
+  plan.next = storage::JobState::kSpot;
+  plan.challenge = challenge;
+  plan.pending.expected = *std::move(expected);
+  ReportAnswer answer{};
+  answer.state = ReportAnswer::State::kSpot;
+  answer.span = outline.span;
+  answer.spans = spans;
+  answer.challenge = std::move(challenge);
+  plan.pending.answer = std::move(answer);
+  return {};
+}
+
+Result<Plan> make_plan(Services& services, const storage::JobRow& job, const Submitted& submitted,
+                       Pending pending) {
+  std::optional<Artifact> artifact;
+  std::optional<Outline> outline;
+  {
+    ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+    ASSAY_ASSIGN(artifact, load_artifact(*snapshot, job.artifact));
+    ASSAY_ASSIGN(outline, load_outline(*snapshot, job.artifact, *artifact));
+  }
+  ASSAY_ASSIGN(
+      const Comparison comparison,
+      compare_report(*artifact, job.subset.get<std::vector<std::uint64_t>>(), submitted.report));
+  Plan plan{std::move(pending), storage::JobState::kDone, kVerified, {}};
+  plan.pending.report = submitted.document;
+  plan.pending.detail = base_detail(submitted.report, comparison, plan.pending.leased_at);
+  if (!comparison.differences.empty()) {
+    plan_mismatch(comparison, outline, plan);
+  } else if (!submitted.report.not_covered.empty()) {
+    plan.result = kIncomplete;
+  } else if (outline && !services.nodes.mirror.empty()) {
+    ASSAY_TRY(plan_spot_check(services, job, *artifact, *outline, comparison, plan));
+  }
+  return plan;
+}
+
+// Puts a job that waits for more into its state, or ends it.
+Status store_step(storage::Transaction& transaction, storage::JobRow job, const Plan& plan,
+                  const LeaseCall& call) {
+  if (plan.next == storage::JobState::kDone) {
+    Json detail = plan.result == kMismatch ? mismatch_detail(plan.pending) : plan.pending.detail;
+    return finish(transaction, std::move(job),
+                  {plan.result,
+                   std::move(detail),
+                   plan.pending.report,
+                   plan.pending.appraisal,
+                   plan.pending.worker_measured,
+                   {}},
+                  call.actor.name);
+  }
+  if (plan.challenge) {
+    ASSAY_TRY(transaction.put_challenge(challenge_row(*plan.challenge, call.actor.name)));
+  }
+  job.state = plan.next;
+  job.pending = to_json(plan.pending);
+  return transaction.put_job(job);
+}
+
+struct Accepting {
+  const LeaseCall& call;
+  const Submitted& submitted;
+  const std::optional<Appraised>& appraised;
+  const KeyId& key;
+  Timestamp now;
+};
+
+// One write: report, evidence, job.
+Status store_report(storage::Transaction& transaction, const Accepting& accepting, Plan plan) {
+  ASSAY_ASSIGN(OwnJob own, still_own(transaction, accepting.call, accepting.now));
+  if (own.job.state != storage::JobState::kLeased) {
+    return fail(ErrorCode::kConflict, "the report of this lease is in already");
+  }
+  if (own.node.key != accepting.key) {
+    return fail(ErrorCode::kUntrustedSigner, "the node has enrolled with another key meanwhile");
+  }
+  plan.pending.worker_measured = own.node.measured.has_value();
+  if (plan.pending.worker_measured && !accepting.appraised) {
+    return fail(ErrorCode::kEvidenceMissing, "the node is measured now; report again", "/evidence");
+  }
+  if (accepting.appraised) {
+    const EvidenceContext context =
+        context_of(accepting.submitted, accepting.call, own.node.name, accepting.now);
+    ASSAY_ASSIGN(plan.pending.appraisal,
+                 record_appraisal(transaction, *accepting.appraised, context));
+  }
+  ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, accepting.submitted.submission.envelope));
+  return store_step(transaction, std::move(own.job), plan, accepting.call);
+}
+
+ReportAnswer answer_of(const Plan& plan) {
+  if (plan.pending.answer) {
+    return *plan.pending.answer;
+  }
+  ReportAnswer answer{};
+  answer.state = plan.result == kVerified   ? ReportAnswer::State::kVerified
+                 : plan.result == kMismatch ? ReportAnswer::State::kMismatch
+                                            : ReportAnswer::State::kIncomplete;
+  return answer;
+}
+
+// Everything after the lease was found to run.
+Result<ReportAnswer> accept_report(Services& services, const LeaseCall& call, const OwnJob& own,
+                                   const Submitted& submitted, Timestamp now) {
+  ASSAY_TRY(spend_challenge(services, submitted.report.nonce,
+                            {call.actor.name, ChallengePurpose::kReport, own.job.node, own.job.id},
+                            now));
+  ASSAY_ASSIGN(Pending pending, pending_from(own.job));
+  if (pending.nonce != text(submitted.report.nonce)) {
+    return fail(ErrorCode::kChallengeMismatch, "the nonce is of an earlier lease of the job");
+  }
+  ASSAY_TRY(verify_single_signature(submitted.envelope, own.node.public_key));
+  ASSAY_TRY(check_binding(submitted.report, own.job, call));
+  ASSAY_TRY(require_active(own.node, now));
+  const EvidenceContext context = context_of(submitted, call, own.node.name, now);
+  ASSAY_ASSIGN(const auto appraised, appraise(services, submitted, own.node, context));
+  ASSAY_ASSIGN(const Plan plan, make_plan(services, own.job, submitted, std::move(pending)));
+  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
+    return store_report(transaction, {call, submitted, appraised, own.node.key, now}, plan);
+  }));
+  if (plan.next == storage::JobState::kDone) {
+    count(services, NodeEvent::kJob, plan.result);
+  }
+  return answer_of(plan);
+}
+
+}  // namespace
+
+Result<ReportAnswer> submit_report(Services& services, const LeaseCall& call, ByteView body) {
+  const Timestamp now = services.clock.now();
+  ASSAY_ASSIGN(ReportSubmission submission, parse_report_submission(body));
+  DocumentId document(sha256(submission.envelope));
+  ASSAY_ASSIGN(const OwnJob own, read_own(services, call));
+  ASSAY_ASSIGN(const std::optional<ReportAnswer> before, answered_before(own.job, document));
+  if (before) {
+    return *before;
+  }
+  ASSAY_TRY(require_lease(own.job, call.token, now));
+  ASSAY_ASSIGN(const Submitted submitted, take_apart(std::move(submission), std::move(document)));
+  return accept_report(services, call, own, submitted, now);
+}
+
+}  // namespace assay::server
