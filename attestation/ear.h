@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // EAT Attestation Results: the outcome of an appraisal as a signed token that others can use.
-// Spec: draft-ietf-rats-ear-04 (names), RFC 7515, RFC 7519; ES256 only.
+// Spec: draft-ietf-rats-ear-04 (names), draft-ietf-rats-ar4si (trustworthiness), RFC 7515, RFC
+// 7519; ES256 only.
+//
+// {"eat_profile","iss","sub","iat","exp","eat_nonce","ear_verifier_id":{"developer","build"},
+//  "ear_status","submods":{"tdx":{"ear_status","ear_trustworthiness_vector",
+//  "ear_appraisal_policy_ids","ear_attester_claims","ear_verifier_claims"}}}
+//
+// A submodule's status is its worst aspect's; refused evidence is contraindicated whatever its
+// aspects are. The overall status is the worst submodule's. Identifiers of a machine (PPID) stay
+// out: a token travels further than a record.
 #pragma once
 
 #include <chrono>
@@ -15,18 +24,22 @@ namespace assay::attestation {
 
 inline constexpr std::string_view kEarProfile = "tag:ietf.org,2026:rats/ear#04";
 inline constexpr std::string_view kEarMediaType = "application/eat+jwt";
+inline constexpr std::string_view kEarDeveloper = "https://assay.dev";
+// Results age quickly: nobody makes or takes a token that lasts longer.
+inline constexpr std::chrono::seconds kMaxEarLifetime = std::chrono::hours(1);
 
 struct EarContext {
   std::string issuer;  // "iss"
   std::string build;   // version of the verifier
-  std::string nonce;   // "eat_nonce": hex of the challenge
-  std::string node;    // "sub"
-  std::string policy;  // id of the appraisal policy: "sha256:..."
+  std::string nonce;   // "eat_nonce": hex of the challenge; left out when empty
+  std::string node;    // "sub"; left out when empty
+  std::string policy;  // id of the appraisal policy: "sha256:..."; left out when empty
   Timestamp now;
   std::chrono::seconds lifetime{300};
 };
 
 // JWS compact serialisation. `signer` must be ECDSA P-256; unsupported-key otherwise.
+// invalid-parameter for a lifetime that is not positive or above kMaxEarLifetime.
 [[nodiscard]] Result<std::string> make_ear(const AppraisedEvidence& appraised,
                                            const EarContext& context, const Signer& signer);
 
@@ -35,8 +48,10 @@ struct EarClaims {
   std::string status;  // of the worst submodule: "affirming", "warning", "contraindicated", "none"
 };
 // Verifies a token made by make_ear() under `key` (alg pinned to ES256) and checks profile, issuer,
-// times and that the overall status is the worst submodule's. signature-invalid, schema-violation,
-// evidence-rejected.
+// times and that the overall status is the worst submodule's. A status "none" counts as worse than
+// "affirming". What the status means to the caller is the caller's: a contraindicated token
+// verifies, too. signature-invalid; schema-violation; evidence-rejected for another issuer, a token
+// that is not valid at `now`, or a status that is better than what it stands for.
 [[nodiscard]] Result<EarClaims> verify_ear(std::string_view token, const PublicKey& key,
                                            std::string_view issuer, Timestamp now);
 

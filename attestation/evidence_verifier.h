@@ -3,8 +3,10 @@
 // function of evidence, appraisal (policy and anchors), time and expected report data.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/core/clock.h"
@@ -18,11 +20,27 @@ namespace assay::attestation {
 // A number that must never go back from one appraisal to the next, such as the evaluation number of
 // the collateral for one platform family.
 struct HighWater {
-  std::string name;  // "tdx/tcb-info/<fmspc>", "tdx/qe-identity"
+  // "tdx/tcb-info/<fmspc>", "tdx/qe-identity"; under an anchor that is not the vendor's
+  // "tdx/<anchor>/tcb-info/<fmspc>" and so on, so that a simulator cannot age real collateral.
+  std::string name;
   std::uint64_t value;
+  bool operator==(const HighWater&) const = default;
+};
+
+// How far each aspect can be trusted (draft-ietf-rats-ar4si, section 2.3): 0 no claim, from 2
+// affirming, from 32 warning, from 96 contraindicated. Accepted evidence has no contraindicated
+// aspect.
+struct Trustworthiness {
+  std::int8_t instance_identity = 0;
+  std::int8_t configuration = 0;
+  std::int8_t executables = 0;
+  std::int8_t hardware = 0;
+  std::int8_t runtime_opaque = 0;
+  bool operator==(const Trustworthiness&) const = default;
 };
 
 struct AppraisedEvidence {
+  std::string type;  // of the evidence
   bool accepted = false;
   std::string error;       // code of the evidence type when not accepted, such as QUOTE_SIGNATURE
   std::string tcb_status;  // "UpToDate" ...; empty when it was not established
@@ -32,8 +50,10 @@ struct AppraisedEvidence {
   bool has_reference_values = false;     // the measurements that say what runs are constrained
   std::optional<Timestamp> valid_until;  // of the endorsements used
   std::optional<Digest> collateral;
-  std::vector<HighWater> high_water;  // of authenticated collateral
-  Json result;                        // everything, for people and records
+  // Of authenticated collateral; also of refused evidence, whose collateral may be genuine.
+  std::vector<HighWater> high_water;
+  Trustworthiness trustworthiness;
+  Json result;  // everything, for people and records
 };
 
 enum class Purpose : std::uint8_t {

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   cli::add_device(root, context);
   cli::add_manifest(root, context);
   cli::add_attest(root, context);
+  cli::add_evidence(root, context);
   cli::add_sign(root, context);
   cli::add_push(root, context);
   cli::add_search(root, context);
@@ -33,6 +34,9 @@ int main(int argc, char** argv) {
   cli::add_key(root, context);
   cli::add_trust(root, context);
   cli::add_token(root, context);
+  cli::add_node(root, context);
+  cli::add_job(root, context);
+  cli::add_worker(root, context);
   root.note(
       "Results go to standard output, messages to standard error. Exit status: 0 yes, 1 no\n"
       "(verification failed, denied), 2 no answer (usage, files, the service).");

@@ -12,6 +12,7 @@ void add_hash(const Command& root, Context& context);
 void add_device(const Command& root, Context& context);
 void add_manifest(const Command& root, Context& context);
 void add_attest(const Command& root, Context& context);
+void add_evidence(const Command& root, Context& context);
 void add_sign(const Command& root, Context& context);
 void add_key(const Command& root, Context& context);
 void add_trust(const Command& root, Context& context);
@@ -24,6 +25,9 @@ void add_decision(const Command& root, Context& context);
 void add_admission(const Command& root, Context& context);
 void add_audit(const Command& root, Context& context);
 void add_log(const Command& root, Context& context);
+void add_node(const Command& root, Context& context);
+void add_job(const Command& root, Context& context);
+void add_worker(const Command& root, Context& context);
 
 // Verbs of "manifest" that have their own files, and signing under a group's name.
 void add_manifest_verify(const Command& group, Context& context);

@@ -140,6 +140,10 @@ void intersect_all(AuthenticatedCollateral::Parts& parts) {
 Result<Collateral> parse_collateral(ByteView json) {
   ASSAY_ASSIGN(const Json object,
                parse_json(json, JsonLimits{.max_bytes = kMaxCollateralBytes, .max_depth = 16}));
+  return collateral_from_json(object);
+}
+
+Result<Collateral> collateral_from_json(const Json& object) {
   Collateral collateral;
   for (const Member& member : kMembers) {
     auto text = fields::text(object, member.name);

@@ -38,6 +38,8 @@ struct Collateral {
 // One JSON object whose nine members above are strings; others are ignored. malformed-json,
 // schema-violation, limit-exceeded.
 [[nodiscard]] Result<Collateral> parse_collateral(ByteView json);
+// The same of JSON that was parsed before; schema-violation.
+[[nodiscard]] Result<Collateral> collateral_from_json(const Json& object);
 [[nodiscard]] Json to_json(const Collateral& collateral);
 // SHA-256 of the canonical JSON (RFC 8785) of to_json().
 [[nodiscard]] Digest digest_of(const Collateral& collateral);

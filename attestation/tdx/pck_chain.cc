@@ -20,7 +20,8 @@ constexpr std::array<ChainPlace, 2> kPckCaPlaces = {{{kPckCaNames, true}, {kRoot
 constexpr std::array<ChainPlace, 2> kSigningPlaces = {
     {{kTcbSigningNames, false}, {kRootNames, true}}};
 
-// The value of the one SGX extension; empty when there is none, or more than one.
+}  // namespace
+
 ByteView sgx_extension(const Certificate& leaf) {
   ByteView value;
   for (int i = 0; i < X509_get_ext_count(leaf.x509.get()); ++i) {
@@ -36,8 +37,6 @@ ByteView sgx_extension(const Certificate& leaf) {
   }
   return value;
 }
-
-}  // namespace
 
 Checked<PckChain> open_pck_chain(std::string_view pem, const CertificatePtr& anchor,
                                  std::span<const CertificatePtr> known) {

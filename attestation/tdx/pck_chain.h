@@ -19,6 +19,10 @@ struct PckChain {
   [[nodiscard]] const CertificatePtr& ca() const { return certificates[1]; }
 };
 
+// The value of a certificate's one SGX extension; empty when there is none, or more than one.
+// Borrowed from the certificate.
+[[nodiscard]] ByteView sgx_extension(const Certificate& leaf);
+
 // Names, constraints, key types, signatures and the SGX extension; see open_chain for what is not
 // checked.
 [[nodiscard]] Checked<PckChain> open_pck_chain(std::string_view pem, const CertificatePtr& anchor,

@@ -60,6 +60,8 @@ struct AppraisalResult {
   std::optional<PlatformIdentity> platform;
   std::optional<std::uint16_t> quote_version;
   std::optional<BodyType> body_type;
+  // Of the authenticated TCB info: which platform family it is about, and how new it is.
+  std::optional<std::array<std::uint8_t, 6>> tcb_info_fmspc;
   std::optional<std::uint32_t> tcb_evaluation_number;
   std::optional<std::uint32_t> qe_evaluation_number;
   // When all certificates, CRLs and documents used are valid together.

@@ -63,6 +63,7 @@ class Verification {
         result_(result) {}
 
   void run() {
+    result_.tcb_info_fmspc = collateral_.tcb_info().fmspc;
     result_.tcb_evaluation_number = collateral_.tcb_info().evaluation_number;
     result_.qe_evaluation_number = collateral_.qe_identity().evaluation_number;
     result_.accepted = verify_chain() && verify_collateral_fits() && verify_signatures() &&

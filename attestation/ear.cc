@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/ear.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "attestation/jws.h"
+
+namespace assay::attestation {
+namespace {
+
+// From best to worst. Not knowing is worse than affirming: a submodule that nobody could appraise
+// must not hide behind one that was.
+enum class Tier : std::uint8_t { kAffirming, kNone, kWarning, kContraindicated };
+constexpr std::array<std::string_view, 4> kTierNames = {"affirming", "none", "warning",
+                                                        "contraindicated"};
+
+std::string_view name(Tier tier) { return kTierNames[std::to_underlying(tier)]; }
+
+std::optional<Tier> tier_from(const Json& text) {
+  const auto found =
+      text.is_string() ? std::ranges::find(kTierNames, text.get<std::string>()) : kTierNames.end();
+  return found == kTierNames.end() ? std::nullopt
+                                   : std::optional(static_cast<Tier>(found - kTierNames.begin()));
+}
+
+// Ranges of draft-ietf-rats-ar4si section 2.3.2; negative values are the verifier's own meanings
+// within the same tiers.
+Tier tier_of(int value) {
+  const int magnitude = value < 0 ? -value - 1 : value;
+  if (magnitude <= 1) {
+    return Tier::kNone;
+  }
+  if (magnitude < 32) {
+    return Tier::kAffirming;
+  }
+  return magnitude < 96 ? Tier::kWarning : Tier::kContraindicated;
+}
+
+constexpr std::array<std::pair<const char*, std::int8_t Trustworthiness::*>, 5> kAspects = {{
+    {"instance-identity", &Trustworthiness::instance_identity},
+    {"configuration", &Trustworthiness::configuration},
+    {"executables", &Trustworthiness::executables},
+    {"hardware", &Trustworthiness::hardware},
+    {"runtime-opaque", &Trustworthiness::runtime_opaque},
+}};
+
+// Aspects about which nothing is claimed are left out.
+Json vector_json(const Trustworthiness& trustworthiness) {
+  Json json = Json::object();
+  for (const auto& [aspect, member] : kAspects) {
+    if (trustworthiness.*member != 0) {
+      json[aspect] = trustworthiness.*member;
+    }
+  }
+  return json;
+}
+
+Tier status_of(const AppraisedEvidence& appraised) {
+  if (!appraised.accepted) {
+    return Tier::kContraindicated;
+  }
+  Tier worst = Tier::kAffirming;
+  for (const auto& [aspect, member] : kAspects) {
+    if (const int value = appraised.trustworthiness.*member; value != 0) {
+      worst = std::max(worst, tier_of(value));
+    }
+  }
+  return worst;
+}
+
+// What the verifier found out itself: all of the result but the measurements, which the attester
+// claims, the list of checks, and what identifies one machine for good.
+Json verifier_claims(const Json& result) {
+  Json claims = result.is_object() ? result : Json::object();
+  claims.erase("checks");
+  claims.erase("measurements");
+  if (const auto platform = claims.find("platform");
+      platform != claims.end() && platform->is_object()) {
+    for (const char* identifier : {"ppid", "platform_instance_id", "pck_certificate"}) {
+      platform->erase(identifier);
+    }
+  }
+  return claims;
+}
+
+Json submodule(const AppraisedEvidence& appraised, const EarContext& context, Tier status) {
+  Json policies = Json::array();
+  if (!context.policy.empty()) {
+    policies.push_back(context.policy);
+  }
+  return {{"ear_status", name(status)},
+          {"ear_trustworthiness_vector", vector_json(appraised.trustworthiness)},
+          {"ear_appraisal_policy_ids", std::move(policies)},
+          {"ear_attester_claims", appraised.result.value("measurements", Json::object())},
+          {"ear_verifier_claims", verifier_claims(appraised.result)}};
+}
+
+std::int64_t seconds_of(Timestamp time) {
+  return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+}
+
+// --- reading
+
+std::unexpected<Error> shape(std::string detail, std::string where) {
+  return fail(ErrorCode::kSchemaViolation, std::move(detail), std::move(where));
+}
+std::unexpected<Error> rejected(std::string detail, std::string where) {
+  return fail(ErrorCode::kEvidenceRejected, std::move(detail), std::move(where));
+}
+
+Result<std::int64_t> time_at(const Json& claims, const char* name) {
+  const auto found = claims.find(name);
+  if (found == claims.end() || !found->is_number_integer()) {
+    return shape("a time in whole seconds is needed", "/" + std::string(name));
+  }
+  return found->get<std::int64_t>();
+}
+
+Status check_times(const Json& claims, Timestamp now) {
+  // Clocks of two machines differ a little; a token from further ahead was not made by now.
+  constexpr std::int64_t kSkew = 60;
+  ASSAY_ASSIGN(const std::int64_t issued, time_at(claims, "iat"));
+  ASSAY_ASSIGN(const std::int64_t expires, time_at(claims, "exp"));
+  const std::int64_t current = seconds_of(now);
+  if (issued < 0 || expires <= issued || expires > issued + kMaxEarLifetime.count()) {
+    return rejected("the token's lifetime is not between a second and an hour", "/exp");
+  }
+  if (issued > current + kSkew) {
+    return rejected("the token is from the future", "/iat");
+  }
+  if (expires <= current) {
+    return rejected("the token has expired", "/exp");
+  }
+  return {};
+}
+
+Status check_origin(const Json& claims, std::string_view issuer) {
+  const auto is = [&](const char* claim, std::string_view value) {
+    const auto found = claims.find(claim);
+    return found != claims.end() && found->is_string() && found->get<std::string>() == value;
+  };
+  if (!is("eat_profile", kEarProfile)) {
+    return shape("the token is of another profile", "/eat_profile");
+  }
+  if (!is("iss", issuer)) {
+    return rejected("the token is from another issuer", "/iss");
+  }
+  return {};
+}
+
+// The tier that a submodule's aspects lead to.
+Result<Tier> worst_aspect(const Json& vector, const std::string& where) {
+  if (!vector.is_object()) {
+    return shape("a trustworthiness vector is an object", where);
+  }
+  Tier worst = Tier::kAffirming;
+  for (const auto& [aspect, value] : vector.items()) {
+    const auto* number = value.get_ptr<const Json::number_integer_t*>();
+    if (number == nullptr || *number < -128 || *number > 127) {
+      return shape("an aspect is a number of -128 to 127", where + "/" + aspect);
+    }
+    worst = std::max(worst, tier_of(static_cast<int>(*number)));
+  }
+  return worst;
+}
+
+Result<Tier> check_submodule(const Json& submodule, const std::string& where) {
+  const Json empty = Json::object();
+  const auto status =
+      submodule.is_object() ? tier_from(submodule.value("ear_status", Json())) : std::nullopt;
+  if (!status) {
+    return shape("a submodule has a status of a known tier", where + "/ear_status");
+  }
+  ASSAY_ASSIGN(const Tier worst, worst_aspect(submodule.value("ear_trustworthiness_vector", empty),
+                                              where + "/ear_trustworthiness_vector"));
+  if (*status < worst) {
+    return rejected("the status is better than the worst aspect", where + "/ear_status");
+  }
+  return *status;
+}
+
+Result<Tier> check_status(const Json& claims) {
+  const auto submodules = claims.find("submods");
+  if (submodules == claims.end() || !submodules->is_object() || submodules->empty()) {
+    return shape("a token has at least one submodule", "/submods");
+  }
+  Tier worst = Tier::kAffirming;
+  for (const auto& [label, submodule] : submodules->items()) {
+    ASSAY_ASSIGN(const Tier tier, check_submodule(submodule, "/submods/" + label));
+    worst = std::max(worst, tier);
+  }
+  const auto overall = tier_from(claims.value("ear_status", Json()));
+  if (!overall) {
+    return shape("the overall status is of no known tier", "/ear_status");
+  }
+  if (*overall != worst) {
+    return rejected("the overall status is not the worst submodule's", "/ear_status");
+  }
+  return worst;
+}
+
+}  // namespace
+
+Result<std::string> make_ear(const AppraisedEvidence& appraised, const EarContext& context,
+                             const Signer& signer) {
+  if (context.lifetime < std::chrono::seconds(1) || context.lifetime > kMaxEarLifetime) {
+    return fail(ErrorCode::kInvalidParameter, "a token lasts from a second to an hour");
+  }
+  const Tier status = status_of(appraised);
+  const std::int64_t issued = seconds_of(context.now);
+  Json claims = {{"eat_profile", kEarProfile},
+                 {"iss", context.issuer},
+                 {"iat", issued},
+                 {"exp", issued + context.lifetime.count()},
+                 {"ear_verifier_id", {{"developer", kEarDeveloper}, {"build", context.build}}},
+                 {"ear_status", name(status)},
+                 {"submods", {{appraised.type, submodule(appraised, context, status)}}}};
+  if (!context.nonce.empty()) {
+    claims["eat_nonce"] = context.nonce;
+  }
+  if (!context.node.empty()) {
+    claims["sub"] = context.node;
+  }
+  return sign_jws(claims, signer);
+}
+
+Result<EarClaims> verify_ear(std::string_view token, const PublicKey& key, std::string_view issuer,
+                             Timestamp now) {
+  ASSAY_ASSIGN(Json claims, verify_jws(token, key));
+  ASSAY_TRY(check_origin(claims, issuer));
+  ASSAY_TRY(check_times(claims, now));
+  ASSAY_ASSIGN(const Tier status, check_status(claims));
+  return EarClaims{std::move(claims), std::string(name(status))};
+}
+
+}  // namespace assay::attestation

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each type of evidence brings to the registry of evidence_verifier.cc. Internal to this
+// folder.
+#pragma once
+
+#include <string_view>
+
+#include "attestation/evidence_verifier.h"
+
+namespace assay::attestation {
+
+// Functions as in evidence_verifier.h, called for this type alone.
+struct EvidenceType {
+  std::string_view name;
+  Result<AppraisedEvidence> (*appraise)(const Evidence& evidence, const Appraisal& appraisal,
+                                        Purpose purpose, const ReportDataBytes& expected,
+                                        Timestamp now);
+  Appraisal (*default_appraisal)();
+  Status (*check)(const Appraisal& appraisal);
+};
+
+extern const EvidenceType kTdxEvidenceType;
+
+}  // namespace assay::attestation

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/jws.h"
+
+#include <optional>
+
+#include "attestation/openssl_handles.h"
+
+namespace assay::attestation {
+namespace {
+
+constexpr std::size_t kScalarBytes = 32;
+constexpr std::size_t kSignatureBytes = 2 * kScalarBytes;
+constexpr std::size_t kHeaderBytes = 1024;
+constexpr JsonLimits kClaimLimits{.max_bytes = kMaxTokenBytes, .max_depth = 16};
+
+std::unexpected<Error> no_token(const char* why) { return fail(ErrorCode::kSchemaViolation, why); }
+
+// RFC 7518 section 3.4: r and s as 32 bytes each, most significant first.
+Result<Bytes> raw_signature(ByteView der) {
+  const ErrorQueueGuard guard;
+  const unsigned char* next = der.data();
+  const EcdsaSignatureHandle parsed(d2i_ECDSA_SIG(nullptr, &next, static_cast<long>(der.size())));
+  Bytes raw(kSignatureBytes);
+  if (parsed == nullptr ||
+      BN_bn2binpad(ECDSA_SIG_get0_r(parsed.get()), raw.data(), kScalarBytes) < 0 ||
+      BN_bn2binpad(ECDSA_SIG_get0_s(parsed.get()), raw.data() + kScalarBytes, kScalarBytes) < 0) {
+    return fail(ErrorCode::kKeyUnusable, "the key made no ECDSA P-256 signature");
+  }
+  return raw;
+}
+
+// Empty when the library cannot.
+Bytes der_signature(ByteView raw) {
+  const ErrorQueueGuard guard;
+  const EcdsaSignatureHandle signature(ECDSA_SIG_new());
+  BIGNUM* r = BN_bin2bn(raw.data(), kScalarBytes, nullptr);
+  BIGNUM* s = BN_bin2bn(raw.data() + kScalarBytes, kScalarBytes, nullptr);
+  if (signature == nullptr || r == nullptr || s == nullptr ||
+      ECDSA_SIG_set0(signature.get(), r, s) != 1) {
+    BN_free(r);
+    BN_free(s);
+    return {};
+  }
+  unsigned char* out = nullptr;
+  const int size = i2d_ECDSA_SIG(signature.get(), &out);
+  if (size <= 0) {
+    return {};
+  }
+  Bytes der(out, out + size);
+  OPENSSL_free(out);
+  return der;
+}
+
+// RFC 7515 section 2: no padding, and one spelling of each value.
+Result<Bytes> decode_part(std::string_view text) {
+  if (text.find_first_of("+/=") != std::string_view::npos) {
+    return no_token("parts of a token are base64url without padding");
+  }
+  std::string padded(text);
+  padded.append((4 - text.size() % 4) % 4, '=');
+  auto bytes = base64_decode_any(padded);
+  if (!bytes) {
+    return no_token("parts of a token are base64url without padding");
+  }
+  return bytes;
+}
+
+struct Parts {
+  std::string_view header;
+  std::string_view claims;
+  std::string_view signature;
+  std::string_view signed_part;
+};
+
+std::optional<Parts> split(std::string_view token) {
+  const std::size_t first = token.find('.');
+  const std::size_t second = first == std::string_view::npos ? first : token.find('.', first + 1);
+  if (second == std::string_view::npos || token.find('.', second + 1) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return Parts{token.substr(0, first), token.substr(first + 1, second - first - 1),
+               token.substr(second + 1), token.substr(0, second)};
+}
+
+Json header_for(const KeyId& key) {
+  return {{"alg", "ES256"}, {"kid", key.text()}, {"typ", "JWT"}};
+}
+
+// RFC 8725 section 3.1: the verifier fixes algorithm and key, the token does not. Members that are
+// not understood (crit, b64, jwk) are no member of ours.
+Status check_header(std::string_view part, const PublicKey& key) {
+  ASSAY_ASSIGN(const Bytes text, decode_part(part));
+  auto header = parse_json(text, JsonLimits{.max_bytes = kHeaderBytes, .max_depth = 2});
+  if (!header || !header->is_object()) {
+    return no_token("the header of the token is not a JSON object");
+  }
+  if (key.algorithm() != SignatureAlgorithm::kEcdsaP256 || *header != header_for(key.id())) {
+    return fail(ErrorCode::kSignatureInvalid, "the token is not signed with ES256 by this key");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> sign_jws(const Json& claims, const Signer& signer) {
+  if (signer.algorithm() != SignatureAlgorithm::kEcdsaP256) {
+    return fail(ErrorCode::kUnsupportedKey, "tokens are signed with an ECDSA P-256 key");
+  }
+  ASSAY_ASSIGN(const std::string header, canonical_json(header_for(signer.key_id())));
+  ASSAY_ASSIGN(const std::string payload, canonical_json(claims));
+  std::string token =
+      base64url_encode(as_bytes(header)) + "." + base64url_encode(as_bytes(payload));
+  ASSAY_ASSIGN(const Bytes der, signer.sign(as_bytes(token)));
+  ASSAY_ASSIGN(const Bytes raw, raw_signature(der));
+  token += "." + base64url_encode(raw);
+  if (token.size() > kMaxTokenBytes) {
+    return fail(ErrorCode::kLimitExceeded, "the claims are too long for a token");
+  }
+  return token;
+}
+
+Result<Json> verify_jws(std::string_view token, const PublicKey& key) {
+  const auto parts = token.size() > kMaxTokenBytes ? std::nullopt : split(token);
+  if (!parts) {
+    return no_token("a token is three parts with dots between them, 64 KiB at most");
+  }
+  ASSAY_TRY(check_header(parts->header, key));
+  ASSAY_ASSIGN(const Bytes signature, decode_part(parts->signature));
+  if (signature.size() != kSignatureBytes) {
+    return fail(ErrorCode::kSignatureInvalid, "an ES256 signature has 64 bytes");
+  }
+  ASSAY_TRY(key.verify(as_bytes(parts->signed_part), der_signature(signature)));
+  ASSAY_ASSIGN(const Bytes payload, decode_part(parts->claims));
+  auto claims = parse_json(payload, kClaimLimits);
+  if (!claims || !claims->is_object()) {
+    return no_token("the claims of the token are not a JSON object");
+  }
+  return claims;
+}
+
+}  // namespace assay::attestation

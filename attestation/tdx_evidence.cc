@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// TDX evidence for the registry: which policy and anchors count, and what a service keeps of the
+// verifier's result.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "attestation/evidence_type.h"
+#include "attestation/tdx/verify.h"
+
+namespace assay::attestation {
+namespace {
+
+using tdx::AppraisalPolicy;
+using tdx::AppraisalResult;
+using tdx::CheckOutcome;
+using tdx::TcbStatus;
+using tdx::TrustAnchor;
+
+// Values of AR4SI claims (draft-ietf-rats-ar4si, section 2.3.4).
+constexpr std::int8_t kNoClaim = 0;
+constexpr std::int8_t kTrusted = 2;
+constexpr std::int8_t kBootApproved = 3;  // executables: what was booted is recognised
+constexpr std::int8_t kUnsafe = 32;
+constexpr std::int8_t kExecutablesUnrecognized = 33;
+constexpr std::int8_t kContraindicated = 96;
+constexpr std::int8_t kUnrecognized = 97;
+constexpr std::int8_t kCryptoFailed = 99;
+
+struct Terms {
+  AppraisalPolicy policy;
+  std::vector<TrustAnchor> anchors;  // Intel's first
+};
+
+Result<Terms> read_terms(const Appraisal& appraisal) {
+  Terms terms;
+  auto policy = tdx::parse_appraisal_policy(appraisal.policy);
+  if (!policy) {
+    Error error = std::move(policy).error();
+    error.where = "/policy" + error.where;
+    return std::unexpected(std::move(error));
+  }
+  terms.policy = std::move(*policy);
+  terms.anchors.push_back(tdx::intel_root());
+  for (const Bytes& der : appraisal.dangerous_anchors) {
+    auto anchor = TrustAnchor::from_der(der);
+    if (!anchor) {
+      return fail(anchor.error().code, anchor.error().detail,
+                  "/dangerous_anchors/" + std::to_string(terms.anchors.size() - 1));
+    }
+    terms.anchors.push_back(std::move(*anchor));
+  }
+  return terms;
+}
+
+std::optional<CheckOutcome> outcome_of(const AppraisalResult& result, std::string_view check) {
+  const auto found =
+      std::ranges::find(result.checks, check, [](const tdx::Check& entry) { return entry.id; });
+  return found == result.checks.end() ? std::nullopt : std::optional(found->outcome);
+}
+
+// A genuine TD that anybody may have rented says nothing about what runs in it.
+void require_references(const AppraisalPolicy& policy, bool waived, AppraisalResult& result) {
+  if (!result.accepted) {
+    return;
+  }
+  const tdx::Outcome outcome = tdx::require_reference_values(policy);
+  tdx::Check check{"reference-values", "policy reference_values", CheckOutcome::kPass, {}, {}};
+  if (!outcome) {
+    check.outcome = waived ? CheckOutcome::kNotConstrained : CheckOutcome::kFail;
+    check.expected = outcome.error().expected;
+    check.actual = outcome.error().actual;
+    if (!waived) {
+      result.accepted = false;
+      result.failure = outcome.error();
+    }
+  }
+  result.checks.push_back(std::move(check));
+}
+
+// --- trustworthiness
+
+bool is_debuggable(const tdx::TdReport& report) { return (report.tdattributes[0] & 0x01) != 0; }
+bool is_shielded_from_ve(const tdx::TdReport& report) {
+  return (report.tdattributes[3] & 0x10) != 0;
+}
+bool has_service_td(const tdx::TdReport& report) {
+  const auto is_set = [](std::uint8_t byte) { return byte != 0; };
+  return std::ranges::any_of(report.mrservicetd, is_set) ||
+         std::ranges::any_of(report.init_servicetd_hash, is_set) ||
+         std::ranges::any_of(report.current_servicetd_hash, is_set);
+}
+
+std::int8_t hardware_of(const AppraisalResult& result) {
+  if (!result.report) {
+    return kCryptoFailed;
+  }
+  if (!result.tcb) {
+    return kUnrecognized;
+  }
+  switch (result.tcb->status) {
+    case TcbStatus::kUpToDate:
+      // Under another root than Intel's there may be no such hardware at all.
+      return result.anchor_is_intel ? kTrusted : kUnsafe;
+    case TcbStatus::kOutOfDate:
+    case TcbStatus::kOutOfDateConfigurationNeeded:
+      return outcome_of(result, "tcb-status") == CheckOutcome::kPass ? kUnsafe : kContraindicated;
+    case TcbStatus::kRevoked:
+      return kContraindicated;
+    default:
+      return kUnsafe;
+  }
+}
+
+std::int8_t configuration_of(const AppraisalResult& result) {
+  const auto attributes = outcome_of(result, "td-attributes");
+  const auto service_td = outcome_of(result, "service-td");
+  if (attributes == CheckOutcome::kFail || service_td == CheckOutcome::kFail) {
+    return kContraindicated;
+  }
+  if (!attributes || !service_td) {
+    return kNoClaim;
+  }
+  const tdx::TdReport& report = *result.report;
+  return is_debuggable(report) || !is_shielded_from_ve(report) || has_service_td(report) ? kUnsafe
+                                                                                         : kTrusted;
+}
+
+std::int8_t executables_of(const AppraisalResult& result) {
+  std::int8_t value = kBootApproved;
+  for (const tdx::Reference reference : {tdx::Reference::kMrtd, tdx::Reference::kRtmr0,
+                                         tdx::Reference::kRtmr1, tdx::Reference::kRtmr2}) {
+    const auto outcome = outcome_of(result, name(reference));
+    if (outcome == CheckOutcome::kFail) {
+      return kContraindicated;
+    }
+    if (!outcome) {
+      return kNoClaim;
+    }
+    if (outcome == CheckOutcome::kNotConstrained) {
+      value = kExecutablesUnrecognized;
+    }
+  }
+  return value;
+}
+
+std::int8_t identity_of(const AppraisalResult& result) {
+  const auto platform = outcome_of(result, "platform");
+  if (platform == CheckOutcome::kFail) {
+    return kUnrecognized;
+  }
+  return platform == CheckOutcome::kPass ? kTrusted : kNoClaim;
+}
+
+std::int8_t memory_of(const AppraisalResult& result) {
+  if (!result.report) {
+    return kNoClaim;
+  }
+  if (is_debuggable(*result.report)) {
+    return result.accepted ? kUnsafe : kContraindicated;
+  }
+  return kTrusted;
+}
+
+// --- what a service keeps
+
+std::vector<HighWater> high_water_of(const AppraisalResult& result) {
+  std::vector<HighWater> marks;
+  if (!result.anchor || !result.tcb_info_fmspc || !result.tcb_evaluation_number ||
+      !result.qe_evaluation_number) {
+    return marks;
+  }
+  const std::string prefix = result.anchor_is_intel ? "tdx/" : "tdx/" + result.anchor->hex() + "/";
+  marks.push_back(
+      {prefix + "tcb-info/" + hex_encode(*result.tcb_info_fmspc), *result.tcb_evaluation_number});
+  marks.push_back({prefix + "qe-identity", *result.qe_evaluation_number});
+  return marks;
+}
+
+AppraisedEvidence summarize(const AppraisalResult& result, const AppraisalPolicy& policy) {
+  AppraisedEvidence evidence;
+  evidence.type = kTdxEvidence;
+  evidence.accepted = result.accepted;
+  evidence.error = tdx::error_code(result).value_or("");
+  evidence.tcb_status = result.tcb ? name(result.tcb->status) : "";
+  evidence.platform = result.platform ? hex_encode(result.platform->ppid) : "";
+  evidence.anchor = result.anchor;
+  evidence.anchor_is_vendor = result.anchor_is_intel;
+  evidence.has_reference_values = tdx::require_reference_values(policy).has_value();
+  evidence.valid_until = result.valid_until;
+  evidence.collateral = result.collateral;
+  evidence.high_water = high_water_of(result);
+  evidence.trustworthiness = {identity_of(result), configuration_of(result), executables_of(result),
+                              hardware_of(result), memory_of(result)};
+  evidence.result = to_json(result);
+  return evidence;
+}
+
+Result<AppraisedEvidence> appraise_tdx(const Evidence& evidence, const Appraisal& appraisal,
+                                       Purpose purpose, const ReportDataBytes& expected,
+                                       Timestamp now) {
+  ASSAY_ASSIGN(const Terms terms, read_terms(appraisal));
+  if (evidence.collateral.is_null()) {
+    return fail(ErrorCode::kCollateralMissing,
+                "send the collateral of the platform along with the quote", "/collateral");
+  }
+  auto collateral = tdx::collateral_from_json(evidence.collateral);
+  if (!collateral) {
+    Error error = std::move(collateral).error();
+    error.where = "/collateral" + error.where;
+    return std::unexpected(std::move(error));
+  }
+  AppraisalResult result =
+      tdx::verify(evidence.quote, *collateral, terms.anchors,
+                  {now, tdx::ReportDataExpectation::exactly(expected), terms.policy});
+  if (purpose == Purpose::kEnrol) {
+    require_references(terms.policy, appraisal.dangerous_allow_missing_reference_values, result);
+  }
+  return summarize(result, terms.policy);
+}
+
+Appraisal default_tdx_appraisal() {
+  Appraisal appraisal;
+  appraisal.evidence_type = kTdxEvidence;
+  appraisal.policy = to_json(AppraisalPolicy{});
+  return appraisal;
+}
+
+Status check_tdx(const Appraisal& appraisal) {
+  ASSAY_TRY(read_terms(appraisal));
+  return {};
+}
+
+}  // namespace
+
+const EvidenceType kTdxEvidenceType = {kTdxEvidence, appraise_tdx, default_tdx_appraisal,
+                                       check_tdx};
+
+}  // namespace assay::attestation
