@@ -51,6 +51,25 @@ Result<Response> get_checkpoint_note(Api& api, const Call& call);
 Result<Response> get_tile(Api& api, const Call& call);
 Result<Response> get_entry_bundle(Api& api, const Call& call);
 
+// nodes.cc
+Result<Response> post_challenge(Api& api, const Call& call);
+Result<Response> post_node(Api& api, const Call& call);
+Result<Response> list_nodes(Api& api, const Call& call);
+Result<Response> get_node(Api& api, const Call& call);
+
+// jobs.cc
+Result<Response> post_job(Api& api, const Call& call);
+Result<Response> list_jobs(Api& api, const Call& call);
+Result<Response> get_job(Api& api, const Call& call);
+Result<Response> post_lease(Api& api, const Call& call);
+Result<Response> renew_job(Api& api, const Call& call);
+Result<Response> post_report(Api& api, const Call& call);
+Result<Response> post_outline(Api& api, const Call& call);
+Result<Response> post_spot(Api& api, const Call& call);
+
+// outline.cc
+Result<Response> put_model_outline(Api& api, const Call& call);
+
 // operations.cc
 Result<Response> get_livez(Api& api, const Call& call);
 Result<Response> get_readyz(Api& api, const Call& call);

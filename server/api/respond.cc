@@ -45,16 +45,15 @@ Digest query_digest(const Request& request) {
   return sha256(as_bytes(text.dump()));
 }
 
-Result<std::size_t> limit_of(const Call& call) {
-  const auto text = call.parameter("limit");
-  if (!text) {
-    return kDefaultLimit;
+// The target of the next page: the same query with `name` set to `value`.
+std::string next_link(const Request& request, std::string_view name, const std::string& value) {
+  std::string link = "<" + request.path + "?";
+  for (const auto& [own, text] : request.query) {
+    if (own != name) {
+      link += percent_encode(own) + "=" + percent_encode(text) + "&";
+    }
   }
-  ASSAY_ASSIGN(const std::uint64_t value, number(*text, "limit"));
-  if (value == 0) {
-    return fail(ErrorCode::kInvalidParameter, "limit must be at least 1", "limit");
-  }
-  return static_cast<std::size_t>(std::min<std::uint64_t>(value, kMaxLimit));
+  return link + std::string(name) + "=" + percent_encode(value) + ">; rel=\"next\"";
 }
 
 }  // namespace
@@ -109,9 +108,38 @@ Result<std::uint64_t> number(std::string_view text, std::string_view name) {
   return value;
 }
 
+Result<std::size_t> limit_parameter(const Call& call) {
+  const auto text = call.parameter("limit");
+  if (!text) {
+    return kDefaultLimit;
+  }
+  ASSAY_ASSIGN(const std::uint64_t value, number(*text, "limit"));
+  if (value == 0) {
+    return fail(ErrorCode::kInvalidParameter, "limit must be at least 1", "limit");
+  }
+  return static_cast<std::size_t>(std::min<std::uint64_t>(value, kMaxLimit));
+}
+
+Result<Response> keyed_list_response(storage::Snapshot& snapshot, const Call& call, Json items,
+                                     std::size_t limit, const std::optional<std::string>& next) {
+  ASSAY_ASSIGN(const storage::LogState state, snapshot.log_state());
+  Json body = {{"items", std::move(items)},
+               {"limit", limit},
+               {"tree_size", state.size},
+               {"root", state.root.hex()}};
+  if (next) {
+    body["next"] = *next;
+  }
+  Response response = json_response(200, body);
+  if (next) {
+    response.headers.emplace_back("Link", next_link(call.request, "after", *next));
+  }
+  return response;
+}
+
 Result<ListRequest> list_request(const Api& api, const Call& call) {
   ListRequest list{{}, query_digest(call.request)};
-  ASSAY_ASSIGN(list.bounds.limit, limit_of(call));
+  ASSAY_ASSIGN(list.bounds.limit, limit_parameter(call));
   if (const auto text = call.parameter("cursor")) {
     ASSAY_ASSIGN(const Cursor cursor, api.cursors.decode(*text, list.query));
     list.bounds.after = cursor.after;
@@ -130,13 +158,7 @@ Response list_response(const Api& api, const Call& call, const ListRequest& list
   if (page.next) {
     const std::string cursor = api.cursors.encode({*page.next, below}, list.query);
     body["next_cursor"] = cursor;
-    link = "<" + call.request.path + "?";
-    for (const auto& [name, value] : call.request.query) {
-      if (name != "cursor") {
-        link += percent_encode(name) + "=" + percent_encode(value) + "&";
-      }
-    }
-    link += "cursor=" + cursor + ">; rel=\"next\"";
+    link = next_link(call.request, "cursor", cursor);
   }
   Response response = json_response(200, body);
   if (!link.empty()) {

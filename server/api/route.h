@@ -84,6 +84,15 @@ inline constexpr std::string_view kPublicImmutable = "public, max-age=31536000, 
                                                               std::string_view name);
 [[nodiscard]] Result<std::uint64_t> number(std::string_view text, std::string_view name);
 
+// --- lists by key: `after` is the key of the last item of the page before
+
+// The parameter "limit", 1 to 1000; 100 without it.
+[[nodiscard]] Result<std::size_t> limit_parameter(const Call& call);
+// `next` is the key to continue after; absent at the end.
+[[nodiscard]] Result<Response> keyed_list_response(storage::Snapshot& snapshot, const Call& call,
+                                                   Json items, std::size_t limit,
+                                                   const std::optional<std::string>& next);
+
 // --- lists: limit, cursor, and the answer around the items
 
 struct ListRequest {

@@ -3,6 +3,7 @@
 // same to clients; a test compares the two.
 
 #include "server/api/handlers.h"
+#include "server/service/outlines.h"
 
 namespace assay::server {
 namespace {
@@ -11,6 +12,8 @@ constexpr std::size_t kManifestBytes = 16U << 20;
 constexpr std::size_t kDocumentBytes = 1U << 20;
 constexpr std::size_t kReviewBytes = 8U << 20;
 constexpr std::size_t kDecisionBytes = 256U << 10;
+constexpr std::size_t kSmallBytes = 64U << 10;
+constexpr std::size_t kEvidenceBytes = 16U << 20;
 
 using Names = std::vector<std::string_view>;
 using enum AccessRole;
@@ -61,10 +64,10 @@ Route post_json(Listener listener, std::string path, Access access, Handler hand
 }
 
 // A POST without a body.
-Route post_empty(std::string path, Access access, Handler handler) {
+Route post_empty(std::string path, Access access, Handler handler, Names parameters = {}) {
   return {{Method::kPost, Listener::kApi, std::move(path)},
           std::move(access),
-          {},
+          std::move(parameters),
           0,
           {},
           {kJson},
@@ -119,6 +122,36 @@ void add_decisions(std::vector<Route>& table) {
                             admission_mutate, kReviewBytes, {"timeout"}));
 }
 
+void add_nodes(std::vector<Route>& table) {
+  const Access worker = roles({kWorker});
+  const Access lookers = roles({kReader, kAuditor, kDecider, kWorker});
+  table.push_back(post_json(Listener::kApi, "/v1/challenges", worker, post_challenge, kSmallBytes));
+  table.push_back(post_envelope("/v1/nodes", worker, post_node, kEvidenceBytes));
+  table.push_back(get("/v1/nodes", lookers, list_nodes, {"after", "limit"}));
+  table.push_back(get("/v1/nodes/{node}", lookers, get_node));
+  table.push_back(post_empty("/v1/nodes/{node}/lease", worker, post_lease, {"wait"}));
+  table.push_back(post_json(Listener::kApi, "/v1/jobs", roles({kDecider, kSubmitter}), post_job,
+                            kDocumentBytes));
+  table.push_back(get("/v1/jobs", roles({kReader, kSubmitter, kAuditor, kDecider, kWorker}),
+                      list_jobs, {"node", "artifact", "state", "after", "limit"}));
+  table.push_back(
+      get("/v1/jobs/{id}", roles({kReader, kSubmitter, kAuditor, kDecider, kWorker}), get_job));
+  table.push_back(post_empty("/v1/jobs/{id}:renew", worker, renew_job, {"lease"}));
+  const std::pair<const char*, Handler> steps[] = {{"/v1/jobs/{id}/report", post_report},
+                                                   {"/v1/jobs/{id}/outline", post_outline},
+                                                   {"/v1/jobs/{id}/spot", post_spot}};
+  for (const auto& [path, handler] : steps) {
+    table.push_back(post_json(Listener::kApi, path, worker, handler, kEvidenceBytes, {"lease"}));
+  }
+  table.push_back({{Method::kPut, Listener::kApi, "/v1/models/{artifact}/outline"},
+                   roles({kSubmitter}),
+                   {},
+                   kMaxOutlineBytes,
+                   {kBinary},
+                   {kJson},
+                   put_model_outline});
+}
+
 void add_log(std::vector<Route>& table) {
   const Access lookers = roles({kReader, kAuditor});
   table.push_back(get("/v1/audit/events", roles({kAuditor}), list_events,
@@ -151,6 +184,7 @@ const std::vector<Route>& routes() {
     add_documents(made);
     add_policies(made);
     add_decisions(made);
+    add_nodes(made);
     add_log(made);
     add_operations(made);
     return made;

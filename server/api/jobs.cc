@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification jobs: created and looked at by who wants to know, leased and answered by workers.
+
+#include "server/service/jobs.h"
+
+#include "server/api/handlers.h"
+#include "server/api/problem.h"
+
+namespace assay::server {
+namespace {
+
+Result<LeaseCall> lease_call(const Call& call) {
+  const auto token = call.parameter("lease");
+  if (!token) {
+    return fail(ErrorCode::kInvalidParameter, "the token of the lease is needed", "lease");
+  }
+  ASSAY_ASSIGN(const std::uint64_t value, number(*token, "lease"));
+  return LeaseCall{call.capture("id"), value, call.principal};
+}
+
+Result<std::chrono::seconds> wait_of(const Call& call) {
+  ASSAY_ASSIGN(const std::uint64_t wait, number(call.parameter("wait").value_or("0"), "wait"));
+  if (wait > static_cast<std::uint64_t>(kMaxLeaseWait.count())) {
+    return fail(ErrorCode::kInvalidParameter,
+                "wait at most " + std::to_string(kMaxLeaseWait.count()) + " seconds", "wait");
+  }
+  return std::chrono::seconds(wait);
+}
+
+Result<std::optional<bool>> wants_finished(const Call& call) {
+  const auto state = call.parameter("state");
+  if (!state) {
+    return std::nullopt;
+  }
+  if (*state != "open" && *state != "finished") {
+    return fail(ErrorCode::kInvalidParameter, "open or finished", "state");
+  }
+  return *state == "finished";
+}
+
+using Submit = Result<ReportAnswer> (*)(Services&, const LeaseCall&, ByteView);
+
+Result<Response> submit(Api& api, const Call& call, Submit step) {
+  ASSAY_ASSIGN(const LeaseCall lease, lease_call(call));
+  ASSAY_ASSIGN(const ReportAnswer answer, step(api.services, lease, call.request.body));
+  return json_response(200, to_json(answer));
+}
+
+}  // namespace
+
+Result<Response> post_job(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const JobRequest request, parse_job_request(call.request.body));
+  ASSAY_ASSIGN(const JobCreated made, create_job(api.services, request, call.principal));
+  Response response = json_response(made.created ? 201 : 200, job_view(made.job));
+  response.headers.emplace_back("Location", "/v1/jobs/" + made.job.id);
+  return response;
+}
+
+Result<Response> list_jobs(Api& api, const Call& call) {
+  storage::JobQuery query;
+  ASSAY_ASSIGN(query.limit, limit_parameter(call));
+  ASSAY_ASSIGN(query.finished, wants_finished(call));
+  query.node = call.parameter("node").value_or("");
+  query.after = call.parameter("after").value_or("");
+  if (const auto artifact = call.parameter("artifact")) {
+    ASSAY_ASSIGN(const ArtifactId id, ArtifactId::parse(*artifact));
+    query.artifact = id.text();
+  }
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const auto jobs, snapshot->jobs(query));
+  Json items = Json::array();
+  for (const storage::JobRow& job : jobs) {
+    items.push_back(job_view(job));
+  }
+  std::optional<std::string> next;
+  if (jobs.size() == query.limit) {
+    next = jobs.back().id;
+  }
+  return keyed_list_response(*snapshot, call, std::move(items), query.limit, next);
+}
+
+Result<Response> get_job(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::JobRow job, snapshot->job(call.capture("id")));
+  return with_etag(call, json_response(200, job_view(job)), kRevalidate);
+}
+
+Result<Response> post_lease(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const std::chrono::seconds wait, wait_of(call));
+  ASSAY_ASSIGN(const LeaseAnswer answer,
+               lease_job(api.services, call.capture("node"), call.principal, wait));
+  if (answer.lease) {
+    return json_response(200, to_json(*answer.lease));
+  }
+  Response response;
+  response.status = 204;
+  if (answer.turned_away) {
+    response.headers.emplace_back("Retry-After", kRetryAfter);
+  }
+  return response;
+}
+
+Result<Response> renew_job(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const LeaseCall lease, lease_call(call));
+  ASSAY_ASSIGN(const Timestamp expires_at, renew_lease(api.services, lease));
+  return json_response(200, Json{{"expires_at", to_rfc3339(expires_at)}});
+}
+
+Result<Response> post_report(Api& api, const Call& call) {
+  return submit(api, call, submit_report);
+}
+
+Result<Response> post_outline(Api& api, const Call& call) {
+  return submit(api, call, submit_outline);
+}
+
+Result<Response> post_spot(Api& api, const Call& call) { return submit(api, call, submit_spot); }
+
+}  // namespace assay::server

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes: challenges, enrolment, what is known of them.
+
+#include "server/service/nodes.h"
+
+#include "server/api/handlers.h"
+
+namespace assay::server {
+
+Result<Response> post_challenge(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const ChallengeRequest request, parse_challenge_request(call.request.body));
+  ASSAY_ASSIGN(const Challenge challenge, issue_challenge(api.services, request, call.principal));
+  Response response = json_response(201, to_json(challenge));
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+Result<Response> post_node(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const Enrolled enrolled, enrol(api.services, call.request.body, call.principal));
+  Response response = json_response(enrolled.renewed ? 200 : 201, enrolled_view(enrolled));
+  response.headers.emplace_back("Location", "/v1/nodes/" + enrolled.node.name);
+  return response;
+}
+
+Result<Response> list_nodes(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const std::size_t limit, limit_parameter(call));
+  const Timestamp now = api.services.clock.now();
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const auto nodes, snapshot->nodes(call.parameter("after").value_or(""), limit));
+  Json items = Json::array();
+  for (const storage::NodeRow& node : nodes) {
+    items.push_back(node_view(node, now));
+  }
+  std::optional<std::string> next;
+  if (nodes.size() == limit) {
+    next = nodes.back().name;
+  }
+  return keyed_list_response(*snapshot, call, std::move(items), limit, next);
+}
+
+Result<Response> get_node(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::NodeRow node, snapshot->node(call.capture("node")));
+  return with_etag(call, json_response(200, node_view(node, api.services.clock.now())),
+                   kRevalidate);
+}
+
+}  // namespace assay::server
