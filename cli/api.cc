@@ -74,8 +74,17 @@ Result<Bytes> Api::get_bytes(const std::string& path, std::string_view accept, b
 
 Result<Json> Api::post(const std::string& path, ByteView body, std::string_view content_type,
                        bool repeatable) {
+  return send("POST", path, body, content_type, repeatable);
+}
+
+Result<Json> Api::put(const std::string& path, ByteView body, std::string_view content_type) {
+  return send("PUT", path, body, content_type, true);
+}
+
+Result<Json> Api::send(const char* method, const std::string& path, ByteView body,
+                       std::string_view content_type, bool repeatable) {
   HttpRequest request;
-  request.method = "POST";
+  request.method = method;
   request.path = path;
   request.content_type = content_type;
   request.body.assign(body.begin(), body.end());
@@ -89,11 +98,12 @@ Result<Json> Api::each_page(const std::string& path, const Query& query,
                             const std::function<void(const Json& items)>& take) {
   constexpr std::uint64_t kPage = 1000;
   std::uint64_t taken = 0;
+  const char* parameter = "cursor";
   std::string cursor;
   while (true) {
     Query page = query;
     page.add("limit", std::to_string(limit ? std::min(*limit - taken, kPage) : kPage));
-    page.add("cursor", cursor);
+    page.add(parameter, cursor);
     ASSAY_ASSIGN(Json answer, get(path + page.text()));
     const auto items = answer.is_object() ? answer.find("items") : answer.end();
     if (!answer.is_object() || items == answer.end() || !items->is_array()) {
@@ -101,7 +111,11 @@ Result<Json> Api::each_page(const std::string& path, const Query& query,
     }
     take(*items);
     taken += items->size();
-    const std::string next = text_at(answer, "next_cursor");
+    std::string next = text_at(answer, "next_cursor");
+    if (next.empty()) {  // lists that are ordered by a key go on after it
+      next = text_at(answer, "next");
+      parameter = "after";
+    }
     if (next.empty() || next == cursor || (limit && taken >= *limit)) {
       return answer;
     }

@@ -37,9 +37,11 @@ class Api {
                                         bool authenticated = true);
   [[nodiscard]] Result<Json> post(const std::string& path, ByteView body,
                                   std::string_view content_type, bool repeatable = true);
+  [[nodiscard]] Result<Json> put(const std::string& path, ByteView body,
+                                 std::string_view content_type);
 
   // Pages of a list with `limit` items together (all when absent), one call of `take` for each. The
-  // last page comes back; its "next_cursor" says that there are more.
+  // last page comes back; its "next_cursor" or "next" says that there are more.
   [[nodiscard]] Result<Json> each_page(const std::string& path, const Query& query,
                                        std::optional<std::uint64_t> limit,
                                        const std::function<void(const Json& items)>& take);
@@ -52,6 +54,9 @@ class Api {
 
  private:
   explicit Api(HttpClient client) : client_(std::move(client)) {}
+
+  [[nodiscard]] Result<Json> send(const char* method, const std::string& path, ByteView body,
+                                  std::string_view content_type, bool repeatable);
 
   HttpClient client_;
 };

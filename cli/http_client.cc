@@ -64,6 +64,12 @@ std::size_t receive(char* data, std::size_t size, std::size_t count, void* user)
   return bytes;
 }
 
+// Called by the library about once a second and with every piece of data; anything but 0 ends the
+// transfer.
+int end_when_stopped(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::stop_token*>(user)->stop_requested() ? 1 : 0;
+}
+
 // The request cannot have reached the service.
 bool never_sent(CURLcode code) {
   return code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST;
@@ -224,9 +230,15 @@ void HttpClient::Impl::prepare(const HttpRequest& request, Headers& headers, Rec
     set(handle, CURLOPT_SSLCERT, connection.cert.c_str());
     set(handle, CURLOPT_SSLKEY, connection.cert_key.c_str());
   }
-  set(handle, CURLOPT_CONNECTTIMEOUT,
-      static_cast<long>(std::min<std::uint64_t>(10, connection.timeout_seconds)));
-  set(handle, CURLOPT_TIMEOUT, static_cast<long>(connection.timeout_seconds));
+  const std::uint64_t limit =
+      request.timeout_seconds != 0 ? request.timeout_seconds : connection.timeout_seconds;
+  set(handle, CURLOPT_CONNECTTIMEOUT, static_cast<long>(std::min<std::uint64_t>(10, limit)));
+  set(handle, CURLOPT_TIMEOUT, static_cast<long>(limit));
+  if (request.stop.stop_possible()) {
+    set(handle, CURLOPT_NOPROGRESS, 0L);
+    set(handle, CURLOPT_XFERINFOFUNCTION, &end_when_stopped);
+    set(handle, CURLOPT_XFERINFODATA, static_cast<const void*>(&request.stop));
+  }
   set(handle, CURLOPT_ERRORBUFFER, reason.data());
   set(handle, CURLOPT_WRITEFUNCTION, &receive);
   set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&receiver));
@@ -260,6 +272,8 @@ Error HttpClient::Impl::describe(CURLcode code) const {
               to + ". Give the service's certificate or its CA with --ca", ""};
     case CURLE_SSL_CERTPROBLEM:
       return {ErrorCode::kConnectionFailed, to + ". Check --cert and --cert-key", ""};
+    case CURLE_ABORTED_BY_CALLBACK:
+      return {ErrorCode::kCancelled, "The request was stopped", ""};
     case CURLE_OPERATION_TIMEDOUT:
       return {ErrorCode::kRequestTimeout, to + ". Try again, or give a longer --timeout", ""};
     default:

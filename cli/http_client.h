@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ struct HttpRequest {
   // False when a second identical request could have another effect: then only failures before the
   // request was sent, and answers that say that nothing was done, are tried again.
   bool repeatable = true;
+  std::uint64_t timeout_seconds = 0;  // of this request; 0: what the connection says
+  // Ends a transfer that is under way (cancelled), at the latest a second after it was asked for.
+  std::stop_token stop{};
 };
 
 struct HttpResponse {
@@ -52,7 +56,8 @@ class HttpClient {
   ~HttpClient();
 
   // The answer when its status is 2xx. Errors: connection-failed (no connection, TLS refused, cut),
-  // request-timeout, limit-exceeded (answer too large), and the service's own.
+  // request-timeout, limit-exceeded (answer too large), cancelled (stop was requested), and the
+  // service's own.
   [[nodiscard]] Result<HttpResponse> send(const HttpRequest& request);
 
  private:

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay push: signed documents of any kind to the service.
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/api.h"
 #include "cli/files.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
+#include "schemas/core/outline.h"
 
 namespace assay::cli {
 
@@ -14,6 +16,7 @@ namespace {
 
 struct PushOptions {
   std::vector<std::string> files;
+  std::string outline;
   ConnectionFlags connection;
 };
 
@@ -43,6 +46,40 @@ Result<std::vector<Ready>> read_all(const std::vector<std::string>& files) {
   return ready;
 }
 
+// The outline in a file, and the artifact that it belongs to: that of the one manifest pushed with
+// it.
+struct ReadyOutline {
+  ArtifactId artifact;
+  Bytes blob;
+};
+
+Result<std::optional<ReadyOutline>> read_outline(const std::string& file,
+                                                 const std::vector<Ready>& ready) {
+  if (file.empty()) {
+    return std::nullopt;
+  }
+  constexpr std::uint64_t kMaxOutline = std::uint64_t{1} << 30;
+  if (ready.size() != 1 || ready.front().document.payload.kind != PayloadKind::kManifest) {
+    return fail(ErrorCode::kUsage, "An outline is pushed beside its manifest, and nothing else",
+                file);
+  }
+  ASSAY_ASSIGN(const Manifest manifest, manifest_of(ready.front().document.payload));
+  ASSAY_ASSIGN(Bytes blob, read_file(file, kMaxOutline));
+  if (const auto decoded = decode_outline(blob, manifest.artifact); !decoded) {
+    return fail(decoded.error().code, decoded.error().detail, file);
+  }
+  ASSAY_ASSIGN(ArtifactId artifact, artifact_id(manifest));
+  return ReadyOutline{std::move(artifact), std::move(blob)};
+}
+
+Result<Json> push_outline(const Context& context, Api& api, const ReadyOutline& outline) {
+  ASSAY_ASSIGN(Json answer,
+               api.put("/v1/models/" + percent_encode(outline.artifact.text()) + "/outline",
+                       outline.blob, "application/octet-stream"));
+  message(context, "stored the outline, " + human_bytes(static_cast<double>(outline.blob.size())));
+  return answer;
+}
+
 std::string place_in_log(const Json& answer) {
   const auto log = answer.find("log");
   return log == answer.end() ? "" : std::to_string(number_at(*log, "index"));
@@ -50,6 +87,7 @@ std::string place_in_log(const Json& answer) {
 
 Result<Exit> push(const Context& context, const PushOptions& options) {
   ASSAY_ASSIGN(const std::vector<Ready> ready, read_all(options.files));
+  ASSAY_ASSIGN(const std::optional<ReadyOutline> outline, read_outline(options.outline, ready));
   ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
   Json items = Json::array();
   Exit exit = Exit::kYes;
@@ -83,8 +121,12 @@ Result<Exit> push(const Context& context, const PushOptions& options) {
       warning("refused: " + to_string(error));
     }
   }
+  Json result = {{"items", std::move(items)}};
+  if (outline && exit == Exit::kYes) {
+    ASSAY_ASSIGN(result["outline"], push_outline(context, api, *outline));
+  }
   if (context.json()) {
-    print_json({{"items", std::move(items)}});
+    print_json(result);
   }
   return exit;
 }
@@ -96,6 +138,9 @@ void add_push(const Command& root, Context& context) {
   const Command verb = root.add("push", "Store signed documents in the service");
   verb.arguments("FILE", options->files,
                  "signed manifests, statements, policies, approvals or changes of trust");
+  verb.option("--outline", options->outline, "FILE",
+              "outline of the model, from 'assay manifest create --outline': lets the service name "
+              "the bytes that differ on a node, and make spot checks");
   add_connection_options(verb, options->connection);
   verb.note(
       "Prints the id of each document. The answers of -o json hold the receipts of the log: keep\n"
@@ -103,6 +148,8 @@ void add_push(const Command& root, Context& context) {
       "with 1 when the service refuses one of the documents.");
   verb.example("assay push llama.signed.json evaluation.signed.json", "a manifest and a statement");
   verb.example("assay push llama.signed.json -o json > receipt.json", "and keep the receipt");
+  verb.example("assay push llama.signed.json --outline llama.outline",
+               "a manifest and its outline");
   verb.action([options, &context] { return push(context, *options); });
 }
 

@@ -13,6 +13,7 @@
 #include "cli/trust_change.h"
 #include "cli/trust_documents.h"
 #include "cli/verbs.h"
+#include "schemas/challenge.h"
 
 namespace assay::cli {
 
@@ -40,11 +41,11 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
     ASSAY_ASSIGN(TrustedKey key, read_trusted_key(path));
     operations.emplace_back(AddKey{std::move(key)});
   }
+  if (flags.reason.empty() && !(flags.revoke.empty() && flags.revoke_nodes.empty())) {
+    return fail(ErrorCode::kUsage, "Say with --reason why something is revoked");
+  }
   for (const std::string& text : flags.revoke) {
     ASSAY_ASSIGN(KeyId id, KeyId::parse(text));
-    if (flags.reason.empty()) {
-      return fail(ErrorCode::kUsage, "Say with --reason why the key is revoked");
-    }
     operations.emplace_back(RevokeKey{std::move(id), flags.reason});
   }
   for (const std::string& path : flags.put_principals) {
@@ -54,10 +55,18 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
   for (const std::string& name : flags.remove_principals) {
     operations.emplace_back(RemovePrincipal{name});
   }
+  for (const std::string& path : flags.appraisals) {
+    ASSAY_ASSIGN(Appraisal appraisal, read_appraisal(path));
+    operations.emplace_back(PutAppraisal{std::move(appraisal)});
+  }
+  for (const std::string& node : flags.revoke_nodes) {
+    ASSAY_TRY(check_node_name(node));
+    operations.emplace_back(RevokeNode{node, flags.reason});
+  }
   if (operations.empty()) {
     return fail(ErrorCode::kUsage,
-                "Say what changes: --add-key, --revoke, --put-principal or "
-                "--remove-principal");
+                "Say what changes: --add-key, --revoke, --put-principal, --remove-principal, "
+                "--appraisal or --revoke-node");
   }
   return operations;
 }
@@ -70,7 +79,7 @@ void add_trust_change_options(const Command& verb, TrustChangeFlags& flags) {
   verb.required();
   verb.option("--out", flags.out, "FILE", "where to write it (default: standard output)");
   add_connection_options(verb, flags.connection);
-  verb.option("--reason", flags.reason, "TEXT", "why a key is revoked");
+  verb.option("--reason", flags.reason, "TEXT", "why a key or node is revoked");
 }
 
 Result<std::uint64_t> fetch_epoch(const Context& context, const ConnectionFlags& connection,
@@ -119,6 +128,11 @@ void add_change(const Command& group, Context& context) {
               "caller to add or replace, from 'assay token new'; may be given again");
   verb.option("--remove-principal", flags->remove_principals, "NAME",
               "caller to remove; may be given again");
+  verb.option("--appraisal", flags->appraisals, "FILE",
+              "how evidence of a type is appraised from now on: reference values, accepted "
+              "statuses; may be given again");
+  verb.option("--revoke-node", flags->revoke_nodes, "NAME",
+              "node to revoke for good, with all that it reported; may be given again");
   add_trust_change_options(verb, *flags);
   verb.note(
       "A change applies as a whole or not at all, once, and only to the epoch it was made for.");
@@ -128,6 +142,10 @@ void add_change(const Command& group, Context& context) {
       "assay trust change --put-principal ci.json --remove-principal old-ci --sequence 7 \\\n"
       "      --out change.json",
       "replace a caller, without asking the service for the epoch");
+  verb.example(
+      "assay trust change --revoke-node gpu-node-1 --reason 'stolen' --sequence auto \\\n"
+      "      --out change.json",
+      "a node that nothing shall run on any more");
   verb.action([flags, &context] { return write_trust_change(context, *flags); });
 }
 
@@ -136,6 +154,7 @@ void add_change(const Command& group, Context& context) {
 struct BootstrapOptions {
   std::vector<std::string> keys;
   std::vector<std::string> principals;
+  std::vector<std::string> appraisals;
   std::string out;
 };
 
@@ -148,6 +167,10 @@ Result<Exit> bootstrap(const Context& context, const BootstrapOptions& options) 
   for (const std::string& path : options.principals) {
     ASSAY_ASSIGN(Principal principal, read_principal(path));
     document.principals.push_back(std::move(principal));
+  }
+  for (const std::string& path : options.appraisals) {
+    ASSAY_ASSIGN(Appraisal appraisal, read_appraisal(path));
+    document.appraisals.push_back(std::move(appraisal));
   }
   const std::string text = to_json(document).dump(2) + "\n";
   ASSAY_TRY(parse_bootstrap(as_bytes(text)));
@@ -170,6 +193,9 @@ void add_bootstrap(const Command& group, Context& context) {
   verb.option("--principal", options->principals, "FILE",
               "caller, from 'assay token new'; at least one admin; may be given again");
   verb.required();
+  verb.option("--appraisal", options->appraisals, "FILE",
+              "how evidence of a type is appraised (default: the vendor's anchor, no reference "
+              "values); may be given again");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   verb.example(
       "assay trust bootstrap --key op1.key.json --key op2.key.json --principal admin.json \\\n"

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop of the node agent: stay enrolled, lease a job, do it, again.
+#pragma once
+
+#include "cli/worker_enrol.h"
+#include "cli/worker_job.h"
+#include "cli/worker_pace.h"
+#include "cli/worker_parts.h"
+
+namespace assay::cli {
+
+class WorkerAgent {
+ public:
+  explicit WorkerAgent(WorkerParts& parts);
+
+  // Until drain is requested: yes then. With `once` until one job ended: yes when the model was
+  // verified, no when it differs, was not covered, or the report was refused. An error when the
+  // service refuses this node for good.
+  [[nodiscard]] Result<Exit> run(bool once);
+
+ private:
+  [[nodiscard]] Status begin();
+  // The next lease, or nothing when there is none yet.
+  [[nodiscard]] Result<std::optional<JobLease>> next();
+  [[nodiscard]] JobOutcome handle(JobLease lease, Steady::time_point received);
+  void wait_after(const char* what, const Error& error);
+
+  WorkerParts& parts_;
+  Enroller enroller_;
+  Backoff backoff_;
+};
+
+// The exit status that --once gives for a job.
+[[nodiscard]] Result<Exit> exit_of(const JobOutcome& outcome);
+
+}  // namespace assay::cli

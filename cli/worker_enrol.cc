@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/worker_enrol.h"
+
+#include <array>
+#include <utility>
+
+#include "attestation/dsse.h"
+#include "cli/output.h"
+
+namespace assay::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{250};
+constexpr std::chrono::milliseconds kLongestPause{30'000};
+
+}  // namespace
+
+bool is_final(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kNodeRevoked:
+    case ErrorCode::kNodeTaken:
+    case ErrorCode::kKeyNotUnique:
+    case ErrorCode::kUnauthenticated:
+    case ErrorCode::kForbidden:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Enroller::Enroller(WorkerParts& parts)
+    : parts_(parts), backoff_(parts.context.random, kFirstPause, kLongestPause) {}
+
+Result<Enrolled> Enroller::ask(const Challenge& challenge) {
+  if (challenge.purpose != ChallengePurpose::kEnrol || challenge.node != parts_.node) {
+    return fail(ErrorCode::kChallengeMismatch, "The service sent a challenge for something else");
+  }
+  Enrolment enrolment;
+  ASSAY_ASSIGN(std::string platform, parts_.evidence.platform());
+  enrolment.request = {challenge.audience, parts_.node, std::move(platform)};
+  enrolment.nonce = challenge.nonce;
+  enrolment.public_key = parts_.signer.public_key();
+  enrolment.devices = parts_.devices;
+  ASSAY_ASSIGN(enrolment.evidence, parts_.evidence.collect(enrolment_report_data(
+                                       challenge.nonce, enrolment.public_key, enrolment.request)));
+  ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(enrolment)));
+  const std::array<const Signer*, 1> signers = {&parts_.signer};
+  ASSAY_ASSIGN(const attestation::Envelope envelope,
+               attestation::sign_envelope(kEnrolmentPayloadType, as_bytes(payload), signers));
+  return parts_.service.enrol(as_bytes(attestation::encode_envelope(envelope)));
+}
+
+Status Enroller::enrol() {
+  const Steady::time_point asked = Steady::now();
+  ASSAY_ASSIGN(const Challenge challenge, parts_.service.challenge(parts_.node));
+  ASSAY_ASSIGN(const Enrolled enrolled, ask(challenge));
+  term_ = Term(asked, enrolled.length, renewal_share(parts_.context.random));
+  backoff_.reset();
+  parts_.metrics.enrolled_until(enrolled.expires_at);
+  Json told = {{"node", parts_.node},
+               {"key_id", parts_.signer.key_id().text()},
+               {"expires_at", to_rfc3339(enrolled.expires_at)},
+               {"worker_measured", enrolled.worker_measured}};
+  if (!enrolled.tcb_status.empty()) {
+    told["tcb_status"] = enrolled.tcb_status;
+  }
+  parts_.events.tell(before_ ? "renewed" : "enrolled", std::move(told));
+  before_ = true;
+  return {};
+}
+
+Status Enroller::tend() {
+  if (!term_.is_due(Steady::now())) {
+    return {};
+  }
+  const Status status = enrol();
+  if (status || status.error().code == ErrorCode::kCancelled) {
+    return status;
+  }
+  const Error& error = status.error();
+  const bool again = may_pass(error) || info(error.code).retryable;
+  if (is_final(error) || (!again && term_.is_over(Steady::now()))) {
+    return status;
+  }
+  const auto pause_length = backoff_.next();
+  term_.postpone(Steady::now() + pause_length);
+  parts_.events.tell(
+      "retry",
+      {{"what", "enrol"}, {"wait_ms", pause_length.count()}, {"error", error_json(error)}});
+  return {};
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/worker_evidence.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "attestation/provider/configfs_tsm.h"
+#include "attestation/provider/simulator.h"
+#include "cli/files.h"
+#include "schemas/core/json.h"
+
+namespace assay::cli {
+
+namespace {
+
+using attestation::EvidenceProvider;
+
+class NoEvidence final : public EvidenceSource {
+ public:
+  [[nodiscard]] Result<std::string> platform() override { return std::string(); }
+  [[nodiscard]] Result<std::optional<Evidence>> collect(const ReportDataBytes&) override {
+    return std::nullopt;
+  }
+};
+
+class ProviderEvidence final : public EvidenceSource {
+ public:
+  ProviderEvidence(std::unique_ptr<EvidenceProvider> provider, std::string collateral_file)
+      : provider_(std::move(provider)), collateral_file_(std::move(collateral_file)) {}
+
+  [[nodiscard]] Result<std::string> platform() override {
+    if (platform_.empty()) {  // a machine stays the one it is, and asking takes a quote
+      ASSAY_ASSIGN(platform_, provider_->platform());
+    }
+    return platform_;
+  }
+
+  [[nodiscard]] Result<std::optional<Evidence>> collect(const ReportDataBytes& data) override {
+    ASSAY_ASSIGN(Evidence evidence, attestation::collect_evidence(*provider_, data));
+    if (!collateral_file_.empty()) {
+      // Read each time: somebody refreshes it while the agent runs.
+      ASSAY_ASSIGN(const Bytes text, read_file(collateral_file_, kMaxEvidenceCollateralBytes));
+      ASSAY_ASSIGN(evidence.collateral, parse_json(ByteView(text)));
+    }
+    return evidence;
+  }
+
+ private:
+  std::unique_ptr<EvidenceProvider> provider_;
+  std::string collateral_file_;
+  std::string platform_;
+};
+
+Result<std::unique_ptr<EvidenceProvider>> make_provider(const Context& context,
+                                                        const WorkerEvidenceFlags& flags) {
+  if (flags.kind == "simulate") {
+    if (flags.simulator_seed.empty()) {
+      return fail(ErrorCode::kUsage, "The simulator needs --simulator-seed");
+    }
+    attestation::SimulatorOptions machine;
+    ASSAY_ASSIGN(machine.seed,
+                 read_file(flags.simulator_seed, attestation::kMaxSimulatorSeedBytes));
+    return attestation::make_simulator(std::move(machine), context.clock);
+  }
+  std::error_code error;
+  if (!std::filesystem::is_directory(attestation::kTsmReportRoot, error)) {
+    return fail(ErrorCode::kEvidenceUnavailable,
+                "This machine is no TDX guest, or its kernel gives no reports: there is no " +
+                    std::string(attestation::kTsmReportRoot) +
+                    ". With --evidence none the worker is not measured");
+  }
+  return attestation::make_configfs_tsm(context.random);
+}
+
+}  // namespace
+
+void add_evidence_options(const Command& verb, WorkerEvidenceFlags& flags) {
+  verb.choice("--evidence", flags.kind, {"tdx", "simulate", "none"},
+              "where evidence comes from: the TDX guest that this runs in (default), the "
+              "simulator, or nowhere");
+  verb.option("--simulator-seed", flags.simulator_seed, "FILE",
+              "seed of the simulator, as 'assay evidence simulate' takes it; such evidence counts "
+              "only where its root is trusted by a dangerous_ setting");
+  verb.option("--collateral", flags.collateral, "FILE",
+              "what the vendor says about the platform; read again for each piece of evidence, "
+              "and sent with it");
+}
+
+Result<std::unique_ptr<EvidenceSource>> make_evidence_source(const Context& context,
+                                                             const WorkerEvidenceFlags& flags) {
+  if (flags.kind != "simulate" && !flags.simulator_seed.empty()) {
+    return fail(ErrorCode::kUsage, "--simulator-seed goes with --evidence simulate");
+  }
+  if (flags.kind == "none") {
+    return std::make_unique<NoEvidence>();
+  }
+  ASSAY_ASSIGN(std::unique_ptr<EvidenceProvider> provider, make_provider(context, flags));
+  return std::make_unique<ProviderEvidence>(std::move(provider), flags.collateral);
+}
+
+}  // namespace assay::cli

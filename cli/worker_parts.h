@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the node agent share; everything outlives them.
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cli/context.h"
+#include "cli/worker_events.h"
+#include "cli/worker_evidence.h"
+#include "cli/worker_metrics.h"
+#include "cli/worker_service.h"
+#include "gpu_hash/engine.h"
+#include "schemas/core/signer.h"
+#include "schemas/enrolment.h"
+
+namespace assay::cli {
+
+struct WorkerParts {
+  const Context& context;
+  std::string node;
+  std::filesystem::path models;
+  const Signer& signer;
+  gpu_hash::Engine& engine;
+  std::vector<NodeDevice> devices;
+  EvidenceSource& evidence;
+  WorkerService& service;
+  Events& events;
+  WorkerMetrics& metrics;
+  std::stop_token drain;    // begin nothing new
+  std::stop_token abandon;  // give up what is under way
+};
+
+}  // namespace assay::cli

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/worker_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attestation/dsse.h"
+#include "cli/api.h"
+#include "cli/worker_pace.h"
+
+namespace assay::cli {
+
+namespace {
+
+// The service lets nobody wait longer than 25 s.
+constexpr std::uint64_t kLongestWait = 20;
+
+std::string job_path(const JobLease& lease) { return "/v1/jobs/" + percent_encode(lease.job); }
+
+std::string token_query(const JobLease& lease) { return "?lease=" + std::to_string(lease.token); }
+
+Result<Json> json_of(const Bytes& body) {
+  JsonLimits limits;
+  limits.max_bytes = kMaxResponseBytes;
+  return parse_json(ByteView(body), limits);
+}
+
+Result<Timestamp> time_at(const Json& json, const char* member) {
+  return parse_rfc3339(text_at(json, member));
+}
+
+// Ids of the manifests in a page, those of `name` first, newest first as the service lists them.
+std::vector<std::string> manifest_ids(const Json& page, const std::string& name) {
+  std::vector<std::string> ids;
+  for (const bool same_name : {true, false}) {
+    for (const Json& item : list_at(page, "items")) {
+      if ((text_at(item, "name") == name) == same_name) {
+        ids.push_back(text_at(item, "id"));
+      }
+    }
+  }
+  return ids;
+}
+
+}  // namespace
+
+Result<Enrolled> enrolled_from_json(const Json& json) {
+  Enrolled enrolled;
+  ASSAY_ASSIGN(const Timestamp from, time_at(json, "enrolled_at"));
+  ASSAY_ASSIGN(enrolled.expires_at, time_at(json, "expires_at"));
+  enrolled.length = enrolled.expires_at - from;
+  if (enrolled.length <= std::chrono::milliseconds::zero()) {
+    return fail(ErrorCode::kSchemaViolation, "The enrolment is over before it begins",
+                "/expires_at");
+  }
+  enrolled.key_id = text_at(json, "key_id");
+  const auto measured = json.find("worker_measured");
+  enrolled.worker_measured =
+      measured != json.end() && measured->is_boolean() && measured->get<bool>();
+  enrolled.tcb_status = text_at(json, "tcb_status");
+  return enrolled;
+}
+
+Result<WorkerService> WorkerService::open(const Context& context, Connection connection,
+                                          std::stop_token stop) {
+  connection.retries = 0;
+  ASSAY_ASSIGN(HttpClient client, HttpClient::open(context, connection));
+  return WorkerService(std::move(client), connection.timeout_seconds, std::move(stop));
+}
+
+Result<HttpResponse> WorkerService::send(HttpRequest request) {
+  if (!request.stop.stop_possible()) {
+    request.stop = stop_;
+  }
+  Result<HttpResponse> response = client_.send(request);
+  // An answer that says no comes from the service, too; only silence is no contact.
+  if (response || !may_pass(response.error())) {
+    on_contact_();
+  }
+  return response;
+}
+
+Result<Bytes> WorkerService::post(const std::string& path, std::string body,
+                                  std::string_view type) {
+  HttpRequest request;
+  request.method = "POST";
+  request.path = path;
+  request.content_type = body.empty() ? "" : type;
+  const ByteView view = as_bytes(body);
+  request.body.assign(view.begin(), view.end());
+  ASSAY_ASSIGN(HttpResponse response, send(std::move(request)));
+  return std::move(response.body);
+}
+
+Result<Challenge> WorkerService::challenge(const std::string& node) {
+  const Json body = to_json(ChallengeRequest{ChallengePurpose::kEnrol, node});
+  ASSAY_ASSIGN(const Bytes answer, post("/v1/challenges", body.dump()));
+  ASSAY_ASSIGN(const Json json, json_of(answer));
+  return challenge_from_json(json);
+}
+
+Result<Enrolled> WorkerService::enrol(ByteView envelope) {
+  ASSAY_ASSIGN(const Bytes answer,
+               post("/v1/nodes", std::string(as_text(envelope)), kEnvelopeType));
+  ASSAY_ASSIGN(const Json json, json_of(answer));
+  return enrolled_from_json(json);
+}
+
+Result<std::optional<JobLease>> WorkerService::lease(const std::string& node,
+                                                     const std::stop_token& stop) {
+  HttpRequest request;
+  request.method = "POST";
+  // Half of what a request may take is left for the answer.
+  const std::uint64_t wait = std::min(kLongestWait, timeout_seconds_ / 2);
+  request.path = "/v1/nodes/" + percent_encode(node) + "/lease?wait=" + std::to_string(wait);
+  request.stop = stop;
+  ASSAY_ASSIGN(const HttpResponse response, send(std::move(request)));
+  if (response.status == 204) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(JobLease lease, parse_job_lease(response.body));
+  return lease;
+}
+
+Status WorkerService::renew(const JobLease& lease, std::chrono::seconds limit) {
+  HttpRequest request;
+  request.method = "POST";
+  request.path = job_path(lease) + ":renew" + token_query(lease);
+  request.timeout_seconds = std::min(
+      timeout_seconds_, static_cast<std::uint64_t>(std::max<std::int64_t>(1, limit.count())));
+  ASSAY_TRY(send(std::move(request)));
+  return {};
+}
+
+Result<ReportAnswer> WorkerService::submit(const JobLease& lease, const char* what,
+                                           const Json& body) {
+  ASSAY_ASSIGN(const Bytes answer, post(job_path(lease) + what + token_query(lease), body.dump()));
+  return parse_report_answer(answer);
+}
+
+Result<ReportAnswer> WorkerService::report(const JobLease& lease, const ReportSubmission& what) {
+  return submit(lease, "/report", to_json(what));
+}
+
+Result<ReportAnswer> WorkerService::outline(const JobLease& lease, const OutlineSubmission& what) {
+  return submit(lease, "/outline", to_json(what));
+}
+
+Result<ReportAnswer> WorkerService::spot(const JobLease& lease, const SpotSubmission& what) {
+  return submit(lease, "/spot", to_json(what));
+}
+
+Result<Manifest> WorkerService::manifest(const ArtifactId& artifact, const std::string& name) {
+  Query query;
+  query.add("artifact", artifact.text());
+  query.add("limit", "100");
+  HttpRequest list;
+  list.path = "/v1/manifests" + query.text();
+  ASSAY_ASSIGN(const HttpResponse page, send(std::move(list)));
+  ASSAY_ASSIGN(const Json json, json_of(page.body));
+  const std::vector<std::string> ids = manifest_ids(json, name);
+  if (ids.empty()) {
+    return fail(ErrorCode::kNotFound, "The service has no manifest of " + artifact.text());
+  }
+  HttpRequest get;
+  get.path = "/v1/manifests/" + percent_encode(ids.front());
+  get.accept = kEnvelopeType;
+  ASSAY_ASSIGN(const HttpResponse response, send(std::move(get)));
+  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(response.body));
+  ASSAY_ASSIGN(const Statement statement, parse_statement(envelope.payload));
+  ASSAY_ASSIGN(Manifest manifest, manifest_from(statement));
+  ASSAY_ASSIGN(const ArtifactId found, artifact_id(manifest));
+  if (found != artifact) {
+    return fail(ErrorCode::kRootMismatch, "The service sent the manifest of " + found.text());
+  }
+  return manifest;
+}
+
+}  // namespace assay::cli
