@@ -14,18 +14,27 @@ namespace assay::policy {
 using ConditionKind = decltype(Condition::kind);
 
 // Which point decides a kind of condition, by its position in the variant. The entries of combined
-// kinds are not used: they belong to the latest point of their parts.
+// kinds are not used: they belong to the latest point of their parts. A report about anything but
+// files belongs to serve at the earliest, whatever the table says: see point_of_leaf.
 using PointTable = std::array<DecisionPoint, std::variant_size_v<ConditionKind>>;
 
 inline constexpr PointTable kPoints = {
     DecisionPoint::kCreate,  // ManifestCondition
     DecisionPoint::kCreate,  // StatementCondition
     DecisionPoint::kCreate,  // ParametersCondition
+    DecisionPoint::kBind,    // NodeCondition
+    DecisionPoint::kBind,    // ReportCondition
     DecisionPoint::kCreate,  // AllCondition
     DecisionPoint::kCreate,  // AnyCondition
     DecisionPoint::kCreate,  // NotCondition
     DecisionPoint::kCreate,  // AtLeastCondition
 };
+
+// The scope of reports that can be made before a workload runs.
+inline constexpr std::string_view kFilesScope = "files";
+
+// The point of a condition without parts.
+[[nodiscard]] DecisionPoint point_of_leaf(const PointTable& points, const Condition& condition);
 
 // Levels of conditions inside each other that are judged; deeper ones are undecided. parse_policy
 // refuses them before.
@@ -37,6 +46,8 @@ inline constexpr int kMaxConditionDepth = 32;
 // What every condition of one evaluation shares.
 struct Scope {
   const JudgedFacts& facts;
+  const Facts& known;       // what `facts` was made of, with node and reports
+  const std::string& node;  // that the workload goes to; empty before bind
   const PointTable& points;
   DecisionPoint point;
   Timestamp now;
@@ -47,6 +58,8 @@ struct Scope {
 [[nodiscard]] ConditionResult judge(const StatementCondition& condition, const JudgedFacts& facts,
                                     Timestamp now);
 [[nodiscard]] ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts);
+[[nodiscard]] ConditionResult judge(const NodeCondition& condition, const Scope& scope);
+[[nodiscard]] ConditionResult judge(const ReportCondition& condition, const Scope& scope);
 
 // Judges `condition` with all its parts; nothing is left out because the answer is clear.
 [[nodiscard]] ConditionResult judge(const Condition& condition, const Scope& scope);

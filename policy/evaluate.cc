@@ -3,8 +3,10 @@
 #include "policy/evaluate.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
+#include "policy/affinity.h"
 #include "policy/combine.h"
 #include "policy/conditions.h"
 
@@ -19,8 +21,17 @@ struct Place {
   bool negated = false;  // below a `not`
 };
 
+// Codes that say that nothing is known that could be relied on, in contrast to known and not as
+// required. What a revoked node, old evidence or evidence under a strange anchor says is not known.
+constexpr std::array kMissing = {
+    ErrorCode::kManifestMissing,   ErrorCode::kStatementMissing, ErrorCode::kNodeUnknown,
+    ErrorCode::kNodeNotEnrolled,   ErrorCode::kNodeRevoked,      ErrorCode::kEnrolmentExpired,
+    ErrorCode::kWorkerNotMeasured, ErrorCode::kEvidenceStale,    ErrorCode::kAnchorNotAccepted,
+    ErrorCode::kDeviceNotAttested, ErrorCode::kReportMissing,    ErrorCode::kReportStale,
+    ErrorCode::kSpotCheckMissing};
+
 bool is_missing(const ConditionResult& result) {
-  return result.code == ErrorCode::kManifestMissing || result.code == ErrorCode::kStatementMissing;
+  return result.code && std::find(kMissing.begin(), kMissing.end(), *result.code) != kMissing.end();
 }
 
 ConditionResult undecided() {
@@ -28,7 +39,7 @@ ConditionResult undecided() {
 }
 
 ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const Place& place) {
-  if (scope.points.at(condition.kind.index()) > scope.point) {
+  if (point_of_leaf(scope.points, condition) > scope.point) {
     return {{}, Outcome::kDeferred, ErrorCode::kConditionDeferred, nullptr, nullptr, {}, {}};
   }
   ConditionResult result = undecided();
@@ -38,6 +49,10 @@ ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const
     result = judge(*statement, scope.facts, scope.now);
   } else if (const auto* parameters = std::get_if<ParametersCondition>(&condition.kind)) {
     result = judge(*parameters, scope.facts);
+  } else if (const auto* node = std::get_if<NodeCondition>(&condition.kind)) {
+    result = judge(*node, scope);
+  } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
+    result = judge(*report, scope);
   }
   // That something is not known does not show that it is not there.
   if (place.negated && is_missing(result)) {
@@ -171,6 +186,21 @@ void require_artifact(const Facts& facts, std::vector<ConditionResult>& precondi
   }
 }
 
+// Two policies that want different values of one label leave no node.
+void require_affinity(std::span<const ActivePolicy> policies, const Workload& workload,
+                      std::vector<ConditionResult>& preconditions) {
+  NodeAffinity affinity = node_affinity(policies, workload);
+  if (!affinity.conflicts.empty()) {
+    preconditions.push_back({"node-affinity",
+                             Outcome::kFail,
+                             ErrorCode::kConditionFailed,
+                             "a value that every policy accepts, for each label",
+                             {{"labels", std::move(affinity.conflicts)}},
+                             {},
+                             {}});
+  }
+}
+
 // Everything a precondition may be other than pass stands in the way, deferred included.
 void weigh_preconditions(const Modes& modes, Verdict& verdict) {
   for (const ConditionResult& precondition : verdict.preconditions) {
@@ -200,7 +230,7 @@ void weigh_policy(const PolicyResult& policy, Verdict& verdict) {
 DecisionPoint point_at(const Condition& condition, int depth) {
   const std::vector<Condition>* parts = parts_of(condition);
   if (parts == nullptr || depth >= kMaxConditionDepth) {
-    return kPoints.at(condition.kind.index());
+    return point_of_leaf(kPoints, condition);
   }
   DecisionPoint latest = DecisionPoint::kCreate;
   for (const Condition& part : *parts) {
@@ -229,6 +259,13 @@ ConditionResult judge(const Condition& condition, const Scope& scope) {
   return judge_at(condition, scope, {});
 }
 
+DecisionPoint point_of_leaf(const PointTable& points, const Condition& condition) {
+  const DecisionPoint point = points.at(condition.kind.index());
+  const auto* report = std::get_if<ReportCondition>(&condition.kind);
+  return report != nullptr && report->scope != kFilesScope ? std::max(point, DecisionPoint::kServe)
+                                                           : point;
+}
+
 DecisionPoint point_of(const Condition& condition) { return point_at(condition, 1); }
 
 Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> policies,
@@ -236,7 +273,7 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
                       std::vector<ConditionResult> preconditions, DecisionPoint point,
                       Timestamp now) {
   const JudgedFacts judged = judge_signers(facts, now);
-  const Scope scope{judged, points, point, now};
+  const Scope scope{judged, facts, workload.node, points, point, now};
   Verdict verdict{false, {}, {}, std::move(preconditions), {}};
   Modes modes;
   for (const ActivePolicy& policy : policies) {
@@ -249,6 +286,7 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
   if (modes.enforce || modes.warn) {
     require_artifact(facts, verdict.preconditions);
   }
+  require_affinity(policies, workload, verdict.preconditions);
   weigh_preconditions(modes, verdict);
   for (const PolicyResult& policy : verdict.policies) {
     weigh_policy(policy, verdict);

@@ -27,13 +27,19 @@ struct ActivePolicy {
 // that passes. A policy in mode shadow only watches.
 [[nodiscard]] bool selected(std::span<const ActivePolicy> policies, const Workload& workload);
 
+// True when a policy in mode enforce may match workloads of this namespace, whatever else they are:
+// for somebody who knows no more of a workload.
+[[nodiscard]] bool may_enforce(std::span<const ActivePolicy> policies,
+                               const std::string& name_space);
+
 // The point that can decide `condition`: the latest among its parts.
 [[nodiscard]] DecisionPoint point_of(const Condition& condition);
 
 // Judges every condition of every policy that matches, in the order given. `preconditions` (the
 // resolution of the model reference, say) are part of the verdict. When the workload is selected,
 // facts.artifact is absent and all of them pass, one that failed with model-reference-missing is
-// added.
+// added, and one that failed with condition-failed when the enforce policies that match leave no
+// node (policy/affinity.h).
 //
 // Policies in mode enforce decide: allowed means that all preconditions pass and every condition of
 // every matching enforce policy passes or is deferred to a later point. Without a matching enforce
@@ -47,7 +53,8 @@ struct ActivePolicy {
 // counts. Without one the name is unknown and only roles for every name ("*") count. A revocation
 // withdraws everything a key said, refusals too: a statement whose only signers are revoked is not
 // judged. What was logged after `now` is known but not yet valid and makes an error, so read the
-// clock after the facts.
+// clock after the facts. The same goes for the node: it is judged by workload.node and facts.node,
+// and a condition on it that finds nothing fails, or is an error below a `not`.
 [[nodiscard]] Verdict evaluate(std::span<const ActivePolicy> policies, const Workload& workload,
                                const Facts& facts, std::vector<ConditionResult> preconditions,
                                DecisionPoint point, Timestamp now);

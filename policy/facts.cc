@@ -35,6 +35,10 @@ void sort_json(Json& list, Before before) {
   });
 }
 
+Json to_json(const Revocation& revoked) {
+  return {{"at", to_rfc3339(revoked.at)}, {"reason", revoked.reason}};
+}
+
 Json to_json(const SignerFact& signer) {
   const TrustedKey& key = signer.key;
   Json json = {{"key", key.id.text()},
@@ -51,7 +55,7 @@ Json to_json(const SignerFact& signer) {
                              {"namespace", role.name_space}});
   }
   if (key.revoked) {
-    json["revoked"] = {{"at", to_rfc3339(key.revoked->at)}, {"reason", key.revoked->reason}};
+    json["revoked"] = to_json(*key.revoked);
   }
   return json;
 }
@@ -94,6 +98,57 @@ Json list_to_json(const std::vector<Fact>& facts) {
     list.push_back(to_json(fact));
   }
   sort_json(list, [](const Json& one) { return one["log_index"]; });
+  return list;
+}
+
+Json to_json(const NodeFact& node) {
+  Json json = {{"name", node.name},
+               {"enrolled_at", to_rfc3339(node.enrolled_at)},
+               {"expires_at", to_rfc3339(node.expires_at)},
+               {"worker_measured", node.worker_measured}};
+  if (node.revoked) {
+    json["revoked"] = to_json(*node.revoked);
+  }
+  if (node.appraised_at) {
+    Json evidence = {{"type", node.evidence_type},
+                     {"appraised_at", to_rfc3339(*node.appraised_at)},
+                     {"tcb_status", node.tcb_status},
+                     {"anchor_is_vendor", node.anchor_is_vendor}};
+    if (node.anchor) {
+      evidence["anchor"] = node.anchor->text();
+    }
+    if (node.appraisal) {
+      evidence["appraisal"] = node.appraisal->text();
+    }
+    json["evidence"] = std::move(evidence);
+  }
+  return json;
+}
+
+Json to_json(const ReportFact& report) {
+  Json json = {{"job", report.job},
+               {"scope", report.scope},
+               {"result", report.result},
+               {"reported_at", to_rfc3339(report.reported_at)},
+               {"worker_measured", report.worker_measured},
+               {"device_attested", report.device_attested},
+               {"spot_checks", report.spot_checks}};
+  if (!report.differing.empty()) {
+    json["differing"] = report.differing;
+  }
+  if (report.report) {
+    json["report"] = report.report->text();
+  }
+  return json;
+}
+
+// The order of the document: by scope, then by time.
+Json list_to_json(const std::vector<ReportFact>& reports) {
+  Json list = Json::array();
+  for (const ReportFact& report : reports) {
+    list.push_back(to_json(report));
+  }
+  sort_json(list, [](const Json& one) { return Json{one["scope"], one["reported_at"]}; });
   return list;
 }
 
@@ -163,6 +218,32 @@ struct Reader {
 
   [[nodiscard]] Result<Timestamp> time(const char* member) const {
     return parsed(member, parse_rfc3339);
+  }
+
+  [[nodiscard]] Result<bool> flag(const char* member) const {
+    const Json& value = json[member];
+    if (!value.is_boolean()) {
+      return violation("this must be true or false", place(member));
+    }
+    return value.get<bool>();
+  }
+
+  [[nodiscard]] Result<std::uint64_t> number(const char* member) const {
+    const Json& value = json[member];
+    if (!value.is_number_unsigned()) {
+      return violation("this must be a number from 0", place(member));
+    }
+    return value.get<std::uint64_t>();
+  }
+
+  // A text that `parse` turns into a value, if the member is there.
+  template <typename Parse>
+  [[nodiscard]] auto parsed_if_there(const char* member, Parse parse) const
+      -> Result<std::optional<typename decltype(parse(std::string_view()))::value_type>> {
+    if (!json.contains(member)) {
+      return std::nullopt;
+    }
+    return parsed(member, parse);
   }
 
   // Calls `read(item, place)` for each item of an array.
@@ -241,12 +322,15 @@ Result<StatementFact> common_from_json(const Json& json, const std::string& wher
   ASSAY_ASSIGN(StatementId id, in.parsed("id", StatementId::parse));
   ASSAY_ASSIGN(auto signers, in.list<SignerFact>("signers", signer_from_json));
   ASSAY_ASSIGN(const Timestamp accepted_at, in.time("accepted_at"));
-  const Json& index = json["log_index"];
-  if (!index.is_number_unsigned()) {
-    return violation("this must be a number from 0", in.place("log_index"));
+  ASSAY_ASSIGN(const LeafIndex index, in.number("log_index"));
+  return StatementFact{std::move(id), {}, {}, nullptr, std::move(signers), accepted_at, index};
+}
+
+Result<std::string> text_of(const Json& item, const std::string& place) {
+  if (!item.is_string()) {
+    return violation("this must be a string", place);
   }
-  return StatementFact{std::move(id),         {}, {}, nullptr, std::move(signers), accepted_at,
-                       index.get<LeafIndex>()};
+  return item.get<std::string>();
 }
 
 Result<ManifestFact> manifest_from_json(const Json& json, const std::string& where) {
@@ -261,15 +345,7 @@ Result<ManifestFact> manifest_from_json(const Json& json, const std::string& whe
   if (!parameters) {
     return at(in.place("parameters"), std::move(parameters).error());
   }
-  ASSAY_ASSIGN(
-      auto locations,
-      in.list<std::string>("locations",
-                           [](const Json& item, const std::string& place) -> Result<std::string> {
-                             if (!item.is_string()) {
-                               return violation("this must be a string", place);
-                             }
-                             return item.get<std::string>();
-                           }));
+  ASSAY_ASSIGN(auto locations, in.list<std::string>("locations", text_of));
   return ManifestFact{std::move(statement), std::move(model), *parameters, std::move(locations)};
 }
 
@@ -285,7 +361,88 @@ Result<StatementFact> statement_from_json(const Json& json, const std::string& w
   return statement;
 }
 
+Status evidence_from_json(const Json& json, const std::string& where, NodeFact& node) {
+  ASSAY_TRY(check_members(json, where, {"type", "appraised_at", "tcb_status", "anchor_is_vendor"},
+                          {"anchor", "appraisal"}));
+  const Reader in{json, where};
+  ASSAY_ASSIGN(node.evidence_type, in.text("type"));
+  ASSAY_ASSIGN(node.appraised_at, in.time("appraised_at"));
+  ASSAY_ASSIGN(node.tcb_status, in.text("tcb_status"));
+  ASSAY_ASSIGN(node.anchor_is_vendor, in.flag("anchor_is_vendor"));
+  ASSAY_ASSIGN(node.anchor, in.parsed_if_there("anchor", Digest::parse));
+  ASSAY_ASSIGN(node.appraisal, in.parsed_if_there("appraisal", DocumentId::parse));
+  return {};
+}
+
+Result<NodeFact> node_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where, {"name", "enrolled_at", "expires_at", "worker_measured"},
+                          {"revoked", "evidence"}));
+  const Reader in{json, where};
+  NodeFact node;
+  ASSAY_ASSIGN(node.name, in.text("name"));
+  ASSAY_ASSIGN(node.enrolled_at, in.time("enrolled_at"));
+  ASSAY_ASSIGN(node.expires_at, in.time("expires_at"));
+  ASSAY_ASSIGN(node.worker_measured, in.flag("worker_measured"));
+  if (json.contains("revoked")) {
+    ASSAY_ASSIGN(node.revoked, revocation_from_json(json["revoked"], in.place("revoked")));
+  }
+  if (json.contains("evidence")) {
+    ASSAY_TRY(evidence_from_json(json["evidence"], in.place("evidence"), node));
+  }
+  return node;
+}
+
+Result<ReportFact> report_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where,
+                          {"job", "scope", "result", "reported_at", "worker_measured",
+                           "device_attested", "spot_checks"},
+                          {"differing", "report"}));
+  const Reader in{json, where};
+  ReportFact report;
+  ASSAY_ASSIGN(report.job, in.text("job"));
+  ASSAY_ASSIGN(report.scope, in.text("scope"));
+  ASSAY_ASSIGN(report.result, in.text("result"));
+  ASSAY_ASSIGN(report.reported_at, in.time("reported_at"));
+  ASSAY_ASSIGN(report.worker_measured, in.flag("worker_measured"));
+  ASSAY_ASSIGN(report.device_attested, in.flag("device_attested"));
+  ASSAY_ASSIGN(report.spot_checks, in.number("spot_checks"));
+  if (json.contains("differing")) {
+    ASSAY_ASSIGN(report.differing, in.text("differing"));
+  }
+  ASSAY_ASSIGN(report.report, in.parsed_if_there("report", DocumentId::parse));
+  return report;
+}
+
 }  // namespace
+
+Json to_json(const Workload& workload) {
+  Json json = {{"namespace", workload.name_space},
+               {"labels", workload.labels},
+               {"resources", workload.resources}};
+  if (!workload.node.empty()) {
+    json["node"] = workload.node;
+  }
+  return json;
+}
+
+Result<Workload> workload_from_json(const Json& json) {
+  const std::string top;
+  ASSAY_TRY(check_members(json, top, {"namespace", "labels", "resources"}, {"node"}));
+  const Reader in{json, top};
+  Workload workload;
+  ASSAY_ASSIGN(workload.name_space, in.text("namespace"));
+  ASSAY_ASSIGN(workload.resources, in.list<std::string>("resources", text_of));
+  if (!json["labels"].is_object()) {
+    return violation("this must be an object", in.place("labels"));
+  }
+  for (const auto& [label, value] : json["labels"].items()) {
+    ASSAY_ASSIGN(workload.labels[label], text_of(value, in.place("labels")));
+  }
+  if (json.contains("node")) {
+    ASSAY_ASSIGN(workload.node, in.text("node"));
+  }
+  return workload;
+}
 
 Json to_json(const Facts& facts) {
   Json json = {{"format", kFormat},
@@ -294,12 +451,19 @@ Json to_json(const Facts& facts) {
   if (facts.artifact) {
     json["artifact"] = facts.artifact->text();
   }
+  if (facts.node) {
+    json["node"] = to_json(*facts.node);
+  }
+  if (!facts.reports.empty()) {
+    json["reports"] = list_to_json(facts.reports);
+  }
   return json;
 }
 
 Result<Facts> facts_from_json(const Json& json) {
   const std::string top;
-  ASSAY_TRY(check_members(json, top, {"format", "manifests", "statements"}, {"artifact"}));
+  ASSAY_TRY(check_members(json, top, {"format", "manifests", "statements"},
+                          {"artifact", "node", "reports"}));
   const Reader in{json, top};
   if (json["format"] != kFormat) {
     return violation("the format must be assay-facts-v1", "/format");
@@ -310,6 +474,12 @@ Result<Facts> facts_from_json(const Json& json) {
   }
   ASSAY_ASSIGN(facts.manifests, in.list<ManifestFact>("manifests", manifest_from_json));
   ASSAY_ASSIGN(facts.statements, in.list<StatementFact>("statements", statement_from_json));
+  if (json.contains("node")) {
+    ASSAY_ASSIGN(facts.node, node_from_json(json["node"], "/node"));
+  }
+  if (json.contains("reports")) {
+    ASSAY_ASSIGN(facts.reports, in.list<ReportFact>("reports", report_from_json));
+  }
   return facts;
 }
 

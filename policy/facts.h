@@ -85,12 +85,18 @@ struct Workload {
   std::string name_space;
   std::map<std::string, std::string> labels;
   std::vector<std::string> resources;  // names requested or limited by any container
-  std::string node;                    // empty before bind
+  std::string node{};                  // empty before bind
 };
+
+// {"namespace","labels","resources"}, and "node" when there is one.
+[[nodiscard]] Json to_json(const Workload& workload);
+// Reads what to_json wrote. Errors as for facts.
+[[nodiscard]] Result<Workload> workload_from_json(const Json& json);
 
 // Canonical document of the facts: what is stored for replay. Public keys are left out, their ids,
 // algorithms, identities, purposes, roles, validity and revocation are in. Facts that differ only
-// in the order of manifests, statements, signers, roles or locations have the same document.
+// in the order of manifests, statements, signers, roles, locations or reports have the same
+// document. Without a node and without reports it has no members for them.
 [[nodiscard]] Json to_json(const Facts& facts);
 // Reads what to_json wrote (for replay). unknown-member, schema-violation and the errors of the
 // values inside; `where` names the place.

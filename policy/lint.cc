@@ -17,6 +17,17 @@ namespace {
 constexpr std::array<std::string_view, 6> kLifecycleMembers = {"stage",   "inputs",    "parameters",
                                                                "metrics", "freshness", "comment"};
 
+// Statuses that an appraisal of TDX evidence comes to.
+constexpr std::array<std::string_view, 9> kTcbStatuses = {"UpToDate",
+                                                          "SWHardeningNeeded",
+                                                          "ConfigurationNeeded",
+                                                          "ConfigurationAndSWHardeningNeeded",
+                                                          "OutOfDate",
+                                                          "OutOfDateConfigurationNeeded",
+                                                          "TDRelaunchAdvised",
+                                                          "TDRelaunchAdvisedConfigurationNeeded",
+                                                          "Revoked"};
+
 class Linter {
  public:
   explicit Linter(std::vector<Finding>& findings) : findings_(findings) {}
@@ -38,6 +49,8 @@ class Linter {
   void combined(const Condition& condition, const std::vector<Condition>& parts);
   void statement(const StatementCondition& statement);
   void parameters(const ParametersCondition& parameters);
+  void node(const NodeCondition& node);
+  void report(const ReportCondition& report);
   void pointer(const StatementCondition& statement, const PredicateTest& test);
   void lifecycle_pointer(std::string_view pointer);
   void value(const PredicateTest& test);
@@ -47,15 +60,25 @@ class Linter {
   std::string id_;
 };
 
-bool has_manifest_condition(const std::vector<Condition>& conditions, int depth) {
+// True when a condition of this kind must pass, whatever else does.
+template <typename Kind>
+bool always_requires(const std::vector<Condition>& conditions, int depth) {
   return std::any_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
-    if (std::holds_alternative<ManifestCondition>(condition.kind)) {
+    if (std::holds_alternative<Kind>(condition.kind)) {
       return true;
     }
     // Only `all` needs each of its parts.
     const auto* all = std::get_if<AllCondition>(&condition.kind);
     return all != nullptr && depth < kMaxConditionDepth &&
-           has_manifest_condition(all->of, depth + 1);
+           always_requires<Kind>(all->of, depth + 1);
+  });
+}
+
+bool asks_for_report(const std::vector<Condition>& conditions, int depth) {
+  return std::any_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+    const std::vector<Condition>* parts = parts_of(condition);
+    return parts == nullptr ? std::holds_alternative<ReportCondition>(condition.kind)
+                            : depth < kMaxConditionDepth && asks_for_report(*parts, depth + 1);
   });
 }
 
@@ -84,10 +107,15 @@ void Linter::whole(const PolicyDocument& policy) {
   }
   if (policy.require.empty()) {
     warn("requires nothing: every model passes");
-  } else if (!has_manifest_condition(policy.require, 1)) {
+  } else if (!always_requires<ManifestCondition>(policy.require, 1)) {
     warn(
         "no manifest condition is always required: nobody needs to have published the model, and "
         "without a trusted manifest only signer roles for every name count");
+  }
+  if (asks_for_report(policy.require, 1) && !always_requires<NodeCondition>(policy.require, 1)) {
+    warn(
+        "no node condition is always required beside the report: reports count under every anchor "
+        "that the service enrols");
   }
 }
 
@@ -209,6 +237,49 @@ void Linter::parameters(const ParametersCondition& parameters) {
   }
 }
 
+void Linter::node(const NodeCondition& node) {
+  if (node.max_evidence_age_seconds && *node.max_evidence_age_seconds == 0) {
+    warn("cannot pass: max_evidence_age_seconds is 0");
+  }
+  const auto known = [](const std::string& status) {
+    return std::find(kTcbStatuses.begin(), kTcbStatuses.end(), status) != kTcbStatuses.end();
+  };
+  if (!node.tcb_status.empty() &&
+      std::none_of(node.tcb_status.begin(), node.tcb_status.end(), known)) {
+    warn("cannot pass: no evidence has one of these statuses");
+  }
+  for (const std::string& anchor : node.anchors) {
+    warn(Digest::parse(anchor)
+             ? "accepts evidence under an anchor beside the vendor's, which proves nothing about "
+               "hardware: " +
+                   anchor
+             : "an anchor is named by the digest of its certificate, sha256:...: " + anchor);
+  }
+  if (!node.worker_measured) {
+    note(node.max_evidence_age_seconds || !node.tcb_status.empty()
+             ? "max_evidence_age_seconds and tcb_status need evidence, worker_measured or not"
+             : "asks for an enrolled node, measured or not");
+  }
+}
+
+void Linter::report(const ReportCondition& report) {
+  if (report.scope != kFilesScope) {
+    warn(report.scope == "device-memory" ? "cannot pass: workers verify files, not device memory"
+                                         : "cannot pass: no report has this scope");
+  }
+  if (report.device_attested) {
+    warn("cannot pass: no evidence of devices is appraised");
+  }
+  if (!report.max_age_seconds) {
+    note("without max_age_seconds a report counts however old it is");
+  } else if (*report.max_age_seconds == 0) {
+    warn("cannot pass: max_age_seconds is 0");
+  }
+  if (!report.worker_measured) {
+    note("a report by a worker without evidence is the word of whoever runs the node");
+  }
+}
+
 void Linter::leaf(const Condition& condition, bool negated) {
   if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
     signers(manifest->signers);
@@ -216,6 +287,10 @@ void Linter::leaf(const Condition& condition, bool negated) {
     statement(*one);
   } else if (const auto* tree = std::get_if<ParametersCondition>(&condition.kind)) {
     parameters(*tree);
+  } else if (const auto* asked = std::get_if<NodeCondition>(&condition.kind)) {
+    node(*asked);
+  } else if (const auto* wanted = std::get_if<ReportCondition>(&condition.kind)) {
+    report(*wanted);
   }
   if (negated && !std::holds_alternative<ParametersCondition>(condition.kind)) {
     note("below a not: when nothing of the kind is known, that is an error, not a pass");

@@ -22,8 +22,10 @@ struct Finding {
 
 // Notes the decision point of each condition; warns about conditions that cannot fail or cannot
 // pass (at_least above the identities listed, an empty any, two tests that exclude each other),
-// tests on unlikely pointers, a policy that matches every workload, modes that do not enforce, and
-// statements without a manifest condition beside them. Findings about the policy as a whole come
+// tests on unlikely pointers, demands on nodes and reports that nothing meets, anchors that prove
+// nothing about hardware, a policy that matches every workload, modes that do not enforce,
+// statements without a manifest condition beside them, and reports without a node condition.
+// Findings about the policy as a whole come
 // first, then those of the conditions in the order of the document.
 [[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy);
 

@@ -32,6 +32,12 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+bool covers(const std::vector<std::string>& patterns, const std::string& name_space) {
+  return patterns.empty() ||
+         std::any_of(patterns.begin(), patterns.end(),
+                     [&](const auto& pattern) { return glob_matches(pattern, name_space); });
+}
+
 bool contains(const std::vector<std::string>& values, const std::string& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
@@ -39,10 +45,7 @@ bool contains(const std::vector<std::string>& values, const std::string& value) 
 }  // namespace
 
 bool matches(const WorkloadMatch& match, const Workload& workload) {
-  const bool name_space =
-      match.namespaces.empty() ||
-      std::any_of(match.namespaces.begin(), match.namespaces.end(),
-                  [&](const auto& pattern) { return glob_matches(pattern, workload.name_space); });
+  const bool name_space = covers(match.namespaces, workload.name_space);
   const bool labels = std::all_of(match.labels.begin(), match.labels.end(), [&](const auto& label) {
     const auto it = workload.labels.find(label.first);
     return it != workload.labels.end() && it->second == label.second;
@@ -57,6 +60,13 @@ bool matches(const WorkloadMatch& match, const Workload& workload) {
 bool selected(std::span<const ActivePolicy> policies, const Workload& workload) {
   return std::any_of(policies.begin(), policies.end(), [&](const ActivePolicy& policy) {
     return policy.document.mode != PolicyMode::kShadow && matches(policy.document.match, workload);
+  });
+}
+
+bool may_enforce(std::span<const ActivePolicy> policies, const std::string& name_space) {
+  return std::any_of(policies.begin(), policies.end(), [&](const ActivePolicy& policy) {
+    return policy.document.mode == PolicyMode::kEnforce &&
+           covers(policy.document.match.namespaces, name_space);
   });
 }
 

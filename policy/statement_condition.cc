@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions about statements: who said what about the artifact, how often, and how long ago.
-#include <limits>
-
+#include "policy/checks.h"
 #include "policy/compare.h"
 #include "policy/conditions.h"
 
@@ -42,15 +41,10 @@ class Examination {
 
 void examine_age(const StatementCondition& condition, const StatementFact& fact, Timestamp now,
                  Examination& examination) {
-  if (!condition.max_age_seconds) {
-    return;
-  }
-  constexpr std::uint64_t kLongest = std::numeric_limits<std::int64_t>::max() / 1000;
-  const auto age = static_cast<std::uint64_t>((now - fact.accepted_at).count());  // milliseconds
-  if (*condition.max_age_seconds <= kLongest && age > *condition.max_age_seconds * 1000) {
-    examination.note(
-        Outcome::kFail, ErrorCode::kStatementStale,
-        {{"max_age_seconds", *condition.max_age_seconds}, {"age_seconds", age / 1000}});
+  if (condition.max_age_seconds && is_older(fact.accepted_at, *condition.max_age_seconds, now)) {
+    examination.note(Outcome::kFail, ErrorCode::kStatementStale,
+                     {{"max_age_seconds", *condition.max_age_seconds},
+                      {"age_seconds", age_seconds(fact.accepted_at, now)}});
   }
 }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several demands on one fact, and ages. Inside of policy.
+#pragma once
+
+#include <vector>
+
+#include "schemas/decision.h"
+
+namespace assay::policy {
+
+// Whole seconds from `then` to `now`; 0 when `then` is later.
+[[nodiscard]] std::uint64_t age_seconds(Timestamp then, Timestamp now);
+// True when more than `max_age_seconds` lie between: to the millisecond. False when `then` is later
+// than `now`: that is for the caller to notice.
+[[nodiscard]] bool is_older(Timestamp then, std::uint64_t max_age_seconds, Timestamp now);
+
+// Demands in a fixed order. All are looked at: the first that fails gives the code, and one that
+// cannot be decided counts only when none fails.
+class Checks {
+ public:
+  void demand(bool holds, ErrorCode code) {
+    if (!holds) {
+      failed_.push_back(code);
+    }
+  }
+  // `time` may not lie after `now`: facts from the future decide nothing.
+  void demand_past(Timestamp time, Timestamp now) { undecided_ = undecided_ || time > now; }
+  // What was read contradicts itself.
+  void undecided() { undecided_ = true; }
+
+  // Sets outcome and code, and actual["failed"] to the codes of all demands that fail.
+  void conclude(ConditionResult& result) const;
+
+ private:
+  std::vector<ErrorCode> failed_;
+  bool undecided_ = false;
+};
+
+}  // namespace assay::policy

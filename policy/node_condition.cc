@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions about the node that the workload goes to: is it enrolled, and what does its evidence
+// say.
+#include <algorithm>
+
+#include "policy/checks.h"
+#include "policy/conditions.h"
+
+namespace assay::policy {
+namespace {
+
+bool contains(const std::vector<std::string>& values, const std::string& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+Json expected_of(const NodeCondition& condition) {
+  Json expected = {{"worker_measured", condition.worker_measured}, {"anchors", condition.anchors}};
+  if (condition.max_evidence_age_seconds) {
+    expected["max_evidence_age_seconds"] = *condition.max_evidence_age_seconds;
+  }
+  if (!condition.tcb_status.empty()) {
+    expected["tcb_status"] = condition.tcb_status;
+  }
+  return expected;
+}
+
+Json evidence_of(const NodeFact& node, Timestamp now) {
+  return {{"type", node.evidence_type},
+          {"tcb_status", node.tcb_status},
+          {"anchor", node.anchor ? Json(node.anchor->text()) : Json(nullptr)},
+          {"anchor_is_vendor", node.anchor_is_vendor},
+          {"appraised_at", to_rfc3339(*node.appraised_at)},
+          {"age_seconds", age_seconds(*node.appraised_at, now)}};
+}
+
+Json actual_of(const NodeFact& node, Timestamp now) {
+  Json actual = {{"node", node.name},
+                 {"enrolled_at", to_rfc3339(node.enrolled_at)},
+                 {"expires_at", to_rfc3339(node.expires_at)},
+                 {"worker_measured", node.worker_measured},
+                 {"evidence", node.appraised_at ? evidence_of(node, now) : Json(nullptr)}};
+  if (node.revoked) {
+    actual["revoked_at"] = to_rfc3339(node.revoked->at);
+  }
+  return actual;
+}
+
+// What is asked of evidence. An anchor counts as asked for even when the worker need not be
+// measured: evidence that is there must not come from anywhere.
+void check_evidence(const NodeCondition& condition, const NodeFact& node, Timestamp now,
+                    Checks& checks) {
+  checks.demand_past(*node.appraised_at, now);
+  if (condition.max_evidence_age_seconds) {
+    checks.demand(!is_older(*node.appraised_at, *condition.max_evidence_age_seconds, now),
+                  ErrorCode::kEvidenceStale);
+  }
+  checks.demand(
+      node.anchor && (node.anchor_is_vendor || contains(condition.anchors, node.anchor->text())),
+      ErrorCode::kAnchorNotAccepted);
+  checks.demand(condition.tcb_status.empty() || contains(condition.tcb_status, node.tcb_status),
+                ErrorCode::kTcbNotAccepted);
+}
+
+}  // namespace
+
+ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
+  ConditionResult result{
+      {}, Outcome::kFail, ErrorCode::kNodeUnknown, expected_of(condition), nullptr, {}, {}};
+  if (scope.node.empty()) {
+    return result;
+  }
+  if (!scope.known.node) {
+    result.code = ErrorCode::kNodeNotEnrolled;
+    result.actual = {{"node", scope.node}};
+    return result;
+  }
+  const NodeFact& node = *scope.known.node;
+  result.actual = actual_of(node, scope.now);
+  if (node.appraisal) {
+    result.evidence.push_back(node.appraisal->text());
+  }
+  Checks checks;
+  if (node.name != scope.node || (node.worker_measured && !node.appraised_at)) {
+    checks.undecided();
+  }
+  // A revocation is for good: no clock makes it undone.
+  checks.demand(!node.revoked, ErrorCode::kNodeRevoked);
+  checks.demand_past(node.enrolled_at, scope.now);
+  checks.demand(scope.now < node.expires_at, ErrorCode::kEnrolmentExpired);
+  const bool evidence_asked = condition.worker_measured || condition.max_evidence_age_seconds ||
+                              !condition.tcb_status.empty();
+  checks.demand((node.worker_measured || !condition.worker_measured) &&
+                    (node.appraised_at || !evidence_asked),
+                ErrorCode::kWorkerNotMeasured);
+  if (node.appraised_at) {
+    check_evidence(condition, node, scope.now, checks);
+  }
+  checks.conclude(result);
+  return result;
+}
+
+}  // namespace assay::policy
