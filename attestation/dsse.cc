@@ -81,10 +81,11 @@ class KeyRing {
 
  private:
   const PublicKey* parsed(std::size_t i) {
-    if (!parsed_[i].has_value()) {
-      parsed_[i] = PublicKey::from_der(keys_[i].public_key);
+    std::optional<Result<PublicKey>>& slot = parsed_[i];
+    if (!slot.has_value()) {
+      slot.emplace(PublicKey::from_der(keys_[i].public_key));
     }
-    const Result<PublicKey>& key = *parsed_[i];
+    const Result<PublicKey>& key = *slot;
     return key && key->algorithm() == keys_[i].algorithm && key->id() == keys_[i].id ? &*key
                                                                                      : nullptr;
   }
