@@ -76,11 +76,14 @@ Route post_empty(std::string path, Access access, Handler handler, Names paramet
 
 void add_documents(std::vector<Route>& table) {
   const Names types = {kJson, kDsse};
+  // Workers hash what a manifest lists.
+  const Access manifest_readers =
+      roles({kReader, kSubmitter, kPolicyAuthor, kPolicyApprover, kDecider, kAuditor, kWorker});
   table.push_back(
       post_envelope("/v1/manifests", roles({kSubmitter}), post_manifest, kManifestBytes));
-  table.push_back(get("/v1/manifests", readers(), list_manifests,
+  table.push_back(get("/v1/manifests", manifest_readers, list_manifests,
                       {"artifact", "name", "signer", "since", "until", "limit", "cursor"}));
-  table.push_back(get("/v1/manifests/{id}", readers(), get_manifest, {}, types));
+  table.push_back(get("/v1/manifests/{id}", manifest_readers, get_manifest, {}, types));
   table.push_back(post_envelope("/v1/attestations", roles({kSubmitter}), post_attestation));
   table.push_back(
       get("/v1/attestations", readers(), list_attestations,
