@@ -65,9 +65,15 @@ Result<Exit> print_answer(const Context& context, const Json& answer) {
 
 Result<Exit> decide(const Context& context, const DecideOptions& options) {
   ASSAY_TRY(decision_point_from(options.point));
-  ASSAY_ASSIGN(const policy::Workload workload, workload_from(options.workload));
-  Json request = {
-      {"point", options.point}, {"workload", to_json(workload)}, {"dry_run", options.dry_run}};
+  if (options.point == "bind" && options.workload.node.empty()) {
+    return fail(ErrorCode::kUsage, "The point bind needs --node");
+  }
+  ASSAY_ASSIGN(policy::Workload workload, workload_from(options.workload));
+  Json request = {{"point", options.point}, {"dry_run", options.dry_run}};
+  if (!workload.node.empty()) {
+    request["node"] = std::exchange(workload.node, {});
+  }
+  request["workload"] = to_json(workload);
   if (!options.model.empty()) {
     request["model"] = options.model;
   }
@@ -242,6 +248,8 @@ void add_decide(const Command& root, Context& context) {
       "fails.");
   verb.example("assay decide --model acme/llama --namespace prod --resource nvidia.com/gpu",
                "as an orchestrator asks before it starts a workload");
+  verb.example("assay decide --point bind --node gpu-1 --model acme/llama --namespace prod",
+               "may it run on this node");
   verb.action([options, &context] { return decide(context, *options); });
 }
 

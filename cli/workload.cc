@@ -10,10 +10,11 @@ void add_workload_options(const Command& verb, WorkloadFlags& flags) {
   verb.option("--label", flags.labels, "NAME=VALUE", "label of the workload; may be given again");
   verb.option("--resource", flags.resources, "NAME",
               "resource that it asks for, such as nvidia.com/gpu; may be given again");
+  verb.option("--node", flags.node, "NAME", "node that it goes to; for the points bind and serve");
 }
 
 Result<policy::Workload> workload_from(const WorkloadFlags& flags) {
-  policy::Workload workload{flags.name_space, {}, flags.resources};
+  policy::Workload workload{flags.name_space, {}, flags.resources, flags.node};
   for (const std::string& text : flags.labels) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -32,6 +33,8 @@ Result<policy::Workload> workload_from(const Json& json) {
   for (const auto& [name, value] : json.items()) {
     if (name == "namespace" && value.is_string()) {
       workload.name_space = value.get<std::string>();
+    } else if (name == "node" && value.is_string()) {
+      workload.node = value.get<std::string>();
     } else if (name == "labels" && value.is_object()) {
       for (const auto& [label, text] : value.items()) {
         good = good && text.is_string();
@@ -48,15 +51,10 @@ Result<policy::Workload> workload_from(const Json& json) {
   }
   if (!good) {
     return fail(ErrorCode::kSchemaViolation,
-                "A workload has namespace (text), labels (object of texts) and resources (texts)");
+                "A workload has namespace (text), labels (object of texts), resources (texts) and "
+                "node (text)");
   }
   return workload;
-}
-
-Json to_json(const policy::Workload& workload) {
-  return {{"namespace", workload.name_space},
-          {"labels", workload.labels},
-          {"resources", workload.resources}};
 }
 
 }  // namespace assay::cli

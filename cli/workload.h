@@ -14,13 +14,13 @@ struct WorkloadFlags {
   std::string name_space;
   std::vector<std::string> labels;
   std::vector<std::string> resources;
+  std::string node;
 };
 
 void add_workload_options(const Command& verb, WorkloadFlags& flags);
 
 [[nodiscard]] Result<policy::Workload> workload_from(const WorkloadFlags& flags);
-// {"namespace","labels","resources"}, each may be absent.
+// {"namespace","labels","resources","node"}, each may be absent.
 [[nodiscard]] Result<policy::Workload> workload_from(const Json& json);
-[[nodiscard]] Json to_json(const policy::Workload& workload);
 
 }  // namespace assay::cli

@@ -21,11 +21,16 @@ Result<DecisionRequest> decision_request(const Call& call) {
   request.workload.name_space = workload.value("namespace", "");
   request.workload.labels = workload.value("labels", std::map<std::string, std::string>());
   request.workload.resources = workload.value("resources", std::vector<std::string>());
+  request.workload.node = json.value("node", "");
   request.dry_run = json.value("dry_run", false);
   request.principal = call.principal.name;
   request.context = {{"principal", call.principal.name},
                      {"namespace", request.workload.name_space},
                      {"request_id", call.request.request_id}};
+  if (!request.workload.node.empty()) {
+    request.context["node"] = request.workload.node;
+  }
+  request.deadline = call.request.deadline;
   return request;
 }
 

@@ -13,9 +13,19 @@ constexpr JsonLimits kReviewLimits{.max_bytes = 8U << 20, .max_depth = 128};
 // kubectl shows the message as it is: enough for every condition, bounded against hostile names.
 constexpr std::size_t kMaxMessage = 4096;
 constexpr std::size_t kMaxWarning = 120;
+constexpr std::size_t kMaxObjectName = 253;
+
+// Who asks for what, and until when.
+struct Asking {
+  Services& services;
+  AdmissionCall call;
+  const std::string& principal;
+  std::optional<Timestamp> deadline;
+};
 
 struct Review {
   std::string uid;
+  std::string group;
   std::string kind;
   std::string name_space;
   std::string object_name;
@@ -64,6 +74,7 @@ Result<Review> parse_review(ByteView body) {
   }
   const Json dry_run = value_at(request, "dryRun");
   return Review{.uid = uid,
+                .group = text_at(value_at(request, "kind"), "group"),
                 .kind = text_at(value_at(request, "kind"), "kind"),
                 .name_space = text_at(request, "namespace"),
                 .object_name = text_at(request, "name"),
@@ -152,15 +163,14 @@ std::string escaped_pointer(std::string_view name) {
   return text;
 }
 
-// RFC 6902 operations that pin the model; empty when the pod names it pinned already, so that a
+// Appends the operations that pin the model; none when the pod names it pinned already, so that a
 // second call changes nothing (reinvocationPolicy IfNeeded).
-Json pin_model(const PodView& pod, const Decision& decision) {
+void pin_model(const PodView& pod, const Decision& decision, Json& patch) {
   const std::string pinned = decision.model_name.empty()
                                  ? decision.artifact->text()
                                  : decision.model_name + "@" + decision.artifact->text();
-  Json patch = Json::array();
   if (annotation(pod, kModelAnnotation) == pinned) {
-    return patch;
+    return;
   }
   const std::string metadata = pod.pointer + "/metadata";
   if (!pod.metadata.contains("annotations") || !pod.metadata["annotations"].is_object()) {
@@ -177,11 +187,32 @@ Json pin_model(const PodView& pod, const Decision& decision) {
   patch.push_back({{"op", "add"},
                    {"path", annotations + escaped_pointer(kDecisionAnnotation)},
                    {"value", decision.id}});
+}
+
+// Of pods alone, and only when they are made: later the API server refuses another affinity, and
+// the pods of a template come by themselves.
+void add_affinity(const Review& review, const PodView& pod, const DecisionAnswer& decided,
+                  Json& patch) {
+  if (review.kind != "Pod" || review.operation != "CREATE" || decided.node_affinity.empty()) {
+    return;
+  }
+  Json affinity = with_node_affinity(pod, decided.node_affinity);
+  if (!pod.spec.contains("affinity") || pod.spec["affinity"] != affinity) {
+    patch.push_back({{"op", "add"}, {"path", "/spec/affinity"}, {"value", std::move(affinity)}});
+  }
+}
+
+// RFC 6902 operations.
+Json patch_of(const Review& review, const PodView& pod, const DecisionAnswer& decided) {
+  Json patch = Json::array();
+  if (decided.decision->artifact) {
+    pin_model(pod, *decided.decision, patch);
+  }
+  add_affinity(review, pod, decided, patch);
   return patch;
 }
 
-std::string allowed(const Review& review, AdmissionCall call, const PodView& pod,
-                    const DecisionAnswer& decided) {
+std::string allowed(const Review& review, const DecisionAnswer& decided, const Json& patch) {
   Json response = {{"allowed", true}, {"auditAnnotations", audit_annotations(decided)}};
   const Decision& decision = *decided.decision;
   if (!decision.verdict.warnings.empty()) {
@@ -191,32 +222,36 @@ std::string allowed(const Review& review, AdmissionCall call, const PodView& pod
     }
     response["warnings"] = std::move(warnings);
   }
-  if (call == AdmissionCall::kMutate && decision.artifact) {
-    if (const Json patch = pin_model(pod, decision); !patch.empty()) {
-      response["patchType"] = "JSONPatch";
-      response["patch"] = base64_encode(as_bytes(patch.dump()));
-    }
+  if (!patch.empty()) {
+    response["patchType"] = "JSONPatch";
+    response["patch"] = base64_encode(as_bytes(patch.dump()));
   }
   return answer(review, std::move(response));
 }
 
-// What no policy selects is allowed, and the log says so.
-Result<std::string> not_applicable(Services& services, const Review& review,
-                                   const std::string& principal) {
+// What no policy selects is allowed, and the log says so. `pod` is kept when it is there.
+Result<std::string> not_applicable(const Asking& asking, const Review& review,
+                                   const std::optional<storage::PodRow>& pod) {
   if (!review.dry_run) {
-    const auto logged = services.store.write([&](storage::Transaction& transaction) -> Status {
-      LogRecord record{.type = std::string(event::kNotApplicable),
-                       .time = transaction.now(),
-                       .actor = principal,
-                       .subjects = {},
-                       .documents = {},
-                       .detail = {{"uid", review.uid},
-                                  {"kind", clip(review.kind, 256)},
-                                  {"namespace", clip(review.name_space, 256)},
-                                  {"name", clip(review.object_name, 256)}}};
-      ASSAY_TRY(transaction.append(std::move(record)));
-      return {};
-    });
+    const auto logged =
+        asking.services.store.write([&](storage::Transaction& transaction) -> Status {
+          LogRecord record{.type = std::string(event::kNotApplicable),
+                           .time = transaction.now(),
+                           .actor = asking.principal,
+                           .subjects = {},
+                           .documents = {},
+                           .detail = {{"uid", review.uid},
+                                      {"kind", clip(review.kind, 256)},
+                                      {"namespace", clip(review.name_space, 256)},
+                                      {"name", clip(review.object_name, 256)}}};
+          ASSAY_TRY(transaction.append(std::move(record)));
+          if (!pod) {
+            return {};
+          }
+          storage::PodRow row = *pod;
+          row.admitted_at = transaction.now();
+          return transaction.put_pod(row);
+        });
     if (!logged) {
       return std::unexpected(logged.error());
     }
@@ -224,25 +259,68 @@ Result<std::string> not_applicable(Services& services, const Review& review,
   return answer(review, {{"allowed", true}, {"auditAnnotations", {{"verdict", "not-applicable"}}}});
 }
 
-DecisionRequest request_for(const Review& review, AdmissionCall call, const PodView& pod,
-                            const std::string& principal) {
-  return {.point = DecisionPoint::kCreate,
-          .model = {.text = annotation(pod, kModelAnnotation),
-                    .places = places_of(pod, review.name_space),
-                    .must_be_bound = true},
-          .workload = workload_of(pod, review.name_space),
-          .context = {{"via",
-                       call == AdmissionCall::kMutate ? "admission-mutate" : "admission-validate"},
-                      {"uid", review.uid},
-                      {"kind", clip(review.kind, 256)},
-                      {"namespace", clip(review.name_space, 256)},
-                      {"name", clip(review.object_name, 256)},
-                      {"operation", clip(review.operation, 32)},
-                      {"user", clip(review.user, 256)},
-                      {"principal", principal}},
-          .principal = principal,
+Json context_of(const Asking& asking, const Review& review) {
+  return {
+      {"via", asking.call == AdmissionCall::kMutate ? "admission-mutate" : "admission-validate"},
+      {"uid", review.uid},
+      {"kind", clip(review.kind, 256)},
+      {"namespace", clip(review.name_space, 256)},
+      {"name", clip(review.object_name, 256)},
+      {"operation", clip(review.operation, 32)},
+      {"user", clip(review.user, 256)},
+      {"principal", asking.principal}};
+}
+
+// What is the same for every kind of object.
+DecisionRequest base_request(const Asking& asking, const Review& review, DecisionPoint point,
+                             policy::Workload workload) {
+  return {.point = point,
+          .model = {},
+          .workload = std::move(workload),
+          .context = context_of(asking, review),
+          .principal = asking.principal,
           .dry_run = review.dry_run,
-          .skip_unselected = true};
+          .skip_unselected = true,
+          .deadline = asking.deadline};
+}
+
+// The pod to remember: validation sees it as it will be stored, with its name and uid, mutation
+// does not yet.
+std::optional<PodKey> pod_key(const Asking& asking, const Review& review) {
+  const std::string name = metadata_text(review.object, "name");
+  const std::string uid = metadata_text(review.object, "uid");
+  if (asking.call != AdmissionCall::kValidate || review.kind != "Pod" || name.empty() ||
+      name.size() > kMaxObjectName || uid.size() > kMaxObjectName) {
+    return std::nullopt;
+  }
+  return PodKey{uid, review.name_space, name};
+}
+
+// A pod that names its node goes there without a binding.
+DecisionRequest request_for(const Asking& asking, const Review& review, const PodView& pod) {
+  policy::Workload workload = workload_of(pod, review.name_space);
+  if (review.kind == "Pod") {
+    workload.node = node_of(pod);
+  }
+  const DecisionPoint point = workload.node.empty() ? DecisionPoint::kCreate : DecisionPoint::kBind;
+  DecisionRequest request = base_request(asking, review, point, std::move(workload));
+  request.model = {.text = annotation(pod, kModelAnnotation),
+                   .places = places_of(pod, review.name_space),
+                   .must_be_bound = true};
+  request.admits = pod_key(asking, review);
+  return request;
+}
+
+std::optional<storage::PodRow> unselected_pod(const DecisionRequest& request) {
+  if (!request.admits) {
+    return std::nullopt;
+  }
+  storage::PodRow row;
+  row.uid = request.admits->uid;
+  row.name_space = request.admits->name_space;
+  row.name = request.admits->name;
+  row.workload = policy::to_json(request.workload);
+  return row;
 }
 
 // An update that touches neither the pod's spec nor what names its model was judged before.
@@ -257,38 +335,121 @@ bool unchanged(const Review& review, const PodView& pod) {
              workload_of(pod, review.name_space).labels;
 }
 
-Result<std::string> judge(Services& services, AdmissionCall call, const Review& review,
-                          const std::string& principal) {
+Result<std::string> conclude(const Review& review, const DecisionAnswer& decided,
+                             const Json& patch) {
+  return decided.decision->verdict.allowed
+             ? allowed(review, decided, patch)
+             : denied(review, deny_message(*decided.decision), audit_annotations(decided));
+}
+
+Result<std::string> judge_pod(const Asking& asking, const Review& review, const PodView& pod) {
+  if (unchanged(review, pod)) {
+    return answer(review, {{"allowed", true}, {"auditAnnotations", {{"verdict", "unchanged"}}}});
+  }
+  const DecisionRequest request = request_for(asking, review, pod);
+  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
+  if (!decided.selected) {
+    return not_applicable(asking, review, unselected_pod(request));
+  }
+  const bool mutates = asking.call == AdmissionCall::kMutate && decided.decision->verdict.allowed;
+  return conclude(review, decided, mutates ? patch_of(review, pod, decided) : Json::array());
+}
+
+// The newest pod admitted under the name that the binding is about; nothing when there is none, or
+// when that was another pod.
+Result<std::optional<storage::PodRow>> admitted_pod(Services& services, const Review& review,
+                                                    const BindingView& binding) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  auto row = snapshot->pod(review.name_space, binding.name);
+  if (!row && row.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(std::move(row).error());
+  }
+  const bool other = row && !binding.uid.empty() && !row->uid.empty() && binding.uid != row->uid;
+  return row && !other ? std::optional(std::move(*row)) : std::nullopt;
+}
+
+ConditionResult pod_condition(const BindingView& binding,
+                              const std::optional<storage::PodRow>& pod) {
+  ConditionResult result{"pod",
+                         Outcome::kFail,
+                         ErrorCode::kPodUnknown,
+                         "a pod that was admitted under this name and uid",
+                         nullptr,
+                         {},
+                         {}};
+  result.actual = {{"name", binding.name}, {"uid", binding.uid}};
+  if (pod) {
+    result.outcome = Outcome::kPass;
+    result.code.reset();
+    result.actual["uid"] = pod->uid;
+    result.actual["admitted_at"] = to_rfc3339(pod->admitted_at);
+    if (!pod->decision.empty()) {
+      result.evidence.push_back(pod->decision);
+    }
+  }
+  return result;
+}
+
+// Which model the pod runs was settled when it was admitted, and so was where it comes from.
+std::string model_of(const storage::PodRow& pod) {
+  if (!pod.artifact) {
+    return {};
+  }
+  return pod.model_name.empty() ? pod.artifact->text()
+                                : pod.model_name + "@" + pod.artifact->text();
+}
+
+Result<DecisionRequest> request_for(const Asking& asking, const Review& review,
+                                    const BindingView& binding) {
+  ASSAY_ASSIGN(const auto pod, admitted_pod(asking.services, review, binding));
+  policy::Workload workload{review.name_space, {}, {}, {}};
+  if (pod) {
+    ASSAY_ASSIGN(workload, policy::workload_from_json(pod->workload));
+  }
+  workload.node = binding.node;
+  DecisionRequest request = base_request(asking, review, DecisionPoint::kBind, std::move(workload));
+  request.model.text = pod ? model_of(*pod) : std::string();
+  request.workload_known = pod.has_value();
+  request.preconditions = {pod_condition(binding, pod)};
+  return request;
+}
+
+Result<std::string> judge_binding(const Asking& asking, const Review& review) {
+  const auto binding = binding_of(review.object);
+  const bool same_name =
+      binding && (review.object_name.empty() || review.object_name == binding->name);
+  if (!same_name || binding->name.size() > kMaxObjectName || binding->uid.size() > kMaxObjectName) {
+    return fail(ErrorCode::kInvalidParameter, "the binding does not name one pod and one node");
+  }
+  ASSAY_ASSIGN(const DecisionRequest request, request_for(asking, review, *binding));
+  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
+  return decided.selected ? conclude(review, decided, Json::array())
+                          : not_applicable(asking, review, std::nullopt);
+}
+
+Result<std::string> judge(const Asking& asking, const Review& review) {
+  if (review.kind == "Binding" && review.group.empty() && review.operation == "CREATE") {
+    return judge_binding(asking, review);
+  }
   const auto pod = pod_of(review.kind, review.object);
   if (!pod || (review.operation != "CREATE" && review.operation != "UPDATE")) {
     return fail(ErrorCode::kConditionUndecided,
-                "objects of this kind or operation are not understood here; send only pods and "
-                "workload templates");
+                "objects of this kind or operation are not understood here; send only pods, their "
+                "bindings and workload templates");
   }
-  if (unchanged(review, *pod)) {
-    return answer(review, {{"allowed", true}, {"auditAnnotations", {{"verdict", "unchanged"}}}});
-  }
-  ASSAY_ASSIGN(const DecisionAnswer decided,
-               decide(services, request_for(review, call, *pod, principal)));
-  if (!decided.selected) {
-    return not_applicable(services, review, principal);
-  }
-  if (decided.decision->verdict.allowed) {
-    return allowed(review, call, *pod, decided);
-  }
-  return denied(review, deny_message(*decided.decision), audit_annotations(decided));
+  return judge_pod(asking, review, *pod);
 }
 
 }  // namespace
 
 Result<std::string> review(Services& services, AdmissionCall call, ByteView body,
-                           const std::string& principal) {
+                           const std::string& principal, std::optional<Timestamp> deadline) {
   ASSAY_ASSIGN(const Review parsed, parse_review(body));
   if (parsed.operation == "DELETE" || parsed.operation == "CONNECT") {
     return answer(parsed,
                   {{"allowed", true}, {"auditAnnotations", {{"verdict", "not-applicable"}}}});
   }
-  auto result = judge(services, call, parsed, principal);
+  auto result = judge({services, call, principal, deadline}, parsed);
   if (!result) {
     // Fail closed: what could not be decided is denied, with the code and nothing internal.
     const ErrorInfo& why = info(result.error().code);

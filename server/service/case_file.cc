@@ -75,22 +75,6 @@ Result<ConditionResult> precondition_from_json(const Json& json) {
                          std::move(evidence), {}};
 }
 
-Result<policy::Workload> workload_from_json(const Json& json) {
-  policy::Workload workload;
-  ASSAY_ASSIGN(workload.name_space, text_at(json, "namespace"));
-  ASSAY_ASSIGN(workload.resources, texts_at(json, "resources"));
-  if (!json.contains("labels") || !json["labels"].is_object()) {
-    return broken();
-  }
-  for (const auto& [key, value] : json["labels"].items()) {
-    if (!value.is_string()) {
-      return broken();
-    }
-    workload.labels[key] = value.get<std::string>();
-  }
-  return workload;
-}
-
 }  // namespace
 
 Result<std::string> encode(const CaseFile& file) {
@@ -102,11 +86,8 @@ Result<std::string> encode(const CaseFile& file) {
   for (const StatementId& id : file.policies) {
     policies.push_back(id.text());
   }
-  Json workload = {{"namespace", file.workload.name_space},
-                   {"labels", file.workload.labels},
-                   {"resources", file.workload.resources}};
   return canonical_json({{"facts", policy::to_json(file.facts)},
-                         {"workload", std::move(workload)},
+                         {"workload", policy::to_json(file.workload)},
                          {"preconditions", std::move(preconditions)},
                          {"policies", std::move(policies)},
                          {"point", name(file.point)},
@@ -121,7 +102,7 @@ Result<CaseFile> parse_case_file(ByteView bytes) {
     }
   }
   ASSAY_ASSIGN(policy::Facts facts, policy::facts_from_json(json["facts"]));
-  ASSAY_ASSIGN(policy::Workload workload, workload_from_json(json["workload"]));
+  ASSAY_ASSIGN(policy::Workload workload, policy::workload_from_json(json["workload"]));
   ASSAY_ASSIGN(const std::string point_name, text_at(json, "point"));
   ASSAY_ASSIGN(const DecisionPoint point, decision_point_from(point_name));
   ASSAY_ASSIGN(const std::string now_text, text_at(json, "now"));

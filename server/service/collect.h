@@ -19,6 +19,11 @@ inline constexpr std::size_t kMaxStatementsPerArtifact = 4096;
 [[nodiscard]] Result<policy::Facts> collect_facts(storage::Snapshot& snapshot,
                                                   const ArtifactId& artifact);
 
+// Adds what the store knows of `node`: its enrolment with the newest accepted evidence, and its
+// newest report of each scope about facts.artifact. A node that never enrolled adds nothing.
+[[nodiscard]] Status collect_node(storage::Snapshot& snapshot, const std::string& node,
+                                  policy::Facts& facts);
+
 // A reference resolved, and the preconditions that say how that went. `artifact` is set only when
 // the reference stands for exactly one artifact.
 struct ResolvedReference {

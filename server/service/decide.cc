@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/decide.h"
 
+#include <algorithm>
+
 #include "attestation/dsse.h"
+#include "policy/affinity.h"
+#include "schemas/challenge.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/case_file.h"
@@ -61,6 +65,9 @@ LogRecord decision_record(const Decision& decision, const DecisionRequest& reque
   if (decision.artifact) {
     record.subjects.push_back(decision.artifact->text());
   }
+  if (!request.workload.node.empty()) {
+    record.detail["node"] = request.workload.node;
+  }
   Json reasons = Json::array();
   for (const ErrorCode code : decision.verdict.reasons) {
     reasons.push_back(info(code).code);
@@ -86,6 +93,35 @@ storage::DecisionRow decision_row(const Decision& decision, const DecisionReques
   return row;
 }
 
+storage::PodRow pod_row(const PodKey& pod, const Decision& decision, const DecisionRequest& request,
+                        Timestamp now) {
+  return {.uid = pod.uid,
+          .name_space = pod.name_space,
+          .name = pod.name,
+          .decision = decision.id,
+          .artifact = decision.artifact,
+          .model_name = decision.model_name,
+          .workload = policy::to_json(request.workload),
+          .admitted_at = now};
+}
+
+Status check_deadline(const Services& services, const DecisionRequest& request) {
+  return request.deadline && services.clock.now() >= *request.deadline
+             ? fail(ErrorCode::kEvaluationDeadline, "the time for this decision is over")
+             : Status();
+}
+
+Status check_node(const DecisionRequest& request) {
+  const std::string& node = request.workload.node;
+  if (request.point == DecisionPoint::kBind && node.empty()) {
+    return fail(ErrorCode::kInvalidParameter, "the point bind needs a node", "node");
+  }
+  if (request.point == DecisionPoint::kCreate && !node.empty()) {
+    return fail(ErrorCode::kInvalidParameter, "there is no node yet at the point create", "node");
+  }
+  return node.empty() ? Status() : check_node_name(node);
+}
+
 // Signs, stores and logs; fills in the envelope and the receipt of `answer`.
 Status record(Services& services, const DecisionRequest& request, const Evaluated& evaluated,
               DecisionAnswer& answer) {
@@ -97,12 +133,17 @@ Status record(Services& services, const DecisionRequest& request, const Evaluate
   answer.envelope = attestation::encode_envelope(envelope);
   LeafIndex index = 0;
   const auto work = [&](storage::Transaction& transaction) -> Status {
+    ASSAY_TRY(check_deadline(services, request));
     ASSAY_TRY(transaction.put_document("application/json", as_bytes(evaluated.case_file)));
     ASSAY_ASSIGN(const DocumentId id,
                  transaction.put_document(kEnvelopeMediaType, as_bytes(answer.envelope)));
     ASSAY_ASSIGN(index,
                  transaction.append(decision_record(decision, request, id, transaction.now())));
-    return transaction.put_decision(decision_row(decision, request, id, index));
+    ASSAY_TRY(transaction.put_decision(decision_row(decision, request, id, index)));
+    if (request.admits && decision.verdict.allowed) {
+      return transaction.put_pod(pod_row(*request.admits, decision, request, transaction.now()));
+    }
+    return {};
   };
   ASSAY_TRY(services.store.write(work));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
@@ -118,6 +159,9 @@ Result<CaseFile> open_case(storage::Snapshot& snapshot, const DecisionRequest& r
   if (resolved.artifact) {
     ASSAY_ASSIGN(facts, collect_facts(snapshot, *resolved.artifact));
   }
+  if (!request.workload.node.empty()) {
+    ASSAY_TRY(collect_node(snapshot, request.workload.node, facts));
+  }
   CaseFile file{std::move(facts), request.workload, resolved.preconditions, {}, request.point, now};
   for (const policy::ActivePolicy& policy : policies) {
     file.policies.push_back(policy.id);
@@ -125,23 +169,45 @@ Result<CaseFile> open_case(storage::Snapshot& snapshot, const DecisionRequest& r
   return file;
 }
 
+bool is_unselected(std::span<const policy::ActivePolicy> policies, const DecisionRequest& request) {
+  return request.skip_unselected &&
+         !(request.workload_known ? policy::selected(policies, request.workload)
+                                  : policy::may_enforce(policies, request.workload.name_space));
+}
+
+// The caller's preconditions first; the model only when they pass.
+Result<ResolvedReference> resolve_model(storage::Snapshot& snapshot, const DecisionRequest& request,
+                                        Timestamp now) {
+  ResolvedReference resolved{{}, {}, request.preconditions};
+  if (std::all_of(resolved.preconditions.begin(), resolved.preconditions.end(),
+                  [](const auto& one) { return one.outcome == Outcome::kPass; })) {
+    ASSAY_ASSIGN(ResolvedReference found, resolve(snapshot, request.model, now));
+    found.preconditions.insert(found.preconditions.begin(), resolved.preconditions.begin(),
+                               resolved.preconditions.end());
+    resolved = std::move(found);
+  }
+  return resolved;
+}
+
 }  // namespace
 
 Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request) {
+  ASSAY_TRY(check_node(request));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
   // After the first read: everything the snapshot shows was logged before `now`.
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
   ASSAY_ASSIGN(const auto policies, policies_in_force(*snapshot));
-  if (request.skip_unselected && !policy::selected(policies, request.workload)) {
+  if (is_unselected(policies, request)) {
     return DecisionAnswer{false, {}, {}, {}};
   }
-  ASSAY_ASSIGN(const ResolvedReference resolved, resolve(*snapshot, request.model, now));
+  ASSAY_ASSIGN(const ResolvedReference resolved, resolve_model(*snapshot, request, now));
   ASSAY_ASSIGN(const CaseFile file, open_case(*snapshot, request, resolved, policies, now));
+  ASSAY_TRY(check_deadline(services, request));
   ASSAY_ASSIGN(Evaluated evaluated, evaluate_case(file, policies));
   ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
-  DecisionAnswer answer{true, {}, {}, {}};
+  DecisionAnswer answer{true, {}, {}, {}, policy::node_affinity(policies, request.workload).labels};
   answer.decision = Decision{.id = std::move(id),
                              .point = request.point,
                              .verdict = evaluated.verdict,

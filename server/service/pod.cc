@@ -139,6 +139,25 @@ void add_container(const Json& container, Places& places) {
   }
 }
 
+constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+
+// A term without expressions selects no node. With one of ours it would select some, and take the
+// place of the pod's other terms.
+bool selects_something(const Json& term) {
+  return !array_at(term, "matchExpressions").empty() || !array_at(term, "matchFields").empty();
+}
+
+void require_labels(Json& term, const std::map<std::string, std::vector<std::string>>& labels) {
+  Json expressions = array_at(term, "matchExpressions");
+  for (const auto& [label, values] : labels) {
+    const Json wanted = {{"key", label}, {"operator", "In"}, {"values", values}};
+    if (std::find(expressions.begin(), expressions.end(), wanted) == expressions.end()) {
+      expressions.push_back(wanted);
+    }
+  }
+  term["matchExpressions"] = std::move(expressions);
+}
+
 }  // namespace
 
 std::optional<PodView> pod_of(std::string_view kind, const Json& object) {
@@ -196,6 +215,48 @@ std::vector<std::string> places_of(const PodView& pod, const std::string& name_s
   }
   for_each_container(pod, [&](const Json& container) { add_container(container, places); });
   return places.take();
+}
+
+std::string node_of(const PodView& pod) { return text_at(pod.spec, "nodeName"); }
+
+std::string metadata_text(const Json& object, std::string_view member) {
+  return text_at(object_at(object, "metadata"), member);
+}
+
+std::optional<BindingView> binding_of(const Json& object) {
+  const Json& target = object_at(object, "target");
+  const std::string kind = text_at(target, "kind");
+  BindingView binding{metadata_text(object, "name"), metadata_text(object, "uid"),
+                      text_at(target, "name")};
+  if (binding.name.empty() || binding.node.empty() || !(kind.empty() || kind == "Node")) {
+    return std::nullopt;
+  }
+  return binding;
+}
+
+Json with_node_affinity(const PodView& pod,
+                        const std::map<std::string, std::vector<std::string>>& labels) {
+  Json affinity = object_at(pod.spec, "affinity");
+  if (labels.empty()) {
+    return affinity;
+  }
+  Json node = object_at(affinity, "nodeAffinity");
+  Json required = object_at(node, kRequired);
+  Json terms = array_at(required, "nodeSelectorTerms");
+  if (terms.empty()) {
+    terms.push_back(Json::object());
+    require_labels(terms.front(), labels);
+  } else {
+    for (Json& term : terms) {
+      if (selects_something(term)) {
+        require_labels(term, labels);
+      }
+    }
+  }
+  required["nodeSelectorTerms"] = std::move(terms);
+  node[kRequired] = std::move(required);
+  affinity["nodeAffinity"] = std::move(node);
+  return affinity;
 }
 
 }  // namespace assay::server
