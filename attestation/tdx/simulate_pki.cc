@@ -77,6 +77,7 @@ Bytes make_crl(const CrlSpec& spec, ByteView seed) {
     parts.push_back(der::time(*spec.next_update));
   }
   std::vector<Bytes> entries;
+  entries.reserve(spec.revoked.size());
   for (const std::uint64_t serial : spec.revoked) {
     entries.push_back(der::sequence({der::integer(serial), der::time(spec.this_update)}));
   }
@@ -96,6 +97,7 @@ Bytes make_crl(const CrlSpec& spec, ByteView seed) {
 Bytes make_sgx_extension(const PckExtension& extension) {
   const std::string arc(kSgxArc);
   std::vector<Bytes> tcb;
+  tcb.reserve(extension.components.size() + 2);
   for (std::size_t i = 0; i < extension.components.size(); ++i) {
     tcb.push_back(
         member(arc + ".2", static_cast<unsigned>(i + 1), der::integer(extension.components[i])));
