@@ -54,6 +54,20 @@ const Json& child(const Json& object, std::string_view name, const Json& fallbac
   return found != object.end() && found->type() == fallback.type() ? *found : fallback;
 }
 
+Result<std::vector<std::uint64_t>> ascending(const Json& object, std::string_view name) {
+  const Json none = Json::array();
+  std::vector<std::uint64_t> numbers;
+  for (const Json& item : child(object, name, none)) {
+    if (!item.is_number_integer() || item.get<std::int64_t>() < 0 ||
+        (!numbers.empty() && numbers.back() >= item.get<std::uint64_t>())) {
+      return fail(ErrorCode::kSchemaViolation, "the numbers must ascend, none twice",
+                  "/" + std::string(name));
+    }
+    numbers.push_back(item.get<std::uint64_t>());
+  }
+  return numbers;
+}
+
 Result<Timestamp> time(const Json& object, std::string_view name) {
   auto parsed = parse_rfc3339(text(object, name));
   if (!parsed) {

@@ -2,6 +2,7 @@
 // Helpers of the codecs in this folder: members of JSON objects whose shape validate() has checked.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ namespace assay::members {
                                                           std::string_view name);
 // A member that is an object or array; an empty object or array of the caller's choice when absent.
 [[nodiscard]] const Json& child(const Json& object, std::string_view name, const Json& fallback);
+// An array of numbers that ascend, none twice; empty when absent. schema-violation with the member
+// as place otherwise.
+[[nodiscard]] Result<std::vector<std::uint64_t>> ascending(const Json& object,
+                                                           std::string_view name);
 // RFC 3339; invalid-time with the member as place.
 [[nodiscard]] Result<Timestamp> time(const Json& object, std::string_view name);
 

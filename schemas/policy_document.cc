@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies: shape by policy.schema.json and policy-approval.schema.json; here what a schema cannot
-// say: unique ids, depth, number of conditions.
+// say: unique ids, depth, number of conditions, labels.
 #include "schemas/policy_document.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
 
+#include "schemas/challenge.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"
 
@@ -114,6 +116,29 @@ ParametersCondition read_parameters(const Json& json) {
   return condition;
 }
 
+std::optional<std::uint64_t> optional_number(const Json& json, std::string_view name) {
+  return json.contains(name) ? std::optional(members::number(json, name)) : std::nullopt;
+}
+
+NodeCondition read_node(const Json& json) {
+  return {.max_evidence_age_seconds = optional_number(json, "max_evidence_age_seconds"),
+          .worker_measured = json.value("worker_measured", true),
+          .tcb_status = members::texts(json, "tcb_status"),
+          .anchors = members::texts(json, "anchors")};
+}
+
+ReportCondition read_report(const Json& json) {
+  ReportCondition condition;
+  if (json.contains("scope")) {
+    condition.scope = members::text(json, "scope");
+  }
+  condition.max_age_seconds = optional_number(json, "max_age_seconds");
+  condition.worker_measured = json.value("worker_measured", true);
+  condition.device_attested = json.value("device_attested", false);
+  condition.min_spot_checks = optional_number(json, "min_spot_checks");
+  return condition;
+}
+
 Result<std::vector<Condition>> Reader::conditions(const Json& list, const std::string& where,
                                                   std::size_t level) {
   std::vector<Condition> out;
@@ -146,6 +171,12 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
   if (const auto kind = json.find("parameters"); kind != json.end()) {
     return Condition{std::move(id), read_parameters(*kind)};
   }
+  if (const auto kind = json.find("node"); kind != json.end()) {
+    return Condition{std::move(id), read_node(*kind)};
+  }
+  if (const auto kind = json.find("report"); kind != json.end()) {
+    return Condition{std::move(id), read_report(*kind)};
+  }
   return combined(json, std::move(id), where, level);
 }
 
@@ -177,6 +208,43 @@ Result<Condition> Reader::combined(const Json& json, std::string id, const std::
     return invalid("at_least asks for more conditions than it lists", where + "/at_least/count");
   }
   return Condition{std::move(id), AtLeastCondition{count, std::move(of)}};
+}
+
+// --- node affinity
+
+// A part of a label: at most 63 letters, digits, '-', '_' and '.', ends in letters or digits.
+bool is_label_name(std::string_view text) {
+  constexpr std::size_t kMaxLabelName = 63;
+  const auto alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return !text.empty() && text.size() <= kMaxLabelName && alphanumeric(text.front()) &&
+         alphanumeric(text.back()) && std::all_of(text.begin(), text.end(), [&](char c) {
+           return alphanumeric(c) || c == '-' || c == '_' || c == '.';
+         });
+}
+
+// [prefix/]name, the prefix a DNS subdomain, as Kubernetes has it.
+bool is_label(std::string_view label) {
+  const std::size_t slash = label.find('/');
+  if (slash == std::string_view::npos) {
+    return is_label_name(label);
+  }
+  return check_node_name(label.substr(0, slash)).has_value() &&
+         is_label_name(label.substr(slash + 1));
+}
+
+Result<std::map<std::string, std::vector<std::string>>> read_affinity(const Json& json) {
+  std::map<std::string, std::vector<std::string>> affinity;
+  const Json none = Json::object();
+  const Json& labels = members::child(json, "node_affinity", none);
+  for (const auto& [label, values] : labels.items()) {
+    if (!is_label(label)) {
+      return invalid("labels look like name or prefix.example/name", "/node_affinity");
+    }
+    affinity.emplace(label, members::texts(labels, label));
+  }
+  return affinity;
 }
 
 // --- writing
@@ -217,6 +285,33 @@ Json to_json(const ParametersCondition& condition) {
   return json;
 }
 
+Json to_json(const NodeCondition& condition) {
+  Json json = {{"worker_measured", condition.worker_measured}};
+  if (condition.max_evidence_age_seconds) {
+    json["max_evidence_age_seconds"] = *condition.max_evidence_age_seconds;
+  }
+  if (!condition.tcb_status.empty()) {
+    json["tcb_status"] = condition.tcb_status;
+  }
+  if (!condition.anchors.empty()) {
+    json["anchors"] = condition.anchors;
+  }
+  return json;
+}
+
+Json to_json(const ReportCondition& condition) {
+  Json json = {{"scope", condition.scope},
+               {"worker_measured", condition.worker_measured},
+               {"device_attested", condition.device_attested}};
+  if (condition.max_age_seconds) {
+    json["max_age_seconds"] = *condition.max_age_seconds;
+  }
+  if (condition.min_spot_checks) {
+    json["min_spot_checks"] = *condition.min_spot_checks;
+  }
+  return json;
+}
+
 Json to_json(const Condition& condition);
 
 Json to_json(const std::vector<Condition>& conditions) {
@@ -235,6 +330,10 @@ Json to_json(const Condition& condition) {
     json["statement"] = to_json(*statement);
   } else if (const auto* parameters = std::get_if<ParametersCondition>(&condition.kind)) {
     json["parameters"] = to_json(*parameters);
+  } else if (const auto* node = std::get_if<NodeCondition>(&condition.kind)) {
+    json["node"] = to_json(*node);
+  } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
+    json["report"] = to_json(*report);
   } else if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
     json["all"] = to_json(all->of);
   } else if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {
@@ -283,6 +382,7 @@ Result<PolicyDocument> parse_policy(ByteView payload) {
   const Json& match = json["match"];
   policy.match = {members::texts(match, "namespaces"), members::text_map(match, "labels"),
                   members::texts(match, "resources")};
+  ASSAY_ASSIGN(policy.node_affinity, read_affinity(json));
   ASSAY_ASSIGN(policy.require, Reader().conditions(json["require"], "/require", 1));
   return policy;
 }
@@ -295,6 +395,9 @@ Json to_json(const PolicyDocument& policy) {
                {"require", to_json(policy.require)}};
   if (!policy.description.empty()) {
     json["description"] = policy.description;
+  }
+  if (!policy.node_affinity.empty()) {
+    json["node_affinity"] = policy.node_affinity;
   }
   return json;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys, principals and changes of trust: shape by trusted-key, principal, trust-change and
-// bootstrap.schema.json. The one decision whether a key counts is check_grant.
+// Keys, principals, appraisals and changes of trust: shape by trusted-key, principal, appraisal,
+// trust-change and bootstrap.schema.json. The one decision whether a key counts is check_grant.
 #include "schemas/trust.h"
 
 #include <algorithm>
@@ -117,6 +117,27 @@ Result<Principal> read_principal(const Json& json) {
   return principal;
 }
 
+// --- appraisals, after validation
+
+Result<Appraisal> read_appraisal(const Json& json) {
+  Appraisal appraisal;
+  appraisal.evidence_type = members::text(json, "evidence_type");
+  const Json none = Json::object();
+  appraisal.policy = members::child(json, "policy", none);
+  for (const std::string& anchor : members::texts(json, "dangerous_anchors")) {
+    auto der = base64_decode(anchor);
+    if (!der) {
+      return members::under(
+          "/dangerous_anchors/" + std::to_string(appraisal.dangerous_anchors.size()),
+          std::move(der).error());
+    }
+    appraisal.dangerous_anchors.push_back(*std::move(der));
+  }
+  appraisal.dangerous_allow_missing_reference_values =
+      json.value("dangerous_allow_missing_reference_values", false);
+  return appraisal;
+}
+
 // --- changes, after validation
 
 Json to_json(const TrustOperation& operation) {
@@ -128,6 +149,12 @@ Json to_json(const TrustOperation& operation) {
   }
   if (const auto* put = std::get_if<PutPrincipal>(&operation)) {
     return {{"put_principal", to_json(put->principal)}};
+  }
+  if (const auto* put = std::get_if<PutAppraisal>(&operation)) {
+    return {{"put_appraisal", to_json(put->appraisal)}};
+  }
+  if (const auto* revoke = std::get_if<RevokeNode>(&operation)) {
+    return {{"revoke_node", {{"node", revoke->node}, {"reason", revoke->reason}}}};
   }
   return {{"remove_principal", {{"name", std::get<RemovePrincipal>(operation).name}}}};
 }
@@ -154,11 +181,22 @@ Result<TrustOperation> read_operation(const Json& json) {
     }
     return PutPrincipal{*std::move(principal)};
   }
+  if (const auto put = json.find("put_appraisal"); put != json.end()) {
+    auto appraisal = read_appraisal(*put);
+    if (!appraisal) {
+      return members::under("/put_appraisal", std::move(appraisal).error());
+    }
+    return PutAppraisal{*std::move(appraisal)};
+  }
+  if (const auto revoke = json.find("revoke_node"); revoke != json.end()) {
+    return RevokeNode{members::text(*revoke, "node"), members::text(*revoke, "reason")};
+  }
   const Json none = Json::object();
   return RemovePrincipal{members::text(members::child(json, "remove_principal", none), "name")};
 }
 
-// Refuses a second use of a key id, a principal's name or a credential in one document.
+// Refuses a second use of a key id, a principal's name, a credential or an evidence type in one
+// document.
 class Uniqueness {
  public:
   Status add(const TrustedKey& key, const std::string& where) {
@@ -175,6 +213,11 @@ class Uniqueness {
     }
     return {};
   }
+  Status add(const Appraisal& appraisal, const std::string& where) {
+    return appraisals_.insert(appraisal.evidence_type).second
+               ? Status()
+               : duplicate("type of evidence", where);
+  }
 
  private:
   static Status duplicate(const std::string& what, const std::string& where) {
@@ -183,6 +226,7 @@ class Uniqueness {
   std::set<KeyId> keys_;
   std::set<std::string> names_;
   std::set<std::pair<CredentialKind, Digest>> credentials_;
+  std::set<std::string> appraisals_;
 };
 
 }  // namespace
@@ -255,6 +299,22 @@ Result<Principal> principal_from_json(const Json& json) {
   return read_principal(json);
 }
 
+Json to_json(const Appraisal& appraisal) {
+  Json json = {{"evidence_type", appraisal.evidence_type}, {"policy", appraisal.policy}};
+  for (const Bytes& anchor : appraisal.dangerous_anchors) {
+    json["dangerous_anchors"].push_back(base64_encode(anchor));
+  }
+  if (appraisal.dangerous_allow_missing_reference_values) {
+    json["dangerous_allow_missing_reference_values"] = true;
+  }
+  return json;
+}
+
+Result<Appraisal> appraisal_from_json(const Json& json) {
+  ASSAY_TRY(validate("appraisal", json));
+  return read_appraisal(json);
+}
+
 Json to_json(const TrustChange& change) {
   Json operations = Json::array();
   for (const TrustOperation& operation : change.operations) {
@@ -278,6 +338,8 @@ Result<TrustChange> parse_trust_change(ByteView payload) {
       ASSAY_TRY(unique.add(add->key, where + "/add_key"));
     } else if (const auto* put = std::get_if<PutPrincipal>(&*operation)) {
       ASSAY_TRY(unique.add(put->principal, where + "/put_principal"));
+    } else if (const auto* how = std::get_if<PutAppraisal>(&*operation)) {
+      ASSAY_TRY(unique.add(how->appraisal, where + "/put_appraisal"));
     }
     change.operations.push_back(*std::move(operation));
   }
@@ -293,7 +355,11 @@ Json to_json(const Bootstrap& bootstrap) {
   for (const Principal& principal : bootstrap.principals) {
     principals.push_back(to_json(principal));
   }
-  return {{"keys", std::move(keys)}, {"principals", std::move(principals)}};
+  Json json = {{"keys", std::move(keys)}, {"principals", std::move(principals)}};
+  for (const Appraisal& appraisal : bootstrap.appraisals) {
+    json["appraisals"].push_back(to_json(appraisal));
+  }
+  return json;
 }
 
 Result<Bootstrap> parse_bootstrap(ByteView document) {
@@ -318,6 +384,16 @@ Result<Bootstrap> parse_bootstrap(ByteView document) {
     }
     ASSAY_TRY(unique.add(*principal, where));
     bootstrap.principals.push_back(*std::move(principal));
+  }
+  const Json none = Json::array();
+  for (const Json& item : members::child(json, "appraisals", none)) {
+    const std::string where = "/appraisals/" + std::to_string(bootstrap.appraisals.size());
+    auto appraisal = read_appraisal(item);
+    if (!appraisal) {
+      return members::under(where, std::move(appraisal).error());
+    }
+    ASSAY_TRY(unique.add(*appraisal, where));
+    bootstrap.appraisals.push_back(*std::move(appraisal));
   }
   return bootstrap;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "attestation/dsse.h"
+#include "attestation/evidence_verifier.h"
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
@@ -47,6 +48,22 @@ Status check_still_governable(storage::Snapshot& snapshot, Timestamp now) {
                 "at least two operator identities and one admin principal must remain");
   }
   return {};
+}
+
+// What the log says of an appraisal: digests, because a record is small. The document that set it
+// stands beside the record.
+Result<Json> appraisal_summary(const Appraisal& appraisal) {
+  ASSAY_ASSIGN(const std::string policy, canonical_json(appraisal.policy));
+  Json anchors = Json::array();
+  for (const Bytes& anchor : appraisal.dangerous_anchors) {
+    anchors.push_back(sha256(anchor).text());
+  }
+  return Json{{"op", "put-appraisal"},
+              {"evidence_type", appraisal.evidence_type},
+              {"policy", sha256(as_bytes(policy)).text()},
+              {"dangerous_anchors", std::move(anchors)},
+              {"dangerous_allow_missing_reference_values",
+               appraisal.dangerous_allow_missing_reference_values}};
 }
 
 // Applies one operation; returns what the log says about it.
@@ -97,6 +114,27 @@ class Applier {
     return Json{{"op", "remove-principal"}, {"name", operation.name}};
   }
 
+  Result<Json> operator()(const PutAppraisal& operation) {
+    const Appraisal& appraisal = operation.appraisal;
+    ASSAY_TRY(attestation::check(appraisal));
+    ASSAY_TRY(transaction_.put_appraisal(appraisal));
+    return appraisal_summary(appraisal);
+  }
+
+  Result<Json> operator()(const RevokeNode& operation) {
+    ASSAY_ASSIGN(storage::NodeRow node, transaction_.node(operation.node));
+    if (node.revoked) {
+      return fail(ErrorCode::kConflict, "the node is revoked already", operation.node);
+    }
+    node.revoked = Revocation{transaction_.now(), operation.reason};
+    ASSAY_TRY(transaction_.put_node(node));
+    ++epochs_.trust.revocation;
+    return Json{{"op", "revoke-node"},
+                {"node", operation.node},
+                {"key_id", node.key.text()},
+                {"reason", operation.reason}};
+  }
+
  private:
   storage::Transaction& transaction_;
   storage::Epochs& epochs_;
@@ -137,15 +175,24 @@ Status apply_bootstrap(storage::Transaction& transaction, const Bootstrap& boots
   for (const Principal& principal : bootstrap.principals) {
     ASSAY_TRY(transaction.put_principal(principal));
   }
+  Json appraisals = Json::array();
+  for (const Appraisal& appraisal : bootstrap.appraisals) {
+    ASSAY_TRY(attestation::check(appraisal));
+    ASSAY_TRY(transaction.put_appraisal(appraisal));
+    ASSAY_ASSIGN(Json summary, appraisal_summary(appraisal));
+    summary.erase("op");
+    appraisals.push_back(std::move(summary));
+  }
   ASSAY_TRY(check_still_governable(transaction, transaction.now()));
   ASSAY_ASSIGN(const DocumentId id, transaction.put_document("application/json", document));
-  LogRecord record{
-      .type = std::string(event::kTrustBootstrapped),
-      .time = transaction.now(),
-      .actor = "system",
-      .subjects = {},
-      .documents = {id},
-      .detail = {{"keys", bootstrap.keys.size()}, {"principals", bootstrap.principals.size()}}};
+  LogRecord record{.type = std::string(event::kTrustBootstrapped),
+                   .time = transaction.now(),
+                   .actor = "system",
+                   .subjects = {},
+                   .documents = {id},
+                   .detail = {{"keys", bootstrap.keys.size()},
+                              {"principals", bootstrap.principals.size()},
+                              {"appraisals", std::move(appraisals)}}};
   ASSAY_TRY(transaction.append(std::move(record)));
   return {};
 }

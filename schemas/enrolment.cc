@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enrolments: shape by enrolment.schema.json.
+#include "schemas/enrolment.h"
+
+#include "schemas/members.h"
+#include "schemas/validate.h"
+
+namespace assay {
+
+Json to_json(const NodeDevice& device) {
+  return {{"id", device.id}, {"name", device.name}, {"driver", device.driver}};
+}
+
+Json to_json(const Enrolment& enrolment) {
+  Json devices = Json::array();
+  for (const NodeDevice& device : enrolment.devices) {
+    devices.push_back(to_json(device));
+  }
+  Json json = {{"request", to_json(enrolment.request)},
+               {"nonce", text(enrolment.nonce)},
+               {"public_key", base64_encode(enrolment.public_key)},
+               {"devices", std::move(devices)}};
+  if (enrolment.evidence) {
+    json["evidence"] = to_json(*enrolment.evidence);
+  }
+  return json;
+}
+
+Result<Enrolment> parse_enrolment(ByteView payload) {
+  ASSAY_ASSIGN(const Json json, parse_json(payload));
+  ASSAY_TRY(validate("enrolment", json));
+  Enrolment enrolment;
+  const Json& request = json["request"];
+  enrolment.request = {members::text(request, "audience"), members::text(request, "node"),
+                       members::text(request, "platform")};
+  ASSAY_ASSIGN(enrolment.nonce, parse_nonce(members::text(json, "nonce")));
+  auto key = base64_decode(members::text(json, "public_key"));
+  if (!key) {
+    return members::under("/public_key", std::move(key).error());
+  }
+  enrolment.public_key = *std::move(key);
+  if (const auto evidence = json.find("evidence"); evidence != json.end()) {
+    auto read = evidence_from_json(*evidence);
+    if (!read) {
+      return members::under("/evidence", std::move(read).error());
+    }
+    enrolment.evidence = *std::move(read);
+  }
+  for (const Json& device : json["devices"]) {
+    enrolment.devices.push_back({members::text(device, "id"), members::text(device, "name"),
+                                 members::text(device, "driver")});
+  }
+  return enrolment;
+}
+
+}  // namespace assay

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evidence: shape by evidence.schema.json. Report data: exact bytes in schemas/evidence.h.
+#include "schemas/evidence.h"
+
+#include "schemas/core/hmac.h"
+#include "schemas/core/sha.h"
+#include "schemas/members.h"
+#include "schemas/validate.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kEnrolDomain = "assay/enrol/v1";
+constexpr std::string_view kReportDomain = "assay/report/v1";
+
+Result<Json> read_collateral(const Json& json) {
+  const auto found = json.find("collateral");
+  if (found == json.end() || found->is_null()) {
+    return Json();
+  }
+  ASSAY_ASSIGN(const std::string text, canonical_json(*found));
+  if (text.size() > kMaxEvidenceCollateralBytes) {
+    return fail(ErrorCode::kLimitExceeded, "collateral has at most 6 MiB", "/collateral");
+  }
+  return *found;
+}
+
+// SHA-512(domain || 0x00 || nonce || SHA-256(spki) || third).
+ReportDataBytes report_data(std::string_view domain, const Nonce& nonce, ByteView spki,
+                            const Digest& third) {
+  constexpr std::array<std::uint8_t, 1> kEnd = {0};
+  const Digest key = sha256(spki);
+  return sha512({as_bytes(domain), kEnd, nonce, key.bytes(), third.bytes()});
+}
+
+}  // namespace
+
+Json to_json(const Evidence& evidence) {
+  Json json = {{"type", evidence.type}, {"quote", base64_encode(evidence.quote)}};
+  if (!evidence.collateral.is_null()) {
+    json["collateral"] = evidence.collateral;
+  }
+  return json;
+}
+
+Result<Evidence> evidence_from_json(const Json& json) {
+  ASSAY_TRY(validate("evidence", json));
+  Evidence evidence;
+  evidence.type = members::text(json, "type");
+  if (evidence.type != kTdxEvidence) {
+    return fail(ErrorCode::kEvidenceTypeUnknown, "evidence is of type tdx", "/type");
+  }
+  auto quote = base64_decode(members::text(json, "quote"));
+  if (!quote) {
+    return members::under("/quote", std::move(quote).error());
+  }
+  if (quote->size() > kMaxQuoteBytes) {
+    return fail(ErrorCode::kLimitExceeded, "a quote has at most 32 KiB", "/quote");
+  }
+  evidence.quote = *std::move(quote);
+  ASSAY_ASSIGN(evidence.collateral, read_collateral(json));
+  return evidence;
+}
+
+Json to_json(const EnrolmentRequest& request) {
+  return {{"audience", request.audience},
+          {"node", request.node},
+          {"platform", request.platform},
+          {"purpose", name(ChallengePurpose::kEnrol)}};
+}
+
+ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,
+                                      const EnrolmentRequest& request) {
+  // Only text that is not UTF-8 has no canonical form, and parsed requests hold none. Whoever makes
+  // one up gets bytes that fit no evidence.
+  const std::string canonical = canonical_json(to_json(request)).value_or(std::string());
+  return report_data(kEnrolDomain, nonce, spki, sha256(as_bytes(canonical)));
+}
+
+ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki, ByteView report_payload) {
+  return report_data(kReportDomain, nonce, spki, sha256(report_payload));
+}
+
+}  // namespace assay
