@@ -178,12 +178,12 @@ std::uint64_t number_at(const Json& json, const char* member) {
 }
 
 const Json& list_at(const Json& json, const char* member) {
-  static const Json kEmpty = Json::array();
+  static const Json empty = Json::array();
   if (!json.is_object()) {
-    return kEmpty;
+    return empty;
   }
   const auto found = json.find(member);
-  return found != json.end() && found->is_array() ? *found : kEmpty;
+  return found != json.end() && found->is_array() ? *found : empty;
 }
 
 std::string joined_at(const Json& json, const char* member) {

@@ -16,7 +16,7 @@ namespace {
 
 std::string fixed(double value, int digits) {
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  static_cast<void>(std::snprintf(text.data(), text.size(), "%.*f", digits, value));
   return text.data();
 }
 
