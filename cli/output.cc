@@ -172,7 +172,8 @@ std::string human_bytes(double bytes) {
   }
   std::array<char, 48> text{};
   const int digits = unit == 0 || bytes >= 99.95 ? 0 : (bytes >= 9.995 ? 1 : 2);
-  std::snprintf(text.data(), text.size(), "%.*f %s", digits, bytes, kUnits.at(unit));
+  static_cast<void>(
+      std::snprintf(text.data(), text.size(), "%.*f %s", digits, bytes, kUnits.at(unit)));
   return text.data();
 }
 

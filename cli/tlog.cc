@@ -11,8 +11,8 @@ std::string tile_path(std::string_view level, std::uint64_t index, std::uint64_t
   bool last = true;
   do {
     std::array<char, 16> group{};
-    std::snprintf(group.data(), group.size(), last ? "%03u" : "x%03u/",
-                  static_cast<unsigned>(index % 1000));
+    static_cast<void>(std::snprintf(group.data(), group.size(), last ? "%03u" : "x%03u/",
+                                    static_cast<unsigned>(index % 1000)));
     groups.insert(0, group.data());
     last = false;
     index /= 1000;
