@@ -105,6 +105,9 @@ void Linter::whole(const PolicyDocument& policy) {
   } else if (policy.mode == PolicyMode::kShadow) {
     warn("mode shadow: the policy only watches and selects no workload");
   }
+  if (policy.mode != PolicyMode::kEnforce && !policy.node_affinity.empty()) {
+    warn("node_affinity adds nothing: only policies in mode enforce steer pods");
+  }
   if (policy.require.empty()) {
     warn("requires nothing: every model passes");
   } else if (!always_requires<ManifestCondition>(policy.require, 1)) {

@@ -76,7 +76,7 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   }
   const NodeFact& node = *scope.known.node;
   result.actual = actual_of(node, scope.now);
-  if (node.appraisal) {
+  if (node.appraised_at && node.appraisal) {
     result.evidence.push_back(node.appraisal->text());
   }
   Checks checks;

@@ -104,6 +104,40 @@ Facts valid_facts() {
   return facts;
 }
 
+NodeFact node_fact() {
+  NodeFact node;
+  node.name = "gpu-1";
+  node.enrolled_at = from_now(-3600);
+  node.expires_at = from_now(82800);
+  node.worker_measured = true;
+  node.appraised_at = from_now(-1800);
+  node.evidence_type = "tdx";
+  node.tcb_status = "UpToDate";
+  node.anchor = sha256(as_bytes("vendor's root"));
+  node.anchor_is_vendor = true;
+  node.appraisal = DocumentId(sha256(as_bytes("appraisal")));
+  return node;
+}
+
+ReportFact report_fact() {
+  ReportFact report;
+  report.job = "job-1";
+  report.scope = "files";
+  report.result = "verified";
+  report.reported_at = from_now(-900);
+  report.worker_measured = true;
+  report.spot_checks = 16;
+  report.report = DocumentId(sha256(as_bytes("report")));
+  return report;
+}
+
+Facts facts_on_node() {
+  Facts facts = valid_facts();
+  facts.node = node_fact();
+  facts.reports = {report_fact()};
+  return facts;
+}
+
 Condition condition(std::string_view id, ConditionKind kind) {
   return {std::string(id), std::move(kind)};
 }
@@ -144,6 +178,23 @@ ActivePolicy active(PolicyDocument document) {
 }
 
 Workload workload() { return {"prod-eu", {{"app", "chat"}}, {"nvidia.com/gpu"}}; }
+
+Workload workload_on_node() {
+  Workload on_node = workload();
+  on_node.node = "gpu-1";
+  return on_node;
+}
+
+Verdict decide_on_node(const std::vector<ActivePolicy>& policies, const Facts& facts) {
+  return evaluate(policies, workload_on_node(), facts, {}, DecisionPoint::kServe, now());
+}
+
+ConditionResult judge_on_node(ConditionKind kind, const Facts& facts, const Workload& workload) {
+  const std::vector policies = {active(policy_with({condition("it", std::move(kind))}))};
+  return evaluate(policies, workload, facts, {}, DecisionPoint::kBind, now())
+      .policies.front()
+      .conditions.front();
+}
 
 Verdict decide(const std::vector<ActivePolicy>& policies, const Facts& facts) {
   return evaluate(policies, workload(), facts, {}, DecisionPoint::kCreate, now());

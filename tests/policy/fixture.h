@@ -49,6 +49,13 @@ ManifestFact manifest(std::uint64_t number, std::string_view name, std::vector<T
 // carol and dave.
 Facts valid_facts();
 
+// gpu-1: enrolled an hour ago for a day, appraised half an hour ago, under the vendor's anchor.
+NodeFact node_fact();
+// Job job-1 of that node, a quarter of an hour ago: verified, by a measured worker, 16 spot checks.
+ReportFact report_fact();
+// valid_facts() on gpu-1, which verified the files.
+Facts facts_on_node();
+
 Condition manifest_condition(SignerRequirement signers = {});
 // Lifecycle statement of `stage`.
 StatementCondition stage_condition(std::string_view stage);
@@ -60,6 +67,15 @@ ActivePolicy active(PolicyDocument document);
 // A policy with these conditions and nothing else changed.
 PolicyDocument policy_with(std::vector<Condition> require);
 Workload workload();
+
+// workload() on gpu-1.
+Workload workload_on_node();
+
+// Evaluates at the point serve, workload_on_node() and now(): nothing is deferred.
+Verdict decide_on_node(const std::vector<ActivePolicy>& policies, const Facts& facts);
+// The result of one condition as the only one of a policy, at the point bind.
+ConditionResult judge_on_node(ConditionKind kind, const Facts& facts,
+                              const Workload& workload = workload_on_node());
 
 // Evaluates at the point create and at now().
 Verdict decide(const std::vector<ActivePolicy>& policies, const Facts& facts);

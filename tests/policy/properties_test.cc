@@ -11,7 +11,7 @@
 namespace assay::policy::test {
 namespace {
 
-constexpr std::uint64_t kCases = 1500;
+constexpr std::uint64_t kCases = 4000;
 
 using Property = std::function<void(RandomCase& random)>;
 
@@ -34,7 +34,7 @@ void check_result(const ConditionResult& result) {
 TEST(Properties, Verdict_IsConsistent) {
   for_random_cases({}, [](RandomCase& random) {
     const Facts facts = random.facts();
-    const Verdict verdict = decide(random.policies(), facts);
+    const Verdict verdict = decide_on_node(random.policies(), facts);
     EXPECT_EQ(verdict.allowed, verdict.reasons.empty());
     for (const PolicyResult& policy : verdict.policies) {
       const bool all = std::all_of(policy.conditions.begin(), policy.conditions.end(),
@@ -52,14 +52,15 @@ TEST(Properties, Replay_GivesTheSameDigest) {
     const auto policies = random.policies();
     const std::string document = canonical_json(to_json(facts)).value();
     const DocumentId id(sha256(as_bytes(document)));
-    const Digest first = replay_digest(decide(policies, facts), id, now()).value();
-    EXPECT_EQ(replay_digest(decide(policies, facts), id, now()).value(), first);
+    const Digest first = replay_digest(decide_on_node(policies, facts), id, now()).value();
+    EXPECT_EQ(replay_digest(decide_on_node(policies, facts), id, now()).value(), first);
     const Facts stored = facts_from_json(parse_json(document).value()).value();
     EXPECT_EQ(canonical_json(to_json(stored)).value(), document);
-    EXPECT_EQ(replay_digest(decide(policies, stored), id, now()).value(), first);
+    EXPECT_EQ(replay_digest(decide_on_node(policies, stored), id, now()).value(), first);
     std::reverse(facts.statements.begin(), facts.statements.end());
     std::reverse(facts.manifests.begin(), facts.manifests.end());
-    EXPECT_EQ(replay_digest(decide(policies, facts), id, now()).value(), first);
+    std::reverse(facts.reports.begin(), facts.reports.end());
+    EXPECT_EQ(replay_digest(decide_on_node(policies, facts), id, now()).value(), first);
   });
 }
 
@@ -67,18 +68,20 @@ TEST(Properties, UnrelatedStatement_ChangesNothing) {
   for_random_cases({}, [](RandomCase& random) {
     Facts facts = random.facts();
     const auto policies = random.policies();
-    const Json before = to_json(decide(policies, facts));
+    const Json before = to_json(decide_on_node(policies, facts));
     facts.statements.push_back(random.statement(77));
     facts.statements.back().predicate_type = "https://example.com/unrelated/v1";
     facts.statements.back().stage.clear();
-    EXPECT_EQ(to_json(decide(policies, facts)), before);
+    EXPECT_EQ(to_json(decide_on_node(policies, facts)), before);
   });
 }
 
 // Statements can be added by whoever has a role: one that does not hold must not open anything.
 TEST(Properties, StatementThatFails_NeverTurnsDenyIntoAllow) {
-  const RandomOptions options{
-      false, {Quantifier::kEvery, Quantifier::kLatest}, {{"/good", Comparison::kEqual, true}}};
+  const RandomOptions options{false,
+                              {Quantifier::kEvery, Quantifier::kLatest},
+                              {{"/good", Comparison::kEqual, true}},
+                              false};
   int denied_by_it = 0;
   for_random_cases(options, [&](RandomCase& random) {
     Facts facts = random.facts();
@@ -86,10 +89,10 @@ TEST(Properties, StatementThatFails_NeverTurnsDenyIntoAllow) {
       statement.predicate["good"] = true;
     }
     const std::vector policies = {active(random.policy())};
-    const bool before = decide(policies, facts).allowed;
+    const bool before = decide_on_node(policies, facts).allowed;
     facts.statements.push_back(random.statement(77));
     facts.statements.back().predicate["good"] = false;
-    const bool after = decide(policies, facts).allowed;
+    const bool after = decide_on_node(policies, facts).allowed;
     EXPECT_LE(after, before);
     denied_by_it += before && !after ? 1 : 0;
   });
@@ -164,9 +167,9 @@ void never_helps(const RandomOptions& options, bool refusals_may_be_withdrawn,
     if (all.empty()) {
       return;
     }
-    const Verdict before = decide(policies, facts);
+    const Verdict before = decide_on_node(policies, facts);
     weaken(facts, *all[random.below(all.size())]);
-    const bool after = decide(policies, facts).allowed;
+    const bool after = decide_on_node(policies, facts).allowed;
     if (!refusals_may_be_withdrawn || !has_refusal(before)) {
       EXPECT_LE(after, before.allowed);
     }
@@ -198,9 +201,84 @@ TEST(Properties, OrderOfPolicies_DoesNotChangeTheAnswer) {
   for_random_cases({}, [](RandomCase& random) {
     const Facts facts = random.facts();
     auto policies = random.policies();
-    const bool before = decide(policies, facts).allowed;
+    const bool before = decide_on_node(policies, facts).allowed;
     std::reverse(policies.begin(), policies.end());
-    EXPECT_EQ(decide(policies, facts).allowed, before);
+    EXPECT_EQ(decide_on_node(policies, facts).allowed, before);
+  });
+}
+
+// Runs `weaken` on what is known of the node: no allow may come of it.
+void never_helps_on_node(const std::function<void(Facts&)>& weaken) {
+  int denied_by_it = 0;
+  for_random_cases({false, {Quantifier::kAny}}, [&](RandomCase& random) {
+    Facts facts = random.facts();
+    const std::vector policies = {active(random.policy())};
+    const bool before = decide_on_node(policies, facts).allowed;
+    weaken(facts);
+    const bool after = decide_on_node(policies, facts).allowed;
+    EXPECT_LE(after, before);
+    denied_by_it += before && !after ? 1 : 0;
+  });
+  EXPECT_GT(denied_by_it, 0);
+}
+
+TEST(Properties, LessTrustInTheNode_NeverHelps) {
+  never_helps_on_node([](Facts& facts) { facts.node.reset(); });
+  never_helps_on_node([](Facts& facts) {
+    if (facts.node) {
+      facts.node->revoked = Revocation{now(), "stolen"};
+    }
+  });
+  never_helps_on_node([](Facts& facts) {
+    if (facts.node) {
+      facts.node->expires_at = now();
+    }
+  });
+  never_helps_on_node([](Facts& facts) {
+    // What lies in the future is an error, and stays one.
+    if (facts.node && facts.node->appraised_at && *facts.node->appraised_at <= now()) {
+      facts.node->appraised_at = from_now(-7200);
+    }
+  });
+  never_helps_on_node([](Facts& facts) {
+    if (facts.node) {
+      facts.node->anchor = sha256(as_bytes("nobody's root"));
+      facts.node->anchor_is_vendor = false;
+    }
+  });
+}
+
+TEST(Properties, LessInTheReports_NeverHelps) {
+  never_helps_on_node([](Facts& facts) { facts.reports.clear(); });
+  const auto for_each = [](const std::function<void(ReportFact&)>& change) {
+    return [change](Facts& facts) {
+      for (ReportFact& report : facts.reports) {
+        change(report);
+      }
+    };
+  };
+  never_helps_on_node(for_each([](ReportFact& report) { report.result = "mismatch"; }));
+  never_helps_on_node(for_each([](ReportFact& report) { report.worker_measured = false; }));
+  never_helps_on_node(for_each([](ReportFact& report) { report.spot_checks = 0; }));
+  never_helps_on_node(for_each([](ReportFact& report) {
+    if (report.reported_at <= now()) {
+      report.reported_at -= std::chrono::hours(1);
+    }
+  }));
+}
+
+// `not` opens nothing for a node of which nothing can be relied on.
+TEST(Properties, RevokedNode_IsNeverAllowedWhereItsConditionDecides) {
+  for_random_cases({}, [](RandomCase& random) {
+    Facts facts = random.facts();
+    facts.node = node_fact();
+    facts.node->revoked = Revocation{now(), "stolen"};
+    NotCondition negation;
+    negation.of = {condition("part", NodeCondition{})};
+    PolicyDocument policy = random.policy();
+    policy.require.push_back(random.below(2) == 0 ? condition("node", NodeCondition{})
+                                                  : condition("node", std::move(negation)));
+    EXPECT_FALSE(decide_on_node({active(std::move(policy))}, facts).allowed);
   });
 }
 

@@ -63,6 +63,42 @@ StatementFact RandomCase::statement(std::uint64_t number) {
   return fact;
 }
 
+NodeFact RandomCase::node() {
+  NodeFact node = node_fact();
+  node.name = one_in(10) ? "gpu-2" : "gpu-1";
+  node.enrolled_at = one_in(10) ? from_now(1) : from_now(-3600);
+  node.expires_at = one_in(6) ? pick(std::vector{now(), from_now(-5)}) : from_now(1);
+  node.worker_measured = !one_in(5);
+  if (one_in(5)) {
+    node.appraised_at.reset();
+    node.anchor.reset();
+  } else {
+    node.appraised_at = one_in(8) ? from_now(5) : pick(std::vector{from_now(-60), from_now(-3600)});
+    node.anchor_is_vendor = !one_in(4);
+    node.tcb_status = one_in(4) ? "OutOfDate" : "UpToDate";
+  }
+  if (one_in(8)) {
+    node.anchor.reset();
+  }
+  if (one_in(6)) {
+    node.revoked = Revocation{pick(std::vector{from_now(-5), from_now(5)}), "test"};
+  }
+  return node;
+}
+
+ReportFact RandomCase::report(std::uint64_t number) {
+  ReportFact report = report_fact();
+  report.job = "job-" + std::to_string(number);
+  report.scope = one_in(3) ? "device-memory" : "files";
+  report.result = one_in(3) ? pick(Names{"mismatch", "incomplete", "failed"}) : "verified";
+  report.reported_at =
+      one_in(8) ? from_now(5) : pick(std::vector{from_now(-60), from_now(-61), from_now(-3600)});
+  report.worker_measured = !one_in(5);
+  report.device_attested = one_in(2);
+  report.spot_checks = below(3);
+  return report;
+}
+
 Facts RandomCase::facts() {
   Facts facts;
   if (!one_in(12)) {
@@ -80,6 +116,12 @@ Facts RandomCase::facts() {
   }
   for (std::size_t i = below(5); i > 0; --i) {
     facts.statements.push_back(statement(number++));
+  }
+  if (!one_in(8)) {
+    facts.node = node();
+  }
+  for (std::size_t i = below(4); i > 0; --i) {
+    facts.reports.push_back(report(number++));
   }
   return facts;
 }
@@ -101,7 +143,42 @@ PredicateTest RandomCase::test() {
   return {pointer, op, one_in(3) ? value() : Json(2)};
 }
 
+NodeCondition RandomCase::node_condition() {
+  NodeCondition node;
+  if (one_in(3)) {
+    node.max_evidence_age_seconds = pick(std::vector<std::uint64_t>{60, 59, 3600});
+  }
+  node.worker_measured = !one_in(3);
+  if (one_in(3)) {
+    node.tcb_status = pick(std::vector<Names>{{"UpToDate"}, {"OutOfDate", "x"}});
+  }
+  if (one_in(2)) {
+    node.anchors = {"sha256:00", node_fact().anchor->text()};
+  }
+  return node;
+}
+
+ReportCondition RandomCase::report_condition() {
+  ReportCondition report;
+  report.scope = one_in(4) ? "device-memory" : "files";
+  if (one_in(2)) {
+    report.max_age_seconds = pick(std::vector<std::uint64_t>{60, 61, 3600});
+  }
+  report.worker_measured = !one_in(2);
+  report.device_attested = one_in(4);
+  if (one_in(3)) {
+    report.min_spot_checks = below(4);
+  }
+  return report;
+}
+
 ConditionKind RandomCase::leaf() {
+  if (options_.nodes && one_in(12)) {
+    return node_condition();
+  }
+  if (options_.nodes && one_in(12)) {
+    return report_condition();
+  }
   if (one_in(4)) {
     return ManifestCondition{requirement()};
   }

@@ -15,6 +15,7 @@ struct RandomOptions {
   bool negation = true;
   std::vector<Quantifier> quantifiers = {Quantifier::kEvery, Quantifier::kAny, Quantifier::kLatest};
   std::vector<PredicateTest> always{};  // in every statement condition
+  bool nodes = true;                    // conditions on node and reports, too
 };
 
 class RandomCase {
@@ -26,6 +27,8 @@ class RandomCase {
   [[nodiscard]] std::vector<ActivePolicy> policies();
   [[nodiscard]] PolicyDocument policy();
   [[nodiscard]] StatementFact statement(std::uint64_t number);
+  [[nodiscard]] NodeFact node();
+  [[nodiscard]] ReportFact report(std::uint64_t number);
   // 0 to `limit` - 1.
   [[nodiscard]] std::size_t below(std::size_t limit);
 
@@ -40,6 +43,8 @@ class RandomCase {
   [[nodiscard]] Json value();
   [[nodiscard]] SignerRequirement requirement();
   [[nodiscard]] PredicateTest test();
+  [[nodiscard]] NodeCondition node_condition();
+  [[nodiscard]] ReportCondition report_condition();
   [[nodiscard]] ConditionKind leaf();
   [[nodiscard]] Condition condition(int depth);
 

@@ -10,7 +10,7 @@
 namespace assay::policy::test {
 namespace {
 
-constexpr std::uint64_t kCases = 4000;
+constexpr std::uint64_t kCases = 8000;
 
 reference::Answer answer_of(const ConditionResult& result) {
   reference::Answer answer{result.id, result.outcome, result.code, {}};
@@ -34,8 +34,10 @@ void compare_case(std::uint64_t seed) {
   RandomCase random(seed);
   const Facts facts = random.facts();
   const std::vector<ActivePolicy> policies = random.policies();
-  const Verdict verdict = decide(policies, facts);
-  const reference::Decision expected = reference::evaluate(policies, workload(), facts, now());
+  const auto point = static_cast<DecisionPoint>(random.below(3));
+  const Workload asker = random.below(8) == 0 ? workload() : workload_on_node();
+  const Verdict verdict = evaluate(policies, asker, facts, {}, point, now());
+  const reference::Decision expected = reference::evaluate(policies, asker, facts, point, now());
   EXPECT_EQ(verdict.allowed, expected.allowed);
   EXPECT_EQ(verdict.reasons, expected.reasons);
   ASSERT_EQ(verdict.policies.size(), expected.policies.size());
@@ -68,7 +70,7 @@ TEST(Reference, RandomCases_ReachEveryCode) {
   for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
     RandomCase random(seed);
     const Facts facts = random.facts();
-    const Verdict verdict = decide(random.policies(), facts);
+    const Verdict verdict = decide_on_node(random.policies(), facts);
     allowed += verdict.allowed ? 1 : 0;
     for (const PolicyResult& policy : verdict.policies) {
       for (const ConditionResult& result : policy.conditions) {
@@ -77,11 +79,33 @@ TEST(Reference, RandomCases_ReachEveryCode) {
     }
   }
   EXPECT_GT(allowed, 200);
-  for (const char* code :
-       {"pass", "manifest-missing", "signers-insufficient", "statement-missing",
-        "predicate-mismatch", "value-missing", "condition-undecided", "statement-stale",
-        "parameters-mismatch", "condition-failed", "key-revoked", "key-expired",
-        "key-not-yet-valid", "role-not-granted", "wrong-purpose"}) {
+  for (const char* code : {"pass",
+                           "manifest-missing",
+                           "signers-insufficient",
+                           "statement-missing",
+                           "predicate-mismatch",
+                           "value-missing",
+                           "condition-undecided",
+                           "statement-stale",
+                           "parameters-mismatch",
+                           "condition-failed",
+                           "key-revoked",
+                           "key-expired",
+                           "key-not-yet-valid",
+                           "role-not-granted",
+                           "wrong-purpose",
+                           "node-not-enrolled",
+                           "node-revoked",
+                           "enrolment-expired",
+                           "evidence-stale",
+                           "anchor-not-accepted",
+                           "tcb-not-accepted",
+                           "worker-not-measured",
+                           "device-not-attested",
+                           "report-missing",
+                           "report-stale",
+                           "model-mismatch",
+                           "spot-check-missing"}) {
     EXPECT_GT(seen[code], 5) << code;
   }
 }

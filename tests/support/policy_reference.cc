@@ -55,6 +55,8 @@ Answer answer(Outcome outcome, ErrorCode code) {
 
 struct Case {
   const Facts& facts;
+  const std::string& node;
+  DecisionPoint point;
   Timestamp now;
 
   // --- signatures
@@ -100,6 +102,8 @@ struct Case {
   [[nodiscard]] Answer judge(const ManifestCondition& condition) const;
   [[nodiscard]] Answer judge(const StatementCondition& condition) const;
   [[nodiscard]] Answer judge(const ParametersCondition& condition) const;
+  [[nodiscard]] Answer judge(const NodeCondition& condition) const;
+  [[nodiscard]] Answer judge(const ReportCondition& condition) const;
   [[nodiscard]] Answer judge(const Condition& condition, bool below_not) const;
 };
 
@@ -299,11 +303,136 @@ Answer Case::judge(const ParametersCondition& condition) const {
   return answer(fits ? Outcome::kPass : Outcome::kFail, ErrorCode::kParametersMismatch);
 }
 
+// --- nodes
+
+// The answer to a list of demands: the first that is not met, else the first that is not known.
+Answer all_of(const std::vector<Tested>& demands) {
+  if (const Tested* no = first(demands, Truth::kNo)) {
+    return answer(Outcome::kFail, no->code);
+  }
+  if (first(demands, Truth::kUnknown) != nullptr) {
+    return answer(Outcome::kError, ErrorCode::kConditionUndecided);
+  }
+  return answer(Outcome::kPass, ErrorCode::kInternal);
+}
+
+Truth not_later(Timestamp time, Timestamp now) {
+  return time <= now ? Truth::kYes : Truth::kUnknown;
+}
+
+Truth young(Timestamp time, std::optional<std::uint64_t> max_age, Timestamp now) {
+  return truth(!max_age || time + std::chrono::seconds(*max_age) >= now);
+}
+
+bool listed(const std::vector<std::string>& list, const std::string& text) {
+  return std::count(list.begin(), list.end(), text) > 0;
+}
+
+Answer Case::judge(const NodeCondition& condition) const {
+  if (node.empty() || !facts.node) {
+    return answer(Outcome::kFail,
+                  node.empty() ? ErrorCode::kNodeUnknown : ErrorCode::kNodeNotEnrolled);
+  }
+  const NodeFact& fact = *facts.node;
+  const bool needs_evidence = condition.worker_measured || condition.max_evidence_age_seconds ||
+                              !condition.tcb_status.empty();
+  std::vector<Tested> demands = {
+      {truth(!fact.revoked), ErrorCode::kNodeRevoked},
+      {truth(fact.expires_at > now), ErrorCode::kEnrolmentExpired},
+      {not_later(fact.enrolled_at, now), ErrorCode::kConditionUndecided},
+      {fact.name == node ? Truth::kYes : Truth::kUnknown, ErrorCode::kConditionUndecided},
+      {truth(fact.worker_measured || !condition.worker_measured), ErrorCode::kWorkerNotMeasured},
+      {truth(fact.appraised_at || !needs_evidence), ErrorCode::kWorkerNotMeasured}};
+  if (fact.appraised_at) {
+    const bool named = fact.anchor && listed(condition.anchors, fact.anchor->text());
+    demands.push_back({not_later(*fact.appraised_at, now), ErrorCode::kConditionUndecided});
+    demands.push_back({young(*fact.appraised_at, condition.max_evidence_age_seconds, now),
+                       ErrorCode::kEvidenceStale});
+    demands.push_back(
+        {truth(named || (fact.anchor && fact.anchor_is_vendor)), ErrorCode::kAnchorNotAccepted});
+    demands.push_back(
+        {truth(condition.tcb_status.empty() || listed(condition.tcb_status, fact.tcb_status)),
+         ErrorCode::kTcbNotAccepted});
+  } else if (fact.worker_measured) {
+    demands.push_back({Truth::kUnknown, ErrorCode::kConditionUndecided});
+  }
+  return all_of(demands);
+}
+
+Answer Case::judge(const ReportCondition& condition) const {
+  if (node.empty() || !facts.node) {
+    return answer(Outcome::kFail,
+                  node.empty() ? ErrorCode::kNodeUnknown : ErrorCode::kNodeNotEnrolled);
+  }
+  std::vector<ReportFact> reports;
+  for (const ReportFact& report : facts.reports) {
+    if (report.scope == condition.scope) {
+      reports.push_back(report);
+    }
+  }
+  std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) {
+    return a.reported_at < b.reported_at || (a.reported_at == b.reported_at && a.job < b.job);
+  });
+  std::vector<Tested> demands = {
+      {truth(!facts.node->revoked), ErrorCode::kNodeRevoked},
+      {facts.node->name == node ? Truth::kYes : Truth::kUnknown, ErrorCode::kConditionUndecided},
+      {truth(!reports.empty()), ErrorCode::kReportMissing}};
+  if (!reports.empty()) {
+    const ReportFact& report = reports.back();
+    const ErrorCode other =
+        report.result == "mismatch" ? ErrorCode::kModelMismatch : ErrorCode::kReportMissing;
+    demands.push_back({truth(report.result == "verified"), other});
+    demands.push_back({not_later(report.reported_at, now), ErrorCode::kConditionUndecided});
+    demands.push_back(
+        {young(report.reported_at, condition.max_age_seconds, now), ErrorCode::kReportStale});
+    demands.push_back({truth(report.worker_measured || !condition.worker_measured),
+                       ErrorCode::kWorkerNotMeasured});
+    demands.push_back({truth(report.device_attested || !condition.device_attested),
+                       ErrorCode::kDeviceNotAttested});
+    demands.push_back(
+        {truth(!condition.min_spot_checks || report.spot_checks >= *condition.min_spot_checks),
+         ErrorCode::kSpotCheckMissing});
+  }
+  return all_of(demands);
+}
+
 // --- combinations
+
+DecisionPoint point_of_kind(const Condition& condition) {
+  if (std::holds_alternative<NodeCondition>(condition.kind)) {
+    return DecisionPoint::kBind;
+  }
+  if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
+    return report->scope == "files" ? DecisionPoint::kBind : DecisionPoint::kServe;
+  }
+  return DecisionPoint::kCreate;
+}
+
+// What a condition below a `not` may not be turned round from.
+bool says_that_nothing_is_known(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kStatementMissing:
+    case ErrorCode::kManifestMissing:
+    case ErrorCode::kNodeUnknown:
+    case ErrorCode::kNodeNotEnrolled:
+    case ErrorCode::kNodeRevoked:
+    case ErrorCode::kEnrolmentExpired:
+    case ErrorCode::kWorkerNotMeasured:
+    case ErrorCode::kEvidenceStale:
+    case ErrorCode::kAnchorNotAccepted:
+    case ErrorCode::kDeviceNotAttested:
+    case ErrorCode::kReportMissing:
+    case ErrorCode::kReportStale:
+    case ErrorCode::kSpotCheckMissing:
+      return true;
+    default:
+      return false;
+  }
+}
 
 Answer combine(std::vector<Answer> parts, bool (*holds)(std::size_t, std::size_t, std::size_t),
                std::size_t needed) {
-  const Outcome outcome = in_every_world([&](World& world) {
+  Outcome outcome = in_every_world([&](World& world) {
     std::size_t passed = 0;
     for (const Answer& part : parts) {
       const bool decided = part.outcome == Outcome::kPass || part.outcome == Outcome::kFail;
@@ -311,8 +440,16 @@ Answer combine(std::vector<Answer> parts, bool (*holds)(std::size_t, std::size_t
     }
     return holds(passed, parts.size(), needed);
   });
-  Answer combined = answer(outcome, outcome == Outcome::kFail ? ErrorCode::kConditionFailed
-                                                              : ErrorCode::kConditionUndecided);
+  const bool an_error = std::any_of(parts.begin(), parts.end(), [](const Answer& part) {
+    return part.outcome == Outcome::kError;
+  });
+  if (outcome == Outcome::kError && !an_error) {
+    outcome = Outcome::kDeferred;
+  }
+  const ErrorCode code = outcome == Outcome::kFail    ? ErrorCode::kConditionFailed
+                         : outcome == Outcome::kError ? ErrorCode::kConditionUndecided
+                                                      : ErrorCode::kConditionDeferred;
+  Answer combined = answer(outcome, code);
   combined.parts = std::move(parts);
   return combined;
 }
@@ -326,7 +463,13 @@ Answer Case::judge(const Condition& condition, bool below_not) const {
     return answers;
   };
   Answer result;
-  if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
+  if (point_of_kind(condition) > point) {
+    result = answer(Outcome::kDeferred, ErrorCode::kConditionDeferred);
+  } else if (const auto* node_asked = std::get_if<NodeCondition>(&condition.kind)) {
+    result = judge(*node_asked);
+  } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
+    result = judge(*report);
+  } else if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
     result = judge(*manifest);
   } else if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
     result = judge(*statement);
@@ -350,9 +493,7 @@ Answer Case::judge(const Condition& condition, bool below_not) const {
         [](std::size_t passed, std::size_t, std::size_t needed) { return passed >= needed; },
         at_least->count);
   }
-  const bool missing =
-      result.code == ErrorCode::kStatementMissing || result.code == ErrorCode::kManifestMissing;
-  if (below_not && missing) {
+  if (below_not && result.code && says_that_nothing_is_known(*result.code)) {
     result.outcome = Outcome::kError;
   }
   result.id = condition.id;
@@ -394,7 +535,7 @@ std::vector<ErrorCode> reasons_of(const Answer& answer) {
 }  // namespace
 
 Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& workload,
-                  const Facts& facts, Timestamp now) {
+                  const Facts& facts, DecisionPoint point, Timestamp now) {
   Decision decision;
   bool enforce = false;
   bool warn = false;
@@ -407,8 +548,9 @@ Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& wor
     enforce = enforce || policy.document.mode == PolicyMode::kEnforce;
     warn = warn || policy.document.mode == PolicyMode::kWarn;
     for (const Condition& condition : policy.document.require) {
-      Answer one = Case{facts, now}.judge(condition, false);
-      if (policy.document.mode == PolicyMode::kEnforce && one.outcome != Outcome::kPass) {
+      Answer one = Case{facts, workload.node, point, now}.judge(condition, false);
+      if (policy.document.mode == PolicyMode::kEnforce &&
+          (one.outcome == Outcome::kFail || one.outcome == Outcome::kError)) {
         const auto codes = reasons_of(one);
         reasons.insert(reasons.end(), codes.begin(), codes.end());
       }

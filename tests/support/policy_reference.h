@@ -27,8 +27,8 @@ struct Decision {
   std::vector<std::vector<Answer>> policies;  // of those that match, in order
 };
 
-// At the point create, without preconditions. At most 20 unknown things in one condition.
+// Without preconditions. At most 20 unknown things in one condition.
 [[nodiscard]] Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& workload,
-                                const Facts& facts, Timestamp now);
+                                const Facts& facts, DecisionPoint point, Timestamp now);
 
 }  // namespace assay::policy::reference

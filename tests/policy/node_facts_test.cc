@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Node, reports and workload in the documents that are stored for replay.
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "policy/facts.h"
+#include "schemas/core/sha.h"
+#include "tests/policy/fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+std::string canonical(const Facts& facts) { return canonical_json(to_json(facts)).value(); }
+
+Facts full_facts() {
+  Facts facts = facts_on_node();
+  facts.node->revoked = Revocation{from_now(-60), "stolen"};
+  facts.reports.front().differing = "model.bin bytes 0-1048576";
+  facts.reports.push_back(report_fact());
+  facts.reports.back().scope = "device-memory";
+  facts.reports.back().device_attested = true;
+  return facts;
+}
+
+Facts bare_facts() {
+  Facts facts = valid_facts();
+  facts.node = NodeFact{};
+  facts.node->name = "gpu-1";
+  facts.node->enrolled_at = from_now(-1);
+  facts.node->expires_at = from_now(1);
+  return facts;
+}
+
+TEST(NodeFacts, RoundTrip_GivesTheSameDocument) {
+  for (const Facts& facts : {full_facts(), bare_facts(), facts_on_node()}) {
+    const auto again = facts_from_json(parse_json(canonical(facts)).value());
+    ASSERT_TRUE(again) << to_string(again.error());
+    EXPECT_EQ(canonical(*again), canonical(facts));
+  }
+}
+
+TEST(NodeFacts, RoundTrip_KeepsEveryField) {
+  const Facts facts = full_facts();
+  const Facts again = facts_from_json(parse_json(canonical(facts)).value()).value();
+  ASSERT_TRUE(again.node);
+  EXPECT_EQ(again.node->name, "gpu-1");
+  EXPECT_EQ(again.node->enrolled_at, facts.node->enrolled_at);
+  EXPECT_EQ(again.node->expires_at, facts.node->expires_at);
+  EXPECT_EQ(again.node->revoked, facts.node->revoked);
+  EXPECT_TRUE(again.node->worker_measured);
+  EXPECT_EQ(again.node->appraised_at, facts.node->appraised_at);
+  EXPECT_EQ(again.node->evidence_type, "tdx");
+  EXPECT_EQ(again.node->tcb_status, "UpToDate");
+  EXPECT_EQ(again.node->anchor, facts.node->anchor);
+  EXPECT_TRUE(again.node->anchor_is_vendor);
+  EXPECT_EQ(again.node->appraisal, facts.node->appraisal);
+  ASSERT_EQ(again.reports.size(), 2U);
+  const ReportFact& files = again.reports.back();  // device-memory comes first
+  EXPECT_EQ(files.job, "job-1");
+  EXPECT_EQ(files.scope, "files");
+  EXPECT_EQ(files.result, "verified");
+  EXPECT_EQ(files.differing, "model.bin bytes 0-1048576");
+  EXPECT_EQ(files.reported_at, facts.reports.front().reported_at);
+  EXPECT_TRUE(files.worker_measured);
+  EXPECT_FALSE(files.device_attested);
+  EXPECT_EQ(files.spot_checks, 16U);
+  EXPECT_EQ(files.report, facts.reports.front().report);
+}
+
+// Decisions from before there were nodes keep their documents.
+TEST(NodeFacts, WithoutANode_HaveNoMembersForIt) {
+  const Json document = to_json(valid_facts());
+  EXPECT_FALSE(document.contains("node"));
+  EXPECT_FALSE(document.contains("reports"));
+  EXPECT_FALSE(to_json(workload()).contains("node"));
+}
+
+TEST(NodeFacts, OrderOfReports_DoesNotMatter) {
+  Facts other = full_facts();
+  std::reverse(other.reports.begin(), other.reports.end());
+  EXPECT_EQ(canonical(other), canonical(full_facts()));
+}
+
+TEST(NodeFacts, EveryField_ChangesTheDocument) {
+  std::vector<Facts> variants(20, full_facts());
+  variants[0].node.reset();
+  variants[1].node->name = "gpu-2";
+  variants[2].node->enrolled_at += std::chrono::milliseconds(1);
+  variants[3].node->expires_at += std::chrono::milliseconds(1);
+  variants[4].node->revoked.reset();
+  variants[5].node->worker_measured = false;
+  variants[6].node->appraised_at = now();
+  variants[7].node->evidence_type = "other";
+  variants[8].node->tcb_status = "OutOfDate";
+  variants[9].node->anchor.reset();
+  variants[10].node->anchor_is_vendor = false;
+  variants[11].node->appraisal.reset();
+  variants[12].reports.pop_back();
+  variants[13].reports[0].job = "job-9";
+  variants[14].reports[0].result = "mismatch";
+  variants[15].reports[0].differing.clear();
+  variants[16].reports[0].reported_at += std::chrono::milliseconds(1);
+  variants[17].reports[0].worker_measured = false;
+  variants[18].reports[0].device_attested = true;
+  variants[19].reports[0].spot_checks = 17;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    EXPECT_NE(canonical(variants[i]), canonical(full_facts())) << i;
+  }
+}
+
+// Every object of the document refuses a member more, less or of another type.
+void refuse_mutations(const Json& document, const char* path) {
+  const Json::json_pointer place(path);
+  const std::set<std::string> optional = {"revoked",   "evidence",  "anchor",
+                                          "appraisal", "differing", "report"};
+  for (const auto& [name, value] : document[place].items()) {
+    Json without = document;
+    without[place].erase(name);
+    EXPECT_EQ(facts_from_json(without).has_value(), optional.contains(name)) << path << " " << name;
+    Json mistyped = document;
+    mistyped[place][name] = Json::array({1});
+    EXPECT_FALSE(facts_from_json(mistyped).has_value()) << path << " " << name;
+  }
+  Json extra = document;
+  extra[place]["surprise"] = 1;
+  const auto refused = facts_from_json(extra);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnknownMember);
+  EXPECT_EQ(refused.error().where, std::string(path) + "/surprise");
+}
+
+TEST(NodeFacts, MissingUnknownOrMistypedMember_IsRefused) {
+  const Json document = to_json(full_facts());
+  for (const char* place :
+       {"/node", "/node/evidence", "/node/revoked", "/reports/0", "/reports/1"}) {
+    refuse_mutations(document, place);
+  }
+}
+
+TEST(NodeFacts, BadValues_AreRefusedWithTheirCode) {
+  const std::vector<std::tuple<const char*, Json, ErrorCode>> cases = {
+      {"/node", nullptr, ErrorCode::kSchemaViolation},
+      {"/node/enrolled_at", "yesterday", ErrorCode::kInvalidTime},
+      {"/node/evidence/anchor", "sha256:00", ErrorCode::kInvalidDigest},
+      {"/node/worker_measured", 1, ErrorCode::kSchemaViolation},
+      {"/reports", Json::object(), ErrorCode::kSchemaViolation},
+      {"/reports/0/spot_checks", -1, ErrorCode::kSchemaViolation},
+      {"/reports/0/report", "x", ErrorCode::kInvalidDigest}};
+  for (const auto& [place, value, code] : cases) {
+    Json document = to_json(full_facts());
+    document[Json::json_pointer(place)] = value;
+    const auto refused = facts_from_json(document);
+    ASSERT_FALSE(refused.has_value()) << place;
+    EXPECT_EQ(refused.error().code, code) << place;
+    EXPECT_EQ(refused.error().where, place);
+  }
+}
+
+TEST(WorkloadDocument, RoundTrip_KeepsEveryField) {
+  const Workload on_node = workload_on_node();
+  const auto again = workload_from_json(to_json(on_node));
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(again->name_space, on_node.name_space);
+  EXPECT_EQ(again->labels, on_node.labels);
+  EXPECT_EQ(again->resources, on_node.resources);
+  EXPECT_EQ(again->node, "gpu-1");
+  EXPECT_EQ(workload_from_json(to_json(workload()))->node, "");
+}
+
+TEST(WorkloadDocument, OtherShapes_AreRefused) {
+  const Json good = to_json(workload_on_node());
+  for (const char* member : {"namespace", "labels", "resources"}) {
+    Json without = good;
+    without.erase(member);
+    EXPECT_FALSE(workload_from_json(without)) << member;
+  }
+  for (const auto& [name, value] : good.items()) {
+    Json mistyped = good;
+    mistyped[name] = 7;
+    EXPECT_FALSE(workload_from_json(mistyped)) << name;
+  }
+  Json label = good;
+  label["labels"]["app"] = 7;
+  EXPECT_FALSE(workload_from_json(label));
+  Json extra = good;
+  extra["zone"] = "a";
+  EXPECT_EQ(workload_from_json(extra).error().code, ErrorCode::kUnknownMember);
+  EXPECT_FALSE(workload_from_json(nullptr));
+}
+
+}  // namespace
+}  // namespace assay::policy::test

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/server/service/bind_fixture.h"
+
+#include "schemas/core/sha.h"
+#include "schemas/log_record.h"
+
+namespace assay::server::test {
+
+using std::chrono::hours;
+
+BindTest::BindTest() {
+  store_good_model(model_);
+  put_policy(bind_policy());
+  put(node_row());
+  put(report_row(id_of(model_)));
+}
+
+storage::NodeRow BindTest::node_row(const std::string& name) const {
+  const Timestamp now = clock_.now();
+  const Bytes key = to_bytes("public key of " + name);
+  const DocumentId stored(sha256(as_bytes(name)));
+  storage::NodeRow row{.name = name,
+                       .principal = "worker-" + name,
+                       .key = KeyId(sha256(ByteView(key))),
+                       .public_key = key,
+                       .platform = "00",
+                       .enrolled_at = now,
+                       .expires_at = now + hours(24),
+                       .revoked = {},
+                       .enrolment = stored,
+                       .measured = {},
+                       .log_index = 0};
+  row.measured = storage::NodeRow::Measured{.appraisal = stored,
+                                            .appraised_at = now,
+                                            .evidence_type = "tdx",
+                                            .tcb_status = "UpToDate",
+                                            .anchor = sha256(as_bytes("root")),
+                                            .anchor_is_vendor = true};
+  return row;
+}
+
+storage::JobRow BindTest::report_row(const ArtifactId& artifact, const std::string& node) {
+  storage::JobRow row{.id = make_uuid_v7(random_, clock_.now()).value(),
+                      .artifact = artifact,
+                      .model_name = "acme/demo",
+                      .scope = "files",
+                      .node = node,
+                      .path = "acme/demo",
+                      .created_by = "tester",
+                      .created_at = clock_.now(),
+                      .state = storage::JobState::kDone,
+                      .token = 1,
+                      .lease_expires_at = {},
+                      .pending = nullptr,
+                      .result = "verified",
+                      .detail = {{"spot_checks", 16}},
+                      .report = document("report " + std::to_string(++jobs_)),
+                      .worker_measured = true,
+                      .finished_at = clock_.now()};
+  return row;
+}
+
+DocumentId BindTest::document(const std::string& text) {
+  std::optional<DocumentId> id;
+  const auto written = store_->write([&](storage::Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(id, transaction.put_document("application/json", as_bytes(text)));
+    return {};
+  });
+  EXPECT_TRUE(written) << to_string(written.error());
+  return id.value();
+}
+
+void BindTest::put(storage::NodeRow row) {
+  const auto written = store_->write([&](storage::Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_document("application/json", as_bytes(row.name)));
+    return transaction.put_node(row);
+  });
+  EXPECT_TRUE(written) << to_string(written.error());
+}
+
+void BindTest::put(storage::JobRow row) {
+  const auto written =
+      store_->write([&](storage::Transaction& transaction) { return transaction.put_job(row); });
+  EXPECT_TRUE(written) << to_string(written.error());
+}
+
+Json BindTest::bind_policy() {
+  return {
+      {"name", "bind-models"},
+      {"version", 1},
+      {"mode", "enforce"},
+      {"match", {{"resources", {"nvidia.com/gpu"}}}},
+      {"node_affinity", {{"assay.dev/attested", {"true"}}}},
+      {"require",
+       {{{"id", "published"}, {"manifest", Json::object()}},
+        {{"id", "node"}, {"node", {{"max_evidence_age_seconds", 3600}}}},
+        {{"id", "verified"}, {"report", {{"max_age_seconds", 3600}, {"min_spot_checks", 16}}}}}}};
+}
+
+void BindTest::put_policy(const Json& document) {
+  const auto accepted = accept_policy(
+      *services_, envelope(kPolicyPayloadType, canonical_json(document).value(), {&author_}),
+      actor_);
+  ASSERT_TRUE(accepted) << to_string(accepted.error());
+  const StatementId id = accepted->row.id;
+  const auto applied =
+      apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                            policy_approval(id, ++policy_epoch_, policy_approver_), actor_);
+  ASSERT_TRUE(applied) << to_string(applied.error());
+}
+
+Json BindTest::pod_review(const std::string& uid, const std::string& model,
+                          const std::string& claim) {
+  const Json container = {{"name", "server"},
+                          {"image", "registry.example.com/vllm:1"},
+                          {"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}};
+  const Json volume = {{"name", "model"}, {"persistentVolumeClaim", {{"claimName", claim}}}};
+  const Json pod = {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"name", "llm-0"}, {"uid", uid}, {"annotations", {{"assay.dev/model", model}}}}},
+      {"spec", {{"containers", Json::array({container})}, {"volumes", Json::array({volume})}}}};
+  return {{"apiVersion", "admission.k8s.io/v1"},
+          {"kind", "AdmissionReview"},
+          {"request",
+           {{"uid", "705ab4f5-6393-11e8-b7cc-42010a800002"},
+            {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
+            {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+            {"namespace", "inference"},
+            {"name", "llm-0"},
+            {"operation", "CREATE"},
+            {"object", pod}}}};
+}
+
+Json BindTest::binding_review(const std::string& uid, const std::string& node) {
+  Json metadata = {{"name", "llm-0"}, {"namespace", "inference"}};
+  if (!uid.empty()) {
+    metadata["uid"] = uid;
+  }
+  return {{"apiVersion", "admission.k8s.io/v1"},
+          {"kind", "AdmissionReview"},
+          {"request",
+           {{"uid", "805ab4f5-6393-11e8-b7cc-42010a800002"},
+            {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Binding"}}},
+            {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+            {"subResource", "binding"},
+            {"namespace", "inference"},
+            {"name", "llm-0"},
+            {"operation", "CREATE"},
+            {"object",
+             {{"apiVersion", "v1"},
+              {"kind", "Binding"},
+              {"metadata", metadata},
+              {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}}}}}};
+}
+
+Json BindTest::ask(const Json& review_json, AdmissionCall call) {
+  const auto answer = review(*services_, call, as_bytes(review_json.dump()), "kube-apiserver");
+  EXPECT_TRUE(answer) << to_string(answer.error());
+  const Json json = parse_json(*answer).value();
+  EXPECT_EQ(json["response"]["uid"], review_json["request"]["uid"]);
+  return json["response"];
+}
+
+Json BindTest::patch_of(const Json& response) {
+  return parse_json(base64_decode(response["patch"].get<std::string>()).value()).value();
+}
+
+Json BindTest::create_and_bind(const std::string& node) {
+  const Json created = ask(pod_review("uid-1", "acme/demo"));
+  EXPECT_EQ(created["allowed"], true) << created.dump();
+  return ask(binding_review("uid-1", node));
+}
+
+Json BindTest::decision_of(const Json& response) {
+  const std::string id = response["auditAnnotations"]["decision-id"];
+  const auto snapshot = store_->snapshot().value();
+  const storage::DecisionRow row = snapshot->decision(id).value();
+  const auto document = snapshot->document(row.envelope).value();
+  return parse_json(attestation::parse_envelope(document.bytes).value().payload).value();
+}
+
+}  // namespace assay::server::test

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decisions at the point bind over a real store: allowed when all holds, refused for one change
+// each, and replayed when the node is no more.
+#include <functional>
+
+#include "server/service/collect.h"
+#include "tests/server/service/bind_fixture.h"
+
+namespace assay::server::test {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using Codes = std::vector<ErrorCode>;
+
+class Bind : public BindTest {
+ protected:
+  DecisionRequest request(const std::string& node = "gpu-1") {
+    DecisionRequest request{.point = DecisionPoint::kBind,
+                            .model = {id_of(model_).text(), {}, false},
+                            .workload = {"inference", {}, {"nvidia.com/gpu"}, node},
+                            .context = Json::object(),
+                            .principal = "orchestrator"};
+    return request;
+  }
+  Decision decide_on(const DecisionRequest& asked) {
+    const auto answer = decide(*services_, asked);
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    return answer->decision.value();
+  }
+  Codes reasons(const std::string& node = "gpu-1") {
+    return decide_on(request(node)).verdict.reasons;
+  }
+};
+
+TEST_F(Bind, NodeThatVerifiedTheModel_IsAllowed) {
+  const Decision decision = decide_on(request());
+  EXPECT_TRUE(decision.verdict.allowed) << to_json(decision.verdict).dump();
+  EXPECT_EQ(decision.point, DecisionPoint::kBind);
+  const TreeSize size = log_size();
+  const auto record = store_->snapshot().value()->log_record(size - 1).value();
+  EXPECT_EQ(parse_log_record(record).value().detail["node"], "gpu-1");
+}
+
+TEST_F(Bind, StaleEvidence_IsRefused) {
+  clock_.advance(minutes(61));
+  put(report_row(id_of(model_)));
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kEvidenceStale});
+}
+
+TEST_F(Bind, StaleReport_IsRefused) {
+  clock_.advance(minutes(61));
+  put(node_row());
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportStale});
+}
+
+TEST_F(Bind, NewerMismatch_IsRefusedNamingWhatDiffers) {
+  storage::JobRow row = report_row(id_of(model_));
+  row.result = "mismatch";
+  row.detail = {{"differing", "model.bin bytes 0-1048576"}};
+  put(row);
+  const Decision decision = decide_on(request());
+  EXPECT_EQ(decision.verdict.reasons.front(), ErrorCode::kModelMismatch);
+  const ConditionResult& result = decision.verdict.policies[0].conditions[2];
+  EXPECT_EQ(result.actual["differing"], "model.bin bytes 0-1048576");
+  EXPECT_EQ(result.evidence, std::vector<std::string>{row.report->text()});
+}
+
+TEST_F(Bind, ReportOnAPartOfTheModel_IsNoReport) {
+  storage::JobRow row = report_row(id_of(model_));
+  row.subset = Json::array({0});
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing});
+}
+
+TEST_F(Bind, JobThatEndedWithoutAReport_LeavesTheReportBefore) {
+  storage::JobRow row = report_row(id_of(model_));
+  row.result = "failed";
+  row.report.reset();
+  put(row);
+  EXPECT_EQ(reasons(), Codes{});
+}
+
+TEST_F(Bind, FailedSpotCheck_IsRefused) {
+  storage::JobRow row = report_row(id_of(model_));
+  row.result = "failed";
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing});
+}
+
+TEST_F(Bind, TooFewSpotChecks_AreRefused) {
+  storage::JobRow row = report_row(id_of(model_));
+  row.detail = {{"spot_checks", 15}};
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kSpotCheckMissing});
+  row = report_row(id_of(model_));
+  row.detail = {{"spot_checks", "many"}};
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kSpotCheckMissing});
+}
+
+TEST_F(Bind, UnmeasuredWorker_IsRefused) {
+  storage::NodeRow row = node_row();
+  row.measured.reset();
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kWorkerNotMeasured});
+}
+
+TEST_F(Bind, SimulatorAnchor_MustBeNamed) {
+  storage::NodeRow row = node_row();
+  row.measured->anchor_is_vendor = false;
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kAnchorNotAccepted});
+  Json named = bind_policy();
+  named["version"] = 2;
+  named["require"][1]["node"]["anchors"] = {row.measured->anchor.text()};
+  put_policy(named);
+  EXPECT_EQ(reasons(), Codes{});
+}
+
+TEST_F(Bind, RevokedNode_IsRefused) {
+  storage::NodeRow row = node_row();
+  row.revoked = Revocation{clock_.now(), "stolen"};
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kNodeRevoked});
+}
+
+TEST_F(Bind, ExpiredEnrolment_IsRefused) {
+  storage::NodeRow row = node_row();
+  row.expires_at = clock_.now();
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kEnrolmentExpired});
+}
+
+TEST_F(Bind, ReportOfAnotherNode_DoesNotCount) {
+  put(node_row("gpu-2"));
+  EXPECT_EQ(reasons("gpu-2"), Codes{ErrorCode::kReportMissing});
+}
+
+TEST_F(Bind, ReportOfAnotherModel_DoesNotCount) {
+  const Manifest other = manifest("other");
+  store_good_model(other);
+  DecisionRequest asked = request();
+  asked.model.text = id_of(other).text();
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{ErrorCode::kReportMissing});
+}
+
+TEST_F(Bind, NodeThatNeverEnrolled_IsRefused) {
+  EXPECT_EQ(reasons("gpu-9"), Codes{ErrorCode::kNodeNotEnrolled});
+}
+
+TEST_F(Bind, NodeAndPoint_MustFitTogether) {
+  EXPECT_EQ(refusal(decide(*services_, request(""))), ErrorCode::kInvalidParameter);
+  EXPECT_EQ(refusal(decide(*services_, request("GPU 1"))), ErrorCode::kInvalidParameter);
+  DecisionRequest create = request();
+  create.point = DecisionPoint::kCreate;
+  EXPECT_EQ(refusal(decide(*services_, create)), ErrorCode::kInvalidParameter);
+  create.workload.node.clear();
+  const Decision decision = decide_on(create);
+  EXPECT_TRUE(decision.verdict.allowed);
+  EXPECT_EQ(decision.verdict.policies[0].conditions[1].outcome, Outcome::kDeferred);
+}
+
+TEST_F(Bind, Replay_ReproducesWhateverBecameOfTheNode) {
+  const Decision allowed = decide_on(request());
+  clock_.advance(minutes(1));
+  storage::JobRow job = report_row(id_of(model_));
+  job.result = "mismatch";
+  put(job);
+  storage::NodeRow row = node_row();
+  row.revoked = Revocation{clock_.now(), "stolen"};
+  put(row);
+  const Decision denied = decide_on(request());
+  EXPECT_FALSE(denied.verdict.allowed);
+  clock_.advance(hours(24 * 365));
+  for (const Decision& decision : {allowed, denied}) {
+    const auto again = replay(*services_, decision.id);
+    ASSERT_TRUE(again) << to_string(again.error());
+    EXPECT_TRUE(again->reproduced);
+    EXPECT_EQ(again->recomputed, decision.replay_digest);
+    EXPECT_EQ(again->verdict.allowed, decision.verdict.allowed);
+  }
+}
+
+// Reads the time and moves it on, so that a deadline passes between two steps of a decision.
+class SteppingClock final : public Clock {
+ public:
+  SteppingClock(Timestamp start, std::chrono::milliseconds step) : now_(start), step_(step) {}
+  [[nodiscard]] Timestamp now() const override { return now_ += step_; }
+
+ private:
+  mutable Timestamp now_;
+  std::chrono::milliseconds step_;
+};
+
+// How often a decision reads the clock before it is written does not matter: with every deadline
+// it is either denied without a trace, or made as a whole.
+TEST_F(Bind, Deadline_StopsBeforeEvaluationOrBeforeTheWrite) {
+  const Timestamp start = clock_.now();
+  int stopped = 0;
+  int made = 0;
+  for (int deadline = 1; deadline <= 8; ++deadline) {
+    const SteppingClock clock(start, std::chrono::milliseconds(10));
+    Services services{*store_, *service_key_, clock, random_, "example.com/log"};
+    DecisionRequest asked = request();
+    asked.admits = PodKey{"uid-1", "inference", "llm-" + std::to_string(deadline)};
+    asked.deadline = start + std::chrono::milliseconds(10 * deadline);
+    const TreeSize before = log_size();
+    const auto answer = decide(services, asked);
+    const bool kept = store_->snapshot().value()->pod("inference", asked.admits->name).has_value();
+    if (answer) {
+      ++made;
+      EXPECT_EQ(log_size(), before + 1);
+    } else {
+      ++stopped;
+      EXPECT_EQ(answer.error().code, ErrorCode::kEvaluationDeadline);
+      EXPECT_EQ(log_size(), before);
+    }
+    EXPECT_EQ(kept, answer.has_value());
+  }
+  // `now`, before evaluation, before the write: the clock is read three times.
+  EXPECT_EQ(stopped, 3);
+  EXPECT_EQ(made, 5);
+}
+
+}  // namespace
+}  // namespace assay::server::test
