@@ -89,6 +89,7 @@ class Verification {
   StepResult find_module();
   StepResult evaluate();
   StepResult check_revoked();
+  StepResult check_allow_list();
   StepResult check_report_data();
   StepResult check_event_log();
   StepResult check_status();
@@ -287,8 +288,7 @@ bool Verification::appraise() {
               plain(check_attributes(report, policy))) &&
          step("service-td", "policy allow_service_td", plain(check_service_td(report, policy))) &&
          appraise_references() &&
-         step("platform", "policy platform_allow_list",
-              plain(check_platform(*result_.platform, policy))) &&
+         step("platform", "policy platform_allow_list", check_allow_list()) &&
          step("report-data", "caller's expected report data", check_report_data()) &&
          step("event-log", "policy require_event_log", check_event_log()) &&
          step("tcb-status", "policy accept_tcb_status", check_status());
@@ -309,6 +309,17 @@ bool Verification::appraise_references() {
     }
   }
   return true;
+}
+
+StepResult Verification::check_allow_list() {
+  auto outcome = plain(check_platform(*result_.platform, context_.policy));
+  if (outcome) {
+    outcome->actual = hex_encode(result_.platform->ppid);
+    if (context_.policy.platform_allow_list.empty()) {
+      outcome->outcome = CheckOutcome::kNotConstrained;
+    }
+  }
+  return outcome;
 }
 
 StepResult Verification::check_report_data() {
