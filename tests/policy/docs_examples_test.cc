@@ -74,10 +74,16 @@ Result<PolicyDocument> around(const std::string& text) {
                     text + "]}");
 }
 
+// The page's workload goes to the node of the facts.
+Verdict decide_at_bind(const PolicyDocument& policy, const Workload& asker = workload_on_node()) {
+  return evaluate(std::vector{active(policy)}, asker, demo_facts(), {}, DecisionPoint::kBind,
+                  now());
+}
+
 ConditionResult judge_example(const std::string& text) {
   const auto policy = around(text);
   EXPECT_TRUE(policy) << to_string(policy.error()) << "\n" << text;
-  return decide(policy.value(), demo_facts()).policies.front().conditions.front();
+  return decide_at_bind(policy.value()).policies.front().conditions.front();
 }
 
 TEST(PolicyPage, ConditionExamples_ComeOutAsWritten) {
@@ -96,9 +102,27 @@ TEST(PolicyPage, ConditionExamples_ShowEveryKindQuantifierAndMember) {
   for (const Block& example : blocks_of("condition")) {
     all += example.text;
   }
-  for (const char* word : {"\"manifest\"", "\"statement\"", "\"parameters\"", "\"all\"", "\"any\"",
-                           "\"not\"", "\"at_least\": {", "\"latest\"", "\"max_age_seconds\"",
-                           "\"identities\"", "\"where\"", "\"hash\"", "\"chunk_size\""}) {
+  for (const char* word : {"\"manifest\"",
+                           "\"statement\"",
+                           "\"parameters\"",
+                           "\"all\"",
+                           "\"any\"",
+                           "\"not\"",
+                           "\"at_least\": {",
+                           "\"latest\"",
+                           "\"max_age_seconds\"",
+                           "\"identities\"",
+                           "\"where\"",
+                           "\"hash\"",
+                           "\"chunk_size\"",
+                           "\"node\"",
+                           "\"report\"",
+                           "\"max_evidence_age_seconds\"",
+                           "\"tcb_status\"",
+                           "\"anchors\"",
+                           "\"scope\"",
+                           "\"min_spot_checks\"",
+                           "\"device_attested\""}) {
     EXPECT_NE(all.find(word), std::string::npos) << word;
   }
 }
@@ -109,7 +133,9 @@ TEST(PolicyPage, PolicyExamples_ComeOutAsWritten) {
   for (const Block& example : examples) {
     const auto policy = parse_text(example.text);
     ASSERT_TRUE(policy) << to_string(policy.error());
-    EXPECT_EQ(decide(*policy, demo_facts()).allowed, example.words.at(1) == "allow");
+    const bool allow = example.words.at(1) == "allow";
+    EXPECT_EQ(decide(*policy, demo_facts()).allowed, allow);
+    EXPECT_EQ(decide_at_bind(*policy).allowed, allow);
   }
 }
 
@@ -164,11 +190,22 @@ TEST(PolicyPage, TruthTable_IsThatOfTheCode) {
 
 TEST(PolicyPage, EveryReason_IsExplained) {
   const std::string page = read_text("docs/policies.md");
-  for (const char* code :
-       {"no-matching-policy", "model-reference-missing", "manifest-missing", "signers-insufficient",
-        "key-revoked", "key-expired", "key-not-yet-valid", "wrong-purpose", "role-not-granted",
-        "statement-missing", "predicate-mismatch", "statement-stale", "value-missing",
-        "parameters-mismatch", "condition-failed", "condition-undecided", "condition-deferred"}) {
+  for (const char* code : {"no-matching-policy",  "model-reference-missing",
+                           "manifest-missing",    "signers-insufficient",
+                           "key-revoked",         "key-expired",
+                           "key-not-yet-valid",   "wrong-purpose",
+                           "role-not-granted",    "statement-missing",
+                           "predicate-mismatch",  "statement-stale",
+                           "value-missing",       "parameters-mismatch",
+                           "condition-failed",    "condition-undecided",
+                           "condition-deferred",  "pod-unknown",
+                           "node-unknown",        "node-not-enrolled",
+                           "node-revoked",        "enrolment-expired",
+                           "evidence-stale",      "worker-not-measured",
+                           "anchor-not-accepted", "tcb-not-accepted",
+                           "report-missing",      "report-stale",
+                           "model-mismatch",      "spot-check-missing",
+                           "device-not-attested"}) {
     EXPECT_NE(page.find("`" + std::string(code) + "`"), std::string::npos) << code;
   }
 }
@@ -189,15 +226,14 @@ std::vector<std::filesystem::path> policy_files() {
 }
 
 TEST(DeployedExamples, Policies_AllowTheDemoModel) {
-  const Workload lab{"lab-1", {}, {"nvidia.com/gpu"}};
-  for (const char* file : {"policy-signed-only.json", "policy-production.json",
-                           "policy-rollout-warn.json", "policy-third-party.json"}) {
+  const Workload lab{"lab-1", {}, {"nvidia.com/gpu"}, "gpu-1"};
+  for (const char* file :
+       {"policy-signed-only.json", "policy-production.json", "policy-rollout-warn.json",
+        "policy-third-party.json", "policy-attested-nodes.json"}) {
     const auto policy = parse_text(read_text(std::string("deploy/examples/") + file));
     ASSERT_TRUE(policy) << file << to_string(policy.error());
-    const std::vector policies = {active(*policy)};
-    const Workload asker = matches(policy->match, workload()) ? workload() : lab;
     const Verdict verdict =
-        evaluate(policies, asker, demo_facts(), {}, DecisionPoint::kCreate, now());
+        decide_at_bind(*policy, matches(policy->match, workload()) ? workload_on_node() : lab);
     EXPECT_TRUE(verdict.allowed) << file << to_json(verdict).dump(1);
     EXPECT_EQ(policy->mode == PolicyMode::kWarn, !verdict.warnings.empty()) << file;
   }

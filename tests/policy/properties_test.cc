@@ -11,7 +11,7 @@
 namespace assay::policy::test {
 namespace {
 
-constexpr std::uint64_t kCases = 4000;
+constexpr std::uint64_t kCases = 2500;
 
 using Property = std::function<void(RandomCase& random)>;
 
