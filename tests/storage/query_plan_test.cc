@@ -58,7 +58,7 @@ TEST_F(QueryPlan, WholeTables_AreTheDocumentedOnes) {
     }
   }
   EXPECT_EQ(whole, (std::vector{Sql::kNodeScan, Sql::kRecordScan, Sql::kKeyList,
-                                Sql::kPrincipalList, Sql::kPolicyList}));
+                                Sql::kPrincipalList, Sql::kPolicyList, Sql::kAppraisalList}));
 }
 
 TEST_F(QueryPlan, Filters_WalkAnIndexWithTheirValueAndPosition) {
@@ -72,6 +72,25 @@ TEST_F(QueryPlan, Filters_WalkAnIndexWithTheirValueAndPosition) {
     if (sql != Sql::kEventNextType) {
       EXPECT_NE(plan[0].find("=? AND "), std::string::npos) << plan[0];
       EXPECT_NE(plan[0].find(">?"), std::string::npos) << plan[0];
+    }
+  }
+}
+
+TEST_F(QueryPlan, JobLists_WalkAnIndexWithAllTheirFilters) {
+  const Sql first = Sql::kJobListByNode;
+  const Sql last = Sql::kJobListByNodeArtifactFinished;
+  for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i) {
+    const Sql sql = static_cast<Sql>(i);
+    const auto plan = plan_of(connection_->handle(), sql);
+    ASSERT_EQ(plan.size(), 1U) << sql_text(sql);
+    EXPECT_TRUE(plan[0].starts_with("SEARCH")) << plan[0];
+    EXPECT_NE(plan[0].find("rowid<?"), std::string::npos) << plan[0];
+    for (const char* column : {"node", "artifact", "finished"}) {
+      const std::string test = std::string(column) + " = ?";
+      const std::string used = std::string(column) + "=?";
+      EXPECT_EQ(sql_text(sql).find(test) != std::string_view::npos,
+                plan[0].find(used) != std::string::npos)
+          << plan[0];
     }
   }
 }

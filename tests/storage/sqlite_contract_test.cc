@@ -27,5 +27,9 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract,
                          ::testing::Values(StoreFactory{"sqlite", open_on_disk}),
                          [](const auto& instance) { return instance.param.name; });
 
+INSTANTIATE_TEST_SUITE_P(Sqlite, JobContract,
+                         ::testing::Values(StoreFactory{"sqlite", open_on_disk}),
+                         [](const auto& instance) { return instance.param.name; });
+
 }  // namespace
 }  // namespace assay::storage

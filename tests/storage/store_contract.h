@@ -71,6 +71,18 @@ class StoreContract : public ::testing::TestWithParam<StoreFactory> {
   std::unique_ptr<Store> store_;
 };
 
+// The part about verification jobs (contract_jobs_test.cc), over a log of one record.
+class JobContract : public StoreContract {
+ protected:
+  void SetUp() override;
+  void put(const JobRow& job);
+  // The code with which the job is refused.
+  ErrorCode refusal(const JobRow& job);
+  // Finishes the job with a report, which it gets.
+  void report(JobRow& job, const std::string& result);
+  std::vector<std::string> ids(const JobQuery& query);
+};
+
 // --- values
 
 [[nodiscard]] Digest digest_of(std::string_view text);

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contract of storage/node_store.h: verification jobs.
+#include <algorithm>
+
+#include "tests/storage/store_contract.h"
+
+namespace assay::storage {
+namespace {
+
+ArtifactId artifact_of(const char* name) { return ArtifactId(digest_of(name)); }
+
+JobRow make_job(const std::string& id, const std::string& node = "gpu-1",
+                const char* artifact = "model-a") {
+  return {.id = id,
+          .artifact = artifact_of(artifact),
+          .model_name = "acme/demo",
+          .scope = "files",
+          .node = node,
+          .path = "demo/v1",
+          .subset = {0, 2},
+          .created_by = "ci",
+          .created_at = Timestamp(std::chrono::hours(5)),
+          .state = JobState::kQueued,
+          .token = 0,
+          .lease_expires_at = std::nullopt,
+          .pending = Json(),
+          .result = "",
+          .detail = Json::object(),
+          .report = std::nullopt,
+          .worker_measured = false,
+          .device_attested = false,
+          .finished_at = std::nullopt,
+          .log_index = 0};
+}
+
+void lease(JobRow& job, Timestamp until) {
+  job.state = JobState::kLeased;
+  ++job.token;
+  job.lease_expires_at = until;
+}
+
+void finish(JobRow& job, const std::string& result) {
+  job.state = JobState::kDone;
+  job.lease_expires_at.reset();
+  job.pending = Json();
+  job.result = result;
+  job.finished_at = Timestamp(std::chrono::hours(6));
+}
+
+JobQuery filter(const std::string& node = "", const std::string& artifact = "",
+                std::optional<bool> finished = std::nullopt, const std::string& after = "",
+                std::size_t limit = 100) {
+  return {node, artifact, finished, after, limit};
+}
+
+void expect_same(const Result<JobRow>& found, const JobRow& job) {
+  ASSERT_TRUE(found) << to_string(found.error());
+  EXPECT_EQ(found->id, job.id);
+  EXPECT_EQ(found->artifact, job.artifact);
+  EXPECT_EQ(found->model_name, job.model_name);
+  EXPECT_EQ(found->scope, job.scope);
+  EXPECT_EQ(found->node, job.node);
+  EXPECT_EQ(found->path, job.path);
+  EXPECT_EQ(found->subset, job.subset);
+  EXPECT_EQ(found->created_by, job.created_by);
+  EXPECT_EQ(found->created_at, job.created_at);
+  EXPECT_EQ(found->state, job.state);
+  EXPECT_EQ(found->token, job.token);
+  EXPECT_EQ(found->lease_expires_at, job.lease_expires_at);
+  EXPECT_EQ(found->pending, job.pending);
+  EXPECT_EQ(found->result, job.result);
+  EXPECT_EQ(found->detail, job.detail);
+  EXPECT_EQ(found->report, job.report);
+  EXPECT_EQ(found->worker_measured, job.worker_measured);
+  EXPECT_EQ(found->device_attested, job.device_attested);
+  EXPECT_EQ(found->finished_at, job.finished_at);
+  EXPECT_EQ(found->log_index, job.log_index);
+}
+
+}  // namespace
+
+void JobContract::SetUp() {
+  StoreContract::SetUp();
+  append(1);
+}
+
+void JobContract::put(const JobRow& job) {
+  write([&](Transaction& transaction) { return transaction.put_job(job); });
+}
+
+ErrorCode JobContract::refusal(const JobRow& job) {
+  return write_error([&](Transaction& transaction) { return transaction.put_job(job); });
+}
+
+void JobContract::report(JobRow& job, const std::string& result) {
+  finish(job, result);
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(job.report, transaction.put_document("x", as_bytes("report " + job.id)));
+    return transaction.put_job(job);
+  });
+}
+
+std::vector<std::string> JobContract::ids(const JobQuery& query) {
+  const auto jobs = snapshot()->jobs(query);
+  EXPECT_TRUE(jobs) << to_string(jobs.error());
+  std::vector<std::string> out;
+  for (const JobRow& job : jobs.value_or(std::vector<JobRow>())) {
+    out.push_back(job.id);
+  }
+  return out;
+}
+
+TEST_P(JobContract, Job_ThroughItsLife_EveryFieldKept) {
+  JobRow job = make_job("job-1");
+  append(2);
+  job.log_index = 2;
+  put(job);
+  expect_same(snapshot()->job("job-1"), job);
+  lease(job, clock_.now() + std::chrono::seconds(60));
+  put(job);
+  expect_same(snapshot()->job("job-1"), job);
+  job.state = JobState::kOutline;
+  job.pending = {{"entries", {1, 2}}, {"span", 1048576}};
+  put(job);
+  reopen();
+  expect_same(snapshot()->job("job-1"), job);
+  job.worker_measured = true;
+  job.device_attested = true;
+  job.detail = {{"differences", Json::array()}};
+  report(job, "mismatch");
+  reopen();
+  expect_same(snapshot()->job("job-1"), job);
+  EXPECT_EQ(snapshot()->job("job-2").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(JobContract, Job_Done_IsFinal) {
+  JobRow job = make_job("job-1");
+  put(job);
+  finish(job, "verified");
+  put(job);
+  JobRow changed = job;
+  changed.result = "mismatch";
+  EXPECT_EQ(refusal(changed), ErrorCode::kConflict);
+  EXPECT_EQ(refusal(job), ErrorCode::kConflict);
+  EXPECT_EQ(refusal(make_job("job-1")), ErrorCode::kConflict);
+  expect_same(snapshot()->job("job-1"), job);
+}
+
+TEST_P(JobContract, Job_WhatItAsksForAndItsToken_NeverGoBack) {
+  JobRow job = make_job("job-1");
+  lease(job, clock_.now());
+  lease(job, clock_.now());
+  put(job);
+  JobRow older = job;
+  older.token = 1;
+  EXPECT_EQ(refusal(older), ErrorCode::kConflict);
+  for (const auto& change : std::vector<std::function<void(JobRow&)>>{
+           [](JobRow& row) { row.artifact = artifact_of("model-b"); },
+           [](JobRow& row) { row.node = "gpu-2"; },
+           [](JobRow& row) { row.scope = "device-memory"; },
+           [](JobRow& row) { row.path = "other"; },
+           [](JobRow& row) { row.subset = Json::array(); },
+           [](JobRow& row) { row.model_name = "acme/other"; },
+           [](JobRow& row) { row.created_by = "mallory"; },
+       }) {
+    JobRow changed = job;
+    change(changed);
+    EXPECT_EQ(refusal(changed), ErrorCode::kConflict);
+  }
+  expect_same(snapshot()->job("job-1"), job);
+}
+
+TEST_P(JobContract, Job_ThatContradictsItself_IsRefused) {
+  for (const auto& change : std::vector<std::function<void(JobRow&)>>{
+           [](JobRow& row) { row.log_index = 1000; },
+           [](JobRow& row) { row.result = "verified"; },
+           [](JobRow& row) { row.finished_at = Timestamp(); },
+           [](JobRow& row) { row.state = JobState::kDone; },
+           [](JobRow& row) { row.state = JobState::kLeased; },
+           [](JobRow& row) {
+             row.state = JobState::kLeased;
+             row.token = 1;
+           },
+           [](JobRow& row) {
+             row.state = JobState::kSpot;
+             row.lease_expires_at = Timestamp();
+           },
+           [](JobRow& row) { row.token = UINT64_MAX; },
+       }) {
+    JobRow job = make_job("job-1");
+    change(job);
+    EXPECT_EQ(refusal(job), ErrorCode::kInvalidParameter);
+  }
+  JobRow job = make_job("job-1");
+  job.report = DocumentId(digest_of("not stored"));
+  EXPECT_EQ(refusal(job), ErrorCode::kNotFound);
+  EXPECT_EQ(snapshot()->job("job-1").error().code, ErrorCode::kNotFound);
+}
+
+// --- what a worker gets next
+
+TEST_P(JobContract, NextJob_IsTheOldestOfTheNodeThatNobodyHas) {
+  const Timestamp now = clock_.now();
+  EXPECT_EQ(snapshot()->next_job("gpu-1", now).error().code, ErrorCode::kNotFound);
+  // Ids that sort against the order of creation: that must not matter.
+  JobRow first = make_job("job-9");
+  put(make_job("job-8", "gpu-2"));
+  put(first);
+  put(make_job("job-7"));
+  EXPECT_EQ(snapshot()->next_job("gpu-1", now)->id, "job-9");
+  lease(first, now + std::chrono::seconds(60));
+  put(first);
+  EXPECT_EQ(snapshot()->next_job("gpu-1", now)->id, "job-7");
+  EXPECT_EQ(snapshot()->next_job("gpu-1", now + std::chrono::milliseconds(59999))->id, "job-7");
+  EXPECT_EQ(snapshot()->next_job("gpu-1", now + std::chrono::seconds(60))->id, "job-9");
+  EXPECT_EQ(snapshot()->next_job("gpu-2", now)->id, "job-8");
+  EXPECT_EQ(snapshot()->next_job("gpu-3", now).error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(JobContract, NextJob_LeaseRunsOutInAnyState_ButNotWhenDone) {
+  const Timestamp now = clock_.now();
+  JobRow job = make_job("job-1");
+  put(job);
+  lease(job, now + std::chrono::seconds(60));
+  const Timestamp later = now + std::chrono::seconds(61);
+  for (const JobState state : {JobState::kLeased, JobState::kOutline, JobState::kSpot}) {
+    job.state = state;
+    put(job);
+    EXPECT_EQ(snapshot()->next_job("gpu-1", now).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(snapshot()->next_job("gpu-1", later)->id, "job-1");
+  }
+  finish(job, "failed");
+  put(job);
+  EXPECT_EQ(snapshot()->next_job("gpu-1", later).error().code, ErrorCode::kNotFound);
+}
+
+// --- reports
+
+TEST_P(JobContract, NewestReport_FollowsTheOrderOfFinishing) {
+  JobRow first = make_job("job-1");
+  JobRow second = make_job("job-2");
+  JobRow third = make_job("job-3");
+  for (const JobRow& job : {first, second, third}) {
+    put(job);
+  }
+  const auto newest = [&] {
+    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files");
+  };
+  EXPECT_EQ(newest().error().code, ErrorCode::kNotFound);
+  report(second, "verified");
+  EXPECT_EQ(newest()->id, "job-2");
+  report(first, "mismatch");
+  EXPECT_EQ(newest()->id, "job-1") << "made earlier, finished later";
+  finish(third, "failed");
+  put(third);
+  EXPECT_EQ(newest()->id, "job-1") << "a job without a report says nothing";
+  reopen();
+  expect_same(newest(), first);
+}
+
+TEST_P(JobContract, NewestReport_IsOfThatNodeArtifactAndScope) {
+  JobRow job = make_job("job-1");
+  put(job);
+  report(job, "verified");
+  const auto code = [&](const char* node, const char* artifact, const char* scope) {
+    return snapshot()->newest_report(node, artifact_of(artifact), scope).has_value();
+  };
+  EXPECT_TRUE(code("gpu-1", "model-a", "files"));
+  EXPECT_FALSE(code("gpu-2", "model-a", "files"));
+  EXPECT_FALSE(code("gpu-1", "model-b", "files"));
+  EXPECT_FALSE(code("gpu-1", "model-a", "device-memory"));
+}
+
+TEST_P(JobContract, NewestReport_WhileAReportAwaitsItsEnd_IsNone) {
+  JobRow job = make_job("job-1");
+  lease(job, clock_.now());
+  job.state = JobState::kSpot;
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(job.report, transaction.put_document("x", as_bytes("report")));
+    return transaction.put_job(job);
+  });
+  EXPECT_FALSE(snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files"));
+}
+
+// --- lists
+
+TEST_P(JobContract, Jobs_EveryFilter_NewestFirst) {
+  int number = 0;
+  for (const char* node : {"gpu-1", "gpu-2"}) {
+    for (const char* artifact : {"model-a", "model-b"}) {
+      for (const bool done : {false, true}) {
+        JobRow job = make_job("job-" + std::to_string(number++), node, artifact);
+        put(job);
+        if (done) {
+          finish(job, "failed");
+          put(job);
+        }
+      }
+    }
+  }
+  using Ids = std::vector<std::string>;
+  const std::string a = artifact_of("model-a").text();
+  EXPECT_EQ(ids(filter()),
+            (Ids{"job-7", "job-6", "job-5", "job-4", "job-3", "job-2", "job-1", "job-0"}));
+  EXPECT_EQ(ids(filter("gpu-1")), (Ids{"job-3", "job-2", "job-1", "job-0"}));
+  EXPECT_EQ(ids(filter("", a)), (Ids{"job-5", "job-4", "job-1", "job-0"}));
+  EXPECT_EQ(ids(filter("", "", true)), (Ids{"job-7", "job-5", "job-3", "job-1"}));
+  EXPECT_EQ(ids(filter("gpu-2", a)), (Ids{"job-5", "job-4"}));
+  EXPECT_EQ(ids(filter("gpu-2", "", false)), (Ids{"job-6", "job-4"}));
+  EXPECT_EQ(ids(filter("", a, false)), (Ids{"job-4", "job-0"}));
+  EXPECT_EQ(ids(filter("gpu-1", a, true)), Ids{"job-1"});
+  EXPECT_EQ(ids(filter("gpu-9")), Ids());
+}
+
+TEST_P(JobContract, Jobs_Pages_ContinueAfterAnId) {
+  for (int i = 0; i < 5; ++i) {
+    put(make_job("job-" + std::to_string(i), i == 2 ? "gpu-2" : "gpu-1"));
+  }
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(ids(filter("", "", std::nullopt, "", 2)), (Ids{"job-4", "job-3"}));
+  EXPECT_EQ(ids(filter("", "", std::nullopt, "job-3", 2)), (Ids{"job-2", "job-1"}));
+  EXPECT_EQ(ids(filter("gpu-1", "", std::nullopt, "job-2", 9)), (Ids{"job-1", "job-0"}));
+  EXPECT_EQ(ids(filter("", "", std::nullopt, "job-0")), Ids());
+  for (const JobQuery& query :
+       {filter("", "", std::nullopt, "job-9"), filter("", "", std::nullopt, "", 0),
+        filter("", "", std::nullopt, "", 1001)}) {
+    EXPECT_EQ(snapshot()->jobs(query).error().code, ErrorCode::kInvalidParameter);
+  }
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contract of storage/node_store.h: challenges, enrolled nodes, outlines, pods, appraisals,
+// high-water marks. Jobs: contract_jobs_test.cc.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "tests/storage/store_contract.h"
+
+namespace assay::storage {
+
+bool operator==(const NodeRow::Measured& a, const NodeRow::Measured& b) {
+  return a.appraisal == b.appraisal && a.appraised_at == b.appraised_at &&
+         a.evidence_type == b.evidence_type && a.tcb_status == b.tcb_status &&
+         a.anchor == b.anchor && a.anchor_is_vendor == b.anchor_is_vendor;
+}
+
+namespace {
+
+constexpr std::chrono::hours kDay{24};
+
+// --- challenges
+
+Bytes nonce_of(std::uint8_t first) {
+  Bytes nonce(32, 0x77);
+  nonce[0] = first;
+  return nonce;
+}
+
+ChallengeRow make_challenge(std::uint8_t first, Timestamp expires_at) {
+  return {.nonce = nonce_of(first),
+          .principal = "worker-1",
+          .purpose = "report",
+          .node = "gpu-1",
+          .job = "job-1",
+          .expires_at = expires_at,
+          .used_at = std::nullopt};
+}
+
+// Consumes in an own write; `row` is what the store said of it.
+ErrorCode consume(Store& store, const Bytes& nonce, ChallengeRow* row = nullptr) {
+  const auto done = store.write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(const ChallengeRow found, transaction.consume_challenge(nonce));
+    if (row != nullptr) {
+      *row = found;
+    }
+    return {};
+  });
+  return done ? ErrorCode{} : done.error().code;
+}
+
+TEST_P(StoreContract, Challenge_ConsumedTwice_SecondTimeIsShownAsUsed) {
+  const ChallengeRow challenge = make_challenge(1, clock_.now() + std::chrono::minutes(2));
+  write([&](Transaction& transaction) { return transaction.put_challenge(challenge); });
+  ChallengeRow row{};
+  ASSERT_EQ(consume(store(), challenge.nonce, &row), ErrorCode{});
+  EXPECT_EQ(row.nonce, challenge.nonce);
+  EXPECT_EQ(row.principal, "worker-1");
+  EXPECT_EQ(row.purpose, "report");
+  EXPECT_EQ(row.node, "gpu-1");
+  EXPECT_EQ(row.job, "job-1");
+  EXPECT_EQ(row.expires_at, challenge.expires_at);
+  EXPECT_FALSE(row.used_at);
+  const Timestamp first_use = clock_.now();
+  clock_.advance(std::chrono::seconds(5));
+  reopen();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(consume(store(), challenge.nonce, &row), ErrorCode{});
+    EXPECT_EQ(row.used_at, first_use);
+  }
+}
+
+TEST_P(StoreContract, Challenge_ConsumedByMany_OneSeesItUnused) {
+  const ChallengeRow challenge = make_challenge(2, clock_.now() + std::chrono::minutes(2));
+  write([&](Transaction& transaction) { return transaction.put_challenge(challenge); });
+  std::atomic<int> winners = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&] {
+      ChallengeRow row{};
+      if (consume(store(), challenge.nonce, &row) == ErrorCode{} && !row.used_at) {
+        ++winners;
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(winners, 1);
+}
+
+TEST_P(StoreContract, Challenge_NeverIssued_IsUnknown) {
+  EXPECT_EQ(consume(store(), nonce_of(3)), ErrorCode::kChallengeUnknown);
+  EXPECT_EQ(consume(store(), Bytes()), ErrorCode::kChallengeUnknown);
+  EXPECT_EQ(consume(store(), Bytes(31, 0x77)), ErrorCode::kChallengeUnknown);
+}
+
+TEST_P(StoreContract, Challenge_ConsumedInAWriteThatFails_IsStillUnused) {
+  const ChallengeRow challenge = make_challenge(4, clock_.now());
+  write([&](Transaction& transaction) { return transaction.put_challenge(challenge); });
+  EXPECT_EQ(write_error([&](Transaction& transaction) -> Status {
+              EXPECT_TRUE(transaction.consume_challenge(challenge.nonce));
+              return fail(ErrorCode::kConflict, "after it");
+            }),
+            ErrorCode::kConflict);
+  ChallengeRow row{};
+  ASSERT_EQ(consume(store(), challenge.nonce, &row), ErrorCode{});
+  EXPECT_FALSE(row.used_at);
+}
+
+TEST_P(StoreContract, Challenge_IssuedTwice_IsAConflict) {
+  const ChallengeRow challenge = make_challenge(5, clock_.now() + kDay);
+  write([&](Transaction& transaction) { return transaction.put_challenge(challenge); });
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.put_challenge(challenge); }),
+            ErrorCode::kConflict);
+  ASSERT_EQ(consume(store(), challenge.nonce), ErrorCode{});
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.put_challenge(challenge); }),
+            ErrorCode::kConflict);
+}
+
+TEST_P(StoreContract, Challenge_OfAnotherLength_IsRefused) {
+  for (const std::size_t size : {0U, 31U, 33U}) {
+    ChallengeRow challenge = make_challenge(6, clock_.now());
+    challenge.nonce.resize(size);
+    EXPECT_EQ(write_error([&](Transaction& t) { return t.put_challenge(challenge); }),
+              ErrorCode::kInvalidParameter);
+  }
+}
+
+TEST_P(StoreContract, Challenge_LongExpired_IsForgottenWhenANewOneComes) {
+  const Timestamp start = clock_.now();
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_challenge(make_challenge(7, start)));
+    return transaction.put_challenge(make_challenge(8, start + kDay));
+  });
+  clock_.advance(kDay);
+  write([&](Transaction& t) { return t.put_challenge(make_challenge(9, start + kDay)); });
+  EXPECT_EQ(consume(store(), nonce_of(7)), ErrorCode{}) << "a day is not over";
+  clock_.advance(std::chrono::milliseconds(1));
+  write([&](Transaction& t) { return t.put_challenge(make_challenge(10, start + kDay)); });
+  EXPECT_EQ(consume(store(), nonce_of(7)), ErrorCode::kChallengeUnknown);
+  EXPECT_EQ(consume(store(), nonce_of(8)), ErrorCode{});
+}
+
+// --- nodes
+
+// A row whose documents and record are stored by put().
+NodeRow make_node(const std::string& name, std::uint8_t key) {
+  const TestSigner signer(key);
+  return {.name = name,
+          .principal = "worker-1",
+          .key = signer.key_id(),
+          .public_key = signer.public_key(),
+          .platform = "00ff",
+          .enrolled_at = Timestamp(std::chrono::hours(10)),
+          .expires_at = Timestamp(std::chrono::hours(34)),
+          .revoked = std::nullopt,
+          .devices = {{{"id", "cpu"}}},
+          .enrolment = DocumentId(digest_of("unset")),
+          .measured = std::nullopt,
+          .log_index = 0};
+}
+
+NodeRow::Measured make_measured() {
+  return {.appraisal = DocumentId(digest_of("unset")),
+          .appraised_at = Timestamp(std::chrono::hours(9)),
+          .evidence_type = "tdx",
+          .tcb_status = "UpToDate",
+          .anchor = digest_of("anchor"),
+          .anchor_is_vendor = false};
+}
+
+Result<NodeRow> put(Transaction& transaction, NodeRow row) {
+  ASSAY_ASSIGN(row.enrolment, transaction.put_document("application/json", as_bytes("enrolment")));
+  if (row.measured) {
+    ASSAY_ASSIGN(row.measured->appraisal,
+                 transaction.put_document("application/json", as_bytes("appraisal")));
+  }
+  ASSAY_ASSIGN(row.log_index, transaction.append(make_record("node.enrolled")));
+  ASSAY_TRY(transaction.put_node(row));
+  return row;
+}
+
+// The row as it was stored, or the code of the refusal.
+Result<NodeRow> store_node(Store& store, const NodeRow& row) {
+  Result<NodeRow> stored = row;
+  const auto done = store.write([&](Transaction& transaction) -> Status {
+    stored = put(transaction, row);
+    return stored ? Status() : std::unexpected(stored.error());
+  });
+  return done ? stored : Result<NodeRow>(std::unexpected(done.error()));
+}
+
+ErrorCode refusal(Store& store, const NodeRow& row) {
+  const auto stored = store_node(store, row);
+  EXPECT_FALSE(stored);
+  return stored ? ErrorCode{} : stored.error().code;
+}
+
+void expect_same(const Result<NodeRow>& found, const NodeRow& row) {
+  ASSERT_TRUE(found) << to_string(found.error());
+  EXPECT_EQ(found->name, row.name);
+  EXPECT_EQ(found->principal, row.principal);
+  EXPECT_EQ(found->key, row.key);
+  EXPECT_EQ(found->public_key, row.public_key);
+  EXPECT_EQ(found->platform, row.platform);
+  EXPECT_EQ(found->enrolled_at, row.enrolled_at);
+  EXPECT_EQ(found->expires_at, row.expires_at);
+  EXPECT_EQ(found->revoked, row.revoked);
+  EXPECT_EQ(found->devices, row.devices);
+  EXPECT_EQ(found->enrolment, row.enrolment);
+  EXPECT_EQ(found->measured, row.measured);
+  EXPECT_EQ(found->log_index, row.log_index);
+}
+
+TEST_P(StoreContract, Node_PutAndGet_EveryFieldKept) {
+  append(3);
+  NodeRow measured = make_node("gpu-1", 1);
+  measured.measured = make_measured();
+  const auto first = store_node(store(), measured);
+  const auto second = store_node(store(), make_node("gpu-2", 2));
+  ASSERT_TRUE(first && second);
+  reopen();
+  const auto view = snapshot();
+  expect_same(view->node("gpu-1"), *first);
+  expect_same(view->node("gpu-2"), *second);
+  expect_same(view->node_by_key(first->key), *first);
+  EXPECT_EQ(view->node("gpu-3").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(view->node_by_key(make_node("x", 3).key).error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, Node_EnrolledAgainWithoutEvidence_IsNoLongerMeasured) {
+  NodeRow row = make_node("gpu-1", 1);
+  row.measured = make_measured();
+  ASSERT_TRUE(store_node(store(), row));
+  row.measured.reset();
+  row.enrolled_at += kDay;
+  row.devices = Json::array();
+  const auto again = store_node(store(), row);
+  ASSERT_TRUE(again);
+  expect_same(snapshot()->node("gpu-1"), *again);
+}
+
+TEST_P(StoreContract, Node_WithANewKey_KeepsTheOldOneForItself) {
+  const NodeRow before = make_node("gpu-1", 1);
+  NodeRow after = make_node("gpu-1", 2);
+  ASSERT_TRUE(store_node(store(), before));
+  EXPECT_EQ(snapshot()->key_owner(before.key), "gpu-1");
+  EXPECT_EQ(snapshot()->key_owner(after.key).error().code, ErrorCode::kNotFound);
+  ASSERT_TRUE(store_node(store(), after));
+  reopen();
+  EXPECT_EQ(snapshot()->key_owner(before.key), "gpu-1");
+  EXPECT_EQ(snapshot()->key_owner(after.key), "gpu-1");
+  EXPECT_EQ(snapshot()->node_by_key(before.key).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(snapshot()->node_by_key(after.key)->name, "gpu-1");
+  // Neither the present nor the former key is for another node; the node itself may go back.
+  EXPECT_EQ(refusal(store(), make_node("gpu-2", 1)), ErrorCode::kKeyNotUnique);
+  EXPECT_EQ(refusal(store(), make_node("gpu-2", 2)), ErrorCode::kKeyNotUnique);
+  EXPECT_EQ(snapshot()->node("gpu-2").error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(store_node(store(), before));
+}
+
+TEST_P(StoreContract, Node_Revoked_StaysRevoked) {
+  NodeRow row = make_node("gpu-1", 1);
+  ASSERT_TRUE(store_node(store(), row));
+  NodeRow revoked = row;
+  revoked.revoked = Revocation{clock_.now(), "sold"};
+  const auto stored = store_node(store(), revoked);
+  ASSERT_TRUE(stored);
+  reopen();
+  EXPECT_EQ(refusal(store(), row), ErrorCode::kConflict);
+  NodeRow other_key = make_node("gpu-1", 2);
+  EXPECT_EQ(refusal(store(), other_key), ErrorCode::kConflict);
+  NodeRow other_time = revoked;
+  other_time.revoked->at += kDay;
+  EXPECT_EQ(refusal(store(), other_time), ErrorCode::kConflict);
+  expect_same(snapshot()->node("gpu-1"), *stored);
+  EXPECT_EQ(snapshot()->key_owner(other_key.key).error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, Node_ThatRefersToNothing_IsRefused) {
+  const NodeRow row = make_node("gpu-1", 1);
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.put_node(row); }),
+            ErrorCode::kInvalidParameter)
+      << "no record";
+  append(1);
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.put_node(row); }), ErrorCode::kNotFound)
+      << "no envelope";
+  EXPECT_EQ(write_error([&](Transaction& transaction) -> Status {
+              NodeRow measured = row;
+              ASSAY_ASSIGN(measured.enrolment, transaction.put_document("x", as_bytes("e")));
+              measured.measured = make_measured();
+              return transaction.put_node(measured);
+            }),
+            ErrorCode::kNotFound)
+      << "no appraisal";
+  EXPECT_EQ(snapshot()->node("gpu-1").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, Nodes_ArePagedByName) {
+  for (const std::uint8_t number : std::to_array<std::uint8_t>({3, 1, 2})) {
+    ASSERT_TRUE(store_node(store(), make_node("gpu-" + std::to_string(number), number)));
+  }
+  const auto view = snapshot();
+  const auto names = [&](const std::string& after, std::size_t limit) {
+    std::vector<std::string> out;
+    const auto nodes = view->nodes(after, limit).value();
+    std::transform(nodes.begin(), nodes.end(), std::back_inserter(out),
+                   [](const NodeRow& row) { return row.name; });
+    return out;
+  };
+  EXPECT_EQ(names("", 10), (std::vector<std::string>{"gpu-1", "gpu-2", "gpu-3"}));
+  EXPECT_EQ(names("", 2), (std::vector<std::string>{"gpu-1", "gpu-2"}));
+  EXPECT_EQ(names("gpu-2", 2), (std::vector<std::string>{"gpu-3"}));
+  EXPECT_EQ(names("gpu-3", 2), std::vector<std::string>());
+  EXPECT_EQ(view->nodes("", 0).error().code, ErrorCode::kInvalidParameter);
+  EXPECT_EQ(view->nodes("", 1001).error().code, ErrorCode::kInvalidParameter);
+}
+
+// --- outlines
+
+TEST_P(StoreContract, Outline_First_Stays) {
+  const ArtifactId artifact(digest_of("artifact"));
+  const DocumentId missing(digest_of("not stored"));
+  EXPECT_EQ(snapshot()->outline(artifact).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.put_outline(artifact, missing); }),
+            ErrorCode::kNotFound);
+  const auto put = [&](const char* content) {
+    return store().write([&](Transaction& transaction) -> Status {
+      ASSAY_ASSIGN(const DocumentId id, transaction.put_document("x", as_bytes(content)));
+      return transaction.put_outline(artifact, id);
+    });
+  };
+  ASSERT_TRUE(put("one"));
+  ASSERT_TRUE(put("one"));
+  const auto refused = put("two");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  reopen();
+  EXPECT_EQ(snapshot()->outline(artifact), DocumentId(digest_of("one")));
+}
+
+// --- pods
+
+TEST_P(StoreContract, Pod_AdmittedAgain_ReplacesTheFormerOne) {
+  PodRow pod{.uid = "uid-1",
+             .name_space = "prod",
+             .name = "llm-0",
+             .decision = "decision-1",
+             .artifact = ArtifactId(digest_of("artifact")),
+             .model_name = "acme/demo",
+             .workload = {{"namespace", "prod"}, {"labels", {{"app", "chat"}}}},
+             .admitted_at = Timestamp(std::chrono::hours(7))};
+  write([&](Transaction& transaction) { return transaction.put_pod(pod); });
+  reopen();
+  auto found = snapshot()->pod("prod", "llm-0");
+  ASSERT_TRUE(found) << to_string(found.error());
+  EXPECT_EQ(found->uid, "uid-1");
+  EXPECT_EQ(found->name_space, "prod");
+  EXPECT_EQ(found->name, "llm-0");
+  EXPECT_EQ(found->decision, "decision-1");
+  EXPECT_EQ(found->artifact, pod.artifact);
+  EXPECT_EQ(found->model_name, "acme/demo");
+  EXPECT_EQ(found->workload, pod.workload);
+  EXPECT_EQ(found->admitted_at, pod.admitted_at);
+  pod.uid = "uid-2";
+  pod.artifact.reset();
+  write([&](Transaction& transaction) { return transaction.put_pod(pod); });
+  found = snapshot()->pod("prod", "llm-0");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->uid, "uid-2");
+  EXPECT_FALSE(found->artifact);
+  EXPECT_EQ(snapshot()->pod("test", "llm-0").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(snapshot()->pod("prod", "llm-1").error().code, ErrorCode::kNotFound);
+}
+
+// --- appraisals and high-water marks
+
+TEST_P(StoreContract, Appraisal_Put_ReplacesThatOfItsType) {
+  EXPECT_EQ(snapshot()->appraisal("tdx").error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(snapshot()->appraisals()->empty());
+  Appraisal tdx{"tdx", {{"allow_debug", true}}, {to_bytes("DER"), to_bytes("other")}, true};
+  const Appraisal other{"snp", Json::object(), {}, false};
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_appraisal(tdx));
+    return transaction.put_appraisal(other);
+  });
+  EXPECT_EQ(snapshot()->appraisal("tdx"), tdx);
+  tdx.dangerous_anchors.clear();
+  tdx.dangerous_allow_missing_reference_values = false;
+  write([&](Transaction& transaction) { return transaction.put_appraisal(tdx); });
+  reopen();
+  EXPECT_EQ(snapshot()->appraisal("tdx"), tdx);
+  EXPECT_EQ(snapshot()->appraisals(), (std::vector{other, tdx}));
+}
+
+TEST_P(StoreContract, HighWater_NeverFalls) {
+  const auto raise = [&](const char* name, std::uint64_t value) {
+    write([&](Transaction& t) { return t.raise_high_water(name, value); });
+  };
+  EXPECT_EQ(snapshot()->high_water("tdx/a"), 0U);
+  raise("tdx/a", 17);
+  raise("tdx/b", 3);
+  raise("tdx/a", 16);
+  EXPECT_EQ(snapshot()->high_water("tdx/a"), 17U);
+  raise("tdx/a", 18);
+  reopen();
+  EXPECT_EQ(snapshot()->high_water("tdx/a"), 18U);
+  EXPECT_EQ(snapshot()->high_water("tdx/b"), 3U);
+  EXPECT_EQ(write_error([](Transaction& t) { return t.raise_high_water("x", UINT64_MAX); }),
+            ErrorCode::kInvalidParameter);
+}
+
+}  // namespace
+}  // namespace assay::storage
