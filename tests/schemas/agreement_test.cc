@@ -10,6 +10,7 @@
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
 #include "schemas/validate.h"
+#include "schemas/verification_report.h"
 #include "tests/schemas/samples.h"
 
 namespace assay {
@@ -84,9 +85,11 @@ Json example(std::string_view text, std::size_t index = 0) {
 }
 
 TEST(Agreement, Policy) {
-  compare("policy", example(embedded::kPolicySchemaJson),
-          [](const Json& json) { return code_of(parse_policy(bytes_of(json))); },
-          {"policy-invalid"});
+  for (const std::size_t index : {0U, 1U}) {
+    compare("policy", example(embedded::kPolicySchemaJson, index),
+            [](const Json& json) { return code_of(parse_policy(bytes_of(json))); },
+            {"policy-invalid"});
+  }
 }
 
 TEST(Agreement, PolicyApproval) {
@@ -153,6 +156,83 @@ TEST(Agreement, LogRecord) {
             return canonical ? code_of(parse_log_record(as_bytes(*canonical))) : "malformed-json";
           },
           {"invalid-time", "schema-violation"});
+}
+
+TEST(Agreement, Appraisal) {
+  compare("appraisal", example(embedded::kAppraisalSchemaJson, 1),
+          [](const Json& json) { return code_of(appraisal_from_json(json)); },
+          {"invalid-encoding"});
+}
+
+TEST(Agreement, ChallengeRequest) {
+  compare("challenge-request", example(embedded::kChallengeRequestSchemaJson),
+          [](const Json& json) { return code_of(parse_challenge_request(bytes_of(json))); }, {});
+}
+
+TEST(Agreement, Challenge) {
+  compare("challenge", example(embedded::kChallengeSchemaJson, 1),
+          [](const Json& json) { return code_of(challenge_from_json(json)); }, {"invalid-time"});
+}
+
+TEST(Agreement, Evidence) {
+  compare("evidence", example(embedded::kEvidenceSchemaJson),
+          [](const Json& json) { return code_of(evidence_from_json(json)); },
+          {"invalid-encoding", "evidence-type-unknown"});
+}
+
+TEST(Agreement, Enrolment) {
+  for (const std::size_t index : {0U, 1U}) {
+    compare("enrolment", example(embedded::kEnrolmentSchemaJson, index),
+            [](const Json& json) { return code_of(parse_enrolment(bytes_of(json))); },
+            {"invalid-encoding", "evidence-type-unknown"});
+  }
+}
+
+TEST(Agreement, JobRequest) {
+  compare("job-request", example(embedded::kJobRequestSchemaJson, 1),
+          [](const Json& json) { return code_of(parse_job_request(bytes_of(json))); },
+          {"schema-violation"});
+}
+
+TEST(Agreement, JobLease) {
+  compare("job-lease", example(embedded::kJobLeaseSchemaJson),
+          [](const Json& json) { return code_of(parse_job_lease(bytes_of(json))); },
+          {"schema-violation", "invalid-time", "challenge-mismatch"});
+}
+
+TEST(Agreement, VerificationReport) {
+  compare("verification-report", example(embedded::kVerificationReportSchemaJson),
+          [](const Json& json) { return code_of(parse_verification_report(bytes_of(json))); },
+          {"schema-violation", "invalid-time", "invalid-path", "invalid-digest"});
+}
+
+TEST(Agreement, ReportSubmission) {
+  for (const std::size_t index : {0U, 1U}) {
+    compare("report-submission", example(embedded::kReportSubmissionSchemaJson, index),
+            [](const Json& json) { return code_of(parse_report_submission(bytes_of(json))); },
+            {"invalid-encoding", "evidence-type-unknown"});
+  }
+}
+
+TEST(Agreement, ReportAnswer) {
+  for (const std::size_t index : {1U, 2U}) {
+    compare("report-answer", example(embedded::kReportAnswerSchemaJson, index),
+            [](const Json& json) { return code_of(parse_report_answer(bytes_of(json))); },
+            {"schema-violation", "invalid-time", "challenge-mismatch"});
+  }
+}
+
+TEST(Agreement, OutlineSubmission) {
+  compare("outline-submission", example(embedded::kOutlineSubmissionSchemaJson),
+          [](const Json& json) {
+            return code_of(parse_outline_submission(bytes_of(json), HashAlgorithm::kSha256));
+          },
+          {"schema-violation", "invalid-digest"});
+}
+
+TEST(Agreement, SpotSubmission) {
+  compare("spot-submission", example(embedded::kSpotSubmissionSchemaJson),
+          [](const Json& json) { return code_of(parse_spot_submission(bytes_of(json))); }, {});
 }
 
 }  // namespace

@@ -246,5 +246,116 @@ TEST(PolicyApproval, RoundTripsAndRefusesChanges) {
   }
 }
 
+// --- nodes and reports
+
+Json bind_sample() { return Json::parse(embedded::kPolicySchemaJson)["examples"][1]; }
+
+Json bind_with(const char* place, const Json& value) {
+  Json json = bind_sample();
+  json[Json::json_pointer(place)] = value;
+  return json;
+}
+
+TEST(Policy, NodeAndReport_AreReadInFull) {
+  const auto policy = parse_policy(bytes_of(bind_sample()));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  const auto& node = std::get<NodeCondition>(policy->require[0].kind);
+  EXPECT_EQ(node.max_evidence_age_seconds, 86400U);
+  EXPECT_TRUE(node.worker_measured);
+  EXPECT_EQ(node.tcb_status, (std::vector<std::string>{"UpToDate", "SWHardeningNeeded"}));
+  ASSERT_EQ(node.anchors.size(), 1U);
+  EXPECT_TRUE(Digest::parse(node.anchors[0]));
+  const auto& report = std::get<ReportCondition>(policy->require[1].kind);
+  EXPECT_EQ(report.scope, "files");
+  EXPECT_EQ(report.max_age_seconds, 3600U);
+  EXPECT_TRUE(report.worker_measured);
+  EXPECT_FALSE(report.device_attested);
+  EXPECT_EQ(report.min_spot_checks, 16U);
+  const std::map<std::string, std::vector<std::string>> affinity = {
+      {"assay.dev/enrolled", {"true"}}, {"zone", {"a", "b"}}};
+  EXPECT_EQ(policy->node_affinity, affinity);
+  EXPECT_EQ(to_json(*policy), bind_sample());
+}
+
+TEST(Policy, EmptyNodeAndReport_AskForAMeasuredWorker) {
+  Json json = bind_sample();
+  json["require"] = {{{"id", "n"}, {"node", Json::object()}},
+                     {{"id", "r"}, {"report", Json::object()}}};
+  json.erase("node_affinity");
+  const auto policy = parse_policy(bytes_of(json));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  const auto& node = std::get<NodeCondition>(policy->require[0].kind);
+  EXPECT_FALSE(node.max_evidence_age_seconds);
+  EXPECT_TRUE(node.worker_measured);
+  EXPECT_TRUE(node.tcb_status.empty() && node.anchors.empty());
+  const auto& report = std::get<ReportCondition>(policy->require[1].kind);
+  EXPECT_EQ(report.scope, "files");
+  EXPECT_FALSE(report.max_age_seconds || report.min_spot_checks || report.device_attested);
+  EXPECT_TRUE(report.worker_measured);
+  EXPECT_TRUE(policy->node_affinity.empty());
+  EXPECT_FALSE(to_json(*policy).contains("node_affinity"));
+}
+
+TEST(Policy, NodeAndReport_OptOutsAreKept) {
+  Json json = bind_sample();
+  json["require"][0]["node"]["worker_measured"] = false;
+  json["require"][1]["report"] = {
+      {"scope", "device-memory"}, {"worker_measured", false}, {"device_attested", true}};
+  const auto policy = parse_policy(bytes_of(json));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  EXPECT_EQ(to_json(*policy), json);
+}
+
+TEST(Policy, NodeAndReport_Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/require/0/node/max_evidence_age_seconds", 0, "schema-violation"},
+      {"/require/0/node/max_evidence_age_seconds", "1d", "schema-violation"},
+      {"/require/0/node/worker_measured", "yes", "schema-violation"},
+      {"/require/0/node/tcb_status", Json::array(), "schema-violation"},
+      {"/require/0/node/tcb_status/0", "Up to date", "schema-violation"},
+      {"/require/0/node/anchors/0", std::string(64, 'a'), "schema-violation"},
+      {"/require/0/node/anchors/0", "sha384:" + std::string(96, 'a'), "schema-violation"},
+      {"/require/0/node/extra", 1, "unknown-member"},
+      {"/require/0/report", Json::object(), "schema-violation"},  // two kinds
+      {"/require/1/report/scope", "memory", "schema-violation"},
+      {"/require/1/report/max_age_seconds", -1, "schema-violation"},
+      {"/require/1/report/device_attested", 1, "schema-violation"},
+      {"/require/1/report/min_spot_checks", 0, "schema-violation"},
+      {"/require/1/report/extra", 1, "unknown-member"},
+      {"/node_affinity", Json::object(), "schema-violation"},
+      {"/node_affinity/zone", "a", "schema-violation"},
+      {"/node_affinity/zone", Json::array(), "schema-violation"},
+      {"/node_affinity/zone/0", "a b", "schema-violation"},
+      {"/node_affinity/zone/0", std::string(64, 'a'), "schema-violation"},
+      {"/node_affinity/zone/1", "a", "schema-violation"},  // twice
+  };
+  for (const auto& [place, value, code] : changes) {
+    EXPECT_EQ(code_of(parse_policy(bytes_of(bind_with(place, value)))), code) << place << value;
+  }
+}
+
+TEST(Policy, NodeAffinity_LabelsFollowKubernetes) {
+  const auto code = [](const std::string& label) {
+    Json json = bind_sample();
+    json["node_affinity"] = {{label, {"x"}}};
+    return code_of(parse_policy(bytes_of(json)));
+  };
+  for (const std::string label : {"a", "A.b_c-1", "example.com/a", "a.b-c.example/Zone"}) {
+    EXPECT_EQ(code(label), "ok") << label;
+  }
+  EXPECT_EQ(code(std::string(63, 'a')), "ok");
+  EXPECT_EQ(code(std::string(253, 'a') + "/" + std::string(63, 'b')), "ok");
+  for (const std::string label :
+       {"-a", "a-", "a b", "/a", "a/", "a/b/c", "Example.com/a", ".com/a", "a..b/c", "\u00e9"}) {
+    EXPECT_EQ(code(label), "policy-invalid") << label;
+  }
+  EXPECT_EQ(code(std::string(64, 'a')), "policy-invalid");
+  EXPECT_EQ(code(std::string(254, 'a') + "/b"), "policy-invalid");
+}
+
+TEST(Policy, NodeAffinity_EmptyValue_IsAValue) {
+  EXPECT_EQ(code_of(parse_policy(bytes_of(bind_with("/node_affinity/zone/0", "")))), "ok");
+}
+
 }  // namespace
 }  // namespace assay

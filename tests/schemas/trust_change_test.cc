@@ -23,7 +23,8 @@ TrustChange sample_change() {
 Bootstrap sample_bootstrap() {
   Principal other{"admin", {AccessRole::kAdmin}, {}, std::nullopt};
   return {{sample_key(KeyPurpose::kOperator, 1), sample_key(KeyPurpose::kPublisher, 2)},
-          {sample_principal(), other}};
+          {sample_principal(), other},
+          {}};
 }
 
 // --- keys
@@ -185,7 +186,88 @@ TEST(TrustChange, EveryTruncation_IsRefused) {
   }
 }
 
+// --- nodes
+
+Appraisal sample_appraisal() {
+  return {"tdx",
+          {{"accept_tcb_status", {"UpToDate"}}, {"min_tcb_evaluation_data_number", 17}},
+          {{0x30, 0x00}, {0x30, 0x01}},
+          true};
+}
+
+TrustChange node_change() {
+  return {8, {PutAppraisal{sample_appraisal()}, RevokeNode{"gpu-1.example", "sold"}}};
+}
+
+TEST(AppraisalJson, RoundTrips) {
+  EXPECT_EQ(appraisal_from_json(to_json(sample_appraisal())), sample_appraisal());
+  const Appraisal bare{"tdx", Json::object(), {}, false};
+  EXPECT_EQ(appraisal_from_json(to_json(bare)), bare);
+  EXPECT_EQ(appraisal_from_json({{"evidence_type", "tdx"}}), bare);
+}
+
+TEST(AppraisalJson, Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/evidence_type", "", "schema-violation"},
+      {"/policy", "strict", "schema-violation"},
+      {"/policy", Json(), "schema-violation"},
+      {"/dangerous_anchors", "MAA=", "schema-violation"},
+      {"/dangerous_anchors/1", "MAA", "invalid-encoding"},
+      {"/dangerous_anchors/1", base64_encode(Bytes{0x30, 0x00}), "schema-violation"},  // twice
+      {"/dangerous_allow_missing_reference_values", 1, "schema-violation"},
+      {"/anchors", Json::array(), "unknown-member"}};
+  for (const auto& [place, value, code] : changes) {
+    Json json = to_json(sample_appraisal());
+    json[Json::json_pointer(place)] = value;
+    EXPECT_EQ(code_of(appraisal_from_json(json)), code) << place << value;
+  }
+}
+
+TEST(TrustChange, OfNodes_RoundTrips) {
+  const auto change = parse_trust_change(bytes_of(to_json(node_change())));
+  ASSERT_TRUE(change) << to_string(change.error());
+  ASSERT_EQ(change->operations.size(), 2U);
+  EXPECT_EQ(std::get<PutAppraisal>(change->operations[0]).appraisal, sample_appraisal());
+  EXPECT_EQ(std::get<RevokeNode>(change->operations[1]).node, "gpu-1.example");
+  EXPECT_EQ(std::get<RevokeNode>(change->operations[1]).reason, "sold");
+  EXPECT_EQ(to_json(*change), to_json(node_change()));
+}
+
+TEST(TrustChange, OfNodes_Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*, const char*> changes[] = {
+      {"/operations/0/put_appraisal/dangerous_anchors/0", "?", "invalid-encoding",
+       "/operations/0/put_appraisal/dangerous_anchors/0"},
+      {"/operations/1/revoke_node/node", "GPU", "schema-violation",
+       "/operations/1/revoke_node/node"},
+      {"/operations/1/revoke_node/reason", "", "schema-violation",
+       "/operations/1/revoke_node/reason"},
+      {"/operations/1/revoke_node/extra", 1, "unknown-member", "/operations/1/revoke_node/extra"},
+      {"/operations/1",
+       {{"put_appraisal", to_json(sample_appraisal())}},
+       "schema-violation",
+       "/operations/1/put_appraisal"}};
+  for (const auto& [place, value, code, where] : changes) {
+    Json json = to_json(node_change());
+    json[Json::json_pointer(place)] = value;
+    const auto parsed = parse_trust_change(bytes_of(json));
+    EXPECT_EQ(code_of(parsed), code) << place << value;
+    EXPECT_EQ(where_of(parsed), where);
+  }
+}
+
 // --- bootstrap
+
+TEST(Bootstrap, Appraisals_RoundTripAndAreOfDistinctTypes) {
+  Bootstrap bootstrap = sample_bootstrap();
+  EXPECT_FALSE(to_json(bootstrap).contains("appraisals"));
+  bootstrap.appraisals = {sample_appraisal()};
+  const auto parsed = parse_bootstrap(bytes_of(to_json(bootstrap)));
+  ASSERT_TRUE(parsed) << to_string(parsed.error());
+  EXPECT_EQ(parsed->appraisals, bootstrap.appraisals);
+  bootstrap.appraisals.push_back({"tdx", Json::object(), {}, false});
+  EXPECT_EQ(code_of(parse_bootstrap(bytes_of(to_json(bootstrap)))), "schema-violation");
+  EXPECT_EQ(where_of(parse_bootstrap(bytes_of(to_json(bootstrap)))), "/appraisals/1");
+}
 
 TEST(Bootstrap, RoundTrips) {
   const auto bootstrap = parse_bootstrap(bytes_of(to_json(sample_bootstrap())));

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// One valid document of each type about nodes; tests change one thing in it.
+#pragma once
+
+#include "schemas/verification_report.h"
+#include "tests/schemas/samples.h"
+
+namespace assay::test {
+
+inline const char* const kSampleJob = "0198f0a2-7c3e-7bbb-8123-456789abcdef";
+
+inline Nonce sample_nonce(std::uint8_t first = 0x9f) {
+  Nonce nonce{};
+  nonce.fill(0x5a);
+  nonce[0] = first;
+  return nonce;
+}
+
+inline ArtifactId sample_artifact() { return ArtifactId(digest_of("artifact")); }
+
+inline Challenge sample_challenge(ChallengePurpose purpose = ChallengePurpose::kReport) {
+  return {.nonce = sample_nonce(),
+          .audience = "assay.example.com/log",
+          .purpose = purpose,
+          .node = "gpu-node-1.example",
+          .job = purpose == ChallengePurpose::kEnrol ? "" : kSampleJob,
+          .expires_at = at("2026-01-02T03:04:05.678Z")};
+}
+
+inline Evidence sample_evidence() {
+  Json collateral = Json::object();
+  for (const char* name :
+       {"pck_crl_issuer_chain", "root_ca_crl", "pck_crl", "tcb_info_issuer_chain", "tcb_info",
+        "tcb_info_signature", "qe_identity_issuer_chain", "qe_identity", "qe_identity_signature"}) {
+    collateral[name] = std::string("text of ") + name;
+  }
+  return {std::string(kTdxEvidence), Bytes(5000, 4), std::move(collateral)};
+}
+
+inline NodeDevice sample_device() { return {"opencl:0", "NVIDIA H200", "580.65.06"}; }
+
+inline Enrolment sample_enrolment() {
+  return {.request = {"assay.example.com/log", "gpu-node-1", "00112233445566778899aabbccddeeff"},
+          .nonce = sample_nonce(),
+          .public_key = ed25519_spki(Bytes(32, 7)),
+          .evidence = sample_evidence(),
+          .devices = {sample_device(), {"cpu", "some processor", ""}}};
+}
+
+inline JobRequest sample_job_request() {
+  return {.artifact = sample_artifact(),
+          .scope = JobScope::kFiles,
+          .node = "gpu-node-1",
+          .path = "llm/v2",
+          .subset = {0, 2, 7}};
+}
+
+inline JobLease sample_job_lease() {
+  return {.job = kSampleJob,
+          .artifact = sample_artifact(),
+          .model_name = "acme/demo-llm",
+          .scope = JobScope::kFiles,
+          .node = "gpu-node-1.example",
+          .path = "acme/demo-llm",
+          .subset = {1, 2},
+          .token = 3,
+          .expires_at = at("2026-01-02T03:05:05.678Z"),
+          .lease_seconds = 60,
+          .challenge = sample_challenge()};
+}
+
+inline VerificationReport sample_report() {
+  return {.job = kSampleJob,
+          .node = "gpu-node-1",
+          .nonce = sample_nonce(),
+          .lease = 3,
+          .artifact = sample_artifact(),
+          .parameters = {HashAlgorithm::kSha256, 4096},
+          .scope = JobScope::kFiles,
+          .entries = sample_manifest().artifact.entries,
+          .not_covered = {{3, "file-unreadable"}, {9, "gone"}},
+          .device = sample_device(),
+          .kernel_digest = digest_of("kernel"),
+          .check = "full",
+          .bytes = 9067,
+          .started_at = at("2026-01-02T03:04:05.678Z"),
+          .finished_at = at("2026-01-02T03:04:06.001Z")};
+}
+
+inline ReportAnswer outline_answer() {
+  return {ReportAnswer::State::kOutline, {0, 2}, 1048576, {}, std::nullopt};
+}
+
+inline ReportAnswer spot_answers() {
+  return {ReportAnswer::State::kSpot,
+          {},
+          1048576,
+          {{2, 0}, {0, 77}, {0, 77}},
+          sample_challenge(ChallengePurpose::kSpot)};
+}
+
+}  // namespace assay::test
