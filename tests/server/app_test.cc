@@ -152,6 +152,55 @@ TEST_F(AppTest, Service_AnswersOnBothListeners) {
   EXPECT_EQ(keys["keys"][0]["crv"], "Ed25519");
 }
 
+// Configures these files, the first in use.
+class EarKeys : public AppTest {
+ protected:
+  void use(const Json& files) {
+    Json json = configuration();
+    json["attestation"] = {{"ear_key_files", files}};
+    config_ = parse_config(json.dump(), folder_).value();
+  }
+  Json published() {
+    start_app();
+    Json keys = Json::parse(ask("/.well-known/jwks.json")->body)["keys"];
+    app_.reset();
+    return keys;
+  }
+};
+
+TEST_F(EarKeys, Init_MakesTheFirst) {
+  use({"keys/ear.key"});
+  const auto report = initialise(config_, bootstrap_document(), clock_, random_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  EXPECT_EQ(report->created.size(), 6U);
+  const Json keys = published();
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[1]["alg"], "ES256");
+  EXPECT_EQ(keys[1]["crv"], "P-256");
+  EXPECT_EQ(keys[1]["kid"], report->ear_key_id);
+}
+
+TEST_F(EarKeys, Rotation_KeepsTheOlderOnePublished) {
+  use({"keys/ear.key"});
+  const auto report = initialise(config_, bootstrap_document(), clock_, random_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  const auto fresh = attestation::generate_key(SignatureAlgorithm::kEcdsaP256).value();
+  ASSERT_TRUE(attestation::save_private_key(*fresh, folder_ / "keys/next.key", {}));
+  use({"keys/next.key", "keys/ear.key"});
+  const Json keys = published();
+  ASSERT_EQ(keys.size(), 3U);
+  EXPECT_EQ(keys[1]["kid"], fresh->key_id().text());
+  EXPECT_EQ(keys[2]["kid"], report->ear_key_id);
+}
+
+TEST_F(EarKeys, OtherAlgorithm_DoesNotStart) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  const auto wrong = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
+  ASSERT_TRUE(attestation::save_private_key(*wrong, folder_ / "keys/wrong.key", {}));
+  use({"keys/wrong.key"});
+  EXPECT_EQ(code_of(App::start(config_, clock_, random_, *log_)), "unsupported-key");
+}
+
 TEST_F(AppTest, AdmissionByCertificate_TakesThePinnedKeyOnly) {
   for (const char* name : {"webhook", "other"}) {
     const std::string base = (folder_ / name).string();

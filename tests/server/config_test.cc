@@ -114,6 +114,46 @@ TEST(Config, WhatTheSchemaCannotSay_IsChecked) {
   EXPECT_EQ(code_of(parse(json)), "invalid-config");
 }
 
+TEST(Config, Nodes_HaveSafeDefaults) {
+  const auto config = parse(minimal());
+  EXPECT_FALSE(config->nodes.dangerous_allow_unmeasured);
+  EXPECT_EQ(config->nodes.lease_seconds, 60U);
+  EXPECT_EQ(config->nodes.mirror, "");
+  EXPECT_EQ(config->attestation.challenge_seconds, 120U);
+  EXPECT_EQ(config->attestation.enrolment_seconds, 86'400U);
+  EXPECT_TRUE(config->attestation.ear_key_files.empty());
+  EXPECT_EQ(to_json(*config)["attestation"]["audience"], "example.com/log");
+}
+
+TEST(Config, Nodes_AreRead) {
+  Json json = minimal();
+  json["attestation"] = {{"audience", "me"},
+                         {"ear_key_files", {"ear.key", "/old/ear.key"}},
+                         {"challenge_seconds", 5},
+                         {"enrolment_seconds", 600}};
+  json["nodes"] = {{"dangerous_allow_unmeasured", true},
+                   {"lease_seconds", 7},
+                   {"mirror", "models"},
+                   {"spot_checks", 3}};
+  const auto config = parse(json);
+  ASSERT_TRUE(config) << to_string(config.error());
+  EXPECT_EQ(config->attestation.audience, "me");
+  EXPECT_EQ(config->attestation.ear_key_files,
+            (std::vector<std::string>{"/etc/assay/ear.key", "/old/ear.key"}));
+  EXPECT_EQ(config->nodes.mirror, "/etc/assay/models");
+  EXPECT_TRUE(config->nodes.dangerous_allow_unmeasured);
+  EXPECT_EQ(to_json(*parse(to_json(*config))), to_json(*config));
+  EXPECT_EQ(to_json(*config)["nodes"]["spot_checks"], 3);
+}
+
+TEST(Config, KeyForTwoThings_IsInvalid) {
+  for (const char* file : {"service.key", "/keys/log.key", "ear.key"}) {
+    Json json = minimal();
+    json["attestation"] = {{"ear_key_files", {"ear.key", file}}};
+    EXPECT_EQ(code_of(parse(json)), "invalid-config") << file;
+  }
+}
+
 TEST(Config, AbsentFile_IsUnreadable) {
   EXPECT_EQ(code_of(load_config("/nonexistent/assayd.json")), "file-unreadable");
 }
