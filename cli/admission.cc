@@ -21,31 +21,36 @@ struct TestOptions {
   ConnectionFlags connection;
 };
 
-// A pod as kubectl prints it becomes a review of its creation.
+// A pod as kubectl prints it, or a binding, becomes a review of its creation.
 Result<Json> review_of(const Context& context, Json document) {
-  if (text_at(document, "kind") == "AdmissionReview") {
+  const std::string kind = text_at(document, "kind");
+  if (kind == "AdmissionReview") {
     return document;
   }
-  if (text_at(document, "kind") != "Pod" || text_at(document, "apiVersion") != "v1") {
-    return fail(ErrorCode::kUsage, "The file holds neither an AdmissionReview nor a Pod, in JSON");
+  if ((kind != "Pod" && kind != "Binding") || text_at(document, "apiVersion") != "v1") {
+    return fail(ErrorCode::kUsage,
+                "The file holds neither an AdmissionReview nor a Pod or Binding, in JSON");
   }
   ASSAY_ASSIGN(const std::string uid, make_uuid_v7(context.random, context.clock.now()));
   const auto metadata = document.find("metadata");
   const Json none = Json::object();
   const Json& meta = metadata == document.end() ? none : *metadata;
   const std::string name_space = text_at(meta, "namespace");
+  Json request = {{"uid", uid},
+                  {"kind", {{"group", ""}, {"version", "v1"}, {"kind", kind}}},
+                  {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+                  {"operation", "CREATE"},
+                  {"name", text_at(meta, "name")},
+                  {"namespace", name_space.empty() ? "default" : name_space},
+                  {"userInfo", {{"username", "assay-admission-test"}}},
+                  {"dryRun", true},
+                  {"object", std::move(document)}};
+  if (kind == "Binding") {
+    request["subResource"] = "binding";
+  }
   return Json{{"apiVersion", "admission.k8s.io/v1"},
               {"kind", "AdmissionReview"},
-              {"request",
-               {{"uid", uid},
-                {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
-                {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
-                {"operation", "CREATE"},
-                {"name", text_at(meta, "name")},
-                {"namespace", name_space.empty() ? "default" : name_space},
-                {"userInfo", {{"username", "assay-admission-test"}}},
-                {"dryRun", true},
-                {"object", std::move(document)}}}};
+              {"request", std::move(request)}};
 }
 
 // "/<secret>" for listeners that know their callers by the path.
@@ -116,7 +121,7 @@ void add_admission(const Command& root, Context& context) {
   auto options = std::make_shared<TestOptions>();
   const Command verb = group.add("test", "Ask the admission listener about a review");
   verb.option("-f,--file", options->file, "FILE",
-              "AdmissionReview in JSON, or a Pod; '-' is standard input");
+              "AdmissionReview in JSON, or a Pod or Binding; '-' is standard input");
   verb.required();
   verb.flag("--mutate", options->mutate, "ask the mutating webhook, and print its patch");
   verb.option("--path-secret-file", options->path_secret_file, "FILE",
@@ -126,8 +131,9 @@ void add_admission(const Command& root, Context& context) {
   add_connection_options(verb, options->connection);
   verb.note(
       "--server is the admission listener here (env ASSAY_ADMISSION_SERVER). Exits with 0 when\n"
-      "the pod is allowed and with 1 when it is denied. A Pod is wrapped into a review of its\n"
-      "creation with dryRun set.");
+      "the pod is allowed and with 1 when it is denied. A Pod or a Binding is wrapped into a "
+      "review\n"
+      "of its creation with dryRun set.");
   verb.example(
       "assay admission test -f review.json --server https://assay:8444 --cert kube.crt \\\n"
       "      --cert-key kube.key",

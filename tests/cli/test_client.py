@@ -251,6 +251,11 @@ class Client(harness.TestCase):
         self.assertEqual(json.loads(self.server.requests[-1][3]), {
             "point": "create", "model": "acme/demo", "dry_run": False, "workload": {
                 "namespace": "prod", "labels": {"app": "chat"}, "resources": ["nvidia.com/gpu"]}})
+        self.assay(*base, "--point", "bind", "--node", "gpu-1")
+        asked = json.loads(self.server.requests[-1][3])
+        self.assertEqual((asked["point"], asked["node"]), ("bind", "gpu-1"))
+        self.assertEqual(sorted(asked["workload"]), ["labels", "namespace", "resources"])
+        self.assertEqual(self.error(*base, "--point", "bind"), "usage")
         self.answer("POST", "/v1/decisions", Answer(200, self.decision(False)))
         text = self.assay(*base, code=NO).out
         self.assertIn("deny: manifest-missing", text)
@@ -302,6 +307,16 @@ class Client(harness.TestCase):
         self.assertEqual((method, target), ("POST", "/s3cret/v1/admission/mutate?timeout=10s"))
         request = json.loads(body)["request"]
         self.assertEqual((request["namespace"], request["dryRun"]), ("default", True))
+        self.assertNotIn("subResource", request)
+        self.write_json("binding.json", {
+            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "demo", "namespace": "prod"},
+            "target": {"kind": "Node", "name": "gpu-1"}})  # fmt: skip
+        respond(uid="u-1", allowed=True)
+        self.assay("admission", "test", "-f", "binding.json", *self.to, code=TROUBLE)  # another uid
+        request = json.loads(self.server.requests[-1][3])["request"]
+        self.assertEqual((request["kind"]["kind"], request["subResource"], request["namespace"],
+                          request["object"]["target"]["name"]),
+                         ("Binding", "binding", "prod", "gpu-1"))  # fmt: skip
 
     def test_get(self):
         envelope = {"payloadType": "text/plain", "payload": base64.b64encode(b"hi").decode(),

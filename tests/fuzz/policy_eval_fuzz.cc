@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// {"policy":...,"facts":...} as any JSON: what both codecs accept is evaluated. A deny has a
-// reason, an allow has none, facts survive their document, and replay from it gives the same
+// {"policy":...,"facts":...} as any JSON: what both codecs accept is evaluated on a node. A deny
+// has a reason, an allow has none, facts survive their document, and replay from it gives the same
 // digest.
 #include <cstdlib>
 
@@ -24,10 +24,10 @@ void check(const PolicyDocument& policy, const policy::Facts& facts) {
   require(canonical_json(policy::to_json(stored)).value() == document);
   const DocumentId id(sha256(as_bytes(document)));
   const policy::ActivePolicy policies[] = {{StatementId(id.digest()), policy}};
-  const policy::Workload workload{"prod-eu", {{"app", "chat"}}, {"nvidia.com/gpu"}};
+  const policy::Workload workload{"prod-eu", {{"app", "chat"}}, {"nvidia.com/gpu"}, "gpu-1"};
   const Timestamp now = parse_rfc3339("2026-06-01T12:00:00Z").value();
   const auto evaluate = [&](const policy::Facts& used) {
-    return policy::evaluate(policies, workload, used, {}, DecisionPoint::kCreate, now);
+    return policy::evaluate(policies, workload, used, {}, DecisionPoint::kServe, now);
   };
   const Verdict verdict = evaluate(facts);
   require(verdict.allowed == verdict.reasons.empty());

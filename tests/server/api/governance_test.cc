@@ -143,6 +143,25 @@ TEST_F(DecisionsTest, UnknownModel_IsDeniedWith200) {
   EXPECT_FALSE(answer.json()["decision"]["verdict"]["reasons"].empty());
 }
 
+TEST_F(DecisionsTest, Node_BelongsToBindAndServe) {
+  put_policy_in_force();
+  store_good_model(manifest("one"));
+  Json request = question("acme/demo");
+  request["node"] = "gpu-1";
+  EXPECT_EQ(post_json("/v1/decisions", "decider", request).code(), "invalid-parameter");
+  request["point"] = "bind";
+  const auto answer = post_json("/v1/decisions", "decider", request);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["decision"]["point"], "bind");
+  EXPECT_EQ(answer.json()["decision"]["request"]["node"], "gpu-1");
+  request.erase("node");
+  EXPECT_EQ(post_json("/v1/decisions", "decider", request).code(), "invalid-parameter");
+  for (const Json& node : {Json(""), Json("GPU 1"), Json(7), Json(std::string(254, 'a'))}) {
+    request["node"] = node;
+    EXPECT_EQ(post_json("/v1/decisions", "decider", request).status, 400) << node;
+  }
+}
+
 TEST_F(DecisionsTest, DryRun_LeavesNoTrace) {
   put_policy_in_force();
   const TreeSize before = log_size();
@@ -182,6 +201,33 @@ TEST_F(DecisionsTest, WrongRequests_HaveTheirCode) {
   EXPECT_EQ(get("/v1/decisions/0198f0aa-0000-7000-8000-000000000000").status, 404);
   EXPECT_EQ(get("/v1/decisions/abc").status, 404);
   EXPECT_EQ(call(Method::kPost, "/v1/decisions/abc:replay", "auditor").status, 404);
+}
+
+// The clock stands still, so only a timeout too short for anything is over.
+TEST_F(DecisionsTest, AdmissionTimeout_BoundsTheDecision) {
+  put_policy_in_force();
+  const Json container = {{"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}};
+  const Json review = {{"apiVersion", "admission.k8s.io/v1"},
+                       {"kind", "AdmissionReview"},
+                       {"request",
+                        {{"uid", "u"},
+                         {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
+                         {"operation", "CREATE"},
+                         {"object", {{"spec", {{"containers", Json::array({container})}}}}}}}};
+  const std::string body = review.dump();
+  const auto message = [&](const std::string& query) {
+    Head made = head(Method::kPost, "/v1/admission/validate" + query, "decider", body,
+                     {{"content-type", "application/json"}});
+    const auto answer = drive(Listener::kAdmission, std::move(made), body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.json()["response"]["allowed"], false);
+    return text(answer.json()["response"]["status"]["message"]);
+  };
+  EXPECT_NE(message("?timeout=1ms").find("evaluation-deadline"), std::string::npos);
+  for (const char* query : {"", "?timeout=10s", "?timeout=2ms", "?timeout=99999s", "?timeout=0s",
+                            "?timeout=1", "?timeout=-1s", "?timeout=99999999999s"}) {
+    EXPECT_NE(message(query).find("model-reference-missing"), std::string::npos) << query;
+  }
 }
 
 TEST_F(DecisionsTest, Admission_AnswersWithTheUid) {
