@@ -8,11 +8,11 @@
 #include "schemas/core/random.h"
 
 int main(int argc, char** argv) {
-  using namespace assay;
+  namespace cli = assay::cli;
   // A reader that has seen enough (assay ... | head) makes writing fail, not the process end.
-  std::signal(SIGPIPE, SIG_IGN);
-  SystemClock clock;
-  SystemRandom random;
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  assay::SystemClock clock;
+  assay::SystemRandom random;
   cli::Context context{.clock = clock, .random = random, .version = ASSAY_VERSION};
   cli::CommandLine line(context, "assay",
                         "May this model run here? Hash, sign, verify, ask, audit.");

@@ -36,6 +36,7 @@ bool is_deceptive(std::string_view sequence) {
   }
   return sequence.size() == 3 &&
          ((sequence >= "\xe2\x80\x8b" && sequence <= "\xe2\x80\x8f") ||
+          // NOLINTNEXTLINE(misc-misleading-bidirectional): these are what is looked for
           (sequence >= "\xe2\x80\xa8" && sequence <= "\xe2\x80\xae") ||
           (sequence >= "\xe2\x81\xa0" && sequence <= "\xe2\x81\xaf") || sequence == "\xef\xbb\xbf");
 }

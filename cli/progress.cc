@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <unistd.h>
 #include <utility>
@@ -22,7 +23,7 @@ std::string bar(double part) {
 }
 
 std::string remaining(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
   if (whole < 60) {
     return std::to_string(whole) + " s";
   }

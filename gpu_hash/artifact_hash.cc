@@ -31,7 +31,7 @@ std::string_view name(Objects objects) {
 
 Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                      const ArtifactOptions& options, Engine& engine,
-                                     const Progress& progress, std::stop_token stop) {
+                                     const Progress& progress, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   ASSAY_TRY(check(HashRequest{options.parameters, options.outline_span, {}, {}}));
   ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, options.walk));

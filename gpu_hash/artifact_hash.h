@@ -53,7 +53,7 @@ struct HashedArtifact {
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                    const ArtifactOptions& options, Engine& engine,
                                                    const Progress& progress = {},
-                                                   std::stop_token stop = {});
+                                                   const std::stop_token& stop = {});
 
 // Hashes one file's bytes as one object, whatever is in them.
 [[nodiscard]] Result<ObjectDigests> hash_object(const std::filesystem::path& file,

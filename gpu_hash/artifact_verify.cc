@@ -162,7 +162,7 @@ std::vector<Difference> compare_artifacts(const Artifact& expected,
 
 Result<Verified> verify_artifact(const std::filesystem::path& path, const Artifact& expected,
                                  const VerifyOptions& options, Engine& engine,
-                                 const Progress& progress, std::stop_token stop) {
+                                 const Progress& progress, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   ASSAY_TRY(check(expected));
   if (options.outline != nullptr) {

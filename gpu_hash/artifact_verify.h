@@ -56,7 +56,7 @@ struct Verified {
                                                const Artifact& expected,
                                                const VerifyOptions& options, Engine& engine,
                                                const Progress& progress = {},
-                                               std::stop_token stop = {});
+                                               const std::stop_token& stop = {});
 
 // Compares two artifacts with the same parameters, in order of entries. The outlines (digests per
 // entry, in order of entries, at `span`) may be null.
