@@ -196,18 +196,30 @@ Status plan_spot_check(Services& services, const storage::JobRow& job, const Art
   return {};
 }
 
+// What the report is held against, and what came of it.
+struct Compared {
+  Artifact artifact;
+  std::optional<Outline> outline;  // read only where it is of use
+  Comparison comparison;
+};
+
+Result<Compared> compare(Services& services, const storage::JobRow& job,
+                         const VerificationReport& report) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(Artifact artifact, load_artifact(*snapshot, job.artifact));
+  ASSAY_ASSIGN(Comparison comparison,
+               compare_report(artifact, job.subset.get<std::vector<std::uint64_t>>(), report));
+  std::optional<Outline> outline;
+  if (!comparison.differences.empty() || !services.nodes.mirror.empty()) {
+    ASSAY_ASSIGN(outline, load_outline(*snapshot, job.artifact, artifact));
+  }
+  return Compared{std::move(artifact), std::move(outline), std::move(comparison)};
+}
+
 Result<Plan> make_plan(Services& services, const storage::JobRow& job, const Submitted& submitted,
                        Pending pending) {
-  std::optional<Artifact> artifact;
-  std::optional<Outline> outline;
-  {
-    ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-    ASSAY_ASSIGN(artifact, load_artifact(*snapshot, job.artifact));
-    ASSAY_ASSIGN(outline, load_outline(*snapshot, job.artifact, *artifact));
-  }
-  ASSAY_ASSIGN(
-      const Comparison comparison,
-      compare_report(*artifact, job.subset.get<std::vector<std::uint64_t>>(), submitted.report));
+  ASSAY_ASSIGN(const Compared compared, compare(services, job, submitted.report));
+  const auto& [artifact, outline, comparison] = compared;
   Plan plan{std::move(pending), storage::JobState::kDone, kVerified, {}};
   plan.pending.report = submitted.document;
   plan.pending.detail = base_detail(submitted.report, comparison, plan.pending.leased_at);
@@ -216,7 +228,7 @@ Result<Plan> make_plan(Services& services, const storage::JobRow& job, const Sub
   } else if (!submitted.report.not_covered.empty()) {
     plan.result = kIncomplete;
   } else if (outline && !services.nodes.mirror.empty()) {
-    ASSAY_TRY(plan_spot_check(services, job, *artifact, *outline, comparison, plan));
+    ASSAY_TRY(plan_spot_check(services, job, artifact, *outline, comparison, plan));
   }
   return plan;
 }

@@ -81,6 +81,10 @@ class Applier {
     if (transaction_.key(operation.key.id)) {
       return fail(ErrorCode::kConflict, "the key is known already", operation.key.id.text());
     }
+    // What a worker signs must never count as anybody else's word.
+    if (transaction_.key_owner(operation.key.id)) {
+      return fail(ErrorCode::kKeyNotUnique, "a node has or had this key", operation.key.id.text());
+    }
     ASSAY_TRY(transaction_.put_key(operation.key));
     return Json{{"op", "add-key"},
                 {"key_id", operation.key.id.text()},

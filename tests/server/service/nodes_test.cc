@@ -355,6 +355,18 @@ TEST_F(Nodes, KeyOfTheTrustStore_IsKeyNotUnique) {
   expect_refused(enrol(*services_, bytes, worker_.principal), ErrorCode::kKeyNotUnique);
 }
 
+TEST_F(Nodes, WorkerKey_NeverBecomesATrustedKey) {
+  enrol_ok(worker_);
+  TestKey key = make_key(KeyPurpose::kPublisher, "release", {publisher_role()});
+  key.record.id = worker_.key->key_id();
+  key.record.algorithm = worker_.key->algorithm();
+  key.record.public_key = worker_.key->public_key();
+  EXPECT_EQ(
+      refusal(apply_trust_change(
+          *services_, trust_change(2, {AddKey{key.record}}, {&operator1_, &operator2_}), actor_)),
+      ErrorCode::kKeyNotUnique);
+}
+
 TEST_F(Nodes, NodeOfAnotherPrincipal_IsNodeTaken) {
   enrol_ok(worker_);
   remember();
