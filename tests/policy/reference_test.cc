@@ -10,7 +10,7 @@
 namespace assay::policy::test {
 namespace {
 
-constexpr std::uint64_t kCases = 6000;
+constexpr std::uint64_t kCases = 8000;
 
 reference::Answer answer_of(const ConditionResult& result) {
   reference::Answer answer{result.id, result.outcome, result.code, {}};
