@@ -3,15 +3,20 @@
 
 #include "server/app.h"
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <sys/stat.h>
+#include <thread>
 
 #include <gtest/gtest.h>
 
+#include "attestation/dsse.h"
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
+#include "schemas/enrolment.h"
 #include "schemas/trust.h"
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
@@ -150,6 +155,72 @@ TEST_F(AppTest, Service_AnswersOnBothListeners) {
   EXPECT_EQ(ask("/v1/admission/validate", fields, Listener::kAdmission, "{}")->status, 404);
   const Json keys = Json::parse(ask("/.well-known/jwks.json")->body);
   EXPECT_EQ(keys["keys"][0]["crv"], "Ed25519");
+}
+
+class WaitingWorker : public AppTest {
+ protected:
+  WaitingWorker() {
+    Json json = configuration();
+    json["nodes"] = {{"dangerous_allow_unmeasured", true}};
+    config_ = parse_config(json.dump(), folder_).value();
+    Bootstrap start = parse_bootstrap(bootstrap_document()).value();
+    start.principals.push_back({"agent",
+                                {AccessRole::kWorker},
+                                {{CredentialKind::kToken, sha256(as_bytes("assay_agent"))}},
+                                {}});
+    EXPECT_TRUE(initialise(config_, as_bytes(to_json(start).dump()), clock_, random_));
+    start_app();
+  }
+
+  std::optional<HttpAnswer> post(const std::string& target, const std::string& body) {
+    TlsClient client({.port = app_->port(Listener::kApi)});
+    EXPECT_TRUE(client.handshake());
+    return client.exchange("POST " + target +
+                           " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer assay_agent\r\n" +
+                           (body.empty() ? "" : "Content-Type: application/json\r\n") +
+                           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+
+  void enrol() {
+    const Json challenge =
+        Json::parse(post("/v1/challenges", R"({"purpose":"enrol","node":"gpu-1"})").value().body);
+    const auto key = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
+    const Enrolment made{{challenge["audience"], "gpu-1", {}},
+                         parse_nonce(challenge["nonce"].get<std::string>()).value(),
+                         key->public_key(),
+                         {},
+                         {}};
+    const Signer* const signers[] = {key.get()};
+    const std::string payload = canonical_json(to_json(made)).value();
+    const auto envelope =
+        attestation::sign_envelope(kEnrolmentPayloadType, as_bytes(payload), signers).value();
+    ASSERT_EQ(post("/v1/nodes", attestation::encode_envelope(envelope)).value().status, 201);
+  }
+};
+
+TEST_F(WaitingWorker, Stop_AnswersItAtOnce) {
+  enrol();
+  // Two ask; there is room for one to wait (half of the threads), and the other hears so. Then the
+  // first one certainly waits.
+  std::latch turned_away(1);
+  std::atomic<int> answered = 0;
+  const auto ask_for_job = [&] {
+    const auto answer = post("/v1/nodes/gpu-1/lease?wait=25", "");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 204);
+    EXPECT_EQ(answer->header("retry-after"), "1");
+    if (answered++ == 0) {
+      turned_away.count_down();
+    }
+  };
+  std::thread first(ask_for_job);
+  std::thread second(ask_for_job);
+  turned_away.wait();
+  EXPECT_EQ(answered, 1);
+  app_->stop();
+  first.join();
+  second.join();
+  EXPECT_EQ(answered, 2);
 }
 
 // Configures these files, the first in use.

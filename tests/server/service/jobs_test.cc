@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs up to the report: creation, leases, fencing, expiry, waiting; outlines.
+#include <atomic>
 #include <thread>
 
 #include "server/service/job_bell.h"
@@ -98,6 +99,19 @@ TEST_F(Jobs, Lease_SaysWhatToDo) {
   EXPECT_EQ(leased.challenge.job, made.job.id);
   EXPECT_EQ(job_view(job_row(made.job.id))["state"], "leased");
   EXPECT_FALSE(ask(worker_)->lease) << "nobody else gets it";
+}
+
+TEST_F(Jobs, ManyAsking_OneGetsTheJob) {
+  new_job(model_, worker_.node);
+  std::atomic<int> leased = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] { leased += ask(worker_).value().lease ? 1 : 0; });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(leased, 1);
 }
 
 TEST_F(Jobs, OldestJob_ComesFirst) {

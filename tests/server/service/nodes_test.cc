@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Challenges and enrolment: who may become a node, and every way in which one may not.
 #include <algorithm>
+#include <thread>
 
 #include "attestation/ear.h"
 #include "schemas/core/sha.h"
@@ -390,6 +391,26 @@ TEST_F(Nodes, RevokedNode_StaysRevoked) {
 TEST_F(Nodes, OtherPayloadType_IsUnknown) {
   EXPECT_EQ(refusal(enrol(*services_, signed_manifest(model_.manifest), worker_.principal)),
             ErrorCode::kPayloadTypeUnknown);
+}
+
+TEST_F(Nodes, OneNonceInManyHands_IsSpentOnce) {
+  const Nonce nonce = challenge(worker_).nonce;
+  std::vector<Bytes> envelopes;
+  for (int i = 0; i < 6; ++i) {
+    const auto own = [i](Enrolment& made) { made.devices.front().name = std::to_string(i); };
+    envelopes.push_back(signed_enrolment(enrolment(worker_, nonce, own), *worker_.key));
+  }
+  std::vector<std::optional<ErrorCode>> codes(envelopes.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < envelopes.size(); ++i) {
+    threads.emplace_back(
+        [&, i] { codes[i] = refusal(enrol(*services_, envelopes[i], worker_.principal)); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(std::ranges::count(codes, std::optional<ErrorCode>()), 1);
+  EXPECT_EQ(std::ranges::count(codes, std::optional(ErrorCode::kChallengeUsed)), 5);
 }
 
 TEST_F(Nodes, Counts_SayWhatHappened) {
