@@ -14,6 +14,8 @@ constexpr std::size_t kReviewBytes = 8U << 20;
 constexpr std::size_t kDecisionBytes = 256U << 10;
 constexpr std::size_t kSmallBytes = 64U << 10;
 constexpr std::size_t kEvidenceBytes = 16U << 20;
+// As many entries as a manifest, in base64 twice, and evidence.
+constexpr std::size_t kReportBytes = 32U << 20;
 
 using Names = std::vector<std::string_view>;
 using enum AccessRole;
@@ -140,12 +142,12 @@ void add_nodes(std::vector<Route>& table) {
   table.push_back(
       get("/v1/jobs/{id}", roles({kReader, kSubmitter, kAuditor, kDecider, kWorker}), get_job));
   table.push_back(post_empty("/v1/jobs/{id}:renew", worker, renew_job, {"lease"}));
-  const std::pair<const char*, Handler> steps[] = {{"/v1/jobs/{id}/report", post_report},
-                                                   {"/v1/jobs/{id}/outline", post_outline},
-                                                   {"/v1/jobs/{id}/spot", post_spot}};
-  for (const auto& [path, handler] : steps) {
-    table.push_back(post_json(Listener::kApi, path, worker, handler, kEvidenceBytes, {"lease"}));
-  }
+  table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/report", worker, post_report,
+                            kReportBytes, {"lease"}));
+  table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/outline", worker, post_outline,
+                            kEvidenceBytes, {"lease"}));
+  table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/spot", worker, post_spot, kDecisionBytes,
+                            {"lease"}));
   table.push_back({{Method::kPut, Listener::kApi, "/v1/models/{artifact}/outline"},
                    roles({kSubmitter}),
                    {},

@@ -31,6 +31,7 @@ class NodesApi : public ApiTest {
     const auto answer = send("/v1/challenges", {{"purpose", "enrol"}, {"node", node}});
     EXPECT_EQ(answer.status, 201) << answer.body;
     EXPECT_EQ(answer.header("Cache-Control"), "no-store");
+    EXPECT_TRUE(challenge_from_json(answer.json()));
     return answer.json();
   }
   Bytes signed_by_worker(std::string_view type, const Json& payload) {
@@ -105,6 +106,7 @@ TEST_F(NodesApi, Story_FromChallengeToVerified) {
 
   const auto leased = post_nothing("/v1/nodes/gpu-1/lease?wait=0");
   ASSERT_EQ(leased.status, 200) << leased.body;
+  EXPECT_TRUE(parse_job_lease(as_bytes(leased.body))) << "as the worker reads it";
   const Json lease = leased.json();
   EXPECT_EQ(lease["job"], id);
   EXPECT_EQ(post_nothing("/v1/nodes/gpu-1/lease").status, 204);
@@ -114,7 +116,7 @@ TEST_F(NodesApi, Story_FromChallengeToVerified) {
 
   const auto answer = send("/v1/jobs/" + id + "/report?lease=1", submission(lease));
   ASSERT_EQ(answer.status, 200) << answer.body;
-  EXPECT_EQ(answer.json()["state"], "verified");
+  EXPECT_EQ(parse_report_answer(as_bytes(answer.body))->state, ReportAnswer::State::kVerified);
   const Json job = get("/v1/jobs/" + id).json();
   EXPECT_EQ(job["state"], "done");
   EXPECT_EQ(job["result"], "verified");
