@@ -165,6 +165,21 @@ Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
               {"operations", std::move(operations)}};
 }
 
+// Ids of the keys and nodes that change, by which the log finds the record.
+std::vector<std::string> subjects_of(const TrustChange& change) {
+  std::vector<std::string> subjects;
+  for (const TrustOperation& operation : change.operations) {
+    if (const auto* add = std::get_if<AddKey>(&operation)) {
+      subjects.push_back(add->key.id.text());
+    } else if (const auto* revoke = std::get_if<RevokeKey>(&operation)) {
+      subjects.push_back(revoke->key.text());
+    } else if (const auto* node = std::get_if<RevokeNode>(&operation)) {
+      subjects.push_back("node:" + node->node);
+    }
+  }
+  return subjects;
+}
+
 Status apply_bootstrap(storage::Transaction& transaction, const Bootstrap& bootstrap,
                        ByteView document) {
   ASSAY_ASSIGN(const auto keys, transaction.keys());
@@ -226,7 +241,7 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
     ASSAY_ASSIGN(index, transaction.append({.type = std::string(event::kTrustChanged),
                                             .time = transaction.now(),
                                             .actor = actor.name,
-                                            .subjects = {},
+                                            .subjects = subjects_of(change),
                                             .documents = {id},
                                             .detail = std::move(detail)}));
     return {};
