@@ -106,5 +106,28 @@ TEST_F(TrustOfNodes, Node_RevokedTwiceOrUnknown_IsRefused) {
   expect_refused({RevokeNode{worker_.node, "again"}}, ErrorCode::kConflict);
 }
 
+TEST_F(TrustOfNodes, Bootstrap_WithAppraisals_StoresAllOrNothing) {
+  storage::SqliteOptions options;
+  options.path = directory_ / "second.db";
+  options.create = true;
+  options.origin = "example.com/log";
+  const auto store = storage::open_sqlite(options, *log_key_, clock_).value();
+  Services services{*store, *service_key_, clock_, random_, "example.com/log"};
+  Bootstrap start;
+  start.keys = {operator1_.record, operator2_.record};
+  const Credential credential{CredentialKind::kToken, sha256(as_bytes("token"))};
+  start.principals = {{"admin", {AccessRole::kAdmin}, {credential}, std::nullopt}};
+  start.appraisals = {simulator_appraisal()};
+  start.appraisals[0].policy["accept_everything"] = true;
+  const auto run = [&] {
+    return bootstrap(services, as_bytes(canonical_json(to_json(start)).value()));
+  };
+  EXPECT_EQ(refusal(run()), ErrorCode::kUnknownMember);
+  EXPECT_TRUE(store->snapshot().value()->keys()->empty());
+  start.appraisals = {simulator_appraisal()};
+  ASSERT_TRUE(run());
+  EXPECT_EQ(store->snapshot().value()->appraisals(), start.appraisals);
+}
+
 }  // namespace
 }  // namespace assay::server::test
