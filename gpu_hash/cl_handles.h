@@ -12,16 +12,16 @@
 
 namespace assay::gpu_hash {
 
-template <auto release>
+template <auto Release>
 struct ClRelease {
   template <typename T>
   void operator()(T* handle) const {
-    release(handle);
+    Release(handle);
   }
 };
 
-template <typename Handle, auto release>
-using ClOwner = std::unique_ptr<std::remove_pointer_t<Handle>, ClRelease<release>>;
+template <typename Handle, auto Release>
+using ClOwner = std::unique_ptr<std::remove_pointer_t<Handle>, ClRelease<Release>>;
 
 using ClContext = ClOwner<cl_context, clReleaseContext>;
 using ClQueue = ClOwner<cl_command_queue, clReleaseCommandQueue>;

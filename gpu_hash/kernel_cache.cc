@@ -79,19 +79,19 @@ std::optional<Bytes> KernelCache::load(std::string_view key) const {
     return std::nullopt;
   }
   // What is in the file runs on the device: nobody else may have written it.
-  constexpr std::size_t seal_size = 32;
+  constexpr std::size_t kSealSize = 32;
   const auto size = static_cast<std::size_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 022U) != 0 ||
-      size <= seal_size || size > kMaxBinary) {
+      size <= kSealSize || size > kMaxBinary) {
     return std::nullopt;
   }
   Bytes content(size);
   if (!read_all(fd.get(), content)) {
     return std::nullopt;
   }
-  Bytes binary(content.begin() + seal_size, content.end());
+  Bytes binary(content.begin() + kSealSize, content.end());
   const Digest expected = seal(key, binary);
-  if (!std::ranges::equal(ByteView(content).first(seal_size), expected.bytes())) {
+  if (!std::ranges::equal(ByteView(content).first(kSealSize), expected.bytes())) {
     return std::nullopt;
   }
   return binary;

@@ -9,6 +9,7 @@ namespace {
 
 std::vector<std::string> manifest_ids(const JudgedFacts& facts) {
   std::vector<std::string> ids;
+  ids.reserve(facts.manifests.size());
   for (const ManifestFact* manifest : facts.manifests) {
     ids.push_back(manifest->statement.id.text());
   }

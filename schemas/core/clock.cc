@@ -19,8 +19,9 @@ int take_digits(std::string_view& text, std::size_t width) {
   if (text.size() < width) {
     return -1;
   }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + width, value);
-  if (error != std::errc{} || end != text.data() + width || text.front() == '-') {
+  const char* const first = text.data();
+  const auto [end, error] = std::from_chars(first, first + width, value);
+  if (error != std::errc{} || end != first + width || text.front() == '-') {
     return -1;
   }
   text.remove_prefix(width);
