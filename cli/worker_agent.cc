@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/worker_agent.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/output.h"
@@ -33,7 +34,13 @@ void WorkerAgent::wait_after(const char* what, const Error& error) {
   const auto wait = backoff_.next();
   parts_.events.tell("retry",
                      {{"what", what}, {"wait_ms", wait.count()}, {"error", error_json(error)}});
-  pause(wait, parts_.drain);
+  rest(wait);
+}
+
+void WorkerAgent::rest(Steady::duration length) {
+  const Steady::time_point now = Steady::now();
+  const Steady::time_point due = enroller_.due();
+  pause(due > now ? std::min(length, due - now) : length, parts_.drain);
 }
 
 Status WorkerAgent::begin() {
@@ -60,7 +67,7 @@ Result<std::optional<JobLease>> WorkerAgent::next() {
   Result<std::optional<JobLease>> lease = parts_.service.lease(parts_.node, parts_.drain);
   if (lease) {
     if (!*lease && Steady::now() - asked < kShortWait) {
-      pause(backoff_.next(), parts_.drain);
+      rest(backoff_.next());
     } else {
       backoff_.reset();
     }

@@ -24,6 +24,8 @@ class WorkerAgent {
   [[nodiscard]] Result<std::optional<JobLease>> next();
   [[nodiscard]] JobOutcome handle(JobLease lease, Steady::time_point received);
   void wait_after(const char* what, const Error& error);
+  // Pauses, but not beyond the time when the enrolment is to be renewed.
+  void rest(Steady::duration length);
 
   WorkerParts& parts_;
   Enroller enroller_;

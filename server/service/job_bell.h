@@ -5,7 +5,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <string>
 
 namespace assay::server {
 
@@ -25,9 +27,12 @@ class JobBell {
   enum class Woken : std::uint8_t {
     kRang,     // since `seen`
     kTimeout,  // `wait` is over
-    kAway,     // too many wait already, or the service ends
+    kAway,     // too many wait already, somebody else waits for `who` now, or the service ends
   };
-  [[nodiscard]] Woken wait(std::uint64_t seen, std::chrono::milliseconds wait);
+  // One waits for each `who` (a node), the newest: a worker that died or lost its connection still
+  // seems to wait, and must not be given what its successor waits for.
+  [[nodiscard]] Woken wait(std::uint64_t seen, std::chrono::milliseconds wait,
+                           const std::string& who);
 
  private:
   const std::size_t max_waiters_;
@@ -35,6 +40,8 @@ class JobBell {
   std::condition_variable rang_;
   std::uint64_t rings_ = 0;
   std::size_t waiters_ = 0;
+  std::uint64_t tickets_ = 0;
+  std::map<std::string, std::uint64_t> newest_;  // ticket of whoever waits, by what for
   bool stopped_ = false;
 };
 

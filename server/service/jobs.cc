@@ -247,7 +247,7 @@ Result<LeaseAnswer> lease_job(Services& services, const std::string& node, const
       count(services, NodeEvent::kLease, "none");
       return LeaseAnswer{};
     }
-    if (services.job_bell->wait(seen, left) == JobBell::Woken::kAway) {
+    if (services.job_bell->wait(seen, left, node) == JobBell::Woken::kAway) {
       count(services, NodeEvent::kLease, "turned-away");
       return LeaseAnswer{{}, true};
     }

@@ -29,7 +29,10 @@ CONFIG = {
 class Service:
     """Owns the directory, the keys and the process. Use as a context manager."""
 
-    def __init__(self):
+    def __init__(self, **config):
+        """`config` adds to CONFIG, or replaces members of it."""
+        self.config = {**CONFIG, **config}
+        self.appraisals = []  # files for the bootstrap
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="assay-e2e-"))
         self.process = None
         self.env = {
@@ -81,6 +84,9 @@ class Service:
         self.run("assay", "token", "new", "--principal", name, *options,
                  "--token-out", f"tokens/{name}", "--out", f"tokens/{name}.json")
 
+    def _extend(self):
+        """More keys, principals and appraisals, before the service is made."""
+
     def _make(self):
         self.key("operator-1", "operator", "olga")
         self.key("operator-2", "operator", "omar")
@@ -89,13 +95,15 @@ class Service:
         self.principal("admin", "admin")
         self.principal("ci", "submitter", "reader", "decider", "auditor")
         self.principal("nobody", "worker")
+        self._extend()
         keys = [part for path in sorted(self.dir.glob("keys/*.json"))
                 for part in ("--key", str(path))]
         principals = [part for path in sorted(self.dir.glob("tokens/*.json"))
                       for part in ("--principal", str(path))]
-        self.run("assay", "trust", "bootstrap", *keys, *principals,
+        appraisals = [part for path in self.appraisals for part in ("--appraisal", str(path))]
+        self.run("assay", "trust", "bootstrap", *keys, *principals, *appraisals,
                  "--out", "service/bootstrap.json")
-        (self.dir / "service/assayd.json").write_text(json.dumps(CONFIG))
+        (self.dir / "service/assayd.json").write_text(json.dumps(self.config))
         made = self.run("assayd", "init", "--config", "service/assayd.json",
                         "--bootstrap", "service/bootstrap.json")
         (self.dir / "log.vkey").write_text(json.loads(made.stdout)["log_verifier_key"] + "\n")
@@ -112,7 +120,8 @@ class Service:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError("assayd did not start:\n" + self.log_tail())
             time.sleep(0.02)
-        self.port = json.loads(ready.read_text())["api_port"]
+        self.ready = json.loads(ready.read_text())
+        self.port = self.ready["api_port"]
         self.env["ASSAY_SERVER"] = f"https://127.0.0.1:{self.port}"
         self.env["ASSAY_CA"] = "service/tls.crt"
 

@@ -211,18 +211,37 @@ TEST_F(Jobs, NewJob_WakesWhoWaits) {
 TEST(JobBell, Stop_WakesEveryone) {
   JobBell bell(1);
   std::thread waiting(
-      [&] { EXPECT_EQ(bell.wait(0, std::chrono::hours(1)), JobBell::Woken::kAway); });
+      [&] { EXPECT_EQ(bell.wait(0, std::chrono::hours(1), "node-1"), JobBell::Woken::kAway); });
   bell.stop();
   waiting.join();
-  EXPECT_EQ(bell.wait(0, std::chrono::hours(1)), JobBell::Woken::kAway);
+  EXPECT_EQ(bell.wait(0, std::chrono::hours(1), "node-1"), JobBell::Woken::kAway);
+}
+
+TEST(JobBell, TheNewestWaitsForANode) {
+  JobBell bell(1);
+  std::thread dead(
+      [&] { EXPECT_EQ(bell.wait(0, std::chrono::hours(1), "node-1"), JobBell::Woken::kAway); });
+  // Takes the place of the other one, before or after that began to wait, or is replaced by it.
+  std::thread heir([&] {
+    auto woken = JobBell::Woken::kAway;
+    while (woken == JobBell::Woken::kAway && bell.rings() == 0) {
+      woken = bell.wait(0, std::chrono::hours(1), "node-1");
+    }
+    EXPECT_EQ(woken, JobBell::Woken::kRang);
+  });
+  dead.join();
+  EXPECT_EQ(bell.wait(0, std::chrono::hours(1), "node-2"), JobBell::Woken::kAway) << "no room";
+  bell.ring();
+  heir.join();
 }
 
 TEST(JobBell, NoRoom_IsSaidAtOnce) {
   JobBell bell(0);
-  EXPECT_EQ(bell.wait(0, std::chrono::hours(1)), JobBell::Woken::kAway);
+  EXPECT_EQ(bell.wait(0, std::chrono::hours(1), "node-1"), JobBell::Woken::kAway);
   bell.ring();
-  EXPECT_EQ(bell.wait(0, std::chrono::hours(1)), JobBell::Woken::kRang) << "it rang before";
-  EXPECT_EQ(JobBell(1).wait(0, std::chrono::milliseconds(1)), JobBell::Woken::kTimeout);
+  EXPECT_EQ(bell.wait(0, std::chrono::hours(1), "node-1"), JobBell::Woken::kRang)
+      << "it rang before";
+  EXPECT_EQ(JobBell(1).wait(0, std::chrono::milliseconds(1), "node-1"), JobBell::Woken::kTimeout);
 }
 
 // --- outlines
