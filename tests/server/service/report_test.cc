@@ -279,6 +279,14 @@ TEST_F(Reports, MissingAndExtraFiles_AreMismatches) {
   EXPECT_FALSE(differences[1].contains("entry"));
 }
 
+TEST_F(Reports, NothingThere_IsMissingAltogether) {
+  const auto answer = send_changed([](VerificationReport& made) { made.entries.clear(); });
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(answer->state, State::kMismatch);
+  EXPECT_EQ(detail()["differences_total"], 2);
+  EXPECT_EQ(detail()["differing"], "weights/0.bin missing");
+}
+
 TEST_F(Reports, OneByte_IsLocalisedThroughTheOutline) {
   const Bytes body = submission(worker_, flipped());
   const auto answer = send(worker_, *lease_, body);
