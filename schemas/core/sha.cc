@@ -58,8 +58,8 @@ Digest ShaStream::finish() {
 
 Digest sha(HashAlgorithm algorithm, std::initializer_list<ByteView> parts) {
   // One context a thread and algorithm: small messages (tree nodes) are the common case.
-  thread_local ShaStream sha256_stream(HashAlgorithm::kSha256);
-  thread_local ShaStream sha384_stream(HashAlgorithm::kSha384);
+  static thread_local ShaStream sha256_stream(HashAlgorithm::kSha256);
+  static thread_local ShaStream sha384_stream(HashAlgorithm::kSha384);
   ShaStream& stream = algorithm == HashAlgorithm::kSha256 ? sha256_stream : sha384_stream;
   for (const ByteView part : parts) {
     stream.update(part);
