@@ -3,104 +3,89 @@
 // them.
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "gpu_hash/bench_clock.h"
 #include "gpu_hash/cl_device_engine.h"
 #include "gpu_hash/cl_engine.h"
-#include "gpu_hash/cl_tables.h"
+#include "schemas/core/random.h"
 
 namespace assay::gpu_hash {
 namespace {
 
 constexpr int kRepeats = 3;
-constexpr std::uint64_t kSegment = std::uint64_t{4} << 20;  // bytes
+constexpr std::uint64_t kUnit = std::uint64_t{8} << 20;  // bytes
 
-// Data that lie on the device, the tables over them, and a queue.
-class Resident {
- public:
-  static Result<Resident> create(const ClSession& session, std::uint64_t bytes) {
-    ASSAY_ASSIGN(ClQueue queue, session.make_queue());
-    SliceLayout layout(kDefaultChunkSize,
-                       {bytes, static_cast<std::uint32_t>(bytes / kDefaultChunkSize), 64});
-    for (std::uint64_t at = 0; at < bytes; at += kSegment) {
-      if (!layout.add({0, at, kSegment})) {
-        return fail(ErrorCode::kInternal, "the benchmark's data do not fit");
-      }
-    }
-    const auto segments = static_cast<std::uint32_t>(layout.segments().size());
-    const auto levels = static_cast<std::uint32_t>(std::bit_width(kSegment / kDefaultChunkSize));
-    ASSAY_ASSIGN(ClTables tables, ClTables::create(session, {segments, layout.slots(), levels}));
-    Resident resident(std::move(queue), std::move(tables), std::move(layout));
-    ASSAY_ASSIGN(resident.data_, session.make_buffer(CL_MEM_READ_WRITE, bytes));
-    return resident;
+// Random bytes, one slice of them over and over, in `memory`.
+Status fill(ClEngine& engine, const ClMemory& memory, std::span<std::uint8_t> block) {
+  for (std::uint64_t at = 0; at < memory.size(); at += block.size()) {
+    const std::uint64_t size = std::min<std::uint64_t>(block.size(), memory.size() - at);
+    ASSAY_TRY(engine.write(memory, at, block.first(size)));
   }
+  return {};
+}
 
-  // Fills the data from staging memory, over and over: also the copy that streaming needs.
-  Status fill(const ClSession& session, ClLane& lane) {
-    const std::span<std::uint8_t> staging = lane.staging();
-    ClEvents events;
-    for (std::uint64_t at = 0; at < bytes(); at += staging.size()) {
-      const std::uint64_t size = std::min<std::uint64_t>(staging.size(), bytes() - at);
-      cl_event event = nullptr;
-      ASSAY_TRY(session.check("clEnqueueWriteBuffer",
-                              clEnqueueWriteBuffer(queue_.get(), data_.get(), CL_FALSE, at, size,
-                                                   staging.data(), 0, nullptr, &event)));
-      events.add(event);
-    }
-    return events.wait(session);
+// The copies of streaming alone: pinned memory to the device, lane after lane.
+Status copy_lanes(ClEngine& engine, std::uint64_t bytes) {
+  ASSAY_ASSIGN(std::vector<ClLane>* const lanes, engine.lanes());
+  std::size_t lane = 0;
+  for (std::uint64_t at = 0; at < bytes; at += engine.slice_bytes()) {
+    (*lanes)[lane].drain();
+    ASSAY_TRY((*lanes)[lane].copy(engine.session()));
+    lane = (lane + 1) % lanes->size();
   }
-
-  Status copy_halves(const ClSession& session) {
-    ClEvents events;
-    cl_event event = nullptr;
-    ASSAY_TRY(session.check("clEnqueueCopyBuffer",
-                            clEnqueueCopyBuffer(queue_.get(), data_.get(), data_.get(), 0,
-                                                bytes() / 2, bytes() / 2, 0, nullptr, &event)));
-    events.add(event);
-    return events.wait(session);
+  for (ClLane& one : *lanes) {
+    one.drain();
   }
+  return {};
+}
 
-  Status upload(const ClSession& session) {
-    ClEvents events;
-    ASSAY_TRY(tables_.upload(session, queue_.get(), layout_, events));
-    return events.wait(session);
+Status copy_halves(const ClSession& session, const ClMemory& memory) {
+  ASSAY_ASSIGN(const ClQueue queue, session.make_queue());
+  ClEvents events;
+  cl_event event = nullptr;
+  const std::uint64_t half = memory.size() / 2;
+  ASSAY_TRY(session.check("clEnqueueCopyBuffer",
+                          clEnqueueCopyBuffer(queue.get(), memory.get(), memory.get(), 0, half,
+                                              half, 0, nullptr, &event)));
+  events.add(event);
+  return events.wait(session);
+}
+
+Status measure(ClEngine& engine, HashAlgorithm hash, BenchResult& result) {
+  const HashRequest request{TreeParameters{hash, kDefaultChunkSize}, 0, {}, {}};
+  Bytes memory(result.bytes);
+  SystemRandom random;
+  const std::span<std::uint8_t> block =
+      std::span(memory).first(std::min<std::uint64_t>(memory.size(), engine.slice_bytes()));
+  ASSAY_TRY(random.fill(block));
+  for (std::uint64_t at = block.size(); at < memory.size(); at += block.size()) {
+    std::copy_n(block.begin(), std::min<std::uint64_t>(block.size(), memory.size() - at),
+                memory.begin() + static_cast<std::ptrdiff_t>(at));
   }
-
-  Status hash(const ClSession& session, const ClKernels& kernels) {
-    ClEvents events;
-    ASSAY_TRY(
-        tables_.compute(session, queue_.get(), kernels, data_.get(), kDefaultChunkSize, events));
-    ASSAY_TRY(tables_.download(session, queue_.get(), kernels, events));
-    return events.wait(session);
+  {
+    ASSAY_ASSIGN(const std::shared_ptr<ClMemory> resident, engine.allocate(result.bytes));
+    ASSAY_TRY(fill(engine, *resident, block));
+    ASSAY_ASSIGN(result.resident_copy, best_rate(result.bytes / 2, kRepeats, [&] {
+                   return copy_halves(engine.session(), *resident);
+                 }));
+    Region region;
+    region.pieces.emplace_back(DevicePiece{resident, 0, result.bytes});
+    ASSAY_ASSIGN(result.resident, best_rate(result.bytes, kRepeats + 1, [&]() -> Status {
+                   ASSAY_TRY(engine.hash({&region, 1}, request));
+                   return {};
+                 }));
   }
-
-  [[nodiscard]] std::uint64_t bytes() const { return layout_.bytes(); }
-
- private:
-  Resident(ClQueue queue, ClTables tables, SliceLayout layout)
-      : queue_(std::move(queue)), tables_(std::move(tables)), layout_(std::move(layout)) {}
-
-  ClQueue queue_;
-  ClTables tables_;
-  SliceLayout layout_;
-  ClBuffer data_;
-};
-
-Status measure_resident(ClEngine& engine, HashAlgorithm hash, BenchResult& result) {
-  const ClSession& session = engine.session();
-  ASSAY_ASSIGN(const ClKernels* const kernels, engine.kernels(hash));
-  ASSAY_ASSIGN(Resident resident, Resident::create(session, result.bytes));
-  ASSAY_ASSIGN(ClLane lane, ClLane::create(session, engine.slice_bytes(), 1, 1));
-  std::ranges::fill(lane.staging(), std::uint8_t{0x5A});
   ASSAY_ASSIGN(result.streamed_copy,
-               best_rate(result.bytes, kRepeats, [&] { return resident.fill(session, lane); }));
-  ASSAY_ASSIGN(result.resident_copy, best_rate(result.bytes / 2, kRepeats,
-                                               [&] { return resident.copy_halves(session); }));
-  ASSAY_TRY(resident.upload(session));
-  ASSAY_ASSIGN(result.resident,
-               best_rate(result.bytes, kRepeats, [&] { return resident.hash(session, *kernels); }));
+               best_rate((result.bytes + engine.slice_bytes() - 1) / engine.slice_bytes() *
+                             engine.slice_bytes(),
+                         kRepeats, [&] { return copy_lanes(engine, result.bytes); }));
+  const Region region = host_region(memory);
+  ASSAY_ASSIGN(result.streamed, best_rate(result.bytes, kRepeats, [&]() -> Status {
+                 ASSAY_TRY(engine.hash({&region, 1}, request));
+                 return {};
+               }));
+  result.variant = engine.last_path().variant;
   return {};
 }
 
@@ -117,17 +102,8 @@ Result<BenchResult> bench_opencl(unsigned index, HashAlgorithm hash, std::uint64
   ASSAY_ASSIGN(const std::unique_ptr<ClEngine> engine,
                ClEngine::open(std::move(devices[index]), options, KernelCache::of_user()));
   BenchResult result{engine->info()};
-  const std::uint64_t unit = 2 * kSegment;
-  result.bytes = std::max<std::uint64_t>(std::min(bytes, limit) / unit, 1) * unit;
-  ASSAY_TRY(measure_resident(*engine, hash, result));
-
-  const Bytes memory(result.bytes, 0x5A);
-  const Region region = host_region(memory);
-  const HashRequest request{TreeParameters{hash, kDefaultChunkSize}, 0, {}, {}};
-  ASSAY_ASSIGN(result.streamed, best_rate(result.bytes, kRepeats, [&]() -> Status {
-                 ASSAY_TRY(engine->hash({&region, 1}, request));
-                 return {};
-               }));
+  result.bytes = std::max<std::uint64_t>(std::min(bytes, limit) / kUnit, 1) * kUnit;
+  ASSAY_TRY(measure(*engine, hash, result));
   return result;
 }
 

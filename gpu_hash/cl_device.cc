@@ -95,7 +95,13 @@ std::optional<ClDevice> describe(cl_platform_id platform, const std::string& pla
       !usable(CL_DEVICE_ENDIAN_LITTLE)) {
     return std::nullopt;
   }
-  ClDevice result{platform, device, {}, {}};
+  ClDevice result{platform, device, {}, {}, 0, false, {}};
+  result.vendor = device_text(device, CL_DEVICE_VENDOR).value_or("");
+  result.max_parameter_bytes =
+      device_value<std::size_t>(device, CL_DEVICE_MAX_PARAMETER_SIZE).value_or(0);
+  result.imports_fds = device_text(device, CL_DEVICE_EXTENSIONS)
+                           .value_or("")
+                           .find("cl_khr_external_memory_opaque_fd") != std::string::npos;
   result.info = {"", *name, platform_name, *driver, type_name(*type), *memory, *allocation, *units};
   result.identity = platform_name + "\n" + *name + "\n" + *driver + "\n" + *version + "\n";
   return result;

@@ -16,6 +16,9 @@ struct ClDevice {
   cl_platform_id platform;
   cl_device_id device;
   DeviceInfo info;
+  std::string vendor;
+  std::size_t max_parameter_bytes;  // of a kernel's arguments
+  bool imports_fds;                 // memory of other processes, as file descriptors
   std::string identity;  // everything that decides whether a program binary fits the device
 };
 

@@ -2,47 +2,29 @@
 #include "gpu_hash/cl_engine.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <utility>
 
 #include "gpu_hash/cl_device_engine.h"
-#include "gpu_hash/piece_reader.h"
+#include "gpu_hash/cl_stream.h"
+#include "gpu_hash/cl_tune.h"
 #include "gpu_hash/self_test.h"
-#include "gpu_hash/slice_layout.h"
 #include "gpu_hash/workers.h"
 
 namespace assay::gpu_hash {
 namespace {
 
-constexpr std::uint64_t kDefaultSlice = std::uint64_t{64} << 20;  // bytes
+constexpr std::uint64_t kDefaultSlice = std::uint64_t{32} << 20;  // bytes
 // Not below the largest chunk: a slice holds whole segments, a segment whole chunks.
 constexpr std::uint64_t kMinSlice = kMaxChunkSize;
-// A slice takes this many whole segments, so that little of it stays empty.
-constexpr std::uint64_t kSegmentsPerSlice = 16;
 // Where segments start in a slice; any byte is allowed, this one suits the memory.
 constexpr std::uint32_t kAlignment = 64;
 constexpr unsigned kMaxReaders = 16;
 
-std::uint32_t slots_of(std::uint64_t slice_bytes) {
-  // Small objects take a slot each; beyond the slots of the smallest chunks there is room for some.
-  return static_cast<std::uint32_t>(slice_bytes / kMinChunkSize + 1024);
-}
-
-std::uint64_t segment_size(std::uint64_t slice_bytes, const HashRequest& request) {
-  const std::uint64_t size =
-      std::max<std::uint64_t>(request.parameters.chunk_size, slice_bytes / kSegmentsPerSlice);
-  return request.outline_span == 0 ? size : std::min(size, request.outline_span);
-}
-
-// Levels of the tree over the largest segment.
-std::uint32_t levels_of(std::uint64_t slice_bytes) {
-  return static_cast<std::uint32_t>(std::bit_width(slice_bytes / kMinChunkSize));
-}
-
 Result<std::uint64_t> choose_slice(const ClDevice& device, std::uint64_t wanted) {
+  // Several slices are on the device at a time.
   const std::uint64_t limit =
-      std::min(device.info.max_allocation_bytes, device.info.memory_bytes / 8);
+      std::min(device.info.max_allocation_bytes, device.info.memory_bytes / 16);
   if (limit < kMinSlice) {
     return fail(ErrorCode::kDeviceFailed, device.info.name + ": the device has too little memory");
   }
@@ -50,136 +32,7 @@ Result<std::uint64_t> choose_slice(const ClDevice& device, std::uint64_t wanted)
   return std::bit_floor(std::min(slice, limit));
 }
 
-// Brings the data of a slice into staging memory, with several threads: one alone is slower than
-// the way to the device.
-class Filler {
- public:
-  Filler(std::span<const Region> regions, const SliceLayout& layout,
-         std::span<std::uint8_t> staging, const std::stop_token& stop)
-      : regions_(regions), layout_(layout), staging_(staging), stop_(stop) {}
-
-  Status run(unsigned threads) {
-    const auto useful = std::min<std::size_t>(threads, layout_.segments().size());
-    run_on_threads(static_cast<unsigned>(useful), [this] { work(); });
-    return error_ ? Status(std::unexpected(*error_)) : Status{};
-  }
-
- private:
-  void work() {
-    PieceReader reader;
-    while (!failed_) {
-      const std::size_t i = next_++;
-      if (i >= layout_.segments().size()) {
-        return;
-      }
-      const Segment& segment = layout_.segments()[i];
-      Status status = stop_.stop_requested()
-                          ? Status(fail(ErrorCode::kCancelled, "hashing was stopped on request"))
-                          : reader.read(regions_[segment.region], segment.offset,
-                                        staging_.subspan(layout_.extents()[2 * i], segment.size));
-      if (!status) {
-        const std::scoped_lock lock(mutex_);
-        if (!error_) {
-          error_ = std::move(status).error();
-        }
-        failed_ = true;
-      }
-    }
-  }
-
-  std::span<const Region> regions_;
-  const SliceLayout& layout_;
-  std::span<std::uint8_t> staging_;
-  const std::stop_token& stop_;
-  std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> failed_ = false;
-  std::mutex mutex_;
-  std::optional<Error> error_;  // guarded by mutex_
-};
-
 }  // namespace
-
-// One hash() call: slices go round the lanes until every object is folded.
-class ClEngine::Run {
- public:
-  Run(ClEngine& engine, const ClKernels& kernels, std::span<const Region> regions,
-      std::span<const std::uint64_t> sizes, const HashRequest& request, std::uint32_t alignment)
-      : engine_(engine),
-        kernels_(kernels),
-        regions_(regions),
-        request_(request),
-        cursor_(sizes, segment_size(engine.slice_bytes_, request)),
-        table_(sizes, request, segment_size(engine.slice_bytes_, request)) {
-    const SliceLayout::Limits limits{engine.slice_bytes_, slots_of(engine.slice_bytes_), alignment};
-    layouts_.assign(kLanes, SliceLayout(request.parameters.chunk_size, limits));
-  }
-  // Whatever went wrong, nothing may be in flight when staging memory is used again.
-  ~Run() {
-    for (ClLane& lane : engine_.lanes_) {
-      lane.drain();
-    }
-  }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-
-  Result<std::vector<ObjectDigests>> work() {
-    for (std::size_t lane = 0;; lane = (lane + 1) % kLanes) {
-      ASSAY_TRY(collect(lane));
-      SliceLayout& layout = layouts_[lane];
-      plan(layout);
-      if (layout.empty()) {
-        break;
-      }
-      Filler filler(regions_, layout, engine_.lanes_[lane].staging(), request_.stop);
-      ASSAY_TRY(filler.run(engine_.threads_));
-      ASSAY_TRY(engine_.lanes_[lane].submit(engine_.session_, kernels_, layout,
-                                            request_.parameters.chunk_size));
-    }
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      ASSAY_TRY(collect(lane));
-    }
-    return table_.take();
-  }
-
- private:
-  void plan(SliceLayout& layout) {
-    layout.clear();
-    for (;;) {
-      if (!waiting_) {
-        waiting_ = cursor_.next();
-      }
-      if (!waiting_ || !layout.add(*waiting_)) {
-        return;
-      }
-      waiting_.reset();
-    }
-  }
-
-  Status collect(std::size_t lane) {
-    if (!engine_.lanes_[lane].busy()) {
-      return {};
-    }
-    ASSAY_ASSIGN(const std::vector<Digest> digests,
-                 engine_.lanes_[lane].wait(engine_.session_, request_.parameters.hash));
-    const std::span<const Segment> segments = layouts_[lane].segments();
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      table_.add(segments[i], {digests[i]});
-    }
-    if (request_.progress) {
-      request_.progress(table_.bytes_done());
-    }
-    return {};
-  }
-
-  ClEngine& engine_;
-  const ClKernels& kernels_;
-  std::span<const Region> regions_;
-  const HashRequest& request_;
-  SegmentCursor cursor_;
-  std::optional<Segment> waiting_;  // did not fit into the slice before
-  ResultTable table_;
-  std::vector<SliceLayout> layouts_;  // by lane
-};
 
 ClEngine::ClEngine(ClSession session, const EngineOptions& options, KernelCache cache,
                    std::uint64_t slice_bytes)
@@ -201,55 +54,195 @@ Result<std::unique_ptr<ClEngine>> ClEngine::open(ClDevice device, const EngineOp
 
 Status ClEngine::make_lanes() {
   while (lanes_.size() < kLanes) {
-    ASSAY_ASSIGN(ClLane lane, ClLane::create(session_, slice_bytes_, slots_of(slice_bytes_),
-                                             levels_of(slice_bytes_)));
+    ASSAY_ASSIGN(ClLane lane, ClLane::create(session_, slice_bytes_, slots_of_slice(slice_bytes_),
+                                             levels_of_slice(slice_bytes_)));
     lanes_.push_back(std::move(lane));
   }
   return {};
 }
 
-Status ClEngine::test(const ClKernels& kernels, HashAlgorithm algorithm) {
+Result<std::vector<ClLane>*> ClEngine::lanes() {
   ASSAY_TRY(make_lanes());
-  // Segments without gaps between them, so that most start at an odd address.
-  return self_test(session_.name(), algorithm,
-                   [&](std::span<const Region> regions, const HashRequest& request) {
-                     return run(kernels, regions, request, 1);
-                   });
+  return &lanes_;
 }
 
-Result<const ClKernels*> ClEngine::kernels(HashAlgorithm algorithm) {
-  std::optional<ClKernels>& slot = tested_[algorithm == HashAlgorithm::kSha256 ? 0 : 1];
-  if (slot) {
-    return &*slot;
+Status ClEngine::test(ClKernels& kernels, HashAlgorithm algorithm) {
+  ASSAY_TRY(make_lanes());
+  // Without gaps most segments start at an odd address, which one of the kernels is for; with gaps,
+  // the other one hashes them.
+  for (const std::uint32_t alignment : {1U, kAlignment}) {
+    ASSAY_TRY(self_test(session_.name(), algorithm,
+                        [&](std::span<const Region> regions, const HashRequest& request) {
+                          return run_stream(kernels, regions, request, alignment);
+                        }));
   }
-  ASSAY_ASSIGN(ClKernels kernels, ClKernels::load(session_, algorithm, cache_));
+  return {};
+}
+
+// The same objects in device memory, cut so that chunks lie in two buffers and between them; with
+// tags as well, which must be equal from both passes.
+Status ClEngine::test_resident(ClKernels& kernels, HashAlgorithm algorithm) {
+  const auto hash = [&](std::span<const Region> regions,
+                        const HashRequest& request) -> Result<std::vector<ObjectDigests>> {
+    std::vector<Region> resident;
+    for (const Region& region : regions) {
+      const ByteView bytes = std::get<HostPiece>(region.pieces.at(0)).bytes;
+      const std::uint64_t first = bytes.size() / 2 / 16 * 16;
+      ASSAY_ASSIGN(const std::shared_ptr<ClMemory> left, allocate(first + 1));
+      ASSAY_ASSIGN(const std::shared_ptr<ClMemory> right, allocate(bytes.size() - first));
+      ASSAY_TRY(write(*left, 0, bytes.first(first)));
+      ASSAY_TRY(write(*right, 0, bytes.subspan(first)));
+      Region cut;
+      cut.pieces.emplace_back(DevicePiece{left, 0, first});
+      cut.pieces.emplace_back(DevicePiece{right, 0, bytes.size() - first});
+      resident.push_back(std::move(cut));
+    }
+    SystemRandom random;
+    ASSAY_ASSIGN(const TagKey key, TagKey::draw(random));
+    ASSAY_ASSIGN(const ResidentResult full, hash_resident(session_, kernels, resident, request,
+                                                          ResidentWork::kHashAndTags, &key));
+    ASSAY_ASSIGN(const ResidentResult tags,
+                 hash_resident(session_, kernels, resident, request, ResidentWork::kTags, &key));
+    if (full.tag_roots != tags.tag_roots) {
+      return fail(ErrorCode::kDeviceSelfTestFailed,
+                  session_.name() + ": both passes gave different tags");
+    }
+    ASSAY_ASSIGN(ResidentResult plain,
+                 hash_resident(session_, kernels, resident, request, ResidentWork::kHash, nullptr));
+    for (std::size_t i = 0; i < plain.digests.size(); ++i) {
+      if (plain.digests[i].root != full.digests.at(i).root) {
+        return full.digests;  // one of them is wrong; which, the known answers do not matter
+      }
+    }
+    return plain.digests;
+  };
+  return self_test(session_.name(), algorithm, hash);
+}
+
+Result<ClKernels> ClEngine::load_tested(HashAlgorithm algorithm, const KernelVariant& variant) {
+  ASSAY_ASSIGN(ClKernels kernels, ClKernels::load(session_, algorithm, variant, cache_));
   Status result = test(kernels, algorithm);
   if (!result && kernels.from_cache()) {
     // The cached binary may be to blame, so the source gets its chance.
-    ASSAY_ASSIGN(kernels, ClKernels::build(session_, algorithm, cache_));
+    ASSAY_ASSIGN(kernels, ClKernels::build(session_, algorithm, variant, cache_));
     result = test(kernels, algorithm);
   }
   if (!result) {
     return std::unexpected(std::move(result).error());
   }
-  slot = std::move(kernels);
+  return kernels;
+}
+
+Result<ClKernels*> ClEngine::kernels(HashAlgorithm algorithm) {
+  std::optional<ClKernels>& slot = tested_[algorithm == HashAlgorithm::kSha256 ? 0 : 1].kernels;
+  if (slot) {
+    return &*slot;
+  }
+  const KernelVariant plain =
+      kernel_variants(algorithm, session_.device().vendor, session_.device().info.type).front();
+  const KernelVariant chosen = tuned_variant(session_, algorithm, cache_);
+  auto kernels = load_tested(algorithm, chosen);
+  if (!kernels && chosen.name != plain.name) {
+    distrust_variant(session_, algorithm, cache_);
+    kernels = load_tested(algorithm, plain);
+  }
+  if (!kernels) {
+    return std::unexpected(std::move(kernels).error());
+  }
+  slot = std::move(*kernels);
   return &*slot;
+}
+
+Result<ClKernels*> ClEngine::resident_kernels(HashAlgorithm algorithm) {
+  ASSAY_ASSIGN(ClKernels* const kernels, this->kernels(algorithm));
+  bool& tested = tested_[algorithm == HashAlgorithm::kSha256 ? 0 : 1].resident;
+  if (!tested) {
+    ASSAY_TRY(test_resident(*kernels, algorithm));
+    tested = true;
+  }
+  return kernels;
+}
+
+Result<ResidentResult> ClEngine::run_resident(std::span<const Region> regions,
+                                              const HashRequest& request, ResidentWork work,
+                                              const TagKey* key) {
+  ASSAY_ASSIGN(ClKernels* const kernels, resident_kernels(request.parameters.hash));
+  last_path_ = {true, kernels->variant().name};
+  return hash_resident(session_, *kernels, regions, request, work, key);
 }
 
 Result<std::vector<ObjectDigests>> ClEngine::hash(std::span<const Region> regions,
                                                   const HashRequest& request) {
   ASSAY_TRY(check(request));
   const std::scoped_lock lock(mutex_);
-  ASSAY_ASSIGN(const ClKernels* const tested, kernels(request.parameters.hash));
-  return run(*tested, regions, request, kAlignment);
+  ASSAY_ASSIGN(const bool resident, is_resident(session_, regions));
+  if (resident) {
+    ASSAY_ASSIGN(ResidentResult result,
+                 run_resident(regions, request, ResidentWork::kHash, nullptr));
+    return std::move(result.digests);
+  }
+  ASSAY_ASSIGN(ClKernels* const tested, kernels(request.parameters.hash));
+  last_path_ = {false, tested->variant().name};
+  return run_stream(*tested, regions, request, kAlignment);
 }
 
-Result<std::vector<ObjectDigests>> ClEngine::run(const ClKernels& kernels,
-                                                 std::span<const Region> regions,
-                                                 const HashRequest& request,
-                                                 std::uint32_t alignment) {
-  ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
-  return Run(*this, kernels, regions, sizes, request, alignment).work();
+Result<std::vector<ObjectDigests>> ClEngine::run_stream(ClKernels& kernels,
+                                                        std::span<const Region> regions,
+                                                        const HashRequest& request,
+                                                        std::uint32_t alignment) {
+  ASSAY_TRY(make_lanes());
+  return stream(session_, kernels, lanes_, regions, request, {threads_, slice_bytes_, alignment});
+}
+
+Result<std::shared_ptr<const DeviceMemory>> ClEngine::import_memory(UniqueFd fd,
+                                                                    std::uint64_t size) {
+  const std::scoped_lock lock(mutex_);
+  ASSAY_ASSIGN(std::shared_ptr<const DeviceMemory> memory,
+               ClMemory::import(session_, std::move(fd), size));
+  return memory;
+}
+
+Result<std::vector<ObjectDigests>> ClEngine::hash_tagged(std::span<const Region> regions,
+                                                         const HashRequest& request,
+                                                         const TagKey& key,
+                                                         std::vector<std::vector<Digest>>& tags) {
+  ASSAY_TRY(check(request));
+  const std::scoped_lock lock(mutex_);
+  ASSAY_ASSIGN(const bool resident, is_resident(session_, regions));
+  if (!resident) {
+    return fail(ErrorCode::kInvalidParameter, "tags are for device memory");
+  }
+  ASSAY_ASSIGN(ResidentResult result,
+               run_resident(regions, request, ResidentWork::kHashAndTags, &key));
+  tags = std::move(result.tag_roots);
+  return std::move(result.digests);
+}
+
+Result<std::vector<std::vector<Digest>>> ClEngine::tags(std::span<const Region> regions,
+                                                        const HashRequest& request,
+                                                        const TagKey& key) {
+  ASSAY_TRY(check(request));
+  const std::scoped_lock lock(mutex_);
+  ASSAY_ASSIGN(const bool resident, is_resident(session_, regions));
+  if (!resident) {
+    return fail(ErrorCode::kInvalidParameter, "tags are for device memory");
+  }
+  ASSAY_ASSIGN(ResidentResult result, run_resident(regions, request, ResidentWork::kTags, &key));
+  return std::move(result.tag_roots);
+}
+
+Result<std::shared_ptr<ClMemory>> ClEngine::allocate(std::uint64_t size) {
+  return ClMemory::allocate(session_, size);
+}
+
+Status ClEngine::write(const ClMemory& memory, std::uint64_t offset, ByteView bytes) {
+  if (bytes.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN(const ClQueue queue, session_.make_queue());
+  return session_.check("clEnqueueWriteBuffer",
+                        clEnqueueWriteBuffer(queue.get(), memory.get(), CL_TRUE, offset,
+                                             bytes.size(), bytes.data(), 0, nullptr, nullptr));
 }
 
 std::vector<DeviceInfo> list_opencl_devices() {

@@ -2,183 +2,235 @@
 #include "gpu_hash/cl_kernels.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 #include "embedded/gpu_hash_kernels.h"
-#include "schemas/core/sha.h"
 
 namespace assay::gpu_hash {
 namespace {
 
-constexpr const char* kBuildOptions = "-cl-std=CL1.2";
-// Divides what every device and the tables' sizes like; small, because a launch has few chunks.
-constexpr std::size_t kGroupSize = 64;
-constexpr std::size_t kMaxLog = 4000;  // characters of a compiler's log in an error
+// Divides what every device likes; small, because such launches have few items.
+constexpr std::size_t kSmallGroup = 64;
+// Groups for every compute unit before groups are made larger than that.
+constexpr std::size_t kGroupsPerUnit = 8;
+// Work-groups of the tag kernel for every compute unit; they take blocks in turn.
+constexpr std::size_t kTagGroupsPerUnit = 64;
+constexpr std::size_t kTagGroup = 128;  // TAG_GROUP in tag_pass.cl
+constexpr std::uint32_t kOne = 1;       // `one` of the kernels
 
 std::string_view hash_source(HashAlgorithm algorithm) {
   return algorithm == HashAlgorithm::kSha256 ? embedded::kSha256Cl : embedded::kSha384Cl;
 }
 
-std::string build_log(const ClSession& session, cl_program program) {
-  std::size_t size = 0;
-  const cl_device_id device = session.device().device;
-  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
-      CL_SUCCESS) {
-    return {};
+std::size_t group_for(const ClSession& session, std::size_t items, std::size_t wanted) {
+  const std::size_t enough = kGroupsPerUnit * std::max(session.device().info.compute_units, 1U);
+  while (wanted > kSmallGroup && items / wanted < enough) {
+    wanted /= 2;
   }
-  std::string log(size, '\0');
-  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) !=
-      CL_SUCCESS) {
-    return {};
-  }
-  log.resize(std::min(std::min(log.find('\0'), size), kMaxLog));
-  return log;
+  return wanted;
 }
 
-Status compile(const ClSession& session, cl_program program) {
-  const cl_device_id device = session.device().device;
-  const cl_int result = clBuildProgram(program, 1, &device, kBuildOptions, nullptr, nullptr);
-  if (result != CL_SUCCESS) {
-    auto failure = cl_failure(session.name(), "clBuildProgram", result);
-    Error error = std::move(failure).error();
-    error.detail += ": " + build_log(session, program);
-    return std::unexpected(std::move(error));
+// The data buffers, the last one repeated for parameters that the launch does not use.
+void add_buffers(KernelArguments& arguments, std::span<const cl_mem> buffers,
+                 std::uint32_t parameters) {
+  for (std::uint32_t i = 0; i < parameters; ++i) {
+    arguments.add(buffers[std::min<std::size_t>(i, buffers.size() - 1)]);
   }
-  return {};
 }
 
-// Nothing when the driver does not take the binary.
-std::optional<ClProgram> from_binary(const ClSession& session, ByteView binary) {
-  const cl_device_id device = session.device().device;
-  const std::size_t size = binary.size();
-  const unsigned char* data = binary.data();
-  cl_int status = CL_SUCCESS;
-  cl_int error = CL_SUCCESS;
-  ClProgram program(
-      clCreateProgramWithBinary(session.context(), 1, &device, &size, &data, &status, &error));
-  if (error != CL_SUCCESS || status != CL_SUCCESS || !compile(session, program.get())) {
-    return std::nullopt;
-  }
-  return program;
-}
-
-Bytes binary_of(cl_program program) {
-  std::size_t size = 0;
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) !=
-          CL_SUCCESS ||
-      size == 0) {
-    return {};
-  }
-  Bytes binary(size);
-  unsigned char* data = binary.data();
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), static_cast<void*>(&data),
-                       nullptr) != CL_SUCCESS) {
-    return {};
-  }
-  return binary;
-}
-
-Result<ClKernel> make_kernel(const ClSession& session, cl_program program, const char* name) {
-  cl_int error = CL_SUCCESS;
-  ClKernel kernel(clCreateKernel(program, name, &error));
-  ASSAY_TRY(session.check("clCreateKernel", error));
-  return kernel;
-}
-
-// Sets the arguments in order and enqueues `items` work-items.
-template <typename... Args>
-Status enqueue(const ClSession& session, cl_command_queue queue, ClEvents& events, cl_kernel kernel,
-               std::size_t items, const Args&... args) {
-  cl_uint index = 0;
-  cl_int result = CL_SUCCESS;
-  const auto set = [&](const auto& value) {
-    if (result == CL_SUCCESS) {
-      result = clSetKernelArg(kernel, index++, sizeof(value), static_cast<const void*>(&value));
-    }
-  };
-  (set(args), ...);
-  ASSAY_TRY(session.check("clSetKernelArg", result));
-  const std::size_t global = (items + kGroupSize - 1) / kGroupSize * kGroupSize;
-  cl_event event = nullptr;
-  ASSAY_TRY(session.check(
-      "clEnqueueNDRangeKernel",
-      clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &kGroupSize, 0, nullptr, &event)));
-  events.add(event);
-  return {};
+void add_runs(KernelArguments& arguments, const LeafLaunch& launch) {
+  const std::uint32_t base = launch.tables_begin;
+  arguments.add(launch.tables)
+      .add(base + launch.runs.at_extents)
+      .add(base + launch.runs.at_first_slot)
+      .add(base + launch.runs.at_buffers)
+      .add(launch.runs.runs)
+      .add(launch.runs.slots)
+      .add(launch.chunk_size);
 }
 
 }  // namespace
 
-Digest kernel_digest() {
-  return sha(HashAlgorithm::kSha256, {as_bytes(embedded::kSha256Cl), as_bytes(embedded::kSha384Cl),
-                                      as_bytes(embedded::kTreeCl)});
+std::uint32_t ClKernels::max_buffers(const ClSession& session) {
+  // Other arguments take less than this.
+  constexpr std::size_t others = 128;
+  const std::size_t size = session.device().max_parameter_bytes;
+  for (const std::uint32_t count : {256U, 64U}) {
+    if (count * sizeof(cl_mem) + others <= size) {
+      return count;
+    }
+  }
+  return 1;
 }
 
-std::string kernel_cache_key(const ClSession& session, HashAlgorithm algorithm) {
-  return session.device().identity + kBuildOptions + "\n" + std::string(name(algorithm)) + "\n" +
-         kernel_digest().hex();
+ProgramSource ClKernels::source(std::uint32_t buffers, bool tags) const {
+  ProgramSource result{
+      {embedded::kBuffersCl, embedded::kTagsCl, hash_source(algorithm_), embedded::kTreeCl},
+      "-cl-std=CL1.2 -DASSAY_BUFFERS=" + std::to_string(buffers)};
+  if (tags) {
+    result.options += " -DASSAY_TAGS=1";
+  }
+  result.options += variant_.options;
+  return result;
+}
+
+std::string kernel_cache_key(const ClSession& session, HashAlgorithm algorithm,
+                             const KernelVariant& variant) {
+  const ProgramSource source{
+      {embedded::kBuffersCl, embedded::kTagsCl, hash_source(algorithm), embedded::kTreeCl},
+      "-cl-std=CL1.2 -DASSAY_BUFFERS=1" + std::string(variant.options)};
+  return program_cache_key(session, source);
 }
 
 Result<ClKernels> ClKernels::load(const ClSession& session, HashAlgorithm algorithm,
-                                  const KernelCache& cache) {
-  if (const auto binary = cache.load(kernel_cache_key(session, algorithm))) {
-    if (auto program = from_binary(session, *binary)) {
-      auto kernels = create(session, algorithm, std::move(*program), true);
-      if (kernels) {
-        return kernels;
-      }
-    }
-  }
-  return build(session, algorithm, cache);
+                                  const KernelVariant& variant, const KernelCache& cache) {
+  const ClKernels form(algorithm, variant, cache);
+  ASSAY_ASSIGN(LoadedProgram program, load_program(session, form.source(1, false), cache));
+  const bool cached = program.from_cache;
+  auto kernels = create(session, algorithm, variant, cache, std::move(program));
+  return kernels || !cached ? std::move(kernels) : build(session, algorithm, variant, cache);
 }
 
 Result<ClKernels> ClKernels::build(const ClSession& session, HashAlgorithm algorithm,
-                                   const KernelCache& cache) {
-  const std::array<std::string_view, 2> sources = {hash_source(algorithm), embedded::kTreeCl};
-  std::array<const char*, 2> texts = {sources[0].data(), sources[1].data()};
-  const std::array<std::size_t, 2> sizes = {sources[0].size(), sources[1].size()};
-  cl_int error = CL_SUCCESS;
-  ClProgram program(clCreateProgramWithSource(session.context(), texts.size(), texts.data(),
-                                              sizes.data(), &error));
-  ASSAY_TRY(session.check("clCreateProgramWithSource", error));
-  ASSAY_TRY(compile(session, program.get()));
-  const Bytes binary = binary_of(program.get());
-  ASSAY_ASSIGN(ClKernels kernels, create(session, algorithm, std::move(program), false));
-  cache.store(kernel_cache_key(session, algorithm), binary);
-  return kernels;
+                                   const KernelVariant& variant, const KernelCache& cache) {
+  const ClKernels form(algorithm, variant, cache);
+  ASSAY_ASSIGN(LoadedProgram program, build_program(session, form.source(1, false), cache));
+  return create(session, algorithm, variant, cache, std::move(program));
 }
 
 Result<ClKernels> ClKernels::create(const ClSession& session, HashAlgorithm algorithm,
-                                    ClProgram program, bool from_cache) {
-  ClKernels kernels(algorithm, std::move(program), from_cache);
-  const cl_program built = kernels.program_.get();
-  ASSAY_ASSIGN(kernels.leaves_, make_kernel(session, built, "hash_leaves"));
+                                    const KernelVariant& variant, const KernelCache& cache,
+                                    LoadedProgram program) {
+  ClKernels kernels(algorithm, variant, cache);
+  kernels.from_cache_ = program.from_cache;
+  const cl_program built = program.program.get();
   ASSAY_ASSIGN(kernels.nodes_, make_kernel(session, built, "hash_nodes"));
-  ASSAY_ASSIGN(kernels.gather_, make_kernel(session, built, "gather_roots"));
+  ASSAY_ASSIGN(kernels.gather_roots_, make_kernel(session, built, "gather_roots"));
+  Leaves leaves;
+  ASSAY_ASSIGN(leaves.aligned, make_kernel(session, built, "hash_leaves"));
+  ASSAY_ASSIGN(leaves.anywhere, make_kernel(session, built, "hash_leaves_anywhere"));
+  ASSAY_ASSIGN(leaves.gather, make_kernel(session, built, "gather_bytes"));
+  leaves.program = std::move(program.program);
+  kernels.leaves_[0][0] = std::move(leaves);
   return kernels;
 }
 
-Status ClKernels::leaves(const ClSession& session, cl_command_queue queue, const ClLaunch& launch,
-                         ClEvents& events) const {
-  return enqueue(session, queue, events, leaves_.get(), launch.slots, launch.data, launch.extents,
-                 launch.first_slot, launch.segments, launch.slots, launch.chunk_size,
-                 launch.digests);
+Result<ClKernels::Leaves*> ClKernels::program_for(const ClSession& session, std::size_t buffers,
+                                                  bool tags) {
+  const bool many = buffers > 1;
+  std::optional<Leaves>& slot = leaves_[many ? 1 : 0][tags ? 1 : 0];
+  if (slot) {
+    return &*slot;
+  }
+  Leaves leaves;
+  leaves.buffers = many ? max_buffers(session) : 1;
+  ASSAY_ASSIGN(LoadedProgram program, load_program(session, source(leaves.buffers, tags), cache_));
+  ASSAY_ASSIGN(leaves.aligned, make_kernel(session, program.program.get(), "hash_leaves"));
+  if (!tags) {
+    ASSAY_ASSIGN(leaves.anywhere,
+                 make_kernel(session, program.program.get(), "hash_leaves_anywhere"));
+    ASSAY_ASSIGN(leaves.gather, make_kernel(session, program.program.get(), "gather_bytes"));
+  }
+  leaves.program = std::move(program.program);
+  slot = std::move(leaves);
+  return &*slot;
 }
 
-Status ClKernels::nodes(const ClSession& session, cl_command_queue queue, const ClLaunch& launch,
-                        std::uint32_t table_begin, std::uint32_t pairs, std::uint32_t level,
+Status ClKernels::leaves(const ClSession& session, cl_command_queue queue, const LeafLaunch& launch,
+                         ClEvents& events) {
+  const bool tags = launch.tags != nullptr;
+  ASSAY_ASSIGN(Leaves* const leaves, program_for(session, launch.buffers.size(), tags));
+  if (launch.buffers.size() > leaves->buffers || (tags && !launch.aligned)) {
+    return fail(ErrorCode::kInternal, "a launch does not fit its kernel");
+  }
+  const cl_kernel kernel = launch.aligned ? leaves->aligned.get() : leaves->anywhere.get();
+  KernelArguments arguments(kernel);
+  add_buffers(arguments, launch.buffers, leaves->buffers);
+  add_runs(arguments, launch);
+  arguments.add(kOne).add(launch.digests).add(launch.first_digest);
+  if (tags) {
+    arguments.add(launch.key).add(launch.tags);
+  }
+  return enqueue(session, queue, events, kernel, arguments, launch.runs.slots,
+                 group_for(session, launch.runs.slots, variant_.group));
+}
+
+Status ClKernels::nodes(const ClSession& session, cl_command_queue queue, const NodeLaunch& launch,
+                        const SegmentTables& segments, const LevelTable& level,
                         ClEvents& events) const {
-  return enqueue(session, queue, events, nodes_.get(), pairs, launch.digests, launch.first_slot,
-                 launch.first_pair, table_begin, launch.segments, pairs, level);
+  KernelArguments arguments(nodes_.get());
+  arguments.add(launch.digests)
+      .add(launch.tables)
+      .add(launch.tables_begin + segments.at_first_slot)
+      .add(launch.tables_begin + level.at_first_pair)
+      .add(segments.segments)
+      .add(level.pairs)
+      .add(level.level)
+      .add(kOne);
+  return enqueue(session, queue, events, nodes_.get(), arguments, level.pairs, kSmallGroup);
 }
 
-Status ClKernels::gather(const ClSession& session, cl_command_queue queue, const ClLaunch& launch,
-                         ClEvents& events) const {
-  return enqueue(session, queue, events, gather_.get(), launch.segments, launch.digests,
-                 launch.first_slot, launch.segments, launch.roots);
+Status ClKernels::gather_roots(const ClSession& session, cl_command_queue queue,
+                               const NodeLaunch& launch, const SegmentTables& segments,
+                               cl_mem roots, std::uint64_t roots_begin, ClEvents& events) const {
+  KernelArguments arguments(gather_roots_.get());
+  arguments.add(launch.digests)
+      .add(launch.tables)
+      .add(launch.tables_begin + segments.at_first_slot)
+      .add(segments.segments)
+      .add(roots)
+      .add(roots_begin);
+  return enqueue(session, queue, events, gather_roots_.get(), arguments, segments.segments,
+                 kSmallGroup);
+}
+
+Status ClKernels::gather_bytes(const ClSession& session, cl_command_queue queue,
+                               std::span<const cl_mem> buffers, cl_mem tables,
+                               std::uint32_t at_copies, std::uint32_t copies, cl_mem out,
+                               ClEvents& events) {
+  ASSAY_ASSIGN(Leaves* const leaves, program_for(session, buffers.size(), false));
+  KernelArguments arguments(leaves->gather.get());
+  add_buffers(arguments, buffers, leaves->buffers);
+  arguments.add(tables).add(at_copies).add(out);
+  return enqueue(session, queue, events, leaves->gather.get(), arguments, copies * kSmallGroup,
+                 kSmallGroup);
+}
+
+Result<cl_kernel> ClKernels::tag_pass_for(const ClSession& session, std::size_t buffers,
+                                          std::uint32_t& padded) {
+  const bool many = buffers > 1;
+  padded = many ? max_buffers(session) : 1;
+  std::optional<TagPass>& slot = tag_pass_[many ? 1 : 0];
+  if (!slot) {
+    const ProgramSource source{{embedded::kBuffersCl, embedded::kTagsCl, embedded::kTagPassCl},
+                               "-cl-std=CL1.2 -DASSAY_BUFFERS=" + std::to_string(padded)};
+    ASSAY_ASSIGN(LoadedProgram program, load_program(session, source, cache_));
+    TagPass pass;
+    ASSAY_ASSIGN(pass.kernel, make_kernel(session, program.program.get(), "tag_blocks"));
+    pass.program = std::move(program.program);
+    slot = std::move(pass);
+  }
+  return slot->kernel.get();
+}
+
+Status ClKernels::tag_blocks(const ClSession& session, cl_command_queue queue,
+                             const LeafLaunch& launch, ClEvents& events) {
+  std::uint32_t padded = 1;
+  ASSAY_ASSIGN(const cl_kernel kernel, tag_pass_for(session, launch.buffers.size(), padded));
+  if (launch.buffers.size() > padded || !launch.aligned) {
+    return fail(ErrorCode::kInternal, "a launch does not fit its kernel");
+  }
+  KernelArguments arguments(kernel);
+  add_buffers(arguments, launch.buffers, padded);
+  add_runs(arguments, launch);
+  arguments.add(launch.key).add(launch.tags).add(launch.first_digest);
+  constexpr std::size_t blocks_per_group = 16;  // TAG_TEAMS
+  constexpr std::size_t block = 4096;           // bytes
+  const std::size_t blocks = std::size_t{launch.runs.slots} * (launch.chunk_size / block);
+  const std::size_t groups = std::clamp<std::size_t>(
+      (blocks + blocks_per_group - 1) / blocks_per_group, 1,
+      kTagGroupsPerUnit * std::max(session.device().info.compute_units, 1U));
+  return enqueue(session, queue, events, kernel, arguments, groups * kTagGroup, kTagGroup);
 }
 
 }  // namespace assay::gpu_hash

@@ -1,24 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_hash/cl_lane.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 namespace assay::gpu_hash {
+namespace {
+
+constexpr std::uint64_t kTableAlignment = 64;  // bytes
+
+std::uint64_t align(std::uint64_t size) {
+  return (size + kTableAlignment - 1) / kTableAlignment * kTableAlignment;
+}
+
+// Devices are little-endian, and so is every host this is built for.
+static_assert(std::endian::native == std::endian::little);
+
+template <typename Word>
+Digest from_words(HashAlgorithm algorithm, ByteView bytes) {
+  std::array<std::uint8_t, Digest::kMaxSize> out{};
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Word)) {
+    Word word{};
+    std::memcpy(&word, bytes.subspan(at, sizeof(Word)).data(), sizeof(Word));
+    word = std::byteswap(word);
+    std::memcpy(out.data() + at, &word, sizeof(Word));
+  }
+  return Digest::wrap(algorithm, out.data());
+}
+
+}  // namespace
+
+Digest device_digest(HashAlgorithm algorithm, ByteView bytes) {
+  return algorithm == HashAlgorithm::kSha256 ? from_words<std::uint32_t>(algorithm, bytes)
+                                             : from_words<std::uint64_t>(algorithm, bytes);
+}
 
 Result<ClLane> ClLane::create(const ClSession& session, std::uint64_t bytes, std::uint32_t slots,
                               std::uint32_t levels) {
   ASSAY_ASSIGN(ClQueue queue, session.make_queue());
-  // Every segment has a chunk, so there are no more segments than slots.
-  ASSAY_ASSIGN(ClTables tables, ClTables::create(session, {slots, slots, levels}));
-  ClLane lane(std::move(queue), std::move(tables));
-  ASSAY_ASSIGN(lane.data_, session.make_buffer(CL_MEM_READ_ONLY, bytes));
-  ASSAY_ASSIGN(lane.pinned_, session.make_buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes));
+  ClLane lane(std::move(queue));
+  lane.data_bytes_ = bytes;
+  // Every segment has a chunk, so there are no more segments than slots. A segment has its place
+  // and size, a buffer, its first slot twice, and its first pair on each level.
+  constexpr std::uint64_t words_per_segment = 7;
+  lane.tables_bytes_ =
+      align((std::uint64_t{slots} + 2) * (words_per_segment + levels + 1) * sizeof(std::uint32_t));
+  const std::uint64_t roots = std::uint64_t{slots} * Digest::kMaxSize;
+  const std::uint64_t up = align(bytes) + lane.tables_bytes_;
+  ASSAY_ASSIGN(lane.data_, session.make_buffer(CL_MEM_READ_ONLY, up));
+  ASSAY_ASSIGN(lane.digests_, session.make_buffer(CL_MEM_READ_WRITE, roots));
+  ASSAY_ASSIGN(lane.roots_, session.make_buffer(CL_MEM_READ_WRITE, roots));
+  ASSAY_ASSIGN(lane.pinned_,
+               session.make_buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, up + roots));
   cl_int error = CL_SUCCESS;
   void* memory =
       clEnqueueMapBuffer(lane.queue_.get(), lane.pinned_.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                         0, bytes, 0, nullptr, nullptr, &error);
+                         0, up + roots, 0, nullptr, nullptr, &error);
   ASSAY_TRY(session.check("clEnqueueMapBuffer", error));
-  lane.staging_ = {static_cast<std::uint8_t*>(memory), bytes};
+  lane.memory_ = {static_cast<std::uint8_t*>(memory), up + roots};
   return lane;
 }
 
@@ -27,31 +69,85 @@ ClLane::~ClLane() {
     return;  // moved from
   }
   drain();
-  if (!staging_.empty()) {
-    clEnqueueUnmapMemObject(queue_.get(), pinned_.get(), staging_.data(), 0, nullptr, nullptr);
+  if (!memory_.empty()) {
+    clEnqueueUnmapMemObject(queue_.get(), pinned_.get(), memory_.data(), 0, nullptr, nullptr);
     clFinish(queue_.get());
   }
 }
 
-Status ClLane::submit(const ClSession& session, const ClKernels& kernels, const SliceLayout& layout,
-                      std::uint32_t chunk_size) {
-  busy_ = true;  // from here on the device may use this lane's memory
-  cl_command_queue queue = queue_.get();
+Status ClLane::copy(const ClSession& session) {
+  busy_ = true;
   cl_event event = nullptr;
   ASSAY_TRY(session.check("clEnqueueWriteBuffer",
-                          clEnqueueWriteBuffer(queue, data_.get(), CL_FALSE, 0, layout.bytes(),
-                                               staging_.data(), 0, nullptr, &event)));
+                          clEnqueueWriteBuffer(queue_.get(), data_.get(), CL_FALSE, 0, data_bytes_,
+                                               memory_.data(), 0, nullptr, &event)));
   events_.add(event);
-  ASSAY_TRY(tables_.upload(session, queue, layout, events_));
-  ASSAY_TRY(tables_.compute(session, queue, kernels, data_.get(), chunk_size, events_));
-  ASSAY_TRY(tables_.download(session, queue, kernels, events_));
+  return session.check("clFlush", clFlush(queue_.get()));
+}
+
+Status ClLane::submit(const ClSession& session, ClKernels& kernels, const SliceLayout& layout,
+                      std::uint32_t chunk_size) {
+  busy_ = true;  // from here on the device may use this lane's memory
+  tables_.clear();
+  std::vector<Run> runs;
+  runs.reserve(layout.segments().size());
+  bool aligned = true;
+  for (std::size_t i = 0; i < layout.segments().size(); ++i) {
+    runs.push_back({layout.extents()[2 * i], layout.extents()[2 * i + 1], 0});
+    aligned = aligned && runs.back().offset % 16 == 0;
+  }
+  const RunTables run_tables = tables_.add_runs(runs, chunk_size);
+  const SegmentTables segments = tables_.add_segments(layout.first_slot());
+  const std::uint64_t tables_begin = align(layout.bytes());
+  if (tables_.bytes() > tables_bytes_) {
+    return fail(ErrorCode::kInternal, "a launch is larger than its device memory");
+  }
+  std::memcpy(memory_.data() + tables_begin, tables_.words().data(), tables_.bytes());
+  segments_ = segments.segments;
+
+  cl_command_queue queue = queue_.get();
+  cl_event event = nullptr;
+  ASSAY_TRY(session.check(
+      "clEnqueueWriteBuffer",
+      clEnqueueWriteBuffer(queue, data_.get(), CL_FALSE, 0, tables_begin + tables_.bytes(),
+                           memory_.data(), 0, nullptr, &event)));
+  events_.add(event);
+  const auto base = static_cast<std::uint32_t>(tables_begin / sizeof(std::uint32_t));
+  const cl_mem data = data_.get();
+  LeafLaunch leaves;
+  leaves.buffers = {&data, 1};
+  leaves.tables = data;
+  leaves.tables_begin = base;
+  leaves.runs = run_tables;
+  leaves.chunk_size = chunk_size;
+  leaves.aligned = aligned;
+  leaves.digests = digests_.get();
+  ASSAY_TRY(kernels.leaves(session, queue, leaves, events_));
+  const NodeLaunch nodes{digests_.get(), data, base};
+  for (const LevelTable& level : segments.levels) {
+    ASSAY_TRY(kernels.nodes(session, queue, nodes, segments, level, events_));
+  }
+  ASSAY_TRY(kernels.gather_roots(session, queue, nodes, segments, roots_.get(), 0, events_));
+  ASSAY_TRY(session.check(
+      "clEnqueueReadBuffer",
+      clEnqueueReadBuffer(queue, roots_.get(), CL_FALSE, 0, segments_ * kernels.digest_bytes(),
+                          memory_.data() + align(data_bytes_) + tables_bytes_, 0, nullptr,
+                          &event)));
+  events_.add(event);
   return session.check("clFlush", clFlush(queue));
 }
 
 Result<std::vector<Digest>> ClLane::wait(const ClSession& session, HashAlgorithm algorithm) {
   ASSAY_TRY(events_.wait(session));
   busy_ = false;
-  return tables_.roots(algorithm);
+  std::vector<Digest> result;
+  result.reserve(segments_);
+  const std::size_t width = digest_size(algorithm);
+  const ByteView roots = ByteView(memory_).subspan(align(data_bytes_) + tables_bytes_);
+  for (std::size_t i = 0; i < segments_; ++i) {
+    result.push_back(device_digest(algorithm, roots.subspan(i * width, width)));
+  }
+  return result;
 }
 
 void ClLane::drain() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of the lanes of an OpenCL engine: staging memory, device memory and a queue. While the device
-// works on one lane, the host fills the next.
+// works on one lane, the host fills others.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,14 @@
 
 #include "gpu_hash/cl_device.h"
 #include "gpu_hash/cl_kernels.h"
-#include "gpu_hash/cl_tables.h"
+#include "gpu_hash/launch_tables.h"
 #include "gpu_hash/slice_layout.h"
+#include "schemas/core/digest.h"
 
 namespace assay::gpu_hash {
+
+// Digest of `bytes`, words as the device keeps them.
+[[nodiscard]] Digest device_digest(HashAlgorithm algorithm, ByteView bytes);
 
 // Not thread-safe.
 class ClLane {
@@ -25,12 +29,14 @@ class ClLane {
   ClLane& operator=(ClLane&&) = delete;
 
   // Host memory that the next launch's data go into. Pinned where the driver offers it.
-  [[nodiscard]] std::span<std::uint8_t> staging() { return staging_; }
+  [[nodiscard]] std::span<std::uint8_t> staging() { return memory_.first(data_bytes_); }
 
-  // Starts copy, kernels and the way back for `layout`, whose data are in staging(). Layout and
-  // staging must not change before wait() or drain().
-  [[nodiscard]] Status submit(const ClSession& session, const ClKernels& kernels,
+  // Starts one copy (data and tables behind them), kernels and the way back for `layout`, whose
+  // data are in staging(). Staging must not change before wait() or drain().
+  [[nodiscard]] Status submit(const ClSession& session, ClKernels& kernels,
                               const SliceLayout& layout, std::uint32_t chunk_size);
+  // The copy of submit() alone, for benchmarks: staging() to the device.
+  [[nodiscard]] Status copy(const ClSession& session);
   [[nodiscard]] bool busy() const { return busy_; }
   // Waits for what was submitted: one digest per segment.
   [[nodiscard]] Result<std::vector<Digest>> wait(const ClSession& session, HashAlgorithm algorithm);
@@ -38,14 +44,19 @@ class ClLane {
   void drain();
 
  private:
-  ClLane(ClQueue queue, ClTables tables) : queue_(std::move(queue)), tables_(std::move(tables)) {}
+  explicit ClLane(ClQueue queue) : queue_(std::move(queue)) {}
 
   ClQueue queue_;
-  ClTables tables_;
   ClBuffer pinned_;
-  ClBuffer data_;
+  ClBuffer data_;     // data, then tables
+  ClBuffer digests_;  // a digest per slot
+  ClBuffer roots_;    // a digest per segment
   ClEvents events_;
-  std::span<std::uint8_t> staging_;
+  LaunchTables tables_;
+  std::span<std::uint8_t> memory_;  // data, tables, roots
+  std::uint64_t data_bytes_ = 0;
+  std::uint64_t tables_bytes_ = 0;
+  std::uint32_t segments_ = 0;
   bool busy_ = false;
 };
 

@@ -47,6 +47,7 @@ struct BenchResult {
   // reads (bytes copied, not read plus written), and the copy that `streamed` needs.
   double resident_copy = 0;
   double streamed_copy = 0;
+  std::string variant{};  // of the kernels, as chosen for the device; empty for the CPU engine
 };
 
 // Measures one device with `bytes` of data (rounded to whole slices, at least one) and the given

@@ -22,6 +22,8 @@
 namespace assay::gpu_hash {
 
 class SourceFile;
+class TagKey;
+class UniqueFd;
 
 // Memory of a device, known to the engine of that device alone.
 class DeviceMemory {
@@ -107,6 +109,24 @@ class Engine {
   // device-failed, device-self-test-failed, cancelled (stop was requested).
   [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                                 const HashRequest& request) = 0;
+
+  // What follows is there for memory that lies on the engine's device; an engine without such
+  // memory (the CPU's) answers invalid-parameter.
+
+  // Memory of another process, without a copy: `fd` is what its driver exported for an allocation
+  // of `size` bytes, and it is taken over. On CPU devices it is a memory file sealed against
+  // shrinking. The owner may write to the memory, and while this object lives it stays allocated;
+  // it must not outlive the engine. invalid-parameter, device-failed.
+  [[nodiscard]] virtual Result<std::shared_ptr<const DeviceMemory>> import_memory(
+      UniqueFd fd, std::uint64_t size);
+
+  // hash() of device memory that also computes keyed tags, and the tags alone (tags.h): a list of
+  // digests for each region. All pieces begin at multiples of 16 bytes.
+  [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash_tagged(
+      std::span<const Region> regions, const HashRequest& request, const TagKey& key,
+      std::vector<std::vector<Digest>>& tags);
+  [[nodiscard]] virtual Result<std::vector<std::vector<Digest>>> tags(
+      std::span<const Region> regions, const HashRequest& request, const TagKey& key);
 };
 
 // Checks what is the same for every engine: parameters and span. invalid-parameter.

@@ -7,24 +7,57 @@
 
 namespace assay::gpu_hash {
 
-Result<ByteView> PieceReader::view(const Region& region, std::uint64_t offset, std::size_t size,
-                                   std::span<std::uint8_t> buffer) {
-  std::uint64_t begin = offset;
+namespace {
+
+// The piece that holds byte `offset`, which becomes an offset in the piece; null at the end.
+const Piece* find_piece(const Region& region, std::uint64_t& offset) {
   for (const Piece& piece : region.pieces) {
     const std::uint64_t length = piece_size(piece);
-    if (begin >= length) {
-      begin -= length;
-      continue;
+    if (offset < length) {
+      return &piece;
     }
-    const auto* host = std::get_if<HostPiece>(&piece);
-    if (host != nullptr && size <= length - begin) {
-      return host->bytes.subspan(begin, size);
-    }
-    break;
+    offset -= length;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ByteView PieceReader::borrow(const Region& region, std::uint64_t offset, std::size_t size) {
+  const Piece* piece = find_piece(region, offset);
+  const auto* host = piece != nullptr ? std::get_if<HostPiece>(piece) : nullptr;
+  return host != nullptr && size <= host->bytes.size() - offset ? host->bytes.subspan(offset, size)
+                                                                : ByteView{};
+}
+
+Result<ByteView> PieceReader::view(const Region& region, std::uint64_t offset, std::size_t size,
+                                   std::span<std::uint8_t> buffer) {
+  if (const ByteView there = borrow(region, offset, size); !there.empty()) {
+    return there;
   }
   const std::span<std::uint8_t> out = buffer.first(size);
   ASSAY_TRY(read(region, offset, out));
   return out;
+}
+
+Status PieceReader::read(const Region& region, std::uint64_t offset,
+                         std::span<const std::span<std::uint8_t>> parts) {
+  std::uint64_t size = 0;
+  for (const std::span<std::uint8_t> part : parts) {
+    size += part.size();
+  }
+  std::uint64_t begin = offset;
+  const Piece* piece = find_piece(region, begin);
+  const auto* file = piece != nullptr ? std::get_if<FilePiece>(piece) : nullptr;
+  if (file != nullptr && size <= file->size - begin) {
+    ASSAY_TRY(open(*file));
+    return file_->read(file->offset + begin, parts);
+  }
+  for (const std::span<std::uint8_t> part : parts) {
+    ASSAY_TRY(read(region, offset, part));
+    offset += part.size();
+  }
+  return {};
 }
 
 Status PieceReader::read(const Region& region, std::uint64_t offset, std::span<std::uint8_t> out) {
@@ -57,12 +90,18 @@ Status PieceReader::read_piece(const Piece& piece, std::uint64_t offset,
     return fail(ErrorCode::kInvalidParameter,
                 "device memory can only be hashed by the engine of its device");
   }
-  if (source_ != part->file) {
-    file_.reset();
-    ASSAY_ASSIGN(file_, part->file->open());
-    source_ = part->file;
-  }
+  ASSAY_TRY(open(*part));
   return file_->read(part->offset + offset, out);
+}
+
+Status PieceReader::open(const FilePiece& piece) {
+  if (source_ != piece.file) {
+    file_.reset();
+    source_.reset();
+    ASSAY_ASSIGN(file_, piece.file->open());
+    source_ = piece.file;
+  }
+  return {};
 }
 
 }  // namespace assay::gpu_hash

@@ -21,6 +21,15 @@ class PieceReader {
   [[nodiscard]] Result<ByteView> view(const Region& region, std::uint64_t offset, std::size_t size,
                                       std::span<std::uint8_t> buffer);
 
+  // Bytes [offset, offset + size) where they lie: empty unless that is in one piece of host memory.
+  [[nodiscard]] static ByteView borrow(const Region& region, std::uint64_t offset,
+                                       std::size_t size);
+
+  // Copies the bytes from `offset` into `parts`, one after the other, out of a file with a single
+  // system call. Same errors.
+  [[nodiscard]] Status read(const Region& region, std::uint64_t offset,
+                            std::span<const std::span<std::uint8_t>> parts);
+
   // Copies the bytes from `offset` into `out`. Same errors.
   [[nodiscard]] Status read(const Region& region, std::uint64_t offset,
                             std::span<std::uint8_t> out);
@@ -28,6 +37,7 @@ class PieceReader {
  private:
   [[nodiscard]] Status read_piece(const Piece& piece, std::uint64_t offset,
                                   std::span<std::uint8_t> out);
+  [[nodiscard]] Status open(const FilePiece& piece);
 
   // The file read last stays open: the next run usually comes from it.
   std::shared_ptr<const SourceFile> source_;

@@ -28,15 +28,15 @@ bool SliceLayout::add(const Segment& segment) {
   return true;
 }
 
-std::vector<TreeLevel> SliceLayout::levels() const {
+std::vector<TreeLevel> tree_levels(std::span<const std::uint32_t> first_slot) {
   std::vector<TreeLevel> result;
   for (std::uint32_t level = 0;; ++level) {
     TreeLevel table{level, 0, {}};
-    table.first_pair.reserve(first_slot_.size());
-    for (std::size_t s = 0; s + 1 < first_slot_.size(); ++s) {
+    table.first_pair.reserve(first_slot.size());
+    for (std::size_t s = 0; s + 1 < first_slot.size(); ++s) {
       table.first_pair.push_back(table.pairs);
       // Nodes of this level: the chunks divided by 2^level, rounded up.
-      const std::uint64_t chunks = first_slot_[s + 1] - first_slot_[s];
+      const std::uint64_t chunks = first_slot[s + 1] - first_slot[s];
       const std::uint64_t nodes = (chunks + (std::uint64_t{1} << level) - 1) >> level;
       table.pairs += static_cast<std::uint32_t>(nodes / 2);
     }

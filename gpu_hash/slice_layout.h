@@ -19,6 +19,10 @@ struct TreeLevel {
   std::vector<std::uint32_t> first_pair;
 };
 
+// The levels of the trees over runs of slots, bottom first. first_slot has one element more than there
+// are trees: the number of all slots. Time follows trees times levels.
+[[nodiscard]] std::vector<TreeLevel> tree_levels(std::span<const std::uint32_t> first_slot);
+
 // Collects segments until a launch is full. Not thread-safe.
 class SliceLayout {
  public:
@@ -48,7 +52,7 @@ class SliceLayout {
   [[nodiscard]] std::uint64_t payload() const { return payload_; }
 
   // The levels to compute, bottom first. Time follows segments times levels.
-  [[nodiscard]] std::vector<TreeLevel> levels() const;
+  [[nodiscard]] std::vector<TreeLevel> levels() const { return tree_levels(first_slot_); }
 
  private:
   std::uint32_t chunk_size_;

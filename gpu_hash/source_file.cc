@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_hash/source_file.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <system_error>
 
 namespace assay::gpu_hash {
@@ -22,6 +25,9 @@ std::unexpected<Error> changed(const char* how, const std::string& label) {
 
 // O_NONBLOCK: a FIFO or device that took the file's place must not block the open.
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+
+// Parts of a file that one system call fills; the kernel takes up to 1024.
+constexpr std::size_t kMaxParts = 64;
 
 // Splits "a/b/c" into the directory "a/b" and the name "c".
 std::pair<std::string_view, std::string> split_path(std::string_view path) {
@@ -151,19 +157,37 @@ Status SourceFile::check_unchanged() const {
 }
 
 Status OpenFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
-  while (!out.empty()) {
-    const ssize_t count = ::pread(fd_.get(), out.data(), out.size(), static_cast<off_t>(offset));
-    if (count < 0) {
+  return read(offset, std::span<const std::span<std::uint8_t>>(&out, 1));
+}
+
+Status OpenFile::read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts) const {
+  std::array<iovec, kMaxParts> vectors{};
+  std::size_t skip = 0;  // bytes of the first part that are there already
+  while (!parts.empty()) {
+    const std::size_t count = std::min(parts.size(), vectors.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<std::uint8_t> rest = parts[i].subspan(i == 0 ? skip : 0);
+      vectors[i] = {rest.data(), rest.size()};
+    }
+    const ssize_t got = parts.front().size() == skip
+                            ? 0
+                            : ::preadv(fd_.get(), vectors.data(), static_cast<int>(count),
+                                       static_cast<off_t>(offset));
+    if (got < 0) {
       if (errno == EINTR) {
         continue;
       }
       return unreadable(errno, source_.label_);
     }
-    if (count == 0) {
+    if (got == 0 && parts.front().size() != skip) {
       return changed("the file became shorter while it was read", source_.label_);
     }
-    offset += static_cast<std::uint64_t>(count);
-    out = out.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(got);
+    skip += static_cast<std::size_t>(got);
+    while (!parts.empty() && skip >= parts.front().size()) {
+      skip -= parts.front().size();
+      parts = parts.subspan(1);
+    }
   }
   return check_unchanged();
 }

@@ -95,6 +95,9 @@ class OpenFile {
   // Fills `out` from byte `offset`. file-changed when the file ends early or is no longer the same
   // after the read; file-unreadable on an input error.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
+  // The same, into several places: `parts` are filled one after the other.
+  [[nodiscard]] Status read(std::uint64_t offset,
+                            std::span<const std::span<std::uint8_t>> parts) const;
 
  private:
   [[nodiscard]] Status check_unchanged() const;

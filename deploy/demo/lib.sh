@@ -80,9 +80,37 @@ refused() {
     fail "the refusal does not say '$pattern': $*"
 }
 
+# until_refused COMMAND...: tried again for up to 10 s, until it exits with 1.
+until_refused() {
+  local tries=0 status=0
+  while [ "$status" -ne 1 ]; do
+    [ "$tries" -lt 100 ] || fail "never refused: $*"
+    [ "$tries" -eq 0 ] || sleep 0.1
+    tries=$((tries + 1)) status=0
+    "$@" >"$WORK/last.out" 2>"$WORK/last.err" || status=$?
+  done
+}
+
 # json FILE EXPRESSION: evaluates a Python expression over the document `d`.
 json() {
   /usr/bin/python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+# flip FILE [OFFSET]: changes one bit of one byte, by default in the middle.
+flip() {
+  /usr/bin/python3 - "$@" <<'PY'
+import os, sys
+with open(sys.argv[1], "r+b") as f:
+    place = int(sys.argv[2]) if len(sys.argv) > 2 else os.path.getsize(sys.argv[1]) // 2
+    f.seek(place); byte = f.read(1); f.seek(place); f.write(bytes([byte[0] ^ 1]))
+PY
+}
+
+# shard DIR: a file of the model in DIR to change a byte of.
+shard() {
+  local found
+  found=$(find "$1" -name '*.safetensors' | sort | head -n 1)
+  printf '%s\n' "${found:-$1/config.json}"
 }

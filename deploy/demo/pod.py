@@ -1,49 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the AdmissionReview of a pod: pod.py NAME CLAIM [MODEL] prints it.
+"""Writes AdmissionReviews of a pod, as a cluster's API server sends them.
+
+    pod.py NAME CLAIM [MODEL]     its creation
+    pod.py --bind NAME NODE       its binding to a node
 
 The pod asks for a GPU, mounts the volume claim CLAIM and, with MODEL, names it in the annotation
-assay.dev/model, as an inference server's manifest would.
+assay.dev/model, as an inference server's manifest would. Its uid follows from its name.
 """
 import json
 import sys
 import uuid
 
-name, claim = sys.argv[1], sys.argv[2]
-metadata = {"name": name, "namespace": "inference", "labels": {"app": "llm"}}
-if len(sys.argv) > 3:
-    metadata["annotations"] = {"assay.dev/model": sys.argv[3]}
-pod = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": metadata,
-    "spec": {
-        "containers": [
-            {
-                "name": "server",
-                "image": "registry.example.com/serving/vllm:0.11",
-                "args": ["--model", "/models/llm"],
-                "resources": {"limits": {"nvidia.com/gpu": "1"}},
-                "volumeMounts": [{"name": "model", "mountPath": "/models"}],
-            }
-        ],
-        "volumes": [{"name": "model", "persistentVolumeClaim": {"claimName": claim}}],
-    },
-}
-review = {
-    "apiVersion": "admission.k8s.io/v1",
-    "kind": "AdmissionReview",
-    "request": {
+NAMESPACE = "inference"
+
+
+def uid_of(name):
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.{NAMESPACE}.pod"))
+
+
+def review(kind, resource, name, user, content, sub_resource=None):
+    request = {
         "uid": str(uuid.uuid4()),
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "kind": {"group": "", "version": "v1", "kind": kind},
+        "resource": {"group": "", "version": "v1", "resource": resource},
         "name": name,
-        "namespace": "inference",
+        "namespace": NAMESPACE,
         "operation": "CREATE",
-        "userInfo": {"username": "system:serviceaccount:kube-system:replicaset-controller"},
-        "object": pod,
+        "userInfo": {"username": user},
+        "object": content,
         "oldObject": None,
         "dryRun": False,
         "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
-    },
-}
-json.dump(review, sys.stdout, indent=1)
+    }
+    if sub_resource:
+        request["subResource"] = sub_resource
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def pod(name, claim, model=None):
+    metadata = {"name": name, "namespace": NAMESPACE, "uid": uid_of(name), "labels": {"app": "llm"}}
+    if model:
+        metadata["annotations"] = {"assay.dev/model": model}
+    content = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {
+            "containers": [
+                {
+                    "name": "server",
+                    "image": "registry.example.com/serving/vllm:0.11",
+                    "args": ["--model", "/models/llm"],
+                    "resources": {"limits": {"nvidia.com/gpu": "1"}},
+                    "volumeMounts": [{"name": "model", "mountPath": "/models"}],
+                }
+            ],
+            "volumes": [{"name": "model", "persistentVolumeClaim": {"claimName": claim}}],
+        },
+    }
+    user = "system:serviceaccount:kube-system:replicaset-controller"
+    return review("Pod", "pods", name, user, content)
+
+
+def binding(name, node):
+    content = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": uid_of(name)},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    }
+    return review("Binding", "pods", name, "system:kube-scheduler", content, "binding")
+
+
+if __name__ == "__main__":
+    make = binding if sys.argv[1] == "--bind" else pod
+    json.dump(make(*sys.argv[2 if make is binding else 1:]), sys.stdout, indent=1)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The whole story on one machine: hash, sign, push, judge, admit or refuse, audit, prove.
+# The whole story on one machine: hash, sign, push, judge, admit or refuse, verify on a node, bind or
+# refuse, audit, prove.
 #   deploy/demo/run.sh [MODEL_DIR]
 # Uses the programs of build/release; works in a temporary directory; leaves nothing running.
 set -u -o pipefail
@@ -23,6 +24,7 @@ START=$(date +%s)
 . "$ROOT/deploy/demo/service.sh"
 
 finish() {
+  stop_worker
   stop_service
   rm -rf "$WORK"
 }
@@ -32,6 +34,7 @@ cd "$WORK" || exit 2
 
 NAME=acme/demo-llm
 CLAIM=models
+NODE=gpu-node-1
 
 review() { /usr/bin/python3 "$ROOT/deploy/demo/pod.py" "$@" >"$WORK/review.json"; }
 ask_webhook() {
@@ -72,6 +75,7 @@ printf '%sAssay: may this model run here?%s\n' "$BOLD" "$PLAIN"
 step "A service with TLS, SQLite and the trust of two operators"
 make_keys
 make_principals
+write_appraisal
 write_config
 run assayd init --config service/assayd.json --bootstrap service/bootstrap.json
 # What auditors are given out of band: the log's public key.
@@ -106,8 +110,8 @@ proven "the files are the bytes that the publisher signed"
 run as release-ci assay push manifest.signed.json -o json
 cp last.out manifest.receipt.json
 run as release-ci assay log checkpoint --verifier-key-file log.vkey --out checkpoint.early
-run as release-ci assay push manifest.signed.json
-proven "a second push finds the first: nothing is stored twice"
+run as release-ci assay push manifest.signed.json --outline manifest.outline
+proven "a second push finds the first: nothing is stored twice; the outline will name bytes"
 
 step "Statements: an evaluation with a metric (ECDSA P-256), two approvals"
 state evaluate manifest.json evaluator evaluation --metric accuracy=0.947 --metric latency_p99=41:ms
@@ -133,16 +137,37 @@ grep -q "$ID" last.out || fail "the patch does not pin the artifact id"
 proven "admitted at create, and the pod is pinned to $NAME@assay-tree-v1-sha256:${ID:0:16}..."
 run ask_webhook
 
+step "A node proves itself: TDX evidence for a key that is in memory alone"
+mkdir -p node/models/acme service/mirror/acme
+cp -r model node/models/acme/demo-llm
+cp -rl model service/mirror/acme/demo-llm
+start_worker "$NODE"
+run as security assay node show "$NODE"
+sed -n '/^state\|^evidence\|^enrolled/s/^/   /p' last.out
+note "the machine is simulated: its root counts because this demo names it, as dangerous"
+proven "quote, collateral and measurements are appraised, and the worker's key is bound to them"
+
+step "The node hashes the model where it lies, through OpenCL"
+run as release-ci assay job new "$NAME" --node "$NODE" --wait
+grep -q 'a measured worker' last.out || fail "the report does not come from a measured worker"
+note "$(grep -o ' hashed .*' worker.log | tail -n 1 | sed 's/^ //')"
+proven "signed report of a measured worker, and 16 random spans answered: a spot check finds a \
+hundredth of missing bytes with 15 % probability"
+
+step "Kubernetes asks: may the pod go to this node?"
+node_policy 1 3600
+run assay policy lint policy-node.json
+enforce policy-node
+review --bind llm-good "$NODE"
+run ask_webhook
+proven "bound: the node's evidence and its report are as the policy asks"
+review --bind llm-good gpu-node-2
+refused 1 'node-not-enrolled' ask_webhook
+proven "a node that never enrolled gets nothing"
+
 step "Refused: (a) one flipped byte"
 cp -r model flipped
-SHARD=$(find flipped -name '*.safetensors' | sort | head -n 1)
-SHARD=${SHARD:-flipped/config.json}
-/usr/bin/python3 - "$SHARD" <<'PY'
-import os, sys
-with open(sys.argv[1], "r+b") as f:
-    place = os.path.getsize(sys.argv[1]) // 2
-    f.seek(place); byte = f.read(1); f.seek(place); f.write(bytes([byte[0] ^ 1]))
-PY
+flip "$(shard flipped)"
 refused 1 'content-mismatch|changed' assay manifest verify manifest.signed.json flipped \
   --key keys/publisher.pem.pub --outline manifest.outline
 note "$(grep -hE 'bytes|range|changed' last.out last.err | head -n 1 | sed 's/^ *//')"
@@ -188,6 +213,33 @@ review llm-nameless scratch
 refused 1 'model-reference-missing' ask_webhook
 show_refusal
 
+step "Refused: (f) one byte flipped on the node"
+flip "$(shard node/models/acme/demo-llm)"
+refused 1 'changed .* \[[0-9]+, [0-9]+\)' as release-ci assay job new "$NAME" --node "$NODE" --wait
+grep '^differs' last.out | sed 's/^/   /'
+review --bind llm-good "$NODE"
+refused 1 'model-mismatch' ask_webhook
+show_refusal
+
+step "Refused: (g) evidence that is stale"
+node_policy 2 1
+enforce policy-node
+until_refused ask_webhook
+refused 1 'evidence-stale' ask_webhook
+show_refusal
+
+step "Refused: (h) the node is revoked"
+run as platform assay trust change --revoke-node "$NODE" --reason "stolen" --sequence auto \
+  --out revoke.json
+quietly assay sign revoke.json --key keys/operator-1.pem --key keys/operator-2.pem \
+  --out revoke.signed.json
+run as platform assay trust push revoke.signed.json
+refused 1 'node-revoked' ask_webhook
+show_refusal
+worker_ended && fail "the worker of a revoked node goes on"
+grep -q 'node-revoked' worker.err || fail "the worker does not say why it ended"
+proven "two operators ended the node; its worker is turned away and stops"
+
 step "The audit trail"
 run as security assay audit events --limit 100
 sed 's/^/   /' last.out | tail -n 12
@@ -206,11 +258,7 @@ run assay log verify mirror --verifier-key-file log.vkey --since checkpoint.earl
 proven "checkpoint signature, every entry, the manifest's receipt, and that nothing was rewritten \
 since the early checkpoint"
 ENTRY=$(find mirror -path '*entries*' -type f | sort | head -n 1)
-/usr/bin/python3 - "$ENTRY" <<'PY'
-import sys
-with open(sys.argv[1], "r+b") as f:
-    f.seek(100); byte = f.read(1); f.seek(100); f.write(bytes([byte[0] ^ 1]))
-PY
+flip "$ENTRY" 100
 refused 1 'refused: .*tile/entries' assay log verify mirror --verifier-key-file log.vkey
 proven "with one changed byte the log is refused"
 

@@ -50,6 +50,7 @@ make_principals() {
   principal policy-desk policy-approver reader
   principal security auditor reader
   principal platform admin
+  principal node-agent worker
   # The API server of the cluster shows a client certificate; its key is pinned.
   quietly openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
     -subj /CN=kube-apiserver -keyout tokens/kube.key -out tokens/kube.crt
@@ -69,13 +70,28 @@ write_config() {
   "anchor_file": "anchor",
   "log": {"origin": "demo.assay.dev/log", "key_file": "log.pem"},
   "service_key_file": "service.pem",
-  "ready_file": "ready.json"
+  "ready_file": "ready.json",
+  "attestation": {"ear_key_files": ["ear.pem"]},
+  "nodes": {"mirror": "mirror", "spot_checks": 16}
 }
 JSON
   local keys=() principals=() file
   for file in keys/*.json; do keys+=(--key "$file"); done
   for file in tokens/*.json; do principals+=(--principal "$file"); done
-  quietly assay trust bootstrap "${keys[@]}" "${principals[@]}" --out service/bootstrap.json
+  quietly assay trust bootstrap "${keys[@]}" "${principals[@]}" --appraisal appraisal.json \
+    --out service/bootstrap.json
+}
+
+# The machine of the demo is a simulated TDX guest: its root is no vendor's, and must be named as
+# dangerous. What runs in it is measured all the same, and compared with reference values.
+write_appraisal() {
+  head -c 32 /dev/urandom >seed
+  quietly assay evidence simulate --seed seed --out-root simulator.pem -o json
+  cp last.out machine.json
+  ANCHOR=$(json machine.json 'd["root"]')
+  json machine.json 'json.dumps({"evidence_type": "tdx",
+    "policy": {"reference_values": d["reference_values"]},
+    "dangerous_anchors": [d["dangerous_anchor"]]})' >appraisal.json
 }
 
 start_service() {
@@ -101,6 +117,63 @@ stop_service() {
   local status=$?
   SERVICE_PID=''
   return "$status"
+}
+
+# node_policy VERSION SECONDS: policy-node.json, for evidence that is at most so old.
+node_policy() {
+  cat >policy-node.json <<JSON
+{
+  "name": "gpu-nodes",
+  "version": $1,
+  "mode": "enforce",
+  "match": {"resources": ["nvidia.com/gpu"]},
+  "require": [
+    {"id": "genuine-node", "node": {"max_evidence_age_seconds": $2, "anchors": ["$ANCHOR"]}},
+    {"id": "verified-there", "report": {"scope": "files", "max_age_seconds": 3600}}
+  ]
+}
+JSON
+}
+
+# enforce FILE: signed by the author, pushed, put in force by the approver.
+enforce() {
+  quietly assay sign "$1.json" --key keys/author.pem --out "$1.signed.json"
+  quietly as policy-ci assay push "$1.signed.json"
+  local id
+  id=$(cat last.out)
+  quietly as policy-desk assay policy activate "$id" --key keys/policy-approver.pem
+}
+
+WORKER_PID=''
+
+# start_worker NODE: the node agent, until it is enrolled; its events are in worker.log.
+start_worker() {
+  show as node-agent assay worker run --node "$1" --models node/models --device opencl \
+    --evidence simulate --simulator-seed seed
+  ASSAY_TOKEN_FILE=tokens/node-agent assay worker run --node "$1" --models node/models \
+    --device opencl --evidence simulate --simulator-seed seed >worker.log 2>worker.err &
+  WORKER_PID=$!
+  local waited=0
+  until grep -q ' enrolled ' worker.log; do
+    kill -0 "$WORKER_PID" 2>/dev/null || fail "the worker did not start: $(cat worker.err)"
+    [ "$waited" -lt 300 ] || fail "the worker was not enrolled after 30 s"
+    waited=$((waited + 1))
+    sleep 0.1
+  done
+}
+
+# worker_ended: waits for the worker to end by itself; its exit status.
+worker_ended() {
+  wait "$WORKER_PID"
+  local status=$?
+  WORKER_PID=''
+  return "$status"
+}
+
+stop_worker() {
+  [ -n "$WORKER_PID" ] || return 0
+  kill -TERM "$WORKER_PID" 2>/dev/null
+  worker_ended
 }
 
 # as NAME COMMAND...: the command with NAME's token

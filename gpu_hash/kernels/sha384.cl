@@ -38,9 +38,34 @@ __constant word_t kRound[80] = {
     0x28db77f523047d84UL, 0x32caab7b40c72493UL, 0x3c9ebe0a15c9bebcUL, 0x431d67c49c100d4cUL,
     0x4cc5d4becb3e42b6UL, 0x597f299cfc657e2aUL, 0x5fcb6fab3ad6faecUL, 0x6c44198c4a475817UL};
 
-// Section 4.1.3. rotate() turns left.
-#define BIG_SIGMA0(x) (rotate(x, 36UL) ^ rotate(x, 30UL) ^ rotate(x, 25UL))
-#define BIG_SIGMA1(x) (rotate(x, 50UL) ^ rotate(x, 46UL) ^ rotate(x, 23UL))
-#define SMALL_SIGMA0(x) (rotate(x, 63UL) ^ rotate(x, 56UL) ^ ((x) >> 7))
-#define SMALL_SIGMA1(x) (rotate(x, 45UL) ^ rotate(x, 3UL) ^ ((x) >> 6))
+// As in sha256.cl: what may be computed on the multiply pipe. An addition is a widening product plus
+// y for the low half, and a product for the high half; the compiler must not see that `one` is 1.
+#if ASSAY_MULTIPLY && ASSAY_PTX
+static inline ulong times_plus(ulong x, uint y, ulong z) {
+  ulong result;
+  ASSAY_ASM("{.reg .u64 w; cvt.u64.u32 w, %2; mad.lo.u64 %0, %1, w, %3;}"
+            : "=l"(result)
+            : "l"(x), "r"(y), "l"(z));
+  return result;
+}
+#elif ASSAY_MULTIPLY
+static inline ulong times_plus(ulong x, uint y, ulong z) {
+  return (ulong)(uint)x * y + z + ((ulong)((uint)(x >> 32) * y) << 32);
+}
+#endif
+
+#if ASSAY_MULTIPLY
+#define ADD(by_product, x, y) ((by_product) ? times_plus(x, one, y) : (x) + (y))
+#define ADD_CONSTANT(by_product, x, y) ((x) + (y))
+#else
+#define ADD(by_product, x, y) ((x) + (y))
+#define ADD_CONSTANT(by_product, x, y) ((x) + (y))
+#endif
+#define TURN(x, n) rotate(x, 64UL - (n))
+
+// Section 4.1.3. TURN(x, n) is ROTR^n(x).
+#define BIG_SIGMA0(turns, x) (TURN(x, 28) ^ TURN(x, 34) ^ TURN(x, 39))
+#define BIG_SIGMA1(turns, x) (TURN(x, 14) ^ TURN(x, 18) ^ TURN(x, 41))
+#define SMALL_SIGMA0(shifts, x) (TURN(x, 1) ^ TURN(x, 8) ^ ((x) >> 7))
+#define SMALL_SIGMA1(shifts, x) (TURN(x, 19) ^ TURN(x, 61) ^ ((x) >> 6))
 #define ROUNDS 80

@@ -20,5 +20,12 @@ namespace assay::gpu_hash::test {
 [[nodiscard]] std::vector<Digest> run_sha384_kernels(const SliceLayout& layout,
                                                      std::span<const std::uint32_t> data,
                                                      std::uint32_t chunk_size);
+// The same kernels, compiled as the variant for devices with a multiply pipe of their own.
+[[nodiscard]] std::vector<Digest> run_sha256_products(const SliceLayout& layout,
+                                                      std::span<const std::uint32_t> data,
+                                                      std::uint32_t chunk_size);
+[[nodiscard]] std::vector<Digest> run_sha384_products(const SliceLayout& layout,
+                                                      std::span<const std::uint32_t> data,
+                                                      std::uint32_t chunk_size);
 
 }  // namespace assay::gpu_hash::test

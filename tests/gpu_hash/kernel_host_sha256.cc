@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "gpu_hash/launch_tables.h"
 #include "tests/gpu_hash/kernel_host.h"
 
 namespace assay::gpu_hash::test {
@@ -15,6 +16,8 @@ constexpr HashAlgorithm kAlgorithm = HashAlgorithm::kSha256;
 // The order matters: each of these files needs the ones before it.
 // clang-format off
 #include "tests/gpu_hash/kernel_shim.h"
+#include "gpu_hash/kernels/buffers.cl"
+#include "gpu_hash/kernels/tags.cl"
 #include "gpu_hash/kernels/sha256.cl"
 #include "gpu_hash/kernels/tree.cl"
 #include "tests/gpu_hash/kernel_runner.h"

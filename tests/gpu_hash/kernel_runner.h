@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the kernels of one translation unit as cl_tables.cc drives them on a device. Included
+// Drives the kernels of one translation unit as cl_lane.cc drives them on a device. Included
 // after kernel_shim.h, the kernels and kAlgorithm.
 // multi-include: once for each hash algorithm, in translation units of their own
 
@@ -13,23 +13,32 @@ void for_each_item(std::size_t items, Kernel kernel) {
 
 std::vector<Digest> run_kernels(const SliceLayout& layout, std::span<const uint> data,
                                 uint chunk_size) {
-  const auto segments = static_cast<uint>(layout.segments().size());
-  const std::vector<ulong> extents(layout.extents().begin(), layout.extents().end());
-  const std::vector<uint> first_slot(layout.first_slot().begin(), layout.first_slot().end());
+  LaunchTables tables;
+  std::vector<Run> planned;
+  bool aligned = reinterpret_cast<std::uintptr_t>(data.data()) % 16 == 0;
+  for (std::size_t i = 0; i < layout.segments().size(); ++i) {
+    planned.push_back({layout.extents()[2 * i], layout.extents()[2 * i + 1], 0});
+    aligned = aligned && planned.back().offset % 16 == 0;
+  }
+  const RunTables runs = tables.add_runs(planned, chunk_size);
+  const SegmentTables segments = tables.add_segments(layout.first_slot());
+  const uint* words = tables.words().data();
   std::vector<word_t> digests(std::size_t{layout.slots()} * DIGEST_WORDS);
-  std::vector<word_t> roots(std::size_t{segments} * DIGEST_WORDS);
+  std::vector<word_t> roots(std::size_t{segments.segments} * DIGEST_WORDS);
   for_each_item(layout.slots(), [&] {
-    hash_leaves(data.data(), extents.data(), first_slot.data(), segments, layout.slots(),
-                chunk_size, digests.data());
+    (aligned ? hash_leaves : hash_leaves_anywhere)(data.data(), words, runs.at_extents,
+                                                   runs.at_first_slot, runs.at_buffers, runs.runs,
+                                                   runs.slots, chunk_size, 1, digests.data(), 0);
   });
-  for (const TreeLevel& level : layout.levels()) {
+  for (const LevelTable& level : segments.levels) {
     for_each_item(level.pairs, [&] {
-      hash_nodes(digests.data(), first_slot.data(), level.first_pair.data(), 0, segments,
-                 level.pairs, level.level);
+      hash_nodes(digests.data(), words, segments.at_first_slot, level.at_first_pair,
+                 segments.segments, level.pairs, level.level, 1);
     });
   }
-  for_each_item(segments,
-                [&] { gather_roots(digests.data(), first_slot.data(), segments, roots.data()); });
+  for_each_item(segments.segments, [&] {
+    gather_roots(digests.data(), words, segments.at_first_slot, segments.segments, roots.data(), 0);
+  });
 
   std::vector<Digest> result;
   for (std::size_t i = 0; i < roots.size(); i += DIGEST_WORDS) {

@@ -11,13 +11,22 @@ using uchar = std::uint8_t;
 using uint = std::uint32_t;
 using ulong = std::uint64_t;
 
-#define __kernel
+#define __kernel [[maybe_unused]]
 #define __global
 #define __constant static const
 #define ASSAY_UNROLL
+#define ASSAY_KEEP_LOOP
+
+struct uint4 {
+  uint x, y, z, w;
+};
 
 std::size_t current_work_item = 0;
 std::size_t get_global_id(uint) { return current_work_item; }
+[[maybe_unused]] std::size_t get_group_id(uint) { return current_work_item; }
+[[maybe_unused]] std::size_t get_local_id(uint) { return 0; }
+[[maybe_unused]] std::size_t get_local_size(uint) { return 1; }
+[[maybe_unused]] uint mul_hi(uint x, uint y) { return static_cast<uint>((ulong{x} * y) >> 32); }
 
 template <typename T>
 T rotate(T x, T by) {

@@ -64,6 +64,12 @@ TEST(KernelCache, NoDirectory_KeepsNothing) {
   EXPECT_EQ(unwritable.load("key"), std::nullopt);
 }
 
+// The variant that devices without a measurement run.
+std::string plain_key(const ClEngine& engine, HashAlgorithm algorithm) {
+  return kernel_cache_key(engine.session(), algorithm,
+                          kernel_variants(algorithm, "", "cpu").front());
+}
+
 class OpenCl : public testing::Test {
  protected:
   void SetUp() override {
@@ -96,9 +102,9 @@ TEST_F(OpenCl, WrongProgramInTheCache_IsReplaced) {
   const auto first = open();
   ASSERT_TRUE(first->kernels(HashAlgorithm::kSha384).has_value());
   const KernelCache cache(dir_.path());
-  const auto binary = cache.load(kernel_cache_key(first->session(), HashAlgorithm::kSha384));
+  const auto binary = cache.load(plain_key(*first, HashAlgorithm::kSha384));
   ASSERT_TRUE(binary.has_value());
-  const std::string key = kernel_cache_key(first->session(), HashAlgorithm::kSha256);
+  const std::string key = plain_key(*first, HashAlgorithm::kSha256);
   cache.store(key, *binary);
 
   const auto engine = open();
@@ -111,7 +117,7 @@ TEST_F(OpenCl, WrongProgramInTheCache_IsReplaced) {
 TEST_F(OpenCl, GarbageInTheCache_IsReplaced) {
   const auto first = open();
   const KernelCache cache(dir_.path());
-  cache.store(kernel_cache_key(first->session(), HashAlgorithm::kSha256), pattern(5000));
+  cache.store(plain_key(*first, HashAlgorithm::kSha256), pattern(5000));
   const Bytes object = pattern(100'000);
   EXPECT_EQ(hash_one(*first, {}, host_region(object)).root, reference_root({}, object));
 }
@@ -151,6 +157,22 @@ TEST_F(OpenCl, SmallAllocationLimit_MakesSmallSlicesAndTheSameRoots) {
   EXPECT_EQ((*engine)->slice_bytes(), 2U << 20);
   const Bytes object = pattern(7'000'001);
   EXPECT_EQ(hash_one(**engine, {}, host_region(object)).root, reference_root({}, object));
+}
+
+// The variants for other devices are several times slower on a CPU; the tuning must not find them.
+TEST_F(OpenCl, CpuDevice_RunsThePlainVariant) {
+  if (devices_.front().info.type != "cpu") {
+    GTEST_SKIP() << "the first device is no CPU";
+  }
+  const auto engine = open();
+  const Bytes object = pattern(100'000);
+  (void)hash_one(*engine, {}, host_region(object));
+  EXPECT_EQ(engine->last_path().variant, "plain");
+  EXPECT_FALSE(engine->last_path().resident);
+  for (const HashAlgorithm algorithm : {HashAlgorithm::kSha256, HashAlgorithm::kSha384}) {
+    EXPECT_EQ(kernel_variants(algorithm, "NVIDIA Corporation", "cpu").size(), 1U);
+    EXPECT_GT(kernel_variants(algorithm, "NVIDIA Corporation", "gpu").size(), 2U);
+  }
 }
 
 // A failed call must not leave anything behind that spoils the next one.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu_hash/resident_plan.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace assay::gpu_hash {
+namespace {
+
+// Where chunks start in the side buffer, and where the fast kernel wants them.
+constexpr std::uint64_t kAlignment = 16;
+// A run at an odd address is copied when it is no longer than this; longer ones are hashed where
+// they are, by the slower kernel.
+constexpr std::uint64_t kMaxCopiedRun = std::uint64_t{4} << 20;
+constexpr std::uint64_t kMaxSideBytes = std::uint64_t{256} << 20;  // of such copies in a batch
+
+std::uint64_t choose_segment(const HashRequest& request, std::uint32_t slots) {
+  const std::uint64_t most = std::uint64_t{std::bit_floor(slots)} * request.parameters.chunk_size;
+  return request.outline_span == 0 ? most : std::min(most, request.outline_span);
+}
+
+// Number of `memory` among `known`, which grows when it is new.
+std::uint32_t number_of(std::vector<const DeviceMemory*>& known, const DeviceMemory* memory) {
+  // Runs follow one another in memory, so it is mostly the last one.
+  for (std::size_t i = known.size(); i > 0; --i) {
+    if (known[i - 1] == memory) {
+      return static_cast<std::uint32_t>(i - 1);
+    }
+  }
+  known.push_back(memory);
+  return static_cast<std::uint32_t>(known.size() - 1);
+}
+
+bool fits(const std::vector<const DeviceMemory*>& known, const DeviceMemory* memory,
+          std::uint32_t limit) {
+  return known.size() < limit || std::ranges::find(known, memory) != known.end();
+}
+
+}  // namespace
+
+ResidentPlan::ResidentPlan(std::span<const Region> regions, std::span<const std::uint64_t> sizes,
+                           const HashRequest& request, const Limits& limits)
+    : regions_(regions),
+      limits_(limits),
+      chunk_size_(request.parameters.chunk_size),
+      segment_size_(choose_segment(request, limits.slots)),
+      cursor_(sizes, segment_size_) {}
+
+std::optional<ResidentBatch> ResidentPlan::next() {
+  ResidentBatch batch;
+  for (;;) {
+    if (!waiting_) {
+      waiting_ = cursor_.next();
+    }
+    if (!waiting_) {
+      break;
+    }
+    const std::uint64_t chunks = (waiting_->size + chunk_size_ - 1) / chunk_size_;
+    if (chunks > limits_.slots - batch.first_slot.back()) {
+      break;
+    }
+    add_segment(batch, *waiting_);
+    waiting_.reset();
+  }
+  return batch.segments.empty() ? std::nullopt : std::optional(std::move(batch));
+}
+
+void ResidentPlan::advance(const Region& region, std::uint64_t size) {
+  place_.offset += size;
+  while (place_.piece < region.pieces.size() &&
+         place_.offset >= piece_size(region.pieces[place_.piece])) {
+    place_.offset -= piece_size(region.pieces[place_.piece]);
+    ++place_.piece;
+  }
+}
+
+void ResidentPlan::add_segment(ResidentBatch& batch, const Segment& segment) {
+  if (segment.region != region_) {
+    region_ = segment.region;
+    place_ = {};
+  }
+  const Region& region = regions_[segment.region];
+  advance(region, 0);  // over empty pieces
+  std::uint64_t rest = segment.size;
+  while (rest > 0) {
+    const auto& piece = std::get<DevicePiece>(region.pieces[place_.piece]);
+    const std::uint64_t here = std::min(rest, piece.size - place_.offset);
+    const std::uint64_t begin = piece.offset + place_.offset;
+    // Whole chunks, or the end of the segment.
+    const std::uint64_t whole = here == rest ? here : here / chunk_size_ * chunk_size_;
+    const bool copy = begin % kAlignment != 0 && whole <= kMaxCopiedRun &&
+                      batch.side_bytes + whole <= kMaxSideBytes;
+    if (whole > 0 && !copy) {
+      add_run(batch, piece.memory.get(), begin, whole);
+      advance(region, whole);
+      rest -= whole;
+    } else {
+      const std::uint64_t size =
+          std::min<std::uint64_t>(rest, std::max<std::uint64_t>(whole, chunk_size_));
+      add_copied(batch, region, size);
+      rest -= size;
+    }
+  }
+  batch.segments.push_back(segment);
+  batch.first_slot.push_back(
+      batch.first_slot.back() +
+      static_cast<std::uint32_t>((segment.size + chunk_size_ - 1) / chunk_size_));
+}
+
+void ResidentPlan::add_run(ResidentBatch& batch, const DeviceMemory* memory, std::uint64_t offset,
+                           std::uint64_t size) {
+  const bool aligned = offset % kAlignment == 0;
+  if (batch.launches.empty() || batch.launches.back().aligned != aligned ||
+      !fits(batch.launches.back().memory, memory, limits_.buffers)) {
+    PlannedLaunch launch;
+    launch.first_slot =
+        batch.launches.empty() ? 0 : batch.launches.back().first_slot + batch.launches.back().slots;
+    launch.aligned = aligned;
+    batch.launches.push_back(std::move(launch));
+  }
+  PlannedLaunch& launch = batch.launches.back();
+  launch.runs.push_back({offset, size, number_of(launch.memory, memory)});
+  launch.slots += static_cast<std::uint32_t>((size + chunk_size_ - 1) / chunk_size_);
+}
+
+void ResidentPlan::add_copied(ResidentBatch& batch, const Region& region, std::uint64_t size) {
+  const std::uint64_t begin = (batch.side_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  std::uint64_t to = begin;
+  for (std::uint64_t rest = size; rest > 0;) {
+    const auto& piece = std::get<DevicePiece>(region.pieces[place_.piece]);
+    // Parts of at most a chunk, so that many work-groups share the work.
+    const std::uint64_t take =
+        std::min<std::uint64_t>({rest, piece.size - place_.offset, chunk_size_});
+    if (batch.copies.empty() ||
+        !fits(batch.copies.back().memory, piece.memory.get(), limits_.buffers)) {
+      batch.copies.emplace_back();
+    }
+    PlannedCopies& copies = batch.copies.back();
+    copies.copies.push_back({number_of(copies.memory, piece.memory.get()),
+                             static_cast<std::uint32_t>(take), piece.offset + place_.offset, to});
+    advance(region, take);
+    to += take;
+    rest -= take;
+  }
+  batch.side_bytes = to;
+  add_run(batch, nullptr, begin, size);
+}
+
+}  // namespace assay::gpu_hash

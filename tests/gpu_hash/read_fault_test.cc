@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files whose reads go wrong. This program has its own preadv(), which stands in front of the
+// system's and fails when a test wants it to.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <functional>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "gpu_hash/artifact_hash.h"
+#include "gpu_hash/artifact_verify.h"
+#include "gpu_hash/cpu_engine.h"
+#include "tests/gpu_hash/support.h"
+
+namespace {
+
+// What each call does, by its number: bytes to read at most; 0 for the end of the file; a negative
+// errno to fail.
+std::function<long(long)> g_fault;
+std::atomic<long> g_calls = 0;
+
+}  // namespace
+
+extern "C" ssize_t preadv(int fd, const iovec* vectors, int count, off_t offset) {
+  constexpr long kAll = 1L << 40;
+  const long allowed = g_fault ? g_fault(g_calls++) : kAll;
+  if (allowed < 0) {
+    errno = static_cast<int>(-allowed);
+    return -1;
+  }
+  if (allowed == 0) {
+    return 0;
+  }
+  if (allowed < kAll) {  // a short read, inside the first part
+    const std::size_t size = std::min(vectors[0].iov_len, static_cast<std::size_t>(allowed));
+    return ::syscall(SYS_pread64, fd, vectors[0].iov_base, size, offset);
+  }
+  return ::syscall(SYS_preadv, fd, vectors, count, offset, 0L);
+}
+
+namespace assay::gpu_hash::test {
+namespace {
+
+constexpr long kWhole = 1L << 40;
+
+class ReadFaults : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    engine_ = GetParam() == "cpu" ? make_cpu_engine(2) : opencl_engine();
+    if (engine_ == nullptr) {
+      GTEST_SKIP() << "no OpenCL device";
+    }
+    dir_.write("a/first.bin", content_);
+    dir_.write("b/second.bin", pattern(1000));
+    g_calls = 0;
+  }
+  void TearDown() override { g_fault = nullptr; }
+
+  Bytes content_ = pattern((3U << 20) + 77);
+  TempDir dir_;
+  std::unique_ptr<Engine> engine_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, ReadFaults, testing::Values("cpu", "opencl"),
+                         [](const auto& test) { return test.param; });
+
+TEST_P(ReadFaults, ShortReadsAndInterrupts_GiveTheSameRoot) {
+  g_fault = [](long call) { return call % 3 == 0 ? -EINTR : call % 3 == 1 ? 4099L : kWhole; };
+  const auto hashed = hash_artifact(dir_.path(), {}, *engine_);
+  ASSERT_TRUE(hashed.has_value()) << to_string(hashed.error());
+  EXPECT_EQ(std::get<FileEntry>(hashed->artifact.entries[0]).root, reference_root({}, content_));
+  EXPECT_GT(g_calls, 6);
+}
+
+TEST_P(ReadFaults, InputErrorInTheMiddle_IsFileUnreadableWithItsName) {
+  g_fault = [](long call) { return call == 2 ? -EIO : kWhole; };
+  const auto hashed = hash_artifact(dir_.path() / "a", {}, *engine_);
+  ASSERT_FALSE(hashed.has_value());
+  EXPECT_EQ(hashed.error().code, ErrorCode::kFileUnreadable) << to_string(hashed.error());
+  EXPECT_EQ(hashed.error().where, "first.bin");
+  EXPECT_NE(hashed.error().detail.find("Input/output error"), std::string::npos);
+  // The engine is as good as before.
+  g_fault = nullptr;
+  EXPECT_TRUE(hash_artifact(dir_.path(), {}, *engine_).has_value());
+}
+
+TEST_P(ReadFaults, EndBeforeTheEnd_IsFileChanged) {
+  g_fault = [](long call) { return call == 1 ? 0L : kWhole; };
+  const auto hashed = hash_artifact(dir_.path() / "a", {}, *engine_);
+  ASSERT_FALSE(hashed.has_value());
+  EXPECT_EQ(hashed.error().code, ErrorCode::kFileChanged);
+  EXPECT_EQ(hashed.error().where, "first.bin");
+}
+
+// Neither a yes nor a list of differences: it was not found out.
+TEST_P(ReadFaults, InputErrorWhileVerifying_IsAnErrorNotADifference) {
+  const auto hashed = hash_artifact(dir_.path(), {}, *engine_);
+  ASSERT_TRUE(hashed.has_value());
+  g_fault = [](long) { return -EIO; };
+  const auto verified = verify_artifact(dir_.path(), hashed->artifact, {}, *engine_);
+  ASSERT_FALSE(verified.has_value());
+  EXPECT_EQ(verified.error().code, ErrorCode::kFileUnreadable);
+}
+
+TEST_P(ReadFaults, FileWithoutPermission_IsFileUnreadableWithItsName) {
+  if (::geteuid() == 0) {
+    // Root reads everything; the error is the system's all the same.
+    g_fault = [](long) { return -EACCES; };
+  } else {
+    std::filesystem::permissions(dir_.path() / "a/first.bin", std::filesystem::perms::none);
+  }
+  const auto hashed = hash_artifact(dir_.path() / "a", {}, *engine_);
+  ASSERT_FALSE(hashed.has_value());
+  EXPECT_EQ(hashed.error().code, ErrorCode::kFileUnreadable);
+  EXPECT_EQ(hashed.error().where, "first.bin");
+}
+
+}  // namespace
+}  // namespace assay::gpu_hash::test
