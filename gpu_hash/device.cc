@@ -26,7 +26,7 @@ DeviceInfo cpu_device() {
   const std::uint64_t memory =
       pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
                             : 0;
-  return {"cpu", cpu_name(), "OpenSSL", cpu_driver(), "cpu", memory, 0, usable_cores()};
+  return {"cpu", cpu_name(), "CPU engine", cpu_driver(), "cpu", memory, 0, usable_cores()};
 }
 
 Status test_engine(const std::string& device, Engine& engine) {
@@ -35,6 +35,15 @@ Status test_engine(const std::string& device, Engine& engine) {
                         [&](std::span<const Region> regions, const HashRequest& request) {
                           return engine.hash(regions, request);
                         }));
+  }
+  return {};
+}
+
+// Every way to compute that this processor has, not only the one in use.
+Status test_cpu(const std::string& device) {
+  for (const LeafVariant variant : leaf_variants()) {
+    const std::unique_ptr<Engine> engine = make_cpu_engine(0, variant);
+    ASSAY_TRY(test_engine(device + ", " + engine->info().driver, *engine));
   }
   return {};
 }
@@ -85,8 +94,7 @@ Result<std::vector<DeviceInfo>> list_devices() {
 Result<std::vector<SelfTest>> self_test_devices() {
   std::vector<SelfTest> results;
   DeviceInfo cpu = cpu_device();
-  const std::unique_ptr<Engine> cpu_engine = make_cpu_engine();
-  results.push_back({cpu, test_engine(cpu.name, *cpu_engine)});
+  results.push_back({cpu, test_cpu(cpu.name)});
   const std::vector<DeviceInfo> devices = list_opencl_devices();
   for (unsigned i = 0; i < devices.size(); ++i) {
     auto engine = make_opencl_engine(i, {});
@@ -99,7 +107,7 @@ Result<std::vector<SelfTest>> self_test_devices() {
 
 Result<BenchResult> bench_device(const DeviceChoice& choice, HashAlgorithm hash,
                                  std::uint64_t bytes, const EngineOptions& options) {
-  ASSAY_ASSIGN(const std::optional<unsigned> index, choose_device(choice, list_opencl_devices()));
+  ASSAY_ASSIGN(const std::optional<unsigned> index, resolve_device(choice, options));
   return index ? bench_opencl(*index, hash, bytes, options) : bench_cpu(hash, bytes, options);
 }
 

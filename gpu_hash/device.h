@@ -16,7 +16,7 @@ namespace assay::gpu_hash {
 struct DeviceInfo {
   std::string id;        // for --device: "cpu", "opencl:0"
   std::string name;      // of the hardware
-  std::string platform;  // "OpenSSL" for the CPU engine
+  std::string platform;  // "CPU engine" for the CPU engine
   std::string driver;    // version
   std::string type;      // "cpu", "gpu", "accelerator", "other"
   std::uint64_t memory_bytes = 0;

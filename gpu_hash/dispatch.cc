@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "gpu_hash/auto_choice.h"
 #include "gpu_hash/choose.h"
 #include "gpu_hash/cl_engine.h"
 #include "gpu_hash/cpu_engine.h"
@@ -69,8 +70,7 @@ Result<std::optional<unsigned>> choose_device(const DeviceChoice& choice,
     return std::nullopt;
   }
   if (choice.kind == DeviceChoice::Kind::kAuto) {
-    // GPUs come first in the list.
-    return !devices.empty() && devices.front().type == "gpu" ? std::optional(0U) : std::nullopt;
+    return fail(ErrorCode::kInternal, "the choice of a device needs its measurement");
   }
   if (devices.empty()) {
     return not_found(opencl_absence());
@@ -86,12 +86,22 @@ Result<std::optional<unsigned>> choose_device(const DeviceChoice& choice,
   return index;
 }
 
+Result<std::optional<unsigned>> resolve_device(const DeviceChoice& choice,
+                                               const EngineOptions& options) {
+  switch (choice.kind) {
+    case DeviceChoice::Kind::kCpu:
+      return std::nullopt;
+    case DeviceChoice::Kind::kAuto:
+      return choose_auto(options).index;
+    case DeviceChoice::Kind::kOpenCl:
+      break;
+  }
+  return choose_device(choice, list_opencl_devices());
+}
+
 Result<std::unique_ptr<Engine>> make_engine(const DeviceChoice& choice,
                                             const EngineOptions& options) {
-  if (choice.kind == DeviceChoice::Kind::kCpu) {
-    return make_cpu_engine(options.threads);
-  }
-  ASSAY_ASSIGN(const std::optional<unsigned> index, choose_device(choice, list_opencl_devices()));
+  ASSAY_ASSIGN(const std::optional<unsigned> index, resolve_device(choice, options));
   return index ? make_opencl_engine(*index, options) : make_cpu_engine(options.threads);
 }
 

@@ -35,8 +35,8 @@ struct EngineOptions {
 };
 
 // Makes the engine; an OpenCL engine has passed its self-test before it hashes anything. `auto` is
-// the first OpenCL device that is a GPU, and the CPU engine when there is none: a CPU that offers
-// OpenCL is slower than the CPU engine and is used only when it is asked for.
+// what auto_choice.h says: the fastest by measurement, and never a CPU that offers OpenCL, which is
+// slower than the CPU engine and is used only when it is asked for.
 // Errors: device-not-found, device-self-test-failed, device-failed.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const DeviceChoice& choice,
                                                           const EngineOptions& options = {});

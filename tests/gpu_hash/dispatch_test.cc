@@ -2,8 +2,11 @@
 // Which engine a choice leads to, and the self-test that stands before it.
 #include "gpu_hash/dispatch.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "gpu_hash/auto_choice.h"
 #include "gpu_hash/choose.h"
 #include "gpu_hash/cl_engine.h"
 #include "gpu_hash/cpu_engine.h"
@@ -45,10 +48,68 @@ TEST(ParseDevice, OtherText_IsUsage) {
   }
 }
 
-TEST(ChooseDevice, Auto_TakesAGpuAndNeverACpuDevice) {
-  EXPECT_EQ(choose("auto", {}), std::nullopt);
-  EXPECT_EQ(choose("auto", {device("pocl", "cpu")}), std::nullopt);
-  EXPECT_EQ(choose("auto", {device("H200", "gpu"), device("pocl", "cpu")}), 0U);
+// Rates by device index, the CPU's first; counts the measurements. Below zero: the device fails.
+struct FakeRates {
+  std::vector<double> rates;
+  int asked = 0;
+
+  MeasureRate function() {
+    return [this](std::optional<unsigned> index) -> Result<double> {
+      ++asked;
+      const double rate = rates[index ? *index + 1 : 0];
+      if (rate < 0) {
+        return fail(ErrorCode::kDeviceSelfTestFailed, "a wrong digest");
+      }
+      return rate;
+    };
+  }
+};
+
+const KernelCache kNoCache{std::filesystem::path()};
+
+TEST(ChooseAuto, ACpuDevice_IsNeverTakenAndNotMeasured) {
+  FakeRates fake{{1e9, 9e9}};
+  EXPECT_EQ(choose_auto({}, "cpu", fake.function(), kNoCache).index, std::nullopt);
+  const AutoChoice choice = choose_auto({device("pocl", "cpu")}, "cpu", fake.function(), kNoCache);
+  EXPECT_EQ(choice.index, std::nullopt);
+  EXPECT_EQ(choice.id, "cpu");
+  EXPECT_EQ(fake.asked, 0);
+}
+
+TEST(ChooseAuto, TheFastestByMeasurement_IsTaken) {
+  const std::vector<DeviceInfo> devices = {device("slow", "gpu"), device("fast", "accelerator"),
+                                           device("pocl", "cpu")};
+  EXPECT_EQ(
+      choose_auto(devices, "cpu", FakeRates{{2e9, 1e9, 5e10, 9e11}}.function(), kNoCache).index,
+      1U);
+  EXPECT_EQ(
+      choose_auto(devices, "cpu", FakeRates{{2e9, 1e9, 1.9e9, 9e11}}.function(), kNoCache).index,
+      std::nullopt);
+}
+
+TEST(ChooseAuto, ADeviceThatFails_IsNotTakenAndTheReasonSaysSo) {
+  FakeRates fake{{2e9, -1}};
+  const AutoChoice choice = choose_auto({device("liar", "gpu")}, "cpu", fake.function(), kNoCache);
+  EXPECT_EQ(choice.index, std::nullopt);
+  EXPECT_NE(choice.reason.find("device-self-test-failed"), std::string::npos) << choice.reason;
+}
+
+TEST(ChooseAuto, Rates_AreKeptByDeviceDriverAndProcessor) {
+  const TempDir dir;
+  const KernelCache cache(dir.path());
+  FakeRates fake{{2e9, 5e10}};
+  std::vector<DeviceInfo> devices = {device("H200", "gpu")};
+  devices[0].id = "opencl:0";
+  EXPECT_EQ(choose_auto(devices, "cpu", fake.function(), cache).id, "opencl:0");
+  EXPECT_EQ(fake.asked, 2);
+  EXPECT_EQ(choose_auto(devices, "cpu", fake.function(), cache).id, "opencl:0");
+  EXPECT_EQ(fake.asked, 2);
+  devices[0].driver = "newer";
+  fake.rates[1] = 1e9;
+  EXPECT_EQ(choose_auto(devices, "cpu", fake.function(), cache).id, "cpu");
+  EXPECT_EQ(fake.asked, 3);
+  (void)choose_auto(devices, "another cpu", fake.function(), cache);
+  EXPECT_EQ(fake.asked, 5);
 }
 
 TEST(ChooseDevice, Cpu_IsTheCpuEngineWhateverThereIs) {
@@ -75,12 +136,15 @@ TEST(MakeEngine, Cpu_RunsOnTheCpu) {
   EXPECT_EQ((*engine)->info().id, "cpu");
 }
 
-TEST(MakeEngine, Auto_RunsOnTheCpuWithoutAGpu) {
+TEST(MakeEngine, Auto_RunsOnWhatTheChoiceSays) {
+  const AutoChoice choice = choose_auto();
   const auto devices = list_opencl_devices();
-  const bool gpu = !devices.empty() && devices.front().type == "gpu";
+  if (std::ranges::all_of(devices, [](const auto& found) { return found.type == "cpu"; })) {
+    EXPECT_EQ(choice.id, "cpu");
+  }
   const auto engine = make_engine(*parse_device("auto"));
   ASSERT_TRUE(engine.has_value()) << to_string(engine.error());
-  EXPECT_EQ((*engine)->info().id, gpu ? "opencl:0" : "cpu");
+  EXPECT_EQ((*engine)->info().id, choice.id);
 }
 
 // On a machine, or in a build, without OpenCL.

@@ -66,6 +66,32 @@ TEST(LeafVariants, OneWrongBitFailsTheTestWithNameAndLength) {
       << status.error().detail;
 }
 
+// The largest messages that ipsec-mb takes, and what is beyond: without its own checks the library
+// computes wrong SHA-384 digests from 65536 bytes on.
+TEST(LeafVariants, LengthsAroundTheLibrarysLimit_EqualOpenSsl) {
+  const Bytes bytes = pattern(140'000);
+  for (const LeafVariant variant : leaf_variants()) {
+    for (const HashAlgorithm algorithm : kAlgorithms) {
+      const auto hasher = make_leaf_hasher(variant, algorithm);
+      for (const std::size_t size : {65532U, 65533U, 65534U, 65535U, 65536U, 131072U}) {
+        const ByteView message(&bytes[1], size);
+        Bytes digests(hasher->lanes() * digest_size(algorithm));
+        std::vector<Message> messages;
+        for (std::size_t i = 0; i < hasher->lanes(); ++i) {
+          messages.push_back(
+              {bytes[0], &bytes[1], size, digests.data() + i * digest_size(algorithm)});
+        }
+        ASSERT_TRUE(hasher->hash(messages).has_value());
+        const Digest want = sha(algorithm, ByteView(bytes).first(size + 1));
+        for (std::size_t i = 0; i < hasher->lanes(); ++i) {
+          ASSERT_EQ(Digest::wrap(algorithm, digests.data() + i * digest_size(algorithm)), want)
+              << name(variant) << ", " << size << " bytes";
+        }
+      }
+    }
+  }
+}
+
 // Any mix of lengths, so that lanes run empty at different times and short ones are left over.
 TEST(LeafVariants, MixedLengths_EqualOpenSsl) {
   Random random;
