@@ -94,7 +94,9 @@ Result<Response> post_lease(Api& api, const Call& call) {
   }
   Response response;
   response.status = 204;
-  if (answer.turned_away) {
+  if (answer.next == LeaseAnswer::Next::kAskNow) {
+    response.headers.emplace_back("Retry-After", "0");
+  } else if (answer.next == LeaseAnswer::Next::kAskLater) {
     response.headers.emplace_back("Retry-After", kRetryAfter);
   }
   return response;

@@ -190,18 +190,25 @@ Status try_lease(storage::Transaction& transaction, const Services& services,
   return {};
 }
 
+// Whether the node may act, and has something to do.
+Result<bool> has_next(Services& services, const std::string& node, const Principal& actor,
+                      Timestamp now) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(const storage::NodeRow row, owned_node(*snapshot, node, actor));
+  ASSAY_TRY(require_active(row, now));
+  const auto next = snapshot->next_job(node, now);
+  if (!next && next.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(next.error());
+  }
+  return next.has_value();
+}
+
 // Looks before it writes: most calls find nothing.
 Result<LeaseTry> lease_once(Services& services, const std::string& node, const Principal& actor) {
   const Timestamp now = services.clock.now();
-  {
-    ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-    ASSAY_ASSIGN(const storage::NodeRow row, owned_node(*snapshot, node, actor));
-    ASSAY_TRY(require_active(row, now));
-    const auto next = snapshot->next_job(node, now);
-    if (!next) {
-      return next.error().code == ErrorCode::kNotFound ? Result<LeaseTry>(LeaseTry{})
-                                                       : std::unexpected(next.error());
-    }
+  ASSAY_ASSIGN(const bool has_job, has_next(services, node, actor, now));
+  if (!has_job) {
+    return LeaseTry{};
   }
   ASSAY_ASSIGN(const Challenge challenge,
                make_challenge(services, ChallengePurpose::kReport, node, {}, now + kMaxLeaseTime));
@@ -235,21 +242,30 @@ Result<LeaseAnswer> lease_job(Services& services, const std::string& node, const
                               std::chrono::milliseconds wait) {
   using SteadyClock = std::chrono::steady_clock;
   const auto until = SteadyClock::now() + std::min<std::chrono::milliseconds>(wait, kMaxLeaseWait);
+  std::uint64_t seen = services.job_bell == nullptr ? 0 : services.job_bell->rings();
+  ASSAY_ASSIGN(LeaseTry tried, lease_once(services, node, actor));
+  if (tried.lease) {
+    count(services, NodeEvent::kLease, "leased");
+    return LeaseAnswer{std::move(tried.lease), LeaseAnswer::Next::kWork};
+  }
   for (;;) {
-    const std::uint64_t seen = services.job_bell == nullptr ? 0 : services.job_bell->rings();
-    ASSAY_ASSIGN(LeaseTry tried, lease_once(services, node, actor));
-    if (tried.lease) {
-      count(services, NodeEvent::kLease, "leased");
-      return LeaseAnswer{std::move(tried.lease), false};
-    }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now());
     if (left <= std::chrono::milliseconds(0) || services.job_bell == nullptr) {
       count(services, NodeEvent::kLease, "none");
-      return LeaseAnswer{};
+      return LeaseAnswer{{}, LeaseAnswer::Next::kAsk};
     }
-    if (services.job_bell->wait(seen, left, node) == JobBell::Woken::kAway) {
+    // Nobody rings when a lease runs out: what its worker had is looked for in between.
+    const auto look = std::min<std::chrono::milliseconds>(
+        left, std::chrono::milliseconds(services.nodes.lease_life) / 4);
+    if (services.job_bell->wait(seen, look, node) == JobBell::Woken::kAway) {
       count(services, NodeEvent::kLease, "turned-away");
-      return LeaseAnswer{{}, true};
+      return LeaseAnswer{{}, LeaseAnswer::Next::kAskLater};
+    }
+    seen = services.job_bell->rings();
+    ASSAY_ASSIGN(const bool has_job, has_next(services, node, actor, services.clock.now()));
+    if (has_job) {
+      count(services, NodeEvent::kLease, "woken");
+      return LeaseAnswer{{}, LeaseAnswer::Next::kAskNow};
     }
   }
 }

@@ -38,12 +38,19 @@ struct JobCreated {
                                             const Principal& actor);
 
 struct LeaseAnswer {
+  enum class Next : std::uint8_t {
+    kWork,      // there is a lease
+    kAsk,       // nothing to do so far
+    kAskNow,    // there is a job now
+    kAskLater,  // nothing to do, and no room to wait
+  };
   std::optional<JobLease> lease;
-  bool turned_away = false;  // nothing to do, and too many wait: ask again later
+  Next next = Next::kAsk;
 };
-// The next job of the node, waiting up to `wait` for one. Jobs whose lease ran out come again;
-// those without attempts left end here. node-not-enrolled, node-taken, node-revoked,
-// enrolment-expired.
+// The next job of the node. Without one it waits up to `wait` until there is one, and says so: a
+// job is given to those alone who ask when it is there, because whoever waited may be gone. Jobs
+// whose lease ran out come again; those without attempts left end here. node-not-enrolled,
+// node-taken, node-revoked, enrolment-expired.
 [[nodiscard]] Result<LeaseAnswer> lease_job(Services& services, const std::string& node,
                                             const Principal& actor, std::chrono::milliseconds wait);
 

@@ -32,7 +32,7 @@ struct NodeSettings {
 enum class NodeEvent : std::uint8_t {
   kEnrolment,  // "enrolled", "renewed", "refused"
   kEvidence,   // "accepted", "rejected"
-  kLease,      // "leased", "none", "turned-away"
+  kLease,      // "leased", "none", "woken", "turned-away"
   kJob,        // "verified", "mismatch", "incomplete", "failed"
 };
 

@@ -195,17 +195,23 @@ TEST_F(Jobs, WithoutABell_NobodyWaits) {
   EXPECT_FALSE(answer->lease);
 }
 
-TEST_F(Jobs, NewJob_WakesWhoWaits) {
+TEST_F(Jobs, NewJob_WakesWhoWaitsAndGoesToWhoAsks) {
   JobBell bell(1);
   services_->job_bell = &bell;
-  std::optional<JobLease> leased;
+  std::optional<LeaseAnswer> answer;
   std::thread waiting([&] {
-    auto answer = lease_job(*services_, worker_.node, worker_.principal, std::chrono::seconds(25));
-    leased = std::move(answer.value().lease);
+    answer =
+        lease_job(*services_, worker_.node, worker_.principal, std::chrono::seconds(25)).value();
   });
-  new_job(model_, worker_.node);
+  const std::string id = new_job(model_, worker_.node).job.id;
   waiting.join();
-  EXPECT_TRUE(leased);
+  // It asked before or after the job was made.
+  EXPECT_EQ(answer->next, answer->lease ? LeaseAnswer::Next::kWork : LeaseAnswer::Next::kAskNow);
+  if (!answer->lease) {
+    EXPECT_EQ(job_row(id).token, 0U) << "whoever waited may be gone";
+    EXPECT_TRUE(ask(worker_)->lease);
+  }
+  EXPECT_EQ(job_row(id).token, 1U);
 }
 
 TEST(JobBell, Stop_WakesEveryone) {
