@@ -34,6 +34,9 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                      const Progress& progress, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   ASSAY_TRY(check(HashRequest{options.parameters, options.outline_span, {}, {}}));
+  if (options.reuse != nullptr && options.outline_span != 0) {
+    return fail(ErrorCode::kInvalidParameter, "outlines need every byte; nothing can be reused");
+  }
   ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, options.walk));
   ASSAY_ASSIGN(const ArtifactPlan plan, plan_artifact(std::move(files), options.objects, stop));
   if (!plan.malformed.empty()) {
@@ -44,8 +47,9 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                   ? "there is no tensor to hash"
                                                   : "there is no file to hash");
   }
-  ASSAY_ASSIGN(PlannedArtifact hashed,
-               hash_plan(plan, options.parameters, options.outline_span, engine, progress, stop));
+  const KnownRoots known = find_known(plan, options.parameters, options.reuse);
+  ASSAY_ASSIGN(PlannedArtifact hashed, hash_plan(plan, options.parameters, options.outline_span,
+                                                 engine, progress, stop, known.roots));
   ASSAY_ASSIGN(ArtifactId id, artifact_id(hashed.artifact));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return HashedArtifact{std::move(hashed.artifact),
@@ -53,7 +57,10 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                         std::move(hashed.outlines),
                         hashed.bytes,
                         elapsed.count(),
-                        engine.info()};
+                        engine.info(),
+                        known_files(plan),
+                        known.files,
+                        known.bytes};
 }
 
 Result<ObjectDigests> hash_object(const std::filesystem::path& file, const HashRequest& request,

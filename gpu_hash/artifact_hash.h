@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -24,11 +25,29 @@ enum class Objects : std::uint8_t { kFiles, kTensors, kBoth };
 [[nodiscard]] Result<Objects> parse_objects(std::string_view text);
 [[nodiscard]] std::string_view name(Objects objects);
 
+// What was known of a model when it was hashed before, for a caller who vouches that files whose
+// size and modification time are the same have the same bytes.
+struct KnownFile {
+  std::uint64_t size;     // bytes
+  std::int64_t mtime_ns;  // since 1970
+  bool operator==(const KnownFile&) const = default;
+};
+struct Reuse {
+  Artifact artifact;
+  std::map<std::string, KnownFile> files;  // by path
+  // When that hashing began, by the clock of the file system's machine. A file changed later, or so
+  // shortly before that a later change could have left the same time, is hashed again.
+  std::int64_t hashed_at_ns;  // since 1970
+};
+
 struct ArtifactOptions {
   TreeParameters parameters{};
   Objects objects = Objects::kBoth;
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
   WalkOptions walk{};
+  // Entries of files that did not change since are taken from here; not with outlines. Used only
+  // when its parameters are the same.
+  const Reuse* reuse = nullptr;
 };
 
 // Bytes hashed so far and in total; a byte that is part of a file and of a tensor counts twice.
@@ -43,13 +62,17 @@ struct HashedArtifact {
   std::uint64_t bytes = 0;  // hashed
   double seconds = 0;       // wall clock, from the walk to the root
   EngineInfo engine;
+  std::map<std::string, KnownFile> files{};  // every file that was looked at, by path
+  std::vector<std::string> reused{};         // paths of files that were not read, entries of whom
+                                             // come from ArtifactOptions::reuse
+  std::uint64_t reused_bytes = 0;            // of entries that were not hashed
 };
 
 // Hashes the directory or file at `path`. Every file whose name ends in ".safetensors" must be one
 // when tensors are asked for: a file that claims to be and does not parse fails the artifact.
 // Errors: those of walk(), read_safetensors() and Engine::hash(), naming the file in `where`;
 // file-changed also when a file changed before the whole artifact was done; invalid-parameter when
-// there is nothing to hash; limit-exceeded above kMaxEntries entries.
+// there is nothing to hash, or for reuse with outlines; limit-exceeded above kMaxEntries entries.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                    const ArtifactOptions& options, Engine& engine,
                                                    const Progress& progress = {},

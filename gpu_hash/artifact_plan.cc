@@ -46,6 +46,41 @@ Entry entry_of(const ArtifactPlan& plan, const PlannedObject& object, Digest roo
                      tensor.offset, tensor.size,  std::move(root)};
 }
 
+// File and tensor; a file's own entry has no tensor.
+using ObjectName = std::pair<std::string, std::optional<std::string>>;
+
+ObjectName name_of(const ArtifactPlan& plan, const PlannedObject& object) {
+  return {plan.files[object.file].path,
+          object.tensor ? std::optional(object.tensor->name) : std::nullopt};
+}
+
+std::map<ObjectName, const Entry*> by_name(const Artifact& artifact) {
+  std::map<ObjectName, const Entry*> entries;
+  for (const Entry& entry : artifact.entries) {
+    if (const auto* file = std::get_if<FileEntry>(&entry)) {
+      entries.emplace(ObjectName{file->path, std::nullopt}, &entry);
+    } else {
+      const auto& tensor = std::get<TensorEntry>(entry);
+      entries.emplace(ObjectName{tensor.file, tensor.name}, &entry);
+    }
+  }
+  return entries;
+}
+
+KnownFile known_file(const WalkedFile& file) {
+  return {file.source->size(), file.source->identity().mtime_ns};
+}
+
+// The coarsest step of modification times that is in use (FAT): a change so soon after the last one
+// may not show.
+constexpr std::int64_t kTimeStep = 2'000'000'000;  // ns
+
+bool unchanged(const WalkedFile& file, const Reuse& reuse) {
+  const auto found = reuse.files.find(file.path);
+  return found != reuse.files.end() && found->second == known_file(file) &&
+         found->second.mtime_ns < reuse.hashed_at_ns - kTimeStep;
+}
+
 // Artifact order: files by path, then tensors by (file, name). The plan has both in that order
 // already, but mixed.
 void collect(const ArtifactPlan& plan, std::vector<ObjectDigests> digests, bool outlines,
@@ -97,26 +132,82 @@ Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects object
 
 Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters& parameters,
                                   std::uint64_t outline_span, Engine& engine,
-                                  const Progress& progress, const std::stop_token& stop) {
+                                  const Progress& progress, const std::stop_token& stop,
+                                  const Roots& known) {
   PlannedArtifact result{{parameters, {}}, {}, 0};
   std::vector<Region> regions;
   regions.reserve(plan.objects.size());
-  for (const PlannedObject& object : plan.objects) {
-    regions.push_back(region_of(plan, object));
-    ASSAY_ASSIGN(const std::uint64_t size, region_size(regions.back()));
-    result.bytes += size;
+  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
+    if (known.empty() || !known[i]) {
+      regions.push_back(region_of(plan, plan.objects[i]));
+      ASSAY_ASSIGN(const std::uint64_t size, region_size(regions.back()));
+      result.bytes += size;
+    }
   }
   HashRequest request{parameters, outline_span, {}, stop};
   if (progress) {
     request.progress = [&](std::uint64_t done) { progress(done, result.bytes); };
   }
-  ASSAY_ASSIGN(std::vector<ObjectDigests> digests, engine.hash(regions, request));
+  ASSAY_ASSIGN(std::vector<ObjectDigests> hashed, engine.hash(regions, request));
   // A file that changed after its own bytes were read would leave the artifact as no moment saw it.
   for (const WalkedFile& file : plan.files) {
     ASSAY_TRY(file.source->check_unchanged());
   }
+  std::vector<ObjectDigests> digests;
+  digests.reserve(plan.objects.size());
+  for (std::size_t i = 0, next = 0; i < plan.objects.size(); ++i) {
+    const bool taken = !known.empty() && known[i];
+    digests.push_back(taken ? ObjectDigests{*known[i], {}} : std::move(hashed[next++]));
+  }
   collect(plan, std::move(digests), outline_span != 0, result);
   return result;
+}
+
+KnownRoots find_known(const ArtifactPlan& plan, const TreeParameters& parameters,
+                      const Reuse* reuse) {
+  if (reuse == nullptr || reuse->artifact.parameters != parameters) {
+    return {};
+  }
+  KnownRoots known;
+  known.roots.resize(plan.objects.size());
+  const std::map<ObjectName, const Entry*> entries = by_name(reuse->artifact);
+  std::vector<bool> whole(plan.files.size(), true);  // nothing of the file needs to be read
+  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
+    const PlannedObject& object = plan.objects[i];
+    const auto found = entries.find(name_of(plan, object));
+    if (found == entries.end() || !unchanged(plan.files[object.file], *reuse)) {
+      whole[object.file] = false;
+      continue;
+    }
+    const Digest& root =
+        std::visit([](const auto& entry) -> const Digest& { return entry.root; }, *found->second);
+    if (entry_of(plan, object, root) != *found->second) {
+      whole[object.file] = false;
+      continue;
+    }
+    known.roots[i] = root;
+    known.bytes += std::visit([](const auto& entry) { return entry.size; }, *found->second);
+  }
+  // A file without objects of its own, such as one that is no safetensors file when only tensors
+  // count, is neither hashed nor reused.
+  std::vector<bool> used(plan.files.size(), false);
+  for (const PlannedObject& object : plan.objects) {
+    used[object.file] = true;
+  }
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    if (used[i] && whole[i]) {
+      known.files.push_back(plan.files[i].path);
+    }
+  }
+  return known;
+}
+
+std::map<std::string, KnownFile> known_files(const ArtifactPlan& plan) {
+  std::map<std::string, KnownFile> files;
+  for (const WalkedFile& file : plan.files) {
+    files.emplace(file.path, known_file(file));
+  }
+  return files;
 }
 
 }  // namespace assay::gpu_hash

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "gpu_hash/artifact_hash.h"
@@ -45,11 +47,25 @@ struct PlannedArtifact {
   std::uint64_t bytes = 0;
 };
 
-// Hashes the objects and looks at every file once more.
-[[nodiscard]] Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan,
-                                                const TreeParameters& parameters,
-                                                std::uint64_t outline_span, Engine& engine,
-                                                const Progress& progress,
-                                                const std::stop_token& stop);
+// Roots that are taken as known, by object of a plan; empty when there is none.
+using Roots = std::vector<std::optional<Digest>>;
+
+// Hashes the objects without a known root and looks at every file once more.
+[[nodiscard]] Result<PlannedArtifact> hash_plan(
+    const ArtifactPlan& plan, const TreeParameters& parameters, std::uint64_t outline_span,
+    Engine& engine, const Progress& progress, const std::stop_token& stop, const Roots& known = {});
+
+struct KnownRoots {
+  Roots roots;
+  std::vector<std::string> files;  // paths of files that need not be read
+  std::uint64_t bytes = 0;         // of objects with a known root
+};
+
+// What `reuse` (may be null) knows of the plan's objects. A file counts as unchanged by its size
+// and modification time, and an object only when its entry says the same of it but for the root.
+[[nodiscard]] KnownRoots find_known(const ArtifactPlan& plan, const TreeParameters& parameters,
+                                    const Reuse* reuse);
+
+[[nodiscard]] std::map<std::string, KnownFile> known_files(const ArtifactPlan& plan);
 
 }  // namespace assay::gpu_hash
