@@ -304,6 +304,10 @@ Result<HttpResponse> HttpClient::Impl::attempt(const HttpRequest& request, CURLc
   receiver.response.content_type = type == nullptr ? "" : type;
   receiver.response.retry_after_seconds =
       retry_after > 0 ? static_cast<std::uint64_t>(retry_after) : 0;
+  curl_header* said = nullptr;
+  receiver.response.retry_at_once =
+      retry_after == 0 &&
+      curl_easy_header(easy.get(), "Retry-After", 0, CURLH_HEADER, -1, &said) == CURLHE_OK;
   return std::move(receiver.response);
 }
 

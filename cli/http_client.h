@@ -43,6 +43,7 @@ struct HttpResponse {
   std::string content_type{};
   Bytes body{};
   std::uint64_t retry_after_seconds = 0;  // 0: not said
+  bool retry_at_once = false;             // "Retry-After: 0"
 };
 
 class HttpClient {

@@ -64,18 +64,21 @@ Status WorkerAgent::begin() {
 Result<std::optional<JobLease>> WorkerAgent::next() {
   ASSAY_TRY(enroller_.tend());
   const Steady::time_point asked = Steady::now();
-  Result<std::optional<JobLease>> lease = parts_.service.lease(parts_.node, parts_.drain);
-  if (lease) {
-    if (!*lease && Steady::now() - asked < kShortWait) {
+  Result<WorkerService::Answer> answer = parts_.service.lease(parts_.node, parts_.drain);
+  if (answer) {
+    // Asked again at once only if the last time was not at once: another worker may be quicker.
+    const bool hurry = answer->ask_again && !hurried_;
+    if (!answer->lease && !hurry && Steady::now() - asked < kShortWait) {
       rest(backoff_.next());
     } else {
       backoff_.reset();
     }
-    return lease;
+    hurried_ = hurry;
+    return std::move(answer->lease);
   }
-  const Error& error = lease.error();
+  const Error& error = answer.error();
   if (error.code == ErrorCode::kCancelled || is_final(error)) {
-    return lease;
+    return std::unexpected(error);
   }
   if (error.code == ErrorCode::kNodeNotEnrolled || error.code == ErrorCode::kEnrolmentExpired) {
     enroller_.forget();

@@ -30,6 +30,7 @@ class WorkerAgent {
   WorkerParts& parts_;
   Enroller enroller_;
   Backoff backoff_;
+  bool hurried_ = false;  // the service said that there is a job, and was asked again at once
 };
 
 // The exit status that --once gives for a job.

@@ -106,8 +106,8 @@ Result<Enrolled> WorkerService::enrol(ByteView envelope) {
   return enrolled_from_json(json);
 }
 
-Result<std::optional<JobLease>> WorkerService::lease(const std::string& node,
-                                                     const std::stop_token& stop) {
+Result<WorkerService::Answer> WorkerService::lease(const std::string& node,
+                                                   const std::stop_token& stop) {
   HttpRequest request;
   request.method = "POST";
   // Half of what a request may take is left for the answer.
@@ -116,10 +116,10 @@ Result<std::optional<JobLease>> WorkerService::lease(const std::string& node,
   request.stop = stop;
   ASSAY_ASSIGN(const HttpResponse response, send(std::move(request)));
   if (response.status == 204) {
-    return std::nullopt;
+    return Answer{std::nullopt, response.retry_at_once};
   }
   ASSAY_ASSIGN(JobLease lease, parse_job_lease(response.body));
-  return lease;
+  return Answer{std::move(lease), false};
 }
 
 Status WorkerService::renew(const JobLease& lease, std::chrono::seconds limit) {

@@ -39,10 +39,13 @@ class WorkerService {
   [[nodiscard]] Result<Challenge> challenge(const std::string& node);
   [[nodiscard]] Result<Enrolled> enrol(ByteView envelope);
 
-  // Waits for a job, for as long as the service lets one wait; nothing when none came. `stop` ends
-  // the wait with cancelled.
-  [[nodiscard]] Result<std::optional<JobLease>> lease(const std::string& node,
-                                                      const std::stop_token& stop);
+  struct Answer {
+    std::optional<JobLease> lease;
+    bool ask_again = false;  // there is a job now
+  };
+  // Asks for a job; without one, waits for as long as the service lets one wait. `stop` ends the
+  // wait with cancelled.
+  [[nodiscard]] Result<Answer> lease(const std::string& node, const std::stop_token& stop);
   // An answer is waited for no longer than `limit`.
   [[nodiscard]] Status renew(const JobLease& lease, std::chrono::seconds limit);
 

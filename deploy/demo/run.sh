@@ -161,7 +161,7 @@ enforce policy-node
 review --bind llm-good "$NODE"
 run ask_webhook
 proven "bound: the node's evidence and its report are as the policy asks"
-review --bind llm-good gpu-node-2
+review --bind llm-good gpu-node-2  # it never enrolled
 refused 1 'node-not-enrolled' ask_webhook
 proven "a node that never enrolled gets nothing"
 
@@ -215,7 +215,8 @@ show_refusal
 
 step "Refused: (f) one byte flipped on the node"
 flip "$(shard node/models/acme/demo-llm)"
-refused 1 'changed .* \[[0-9]+, [0-9]+\)' as release-ci assay job new "$NAME" --node "$NODE" --wait
+refused 1 'changed .* \[[0-9]+, [0-9]+\)' as release-ci assay job new "assay-tree-v1-sha256:$ID" \
+  --node "$NODE" --wait
 grep '^differs' last.out | sed 's/^/   /'
 review --bind llm-good "$NODE"
 refused 1 'model-mismatch' ask_webhook

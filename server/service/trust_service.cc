@@ -9,6 +9,7 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/accept.h"
+#include "server/service/job_bell.h"
 #include "server/service/receipt.h"
 #include "server/service/store_statement.h"
 
@@ -247,6 +248,9 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
     return {};
   };
   ASSAY_TRY(services.store.write(work));
+  if (services.job_bell != nullptr) {
+    services.job_bell->ring();  // the worker of a node that was revoked hears of it now
+  }
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   Json receipt;
   if (index) {

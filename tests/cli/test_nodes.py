@@ -170,10 +170,11 @@ class Verbs(NodeTestCase):
         self.write_json("appraisal.json", appraisal)
         self.assay("trust", "change", "--appraisal", "appraisal.json", "--revoke-node", NODE,
                    "--reason", "stolen", "--sequence", "3", "--out", "change.json")  # fmt: skip
-        operations = {item["op"]: item for item in self.read_json("change.json")["operations"]}
-        self.assertEqual(operations["revoke-node"]["node"], NODE)
-        self.assertEqual(operations["revoke-node"]["reason"], "stolen")
-        self.assertEqual(operations["put-appraisal"]["policy"], appraisal["policy"])
+        operations = {}
+        for item in self.read_json("change.json")["operations"]:
+            operations.update(item)
+        self.assertEqual(operations["revoke_node"], {"node": NODE, "reason": "stolen"})
+        self.assertEqual(operations["put_appraisal"]["policy"], appraisal["policy"])
         self.assertEqual(self.error("trust", "change", "--revoke-node", NODE, "--sequence", "3"),
                          "usage")  # fmt: skip
         self.write_json("appraisal.json", {**appraisal, "more": 1})
