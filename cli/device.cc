@@ -7,6 +7,7 @@
 #include "cli/hashing.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
+#include "gpu_hash/auto_choice.h"
 
 namespace assay::cli {
 
@@ -25,12 +26,14 @@ Json device_json(const gpu_hash::DeviceInfo& device) {
 
 Result<Exit> list(const Context& context) {
   ASSAY_ASSIGN(const auto devices, gpu_hash::list_devices());
+  const gpu_hash::AutoChoice choice = gpu_hash::choose_auto();
   if (context.json()) {
     Json items = Json::array();
     for (const auto& device : devices) {
       items.push_back(device_json(device));
     }
-    print_json({{"devices", std::move(items)}});
+    print_json({{"devices", std::move(items)},
+                {"auto", {{"device", choice.id}, {"reason", choice.reason}}}});
     return Exit::kYes;
   }
   Table table({"DEVICE", "TYPE", "NAME", "MEMORY", "UNITS", "PLATFORM", "DRIVER"});
@@ -40,6 +43,7 @@ Result<Exit> list(const Context& context) {
                std::to_string(device.compute_units), device.platform, device.driver});
   }
   print_text(table.text());
+  print_line("auto takes " + choice.id + ": " + choice.reason);
   return Exit::kYes;
 }
 

@@ -95,7 +95,8 @@ Json hashed_json(const gpu_hash::HashedArtifact& hashed) {
           {"bytes", hashed.bytes},
           {"seconds", hashed.seconds},
           {"device", hashed.engine.id},
-          {"device_name", hashed.engine.device}};
+          {"device_name", hashed.engine.device},
+          {"driver", hashed.engine.driver}};
 }
 
 std::string count_entries(const std::vector<Entry>& entries) {
@@ -125,7 +126,7 @@ std::string rate_summary(std::uint64_t bytes, double seconds, const gpu_hash::En
   if (seconds > 0) {
     text += " (" + human_bytes(amount / seconds) + "/s)";
   }
-  return text + " on " + engine.id + " (" + engine.device + ")";
+  return text + " on " + engine.id + " (" + engine.device + ", " + engine.driver + ")";
 }
 
 std::string hashed_summary(const gpu_hash::HashedArtifact& hashed) {

@@ -40,7 +40,7 @@ void add_hash_options(const Command& verb, HashFlags& flags);
     const Context& context, const std::string& path, const gpu_hash::ArtifactOptions& options,
     const DeviceFlags& device);
 
-// {"root","artifact","parameters","objects","bytes","seconds","device","device_name"}.
+// {"root","artifact","parameters","objects","bytes","seconds","device","device_name","driver"}.
 [[nodiscard]] Json hashed_json(const gpu_hash::HashedArtifact& hashed);
 // "12 files, 30 tensors, 1.20 GB hashed in 0.4 s (3.00 GB/s) on cpu (...)".
 [[nodiscard]] std::string hashed_summary(const gpu_hash::HashedArtifact& hashed);

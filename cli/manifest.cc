@@ -2,8 +2,10 @@
 // assay manifest create and show.
 #include "schemas/manifest.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "attestation/dsse.h"
@@ -12,6 +14,7 @@
 #include "cli/hashing.h"
 #include "cli/keys.h"
 #include "cli/output.h"
+#include "cli/reuse.h"
 #include "cli/verbs.h"
 #include "gpu_hash/walk.h"
 #include "schemas/core/outline.h"
@@ -29,6 +32,13 @@ struct CreateOptions {
   std::string out;
   std::string outline;
   std::uint64_t outline_span = kDefaultOutlineSpan;
+  std::string reuse;
+  bool trust_mtime = false;
+  bool record_mtime = false;
+
+  [[nodiscard]] bool to_file() const { return !out.empty() && out != "-"; }
+  // A manifest that was made by reuse can be reused again.
+  [[nodiscard]] bool records() const { return record_mtime || (!reuse.empty() && to_file()); }
 };
 
 // A manifest or outline that is written into the model it describes is no part of it, and the
@@ -79,8 +89,45 @@ Result<std::string> document_of(const SigningFlags& signing, const std::string& 
   return attestation::encode_envelope(envelope);
 }
 
+Status check_reuse(const CreateOptions& options) {
+  if (options.reuse.empty() == options.trust_mtime) {
+    return fail(ErrorCode::kUsage,
+                "--reuse and --trust-mtime go together: unchanged times say that bytes are "
+                "unchanged only if you vouch for it");
+  }
+  if (!options.reuse.empty() && !options.outline.empty()) {
+    return fail(ErrorCode::kUsage, "An outline needs every byte; leave out --reuse");
+  }
+  if (options.record_mtime && !options.to_file()) {
+    return fail(ErrorCode::kUsage, "--record-mtime writes beside the manifest; give --out");
+  }
+  return {};
+}
+
+// Says what was not read, and writes the times for the next reuse.
+Status finish_reuse(const Context& context, const CreateOptions& options,
+                    const gpu_hash::HashedArtifact& hashed, Timestamp began) {
+  if (!options.reuse.empty()) {
+    constexpr std::size_t kListed = 100;
+    message(context, "not read, taken from " + options.reuse + ": " +
+                         counted(hashed.reused.size(), "file") + ", " +
+                         human_bytes(static_cast<double>(hashed.reused_bytes)));
+    for (std::size_t i = 0; i < std::min(kListed, hashed.reused.size()); ++i) {
+      message(context, "  " + hashed.reused[i]);
+    }
+    if (hashed.reused.size() > kListed) {
+      message(context, "  and " + counted(hashed.reused.size() - kListed, "more file"));
+    }
+  }
+  return options.records() ? write_times(options.out, hashed, began) : Status{};
+}
+
 Result<Exit> create(const Context& context, CreateOptions options) {
   ASSAY_TRY(check_model_name(options.name));
+  ASSAY_TRY(check_reuse(options));
+  if (options.records()) {
+    ASSAY_TRY(leave_out(times_file(options.out), options.hash.path, options.hash.ignore));
+  }
   ASSAY_TRY(leave_out(options.out, options.hash.path, options.hash.ignore));
   ASSAY_TRY(leave_out(options.outline, options.hash.path, options.hash.ignore));
   ASSAY_ASSIGN(gpu_hash::ArtifactOptions artifact, artifact_options(options.hash));
@@ -95,6 +142,12 @@ Result<Exit> create(const Context& context, CreateOptions options) {
                     .locations = options.locations,
                     .other_digests = {}};
   ASSAY_TRY(read_digests(options.digests, manifest.other_digests));
+  std::optional<gpu_hash::Reuse> reuse;
+  if (!options.reuse.empty()) {
+    ASSAY_ASSIGN(reuse, load_reuse(options.reuse));
+    artifact.reuse = &*reuse;
+  }
+  const Timestamp began = context.clock.now();
   ASSAY_ASSIGN(gpu_hash::HashedArtifact hashed,
                hash_with_progress(context, options.hash.path, artifact, options.hash.device));
   manifest.artifact = hashed.artifact;
@@ -104,18 +157,25 @@ Result<Exit> create(const Context& context, CreateOptions options) {
   ASSAY_TRY(write_outline(options, hashed));
   document += "\n";
   message(context, hashed_summary(hashed));
-  if (options.out.empty() || options.out == "-") {
+  if (!options.to_file()) {
+    ASSAY_TRY(finish_reuse(context, options, hashed, began));
     print_text(document);
     return Exit::kYes;
   }
   ASSAY_TRY(write_file(options.out, document));
+  ASSAY_TRY(finish_reuse(context, options, hashed, began));
   const StatementId id = attestation::statement_id(kStatementPayloadType, as_bytes(payload));
   if (context.json()) {
-    print_json({{"artifact", hashed.id.text()},
-                {"id", id.text()},
-                {"name", options.name},
-                {"file", options.out},
-                {"signed", !options.signing.keys.empty()}});
+    Json json = {{"artifact", hashed.id.text()},
+                 {"id", id.text()},
+                 {"name", options.name},
+                 {"file", options.out},
+                 {"signed", !options.signing.keys.empty()}};
+    if (!options.reuse.empty()) {
+      json["reused"] = hashed.reused;
+      json["reused_bytes"] = hashed.reused_bytes;
+    }
+    print_json(json);
   } else {
     print_line(hashed.id.text());
     message(context, "wrote " + options.out);
@@ -140,11 +200,21 @@ void add_create(const Command& group, Context& context) {
               "also write an outline, which lets 'verify' name the bytes that differ");
   verb.option("--outline-span", options->outline_span, "BYTES",
               "bytes per digest of the outline (default 1048576)");
+  verb.flag("--record-mtime", options->record_mtime,
+            "also write OUT.times, sizes and modification times for a later --reuse");
+  verb.option(
+      "--reuse", options->reuse, "OLD",
+      "take roots from this earlier manifest for files whose size and modification time are "
+      "those in OLD.times; needs --trust-mtime");
+  verb.flag("--trust-mtime", options->trust_mtime,
+            "you vouch for OLD and OLD.times, and that no file changes without its time");
   add_signing_options(verb, options->signing, false);
   verb.note(
       "Without --key the manifest is an unsigned in-toto statement for 'assay sign'. What is "
       "written\n"
-      "below PATH (--out, --outline) is left out of the model, and the manifest says so.");
+      "below PATH (--out, --outline, OUT.times) is left out of the model, and the manifest says "
+      "so.\n"
+      "With --reuse the files that were not read are listed; 'manifest verify' reads them all.");
   verb.example("assay manifest create ./llama --name acme/llama --out llama.json",
                "hash, to be signed later or elsewhere");
   verb.example(

@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/hashing.h"
 #include "cli/keys.h"
+#include "cli/manifest_part.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
@@ -23,6 +24,7 @@ struct VerifyOptions {
   DeviceFlags device;
   std::string outline;
   std::string artifact;
+  PartFlags part;
 };
 
 // Everything that is known before a byte of the model is read.
@@ -138,10 +140,80 @@ Exit report(const Context& context, const TrustedManifest& trusted,
   return Exit::kYes;
 }
 
+// As a difference, so that both kinds of verification answer in the same form.
+std::vector<gpu_hash::Difference> differences_of(const Entry& entry,
+                                                 const gpu_hash::VerifiedPart& verified) {
+  if (verified.same()) {
+    return {};
+  }
+  using Kind = gpu_hash::Difference::Kind;
+  const auto* tensor = std::get_if<TensorEntry>(&entry);
+  return {{verified.missing ? Kind::kMissing : Kind::kChanged,
+           tensor != nullptr ? tensor->file : std::get<FileEntry>(entry).path,
+           tensor != nullptr ? std::optional(tensor->name) : std::nullopt, verified.differing,
+           verified.detail}};
+}
+
+Exit report_part(const Context& context, const TrustedManifest& trusted, const Entry& entry,
+                 const gpu_hash::VerifiedPart& verified) {
+  const std::vector<gpu_hash::Difference> differences = differences_of(entry, verified);
+  const std::uint64_t bytes = verified.checked.end - verified.checked.begin;
+  if (context.json()) {
+    Json json = result_json(trusted);
+    json["verified"] = verified.same();
+    json["part"] = part_json(entry, verified);
+    json["differences"] = Json::array();
+    for (const auto& difference : differences) {
+      json["differences"].push_back(difference_json(difference));
+    }
+    json["bytes"] = bytes;
+    json["seconds"] = verified.seconds;
+    json["device"] = verified.engine.id;
+    json["device_name"] = verified.engine.device;
+    if (!verified.same()) {
+      json["error"] = error_json({ErrorCode::kContentMismatch, verified.detail, ""});
+    }
+    print_json(json);
+    return verified.same() ? Exit::kYes : Exit::kNo;
+  }
+  for (const auto& difference : differences) {
+    print_line(difference_line(difference));
+  }
+  message(context, rate_summary(bytes, verified.seconds, verified.engine));
+  if (!verified.same()) {
+    warning("refused: content-mismatch: " + entry_label(entry) + " differs from " +
+            trusted.artifact.text());
+    return Exit::kNo;
+  }
+  print_line("verified " + part_label(entry, verified) + " in " + trusted.manifest.name + " " +
+             trusted.artifact.text());
+  message(context, "nothing else of the model was looked at");
+  return Exit::kYes;
+}
+
 // What no manifest covers lies in the model: that is a difference, not trouble with looking.
 bool is_answer(ErrorCode code) {
   return code == ErrorCode::kUnsupportedFileType || code == ErrorCode::kInvalidPath ||
          code == ErrorCode::kMalformedSafetensors || code == ErrorCode::kLimitExceeded;
+}
+
+Result<Exit> verify_one(const Context& context, const VerifyOptions& options,
+                        const TrustedManifest& trusted, const gpu_hash::VerifyOptions& how) {
+  const Artifact& artifact = trusted.manifest.artifact;
+  ASSAY_ASSIGN(gpu_hash::PartOptions part, part_options(options.part, artifact));
+  part.walk = how.walk;
+  part.outline = how.outline;
+  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
+  Progress progress(context, "verifying");
+  const Result<gpu_hash::VerifiedPart> verified = gpu_hash::verify_part(
+      options.path, artifact, part, *engine,
+      [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+  if (!verified) {
+    return is_answer(verified.error().code)
+               ? Result<Exit>(refuse(context, verified.error(), result_json(trusted)))
+               : std::unexpected(verified.error());
+  }
+  return report_part(context, trusted, artifact.entries[part.entry], *verified);
 }
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
@@ -163,6 +235,9 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
     }
     outline = *std::move(decoded);
     how.outline = &*outline;
+  }
+  if (options.part.given()) {
+    return verify_one(context, options, *trusted, how);
   }
   ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
   Progress progress(context, "verifying");
@@ -188,17 +263,23 @@ void add_manifest_verify(const Command& group, Context& context) {
   verb.option("--artifact", options->artifact, "ID", "also require that it is this artifact");
   verb.option("--outline", options->outline, "FILE",
               "outline of the model: differences name byte ranges then");
+  add_part_options(verb, options->part);
   add_device_options(verb, options->device);
   verb.note(
       "Works offline. First the signatures: every one by a known key must verify, and enough\n"
       "identities must be allowed to publish this name. Then every byte is hashed again. Exits "
       "with 0\n"
       "when all is as signed, with 1 when anything differs, with 2 when it could not be found "
-      "out.");
+      "out. With --file or --tensor the rest of the model is neither read nor judged.");
   verb.example("assay manifest verify llama.json ./llama --key publisher.pem.pub",
                "against a key that you trust");
   verb.example("assay manifest verify llama.json ./llama --trust trust.json --threshold 2 -o json",
                "two publishers with a role for this name must have signed");
+  verb.example(
+      "assay manifest verify llama.json ./llama --key publisher.pem.pub --outline llama.outline "
+      "\\\n"
+      "      --tensor lm_head.weight --range 0-1048576",
+      "the first MiB of one tensor, and no other byte");
   verb.action([options, &context] { return verify(context, *options); });
 }
 

@@ -25,8 +25,8 @@ class Hash(harness.TestCase):
 
     def test_members_of_the_result(self):
         got = self.hash(self.model(), "--device", "cpu")
-        self.assertEqual(sorted(got), ["artifact", "bytes", "device", "device_name", "objects",
-                                       "parameters", "root", "seconds"])  # fmt: skip
+        self.assertEqual(sorted(got), ["artifact", "bytes", "device", "device_name", "driver",
+                                       "objects", "parameters", "root", "seconds"])  # fmt: skip
         self.assertEqual(got["device"], "cpu")
         self.assertEqual(got["bytes"], sum(entry["size"] for entry in got["objects"]))
 
@@ -63,6 +63,29 @@ class Hash(harness.TestCase):
                 self.assertEqual(got["objects"], want["objects"])
         self.assertTrue(self.assay("device", "selftest", "-o", "json").json()["passed"])
         self.assertEqual(self.error("hash", model, "--device", "opencl:99"), "device-not-found")
+
+    def test_a_device_on_the_cpu_is_not_what_auto_takes(self):
+        listed = self.assay("device", "list", "-o", "json").json()
+        types = {device["id"]: device["type"] for device in listed["devices"]}
+        if set(types.values()) == {"cpu"}:
+            self.assertEqual(listed["auto"]["device"], "cpu")
+        self.assertEqual(self.hash(self.model())["device"], listed["auto"]["device"])
+        self.assertIn(f"auto takes {listed['auto']['device']}: ", self.assay("device", "list").out)
+
+    def test_the_driver_is_named(self):
+        driver = self.hash(self.model(), "--device", "cpu")["driver"]
+        self.assertRegex(driver, r"^(ipsec-mb \d|OpenSSL \d)")
+
+    def test_more_than_a_thousand_mixed_files(self):
+        size = 0
+        for number in range(1000):
+            size = (size * 7 + 1237) % 40009
+            self.write(f"many/{number % 17}/{number}", bytes([number % 256]) * size)
+        self.model("many/model")
+        want = self.compare(self.dir / "many", "--device", "cpu")
+        for device in self.assay("device", "list", "-o", "json").json()["devices"][1:]:
+            got = self.hash("many", "--device", device["id"])
+            self.assertEqual((got["device"], got["root"]), (device["id"], want["root"]))
 
     def test_symbolic_links(self):
         model = self.model()

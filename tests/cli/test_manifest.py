@@ -2,13 +2,14 @@
 """Manifests: create, sign, verify what is on disk, show, prove."""
 import base64
 import json
+import os
 
 import harness
 from harness import NO, TROUBLE, YES
 from reference import dsse, tree
 
 
-class Manifest(harness.TestCase):
+class ManifestCase(harness.TestCase):
     def setUp(self):
         super().setUp()
         self.model()
@@ -26,6 +27,8 @@ class Manifest(harness.TestCase):
                             *options, "-o", "json", code=code)  # fmt: skip
         return result.json()
 
+
+class Manifest(ManifestCase):
     def test_create_then_sign(self):
         made = self.create("--location", "pvc://ml/demo", "--digest", "sha256:" + "a" * 64)
         self.assertFalse(made["signed"])
@@ -217,6 +220,165 @@ class Manifest(harness.TestCase):
         for arguments in (("--name", "Acme"), ("--name", "acme/demo", "--location", "ftp://x"),
                           ("--name", "acme/demo", "--digest", "sha256")):  # fmt: skip
             self.assay("manifest", "create", "model", *arguments, code=TROUBLE)
+
+
+class Parts(ManifestCase):
+    """One file, one tensor or some bytes alone."""
+
+    def setUp(self):
+        super().setUp()
+        self.signed("--chunk-size", "4096", "--outline", "model.outline", "--outline-span", "4096")
+
+    def flip(self, name, at):
+        path = self.dir / "model" / name
+        content = bytearray(path.read_bytes())
+        content[at] ^= 1
+        path.write_bytes(content)
+
+    def test_a_range_reads_its_spans_alone(self):
+        self.flip("data/longer.bin", 0)
+        ask = ("--file", "data/longer.bin", "--outline", "model.outline", "--range")
+        got = self.verify(*ask, "5000-5001")
+        self.assertTrue(got["verified"])
+        self.assertEqual((got["part"]["begin"], got["part"]["end"], got["bytes"]), (4096, 8192, 4096))
+        self.assertEqual(got["part"]["entry"]["path"], "data/longer.bin")
+        got = self.verify(*ask, "0-1", code=NO)
+        self.assertEqual(got["error"]["code"], "content-mismatch")
+        self.assertEqual(got["differences"][0]["ranges"], [{"begin": 0, "end": 4096}])
+        # Without an outline only the whole file can be judged.
+        got = self.verify("--file", "data/longer.bin", "--range", "5000-5001", code=NO)
+        self.assertEqual(got["bytes"], 16385)
+
+    def test_a_tensor_alone(self):
+        for name in ("layer.0.weight", "model.safetensors#layer.0.weight"):
+            got = self.verify("--tensor", name)
+            self.assertEqual((got["bytes"], got["part"]["entry"]["name"]), (16000, "layer.0.weight"))
+        self.flip("config.json", 0)
+        self.flip("model.safetensors", -1)  # in the tensor that is stored last
+        tensors = ("layer.0.weight", "layer.0.bias")
+        results = [self.verify("--tensor", name, code=None)["verified"] for name in tensors]
+        self.assertEqual(sorted(results), [False, True])
+        text = self.assay("manifest", "verify", "signed.json", "model", "--key", "publisher.pem.pub",
+                          "--tensor", tensors[results.index(True)])  # fmt: skip
+        self.assertIn("verified bytes [0, ", text.out)
+        self.assertIn("nothing else of the model was looked at", text.err)
+
+    def test_missing_and_wrong_questions(self):
+        (self.dir / "model/config.json").unlink()
+        got = self.verify("--file", "config.json", code=NO)
+        self.assertEqual(got["differences"][0]["kind"], "missing")
+        ask = ("manifest", "verify", "signed.json", "model", "--key", "publisher.pem.pub")
+        for wrong, error in (
+            (("--file", "nosuch"), "not-found"),
+            (("--tensor", "config.json"), "not-found"),
+            (("--file", "data/longer.bin", "--tensor", "none"), "usage"),
+            (("--range", "0-1"), "usage"),
+            (("--file", "data/longer.bin", "--range", "1"), "usage"),
+            (("--file", "data/longer.bin", "--range", "2-2"), "usage"),
+            (("--file", "data/longer.bin", "--range", "0-16386"), "invalid-parameter"),
+        ):
+            with self.subTest(wrong=wrong):
+                self.assertEqual(self.error(*ask, *wrong), error)
+
+    def test_the_signature_still_counts(self):
+        self.key("other")
+        self.assertEqual(self.error("manifest", "verify", "signed.json", "model", "--key",
+                                    "other.pem.pub", "--file", "config.json", code=NO),
+                         "untrusted-signer")  # fmt: skip
+
+
+class Reuse(harness.TestCase):
+    """Hashing only what changed, for a caller who vouches for file times."""
+
+    def setUp(self):
+        super().setUp()
+        self.model()
+        self.set_times()
+        self.create("old.json", "--record-mtime")
+
+    def set_times(self, *names, seconds=1_500_000_000):
+        paths = [self.dir / "model" / name for name in names]
+        for path in paths or (self.dir / "model").rglob("*"):
+            os.utime(path, (seconds, seconds))
+
+    def create(self, out, *options, code=YES):
+        result = self.assay("manifest", "create", "model", "--name", "acme/demo", "--out", out,
+                            *options, "-o", "json", code=code)  # fmt: skip
+        return result.json() if code == YES else result
+
+    def reuse(self, out="new.json", *options, code=YES):
+        return self.create(out, "--reuse", "old.json", "--trust-mtime", *options, code=code)
+
+    def test_only_what_changed_is_read(self):
+        self.write("model/config.json", "{}")
+        got = self.reuse()
+        self.assertEqual(got["artifact"], self.create("full.json")["artifact"])
+        self.assertNotIn("config.json", got["reused"])
+        self.assertEqual(len(got["reused"]), 7)
+        self.assertGreater(got["reused_bytes"], 48000)
+        # What was not read is said, also to people.
+        text = self.assay("manifest", "create", "model", "--name", "acme/demo", "--out", "new.json",
+                          "--reuse", "old.json", "--trust-mtime").err  # fmt: skip
+        self.assertRegex(text, r"not read, taken from old.json: 7 files, ")
+        self.assertIn("  model.safetensors\n", text)
+        # The manifest itself says nothing of times.
+        self.assertNotIn("mtime", (self.dir / "new.json").read_text())
+
+    def test_a_chain_of_reuse(self):
+        self.reuse("one.json")
+        got = self.create("two.json", "--reuse", "one.json", "--trust-mtime")
+        self.assertEqual(len(got["reused"]), 8)
+
+    def test_a_recent_change_is_read_again_even_with_the_recorded_time(self):
+        record = self.read_json("old.json.times")
+        record["hashed_at_ns"] = "1500000000000000000"
+        self.write_json("old.json.times", record)
+        self.assertEqual(self.reuse()["reused"], [])
+
+    def test_changed_bytes_under_the_old_time_are_the_callers_word(self):
+        path = self.dir / "model/data/longer.bin"
+        content = bytearray(path.read_bytes())
+        content[0] ^= 1
+        path.write_bytes(content)
+        self.set_times("data/longer.bin")
+        old = self.assay("manifest", "show", "old.json", "-o", "json").json()["artifact"]
+        self.assertEqual(self.reuse()["artifact"], old)
+        self.assertNotEqual(self.create("full.json")["artifact"], old)
+
+    def test_what_fails_closed(self):
+        self.assertEqual(self.reuse("new.json", "--hash", "sha384")["reused"], [])
+        self.assertEqual(self.reuse("new.json", "--chunk-size", "4096")["reused"], [])
+        base = ("manifest", "create", "model", "--name", "acme/demo", "--out", "new.json")
+        self.assertEqual(self.error(*base, "--reuse", "old.json"), "usage")
+        self.assertEqual(self.error(*base, "--trust-mtime"), "usage")
+        both = ("--reuse", "old.json", "--trust-mtime")
+        self.assertEqual(self.error(*base, *both, "--outline", "o"), "usage")
+        self.assertEqual(self.error("manifest", "create", "model", "--name", "a/b", "--record-mtime"),
+                         "usage")  # fmt: skip
+        good = self.read_json("old.json.times")
+        first = next(iter(good["files"]))
+        for error, bad in (
+            ("schema-violation", {}),
+            ("schema-violation", {**good, "v": 2}),
+            ("schema-violation", {**good, "more": 1}),
+            ("schema-violation", {**good, "hashed_at_ns": 1}),
+            ("schema-violation", {**good, "files": []}),
+            ("schema-violation", {**good, "files": {first: {"size": -1, "mtime_ns": "1"}}}),
+            ("schema-violation", {**good, "files": {first: {"size": 1, "mtime_ns": "x"}}}),
+            ("subject-mismatch", {**good, "artifact": "assay-tree-v1-sha256:" + "0" * 64}),
+        ):
+            with self.subTest(bad=bad):
+                self.write_json("old.json.times", bad)
+                self.assertEqual(self.error(*base, *both), error)
+        (self.dir / "old.json.times").unlink()
+        self.assertEqual(self.error(*base, *both), "file-unreadable")
+        self.assertFalse((self.dir / "o").exists())
+
+    def test_times_inside_the_model_are_no_part_of_it(self):
+        self.create("model/m.json", "--record-mtime")
+        shown = self.assay("manifest", "show", "model/m.json", "-o", "json").json()
+        self.assertIn("/m.json.times", shown["ignore"])
+        self.assertTrue((self.dir / "model/m.json.times").exists())
 
 
 class Proofs(harness.TestCase):
