@@ -47,7 +47,8 @@ class Usage(harness.TestCase):
                      "get", "search", "policy lint", "policy test", "policy diff", "policy activate",
                      "decide", "admission test", "audit events", "audit export", "log checkpoint",
                      "log prove", "log verify", "log mirror", "key new", "key revoke", "token new",
-                     "sign", "attest create", "decision verify", "trust change",
+                     "sign", "attest create", "decision verify", "trust change", "worker run",
+                     "node list", "node show", "job new", "job list", "job show",
                      "evidence verify", "evidence collect", "evidence simulate"):  # fmt: skip
             self.assertIn(verb, names)
 
