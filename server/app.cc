@@ -163,7 +163,8 @@ struct App::Impl {
   }
 
   void make_services() {
-    services.reset(new Services{*store, *service_signer, clock, random, config.log_origin});
+    services =
+        std::make_unique<Services>(*store, *service_signer, clock, random, config.log_origin);
     services->nodes = node_settings(config);
     services->ear_signer = ear_signers.empty() ? nullptr : ear_signers.front().get();
     services->version = version();
@@ -188,10 +189,11 @@ struct App::Impl {
                  note_verifier_key(config.log_origin, log_signer->public_key()));
     ASSAY_ASSIGN(Json keys, published_keys());
     ASSAY_ASSIGN(std::string secret, read_path_secret(config));
-    api.reset(new Api{*services, CursorCodec(std::move(key)), std::string(version()),
-                      std::move(verifier), std::move(keys), [this] { return metrics_text(); },
-                      [this] { dispatcher->forget_principals(); },
-                      [this](bool allowed) { metrics.decision(allowed); }});
+    api = std::make_unique<Api>(
+        *services, CursorCodec(std::move(key)), std::string(version()), std::move(verifier),
+        std::move(keys), [this] { return metrics_text(); },
+        [this] { dispatcher->forget_principals(); },
+        [this](bool allowed) { metrics.decision(allowed); });
     dispatcher = std::make_unique<Dispatcher>(
         *api, routes(), dispatch_options(config, std::move(secret)), recorder);
     return {};

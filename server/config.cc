@@ -42,8 +42,8 @@ class Reader {
   Reader(const Json& json, const std::filesystem::path& folder) : json_(json), folder_(folder) {}
 
   [[nodiscard]] Reader in(const char* member) const {
-    static const Json kEmpty = Json::object();
-    return {json_.contains(member) ? json_.at(member) : kEmpty, folder_};
+    static const Json empty = Json::object();
+    return {json_.contains(member) ? json_.at(member) : empty, folder_};
   }
   void text(const char* member, std::string& out) const {
     if (json_.contains(member)) {
@@ -337,7 +337,7 @@ Result<std::string> read_path_secret(const Config& config) {
   }
   const std::string& path = config.admission->path_secret_file;
   ASSAY_ASSIGN(const Bytes bytes, read_secret_file(path, ErrorCode::kInvalidConfig));
-  const std::string secret(first_line(bytes));
+  std::string secret(first_line(bytes));
   const bool unreserved =
       secret.find_first_not_of(
           "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;

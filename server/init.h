@@ -21,9 +21,9 @@ struct InitReport {
 [[nodiscard]] Json to_json(const InitReport& report);
 
 // Makes what is missing (keys, self-signed certificate, database, their folders) and puts
-// `bootstrap` into the empty store. Existing keys and certificates are kept. conflict when the
-// store has trust already.
-[[nodiscard]] Result<InitReport> initialise(const Config& config, ByteView bootstrap,
+// `document` (a bootstrap) into the empty store. Existing keys and certificates are kept. conflict
+// when the store has trust already.
+[[nodiscard]] Result<InitReport> initialise(const Config& config, ByteView document,
                                             const Clock& clock, Random& random);
 
 }  // namespace assay::server

@@ -12,7 +12,7 @@
 #include "server/config.h"
 
 namespace spdlog {
-class logger;
+class logger;  // NOLINT(readability-identifier-naming): not our name
 }
 
 namespace assay::server {

@@ -333,6 +333,7 @@ net::awaitable<void> Session::swallow() {
 net::awaitable<void> Session::offload(std::function<void()> work) {
   std::atomic<std::size_t>& queued = runtime_.queued;
   ++queued;
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-capturing-lambda-coroutines): co_spawn keeps the lambda
   auto job = [&queued, task = std::move(work)]() -> net::awaitable<void> {
     --queued;
     task();

@@ -50,9 +50,9 @@ Result<bool> is_trusted(storage::Snapshot& snapshot, const storage::StatementRow
   return false;
 }
 
-Status add_trusted(storage::Snapshot& snapshot, std::vector<storage::StatementRow> rows,
+Status add_trusted(storage::Snapshot& snapshot, const std::vector<storage::StatementRow>& rows,
                    Timestamp now, Candidates& candidates) {
-  for (storage::StatementRow& row : rows) {
+  for (const storage::StatementRow& row : rows) {
     ASSAY_ASSIGN(const bool trusted, is_trusted(snapshot, row, now));
     if (!trusted) {
       continue;

@@ -8,12 +8,12 @@
 
 namespace assay::storage::sqlite {
 
-// Calls `function` on what goes; takes no space.
-template <auto function>
+// Calls `Function` on what goes; takes no space.
+template <auto Function>
 struct Releaser {
   template <typename T>
   void operator()(T* object) const {
-    function(object);
+    Function(object);
   }
 };
 

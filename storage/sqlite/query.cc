@@ -7,6 +7,7 @@
 namespace assay::storage::sqlite {
 namespace {
 
+// NOLINTNEXTLINE(readability-identifier-naming): the words of sql.def
 enum class Access : bool { keyed, whole };
 
 struct SqlRow {
