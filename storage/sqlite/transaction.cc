@@ -33,6 +33,7 @@ Status SqliteTransaction::put_statement(const StatementRow& row) {
 Status SqliteTransaction::add_envelope(const StatementId& id, const DocumentId& envelope,
                                        const std::vector<KeyId>& signers) {
   std::vector<SignerRow> rows;
+  rows.reserve(signers.size());
   for (const KeyId& key : signers) {
     rows.push_back({key, now_});
   }
