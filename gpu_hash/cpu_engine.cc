@@ -74,7 +74,7 @@ class Job {
         pool_(pool),
         grain_(request.outline_span == 0 ? kSegmentSize
                                          : std::min(request.outline_span, kSegmentSize)),
-        batch_bytes_(batch_bytes(sizes, request.parameters.chunk_size, threads)),
+        batch_bytes_(batch_bytes(sizes, threads)),
         cursor_(sizes, kSegmentSize),
         table_(sizes, request, grain_) {}
 
@@ -108,15 +108,14 @@ class Job {
   }
 
  private:
-  // Enough for the widest hasher to have a chunk in every lane, but no more than a thread's share.
-  static std::uint64_t batch_bytes(std::span<const std::uint64_t> sizes, std::uint64_t chunk_size,
-                                   unsigned threads) {
-    constexpr std::uint64_t kLanes = 16;
+  // A segment holds enough chunks for every lane of the widest hasher, up to the size that it takes
+  // side by side. No more than a thread's share.
+  static std::uint64_t batch_bytes(std::span<const std::uint64_t> sizes, unsigned threads) {
     std::uint64_t total = 0;
     for (const std::uint64_t size : sizes) {
       total += size;
     }
-    return std::min(std::max(kSegmentSize, kLanes * chunk_size), total / threads + 1);
+    return std::min(kSegmentSize, total / threads + 1);
   }
 
   // Empty when nothing is left.

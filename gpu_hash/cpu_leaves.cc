@@ -18,7 +18,7 @@ constexpr std::uint8_t kNodePrefix = 0x01;
 }  // namespace
 
 void CpuLeaves::prepare(std::uint64_t chunk_size) {
-  const std::size_t lanes = hasher_->lanes();
+  const std::size_t lanes = chunk_size <= hasher_->longest() ? hasher_->lanes() : 1;
   const std::size_t wanted = std::max<std::size_t>(lanes, kReadSize / chunk_size);
   slots_ = (wanted + lanes - 1) / lanes * lanes;
   stride_ = chunk_size + kSlotExtra;

@@ -23,7 +23,8 @@ struct Run {
   std::uint64_t size;    // bytes
 };
 
-// For one thread at a time. Memory: as many chunks as the hasher has lanes, at least 256 KiB.
+// For one thread at a time. Memory: as many chunks as the hasher has lanes, at least 256 KiB and at
+// most 1 MiB.
 class CpuLeaves {
  public:
   CpuLeaves(std::unique_ptr<LeafHasher> hasher, HashAlgorithm algorithm)

@@ -56,6 +56,7 @@ class IpsecHasher final : public LeafHasher {
         alone_(make_leaf_hasher(LeafVariant::kOpenSsl, algorithm)) {}
 
   [[nodiscard]] std::size_t lanes() const override { return lanes_; }
+  [[nodiscard]] std::size_t longest() const override { return kMaxMessage - 1; }
   [[nodiscard]] bool needs_prefix() const override { return true; }
 
   // All lanes cost as much as the longest message in them, so messages of like length go together,
@@ -89,7 +90,7 @@ class IpsecHasher final : public LeafHasher {
   // `group` begins with its longest message. Half of the lanes at work is where the widest variant
   // is about as fast as OpenSSL.
   [[nodiscard]] bool pays(std::span<const Message> group) const {
-    if (group.front().size >= kMaxMessage) {
+    if (group.front().size > longest()) {
       return false;
     }
     std::size_t useful = 0;

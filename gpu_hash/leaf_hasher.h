@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,6 +33,10 @@ class LeafHasher {
   virtual ~LeafHasher() = default;
   // Messages that are computed side by side; that many at a time keep the hasher busy.
   [[nodiscard]] virtual std::size_t lanes() const = 0;
+  // Longer messages, in bytes without the prefix, are computed one at a time.
+  [[nodiscard]] virtual std::size_t longest() const {
+    return std::numeric_limits<std::size_t>::max();
+  }
   // Whether the prefix must also be in memory, in the byte before `data`.
   [[nodiscard]] virtual bool needs_prefix() const = 0;
   // Computes all digests; `messages` may be reordered. device-failed when the library refuses: then
