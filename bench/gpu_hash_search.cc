@@ -109,7 +109,7 @@ struct Variant {
       turns_odd = 0, roll = 0, ahead = 0, load = 0, registers = 0, tags = 0;
   auto operator<=>(const Variant&) const = default;
   [[nodiscard]] std::string options(bool nvidia) const {
-    std::string text = "-cl-std=CL1.2";
+    std::string text = "-cl-std=CL1.2 -DASSAY_LEAVES_ONLY=1";
     const auto add = [&](const char* name, int value) {
       text += std::string(" -DASSAY_") + name + "=" + std::to_string(value);
     };
@@ -135,9 +135,9 @@ struct Variant {
   }
   [[nodiscard]] std::string label() const {
     char text[160];
-    std::snprintf(text, sizeof(text), "x%d m%d e%3d o%3d s%d h%d t%2d/%2d r%d a%d l%d g%2d%s",
-                  ptx, multiply, even, odd, schedule, shifts, turns_even, turns_odd, roll, ahead,
-                  load, registers, tags != 0 ? " tags" : "");
+    std::snprintf(text, sizeof(text), "x%d m%d e%3d o%3d s%d h%d t%2d/%2d r%d a%d l%d g%2d%s", ptx,
+                  multiply, even, odd, schedule, shifts, turns_even, turns_odd, roll, ahead, load,
+                  registers, tags != 0 ? " tags" : "");
     return text;
   }
 };
@@ -316,8 +316,9 @@ class Search {
       tables(kernel, 1);
       set(kernel, 8, key_);
       set(kernel, 9, tags_);
+      set(kernel, 10, cl_uint{0});
       std::string line = std::string("tag pass [") + unroll + "]";
-      for (const std::size_t per_unit : {4, 8, 16, 32, 64}) {
+      for (const std::size_t per_unit : {4U, 8U, 16U, 32U, 64U}) {
         const double gbps = time(kernel, std::size_t{device_.units} * per_unit * 128, 128, 4);
         line += " " + std::to_string(per_unit) + ":" + std::to_string(static_cast<int>(gbps));
       }
@@ -384,14 +385,15 @@ class Search {
     tables(kernel, 1);
     set(kernel, 8, cl_uint{1});
     set(kernel, 9, digests_);
+    set(kernel, 10, cl_uint{0});
     if (variant.tags != 0) {
-      set(kernel, 10, key_);
-      set(kernel, 11, tags_);
+      set(kernel, 11, key_);
+      set(kernel, 12, tags_);
     }
     std::string line = variant.label();
     bool right = false;
     for (const int group : groups) {
-      const double gbps = time(kernel, slots_, group, right ? 1 : 2);
+      const double gbps = time(kernel, slots_, static_cast<std::size_t>(group), right ? 1 : 2);
       if (gbps == 0) {
         continue;
       }
@@ -704,21 +706,18 @@ std::vector<Variant> first_round(bool nvidia, bool sha256) {
     }
     return list;
   }
+  base.shifts = 0;
   for (const int registers : {48, 64, 72, 80}) {
-    for (const int shifts : {0, 1, 2, 3, 7}) {
-      for (const auto& [even, odd] : std::vector<std::pair<int, int>>{
-               {127, 127}, {127, 103}, {126, 127}, {126, 103}, {103, 127}, {119, 119}}) {
-        Variant next = base;
-        next.registers = registers;
-        next.shifts = shifts;
-        next.even = even;
-        next.odd = odd;
-        list.push_back(next);
-      }
+    for (const auto& [even, odd] : std::vector<std::pair<int, int>>{
+             {62, 111}, {126, 111}, {62, 39}, {62, 119}, {126, 103}, {127, 127}}) {
+      base.registers = registers;
+      base.even = even;
+      base.odd = odd;
+      list.push_back(base);
     }
   }
-  base.shifts = 1;
-  base.registers = 72;
+  base.even = 62;
+  base.odd = 111;
   Variant tags = base;
   tags.tags = 1;
   list.push_back(tags);

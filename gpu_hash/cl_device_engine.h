@@ -95,6 +95,7 @@ class ClEngine final : public Engine {
   std::mutex mutex_;           // guards what follows
   std::vector<ClLane> lanes_;  // kLanes, once there was something to hash
   std::array<Tested, 2> tested_;
+  ResidentScratch scratch_;
   Path last_path_;
 };
 

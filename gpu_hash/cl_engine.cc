@@ -99,16 +99,17 @@ Status ClEngine::test_resident(ClKernels& kernels, HashAlgorithm algorithm) {
     }
     SystemRandom random;
     ASSAY_ASSIGN(const TagKey key, TagKey::draw(random));
-    ASSAY_ASSIGN(const ResidentResult full, hash_resident(session_, kernels, resident, request,
-                                                          ResidentWork::kHashAndTags, &key));
-    ASSAY_ASSIGN(const ResidentResult tags,
-                 hash_resident(session_, kernels, resident, request, ResidentWork::kTags, &key));
+    ASSAY_ASSIGN(const ResidentResult full,
+                 hash_resident(session_, kernels, scratch_, resident, request,
+                               ResidentWork::kHashAndTags, &key));
+    ASSAY_ASSIGN(const ResidentResult tags, hash_resident(session_, kernels, scratch_, resident,
+                                                          request, ResidentWork::kTags, &key));
     if (full.tag_roots != tags.tag_roots) {
       return fail(ErrorCode::kDeviceSelfTestFailed,
                   session_.name() + ": both passes gave different tags");
     }
-    ASSAY_ASSIGN(ResidentResult plain,
-                 hash_resident(session_, kernels, resident, request, ResidentWork::kHash, nullptr));
+    ASSAY_ASSIGN(ResidentResult plain, hash_resident(session_, kernels, scratch_, resident, request,
+                                                     ResidentWork::kHash, nullptr));
     for (std::size_t i = 0; i < plain.digests.size(); ++i) {
       if (plain.digests[i].root != full.digests.at(i).root) {
         return full.digests;  // one of them is wrong; which, the known answers do not matter
@@ -168,7 +169,7 @@ Result<ResidentResult> ClEngine::run_resident(std::span<const Region> regions,
                                               const TagKey* key) {
   ASSAY_ASSIGN(ClKernels* const kernels, resident_kernels(request.parameters.hash));
   last_path_ = {true, kernels->variant().name};
-  return hash_resident(session_, *kernels, regions, request, work, key);
+  return hash_resident(session_, *kernels, scratch_, regions, request, work, key);
 }
 
 Result<std::vector<ObjectDigests>> ClEngine::hash(std::span<const Region> regions,

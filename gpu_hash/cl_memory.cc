@@ -74,8 +74,11 @@ Result<std::shared_ptr<ClMemory>> ClMemory::import(const ClSession& session, Uni
     ClBuffer buffer(
         create(session.context(), properties.data(), CL_MEM_READ_ONLY, size, nullptr, &error));
     ASSAY_TRY(session.check("clCreateBufferWithProperties", error));
-    // cl_khr_external_memory_opaque_fd: an import that succeeds takes the descriptor over.
-    (void)fd.release();
+    // cl_khr_external_memory_opaque_fd: an import that succeeds takes the descriptor over. NVIDIA's
+    // driver (580) leaves it open, and thousands of pieces would use up what a process may have.
+    if (session.device().vendor.find("NVIDIA") == std::string::npos) {
+      (void)fd.release();
+    }
     return std::shared_ptr<ClMemory>(
         new ClMemory(session.context(), std::move(buffer), size, true, Mapping()));
   }

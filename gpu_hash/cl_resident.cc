@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::uint32_t kMaxSlots = 1U << 23;
 constexpr std::uint64_t kTagBytes = 16;
+// Chunks of the tree over tags: the smallest, because there are few.
+constexpr std::uint32_t kTagChunk = kMinChunkSize;
+// Buffers up to this size are kept for the next call.
+constexpr std::uint64_t kKeptBytes = std::uint64_t{64} << 20;
 
 // External memory, acquired while this object lives.
 class Acquired {
@@ -61,35 +65,37 @@ class Acquired {
 // One batch on the device.
 class BatchRun {
  public:
-  BatchRun(const ClSession& session, ClKernels& kernels, cl_command_queue queue,
-           const ResidentBatch& batch, std::uint32_t chunk_size)
+  BatchRun(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
+           cl_command_queue queue, const ResidentBatch& batch, std::uint32_t chunk_size, bool tags)
       : session_(session),
         kernels_(kernels),
+        scratch_(scratch),
         queue_(queue),
         batch_(batch),
-        chunk_size_(chunk_size) {}
+        chunk_size_(chunk_size),
+        tags_(tags) {}
 
   Status prepare() {
+    using Role = ResidentScratch::Role;
     plan_tables();
-    ASSAY_ASSIGN(tables_buffer_, session_.make_buffer(CL_MEM_READ_ONLY, tables_.bytes()));
-    ASSAY_ASSIGN(digests_, session_.make_buffer(CL_MEM_READ_WRITE,
-                                                std::uint64_t{slots()} * kernels_.digest_bytes()));
-    ASSAY_ASSIGN(roots_, session_.make_buffer(CL_MEM_READ_WRITE,
-                                              batch_.segments.size() * kernels_.digest_bytes()));
-    ASSAY_ASSIGN(side_, session_.make_buffer(CL_MEM_READ_WRITE,
-                                             std::max<std::uint64_t>(batch_.side_bytes, 1)));
+    const std::uint64_t width = kernels_.digest_bytes();
+    ASSAY_ASSIGN(tables_buffer_, scratch_.get(session_, Role::kTables, tables_.bytes()));
+    ASSAY_ASSIGN(digests_, scratch_.get(session_, Role::kDigests, slots() * width));
+    ASSAY_ASSIGN(roots_, scratch_.get(session_, Role::kRoots, batch_.segments.size() * width));
+    ASSAY_ASSIGN(
+        side_, scratch_.get(session_, Role::kSide, std::max<std::uint64_t>(batch_.side_bytes, 1)));
     cl_event event = nullptr;
-    ASSAY_TRY(session_.check(
-        "clEnqueueWriteBuffer",
-        clEnqueueWriteBuffer(queue_, tables_buffer_.get(), CL_FALSE, 0, tables_.bytes(),
-                             tables_.words().data(), 0, nullptr, &event)));
+    ASSAY_TRY(
+        session_.check("clEnqueueWriteBuffer",
+                       clEnqueueWriteBuffer(queue_, tables_buffer_, CL_FALSE, 0, tables_.bytes(),
+                                            tables_.words().data(), 0, nullptr, &event)));
     events_.add(event);
     std::uint32_t at = 0;
     for (const PlannedCopies& copies : batch_.copies) {
       const std::vector<cl_mem> buffers = handles(copies.memory);
-      ASSAY_TRY(kernels_.gather_bytes(
-          session_, queue_, buffers, tables_buffer_.get(), at_copies_[at++],
-          static_cast<std::uint32_t>(copies.copies.size()), side_.get(), events_));
+      ASSAY_TRY(kernels_.gather_bytes(session_, queue_, buffers, tables_buffer_, at_copies_[at++],
+                                      static_cast<std::uint32_t>(copies.copies.size()), side_,
+                                      events_));
     }
     return {};
   }
@@ -101,11 +107,11 @@ class BatchRun {
       const std::vector<cl_mem> buffers = handles(planned.memory);
       LeafLaunch launch;
       launch.buffers = buffers;
-      launch.tables = tables_buffer_.get();
+      launch.tables = tables_buffer_;
       launch.runs = runs_[i];
       launch.chunk_size = chunk_size_;
       launch.aligned = planned.aligned;
-      launch.digests = digests_.get();
+      launch.digests = digests_;
       launch.first_digest = planned.first_slot;
       launch.key = key;
       launch.tags = tags;
@@ -124,26 +130,26 @@ class BatchRun {
     const cl_mem buffer = tags;
     LeafLaunch launch;
     launch.buffers = {&buffer, 1};
-    launch.tables = tables_buffer_.get();
+    launch.tables = tables_buffer_;
     launch.runs = tag_runs_;
-    launch.chunk_size = chunk_size_;
+    launch.chunk_size = kTagChunk;
     launch.aligned = true;
-    launch.digests = digests_.get();
+    launch.digests = digests_;
     return kernels_.leaves(session_, queue_, launch, events_);
   }
 
   // Joins the digests of segments to roots, and waits for them.
   Result<std::vector<Digest>> roots(HashAlgorithm algorithm, bool of_tags) {
     const SegmentTables& segments = of_tags ? tag_segments_ : segments_;
-    const NodeLaunch nodes{digests_.get(), tables_buffer_.get(), 0};
+    const NodeLaunch nodes{digests_, tables_buffer_, 0};
     for (const LevelTable& level : segments.levels) {
       ASSAY_TRY(kernels_.nodes(session_, queue_, nodes, segments, level, events_));
     }
-    ASSAY_TRY(kernels_.gather_roots(session_, queue_, nodes, segments, roots_.get(), 0, events_));
+    ASSAY_TRY(kernels_.gather_roots(session_, queue_, nodes, segments, roots_, 0, events_));
     Bytes host(segments.segments * kernels_.digest_bytes());
     cl_event event = nullptr;
     ASSAY_TRY(session_.check("clEnqueueReadBuffer",
-                             clEnqueueReadBuffer(queue_, roots_.get(), CL_FALSE, 0, host.size(),
+                             clEnqueueReadBuffer(queue_, roots_, CL_FALSE, 0, host.size(),
                                                  host.data(), 0, nullptr, &event)));
     events_.add(event);
     const Status status = events_.wait(session_);
@@ -182,7 +188,11 @@ class BatchRun {
       at_copies_.push_back(tables_.add(words));
     }
     segments_ = tables_.add_segments(batch_.first_slot);
-    // Tags of a chunk take less than a chunk, so digests of tags fit where digests of data were.
+    if (!tags_) {
+      return;
+    }
+    // Tags of a chunk are at most kTagChunk bytes, so digests of tags fit where digests of data
+    // were.
     std::vector<Run> tag_runs;
     std::vector<std::uint32_t> first{0};
     const std::uint64_t per_chunk = chunk_size_ / kTagBlock * kTagBytes;
@@ -191,9 +201,9 @@ class BatchRun {
       const std::uint64_t size = chunks * per_chunk;
       tag_runs.push_back({batch_.first_slot[i] * per_chunk, size, 0});
       first.push_back(first.back() +
-                      static_cast<std::uint32_t>((size + chunk_size_ - 1) / chunk_size_));
+                      static_cast<std::uint32_t>((size + kTagChunk - 1) / kTagChunk));
     }
-    tag_runs_ = tables_.add_runs(tag_runs, chunk_size_);
+    tag_runs_ = tables_.add_runs(tag_runs, kTagChunk);
     tag_segments_ = tables_.add_segments(first);
   }
 
@@ -201,26 +211,28 @@ class BatchRun {
     std::vector<cl_mem> result;
     result.reserve(memory.size());
     for (const DeviceMemory* one : memory) {
-      result.push_back(one == nullptr ? side_.get() : static_cast<const ClMemory*>(one)->get());
+      result.push_back(one == nullptr ? side_ : static_cast<const ClMemory*>(one)->get());
     }
     return result;
   }
 
   const ClSession& session_;
   ClKernels& kernels_;
+  ResidentScratch& scratch_;
   cl_command_queue queue_;
   const ResidentBatch& batch_;
   std::uint32_t chunk_size_;
+  bool tags_;
   LaunchTables tables_;
   std::vector<RunTables> runs_;
   std::vector<std::uint32_t> at_copies_;
   SegmentTables segments_;
   RunTables tag_runs_;
   SegmentTables tag_segments_;
-  ClBuffer tables_buffer_;
-  ClBuffer digests_;
-  ClBuffer roots_;
-  ClBuffer side_;
+  cl_mem tables_buffer_ = nullptr;
+  cl_mem digests_ = nullptr;
+  cl_mem roots_ = nullptr;
+  cl_mem side_ = nullptr;
   ClEvents events_;
 };
 
@@ -255,20 +267,74 @@ class DeviceKey {
   ClBuffer buffer_;
 };
 
+// Digests on their way to results. Most objects are one segment, whose digest is all there is to
+// say about them; only the others need to be folded.
+class Results {
+ public:
+  Results(std::span<const std::uint64_t> sizes, const HashRequest& request, std::uint64_t segment)
+      : sizes_(sizes),
+        outline_(request.outline_span != 0),
+        folded_(fold_sizes(sizes, segment)),
+        table_(folded_, request, segment),
+        whole_(sizes.size()) {}
+
+  void add(const Segment& segment, const Digest& digest) {
+    bytes_done_ += segment.size;
+    if (segment.size == sizes_[segment.region]) {
+      whole_[segment.region] = digest;
+    } else {
+      table_.add(segment, {digest});
+    }
+  }
+  [[nodiscard]] std::uint64_t bytes_done() const { return bytes_done_; }
+
+  [[nodiscard]] Result<std::vector<ObjectDigests>> take() {
+    ASSAY_ASSIGN(std::vector<ObjectDigests> results, table_.take());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (folded_[i] != sizes_[i]) {
+        if (!whole_[i]) {
+          return fail(ErrorCode::kInternal, "a segment is missing");
+        }
+        results[i].root = *whole_[i];
+        results[i].outline.assign(outline_ ? 1 : 0, *whole_[i]);
+      }
+    }
+    return results;
+  }
+
+ private:
+  // Objects of one segment count as empty in the table.
+  static std::vector<std::uint64_t> fold_sizes(std::span<const std::uint64_t> sizes,
+                                               std::uint64_t segment) {
+    std::vector<std::uint64_t> result(sizes.begin(), sizes.end());
+    std::ranges::replace_if(result, [&](std::uint64_t size) { return size <= segment; }, 0U);
+    return result;
+  }
+
+  std::span<const std::uint64_t> sizes_;
+  bool outline_;
+  std::vector<std::uint64_t> folded_;
+  ResultTable table_;
+  std::vector<std::optional<Digest>> whole_;
+  std::uint64_t bytes_done_ = 0;
+};
+
 class Resident {
  public:
-  Resident(const ClSession& session, ClKernels& kernels, cl_command_queue queue,
-           const HashRequest& request, ResidentWork work, const TagKey* key)
+  Resident(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
+           cl_command_queue queue, const HashRequest& request, ResidentWork work, const TagKey* key)
       : session_(session),
         kernels_(kernels),
+        scratch_(scratch),
         queue_(queue),
         request_(request),
         work_(work),
         key_(key) {}
 
-  Status run(const ResidentBatch& batch, ResultTable& table,
+  Status run(const ResidentBatch& batch, Results& table,
              std::vector<std::vector<Digest>>& tag_roots) {
-    BatchRun device(session_, kernels_, queue_, batch, request_.parameters.chunk_size);
+    BatchRun device(session_, kernels_, scratch_, queue_, batch, request_.parameters.chunk_size,
+                    work_ != ResidentWork::kHash);
     const Status status = run_batch(device, batch, table, tag_roots);
     if (!status) {
       clFinish(queue_);  // nothing of this batch may be in flight when its buffers go
@@ -277,7 +343,7 @@ class Resident {
   }
 
  private:
-  Status run_batch(BatchRun& device, const ResidentBatch& batch, ResultTable& table,
+  Status run_batch(BatchRun& device, const ResidentBatch& batch, Results& table,
                    std::vector<std::vector<Digest>>& tag_roots) {
     ASSAY_TRY(device.prepare());
     if (work_ == ResidentWork::kHash) {
@@ -285,17 +351,13 @@ class Resident {
       return add_digests(device, batch, table);
     }
     ASSAY_ASSIGN(const DeviceKey key, DeviceKey::create(session_, queue_, *key_));
-    ASSAY_ASSIGN(const ClBuffer tags, session_.make_buffer(CL_MEM_READ_WRITE, device.tag_bytes()));
-    // Tags of bytes that a short chunk does not have are zero.
-    const std::uint32_t zero = 0;
-    ASSAY_TRY(session_.check("clEnqueueFillBuffer",
-                             clEnqueueFillBuffer(queue_, tags.get(), &zero, sizeof(zero), 0,
-                                                 device.tag_bytes(), 0, nullptr, nullptr)));
-    ASSAY_TRY(device.leaves(key.get(), tags.get(), work_ == ResidentWork::kTags));
+    ASSAY_ASSIGN(const cl_mem tags,
+                 scratch_.get(session_, ResidentScratch::kTagSums, device.tag_bytes()));
+    ASSAY_TRY(device.leaves(key.get(), tags, work_ == ResidentWork::kTags));
     if (work_ == ResidentWork::kHashAndTags) {
       ASSAY_TRY(add_digests(device, batch, table));
     }
-    ASSAY_TRY(device.leaves_of_tags(tags.get()));
+    ASSAY_TRY(device.leaves_of_tags(tags));
     ASSAY_ASSIGN(const std::vector<Digest> roots, device.roots(request_.parameters.hash, true));
     for (std::size_t i = 0; i < batch.segments.size(); ++i) {
       tag_roots[batch.segments[i].region].push_back(roots[i]);
@@ -303,10 +365,10 @@ class Resident {
     return {};
   }
 
-  Status add_digests(BatchRun& device, const ResidentBatch& batch, ResultTable& table) {
+  Status add_digests(BatchRun& device, const ResidentBatch& batch, Results& table) {
     ASSAY_ASSIGN(const std::vector<Digest> roots, device.roots(request_.parameters.hash, false));
     for (std::size_t i = 0; i < batch.segments.size(); ++i) {
-      table.add(batch.segments[i], {roots[i]});
+      table.add(batch.segments[i], roots[i]);
     }
     if (request_.progress) {
       request_.progress(table.bytes_done());
@@ -316,6 +378,7 @@ class Resident {
 
   const ClSession& session_;
   ClKernels& kernels_;
+  ResidentScratch& scratch_;
   cl_command_queue queue_;
   const HashRequest& request_;
   ResidentWork work_;
@@ -352,27 +415,54 @@ Result<bool> is_resident(const ClSession& session, std::span<const Region> regio
   return device;
 }
 
+Result<cl_mem> ResidentScratch::get(const ClSession& session, Role role, std::uint64_t size) {
+  Slot& slot = slots_[role];
+  if (slot.size < size) {
+    slot = {};
+    ASSAY_ASSIGN(slot.buffer, session.make_buffer(CL_MEM_READ_WRITE, size));
+    slot.size = size;
+  }
+  return slot.buffer.get();
+}
+
+Result<cl_command_queue> ResidentScratch::queue(const ClSession& session) {
+  if (queue_ == nullptr) {
+    ASSAY_ASSIGN(queue_, session.make_queue());
+  }
+  return queue_.get();
+}
+
+void ResidentScratch::trim() {
+  for (Slot& slot : slots_) {
+    if (slot.size > kKeptBytes) {
+      slot = {};
+    }
+  }
+}
+
 Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
-                                     std::span<const Region> regions, const HashRequest& request,
-                                     ResidentWork work, const TagKey* key) {
+                                     ResidentScratch& scratch, std::span<const Region> regions,
+                                     const HashRequest& request, ResidentWork work,
+                                     const TagKey* key) {
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
-  ASSAY_ASSIGN(const ClQueue queue, session.make_queue());
+  ASSAY_ASSIGN(const cl_command_queue queue, scratch.queue(session));
   ResidentPlan plan(regions, sizes, request, {kMaxSlots, ClKernels::max_buffers(session)});
-  ResultTable table(sizes, request, plan.segment_size());
+  Results results(sizes, request, plan.segment_size());
   ResidentResult result;
   result.tag_roots.resize(work == ResidentWork::kHash ? 0 : regions.size());
-  Acquired memory(session, queue.get(), regions);
+  Acquired memory(session, queue, regions);
   ASSAY_TRY(memory.acquire());
-  Resident resident(session, kernels, queue.get(), request, work, key);
+  Resident resident(session, kernels, scratch, queue, request, work, key);
   while (const auto batch = plan.next()) {
     if (request.stop.stop_requested()) {
       return fail(ErrorCode::kCancelled, "hashing was stopped on request");
     }
-    ASSAY_TRY(resident.run(*batch, table, result.tag_roots));
+    ASSAY_TRY(resident.run(*batch, results, result.tag_roots));
   }
   if (work != ResidentWork::kTags) {
-    ASSAY_ASSIGN(result.digests, table.take());
+    ASSAY_ASSIGN(result.digests, results.take());
   }
+  scratch.trim();
   return result;
 }
 

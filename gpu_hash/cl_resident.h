@@ -3,6 +3,7 @@
 // of them, objects that run across them.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,27 @@ struct ResidentResult {
   std::vector<std::vector<Digest>> tag_roots;  // by region; not of kHash
 };
 
+// Device memory that calls use one after the other, so that small ones do not wait for it to be
+// made.
+class ResidentScratch {
+ public:
+  enum Role : std::size_t { kTables, kDigests, kRoots, kSide, kTagSums, kRoles };
+
+  // A buffer of at least `size` bytes; what it held is lost.
+  [[nodiscard]] Result<cl_mem> get(const ClSession& session, Role role, std::uint64_t size);
+  [[nodiscard]] Result<cl_command_queue> queue(const ClSession& session);
+  // Lets go of what is large. Nothing may be in flight.
+  void trim();
+
+ private:
+  struct Slot {
+    ClBuffer buffer{};
+    std::uint64_t size = 0;
+  };
+  std::array<Slot, kRoles> slots_{};
+  ClQueue queue_{};
+};
+
 // True when all pieces of `regions` are device memory and there is one. invalid-parameter when
 // device memory and other pieces are mixed, or when it is another engine's.
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
@@ -28,6 +50,7 @@ struct ResidentResult {
 // a chunk (and 4 more a KiB with tags), for at most 2^23 chunks at a time. Errors as
 // Engine::hash().
 [[nodiscard]] Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
+                                                   ResidentScratch& scratch,
                                                    std::span<const Region> regions,
                                                    const HashRequest& request, ResidentWork work,
                                                    const TagKey* key);

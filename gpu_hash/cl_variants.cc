@@ -18,7 +18,7 @@ constexpr std::array kNvidiaSha256 = {
     kPlain,
     KernelVariant{"ptx", " -DASSAY_PTX=1", 128},
     KernelVariant{"multiply",
-                  " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=62 -DASSAY_ADDS_ODD=111"
+                  " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=62 -DASSAY_ADDS_ODD=119"
                   " -DASSAY_ADDS_SCHEDULE=7 -DASSAY_SHIFTS=0 -cl-nv-maxrregcount=80",
                   128},
     KernelVariant{"multiply-48",

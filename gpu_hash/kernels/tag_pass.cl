@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tags alone, as fast as memory can be read. A program of its own, behind buffers.cl and tags.cl.
 
+#ifndef ASSAY_TAG_UNROLL
+#define ASSAY_TAG_UNROLL _Pragma("unroll 2")
+#endif
 #define TAG_TEAM 8     // work-items that read one block together, 32 bytes each at a time
 #define TAG_GROUP 128  // work-items
 #define TAG_TEAMS (TAG_GROUP / TAG_TEAM)
@@ -30,9 +33,7 @@ static inline void add_share(ulong* sums, __global const uchar* bytes, uint size
                              __local const uint* key) {
   if (size == TAG_BYTES) {
     __global const uint4* from = (__global const uint4*)(bytes + lane * 32);
-#ifdef ASSAY_TAG_UNROLL
     ASSAY_TAG_UNROLL
-#endif
     for (uint step = 0; step < TAG_BYTES / TAG_STEP; ++step) {
       const uint4 low = from[step * (TAG_STEP / 16)];
       const uint4 high = from[step * (TAG_STEP / 16) + 1];
@@ -51,8 +52,8 @@ static inline void add_share(ulong* sums, __global const uchar* bytes, uint size
   }
 }
 
-// Arguments as those of hash_leaves in tree.cl; runs begin at multiples of 16 bytes. Tags of bytes
-// that no chunk has are left alone. Groups take blocks in turn.
+// Arguments as those of hash_leaves in tree.cl; runs begin at multiples of 16 bytes. Blocks that
+// a short chunk does not have get zeros. Groups take blocks in turn.
 __kernel __attribute__((reqd_work_group_size(TAG_GROUP, 1, 1))) void tag_blocks(
     BUFFER_PARAMETERS words_t tables, const uint at_extents, const uint at_first_slot,
     const uint at_buffers, const uint runs, const uint slots, const uint chunk_size, words_t key,
@@ -71,15 +72,13 @@ __kernel __attribute__((reqd_work_group_size(TAG_GROUP, 1, 1))) void tag_blocks(
        first += (ulong)get_num_groups(0) * TAG_TEAMS) {
     const ulong block = first + item / TAG_TEAM;
     ulong share[2] = {0, 0};
-    bool present = false;
     if (block < blocks) {
       const uint slot = (uint)(block / per_chunk);
       const uint run = find_tag_run(tables + at_first_slot, runs, slot);
       const ulong skip = (ulong)(slot - tables[at_first_slot + run]) * chunk_size +
                          (block - (ulong)slot * per_chunk) * TAG_BYTES;
       const ulong run_size = tag_long(tables + at_extents, 2 * run + 1);
-      present = skip < run_size;
-      if (present) {
+      if (skip < run_size) {
         const ulong rest = run_size - skip;
         words_t base =
             buffer_base(BUFFER_ARGUMENTS ASSAY_BUFFERS == 1 ? 0 : tables[at_buffers + run]);
@@ -90,7 +89,7 @@ __kernel __attribute__((reqd_work_group_size(TAG_GROUP, 1, 1))) void tag_blocks(
     sums[2 * item] = share[0];
     sums[2 * item + 1] = share[1];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (present && lane < 2) {
+    if (block < blocks && lane < 2) {
       ulong sum = 0;
       for (uint i = 0; i < TAG_TEAM; ++i) {
         sum += sums[2 * (item - lane + i) + lane];

@@ -16,8 +16,10 @@
 
 #if ASSAY_TAGS
 #define TAG_KERNEL_PARAMETERS , __constant const uint *key, __global ulong *tags
-#define TAG_PARAMETERS , __constant const uint *key, __global ulong *tags
-#define TAG_ARGUMENTS , key, tags + 2 * ((ulong)first_digest + slot) * (chunk_size / TAG_BYTES)
+#define TAG_PARAMETERS , __constant const uint *key, __global ulong *tags, const uint tag_count
+#define TAG_ARGUMENTS                                                        \
+  , key, tags + 2 * ((ulong)first_digest + slot) * (chunk_size / TAG_BYTES), \
+      chunk_size / TAG_BYTES
 #define TAG_START  \
   ulong sum_0 = 0; \
   ulong sum_1 = 0;
@@ -44,6 +46,10 @@
     }                                                                                      \
     tags[2 * ((size) / TAG_BYTES)] = sum_0;                                                \
     tags[2 * ((size) / TAG_BYTES) + 1] = sum_1;                                            \
+  }                                                                                        \
+  for (uint i = ((size) + TAG_BYTES - 1) / TAG_BYTES; i < tag_count; ++i) {                \
+    tags[2 * i] = 0; /* blocks that a short chunk does not have */                         \
+    tags[2 * i + 1] = 0;                                                                   \
   }
 #else
 #define TAG_KERNEL_PARAMETERS

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0
+// Figures of one or more GPUs, with the limits beside them, measured in one run.
+//
+// Usage: gpu_hash_device_bench [NAME=VALUE...]
+//   gib=112       data resident on each device for the main figures (less when memory is smaller)
+//   stream=16     GiB of host memory and files for streaming; 0 leaves it out
+//   sweep=1       rate against chunk size, object size and number of objects
+//   devices=1     GPUs; with more, each has its own data and all work at once
+//   owner=SOCKET  also hash what another process shares there (gpu_hash/fd_channel.h)
+//   check=FILE    bytes of that process's first object, hashed on the CPU for comparison
+//   pattern=1     its object is what tests/gpu_hash/cuda_owner.cc writes: compare with the CPU
+//   only=import   nothing but that
+//   json=FILE     the figures as JSON
+//
+// Rates are in GB/s (10^9 bytes), wall clock from the call to the root on the host, best of the
+// repeats. "limit" is what a figure is held against; the last column says what it is.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "gpu_hash/artifact_hash.h"
+#include "gpu_hash/cl_device_engine.h"
+#include "gpu_hash/cpu_engine.h"
+#include "gpu_hash/fd_channel.h"
+#include "gpu_hash/source_file.h"
+#include "gpu_hash/tags.h"
+#include "gpu_hash/workers.h"
+#include "schemas/core/json.h"
+#include "schemas/core/random.h"
+#include "tests/gpu_hash/owner_pattern.h"
+
+namespace assay::gpu_hash {
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+
+[[noreturn]] void stop(const Error& error) {
+  std::fprintf(stderr, "gpu_hash_device_bench: %s\n", to_string(error).c_str());
+  std::exit(2);
+}
+void need(const Status& status) {
+  if (!status) {
+    stop(status.error());
+  }
+}
+template <typename T>
+T need(Result<T> result) {
+  if (!result) {
+    stop(result.error());
+  }
+  return std::move(*result);
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// GB/s of the best of some runs over `bytes`.
+double rate(std::uint64_t bytes, int repeats, const std::function<void()>& work) {
+  double best = 0;
+  for (int i = 0; i < repeats; ++i) {
+    best = std::max(best, static_cast<double>(bytes) / seconds_of(work) / kGiga);
+  }
+  return best;
+}
+
+std::uint64_t resident_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) {
+      return std::strtoull(line.c_str() + 6, nullptr, 10);
+    }
+  }
+  return 0;
+}
+
+class Report {
+ public:
+  explicit Report(std::string file) : file_(std::move(file)) {
+    json_["figures"] = Json::array();
+    std::printf("%-52s %9s %9s %7s  %s\n", "figure", "GB/s", "limit", "share", "limit is");
+  }
+  void set(const std::string& name, Json value) { json_[name] = std::move(value); }
+  void add(const std::string& name, double value, double limit, const std::string& what,
+           Json details = Json::object()) {
+    Json row = {{"name", name}, {"gbps", value}};
+    row.update(details);
+    if (limit > 0) {
+      row["limit_gbps"] = limit;
+      row["limit"] = what;
+      std::printf("%-52s %9.2f %9.2f %6.1f%%  %s\n", name.c_str(), value, limit,
+                  100 * value / limit, what.c_str());
+    } else {
+      std::printf("%-52s %9.2f %s\n", name.c_str(), value, what.c_str());
+    }
+    std::fflush(stdout);
+    json_["figures"].push_back(std::move(row));
+    if (!file_.empty()) {  // after every figure: a run that is cut short leaves what it has
+      std::ofstream(file_) << json_.dump(1) << "\n";
+    }
+  }
+
+ private:
+  std::string file_;
+  Json json_;
+};
+
+using Options = std::map<std::string, std::string>;
+
+std::uint64_t number(const Options& options, const std::string& name, std::uint64_t otherwise) {
+  const auto found = options.find(name);
+  return found == options.end() ? otherwise : std::strtoull(found->second.c_str(), nullptr, 10);
+}
+
+HashRequest request(HashAlgorithm algorithm, std::uint32_t chunk_size) {
+  return {TreeParameters{algorithm, chunk_size}, 0, {}, {}};
+}
+
+// Integer instructions of a block that cannot leave an NVIDIA GPU's integer pipe: turns, logic and
+// byte swaps. 64 a clock and multiprocessor.
+double pipe_limit(const ClEngine& engine, HashAlgorithm algorithm, std::uint32_t chunk_size) {
+  if (engine.session().device().vendor.find("NVIDIA") == std::string::npos) {
+    return 0;
+  }
+  cl_uint megahertz = 0;
+  clGetDeviceInfo(engine.session().device().device, CL_DEVICE_MAX_CLOCK_FREQUENCY,
+                  sizeof(megahertz), &megahertz, nullptr);
+  // SHA-256: 64 rounds of 6 turns and 4 logic operations, 48 words of 4 turns, 2 shifts and 2 logic
+  // operations, 16 byte swaps. SHA-384: twice that of a 32-bit word for 80 rounds and 64 words, and
+  // 32 byte swaps; its additions of two words each have no other pipe that is faster: 752 of them,
+  // two to an instruction pair.
+  const bool small = algorithm == HashAlgorithm::kSha256;
+  const double operations = small ? 64 * 10 + 48 * 8 + 16 : 80 * 20 + 64 * 16 + 32 + 752;
+  const double block = small ? 64 : 128;
+  const double lanes = 64.0 * engine.session().device().info.compute_units * megahertz * 1e6;
+  const double blocks = chunk_size / block;
+  return lanes / operations * block * blocks / (blocks + 1) / kGiga;
+}
+
+// Random data on one device.
+class ResidentData {
+ public:
+  ResidentData(ClEngine& engine, std::uint64_t bytes) {
+    const std::uint64_t most = engine.session().device().info.max_allocation_bytes / kGib * kGib;
+    const ClQueue queue = need(engine.session().make_queue());
+    Bytes block(std::min<std::uint64_t>(bytes, 256U << 20));
+    SystemRandom random;
+    need(random.fill(block));
+    for (std::uint64_t at = 0; at < bytes;) {
+      const std::uint64_t size = std::min(bytes - at, most == 0 ? bytes : most);
+      const auto memory = need(engine.allocate(size));
+      need(engine.write(*memory, 0,
+                        ByteView(block).first(std::min<std::uint64_t>(block.size(), size))));
+      for (std::uint64_t done = block.size(); done < size; done *= 2) {
+        need(engine.session().check(
+            "clEnqueueCopyBuffer",
+            clEnqueueCopyBuffer(queue.get(), memory->get(), memory->get(), 0, done,
+                                std::min(done, size - done), 0, nullptr, nullptr)));
+      }
+      clFinish(queue.get());
+      memory_.push_back(memory);
+      at += size;
+    }
+  }
+
+  // The first `bytes` as one object.
+  [[nodiscard]] Region all(std::uint64_t bytes) const {
+    Region region;
+    for (const auto& memory : memory_) {
+      const std::uint64_t take = std::min(bytes, memory->size());
+      if (take > 0) {
+        region.pieces.emplace_back(DevicePiece{memory, 0, take});
+      }
+      bytes -= take;
+    }
+    return region;
+  }
+
+  // Objects of one size, side by side in the first buffer.
+  [[nodiscard]] std::vector<Region> objects(std::uint64_t count, std::uint64_t size) const {
+    std::vector<Region> regions(count);
+    const std::uint64_t stride = (size + 511) / 512 * 512;  // as allocators place tensors
+    for (std::uint64_t i = 0; i < count; ++i) {
+      regions[i].pieces.emplace_back(DevicePiece{memory_.front(), i * stride, size});
+    }
+    return regions;
+  }
+
+ private:
+  std::vector<std::shared_ptr<ClMemory>> memory_;
+};
+
+class Bench {
+ public:
+  Bench(ClEngine& engine, Report& report) : engine_(engine), report_(report) {}
+
+  double hash_rate(std::span<const Region> regions, std::uint64_t bytes, HashAlgorithm algorithm,
+                   std::uint32_t chunk_size, int repeats) {
+    const HashRequest wanted = request(algorithm, chunk_size);
+    (void)need(engine_.hash(regions, wanted));
+    return rate(bytes, repeats, [&] { (void)need(engine_.hash(regions, wanted)); });
+  }
+
+  void resident(std::uint64_t bytes, bool sweep) {
+    const ResidentData data(engine_, bytes);
+    const Region all = data.all(bytes);
+    const auto sha256 = HashAlgorithm::kSha256;
+    const double main = hash_rate({&all, 1}, bytes, sha256, kDefaultChunkSize, 5);
+    const Json details = {{"bytes", bytes}, {"variant", engine_.last_path().variant}};
+    report_.add("SHA-256 tree, resident, " + std::to_string(bytes / kGib) + " GiB", main,
+                pipe_limit(engine_, sha256, kDefaultChunkSize), "integer pipe", details);
+    const double other = hash_rate({&all, 1}, bytes, HashAlgorithm::kSha384, kDefaultChunkSize, 3);
+    report_.add("SHA-384 tree, resident, " + std::to_string(bytes / kGib) + " GiB", other,
+                pipe_limit(engine_, HashAlgorithm::kSha384, kDefaultChunkSize), "integer pipe",
+                {{"bytes", bytes}, {"variant", engine_.last_path().variant}});
+    tags(all, bytes, main);
+    if (sweep) {
+      sweeps(data, bytes, main);
+    }
+  }
+
+  void tags(const Region& all, std::uint64_t bytes, double main) {
+    SystemRandom random;
+    const TagKey key = need(TagKey::draw(random));
+    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
+    std::vector<std::vector<Digest>> first;
+    (void)need(engine_.hash_tagged({&all, 1}, wanted, key, first));
+    report_.add(
+        "SHA-256 tree with keyed tags in the same pass",
+        rate(bytes, 3, [&] { (void)need(engine_.hash_tagged({&all, 1}, wanted, key, first)); }),
+        main, "without tags");
+    std::vector<std::vector<Digest>> again;
+    report_.add("keyed tags alone",
+                rate(bytes, 5, [&] { again = need(engine_.tags({&all, 1}, wanted, key)); }), 4600,
+                "plain reading of an H200");
+    if (again != first) {
+      std::fprintf(stderr, "tags differ\n");
+      std::exit(1);
+    }
+  }
+
+  void sweeps(const ResidentData& data, std::uint64_t bytes, double main) {
+    const auto sha256 = HashAlgorithm::kSha256;
+    const std::uint64_t part = std::min(bytes, 32 * kGib);
+    const Region region = data.all(part);
+    for (std::uint32_t chunk = kMinChunkSize; chunk <= kMaxChunkSize; chunk *= 4) {
+      report_.add("chunks of " + std::to_string(chunk),
+                  hash_rate({&region, 1}, part, sha256, chunk, 3),
+                  pipe_limit(engine_, sha256, chunk), "integer pipe",
+                  {{"sweep", "chunk_size"}, {"x", chunk}, {"bytes", part}});
+    }
+    for (const std::uint64_t count : {10U, 100U, 1000U, 10000U, 100000U}) {
+      const std::uint64_t size = 1000000000 / count;
+      const std::vector<Region> objects = data.objects(count, size);
+      report_.add("1 GB in " + std::to_string(count) + " objects",
+                  hash_rate(objects, count * size, sha256, kDefaultChunkSize, 5), main,
+                  "one large object", {{"sweep", "objects"}, {"x", count}});
+    }
+    for (std::uint64_t size = 1 << 20; size <= 16 * kGib && size <= bytes; size *= 4) {
+      const Region one = data.all(size);
+      report_.add("one object of " + std::to_string(size >> 20) + " MiB",
+                  hash_rate({&one, 1}, size, sha256, kDefaultChunkSize, 5), main,
+                  "one large object", {{"sweep", "object_size"}, {"x", size}});
+    }
+    // What hashing one file per work-item gives: 1,000 files of 1 MiB.
+    const std::vector<Region> files = data.objects(1000, kMaxChunkSize);
+    report_.add("one work-item for each of 1,000 files of 1 MiB",
+                hash_rate(files, 1000ULL * kMaxChunkSize, sha256, kMaxChunkSize, 2), main,
+                "one large object", {{"peer", true}});
+  }
+
+  void streaming(std::uint64_t bytes) {
+    Bytes memory(bytes);
+    SystemRandom random;
+    const std::size_t unit = std::min<std::size_t>(bytes, 256U << 20);
+    need(random.fill(std::span(memory).first(unit)));
+    run_on_threads(1, [] {});
+    std::atomic<std::size_t> next = unit;
+    run_on_threads(usable_cores(), [&] {
+      for (std::size_t at = next.fetch_add(unit); at < bytes; at = next.fetch_add(unit)) {
+        std::memcpy(memory.data() + at, memory.data(), std::min(unit, bytes - at));
+      }
+    });
+    const Region host = host_region(memory);
+    const std::uint64_t before = resident_kib();
+    const double copy = copy_rate(bytes);
+    const double first = hash_rate({&host, 1}, bytes, HashAlgorithm::kSha256, kDefaultChunkSize, 3);
+    const double again = copy_rate(bytes);
+    report_.add("SHA-256 tree, host memory to root", first, std::max(copy, again),
+                "pinned copy of the same slices",
+                {{"bytes", bytes}, {"worker_kib", resident_kib() - before}});
+    file(memory, std::max(copy, again));
+    cpu_peers(memory);
+  }
+
+  // The copies of streaming alone, lane after lane.
+  double copy_rate(std::uint64_t bytes) {
+    std::vector<ClLane>& lanes = *need(engine_.lanes());
+    const std::uint64_t slices = bytes / engine_.slice_bytes();
+    return rate(slices * engine_.slice_bytes(), 3, [&] {
+      for (std::uint64_t i = 0; i < slices; ++i) {
+        ClLane& lane = lanes[i % lanes.size()];
+        lane.drain();
+        need(lane.copy(engine_.session()));
+      }
+      for (ClLane& lane : lanes) {
+        lane.drain();
+      }
+    });
+  }
+
+  void file(const Bytes& memory, double copy) {
+    const std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("assay-bench-" + std::to_string(::getpid()));
+    const std::size_t size = std::min<std::size_t>(memory.size(), 8 * kGib);
+    std::ofstream(path, std::ios::binary) << as_text(ByteView(memory).first(size));
+    const Region region = file_region(need(SourceFile::find(path)));
+    const double value =
+        hash_rate({&region, 1}, size, HashAlgorithm::kSha256, kDefaultChunkSize, 3);
+    report_.add("SHA-256 tree, file in the page cache to root", value, copy,
+                "pinned copy of the same slices", {{"bytes", size}});
+    std::filesystem::remove(path);
+  }
+
+  void cpu_peers(const Bytes& memory) {
+    const std::uint64_t size = std::min<std::uint64_t>(memory.size(), 4 * kGib);
+    const Region region = host_region(ByteView(memory).first(size));
+    const auto cpu = make_cpu_engine();
+    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
+    report_.add("CPU engine on " + std::to_string(usable_cores()) + " cores",
+                rate(size, 2, [&] { (void)need(cpu->hash({&region, 1}, wanted)); }), 0, "",
+                {{"peer", true}});
+  }
+
+ private:
+  ClEngine& engine_;
+  Report& report_;
+};
+
+// Memory that another process shares: imported, hashed in place, let go.
+void import(ClEngine& engine, Report& report, const Options& options) {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  const UniqueFd peer(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, options.at("owner").c_str(), sizeof(address.sun_path) - 1);
+  if (::connect(peer.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    std::perror("owner");
+    std::exit(2);
+  }
+  SharedMemory shared = need(receive_memory(peer.get()));
+  const auto open_fds = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto fds_before = open_fds();
+  const std::uint64_t before = resident_kib();
+  std::vector<std::shared_ptr<const DeviceMemory>> pieces;
+  std::uint64_t piece_bytes = 0;
+  const double seconds = seconds_of([&] {
+    for (SharedPiece& piece : shared.pieces) {
+      piece_bytes += piece.size;
+      pieces.push_back(need(engine.import_memory(std::move(piece.fd), piece.size)));
+    }
+  });
+  std::vector<Region> regions;
+  std::uint64_t bytes = 0;
+  for (const std::vector<SharedPart>& object : shared.objects) {
+    Region& region = regions.emplace_back();
+    for (const SharedPart& part : object) {
+      region.pieces.emplace_back(DevicePiece{pieces[part.piece], part.offset, part.size});
+      bytes += part.size;
+    }
+  }
+  std::printf(
+      "%zu pieces, %.1f GB, %zu objects of %.1f GB imported in %.3f s; descriptors %ld, "
+      "then %ld\n",
+      pieces.size(), static_cast<double>(piece_bytes) / kGiga, regions.size(),
+      static_cast<double>(bytes) / kGiga, seconds, static_cast<long>(fds_before),
+      static_cast<long>(open_fds()));
+  const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
+  const auto digests = need(engine.hash(regions, wanted));
+  const double value = rate(bytes, 3, [&] { (void)need(engine.hash(regions, wanted)); });
+  const std::string label = options.contains("label") ? options.at("label") : "imported memory";
+  report.add(label + ", in place", value, 0, "",
+             {{"bytes", bytes},
+              {"pieces", pieces.size()},
+              {"objects", regions.size()},
+              {"import_seconds", seconds},
+              {"worker_kib", resident_kib() - before}});
+  const auto cpu = make_cpu_engine();
+  const auto compare = [&](const Digest& expected) {
+    const bool equal = digests.at(0).root == expected;
+    std::printf("root of the first object: %s\n", equal ? "equal to the CPU's" : "WRONG");
+    if (!equal) {
+      std::exit(1);
+    }
+  };
+  if (options.contains("check")) {
+    const Region region = file_region(need(SourceFile::find(options.at("check"))));
+    compare(need(cpu->hash({&region, 1}, wanted)).at(0).root);
+  } else if (options.contains("pattern")) {
+    // One block stands for all pieces: only its first word differs.
+    const std::vector<std::uint64_t> block = test::owner_pattern(shared.pieces.at(0).size);
+    const ByteView tail = {reinterpret_cast<const std::uint8_t*>(block.data()) + 8,
+                           shared.pieces.at(0).size - 8};
+    std::vector<std::uint64_t> numbers(pieces.size());
+    Region region;
+    for (std::uint64_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = i;
+      region.pieces.emplace_back(
+          HostPiece{{reinterpret_cast<const std::uint8_t*>(&numbers[i]), 8}});
+      region.pieces.emplace_back(HostPiece{tail});
+    }
+    compare(need(cpu->hash({&region, 1}, wanted)).at(0).root);
+  }
+}
+
+// Several devices, each with its own resident data, all at once.
+void several(std::vector<std::unique_ptr<ClEngine>>& engines, std::uint64_t bytes, Report& report) {
+  std::vector<std::unique_ptr<ResidentData>> data(engines.size());
+  const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
+  const auto each = [&](std::size_t count, const std::function<void(std::size_t)>& work) {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < count; ++i) {
+      threads.emplace_back([&, i] { work(i); });
+    }
+  };
+  std::vector<Region> regions(engines.size());
+  each(engines.size(), [&](std::size_t i) {
+    data[i] = std::make_unique<ResidentData>(*engines[i], bytes);
+    regions[i] = data[i]->all(bytes);
+    (void)need(engines[i]->hash({&regions[i], 1}, wanted));
+  });
+  double one = 0;
+  for (std::size_t count = 1; count <= engines.size(); ++count) {
+    const double value = rate(bytes * count, 4, [&] {
+      each(count, [&](std::size_t i) { (void)need(engines[i]->hash({&regions[i], 1}, wanted)); });
+    });
+    one = count == 1 ? value : one;
+    report.add("SHA-256 tree, resident on " + std::to_string(count) + " GPUs", value,
+               one * static_cast<double>(count), "one GPU, times GPUs",
+               {{"sweep", "devices"}, {"x", count}, {"bytes", bytes * count}});
+  }
+}
+
+int run(const Options& options) {
+  std::vector<std::unique_ptr<ClEngine>> engines;
+  for (ClDevice& device : find_cl_devices()) {
+    if (engines.size() < number(options, "devices", 1)) {
+      engines.push_back(need(ClEngine::open(std::move(device), {}, KernelCache::of_user())));
+    }
+  }
+  if (engines.empty()) {
+    std::fprintf(stderr, "gpu_hash_device_bench: no OpenCL device\n");
+    return 2;
+  }
+  ClEngine& engine = *engines.front();
+  const DeviceInfo& info = engine.session().device().info;
+  std::printf("%s, driver %s, %s; %u cores\n", info.name.c_str(), info.driver.c_str(),
+              cpu_name().c_str(), usable_cores());
+  Report report(options.contains("json") ? options.at("json") : "");
+  report.set("machine", info.name + ", " + std::to_string(usable_cores()) + " cores");
+  report.set("driver", info.driver);
+  report.set("commit", options.contains("commit") ? options.at("commit") : "unknown");
+  report.set("command", options.contains("command") ? options.at("command") : "");
+  const double tuning = seconds_of([&] { (void)need(engine.kernels(HashAlgorithm::kSha256)); });
+  std::printf("first use: %.1f s, variant %s\n", tuning,
+              std::string(need(engine.kernels(HashAlgorithm::kSha256))->variant().name).c_str());
+  const std::uint64_t most = info.memory_bytes / 100 * 85;
+  const std::uint64_t bytes = std::min(number(options, "gib", 112) * kGib, most) / kGib * kGib;
+  if (engines.size() > 1) {
+    several(engines, std::max(bytes, kGib), report);
+    return 0;
+  }
+  Bench bench(engine, report);
+  if (!options.contains("only")) {
+    bench.resident(std::max(bytes, kGib), number(options, "sweep", 1) != 0);
+    if (const std::uint64_t stream = number(options, "stream", 16); stream > 0) {
+      bench.streaming(stream * kGib);
+    }
+  }
+  if (options.contains("owner")) {
+    import(engine, report, options);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace assay::gpu_hash
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  assay::gpu_hash::Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    const std::size_t at = text.find('=');
+    if (at == std::string::npos) {
+      std::fprintf(stderr, "usage: gpu_hash_device_bench [NAME=VALUE...]\n");
+      return 2;
+    }
+    options[text.substr(0, at)] = text.substr(at + 1);
+  }
+  return assay::gpu_hash::run(options);
+}
