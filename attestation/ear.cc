@@ -39,7 +39,7 @@ Tier tier_of(int value) {
   return magnitude < 96 ? Tier::kWarning : Tier::kContraindicated;
 }
 
-constexpr std::array<std::pair<const char*, std::int8_t Trustworthiness::*>, 5> kAspects = {{
+constexpr std::array<std::pair<const char*, std::int16_t Trustworthiness::*>, 5> kAspects = {{
     {"instance-identity", &Trustworthiness::instance_identity},
     {"configuration", &Trustworthiness::configuration},
     {"executables", &Trustworthiness::executables},
@@ -64,7 +64,7 @@ Tier status_of(const AppraisedEvidence& appraised) {
   }
   Tier worst = Tier::kAffirming;
   for (const auto& [aspect, member] : kAspects) {
-    if (const int value = appraised.trustworthiness.*member; value != 0) {
+    if (const std::int16_t value = appraised.trustworthiness.*member; value != 0) {
       worst = std::max(worst, tier_of(value));
     }
   }

@@ -31,11 +31,11 @@ struct HighWater {
 // affirming, from 32 warning, from 96 contraindicated. Accepted evidence has no contraindicated
 // aspect.
 struct Trustworthiness {
-  std::int8_t instance_identity = 0;
-  std::int8_t configuration = 0;
-  std::int8_t executables = 0;
-  std::int8_t hardware = 0;
-  std::int8_t runtime_opaque = 0;
+  std::int16_t instance_identity = 0;
+  std::int16_t configuration = 0;
+  std::int16_t executables = 0;
+  std::int16_t hardware = 0;
+  std::int16_t runtime_opaque = 0;
   bool operator==(const Trustworthiness&) const = default;
 };
 

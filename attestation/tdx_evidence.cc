@@ -18,14 +18,14 @@ using tdx::TcbStatus;
 using tdx::TrustAnchor;
 
 // Values of AR4SI claims (draft-ietf-rats-ar4si, section 2.3.4).
-constexpr std::int8_t kNoClaim = 0;
-constexpr std::int8_t kTrusted = 2;
-constexpr std::int8_t kBootApproved = 3;  // executables: what was booted is recognised
-constexpr std::int8_t kUnsafe = 32;
-constexpr std::int8_t kExecutablesUnrecognized = 33;
-constexpr std::int8_t kContraindicated = 96;
-constexpr std::int8_t kUnrecognized = 97;
-constexpr std::int8_t kCryptoFailed = 99;
+constexpr std::int16_t kNoClaim = 0;
+constexpr std::int16_t kTrusted = 2;
+constexpr std::int16_t kBootApproved = 3;  // executables: what was booted is recognised
+constexpr std::int16_t kUnsafe = 32;
+constexpr std::int16_t kExecutablesUnrecognized = 33;
+constexpr std::int16_t kContraindicated = 96;
+constexpr std::int16_t kUnrecognized = 97;
+constexpr std::int16_t kCryptoFailed = 99;
 
 struct Terms {
   AppraisalPolicy policy;
@@ -91,7 +91,7 @@ bool has_service_td(const tdx::TdReport& report) {
          std::ranges::any_of(report.current_servicetd_hash, is_set);
 }
 
-std::int8_t hardware_of(const AppraisalResult& result) {
+std::int16_t hardware_of(const AppraisalResult& result) {
   if (!result.report) {
     return kCryptoFailed;
   }
@@ -112,7 +112,7 @@ std::int8_t hardware_of(const AppraisalResult& result) {
   }
 }
 
-std::int8_t configuration_of(const AppraisalResult& result) {
+std::int16_t configuration_of(const AppraisalResult& result) {
   const auto attributes = outcome_of(result, "td-attributes");
   const auto service_td = outcome_of(result, "service-td");
   if (attributes == CheckOutcome::kFail || service_td == CheckOutcome::kFail) {
@@ -126,8 +126,8 @@ std::int8_t configuration_of(const AppraisalResult& result) {
                                                                                          : kTrusted;
 }
 
-std::int8_t executables_of(const AppraisalResult& result) {
-  std::int8_t value = kBootApproved;
+std::int16_t executables_of(const AppraisalResult& result) {
+  std::int16_t value = kBootApproved;
   for (const tdx::Reference reference : {tdx::Reference::kMrtd, tdx::Reference::kRtmr0,
                                          tdx::Reference::kRtmr1, tdx::Reference::kRtmr2}) {
     const auto outcome = outcome_of(result, name(reference));
@@ -144,7 +144,7 @@ std::int8_t executables_of(const AppraisalResult& result) {
   return value;
 }
 
-std::int8_t identity_of(const AppraisalResult& result) {
+std::int16_t identity_of(const AppraisalResult& result) {
   const auto platform = outcome_of(result, "platform");
   if (platform == CheckOutcome::kFail) {
     return kUnrecognized;
@@ -152,7 +152,7 @@ std::int8_t identity_of(const AppraisalResult& result) {
   return platform == CheckOutcome::kPass ? kTrusted : kNoClaim;
 }
 
-std::int8_t memory_of(const AppraisalResult& result) {
+std::int16_t memory_of(const AppraisalResult& result) {
   if (!result.report) {
     return kNoClaim;
   }

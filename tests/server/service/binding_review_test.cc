@@ -34,7 +34,7 @@ TEST_F(Binding, CreationRemembersThePod) {
   const Json created = ask(pod_review("uid-1", "acme/demo"));
   const storage::PodRow row = pod_row();
   EXPECT_EQ(row.uid, "uid-1");
-  EXPECT_EQ(row.decision, created["auditAnnotations"]["decision-id"]);
+  EXPECT_EQ(row.decision, created["auditAnnotations"]["decision-id"].get<std::string>());
   EXPECT_EQ(row.artifact, id_of(model_));
   EXPECT_EQ(row.model_name, "acme/demo");
   EXPECT_EQ(row.workload["resources"], Json::array({"nvidia.com/gpu"}));
