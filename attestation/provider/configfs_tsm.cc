@@ -79,7 +79,7 @@ class Entry {
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
   // An entry that cannot be removed costs the kernel some memory and nobody anything else.
-  ~Entry() { files_.remove_folder(path_); }
+  ~Entry() { static_cast<void>(files_.remove_folder(path_)); }
 
   [[nodiscard]] Tried<Bytes> read(const char* attribute, std::size_t limit) {
     auto bytes = files_.read(path_ + "/" + attribute, limit);
