@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: one program, so that all figures share a run and its limits
 // Figures of one or more GPUs, with the limits beside them, measured in one run.
 //
 // Usage: gpu_hash_device_bench [NAME=VALUE...]
@@ -356,6 +357,7 @@ class Bench {
 };
 
 // Memory that another process shares: imported, hashed in place, let go.
+// long-function: one measurement from the socket to the comparison
 void import(ClEngine& engine, Report& report, const Options& options) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: builds with a compiler and OpenCL alone, on machines that have nothing else
 // Looks for the fastest variant of the leaf kernel on one OpenCL device: which additions, shifts
 // and turns go to the multiply pipe, how much is unrolled, the work-group size. What it finds is
 // written into gpu_hash/cl_variants.cc by hand; the engine chooses among those by measuring
@@ -488,6 +489,7 @@ class Search {
 };
 
 // The pipes of an NVIDIA multiprocessor: operations a clock, alone and together.
+// long-function: mostly a table
 void pipes(const Device& device) {
   struct Row {
     const char* name;
@@ -798,6 +800,7 @@ std::vector<Variant> neighbours(const Variant& from, bool sha256) {
 
 }  // namespace
 
+// long-function: the order of the search
 int main(int argc, char** argv) {
   if (argc == 8 && std::strcmp(argv[1], "--warm") == 0) {
     Search search(open_device(argv[3]), argv[2], argv[4], 1 << 20, "", 0, argv[0], argv[3]);

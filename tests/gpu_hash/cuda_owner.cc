@@ -57,6 +57,7 @@ void call(const char* name, Args... args) {
 
 }  // namespace
 
+// long-function: one sequence of driver calls
 int main(int argc, char** argv) {
   if (argc != 4) {
     std::fprintf(stderr, "usage: cuda_owner SOCKET PIECES BYTES_PER_PIECE\n");
