@@ -179,8 +179,7 @@ KnownRoots find_known(const ArtifactPlan& plan, const TreeParameters& parameters
       whole[object.file] = false;
       continue;
     }
-    const Digest& root =
-        std::visit([](const auto& entry) -> const Digest& { return entry.root; }, *found->second);
+    const Digest root = std::visit([](const auto& entry) { return entry.root; }, *found->second);
     if (entry_of(plan, object, root) != *found->second) {
       whole[object.file] = false;
       continue;

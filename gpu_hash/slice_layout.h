@@ -19,8 +19,8 @@ struct TreeLevel {
   std::vector<std::uint32_t> first_pair;
 };
 
-// The levels of the trees over runs of slots, bottom first. first_slot has one element more than there
-// are trees: the number of all slots. Time follows trees times levels.
+// The levels of the trees over runs of slots, bottom first. first_slot has one element more than
+// there are trees: the number of all slots. Time follows trees times levels.
 [[nodiscard]] std::vector<TreeLevel> tree_levels(std::span<const std::uint32_t> first_slot);
 
 // Collects segments until a launch is full. Not thread-safe.

@@ -30,8 +30,8 @@ constexpr HashAlgorithm kAlgorithm = HashAlgorithm::kSha384;
 }  // namespace
 
 std::vector<Digest> run_sha384_products(const SliceLayout& layout,
-                                       std::span<const std::uint32_t> data,
-                                       std::uint32_t chunk_size) {
+                                        std::span<const std::uint32_t> data,
+                                        std::uint32_t chunk_size) {
   return run_kernels(layout, data, chunk_size);
 }
 
