@@ -21,7 +21,6 @@ namespace assay::cli {
 namespace {
 
 using attestation::EvidenceProvider;
-using attestation::Simulator;
 using attestation::SimulatorOptions;
 
 // Hex of either case.
