@@ -26,6 +26,7 @@ done
 # many times larger under the sanitizers.
 if ! grep -q '^ASSAY_SANITIZE:[A-Z]*=$' "$build/CMakeCache.txt"; then
     ulimit -s 131072
+    export LSAN_OPTIONS="suppressions=$(realpath -- "$(dirname -- "$0")/lsan.supp"):print_suppressions=0"
 fi
 
 rm -f "$results"
