@@ -109,7 +109,7 @@ Exit finish(const Context& context, const Json& job, const WaitFlags& flags) {
 }
 
 Status check(const WaitFlags& flags) {
-  constexpr std::uint64_t kMaxWait = 7 * 86'400;
+  constexpr std::uint64_t kMaxWait = std::uint64_t{7} * 86'400;
   return flags.limit <= kMaxWait ? Status()
                                  : fail(ErrorCode::kUsage, "One can wait for at most a week");
 }
