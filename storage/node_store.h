@@ -71,7 +71,7 @@ struct JobRow {
   JobState state;
   std::uint64_t token = 0;                    // of the newest lease; 0: never leased
   std::optional<Timestamp> lease_expires_at;  // while leased
-  Json pending;  // what the service waits for in the states outline and spot; null otherwise
+  Json pending;  // what the service must know while the job is leased; null otherwise
   // Of a finished job:
   std::string result;                // "verified", "mismatch", "incomplete", "failed"; empty before
   Json detail = Json::object();      // what differs, spot checks, why it failed

@@ -74,6 +74,25 @@
 // Data are aligned to 16 bytes at a buffer's begin, digests and tables to their words.
 typedef __global const uint* words_t;
 
+// Largest s with first[s] <= item: the run or segment that `item` belongs to.
+static inline uint find_run(words_t first, uint runs, uint item) {
+  uint low = 0;
+  uint high = runs;
+  while (high - low > 1) {
+    const uint middle = low + (high - low) / 2;
+    if (first[middle] <= item) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static inline ulong long_word(words_t words, uint index) {
+  return (ulong)words[2 * index] | ((ulong)words[2 * index + 1] << 32);
+}
+
 #define TIMES_16(x, h)                                                                      \
   x(h##0) x(h##1) x(h##2) x(h##3) x(h##4) x(h##5) x(h##6) x(h##7) x(h##8) x(h##9) x(h##a) \
       x(h##b) x(h##c) x(h##d) x(h##e) x(h##f)

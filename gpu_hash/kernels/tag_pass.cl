@@ -9,25 +9,6 @@
 #define TAG_TEAMS (TAG_GROUP / TAG_TEAM)
 #define TAG_STEP (TAG_TEAM * 32)  // bytes
 
-// Largest r with first[r] <= item, as in tree.cl.
-static inline uint find_tag_run(words_t first, uint runs, uint item) {
-  uint low = 0;
-  uint high = runs;
-  while (high - low > 1) {
-    const uint middle = low + (high - low) / 2;
-    if (first[middle] <= item) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-static inline ulong tag_long(words_t words, uint index) {
-  return (ulong)words[2 * index] | ((ulong)words[2 * index + 1] << 32);
-}
-
 // What a work-item adds to both sums of the block of `size` bytes at `bytes`.
 static inline void add_share(ulong* sums, __global const uchar* bytes, uint size, uint lane,
                              __local const uint* key) {
@@ -74,15 +55,15 @@ __kernel __attribute__((reqd_work_group_size(TAG_GROUP, 1, 1))) void tag_blocks(
     ulong share[2] = {0, 0};
     if (block < blocks) {
       const uint slot = (uint)(block / per_chunk);
-      const uint run = find_tag_run(tables + at_first_slot, runs, slot);
+      const uint run = find_run(tables + at_first_slot, runs, slot);
       const ulong skip = (ulong)(slot - tables[at_first_slot + run]) * chunk_size +
                          (block - (ulong)slot * per_chunk) * TAG_BYTES;
-      const ulong run_size = tag_long(tables + at_extents, 2 * run + 1);
+      const ulong run_size = long_word(tables + at_extents, 2 * run + 1);
       if (skip < run_size) {
         const ulong rest = run_size - skip;
         words_t base =
             buffer_base(BUFFER_ARGUMENTS ASSAY_BUFFERS == 1 ? 0 : tables[at_buffers + run]);
-        add_share(share, (__global const uchar*)base + tag_long(tables + at_extents, 2 * run) + skip,
+        add_share(share, (__global const uchar*)base + long_word(tables + at_extents, 2 * run) + skip,
                   rest < TAG_BYTES ? (uint)rest : TAG_BYTES, lane, local_key);
       }
     }

@@ -121,25 +121,6 @@ static inline uint join(uint before, uint x) {
 #endif
 }
 
-// Largest s with first[s] <= item: the run or segment that `item` belongs to.
-static inline uint find_run(words_t first, uint runs, uint item) {
-  uint low = 0;
-  uint high = runs;
-  while (high - low > 1) {
-    const uint middle = low + (high - low) / 2;
-    if (first[middle] <= item) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-static inline ulong long_word(words_t words, uint index) {
-  return (ulong)words[2 * index] | ((ulong)words[2 * index + 1] << 32);
-}
-
 // Reads a block of the message from `from`, which is aligned to 16 bytes. `before` is the word in
 // front of it.
 static inline void load_block(uint* raw, __global const uint4* from) {
