@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // long-file: builds with a compiler and OpenCL alone, on machines that have nothing else
-// Looks for the fastest variant of the leaf kernel on one OpenCL device: which additions, shifts
-// and turns go to the multiply pipe, how much is unrolled, the work-group size. What it finds is
+// Looks for the fastest variant of the leaf kernel on one OpenCL device: which additions
+// go to the multiply pipe, how much is unrolled, the work-group size. What it finds is
 // written into gpu_hash/cl_variants.cc by hand; the engine chooses among those by measuring
 // (cl_tune.h).
 //
@@ -106,8 +106,8 @@ Device open_device(const std::string& part) {
 std::string extra;  // options for every program
 
 struct Variant {
-  int ptx = 1, multiply = 1, even = 127, odd = 127, schedule = 7, shifts = 3, turns_even = 0,
-      turns_odd = 0, roll = 0, ahead = 0, load = 0, registers = 0, tags = 0;
+  int ptx = 1, multiply = 1, even = 127, odd = 127, schedule = 7, roll = 0, ahead = 0, load = 0,
+      registers = 0, tags = 0;
   auto operator<=>(const Variant&) const = default;
   [[nodiscard]] std::string options(bool nvidia) const {
     std::string text = "-cl-std=CL1.2 -DASSAY_LEAVES_ONLY=1";
@@ -120,9 +120,6 @@ struct Variant {
       add("ADDS_EVEN", even);
       add("ADDS_ODD", odd);
       add("ADDS_SCHEDULE", schedule);
-      add("SHIFTS", shifts);
-      add("TURNS_EVEN", turns_even);
-      add("TURNS_ODD", turns_odd);
     }
     add("ROLL", roll);
     add("AHEAD", ahead);
@@ -136,9 +133,8 @@ struct Variant {
   }
   [[nodiscard]] std::string label() const {
     char text[160];
-    std::snprintf(text, sizeof(text), "x%d m%d e%3d o%3d s%d h%d t%2d/%2d r%d a%d l%d g%2d%s", ptx,
-                  multiply, even, odd, schedule, shifts, turns_even, turns_odd, roll, ahead, load,
-                  registers, tags != 0 ? " tags" : "");
+    std::snprintf(text, sizeof(text), "x%d m%d e%3d o%3d s%d r%d a%d l%d g%2d%s", ptx, multiply,
+                  even, odd, schedule, roll, ahead, load, registers, tags != 0 ? " tags" : "");
     return text;
   }
 };
@@ -488,151 +484,55 @@ class Search {
   int failures_ = 0;
 };
 
+// Statements of the kernel below, one operation each, on its chains x and u.
+std::string operation(char code) {
+  const std::map<char, const char*> texts = {
+      {'s', "shf.l.wrap.b32 %0, %0, %0, 7"},
+      {'l', "lop3.b32 %0, %0, %1, %2, 0x96"},
+      {'L', "lop3.b32 %0, %0, %3, %2, 0x96"},
+      {'a', "add.u32 %0, %0, 0x428a2f98"},
+      {'A', "add.u32 %0, %0, %3"},
+      {'m', "mad.lo.u32 %0, %0, %1, %2"},
+      {'M', "mad.lo.u32 %0, %0, %3, %3"},
+      {'c', "mad.lo.u32 %0, %0, %3, 0x428a2f98"},
+      {'h', "mul.hi.u32 %0, %0, %1"},
+      {'b', "brev.b32 %0, %0"},
+  };
+  const char* chain = std::strchr("mMchb", code) != nullptr ? "u[i]" : "x[i]";
+  return std::string("asm volatile(\"") + texts.at(code) + ";\" : \"+r\"(" + chain +
+         ") : \"r\"(y), \"r\"(z), \"r\"(v));";
+}
+
 // The pipes of an NVIDIA multiprocessor: operations a clock, alone and together.
-// long-function: mostly a table
 void pipes(const Device& device) {
   struct Row {
     const char* name;
-    const char* body;  // on x[i], with i from 0 to 3
-    int operations;
+    std::string operations;
   };
   const Row rows[] = {
-      {"shf",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       1},
-      {"lop3",
-       "asm volatile(\"lop3.b32 %0, %0, %1, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       1},
-      {"mad uniform",
-       "asm volatile(\"mad.lo.u32 %0, %0, %1, %2;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       1},
-      {"mad own",
-       "asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       1},
-      {"mad constant",
-       "asm volatile(\"mad.lo.u32 %0, %0, %3, 0x428a2f98;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       1},
-      {"lop3, add constant",
-       "asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"add.u32 %0, %0, 0x428a2f98;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));",
-       2},
-      {"lop3, add own",
-       "asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"add.u32 %0, %0, %3;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       2},
-      {"lop3, add three",
-       "asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"add.u32 %0, %0, %1; add.u32 %0, %0, %2;\" : \"+r\"(x[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));",
-       2},
-      {"shf, add constant",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"add.u32 %0, %0, 0x428a2f98;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));",
-       2},
-      {"shf | mad uniform",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %1, %2;\" : \"+r\"(u[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       2},
-      {"shf | mad own",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       2},
-      {"shf | mad constant",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, 0x428a2f98;\" : \"+r\"(u[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));",
-       2},
-      {"lop3 | mad uniform",
-       "asm volatile(\"lop3.b32 %0, %0, %1, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %1, %2;\" : \"+r\"(u[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       2},
-      {"lop3 own | mad own",
-       "asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));",
-       2},
-      {"shf, lop3 | mad uniform",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"lop3.b32 %0, %0, %1, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %1, %2;\" : \"+r\"(u[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));",
-       3},
-      {"shf, lop3 | mad own",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));",
-       3},
-      {"shf, lop3 | mad, add constant",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"add.u32 %0, %0, 0x428a2f98;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));",
-       4},
-      {"shf, shf, lop3 | mad, mad",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));",
-       5},
-      {"shf x6, lop3 x4 | mad x6, mul.hi",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : "
-       "\"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"shf.l.wrap.b32 %0, %0, %0, "
-       "7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"shf.l.wrap.b32 %0, %0, "
-       "%0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"lop3.b32 %0, %0, "
-       "%3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm "
-       "volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mul.hi.u32 %0, %0, %1;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));",
-       17},
-      {"shf x6, lop3 x4 | mad x7 in turn",
-       "asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : \"+r\"(u[i]) : "
-       "\"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : "
-       "\"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, %3, %3;\" : "
-       "\"+r\"(u[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, "
-       "0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, %0, "
-       "%3, %3;\" : \"+r\"(u[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"shf.l.wrap.b32 %0, "
-       "%0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 %0, "
-       "%0, %3, %3;\" : \"+r\"(u[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"shf.l.wrap.b32 "
-       "%0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"mad.lo.u32 "
-       "%0, %0, %3, %3;\" : \"+r\"(u[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm volatile(\"lop3.b32 "
-       "%0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), \"r\"(v));asm "
-       "volatile(\"shf.l.wrap.b32 %0, %0, %0, 7;\" : \"+r\"(x[i]) : \"r\"(y), \"r\"(z), "
-       "\"r\"(v));asm volatile(\"lop3.b32 %0, %0, %3, %2, 0x96;\" : \"+r\"(x[i]) : \"r\"(y), "
-       "\"r\"(z), \"r\"(v));",
-       17},
+      {"shf", "s"},
+      {"lop3", "l"},
+      {"mad of uniform values", "m"},
+      {"mad of registers", "M"},
+      {"mad, constant added", "c"},
+      {"mul.hi", "h"},
+      {"brev", "b"},
+      {"lop3, add constant", "La"},
+      {"lop3, add register", "LA"},
+      {"shf, add constant", "sa"},
+      {"shf | mad of uniform values", "sm"},
+      {"shf | mad of registers", "sM"},
+      {"lop3 | mad of registers", "LM"},
+      {"shf x6, lop3 x4 | mad x7", "sMLMsMsMLMsMsMLsL"},
+      {"shf x6, lop3 x4 | mad x6, mul.hi", "sLsLssLssLMMMhMMM"},
+      {"shf x5, lop3 x5 | mad x7 | brev", "smLmsbLmsmLmsLmsmL"},
+      {"shf x5, lop3 x5 | mad x7 | brev x2", "smLmsbLmsmLmsbLmsmL"},
   };
   for (const Row& row : rows) {
+    std::string body;
+    for (const char code : row.operations) {
+      body += operation(code);
+    }
     const std::string source =
         std::string(
             "__kernel __attribute__((reqd_work_group_size(1024,1,1))) void k("
@@ -642,7 +542,7 @@ void pipes(const Device& device) {
             " ulong a, b; asm volatile(\"bar.sync 0; mov.u64 %0, %%clock64;\" : \"=l\"(a));\n"
             "#pragma unroll 1\n for (int n = 0; n < 64; ++n) {\n#pragma unroll\n"
             " for (int m = 0; m < 16; ++m) {\n#pragma unroll\n for (int i = 0; i < 4; ++i) {") +
-        row.body +
+        body +
         "}}}"
         " asm volatile(\"bar.sync 0; mov.u64 %0, %%clock64;\" : \"=l\"(b));"
         " uint s = 0; for (int i = 0; i < 4; ++i) s += x[i] + u[i];"
@@ -670,7 +570,8 @@ void pipes(const Device& device) {
            row.name);
     }
     std::printf("pipe %-34s %6.1f operations a clock and multiprocessor\n", row.name,
-                1024.0 * 64 * 16 * 4 * row.operations / static_cast<double>(clocks[0]));
+                1024.0 * 64 * 16 * 4 * static_cast<double>(row.operations.size()) /
+                    static_cast<double>(clocks[0]));
     std::fflush(stdout);
     clReleaseMemObject(out);
     clReleaseKernel(kernel);
@@ -689,7 +590,6 @@ std::vector<Variant> first_round(bool nvidia, bool sha256) {
   plain.ptx = 1;
   list.push_back(plain);
   Variant base;
-  base.shifts = 0;
   list.push_back(base);
   if (!sha256) {
     plain.roll = 1;
@@ -708,7 +608,6 @@ std::vector<Variant> first_round(bool nvidia, bool sha256) {
     }
     return list;
   }
-  base.shifts = 0;
   for (const int registers : {48, 64, 72, 80}) {
     for (const auto& [even, odd] : std::vector<std::pair<int, int>>{
              {62, 111}, {126, 111}, {62, 39}, {62, 119}, {126, 103}, {127, 127}}) {
@@ -719,7 +618,7 @@ std::vector<Variant> first_round(bool nvidia, bool sha256) {
     }
   }
   base.even = 62;
-  base.odd = 111;
+  base.odd = 119;
   Variant tags = base;
   tags.tags = 1;
   list.push_back(tags);
@@ -760,14 +659,6 @@ std::vector<Variant> neighbours(const Variant& from, bool sha256) {
     next.schedule ^= bit;
     list.push_back(next);
   }
-  for (int bit = 1; sha256 && bit < 64; bit *= 2) {
-    Variant next = from;
-    next.turns_even ^= bit;
-    list.push_back(next);
-    next = from;
-    next.turns_odd ^= bit;
-    list.push_back(next);
-  }
   for (const int registers : sha256 ? std::vector{0, 48, 52, 56, 60, 64, 68, 72, 80}
                                     : std::vector{0, 64, 72, 80, 88, 96, 104, 128}) {
     Variant next = from;
@@ -785,15 +676,6 @@ std::vector<Variant> neighbours(const Variant& from, bool sha256) {
   list.push_back(next);
   next = from;
   next.roll ^= 1;
-  list.push_back(next);
-  next = from;
-  next.shifts ^= 1;
-  list.push_back(next);
-  next = from;
-  next.shifts ^= 2;
-  list.push_back(next);
-  next = from;
-  next.shifts ^= 4;
   list.push_back(next);
   return list;
 }

@@ -19,19 +19,15 @@ constexpr std::array kNvidiaSha256 = {
     KernelVariant{"ptx", " -DASSAY_PTX=1", 128},
     KernelVariant{"multiply",
                   " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=62 -DASSAY_ADDS_ODD=119"
-                  " -DASSAY_ADDS_SCHEDULE=7 -DASSAY_SHIFTS=0 -cl-nv-maxrregcount=80",
+                  " -DASSAY_ADDS_SCHEDULE=7 -cl-nv-maxrregcount=80",
                   128},
     KernelVariant{"multiply-103",
                   " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=62 -DASSAY_ADDS_ODD=103"
-                  " -DASSAY_ADDS_SCHEDULE=7 -DASSAY_SHIFTS=0 -cl-nv-maxrregcount=80",
+                  " -DASSAY_ADDS_SCHEDULE=7 -cl-nv-maxrregcount=80",
                   128},
     KernelVariant{"multiply-48",
                   " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=126 -DASSAY_ADDS_ODD=103"
-                  " -DASSAY_ADDS_SCHEDULE=7 -DASSAY_SHIFTS=0 -cl-nv-maxrregcount=48",
-                  128},
-    KernelVariant{"multiply-shifts",
-                  " -DASSAY_PTX=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=126 -DASSAY_ADDS_ODD=102"
-                  " -DASSAY_ADDS_SCHEDULE=5 -DASSAY_SHIFTS=1 -cl-nv-maxrregcount=80",
+                  " -DASSAY_ADDS_SCHEDULE=7 -cl-nv-maxrregcount=48",
                   128},
 };
 
@@ -41,7 +37,7 @@ constexpr std::array kNvidiaSha384 = {
     KernelVariant{"ptx-rolled", " -DASSAY_PTX=1 -DASSAY_ROLL=1", 128},
     KernelVariant{"multiply-rolled",
                   " -DASSAY_PTX=1 -DASSAY_ROLL=1 -DASSAY_MULTIPLY=1 -DASSAY_ADDS_EVEN=0"
-                  " -DASSAY_ADDS_ODD=0 -DASSAY_ADDS_SCHEDULE=1 -DASSAY_SHIFTS=0",
+                  " -DASSAY_ADDS_ODD=0 -DASSAY_ADDS_SCHEDULE=1",
                   128},
 };
 

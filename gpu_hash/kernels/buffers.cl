@@ -8,8 +8,7 @@
 // What host and device agree on besides; all of it is set by the build options:
 //   ASSAY_PTX       the device understands PTX in asm statements (NVIDIA)
 //   ASSAY_MULTIPLY  additions on the multiply pipe: sha256.cl
-//   ASSAY_ADDS_EVEN, ASSAY_ADDS_ODD, ASSAY_ADDS_SCHEDULE, ASSAY_SHIFTS, ASSAY_TURNS_EVEN,
-//   ASSAY_TURNS_ODD which of them: tree.cl
+//   ASSAY_ADDS_EVEN, ASSAY_ADDS_ODD, ASSAY_ADDS_SCHEDULE which of them: tree.cl
 //   ASSAY_ROLL      1: a loop over 16 rounds at a time instead of all rounds in a row
 //   ASSAY_AHEAD     1: a block is loaded before the one in front of it is hashed
 #ifndef ASSAY_PTX
@@ -26,15 +25,6 @@
 #endif
 #ifndef ASSAY_ADDS_SCHEDULE
 #define ASSAY_ADDS_SCHEDULE 7
-#endif
-#ifndef ASSAY_SHIFTS
-#define ASSAY_SHIFTS 3
-#endif
-#ifndef ASSAY_TURNS_EVEN
-#define ASSAY_TURNS_EVEN 0
-#endif
-#ifndef ASSAY_TURNS_ODD
-#define ASSAY_TURNS_ODD 0
 #endif
 #ifndef ASSAY_ROLL
 #define ASSAY_ROLL 0

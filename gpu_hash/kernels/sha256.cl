@@ -27,64 +27,32 @@ __constant word_t kRound[64] = {
     0x748f82eeU, 0x78a5636fU, 0x84c87814U, 0x8cc70208U, 0x90befffaU, 0xa4506cebU, 0xbef9a3f7U,
     0xc67178f2U};
 
-// Where adds, plain shifts and turns (rotations) are computed. GPUs of NVIDIA run additions, shifts
-// and logic on one integer pipe and multiplications on another one that SHA leaves idle. x + y is
-// x * one + y, x >> n is the high word of x * 2^(32 - n), and a turn is the sum of both words of
-// such a product, as long as the compiler cannot see that `one` is 1: it is a kernel's argument.
-// Bits of the masks below: tree.cl. Without ASSAY_MULTIPLY everything is written plainly.
+// GPUs of NVIDIA run additions, shifts and logic on one integer pipe and multiplications on another
+// one that SHA leaves idle: x + y is x * one + y, as long as the compiler cannot see that `one` is
+// 1; it is a kernel's argument. Which additions: the masks of tree.cl. Without ASSAY_MULTIPLY
+// everything is written plainly. What else was tried: bench/results/README.md.
 #if ASSAY_MULTIPLY && ASSAY_PTX
 static inline uint times_plus(uint x, uint y, uint z) {
   uint result;
   ASSAY_ASM("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(x), "r"(y), "r"(z));
   return result;
 }
-static inline uint times_high(uint x, uint y) {
-  uint result;
-  ASSAY_ASM("mul.hi.u32 %0, %1, %2;" : "=r"(result) : "r"(x), "r"(y));
-  return result;
-}
-// x >> n on the pipe of double precision: (2^52 + x) / 2^n + 2^52 - 2^(52-n), truncated, is 2^52 +
-// (x >> n), whose lower word is what is asked for.
-static inline uint times_double(uint x, double part, double rest) {
-  uint result;
-  ASSAY_ASM(
-      "{.reg .b64 d; .reg .u32 h; mov.b64 d, {%1, 0x43300000}; fma.rz.f64 d, d, %2, %3; "
-      "mov.b64 {%0, h}, d;}"
-      : "=r"(result)
-      : "r"(x), "d"(part), "d"(rest));
-  return result;
-}
 #elif ASSAY_MULTIPLY
 static inline uint times_plus(uint x, uint y, uint z) { return x * y + z; }
-static inline uint times_high(uint x, uint y) { return mul_hi(x, y); }
 #endif
 
 #if ASSAY_MULTIPLY
 #define ADD(by_product, x, y) ((by_product) ? times_plus(x, one, y) : (x) + (y))
 #define ADD_CONSTANT(by_product, x, y) ((by_product) ? times_plus(x, own, y) : (x) + (y))
-#if ASSAY_SHIFTS & 4
-#define SHIFT(by_product, x, n)                                                           \
-  ((by_product) ? times_double(x, (n) == 3 ? 0x1p-3 : 0x1p-10,                            \
-                               (n) == 3 ? 0x1p52 - 0x1p49 : 0x1p52 - 0x1p42)              \
-                : (x) >> (n))
-#else
-#define SHIFT(by_product, x, n) ((by_product) ? times_high(x, one << (32 - (n))) : (x) >> (n))
-#endif
-#define TURN(by_product, x, n)                                                            \
-  ((by_product) ? times_plus(x, one << (32 - (n)), times_high(x, one << (32 - (n)))) \
-                : rotate(x, 32U - (n)))
 #else
 #define ADD(by_product, x, y) ((x) + (y))
 #define ADD_CONSTANT(by_product, x, y) ((x) + (y))
-#define SHIFT(by_product, x, n) ((x) >> (n))
-#define TURN(by_product, x, n) rotate(x, 32U - (n))
 #endif
+#define TURN(x, n) rotate(x, 32U - (n))
 
-// Section 4.1.2. TURN(.., x, n) is ROTR^n(x).
-#define BIG_SIGMA0(turns, x) \
-  (TURN((turns) & 8, x, 2) ^ TURN((turns) & 16, x, 13) ^ TURN((turns) & 32, x, 22))
-#define BIG_SIGMA1(turns, x) \
-  (TURN((turns) & 1, x, 6) ^ TURN((turns) & 2, x, 11) ^ TURN((turns) & 4, x, 25))
-#define SMALL_SIGMA0(shifts, x) (TURN(0, x, 7) ^ TURN(0, x, 18) ^ SHIFT((shifts) & 1, x, 3))
-#define SMALL_SIGMA1(shifts, x) (TURN(0, x, 17) ^ TURN(0, x, 19) ^ SHIFT((shifts) & 2, x, 10))
+// Section 4.1.2. TURN(x, n) is ROTR^n(x).
+#define BIG_SIGMA0(x) (TURN(x, 2) ^ TURN(x, 13) ^ TURN(x, 22))
+#define BIG_SIGMA1(x) (TURN(x, 6) ^ TURN(x, 11) ^ TURN(x, 25))
+#define SMALL_SIGMA0(x) (TURN(x, 7) ^ TURN(x, 18) ^ ((x) >> 3))
+#define SMALL_SIGMA1(x) (TURN(x, 17) ^ TURN(x, 19) ^ ((x) >> 10))
 #define ROUNDS 64

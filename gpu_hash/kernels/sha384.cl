@@ -64,8 +64,8 @@ static inline ulong times_plus(ulong x, uint y, ulong z) {
 #define TURN(x, n) rotate(x, 64UL - (n))
 
 // Section 4.1.3. TURN(x, n) is ROTR^n(x).
-#define BIG_SIGMA0(turns, x) (TURN(x, 28) ^ TURN(x, 34) ^ TURN(x, 39))
-#define BIG_SIGMA1(turns, x) (TURN(x, 14) ^ TURN(x, 18) ^ TURN(x, 41))
-#define SMALL_SIGMA0(shifts, x) (TURN(x, 1) ^ TURN(x, 8) ^ ((x) >> 7))
-#define SMALL_SIGMA1(shifts, x) (TURN(x, 19) ^ TURN(x, 61) ^ ((x) >> 6))
+#define BIG_SIGMA0(x) (TURN(x, 28) ^ TURN(x, 34) ^ TURN(x, 39))
+#define BIG_SIGMA1(x) (TURN(x, 14) ^ TURN(x, 18) ^ TURN(x, 41))
+#define SMALL_SIGMA0(x) (TURN(x, 1) ^ TURN(x, 8) ^ ((x) >> 7))
+#define SMALL_SIGMA1(x) (TURN(x, 19) ^ TURN(x, 61) ^ ((x) >> 6))
 #define ROUNDS 80

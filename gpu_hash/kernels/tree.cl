@@ -20,26 +20,26 @@
 
 // One round of FIPS 180-4 sections 6.2.2 and 6.4.2; instead of moving the eight words on, the next
 // round takes them in another order. Bits of `adds`: which additions are products, in order.
-#define ROUND(adds, turns, a, b, c, d, e, f, g, h, k, w)          \
+#define ROUND(adds, a, b, c, d, e, f, g, h, k, w)          \
   {                                                               \
     const word_t kw = ADD_CONSTANT((adds) & 1, w, k);             \
     word_t t1 = ADD((adds) & 2, h, kw);                           \
     t1 = ADD((adds) & 4, CHOOSE(e, f, g), t1);                    \
-    t1 = ADD((adds) & 8, BIG_SIGMA1(turns, e), t1);               \
+    t1 = ADD((adds) & 8, BIG_SIGMA1(e), t1);               \
     d = ADD((adds) & 16, d, t1);                                  \
-    h = ADD((adds) & 32, BIG_SIGMA0(turns, a), MAJORITY(a, b, c)); \
+    h = ADD((adds) & 32, BIG_SIGMA0(a), MAJORITY(a, b, c)); \
     h = ADD((adds) & 64, t1, h);                                  \
   }
 
-#define EXPAND(i)                                                                             \
-  w[i] = ADD(ASSAY_ADDS_SCHEDULE & 1, w[i], w[((i) + 9) % 16]);                               \
-  w[i] = ADD(ASSAY_ADDS_SCHEDULE & 2, SMALL_SIGMA0(ASSAY_SHIFTS, w[((i) + 1) % 16]), w[i]);   \
-  w[i] = ADD(ASSAY_ADDS_SCHEDULE & 4, SMALL_SIGMA1(ASSAY_SHIFTS, w[((i) + 14) % 16]), w[i]);
+#define EXPAND(i)                                                                 \
+  w[i] = ADD(ASSAY_ADDS_SCHEDULE & 1, w[i], w[((i) + 9) % 16]);                   \
+  w[i] = ADD(ASSAY_ADDS_SCHEDULE & 2, SMALL_SIGMA0(w[((i) + 1) % 16]), w[i]);     \
+  w[i] = ADD(ASSAY_ADDS_SCHEDULE & 4, SMALL_SIGMA1(w[((i) + 14) % 16]), w[i]);
 
 #define ROUND_EVEN(i, a, b, c, d, e, f, g, h)                                            \
-  ROUND(ASSAY_ADDS_EVEN, ASSAY_TURNS_EVEN, a, b, c, d, e, f, g, h, kRound[round + (i)], w[i])
+  ROUND(ASSAY_ADDS_EVEN, a, b, c, d, e, f, g, h, kRound[round + (i)], w[i])
 #define ROUND_ODD(i, a, b, c, d, e, f, g, h) \
-  ROUND(ASSAY_ADDS_ODD, ASSAY_TURNS_ODD, a, b, c, d, e, f, g, h, kRound[round + (i)], w[i])
+  ROUND(ASSAY_ADDS_ODD, a, b, c, d, e, f, g, h, kRound[round + (i)], w[i])
 
 #define EXPAND_8(i)                                                       \
   EXPAND(i) EXPAND(i + 1) EXPAND(i + 2) EXPAND(i + 3) EXPAND(i + 4) EXPAND(i + 5) \

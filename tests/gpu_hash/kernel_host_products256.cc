@@ -12,7 +12,6 @@ namespace assay::gpu_hash::test {
 namespace {
 
 #define ASSAY_MULTIPLY 1
-#define ASSAY_TURNS_ODD 63
 #define ASSAY_ROLL 1
 #define ASSAY_AHEAD 1
 constexpr HashAlgorithm kAlgorithm = HashAlgorithm::kSha256;
