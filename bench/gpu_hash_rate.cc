@@ -135,10 +135,10 @@ void device_figures(Report& report, HashAlgorithm algorithm, std::uint64_t bytes
     const auto result = need(bench_device(need(parse_device(device.id)), algorithm, bytes));
     const std::string label =
         device.id + " " + device.name.substr(0, 16) + " " + std::string(name(algorithm));
-    report.add(label + ", resident", result.resident / kGiga, result.resident_copy / kGiga,
-               "copy inside the device");
-    report.add(label + ", streamed", result.streamed / kGiga, result.streamed_copy / kGiga,
-               "copy to the device");
+    for (const BenchFigure& figure : result.figures) {
+      report.add(label + ", " + figure.name, figure.rate / kGiga, figure.limit / kGiga,
+                 figure.limit_is.c_str());
+    }
   }
 }
 

@@ -4,21 +4,28 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 
 #include "schemas/core/error.h"
 
 namespace assay::gpu_hash {
 
-// Bytes per second of the fastest of `repeats` runs of `work` (a Status), each over `bytes`.
+// Repeats of one figure end after this time; slow devices are measured once.
+inline constexpr std::chrono::seconds kBenchTime{3};
+
+// Units per second of the fastest of `repeats` runs of `work` (a Status), each of `units`; fewer
+// runs, but at least one, when they take longer than kBenchTime.
 template <typename Work>
-[[nodiscard]] Result<double> best_rate(std::uint64_t bytes, int repeats, const Work& work) {
+[[nodiscard]] Result<double> best_rate(double units, int repeats, const Work& work) {
   double best = 0;
+  const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < repeats; ++i) {
     const auto start = std::chrono::steady_clock::now();
     ASSAY_TRY(work());
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    best = std::max(best, static_cast<double>(bytes) / elapsed.count());
+    const auto end = std::chrono::steady_clock::now();
+    best = std::max(best, units / std::chrono::duration<double>(end - start).count());
+    if (end - begin > kBenchTime) {
+      break;
+    }
   }
   return best;
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of an OpenCL device: hashing of resident and of streamed data, and the copies beside
-// them.
+// Figures of an OpenCL device: hashing and tags of resident data, hashing of streamed data, and the
+// limits beside them.
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <initializer_list>
 #include <utility>
 
 #include "gpu_hash/bench_clock.h"
 #include "gpu_hash/cl_device_engine.h"
 #include "gpu_hash/cl_engine.h"
+#include "gpu_hash/cl_limits.h"
+#include "gpu_hash/tags.h"
 #include "schemas/core/random.h"
 
 namespace assay::gpu_hash {
@@ -40,54 +45,127 @@ Status copy_lanes(ClEngine& engine, std::uint64_t bytes) {
   return {};
 }
 
-Status copy_halves(const ClSession& session, const ClMemory& memory) {
-  ASSAY_ASSIGN(const ClQueue queue, session.make_queue());
-  ClEvents events;
-  cl_event event = nullptr;
-  const std::uint64_t half = memory.size() / 2;
-  ASSAY_TRY(session.check("clEnqueueCopyBuffer",
-                          clEnqueueCopyBuffer(queue.get(), memory.get(), memory.get(), 0, half,
-                                              half, 0, nullptr, &event)));
-  events.add(event);
-  return events.wait(session);
+// "16.5 T" for 16.5e12.
+std::string tera(double number) {
+  std::array<char, 32> text{};
+  (void)std::snprintf(text.data(), text.size(), "%.2f T", number / 1e12);
+  return text.data();
 }
 
-Status measure(ClEngine& engine, HashAlgorithm hash, BenchResult& result) {
-  const HashRequest request{TreeParameters{hash, kDefaultChunkSize}, 0, {}, {}};
-  Bytes memory(result.bytes);
-  SystemRandom random;
-  const std::span<std::uint8_t> block =
-      std::span(memory).first(std::min<std::uint64_t>(memory.size(), engine.slice_bytes()));
-  ASSAY_TRY(random.fill(block));
-  for (std::uint64_t at = block.size(); at < memory.size(); at += block.size()) {
-    std::copy_n(block.begin(), std::min<std::uint64_t>(block.size(), memory.size() - at),
-                memory.begin() + static_cast<std::ptrdiff_t>(at));
+struct Bound {
+  double rate;  // bytes per second
+  std::string words;
+};
+
+void add_figure(BenchResult& result, const char* name, double rate,
+                std::initializer_list<Bound> bounds) {
+  const Bound& bound = std::min(
+      bounds, [](const Bound& left, const Bound& right) { return left.rate < right.rate; });
+  result.figures.push_back({name, rate, bound.rate, bound.words});
+}
+
+// One device while its figures are taken.
+class Measurement {
+ public:
+  Measurement(ClEngine& engine, const KernelCache& cache, BenchResult& result)
+      : engine_(engine),
+        cache_(cache),
+        result_(result),
+        request_{TreeParameters{result.hash, kDefaultChunkSize}, 0, {}, {}},
+        bytes_(static_cast<double>(result.bytes)),
+        memory_(result.bytes) {}
+
+  Status run() {
+    SystemRandom random;
+    const std::span<std::uint8_t> block =
+        std::span(memory_).first(std::min<std::uint64_t>(memory_.size(), engine_.slice_bytes()));
+    ASSAY_TRY(random.fill(block));
+    for (std::uint64_t at = block.size(); at < memory_.size(); at += block.size()) {
+      std::copy_n(block.begin(), std::min<std::uint64_t>(block.size(), memory_.size() - at),
+                  memory_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    ASSAY_TRY(resident(block));
+    return streamed();
   }
-  {
-    ASSAY_ASSIGN(const std::shared_ptr<ClMemory> resident, engine.allocate(result.bytes));
-    ASSAY_TRY(fill(engine, *resident, block));
-    ASSAY_ASSIGN(result.resident_copy, best_rate(result.bytes / 2, kRepeats, [&] {
-                   return copy_halves(engine.session(), *resident);
-                 }));
+
+ private:
+  // What bounds hashing wherever the data are.
+  [[nodiscard]] Bound computing() const {
+    const std::uint64_t operations = integer_operations(result_.hash, kDefaultChunkSize);
+    const double chunks = result_.limits.integer_operations / static_cast<double>(operations);
+    return {chunks * kDefaultChunkSize, tera(result_.limits.integer_operations) +
+                                            " integer operations a second, " +
+                                            std::to_string(operations) + " for each chunk"};
+  }
+  [[nodiscard]] Bound reading() const {
+    return {result_.limits.memory_read, "reading the device's memory"};
+  }
+
+  Status resident(std::span<std::uint8_t> block) {
+    ASSAY_ASSIGN(const std::shared_ptr<ClMemory> memory, engine_.allocate(result_.bytes));
+    ASSAY_TRY(fill(engine_, *memory, block));
     Region region;
-    region.pieces.emplace_back(DevicePiece{resident, 0, result.bytes});
-    ASSAY_ASSIGN(result.resident, best_rate(result.bytes, kRepeats + 1, [&]() -> Status {
-                   ASSAY_TRY(engine.hash({&region, 1}, request));
+    region.pieces.emplace_back(DevicePiece{memory, 0, result_.bytes});
+    const std::span<const Region> regions(&region, 1);
+    // The first run sets things up.
+    ASSAY_ASSIGN(const double hashed, best_rate(bytes_, kRepeats + 1, [&]() -> Status {
+                   ASSAY_TRY(engine_.hash(regions, request_));
                    return {};
                  }));
+    result_.variant = engine_.last_path().variant;
+    // Right behind it, so that the device is as warm as it was there.
+    ASSAY_ASSIGN(result_.limits.integer_operations, integer_rate(engine_.session(), cache_));
+    ASSAY_ASSIGN(result_.limits.memory_read, memory_read_rate(engine_.session(), cache_, *memory));
+    add_figure(result_, "resident", hashed, {computing(), reading()});
+    return tags(regions);
   }
-  ASSAY_ASSIGN(result.streamed_copy,
-               best_rate((result.bytes + engine.slice_bytes() - 1) / engine.slice_bytes() *
-                             engine.slice_bytes(),
-                         kRepeats, [&] { return copy_lanes(engine, result.bytes); }));
-  const Region region = host_region(memory);
-  ASSAY_ASSIGN(result.streamed, best_rate(result.bytes, kRepeats, [&]() -> Status {
-                 ASSAY_TRY(engine.hash({&region, 1}, request));
-                 return {};
-               }));
-  result.variant = engine.last_path().variant;
-  return {};
-}
+
+  Status tags(std::span<const Region> regions) {
+    SystemRandom random;
+    ASSAY_ASSIGN(const TagKey key, TagKey::draw(random));
+    std::vector<std::vector<Digest>> roots;
+    ASSAY_ASSIGN(const double both, best_rate(bytes_, kRepeats + 1, [&]() -> Status {
+                   ASSAY_TRY(engine_.hash_tagged(regions, request_, key, roots));
+                   return {};
+                 }));
+    add_figure(result_, "tagged", both, {computing(), reading()});
+    ASSAY_ASSIGN(const double alone, best_rate(bytes_, kRepeats + 1, [&]() -> Status {
+                   ASSAY_TRY(engine_.tags(regions, request_, key));
+                   return {};
+                 }));
+    add_figure(result_, "tags", alone, {reading()});
+    return {};
+  }
+
+  Status streamed() {
+    const std::uint64_t slice = engine_.slice_bytes();
+    const std::uint64_t copied = (result_.bytes + slice - 1) / slice * slice;
+    const auto copy = [&]() -> Result<double> {
+      return best_rate(static_cast<double>(copied), kRepeats,
+                       [&] { return copy_lanes(engine_, result_.bytes); });
+    };
+    ASSAY_ASSIGN(const double before, copy());
+    const Region region = host_region(memory_);
+    ASSAY_ASSIGN(const double hashed, best_rate(bytes_, kRepeats, [&]() -> Status {
+                   ASSAY_TRY(engine_.hash({&region, 1}, request_));
+                   return {};
+                 }));
+    ASSAY_ASSIGN(const double after, copy());
+    result_.limits.pinned_copy = std::max(before, after);
+    add_figure(result_, "streamed", hashed,
+               {{result_.limits.pinned_copy, "copies from pinned memory to the device"},
+                computing(),
+                reading()});
+    return {};
+  }
+
+  ClEngine& engine_;
+  const KernelCache& cache_;
+  BenchResult& result_;
+  HashRequest request_;
+  double bytes_;
+  Bytes memory_;
+};
 
 }  // namespace
 
@@ -99,11 +177,12 @@ Result<BenchResult> bench_opencl(unsigned index, HashAlgorithm hash, std::uint64
   }
   const std::uint64_t limit =
       std::min(devices[index].info.max_allocation_bytes, devices[index].info.memory_bytes / 4);
+  const KernelCache cache = KernelCache::of_user();
   ASSAY_ASSIGN(const std::unique_ptr<ClEngine> engine,
-               ClEngine::open(std::move(devices[index]), options, KernelCache::of_user()));
-  BenchResult result{engine->info()};
+               ClEngine::open(std::move(devices[index]), options, cache));
+  BenchResult result{engine->info(), hash};
   result.bytes = std::max<std::uint64_t>(std::min(bytes, limit) / kUnit, 1) * kUnit;
-  ASSAY_TRY(measure(*engine, hash, result));
+  ASSAY_TRY(Measurement(*engine, cache, result).run());
   return result;
 }
 

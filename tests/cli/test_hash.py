@@ -114,9 +114,36 @@ class Hash(harness.TestCase):
         self.assertIn("data/line\\x0abreak", listed)
 
     def test_bench(self):
-        got = self.assay("device", "bench", "--device", "cpu", "--size", "1", "-o", "json").json()
-        self.assertGreater(got["resident_bytes_per_second"], 0)
-        self.assertEqual(self.assay("device", "bench", "--size", "0", code=TROUBLE).out, "")
+        got = self.assay("device", "bench", "--size", "1", "-o", "json").json()
+        self.assertEqual([device["id"] for device in got["devices"]],
+                         [device["id"] for device in
+                          self.assay("device", "list", "-o", "json").json()["devices"]])  # fmt: skip
+        for device in got["devices"]:
+            own_memory = device["id"] != "cpu"
+            self.assertEqual([result["hash"] for result in device["results"]], ["sha256", "sha384"])
+            for result in device["results"]:
+                self.assertEqual(sorted(result["figures"]),
+                                 ["resident", "streamed", *(["tagged", "tags"] if own_memory else [])])  # fmt: skip
+                for name, figure in result["figures"].items():
+                    with self.subTest(device=device["id"], figure=name):
+                        self.assertGreater(figure["rate"], 0)
+                        self.assertGreater(figure["limit"], 0)
+                        self.assertAlmostEqual(figure["fraction"], figure["rate"] / figure["limit"])
+                        self.assertTrue(figure["limit_is"])
+                self.assertIn("integer_operations_per_second" if own_memory
+                              else "cached_hash_bytes_per_second", result["limits"])  # fmt: skip
+
+    def test_bench_of_one_device(self):
+        options = ("device", "bench", "--device", "cpu", "--hash", "sha256", "--size", "1")
+        [device] = self.assay(*options, "-o", "json").json()["devices"]
+        self.assertEqual((device["id"], len(device["results"])), ("cpu", 1))
+        table = self.assay(*options).out.splitlines()
+        self.assertEqual(table[0].split()[:3], ["DEVICE", "HASH", "FIGURE"])
+        self.assertEqual([row.split()[:3] for row in table[1:]],
+                         [["cpu", "sha256", "resident"], ["cpu", "sha256", "streamed"]])  # fmt: skip
+        for wrong in (("--size", "0"), ("--threads", "1025"), ("--device", "abacus"),
+                      ("--device", "opencl:99")):  # fmt: skip
+            self.assertEqual(self.assay("device", "bench", *wrong, code=TROUBLE).out, "")
 
     def test_vectors(self):
         vectors = json.loads((harness.SOURCE / "tests/vectors/artifact.json").read_text())

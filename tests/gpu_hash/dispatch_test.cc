@@ -205,11 +205,37 @@ TEST(SelfTest, MissingDigests_AreNoticed) {
   EXPECT_EQ(status.error().code, ErrorCode::kDeviceSelfTestFailed);
 }
 
+TEST(BenchDevice, IntegerOperations_AreThoseOfTheBlocksOfAChunk) {
+  EXPECT_EQ(integer_operations(HashAlgorithm::kSha256, 16384), 257U * 1040);
+  EXPECT_EQ(integer_operations(HashAlgorithm::kSha384, 16384), 129U * 2656);
+  // Prefix, 54 bytes, end and length fill a block of SHA-256; a byte more needs another one.
+  EXPECT_EQ(integer_operations(HashAlgorithm::kSha256, 54), 1040U);
+  EXPECT_EQ(integer_operations(HashAlgorithm::kSha256, 55), 2U * 1040);
+  EXPECT_EQ(integer_operations(HashAlgorithm::kSha384, 110), 2656U);
+  EXPECT_EQ(integer_operations(HashAlgorithm::kSha384, 111), 2U * 2656);
+}
+
+// Every figure has a rate, a limit that was measured, and words for it.
+void expect_figures(const BenchResult& result, const std::vector<std::string>& names) {
+  std::vector<std::string> got;
+  for (const BenchFigure& figure : result.figures) {
+    got.push_back(figure.name);
+    EXPECT_GT(figure.rate, 0) << figure.name;
+    EXPECT_GT(figure.limit, 0) << figure.name;
+    EXPECT_DOUBLE_EQ(figure.fraction(), figure.rate / figure.limit) << figure.name;
+    EXPECT_FALSE(figure.limit_is.empty()) << figure.name;
+    EXPECT_LE(figure.limit, result.limits.memory_read) << figure.name;
+  }
+  EXPECT_EQ(got, names);
+}
+
 TEST(BenchDevice, Cpu_GivesRatesAndLimits) {
   const auto result = bench_device(*parse_device("cpu"), HashAlgorithm::kSha256, 4U << 20);
   ASSERT_TRUE(result.has_value());
-  EXPECT_GT(result->resident, 0);
-  EXPECT_GT(result->resident_copy, 0);
+  expect_figures(*result, {"resident", "streamed"});
+  EXPECT_LE(result->figures[0].limit, result->limits.cached_hash);
+  EXPECT_GT(result->limits.openssl_streams, 0);
+  EXPECT_EQ(result->hash, HashAlgorithm::kSha256);
   EXPECT_EQ(result->bytes, 4U << 20);
 }
 
@@ -219,10 +245,15 @@ TEST(BenchDevice, OpenCl_GivesRatesAndLimits) {
   }
   const auto result = bench_device(*parse_device("opencl"), HashAlgorithm::kSha384, 16U << 20);
   ASSERT_TRUE(result.has_value()) << to_string(result.error());
-  EXPECT_GT(result->resident, 0);
-  EXPECT_GT(result->resident_copy, 0);
-  EXPECT_GT(result->streamed, 0);
-  EXPECT_GT(result->streamed_copy, 0);
+  expect_figures(*result, {"resident", "tagged", "tags", "streamed"});
+  const double computing =
+      result->limits.integer_operations /
+      static_cast<double>(integer_operations(HashAlgorithm::kSha384, kDefaultChunkSize)) *
+      kDefaultChunkSize;
+  EXPECT_DOUBLE_EQ(result->figures[0].limit, std::min(computing, result->limits.memory_read));
+  EXPECT_DOUBLE_EQ(result->figures[2].limit, result->limits.memory_read);
+  EXPECT_LE(result->figures[3].limit, result->limits.pinned_copy);
+  EXPECT_FALSE(result->variant.empty());
 }
 
 }  // namespace
