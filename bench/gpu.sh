@@ -37,7 +37,7 @@ timeout 60 "$bench" gib=4 stream=0 sweep=0 || { echo "a short run failed"; exit 
 
 printf '\n== resident, streaming, sweeps\n'
 "$bench" gib="${GIB:-112}" stream="${STREAM:-16}" commit="$commit" \
-    command="bench/gpu.sh" json="$out/device.json"
+    hashlib="$here/bench/hashlib_rate.py" command="bench/gpu.sh" json="$out/device.json"
 
 printf '\n== memory of a CUDA program\n'
 owner=("$build/bin/gpu_hash_cuda_owner" SOCKET 50 20971520)

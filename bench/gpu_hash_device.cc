@@ -5,6 +5,7 @@
 // Usage: gpu_hash_device_bench [NAME=VALUE...]
 //   gib=112       data resident on each device for the main figures (less when memory is smaller)
 //   stream=16     GiB of host memory and files for streaming; 0 leaves it out
+//   hashlib=FILE  bench/hashlib_rate.py, to be run beside streaming
 //   sweep=1       rate against chunk size, object size and number of objects
 //   devices=1     GPUs; with more, each has its own data and all work at once
 //   owner=SOCKET  also hash what another process shares there (gpu_hash/fd_channel.h)
@@ -26,6 +27,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -36,6 +38,7 @@
 
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/cl_device_engine.h"
+#include "gpu_hash/cl_limits.h"
 #include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/fd_channel.h"
 #include "gpu_hash/source_file.h"
@@ -43,6 +46,7 @@
 #include "gpu_hash/workers.h"
 #include "schemas/core/json.h"
 #include "schemas/core/random.h"
+#include "schemas/core/sha.h"
 #include "tests/gpu_hash/owner_pattern.h"
 
 namespace assay::gpu_hash {
@@ -135,27 +139,6 @@ HashRequest request(HashAlgorithm algorithm, std::uint32_t chunk_size) {
   return {TreeParameters{algorithm, chunk_size}, 0, {}, {}};
 }
 
-// Integer instructions of a block that cannot leave an NVIDIA GPU's integer pipe: turns, logic and
-// byte swaps. 64 a clock and multiprocessor.
-double pipe_limit(const ClEngine& engine, HashAlgorithm algorithm, std::uint32_t chunk_size) {
-  if (engine.session().device().vendor.find("NVIDIA") == std::string::npos) {
-    return 0;
-  }
-  cl_uint megahertz = 0;
-  clGetDeviceInfo(engine.session().device().device, CL_DEVICE_MAX_CLOCK_FREQUENCY,
-                  sizeof(megahertz), &megahertz, nullptr);
-  // SHA-256: 64 rounds of 6 turns and 4 logic operations, 48 words of 4 turns, 2 shifts and 2 logic
-  // operations, 16 byte swaps. SHA-384: twice that of a 32-bit word for 80 rounds and 64 words, and
-  // 32 byte swaps; its additions of two words each have no other pipe that is faster: 752 of them,
-  // two to an instruction pair.
-  const bool small = algorithm == HashAlgorithm::kSha256;
-  const double operations = small ? 64 * 10 + 48 * 8 + 16 : 80 * 20 + 64 * 16 + 32 + 752;
-  const double block = small ? 64 : 128;
-  const double lanes = 64.0 * engine.session().device().info.compute_units * megahertz * 1e6;
-  const double blocks = chunk_size / block;
-  return lanes / operations * block * blocks / (blocks + 1) / kGiga;
-}
-
 // Random data on one device.
 class ResidentData {
  public:
@@ -182,6 +165,7 @@ class ResidentData {
     }
   }
 
+  [[nodiscard]] const ClMemory& first() const { return *memory_.front(); }
   // The first `bytes` as one object.
   [[nodiscard]] Region all(std::uint64_t bytes) const {
     Region region;
@@ -220,6 +204,17 @@ class Bench {
     return rate(bytes, repeats, [&] { (void)need(engine_.hash(regions, wanted)); });
   }
 
+  // What the device's integer pipes leave of hashing chunks of this size; they are measured once,
+  // when the device is warm.
+  double pipe_limit(HashAlgorithm algorithm, std::uint32_t chunk_size) {
+    if (operations_ == 0) {
+      operations_ = need(integer_rate(engine_.session(), KernelCache::of_user()));
+      report_.set("integer_operations_per_second", operations_);
+    }
+    return operations_ / static_cast<double>(integer_operations(algorithm, chunk_size)) *
+           chunk_size / kGiga;
+  }
+
   void resident(std::uint64_t bytes, bool sweep) {
     const ResidentData data(engine_, bytes);
     const Region all = data.all(bytes);
@@ -227,18 +222,20 @@ class Bench {
     const double main = hash_rate({&all, 1}, bytes, sha256, kDefaultChunkSize, 5);
     const Json details = {{"bytes", bytes}, {"variant", engine_.last_path().variant}};
     report_.add("SHA-256 tree, resident, " + std::to_string(bytes / kGib) + " GiB", main,
-                pipe_limit(engine_, sha256, kDefaultChunkSize), "integer pipe", details);
+                pipe_limit(sha256, kDefaultChunkSize), "integer pipe", details);
     const double other = hash_rate({&all, 1}, bytes, HashAlgorithm::kSha384, kDefaultChunkSize, 3);
     report_.add("SHA-384 tree, resident, " + std::to_string(bytes / kGib) + " GiB", other,
-                pipe_limit(engine_, HashAlgorithm::kSha384, kDefaultChunkSize), "integer pipe",
+                pipe_limit(HashAlgorithm::kSha384, kDefaultChunkSize), "integer pipe",
                 {{"bytes", bytes}, {"variant", engine_.last_path().variant}});
-    tags(all, bytes, main);
+    const double reading =
+        need(memory_read_rate(engine_.session(), KernelCache::of_user(), data.first())) / kGiga;
+    tags(all, bytes, main, reading);
     if (sweep) {
       sweeps(data, bytes, main);
     }
   }
 
-  void tags(const Region& all, std::uint64_t bytes, double main) {
+  void tags(const Region& all, std::uint64_t bytes, double main, double reading) {
     SystemRandom random;
     const TagKey key = need(TagKey::draw(random));
     const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
@@ -250,8 +247,8 @@ class Bench {
         main, "without tags");
     std::vector<std::vector<Digest>> again;
     report_.add("keyed tags alone",
-                rate(bytes, 5, [&] { again = need(engine_.tags({&all, 1}, wanted, key)); }), 4600,
-                "plain reading of an H200");
+                rate(bytes, 5, [&] { again = need(engine_.tags({&all, 1}, wanted, key)); }),
+                reading, "reading the memory alone");
     if (again != first) {
       std::fprintf(stderr, "tags differ\n");
       std::exit(1);
@@ -264,9 +261,8 @@ class Bench {
     const Region region = data.all(part);
     for (std::uint32_t chunk = kMinChunkSize; chunk <= kMaxChunkSize; chunk *= 4) {
       report_.add("chunks of " + std::to_string(chunk),
-                  hash_rate({&region, 1}, part, sha256, chunk, 3),
-                  pipe_limit(engine_, sha256, chunk), "integer pipe",
-                  {{"sweep", "chunk_size"}, {"x", chunk}, {"bytes", part}});
+                  hash_rate({&region, 1}, part, sha256, chunk, 3), pipe_limit(sha256, chunk),
+                  "integer pipe", {{"sweep", "chunk_size"}, {"x", chunk}, {"bytes", part}});
     }
     for (const std::uint64_t count : {10U, 100U, 1000U, 10000U, 100000U}) {
       const std::uint64_t size = 1000000000 / count;
@@ -281,14 +277,15 @@ class Bench {
                   hash_rate({&one, 1}, size, sha256, kDefaultChunkSize, 5), main,
                   "one large object", {{"sweep", "object_size"}, {"x", size}});
     }
-    // What hashing one file per work-item gives: 1,000 files of 1 MiB.
+    // What hashing one file per work-item gives: 1,000 files of 1 MiB, each a single chunk.
     const std::vector<Region> files = data.objects(1000, kMaxChunkSize);
     report_.add("one work-item for each of 1,000 files of 1 MiB",
                 hash_rate(files, 1000ULL * kMaxChunkSize, sha256, kMaxChunkSize, 2), main,
                 "one large object", {{"peer", true}});
   }
 
-  void streaming(std::uint64_t bytes) {
+  // `hashlib`: path of bench/hashlib_rate.py; empty leaves that peer out.
+  void streaming(std::uint64_t bytes, const std::string& hashlib) {
     Bytes memory(bytes);
     SystemRandom random;
     const std::size_t unit = std::min<std::size_t>(bytes, 256U << 20);
@@ -309,7 +306,10 @@ class Bench {
                 "pinned copy of the same slices",
                 {{"bytes", bytes}, {"worker_kib", resident_kib() - before}});
     file(memory, std::max(copy, again));
-    cpu_peers(memory);
+    cpu_peers(memory, first);
+    if (!hashlib.empty()) {
+      hashlib_peer(hashlib, first);
+    }
   }
 
   // The copies of streaming alone, lane after lane.
@@ -341,19 +341,55 @@ class Bench {
     std::filesystem::remove(path);
   }
 
-  void cpu_peers(const Bytes& memory) {
+  // What is in use today, on the same host and data. `ours`: host memory to root in this run.
+  void cpu_peers(const Bytes& memory, double ours) {
     const std::uint64_t size = std::min<std::uint64_t>(memory.size(), 4 * kGib);
-    const Region region = host_region(ByteView(memory).first(size));
+    const ByteView bytes = ByteView(memory).first(size);
+    const Region region = host_region(bytes);
     const auto cpu = make_cpu_engine();
     const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
-    report_.add("CPU engine on " + std::to_string(usable_cores()) + " cores",
-                rate(size, 2, [&] { (void)need(cpu->hash({&region, 1}, wanted)); }), 0, "",
+    const unsigned cores = usable_cores();
+    report_.add("CPU engine on " + std::to_string(cores) + " cores",
+                rate(size, 2, [&] { (void)need(cpu->hash({&region, 1}, wanted)); }), ours, kOurs,
                 {{"peer", true}});
+    const std::uint64_t share = size / cores;
+    const auto streams = [&] {
+      std::atomic<unsigned> next = 0;
+      run_on_threads(cores, [&] {
+        for (unsigned i = next++; i < cores; i = next++) {
+          (void)sha(HashAlgorithm::kSha256, bytes.subspan(i * share, share));
+        }
+      });
+    };
+    report_.add("OpenSSL, a stream on each of " + std::to_string(cores) + " cores",
+                rate(share * cores, 2, streams), ours, kOurs, {{"peer", true}});
+  }
+
+  void hashlib_peer(const std::string& script, double ours) {
+    const std::string command = "python3 '" + script + "' --mebibytes 4096 --files 16 --repeats 3";
+    const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen(command.c_str(), "r"), ::pclose);
+    std::string text;
+    std::array<char, 4096> block{};
+    while (output != nullptr && std::fgets(block.data(), block.size(), output.get()) != nullptr) {
+      text += block.data();
+    }
+    const auto answer = parse_json(text);
+    if (!answer || !answer->contains("gbps")) {
+      std::fprintf(stderr, "no answer from %s\n", script.c_str());
+      return;
+    }
+    for (const auto& [name, value] : (*answer)["gbps"].items()) {
+      report_.add("Python, " + name + ", files in the page cache", value.get<double>(), ours, kOurs,
+                  {{"peer", true}, {"bytes", (*answer)["bytes"]}, {"files", (*answer)["files"]}});
+    }
   }
 
  private:
+  static constexpr const char* kOurs = "ours, host memory to root";
+
   ClEngine& engine_;
   Report& report_;
+  double operations_ = 0;  // a second
 };
 
 // Memory that another process shares: imported, hashed in place, let go.
@@ -499,7 +535,7 @@ int run(const Options& options) {
   if (!options.contains("only")) {
     bench.resident(std::max(bytes, kGib), number(options, "sweep", 1) != 0);
     if (const std::uint64_t stream = number(options, "stream", 16); stream > 0) {
-      bench.streaming(stream * kGib);
+      bench.streaming(stream * kGib, options.contains("hashlib") ? options.at("hashlib") : "");
     }
   }
   if (options.contains("owner")) {
