@@ -33,6 +33,7 @@ struct CreateOptions {
   std::string outline;
   std::uint64_t outline_span = kDefaultOutlineSpan;
   std::string reuse;
+  std::string reuse_outline;
   bool trust_mtime = false;
   bool record_mtime = false;
 
@@ -95,8 +96,11 @@ Status check_reuse(const CreateOptions& options) {
                 "--reuse and --trust-mtime go together: unchanged times say that bytes are "
                 "unchanged only if you vouch for it");
   }
-  if (!options.reuse.empty() && !options.outline.empty()) {
-    return fail(ErrorCode::kUsage, "An outline needs every byte; leave out --reuse");
+  const bool wanted = !options.reuse.empty() && !options.outline.empty();
+  if (wanted == options.reuse_outline.empty()) {
+    return fail(ErrorCode::kUsage,
+                "--reuse with --outline needs --reuse-outline, the outline of OLD, and nothing "
+                "else does");
   }
   if (options.record_mtime && !options.to_file()) {
     return fail(ErrorCode::kUsage, "--record-mtime writes beside the manifest; give --out");
@@ -144,12 +148,14 @@ Result<Exit> create(const Context& context, CreateOptions options) {
   ASSAY_TRY(read_digests(options.digests, manifest.other_digests));
   std::optional<gpu_hash::Reuse> reuse;
   if (!options.reuse.empty()) {
-    ASSAY_ASSIGN(reuse, load_reuse(options.reuse));
+    ASSAY_ASSIGN(reuse, load_reuse(options.reuse, options.reuse_outline));
     artifact.reuse = &*reuse;
   }
   const Timestamp began = context.clock.now();
-  ASSAY_ASSIGN(gpu_hash::HashedArtifact hashed,
-               hash_with_progress(context, options.hash.path, artifact, options.hash.device));
+  std::optional<Fallback> fallback;
+  ASSAY_ASSIGN(
+      gpu_hash::HashedArtifact hashed,
+      hash_with_progress(context, options.hash.path, artifact, options.hash.device, fallback));
   manifest.artifact = hashed.artifact;
   ASSAY_ASSIGN(const Statement statement, to_statement(manifest));
   ASSAY_ASSIGN(const std::string payload, encode_statement(statement));
@@ -175,6 +181,7 @@ Result<Exit> create(const Context& context, CreateOptions options) {
       json["reused"] = hashed.reused;
       json["reused_bytes"] = hashed.reused_bytes;
     }
+    add_fallback(json, fallback);
     print_json(json);
   } else {
     print_line(hashed.id.text());
@@ -206,6 +213,8 @@ void add_create(const Command& group, Context& context) {
       "--reuse", options->reuse, "OLD",
       "take roots from this earlier manifest for files whose size and modification time are "
       "those in OLD.times; needs --trust-mtime");
+  verb.option("--reuse-outline", options->reuse_outline, "FILE",
+              "the outline of OLD, of the same span, from which --outline is completed");
   verb.flag("--trust-mtime", options->trust_mtime,
             "you vouch for OLD and OLD.times, and that no file changes without its time");
   add_signing_options(verb, options->signing, false);

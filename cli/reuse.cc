@@ -8,12 +8,14 @@
 #include "cli/documents.h"
 #include "cli/files.h"
 #include "schemas/core/json.h"
+#include "schemas/core/outline.h"
 
 namespace assay::cli {
 
 namespace {
 
 constexpr std::uint64_t kMaxTimesBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMaxOutlineBytes = std::uint64_t{1} << 32;
 
 std::unexpected<Error> violation(const std::string& where) {
   return fail(ErrorCode::kSchemaViolation, "This is no record of a model's file times", where);
@@ -60,7 +62,7 @@ Status write_times(const std::string& manifest, const gpu_hash::HashedArtifact& 
   return write_file(times_file(manifest), json.dump(1) + "\n");
 }
 
-Result<gpu_hash::Reuse> load_reuse(const std::string& manifest) {
+Result<gpu_hash::Reuse> load_reuse(const std::string& manifest, const std::string& outline) {
   ASSAY_ASSIGN(const LoadedDocument document, load_document(manifest));
   ASSAY_ASSIGN(Manifest old, manifest_of(document.payload));
   ASSAY_ASSIGN(const ArtifactId artifact, artifact_id(old));
@@ -76,11 +78,19 @@ Result<gpu_hash::Reuse> load_reuse(const std::string& manifest) {
     return fail(ErrorCode::kSubjectMismatch, "The recorded times are those of another artifact",
                 path);
   }
-  gpu_hash::Reuse reuse{std::move(old.artifact), {}, 0};
+  gpu_hash::Reuse reuse{std::move(old.artifact), {}, 0, {}};
   ASSAY_ASSIGN(reuse.hashed_at_ns, nanoseconds_from(json["hashed_at_ns"], path));
   for (const auto& [name, value] : json["files"].items()) {
     ASSAY_ASSIGN(const gpu_hash::KnownFile file, known_file_from(value, path));
     reuse.files.emplace(name, file);
+  }
+  if (!outline.empty()) {
+    ASSAY_ASSIGN(const Bytes blob, read_file(outline, kMaxOutlineBytes));
+    auto decoded = decode_outline(blob, reuse.artifact);
+    if (!decoded) {
+      return fail(decoded.error().code, decoded.error().detail, outline);
+    }
+    reuse.outline = *std::move(decoded);
   }
   return reuse;
 }

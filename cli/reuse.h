@@ -19,9 +19,11 @@ namespace assay::cli {
 [[nodiscard]] Status write_times(const std::string& manifest,
                                  const gpu_hash::HashedArtifact& hashed, Timestamp began);
 
-// The manifest and its times file. file-unreadable when one of them is missing; schema-violation,
-// malformed-json; subject-mismatch when the times are those of another artifact. Signatures are not
+// The manifest, its times file, and its outline unless that is "". file-unreadable when one of them
+// is missing; schema-violation, malformed-json; subject-mismatch when the times are those of
+// another artifact; malformed-outline, also for an outline of another artifact. Signatures are not
 // checked.
-[[nodiscard]] Result<gpu_hash::Reuse> load_reuse(const std::string& manifest);
+[[nodiscard]] Result<gpu_hash::Reuse> load_reuse(const std::string& manifest,
+                                                 const std::string& outline);
 
 }  // namespace assay::cli

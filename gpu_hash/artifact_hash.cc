@@ -34,9 +34,6 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                      const Progress& progress, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   ASSAY_TRY(check(HashRequest{options.parameters, options.outline_span, {}, {}}));
-  if (options.reuse != nullptr && options.outline_span != 0) {
-    return fail(ErrorCode::kInvalidParameter, "outlines need every byte; nothing can be reused");
-  }
   ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, options.walk));
   ASSAY_ASSIGN(const ArtifactPlan plan, plan_artifact(std::move(files), options.objects, stop));
   if (!plan.malformed.empty()) {
@@ -47,9 +44,10 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                   ? "there is no tensor to hash"
                                                   : "there is no file to hash");
   }
-  const KnownRoots known = find_known(plan, options.parameters, options.reuse);
+  ASSAY_ASSIGN(const KnownObjects known,
+               find_known(plan, options.parameters, options.outline_span, options.reuse));
   ASSAY_ASSIGN(PlannedArtifact hashed, hash_plan(plan, options.parameters, options.outline_span,
-                                                 engine, progress, stop, known.roots));
+                                                 engine, progress, stop, known.digests));
   ASSAY_ASSIGN(ArtifactId id, artifact_id(hashed.artifact));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return HashedArtifact{std::move(hashed.artifact),

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "schemas/core/artifact.h"
 #include "schemas/core/error.h"
 #include "schemas/core/ids.h"
+#include "schemas/core/outline.h"
 
 namespace assay::gpu_hash {
 
@@ -38,6 +40,8 @@ struct Reuse {
   // When that hashing began, by the clock of the file system's machine. A file changed later, or so
   // shortly before that a later change could have left the same time, is hashed again.
   std::int64_t hashed_at_ns;  // since 1970
+  // Of the artifact. Without it, or with another span, nothing is reused when outlines are wanted.
+  std::optional<Outline> outline{};
 };
 
 struct ArtifactOptions {
@@ -45,8 +49,8 @@ struct ArtifactOptions {
   Objects objects = Objects::kBoth;
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
   WalkOptions walk{};
-  // Entries of files that did not change since are taken from here; not with outlines. Used only
-  // when its parameters are the same.
+  // Entries of files that did not change since are taken from here. Used only when its parameters
+  // are the same, and with outlines only when its outline has the same span.
   const Reuse* reuse = nullptr;
 };
 
@@ -72,7 +76,7 @@ struct HashedArtifact {
 // when tensors are asked for: a file that claims to be and does not parse fails the artifact.
 // Errors: those of walk(), read_safetensors() and Engine::hash(), naming the file in `where`;
 // file-changed also when a file changed before the whole artifact was done; invalid-parameter when
-// there is nothing to hash, or for reuse with outlines; limit-exceeded above kMaxEntries entries.
+// there is nothing to hash; limit-exceeded above kMaxEntries entries.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                    const ArtifactOptions& options, Engine& engine,
                                                    const Progress& progress = {},

@@ -54,14 +54,15 @@ ObjectName name_of(const ArtifactPlan& plan, const PlannedObject& object) {
           object.tensor ? std::optional(object.tensor->name) : std::nullopt};
 }
 
-std::map<ObjectName, const Entry*> by_name(const Artifact& artifact) {
-  std::map<ObjectName, const Entry*> entries;
-  for (const Entry& entry : artifact.entries) {
-    if (const auto* file = std::get_if<FileEntry>(&entry)) {
-      entries.emplace(ObjectName{file->path, std::nullopt}, &entry);
+// Numbers of the entries.
+std::map<ObjectName, std::size_t> by_name(const Artifact& artifact) {
+  std::map<ObjectName, std::size_t> entries;
+  for (std::size_t i = 0; i < artifact.entries.size(); ++i) {
+    if (const auto* file = std::get_if<FileEntry>(&artifact.entries[i])) {
+      entries.emplace(ObjectName{file->path, std::nullopt}, i);
     } else {
-      const auto& tensor = std::get<TensorEntry>(entry);
-      entries.emplace(ObjectName{tensor.file, tensor.name}, &entry);
+      const auto& tensor = std::get<TensorEntry>(artifact.entries[i]);
+      entries.emplace(ObjectName{tensor.file, tensor.name}, i);
     }
   }
   return entries;
@@ -133,7 +134,7 @@ Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects object
 Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters& parameters,
                                   std::uint64_t outline_span, Engine& engine,
                                   const Progress& progress, const std::stop_token& stop,
-                                  const Roots& known) {
+                                  const KnownDigests& known) {
   PlannedArtifact result{{parameters, {}}, {}, 0};
   std::vector<Region> regions;
   regions.reserve(plan.objects.size());
@@ -157,20 +158,25 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
   digests.reserve(plan.objects.size());
   for (std::size_t i = 0, next = 0; i < plan.objects.size(); ++i) {
     const bool taken = !known.empty() && known[i];
-    digests.push_back(taken ? ObjectDigests{*known[i], {}} : std::move(hashed[next++]));
+    digests.push_back(taken ? *known[i] : std::move(hashed[next++]));
   }
   collect(plan, std::move(digests), outline_span != 0, result);
   return result;
 }
 
-KnownRoots find_known(const ArtifactPlan& plan, const TreeParameters& parameters,
-                      const Reuse* reuse) {
-  if (reuse == nullptr || reuse->artifact.parameters != parameters) {
-    return {};
+Result<KnownObjects> find_known(const ArtifactPlan& plan, const TreeParameters& parameters,
+                                std::uint64_t outline_span, const Reuse* reuse) {
+  const bool outlines = outline_span != 0;
+  if (reuse == nullptr || reuse->artifact.parameters != parameters ||
+      (outlines && (!reuse->outline || reuse->outline->span != outline_span))) {
+    return KnownObjects{};
   }
-  KnownRoots known;
-  known.roots.resize(plan.objects.size());
-  const std::map<ObjectName, const Entry*> entries = by_name(reuse->artifact);
+  if (outlines) {
+    ASSAY_TRY(check(*reuse->outline, reuse->artifact));
+  }
+  KnownObjects known;
+  known.digests.resize(plan.objects.size());
+  const std::map<ObjectName, std::size_t> entries = by_name(reuse->artifact);
   std::vector<bool> whole(plan.files.size(), true);  // nothing of the file needs to be read
   for (std::size_t i = 0; i < plan.objects.size(); ++i) {
     const PlannedObject& object = plan.objects[i];
@@ -179,13 +185,17 @@ KnownRoots find_known(const ArtifactPlan& plan, const TreeParameters& parameters
       whole[object.file] = false;
       continue;
     }
-    const Digest root = std::visit([](const auto& entry) { return entry.root; }, *found->second);
-    if (entry_of(plan, object, root) != *found->second) {
+    const Entry& entry = reuse->artifact.entries[found->second];
+    const Digest root = std::visit([](const auto& one) { return one.root; }, entry);
+    if (entry_of(plan, object, root) != entry) {
       whole[object.file] = false;
       continue;
     }
-    known.roots[i] = root;
-    known.bytes += std::visit([](const auto& entry) { return entry.size; }, *found->second);
+    known.digests[i] = ObjectDigests{root, {}};
+    if (outlines) {
+      known.digests[i]->outline = reuse->outline->entries[found->second];
+    }
+    known.bytes += std::visit([](const auto& one) { return one.size; }, entry);
   }
   // A file without objects of its own, such as one that is no safetensors file when only tensors
   // count, is neither hashed nor reused.

@@ -47,24 +47,31 @@ struct PlannedArtifact {
   std::uint64_t bytes = 0;
 };
 
-// Roots that are taken as known, by object of a plan; empty when there is none.
-using Roots = std::vector<std::optional<Digest>>;
+// Digests that are taken as known, by object of a plan; empty when there are none. With the outline
+// when there is a span.
+using KnownDigests = std::vector<std::optional<ObjectDigests>>;
 
-// Hashes the objects without a known root and looks at every file once more.
-[[nodiscard]] Result<PlannedArtifact> hash_plan(
-    const ArtifactPlan& plan, const TreeParameters& parameters, std::uint64_t outline_span,
-    Engine& engine, const Progress& progress, const std::stop_token& stop, const Roots& known = {});
+// Hashes the objects without known digests and looks at every file once more.
+[[nodiscard]] Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan,
+                                                const TreeParameters& parameters,
+                                                std::uint64_t outline_span, Engine& engine,
+                                                const Progress& progress,
+                                                const std::stop_token& stop,
+                                                const KnownDigests& known = {});
 
-struct KnownRoots {
-  Roots roots;
+struct KnownObjects {
+  KnownDigests digests;
   std::vector<std::string> files;  // paths of files that need not be read
-  std::uint64_t bytes = 0;         // of objects with a known root
+  std::uint64_t bytes = 0;         // of objects with known digests
 };
 
-// What `reuse` (may be null) knows of the plan's objects. A file counts as unchanged by its size
-// and modification time, and an object only when its entry says the same of it but for the root.
-[[nodiscard]] KnownRoots find_known(const ArtifactPlan& plan, const TreeParameters& parameters,
-                                    const Reuse* reuse);
+// What `reuse` (may be null) knows of the plan's objects: nothing with other parameters, or when
+// there is a span that its outline does not have. A file counts as unchanged by its size and
+// modification time, and an object only when its entry says the same of it but for the root.
+// malformed-outline when reuse's outline is not one of its artifact.
+[[nodiscard]] Result<KnownObjects> find_known(const ArtifactPlan& plan,
+                                              const TreeParameters& parameters,
+                                              std::uint64_t outline_span, const Reuse* reuse);
 
 [[nodiscard]] std::map<std::string, KnownFile> known_files(const ArtifactPlan& plan);
 

@@ -353,6 +353,8 @@ class Reuse(harness.TestCase):
         self.assertEqual(self.error(*base, "--trust-mtime"), "usage")
         both = ("--reuse", "old.json", "--trust-mtime")
         self.assertEqual(self.error(*base, *both, "--outline", "o"), "usage")
+        self.assertEqual(self.error(*base, *both, "--reuse-outline", "o"), "usage")
+        self.assertEqual(self.error(*base, "--outline", "o", "--reuse-outline", "o"), "usage")
         self.assertEqual(self.error("manifest", "create", "model", "--name", "a/b", "--record-mtime"),
                          "usage")  # fmt: skip
         good = self.read_json("old.json.times")
@@ -373,6 +375,31 @@ class Reuse(harness.TestCase):
         (self.dir / "old.json.times").unlink()
         self.assertEqual(self.error(*base, *both), "file-unreadable")
         self.assertFalse((self.dir / "o").exists())
+
+    def test_an_outline_is_completed_from_the_old_one(self):
+        span = ("--outline-span", "16384")
+        self.create("old.json", "--record-mtime", "--outline", "old.outline", *span)
+        self.write("model/config.json", "{}")
+        got = self.reuse("new.json", "--outline", "new.outline", "--reuse-outline", "old.outline", *span)
+        self.assertEqual(len(got["reused"]), 7)
+        self.create("full.json", "--outline", "full.outline", *span)
+        self.assertEqual((self.dir / "new.outline").read_bytes(), (self.dir / "full.outline").read_bytes())
+        # Another span: what is asked for is right, and nothing is reused.
+        got = self.reuse("new.json", "--outline", "new.outline", "--reuse-outline", "old.outline")
+        self.assertEqual(got["reused"], [])
+        self.create("full.json", "--outline", "full.outline")
+        self.assertEqual((self.dir / "new.outline").read_bytes(), (self.dir / "full.outline").read_bytes())
+
+    def test_an_outline_that_is_not_of_the_old_manifest_is_refused(self):
+        self.create("old.json", "--record-mtime", "--outline", "old.outline")
+        ask = ("manifest", "create", "model", "--name", "acme/demo", "--out", "new.json", "--reuse",
+               "old.json", "--trust-mtime", "--outline", "new.outline", "--reuse-outline")  # fmt: skip
+        blob = bytearray((self.dir / "old.outline").read_bytes())
+        blob[-1] ^= 1
+        (self.dir / "bad.outline").write_bytes(blob)
+        self.assertEqual(self.error(*ask, "bad.outline"), "malformed-outline")
+        self.assertEqual(self.error(*ask, "nothing.outline"), "file-unreadable")
+        self.assertFalse((self.dir / "new.json").exists())
 
     def test_times_inside_the_model_are_no_part_of_it(self):
         self.create("model/m.json", "--record-mtime")

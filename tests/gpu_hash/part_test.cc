@@ -180,14 +180,19 @@ class ReuseOfRoots : public testing::Test {
   }
 
   HashedArtifact hash(const Reuse* reuse, HashAlgorithm algorithm = HashAlgorithm::kSha256,
-                      Objects objects = Objects::kBoth) {
+                      Objects objects = Objects::kBoth, std::uint64_t span = 0) {
     ArtifactOptions options;
     options.parameters.hash = algorithm;
     options.objects = objects;
     options.reuse = reuse;
+    options.outline_span = span;
     auto hashed = hash_artifact(dir_.path(), options, *engine_);
     EXPECT_TRUE(hashed.has_value()) << to_string(hashed.error());
     return std::move(*hashed);
+  }
+
+  HashedArtifact hash(const Reuse* reuse, std::uint64_t span) {
+    return hash(reuse, HashAlgorithm::kSha256, Objects::kBoth, span);
   }
 
   using Paths = std::vector<std::string>;
@@ -254,12 +259,34 @@ TEST_F(ReuseOfRoots, ATensorThatIsNotKnown_MakesItsFileBeReadForIt) {
   EXPECT_EQ(again.id, hash(nullptr).id);
 }
 
-TEST_F(ReuseOfRoots, WithOutlines_IsInvalidParameter) {
+// With the outline of the same span beside the roots; with none, or with another span, every byte
+// is read.
+TEST_F(ReuseOfRoots, WithOutlines_NeedsTheOldOne) {
+  constexpr std::uint64_t span = 16384;
+  const HashedArtifact first = hash(nullptr, span);
+  EXPECT_TRUE(hash(&known_, span).reused.empty());
+  known_.outline = Outline{2 * span, hash(nullptr, 2 * span).outlines};
+  EXPECT_TRUE(hash(&known_, span).reused.empty());
+  known_.outline = Outline{span, first.outlines};
+  const HashedArtifact again = hash(&known_, span);
+  EXPECT_EQ(again.reused, all_);
+  EXPECT_EQ(again.outlines, first.outlines);
+  flip(dir_.path() / "b.bin", 40'000);
+  const HashedArtifact changed = hash(&known_, span);
+  EXPECT_EQ(changed.reused, (Paths{"a.bin", "model.safetensors"}));
+  EXPECT_EQ(changed.outlines, hash(nullptr, span).outlines);
+  EXPECT_NE(changed.outlines, first.outlines);
+}
+
+TEST_F(ReuseOfRoots, AnOutlineThatDoesNotLeadToTheRoots_IsMalformed) {
   ArtifactOptions options;
   options.reuse = &known_;
   options.outline_span = 16384;
-  EXPECT_EQ(hash_artifact(dir_.path(), options, *engine_).error().code,
-            ErrorCode::kInvalidParameter);
+  known_.outline = Outline{16384, hash(nullptr, 16384).outlines};
+  std::swap(known_.outline->entries[0][0], known_.outline->entries[0][1]);
+  const auto hashed = hash_artifact(dir_.path(), options, *engine_);
+  ASSERT_FALSE(hashed.has_value());
+  EXPECT_EQ(hashed.error().code, ErrorCode::kMalformedOutline);
 }
 
 }  // namespace
