@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast files are read, and what that leaves of hashing them: through the page cache and past it
-// (O_DIRECT), cold and warm, one file and several.
+// How fast files are read, and what that leaves of hashing them: through the page cache, with and
+// without asking for it ahead (POSIX_FADV_WILLNEED), and past it (O_DIRECT); cold and warm, one
+// file and several.
 //
 // Usage: file_read_rate_bench [NAME=VALUE...]
 //   dir=.       where the files are made: the file system and the disk to measure
@@ -48,7 +49,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-constexpr std::size_t kPage = 4096;  // bytes; what O_DIRECT is aligned to
+constexpr std::size_t kPage = 4096;          // bytes; what O_DIRECT is aligned to
+constexpr std::uint64_t kAhead = 16 * kMib;  // what is asked for before it is read
 constexpr double kGiga = 1e9;
 
 [[noreturn]] void stop(const std::string& what) {
@@ -165,9 +167,16 @@ struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
 };
 
+enum class Way : std::uint8_t { kBuffered, kAskAhead, kDirect };
+
+constexpr std::string_view way_name(Way way) {
+  return way == Way::kBuffered ? "buffered" : way == Way::kAskAhead ? "ahead" : "direct";
+}
+
 // Reads all of the files in blocks, which `threads` take in order. False when the file system
 // refuses direct reads.
-bool read_plainly(const Files& files, std::size_t block, bool direct, unsigned threads) {
+bool read_plainly(const Files& files, std::size_t block, Way way, unsigned threads) {
+  const bool direct = way == Way::kDirect;
   std::vector<UniqueFd> fds;
   for (const fs::path& path : files.paths()) {
     fds.emplace_back(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0)));
@@ -181,9 +190,20 @@ bool read_plainly(const Files& files, std::size_t block, bool direct, unsigned t
   const std::uint64_t per_file = (files.size() + block - 1) / block;
   std::atomic<std::uint64_t> next = 0;
   std::atomic<bool> refused = false;
+  const auto ask_for = [&](std::uint64_t i) {
+    if (way == Way::kAskAhead && i < per_file * fds.size()) {
+      (void)::posix_fadvise(fds[i / per_file].get(), static_cast<off_t>(i % per_file * block),
+                            static_cast<off_t>(block), POSIX_FADV_WILLNEED);
+    }
+  };
+  const std::uint64_t ahead = kAhead / block;
+  for (std::uint64_t i = 0; i < ahead; ++i) {
+    ask_for(i);
+  }
   run_on_threads(threads, [&] {
     const std::unique_ptr<void, FreeMemory> memory(std::aligned_alloc(kPage, block));
     for (std::uint64_t i = next++; i < per_file * fds.size() && !refused; i = next++) {
+      ask_for(i + ahead);
       const ssize_t got = ::pread(fds[i / per_file].get(), memory.get(), block,
                                   static_cast<off_t>(i % per_file * block));
       if (got < 0 || (got == 0 && files.size() > 0)) {
@@ -227,12 +247,12 @@ class Bench {
       const std::string state = layout + (cold ? ", cold, " : ", warm, ");
       for (const unsigned threads : {1U, cores, 8U}) {
         for (const std::size_t block : {std::size_t{256} << 10, std::size_t{2} << 20}) {
-          for (const bool direct : {false, true}) {
-            const std::string name = state + (direct ? "direct" : "buffered") + ", " +
-                                     std::to_string(block >> 10) + " KiB, " +
-                                     std::to_string(threads) + " threads";
-            add({name, cold, true, &files, [&files, block, direct, threads] {
-                   return read_plainly(files, block, direct, threads);
+          for (const Way way : {Way::kBuffered, Way::kAskAhead, Way::kDirect}) {
+            std::string name = state + std::string(way_name(way)) + ", " +
+                               std::to_string(block >> 10) + " KiB, " + std::to_string(threads) +
+                               " threads";
+            add({std::move(name), cold, true, &files, [&files, block, way, threads] {
+                   return read_plainly(files, block, way, threads);
                  }});
           }
         }
@@ -311,7 +331,7 @@ class Bench {
     for (const Figure& other : figures_) {
       // A direct read of a warm file may go to the disk all the same, or be served by it.
       const bool same = other.cold == figure.cold &&
-                        (figure.cold || other.name.find("buffered") != std::string::npos);
+                        (figure.cold || other.name.find("direct") == std::string::npos);
       if (other.plain && same) {
         limit = std::max(limit, other.median());
       }

@@ -3,6 +3,7 @@
 # All figures of a GPU, on an otherwise idle machine: builds what it needs and measures.
 #
 # Usage: bench/gpu.sh BUILD_DIR OUT_DIR [SECONDS_FOR_THE_SEARCH]
+# FILES=MIB in the environment also measures reading of files, cold and warm, in OUT_DIR.
 set -u
 
 build=$1 out=$2 search=${3:-0}
@@ -13,7 +14,7 @@ ulimit -n "$(ulimit -H -n)"
 
 cmake -S "$here" --preset hash-only -DASSAY_WERROR=OFF -B "$build" >"$out/build.log" 2>&1 &&
     cmake --build "$build" -j "$(nproc)" --target gpu_hash_device_bench gpu_hash_cuda_owner \
-        gpu_hash_search >>"$out/build.log" 2>&1 || { tail -n 20 "$out/build.log"; exit 1; }
+        file_read_rate_bench gpu_hash_search >>"$out/build.log" 2>&1 || { tail -n 20 "$out/build.log"; exit 1; }
 bench="$build/bin/gpu_hash_device_bench"
 
 used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader 2>/dev/null | head -n 1; }
@@ -49,6 +50,12 @@ printf '\n== memory of a PyTorch program\n'
 owner=(python3 "$here/tests/gpu_hash/torch_owner.py" SOCKET "${TORCH_GIB:-100}" "$out/tensor.bin")
 share import-torch label="tensors of PyTorch" check="$out/tensor.bin"
 rm -f "$out/tensor.bin"
+
+if [ "${FILES:-0}" -gt 0 ]; then
+    printf '\n== reading files\n'
+    "$build/bin/file_read_rate_bench" dir="$out" mib="$FILES" repeats=2 commit="$commit" \
+        command="FILES=$FILES bench/gpu.sh" json="$out/files.json"
+fi
 
 if [ "$search" -gt 0 ]; then
     printf '\n== search\n'
