@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay hash: the root of a model, dataset or file.
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/hashing.h"
@@ -26,10 +27,14 @@ std::string root_of(const Entry& entry) {
 
 Result<Exit> hash(const Context& context, const HashOptions& options) {
   ASSAY_ASSIGN(const gpu_hash::ArtifactOptions artifact, artifact_options(options.hash));
-  ASSAY_ASSIGN(const gpu_hash::HashedArtifact hashed,
-               hash_with_progress(context, options.hash.path, artifact, options.hash.device));
+  std::optional<Fallback> fallback;
+  ASSAY_ASSIGN(
+      const gpu_hash::HashedArtifact hashed,
+      hash_with_progress(context, options.hash.path, artifact, options.hash.device, fallback));
   if (context.json()) {
-    print_json(hashed_json(hashed));
+    Json json = hashed_json(hashed);
+    add_fallback(json, fallback);
+    print_json(json);
     return Exit::kYes;
   }
   if (options.list) {
@@ -58,6 +63,8 @@ void add_hash(const Command& root, Context& context) {
   verb.example("assay hash ./llama", "the artifact id of a model");
   verb.example("assay hash ./llama --device opencl:0 -o json > hash.json",
                "on the first GPU, with every entry");
+  verb.example("assay hash ./llama --device opencl --fallback cpu",
+               "on a GPU, or on the CPU if that fails");
   verb.action([options, &context] { return hash(context, *options); });
 }
 

@@ -20,6 +20,18 @@ std::string fixed(double value, int digits) {
   return text.data();
 }
 
+bool is_about_device(ErrorCode code) {
+  return code == ErrorCode::kDeviceFailed || code == ErrorCode::kDeviceSelfTestFailed ||
+         code == ErrorCode::kDeviceNotFound;
+}
+
+Status try_engine(const DeviceFlags& flags, const std::function<Status(gpu_hash::Engine&)>& work,
+                  bool& on_cpu) {
+  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(flags));
+  on_cpu = engine->info().id == "cpu";
+  return work(*engine);
+}
+
 }  // namespace
 
 void add_device_options(const Command& verb, DeviceFlags& flags) {
@@ -39,9 +51,37 @@ Result<std::unique_ptr<gpu_hash::Engine>> make_engine(const DeviceFlags& flags) 
   return gpu_hash::make_engine(choice, options);
 }
 
+void add_fallback_option(const Command& verb, DeviceFlags& flags) {
+  verb.choice("--fallback", flags.fallback, {"none", "cpu"},
+              "when the device fails: an error, or all of it again on the CPU, which the output "
+              "says (default none)");
+}
+
+Status with_engine(const DeviceFlags& flags, const std::function<Status(gpu_hash::Engine&)>& work,
+                   std::optional<Fallback>& fallback) {
+  bool on_cpu = flags.device == "cpu";
+  Status result = try_engine(flags, work, on_cpu);
+  if (result || on_cpu || flags.fallback != "cpu" || !is_about_device(result.error().code)) {
+    return result;
+  }
+  warning("the device failed, so the CPU hashes everything (--fallback cpu): " +
+          to_string(result.error()));
+  fallback = Fallback{flags.device, std::move(result).error()};
+  DeviceFlags cpu = flags;
+  cpu.device = "cpu";
+  return try_engine(cpu, work, on_cpu);
+}
+
+void add_fallback(Json& json, const std::optional<Fallback>& fallback) {
+  if (fallback) {
+    json["fallback"] = {{"device", fallback->device}, {"error", error_json(fallback->error)}};
+  }
+}
+
 void add_hash_options(const Command& verb, HashFlags& flags) {
   verb.argument("PATH", flags.path, "directory or file to hash");
   add_device_options(verb, flags.device);
+  add_fallback_option(verb, flags.device);
   verb.choice("--hash", flags.hash, {"sha256", "sha384"}, "hash algorithm (default sha256)");
   verb.option("--chunk-size", flags.chunk_size, "BYTES",
               "a power of two from 4096 to 1048576 (default 16384)");
@@ -71,12 +111,19 @@ Result<gpu_hash::ArtifactOptions> artifact_options(const HashFlags& flags) {
 
 Result<gpu_hash::HashedArtifact> hash_with_progress(const Context& context, const std::string& path,
                                                     const gpu_hash::ArtifactOptions& options,
-                                                    const DeviceFlags& device) {
-  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(device));
-  Progress progress(context, "hashing");
-  return gpu_hash::hash_artifact(
-      path, options, *engine,
-      [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+                                                    const DeviceFlags& device,
+                                                    std::optional<Fallback>& fallback) {
+  std::optional<gpu_hash::HashedArtifact> hashed;
+  const auto work = [&](gpu_hash::Engine& engine) -> Status {
+    Progress progress(context, "hashing");
+    ASSAY_ASSIGN(hashed, gpu_hash::hash_artifact(path, options, engine,
+                                                 [&](std::uint64_t done, std::uint64_t total) {
+                                                   progress.update(done, total);
+                                                 }));
+    return {};
+  };
+  ASSAY_TRY(with_engine(device, work, fallback));
+  return *std::move(hashed);
 }
 
 Json entries_json(const std::vector<Entry>& entries) {

@@ -126,6 +126,28 @@ Status finish_reuse(const Context& context, const CreateOptions& options,
   return options.records() ? write_times(options.out, hashed, began) : Status{};
 }
 
+void tell_created(const Context& context, const CreateOptions& options,
+                  const gpu_hash::HashedArtifact& hashed, const std::optional<Fallback>& fallback,
+                  const std::string& payload) {
+  const StatementId id = attestation::statement_id(kStatementPayloadType, as_bytes(payload));
+  if (context.json()) {
+    Json json = {{"artifact", hashed.id.text()},
+                 {"id", id.text()},
+                 {"name", options.name},
+                 {"file", options.out},
+                 {"signed", !options.signing.keys.empty()}};
+    if (!options.reuse.empty()) {
+      json["reused"] = hashed.reused;
+      json["reused_bytes"] = hashed.reused_bytes;
+    }
+    add_fallback(json, fallback);
+    print_json(json);
+  } else {
+    print_line(hashed.id.text());
+    message(context, "wrote " + options.out);
+  }
+}
+
 Result<Exit> create(const Context& context, CreateOptions options) {
   ASSAY_TRY(check_model_name(options.name));
   ASSAY_TRY(check_reuse(options));
@@ -170,23 +192,7 @@ Result<Exit> create(const Context& context, CreateOptions options) {
   }
   ASSAY_TRY(write_file(options.out, document));
   ASSAY_TRY(finish_reuse(context, options, hashed, began));
-  const StatementId id = attestation::statement_id(kStatementPayloadType, as_bytes(payload));
-  if (context.json()) {
-    Json json = {{"artifact", hashed.id.text()},
-                 {"id", id.text()},
-                 {"name", options.name},
-                 {"file", options.out},
-                 {"signed", !options.signing.keys.empty()}};
-    if (!options.reuse.empty()) {
-      json["reused"] = hashed.reused;
-      json["reused_bytes"] = hashed.reused_bytes;
-    }
-    add_fallback(json, fallback);
-    print_json(json);
-  } else {
-    print_line(hashed.id.text());
-    message(context, "wrote " + options.out);
-  }
+  tell_created(context, options, hashed, fallback, payload);
   return Exit::kYes;
 }
 

@@ -2,6 +2,7 @@
 // assay manifest prove: one file, tensor or chunk belongs to an artifact.
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/documents.h"
@@ -85,11 +86,19 @@ Result<ProvenChunk> prove_one_chunk(const ProveOptions& options, const Manifest&
     return fail(ErrorCode::kContentMismatch, "The file has another size than in the manifest",
                 path);
   }
-  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
   const TreeParameters& parameters = manifest.artifact.parameters;
-  ASSAY_ASSIGN(gpu_hash::ChunkProof proof,
-               gpu_hash::prove_chunk(*engine, gpu_hash::file_region(source, offset, size),
-                                     parameters, *options.chunk));
+  std::optional<gpu_hash::ChunkProof> made;
+  std::optional<Fallback> fallback;  // a proof stands for itself, whoever computed it
+  ASSAY_TRY(with_engine(
+      options.device,
+      [&](gpu_hash::Engine& engine) -> Status {
+        ASSAY_ASSIGN(made,
+                     gpu_hash::prove_chunk(engine, gpu_hash::file_region(source, offset, size),
+                                           parameters, *options.chunk));
+        return {};
+      },
+      fallback));
+  gpu_hash::ChunkProof proof = *std::move(made);
   if (proof.root != root) {
     return fail(ErrorCode::kContentMismatch, "The bytes on disk are not those of the manifest",
                 entry_label(entry));
@@ -187,6 +196,7 @@ void add_manifest_prove(const Command& group, Context& context) {
   verb.option("--chunk", options->chunk, "N", "prove chunk N of the object, counted from 0");
   verb.option("--model", options->model, "PATH", "the model on disk, which holds the chunk");
   add_device_options(verb, options->device);
+  add_fallback_option(verb, options->device);
   verb.option("--out", options->out, "FILE", "where to write the proof (default: standard output)");
   verb.option("--check", options->check, "PROOF", "check a proof instead");
   verb.option("--artifact", options->artifact, "ID", "with --check: the artifact that you trust");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay manifest verify: files on disk against a signed manifest.
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/documents.h"
@@ -102,7 +103,7 @@ Json result_json(const TrustedManifest& trusted) {
 }
 
 Exit report(const Context& context, const TrustedManifest& trusted,
-            const gpu_hash::Verified& verified) {
+            const gpu_hash::Verified& verified, const std::optional<Fallback>& fallback) {
   const bool same = verified.differences.empty();
   if (context.json()) {
     Json json = result_json(trusted);
@@ -115,6 +116,7 @@ Exit report(const Context& context, const TrustedManifest& trusted,
     json["seconds"] = verified.seconds;
     json["device"] = verified.engine.id;
     json["device_name"] = verified.engine.device;
+    add_fallback(json, fallback);
     if (!same) {
       json["error"] = error_json(
           {ErrorCode::kContentMismatch, counted(verified.differences.size(), "difference"), ""});
@@ -155,7 +157,7 @@ std::vector<gpu_hash::Difference> differences_of(const Entry& entry,
 }
 
 Exit report_part(const Context& context, const TrustedManifest& trusted, const Entry& entry,
-                 const gpu_hash::VerifiedPart& verified) {
+                 const gpu_hash::VerifiedPart& verified, const std::optional<Fallback>& fallback) {
   const std::vector<gpu_hash::Difference> differences = differences_of(entry, verified);
   const std::uint64_t bytes = verified.checked.end - verified.checked.begin;
   if (context.json()) {
@@ -170,6 +172,7 @@ Exit report_part(const Context& context, const TrustedManifest& trusted, const E
     json["seconds"] = verified.seconds;
     json["device"] = verified.engine.id;
     json["device_name"] = verified.engine.device;
+    add_fallback(json, fallback);
     if (!verified.same()) {
       json["error"] = error_json({ErrorCode::kContentMismatch, verified.detail, ""});
     }
@@ -197,23 +200,37 @@ bool is_answer(ErrorCode code) {
          code == ErrorCode::kMalformedSafetensors || code == ErrorCode::kLimitExceeded;
 }
 
+Result<Exit> answer_or_error(const Context& context, const TrustedManifest& trusted,
+                             const Error& error) {
+  return is_answer(error.code) ? Result<Exit>(refuse(context, error, result_json(trusted)))
+                               : std::unexpected(error);
+}
+
+gpu_hash::Progress update_of(Progress& progress) {
+  return [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+}
+
 Result<Exit> verify_one(const Context& context, const VerifyOptions& options,
                         const TrustedManifest& trusted, const gpu_hash::VerifyOptions& how) {
   const Artifact& artifact = trusted.manifest.artifact;
   ASSAY_ASSIGN(gpu_hash::PartOptions part, part_options(options.part, artifact));
   part.walk = how.walk;
   part.outline = how.outline;
-  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
-  Progress progress(context, "verifying");
-  const Result<gpu_hash::VerifiedPart> verified = gpu_hash::verify_part(
-      options.path, artifact, part, *engine,
-      [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
-  if (!verified) {
-    return is_answer(verified.error().code)
-               ? Result<Exit>(refuse(context, verified.error(), result_json(trusted)))
-               : std::unexpected(verified.error());
+  std::optional<gpu_hash::VerifiedPart> verified;
+  std::optional<Fallback> fallback;
+  const Status status = with_engine(
+      options.device,
+      [&](gpu_hash::Engine& engine) -> Status {
+        Progress progress(context, "verifying");
+        ASSAY_ASSIGN(verified, gpu_hash::verify_part(options.path, artifact, part, engine,
+                                                     update_of(progress)));
+        return {};
+      },
+      fallback);
+  if (!status) {
+    return answer_or_error(context, trusted, status.error());
   }
-  return report_part(context, trusted, artifact.entries[part.entry], *verified);
+  return report_part(context, trusted, artifact.entries[part.entry], *verified, fallback);
 }
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
@@ -239,17 +256,21 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   if (options.part.given()) {
     return verify_one(context, options, *trusted, how);
   }
-  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
-  Progress progress(context, "verifying");
-  const Result<gpu_hash::Verified> verified = gpu_hash::verify_artifact(
-      options.path, trusted->manifest.artifact, how, *engine,
-      [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
-  if (!verified) {
-    return is_answer(verified.error().code)
-               ? Result<Exit>(refuse(context, verified.error(), result_json(*trusted)))
-               : std::unexpected(verified.error());
+  std::optional<gpu_hash::Verified> verified;
+  std::optional<Fallback> fallback;
+  const Status status = with_engine(
+      options.device,
+      [&](gpu_hash::Engine& engine) -> Status {
+        Progress progress(context, "verifying");
+        ASSAY_ASSIGN(verified, gpu_hash::verify_artifact(options.path, trusted->manifest.artifact,
+                                                         how, engine, update_of(progress)));
+        return {};
+      },
+      fallback);
+  if (!status) {
+    return answer_or_error(context, *trusted, status.error());
   }
-  return report(context, *trusted, *verified);
+  return report(context, *trusted, *verified, fallback);
 }
 
 }  // namespace
@@ -265,6 +286,7 @@ void add_manifest_verify(const Command& group, Context& context) {
               "outline of the model: differences name byte ranges then");
   add_part_options(verb, options->part);
   add_device_options(verb, options->device);
+  add_fallback_option(verb, options->device);
   verb.note(
       "Works offline. First the signatures: every one by a known key must verify, and enough\n"
       "identities must be allowed to publish this name. Then every byte is hashed again. Exits "
