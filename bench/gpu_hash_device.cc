@@ -312,20 +312,9 @@ class Bench {
     }
   }
 
-  // The copies of streaming alone, lane after lane.
+  // The copies of streaming alone.
   double copy_rate(std::uint64_t bytes) {
-    std::vector<ClLane>& lanes = *need(engine_.lanes());
-    const std::uint64_t slices = bytes / engine_.slice_bytes();
-    return rate(slices * engine_.slice_bytes(), 3, [&] {
-      for (std::uint64_t i = 0; i < slices; ++i) {
-        ClLane& lane = lanes[i % lanes.size()];
-        lane.drain();
-        need(lane.copy(engine_.session()));
-      }
-      for (ClLane& lane : lanes) {
-        lane.drain();
-      }
-    });
+    return rate(bytes, 3, [&] { need(engine_.copy_alone(bytes)); });
   }
 
   void file(const Bytes& memory, double copy) {

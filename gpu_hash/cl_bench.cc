@@ -30,21 +30,6 @@ Status fill(ClEngine& engine, const ClMemory& memory, std::span<std::uint8_t> bl
   return {};
 }
 
-// The copies of streaming alone: pinned memory to the device, lane after lane.
-Status copy_lanes(ClEngine& engine, std::uint64_t bytes) {
-  ASSAY_ASSIGN(std::vector<ClLane>* const lanes, engine.lanes());
-  std::size_t lane = 0;
-  for (std::uint64_t at = 0; at < bytes; at += engine.slice_bytes()) {
-    (*lanes)[lane].drain();
-    ASSAY_TRY((*lanes)[lane].copy(engine.session()));
-    lane = (lane + 1) % lanes->size();
-  }
-  for (ClLane& one : *lanes) {
-    one.drain();
-  }
-  return {};
-}
-
 // "16.5 T" for 16.5e12.
 std::string tera(double number) {
   std::array<char, 32> text{};
@@ -142,7 +127,7 @@ class Measurement {
     const std::uint64_t copied = (result_.bytes + slice - 1) / slice * slice;
     const auto copy = [&]() -> Result<double> {
       return best_rate(static_cast<double>(copied), kRepeats,
-                       [&] { return copy_lanes(engine_, result_.bytes); });
+                       [&] { return engine_.copy_alone(result_.bytes); });
     };
     ASSAY_ASSIGN(const double before, copy());
     const Region region = host_region(memory_);

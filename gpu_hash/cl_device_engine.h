@@ -16,6 +16,7 @@
 #include "gpu_hash/cl_lane.h"
 #include "gpu_hash/cl_memory.h"
 #include "gpu_hash/cl_resident.h"
+#include "gpu_hash/cl_staging.h"
 #include "gpu_hash/dispatch.h"
 #include "gpu_hash/engine.h"
 #include "gpu_hash/unique_fd.h"
@@ -55,8 +56,8 @@ class ClEngine final : public Engine {
   // Kernels that have passed the self-test; good as long as the engine. Callers other than hash()
   // must not share the engine between threads.
   [[nodiscard]] Result<ClKernels*> kernels(HashAlgorithm algorithm);
-  // The lanes, for benchmarks of copies.
-  [[nodiscard]] Result<std::vector<ClLane>*> lanes();
+  // Copies `bytes` as streaming does, without data or kernels, for benchmarks.
+  [[nodiscard]] Status copy_alone(std::uint64_t bytes);
 
  private:
   // By algorithm.
@@ -82,10 +83,11 @@ class ClEngine final : public Engine {
                                                               const HashRequest& request,
                                                               std::uint32_t alignment);
 
-  // Two that threads fill, and enough on their way that the copies to the device never wait: with
-  // two lanes in all, copying and hashing waited for each other (35 GB/s on an H200), with three of
-  // twice the size still a little (50.7 of 55.4).
+  // Enough on their way that the copies to the device never wait: with two lanes in all, copying
+  // and hashing waited for each other (35 GB/s on an H200), with three of twice the size still a
+  // little (50.7 of 55.4).
   static constexpr std::size_t kLanes = 6;
+  static constexpr std::size_t kBlocks = 6;  // of staging memory
 
   EngineInfo info_;
   ClSession session_;
@@ -94,6 +96,7 @@ class ClEngine final : public Engine {
   std::uint64_t slice_bytes_;
   std::mutex mutex_;           // guards what follows
   std::vector<ClLane> lanes_;  // kLanes, once there was something to hash
+  ClStaging staging_;          // the same
   std::array<Tested, 2> tested_;
   ResidentScratch scratch_;
   Path last_path_;

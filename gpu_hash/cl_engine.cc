@@ -15,6 +15,8 @@ namespace assay::gpu_hash {
 namespace {
 
 constexpr std::uint64_t kDefaultSlice = std::uint64_t{32} << 20;  // bytes
+constexpr std::uint64_t kMaxBlock = std::uint64_t{8} << 20;       // bytes, of staging memory
+constexpr std::uint64_t kBlocksPerSlice = 4;
 // Not below the largest chunk: a slice holds whole segments, a segment whole chunks.
 constexpr std::uint64_t kMinSlice = kMaxChunkSize;
 // Where segments start in a slice; any byte is allowed, this one suits the memory.
@@ -58,12 +60,30 @@ Status ClEngine::make_lanes() {
                                              levels_of_slice(slice_bytes_)));
     lanes_.push_back(std::move(lane));
   }
+  if (staging_.size() == 0) {
+    const std::uint64_t block = std::min(kMaxBlock, slice_bytes_ / kBlocksPerSlice);
+    ASSAY_ASSIGN(staging_, ClStaging::create(session_, block, kBlocks));
+  }
   return {};
 }
 
-Result<std::vector<ClLane>*> ClEngine::lanes() {
+Status ClEngine::copy_alone(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
   ASSAY_TRY(make_lanes());
-  return &lanes_;
+  Status status;
+  for (std::uint64_t at = 0; status && at < bytes; at += staging_.block_bytes()) {
+    const std::size_t block = at / staging_.block_bytes() % staging_.size();
+    status = staging_.wait(session_, block);
+    if (status) {
+      status = lanes_[at / slice_bytes_ % lanes_.size()].receive(
+          session_, staging_, block, staging_.block_bytes(), at % slice_bytes_);
+    }
+  }
+  for (ClLane& lane : lanes_) {
+    lane.drain();
+  }
+  staging_.clear();
+  return status;
 }
 
 Status ClEngine::test(ClKernels& kernels, HashAlgorithm algorithm) {
@@ -192,7 +212,8 @@ Result<std::vector<ObjectDigests>> ClEngine::run_stream(ClKernels& kernels,
                                                         const HashRequest& request,
                                                         std::uint32_t alignment) {
   ASSAY_TRY(make_lanes());
-  return stream(session_, kernels, lanes_, regions, request, {threads_, slice_bytes_, alignment});
+  return stream(session_, kernels, lanes_, staging_, regions, request,
+                {threads_, slice_bytes_, alignment});
 }
 
 Result<std::shared_ptr<const DeviceMemory>> ClEngine::import_memory(UniqueFd fd,

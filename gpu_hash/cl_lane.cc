@@ -49,18 +49,18 @@ Result<ClLane> ClLane::create(const ClSession& session, std::uint64_t bytes, std
   lane.tables_bytes_ =
       align((std::uint64_t{slots} + 2) * (words_per_segment + levels + 1) * sizeof(std::uint32_t));
   const std::uint64_t roots = std::uint64_t{slots} * Digest::kMaxSize;
-  const std::uint64_t up = align(bytes) + lane.tables_bytes_;
-  ASSAY_ASSIGN(lane.data_, session.make_buffer(CL_MEM_READ_ONLY, up));
+  ASSAY_ASSIGN(lane.data_,
+               session.make_buffer(CL_MEM_READ_ONLY, align(bytes) + lane.tables_bytes_));
   ASSAY_ASSIGN(lane.digests_, session.make_buffer(CL_MEM_READ_WRITE, roots));
   ASSAY_ASSIGN(lane.roots_, session.make_buffer(CL_MEM_READ_WRITE, roots));
-  ASSAY_ASSIGN(lane.pinned_,
-               session.make_buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, up + roots));
+  const std::uint64_t host = lane.tables_bytes_ + roots;
+  ASSAY_ASSIGN(lane.pinned_, session.make_buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, host));
   cl_int error = CL_SUCCESS;
   void* memory =
       clEnqueueMapBuffer(lane.queue_.get(), lane.pinned_.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                         0, up + roots, 0, nullptr, nullptr, &error);
+                         0, host, 0, nullptr, nullptr, &error);
   ASSAY_TRY(session.check("clEnqueueMapBuffer", error));
-  lane.memory_ = {static_cast<std::uint8_t*>(memory), up + roots};
+  lane.memory_ = {static_cast<std::uint8_t*>(memory), host};
   return lane;
 }
 
@@ -75,19 +75,18 @@ ClLane::~ClLane() {
   }
 }
 
-Status ClLane::copy(const ClSession& session) {
-  busy_ = true;
-  cl_event event = nullptr;
-  ASSAY_TRY(session.check("clEnqueueWriteBuffer",
-                          clEnqueueWriteBuffer(queue_.get(), data_.get(), CL_FALSE, 0, data_bytes_,
-                                               memory_.data(), 0, nullptr, &event)));
-  events_.add(event);
-  return session.check("clFlush", clFlush(queue_.get()));
+Status ClLane::receive(const ClSession& session, ClStaging& staging, std::size_t block,
+                       std::uint64_t size, std::uint64_t offset) {
+  busy_ = true;  // from here on the device may use this lane's memory
+  ASSAY_ASSIGN(ClEvent event,
+               staging.send(session, queue_.get(), block, size, data_.get(), offset));
+  events_.add(event.release());
+  return {};
 }
 
 Status ClLane::submit(const ClSession& session, ClKernels& kernels, const SliceLayout& layout,
                       std::uint32_t chunk_size) {
-  busy_ = true;  // from here on the device may use this lane's memory
+  busy_ = true;
   tables_.clear();
   std::vector<Run> runs;
   runs.reserve(layout.segments().size());
@@ -102,15 +101,15 @@ Status ClLane::submit(const ClSession& session, ClKernels& kernels, const SliceL
   if (tables_.bytes() > tables_bytes_) {
     return fail(ErrorCode::kInternal, "a launch is larger than its device memory");
   }
-  std::memcpy(memory_.data() + tables_begin, tables_.words().data(), tables_.bytes());
+  std::memcpy(memory_.data(), tables_.words().data(), tables_.bytes());
   segments_ = segments.segments;
 
   cl_command_queue queue = queue_.get();
   cl_event event = nullptr;
-  ASSAY_TRY(session.check(
-      "clEnqueueWriteBuffer",
-      clEnqueueWriteBuffer(queue, data_.get(), CL_FALSE, 0, tables_begin + tables_.bytes(),
-                           memory_.data(), 0, nullptr, &event)));
+  ASSAY_TRY(
+      session.check("clEnqueueWriteBuffer",
+                    clEnqueueWriteBuffer(queue, data_.get(), CL_FALSE, tables_begin,
+                                         tables_.bytes(), memory_.data(), 0, nullptr, &event)));
   events_.add(event);
   const auto base = static_cast<std::uint32_t>(tables_begin / sizeof(std::uint32_t));
   const cl_mem data = data_.get();
@@ -131,8 +130,7 @@ Status ClLane::submit(const ClSession& session, ClKernels& kernels, const SliceL
   ASSAY_TRY(session.check(
       "clEnqueueReadBuffer",
       clEnqueueReadBuffer(queue, roots_.get(), CL_FALSE, 0, segments_ * kernels.digest_bytes(),
-                          memory_.data() + align(data_bytes_) + tables_bytes_, 0, nullptr,
-                          &event)));
+                          memory_.data() + tables_bytes_, 0, nullptr, &event)));
   events_.add(event);
   return session.check("clFlush", clFlush(queue));
 }
@@ -143,7 +141,7 @@ Result<std::vector<Digest>> ClLane::wait(const ClSession& session, HashAlgorithm
   std::vector<Digest> result;
   result.reserve(segments_);
   const std::size_t width = digest_size(algorithm);
-  const ByteView roots = ByteView(memory_).subspan(align(data_bytes_) + tables_bytes_);
+  const ByteView roots = ByteView(memory_).subspan(tables_bytes_);
   for (std::size_t i = 0; i < segments_; ++i) {
     result.push_back(device_digest(algorithm, roots.subspan(i * width, width)));
   }

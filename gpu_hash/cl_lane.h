@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of the lanes of an OpenCL engine: staging memory, device memory and a queue. While the device
-// works on one lane, the host fills others.
+// One of the lanes of an OpenCL engine: device memory and a queue. While the device works on one
+// lane, data come into others.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "gpu_hash/cl_device.h"
 #include "gpu_hash/cl_kernels.h"
+#include "gpu_hash/cl_staging.h"
 #include "gpu_hash/launch_tables.h"
 #include "gpu_hash/slice_layout.h"
 #include "schemas/core/digest.h"
@@ -28,15 +29,12 @@ class ClLane {
   ClLane(ClLane&&) noexcept = default;
   ClLane& operator=(ClLane&&) = delete;
 
-  // Host memory that the next launch's data go into. Pinned where the driver offers it.
-  [[nodiscard]] std::span<std::uint8_t> staging() { return memory_.first(data_bytes_); }
-
-  // Starts one copy (data and tables behind them), kernels and the way back for `layout`, whose
-  // data are in staging(). Staging must not change before wait() or drain().
+  // Starts the copy of a staging block to `offset` of the lane's data.
+  [[nodiscard]] Status receive(const ClSession& session, ClStaging& staging, std::size_t block,
+                               std::uint64_t size, std::uint64_t offset);
+  // Starts the kernels and the way back for `layout`, whose data have been received.
   [[nodiscard]] Status submit(const ClSession& session, ClKernels& kernels,
                               const SliceLayout& layout, std::uint32_t chunk_size);
-  // The copy of submit() alone, for benchmarks: staging() to the device.
-  [[nodiscard]] Status copy(const ClSession& session);
   [[nodiscard]] bool busy() const { return busy_; }
   // Waits for what was submitted: one digest per segment.
   [[nodiscard]] Result<std::vector<Digest>> wait(const ClSession& session, HashAlgorithm algorithm);
@@ -47,13 +45,13 @@ class ClLane {
   explicit ClLane(ClQueue queue) : queue_(std::move(queue)) {}
 
   ClQueue queue_;
-  ClBuffer pinned_;
+  ClBuffer pinned_;   // of memory_
   ClBuffer data_;     // data, then tables
   ClBuffer digests_;  // a digest per slot
   ClBuffer roots_;    // a digest per segment
   ClEvents events_;
   LaunchTables tables_;
-  std::span<std::uint8_t> memory_;  // data, tables, roots
+  std::span<std::uint8_t> memory_;  // tables, roots
   std::uint64_t data_bytes_ = 0;
   std::uint64_t tables_bytes_ = 0;
   std::uint32_t segments_ = 0;

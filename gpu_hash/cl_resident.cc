@@ -17,18 +17,26 @@ constexpr std::uint32_t kMaxSlots = 1U << 23;
 constexpr std::uint64_t kTagBytes = 16;
 // Chunks of the tree over tags: the smallest, because there are few.
 constexpr std::uint32_t kTagChunk = kMinChunkSize;
-// Buffers up to this size are kept for the next call.
-constexpr std::uint64_t kKeptBytes = std::uint64_t{64} << 20;
+// Buffers up to this size are kept for the next call: making and freeing those for 112 GiB took a
+// twentieth of a pass over their tags.
+constexpr std::uint64_t kKeptBytes = std::uint64_t{512} << 20;
 
 // External memory, acquired while this object lives.
 class Acquired {
  public:
-  Acquired(const ClSession& session, cl_command_queue queue, std::span<const Region> regions)
-      : session_(session), queue_(queue) {
+  Acquired(const ClSession& session, cl_command_queue queue, ResidentScratch& scratch,
+           std::span<const Region> regions)
+      : session_(session), queue_(queue), scratch_(scratch) {
     std::set<cl_mem> memory;
+    const DeviceMemory* last = nullptr;
     for (const Region& region : regions) {
       for (const Piece& piece : region.pieces) {
-        const auto& cl = static_cast<const ClMemory&>(*std::get<DevicePiece>(piece).memory);
+        const DeviceMemory* one = std::get<DevicePiece>(piece).memory.get();
+        if (one == last) {
+          continue;
+        }
+        last = one;
+        const auto& cl = static_cast<const ClMemory&>(*one);
         if (cl.external()) {
           memory.insert(cl.get());
         }
@@ -38,7 +46,7 @@ class Acquired {
   }
   ~Acquired() {
     // What is in flight may use buffers that are about to go.
-    clFinish(queue_);
+    scratch_.finish();
     if (acquired_) {
       ClEvents events;
       (void)hand_over(session_, queue_, Handover::kRelease, memory_, events);
@@ -58,6 +66,7 @@ class Acquired {
  private:
   const ClSession& session_;
   cl_command_queue queue_;
+  ResidentScratch& scratch_;
   std::vector<cl_mem> memory_;
   bool acquired_ = false;
 };
@@ -66,21 +75,23 @@ class Acquired {
 class BatchRun {
  public:
   BatchRun(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
-           cl_command_queue queue, const ResidentBatch& batch, std::uint32_t chunk_size, bool tags)
+           cl_command_queue queue, const ResidentBatch& batch, std::uint32_t chunk_size,
+           ResidentWork work)
       : session_(session),
         kernels_(kernels),
         scratch_(scratch),
         queue_(queue),
         batch_(batch),
         chunk_size_(chunk_size),
-        tags_(tags) {}
+        work_(work) {}
 
   Status prepare() {
     using Role = ResidentScratch::Role;
     plan_tables();
     const std::uint64_t width = kernels_.digest_bytes();
     ASSAY_ASSIGN(tables_buffer_, scratch_.get(session_, Role::kTables, tables_.bytes()));
-    ASSAY_ASSIGN(digests_, scratch_.get(session_, Role::kDigests, slots() * width));
+    const std::uint32_t digests = work_ == ResidentWork::kTags ? tag_runs_.slots : slots();
+    ASSAY_ASSIGN(digests_, scratch_.get(session_, Role::kDigests, digests * width));
     ASSAY_ASSIGN(roots_, scratch_.get(session_, Role::kRoots, batch_.segments.size() * width));
     ASSAY_ASSIGN(
         side_, scratch_.get(session_, Role::kSide, std::max<std::uint64_t>(batch_.side_bytes, 1)));
@@ -100,27 +111,20 @@ class BatchRun {
     return {};
   }
 
-  // Leaves into digests, with tags when there is a buffer for them.
-  Status leaves(cl_mem key, cl_mem tags, bool only_tags) {
+  // Leaves into digests, with tags when there is a buffer for them. Later commands wait for them.
+  Status leaves(cl_mem key, cl_mem tags) {
+    const std::size_t queues = std::min(batch_.launches.size(), ResidentScratch::kQueues);
+    std::vector<cl_command_queue> used{queue_};
+    for (std::size_t i = 1; i < queues; ++i) {
+      ASSAY_ASSIGN(const cl_command_queue other, scratch_.queue(session_, i));
+      used.push_back(other);
+      ASSAY_TRY(follow(other, queue_));
+    }
     for (std::size_t i = 0; i < batch_.launches.size(); ++i) {
-      const PlannedLaunch& planned = batch_.launches[i];
-      const std::vector<cl_mem> buffers = handles(planned.memory);
-      LeafLaunch launch;
-      launch.buffers = buffers;
-      launch.tables = tables_buffer_;
-      launch.runs = runs_[i];
-      launch.chunk_size = chunk_size_;
-      launch.aligned = planned.aligned;
-      launch.digests = digests_;
-      launch.first_digest = planned.first_slot;
-      launch.key = key;
-      launch.tags = tags;
-      if (tags != nullptr && !planned.aligned) {
-        return fail(ErrorCode::kInvalidParameter,
-                    "tags need device memory that begins at a multiple of 16 bytes");
-      }
-      ASSAY_TRY(only_tags ? kernels_.tag_blocks(session_, queue_, launch, events_)
-                          : kernels_.leaves(session_, queue_, launch, events_));
+      ASSAY_TRY(launch_leaves(used[i % queues], i, key, tags));
+    }
+    for (std::size_t i = 1; i < queues; ++i) {
+      ASSAY_TRY(follow(queue_, used[i]));
     }
     return {};
   }
@@ -138,15 +142,17 @@ class BatchRun {
     return kernels_.leaves(session_, queue_, launch, events_);
   }
 
-  // Joins the digests of segments to roots, and waits for them.
-  Result<std::vector<Digest>> roots(HashAlgorithm algorithm, bool of_tags) {
+  // Joins the digests of segments to roots, waits for them and calls `take` with each, in order.
+  template <typename Take>
+  Status roots(HashAlgorithm algorithm, bool of_tags, const Take& take) {
     const SegmentTables& segments = of_tags ? tag_segments_ : segments_;
     const NodeLaunch nodes{digests_, tables_buffer_, 0};
     for (const LevelTable& level : segments.levels) {
       ASSAY_TRY(kernels_.nodes(session_, queue_, nodes, segments, level, events_));
     }
     ASSAY_TRY(kernels_.gather_roots(session_, queue_, nodes, segments, roots_, 0, events_));
-    Bytes host(segments.segments * kernels_.digest_bytes());
+    const std::size_t width = kernels_.digest_bytes();
+    Bytes host(segments.segments * width);
     cl_event event = nullptr;
     ASSAY_TRY(session_.check("clEnqueueReadBuffer",
                              clEnqueueReadBuffer(queue_, roots_, CL_FALSE, 0, host.size(),
@@ -154,16 +160,13 @@ class BatchRun {
     events_.add(event);
     const Status status = events_.wait(session_);
     if (!status) {
-      clFinish(queue_);  // the read must not come after its target is gone
-      return std::unexpected(status.error());
+      scratch_.finish();  // the read must not come after its target is gone
+      return status;
     }
-    std::vector<Digest> result;
-    result.reserve(segments.segments);
-    const std::size_t width = kernels_.digest_bytes();
-    for (std::size_t at = 0; at < host.size(); at += width) {
-      result.push_back(device_digest(algorithm, ByteView(host).subspan(at, width)));
+    for (std::size_t i = 0; i < segments.segments; ++i) {
+      take(i, device_digest(algorithm, ByteView(host).subspan(i * width, width)));
     }
-    return result;
+    return {};
   }
 
   [[nodiscard]] std::uint32_t slots() const { return batch_.first_slot.back(); }
@@ -172,7 +175,44 @@ class BatchRun {
   }
 
  private:
+  Status launch_leaves(cl_command_queue queue, std::size_t number, cl_mem key, cl_mem tags) {
+    const PlannedLaunch& planned = batch_.launches[number];
+    if (tags != nullptr && !planned.aligned) {
+      return fail(ErrorCode::kInvalidParameter,
+                  "tags need device memory that begins at a multiple of 16 bytes");
+    }
+    const std::vector<cl_mem> buffers = handles(planned.memory);
+    LeafLaunch launch;
+    launch.buffers = buffers;
+    launch.tables = tables_buffer_;
+    launch.runs = runs_[number];
+    launch.chunk_size = chunk_size_;
+    launch.aligned = planned.aligned;
+    launch.digests = digests_;
+    launch.first_digest = planned.first_slot;
+    launch.key = key;
+    launch.tags = tags;
+    return work_ == ResidentWork::kTags ? kernels_.tag_blocks(session_, queue, launch, events_)
+                                        : kernels_.leaves(session_, queue, launch, events_);
+  }
+
+  // What comes into `queue` from here on waits for what is in `first` now.
+  Status follow(cl_command_queue queue, cl_command_queue first) {
+    cl_event event = nullptr;
+    ASSAY_TRY(session_.check("clEnqueueMarkerWithWaitList",
+                             clEnqueueMarkerWithWaitList(first, 0, nullptr, &event)));
+    events_.add(event);
+    ASSAY_TRY(session_.check("clFlush", clFlush(first)));
+    return session_.check("clEnqueueBarrierWithWaitList",
+                          clEnqueueBarrierWithWaitList(queue, 1, &event, nullptr));
+  }
+
   void plan_tables() {
+    std::size_t runs = 0;
+    for (const PlannedLaunch& launch : batch_.launches) {
+      runs += launch.runs.size();
+    }
+    tables_.reserve(runs, batch_.segments.size());
     for (const PlannedLaunch& launch : batch_.launches) {
       runs_.push_back(tables_.add_runs(launch.runs, chunk_size_));
     }
@@ -188,7 +228,7 @@ class BatchRun {
       at_copies_.push_back(tables_.add(words));
     }
     segments_ = tables_.add_segments(batch_.first_slot);
-    if (!tags_) {
+    if (work_ == ResidentWork::kHash) {
       return;
     }
     // Tags of a chunk are at most kTagChunk bytes, so digests of tags fit where digests of data
@@ -222,7 +262,7 @@ class BatchRun {
   cl_command_queue queue_;
   const ResidentBatch& batch_;
   std::uint32_t chunk_size_;
-  bool tags_;
+  ResidentWork work_;
   LaunchTables tables_;
   std::vector<RunTables> runs_;
   std::vector<std::uint32_t> at_copies_;
@@ -267,58 +307,6 @@ class DeviceKey {
   ClBuffer buffer_;
 };
 
-// Digests on their way to results. Most objects are one segment, whose digest is all there is to
-// say about them; only the others need to be folded.
-class Results {
- public:
-  Results(std::span<const std::uint64_t> sizes, const HashRequest& request, std::uint64_t segment)
-      : sizes_(sizes),
-        outline_(request.outline_span != 0),
-        folded_(fold_sizes(sizes, segment)),
-        table_(folded_, request, segment),
-        whole_(sizes.size()) {}
-
-  void add(const Segment& segment, const Digest& digest) {
-    bytes_done_ += segment.size;
-    if (segment.size == sizes_[segment.region]) {
-      whole_[segment.region] = digest;
-    } else {
-      table_.add(segment, {digest});
-    }
-  }
-  [[nodiscard]] std::uint64_t bytes_done() const { return bytes_done_; }
-
-  [[nodiscard]] Result<std::vector<ObjectDigests>> take() {
-    ASSAY_ASSIGN(std::vector<ObjectDigests> results, table_.take());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (folded_[i] != sizes_[i]) {
-        if (!whole_[i]) {
-          return fail(ErrorCode::kInternal, "a segment is missing");
-        }
-        results[i].root = *whole_[i];
-        results[i].outline.assign(outline_ ? 1 : 0, *whole_[i]);
-      }
-    }
-    return results;
-  }
-
- private:
-  // Objects of one segment count as empty in the table.
-  static std::vector<std::uint64_t> fold_sizes(std::span<const std::uint64_t> sizes,
-                                               std::uint64_t segment) {
-    std::vector<std::uint64_t> result(sizes.begin(), sizes.end());
-    std::ranges::replace_if(result, [&](std::uint64_t size) { return size <= segment; }, 0U);
-    return result;
-  }
-
-  std::span<const std::uint64_t> sizes_;
-  bool outline_;
-  std::vector<std::uint64_t> folded_;
-  ResultTable table_;
-  std::vector<std::optional<Digest>> whole_;
-  std::uint64_t bytes_done_ = 0;
-};
-
 class Resident {
  public:
   Resident(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
@@ -331,45 +319,42 @@ class Resident {
         work_(work),
         key_(key) {}
 
-  Status run(const ResidentBatch& batch, Results& table,
+  Status run(const ResidentBatch& batch, ResultTable& table,
              std::vector<std::vector<Digest>>& tag_roots) {
     BatchRun device(session_, kernels_, scratch_, queue_, batch, request_.parameters.chunk_size,
-                    work_ != ResidentWork::kHash);
+                    work_);
     const Status status = run_batch(device, batch, table, tag_roots);
     if (!status) {
-      clFinish(queue_);  // nothing of this batch may be in flight when its buffers go
+      scratch_.finish();  // nothing of this batch may be in flight when its buffers go
     }
     return status;
   }
 
  private:
-  Status run_batch(BatchRun& device, const ResidentBatch& batch, Results& table,
+  Status run_batch(BatchRun& device, const ResidentBatch& batch, ResultTable& table,
                    std::vector<std::vector<Digest>>& tag_roots) {
     ASSAY_TRY(device.prepare());
     if (work_ == ResidentWork::kHash) {
-      ASSAY_TRY(device.leaves(nullptr, nullptr, false));
+      ASSAY_TRY(device.leaves(nullptr, nullptr));
       return add_digests(device, batch, table);
     }
     ASSAY_ASSIGN(const DeviceKey key, DeviceKey::create(session_, queue_, *key_));
     ASSAY_ASSIGN(const cl_mem tags,
                  scratch_.get(session_, ResidentScratch::kTagSums, device.tag_bytes()));
-    ASSAY_TRY(device.leaves(key.get(), tags, work_ == ResidentWork::kTags));
+    ASSAY_TRY(device.leaves(key.get(), tags));
     if (work_ == ResidentWork::kHashAndTags) {
       ASSAY_TRY(add_digests(device, batch, table));
     }
     ASSAY_TRY(device.leaves_of_tags(tags));
-    ASSAY_ASSIGN(const std::vector<Digest> roots, device.roots(request_.parameters.hash, true));
-    for (std::size_t i = 0; i < batch.segments.size(); ++i) {
-      tag_roots[batch.segments[i].region].push_back(roots[i]);
-    }
-    return {};
+    return device.roots(request_.parameters.hash, true, [&](std::size_t i, const Digest& root) {
+      tag_roots[batch.segments[i].region].push_back(root);
+    });
   }
 
-  Status add_digests(BatchRun& device, const ResidentBatch& batch, Results& table) {
-    ASSAY_ASSIGN(const std::vector<Digest> roots, device.roots(request_.parameters.hash, false));
-    for (std::size_t i = 0; i < batch.segments.size(); ++i) {
-      table.add(batch.segments[i], roots[i]);
-    }
+  Status add_digests(BatchRun& device, const ResidentBatch& batch, ResultTable& table) {
+    ASSAY_TRY(device.roots(request_.parameters.hash, false, [&](std::size_t i, const Digest& root) {
+      table.add(batch.segments[i], {&root, 1});
+    }));
     if (request_.progress) {
       request_.progress(table.bytes_done());
     }
@@ -390,6 +375,7 @@ class Resident {
 Result<bool> is_resident(const ClSession& session, std::span<const Region> regions) {
   bool device = false;
   bool other = false;
+  const DeviceMemory* known = nullptr;  // to be this engine's; pieces mostly share their memory
   for (const Region& region : regions) {
     for (const Piece& piece : region.pieces) {
       const auto* part = std::get_if<DevicePiece>(&piece);
@@ -398,10 +384,14 @@ Result<bool> is_resident(const ClSession& session, std::span<const Region> regio
       if (part == nullptr) {
         continue;
       }
-      const auto* memory = dynamic_cast<const ClMemory*>(part->memory.get());
-      if (memory == nullptr || memory->context() != session.context()) {
-        return fail(ErrorCode::kInvalidParameter,
-                    "device memory can only be hashed by the engine of its device");
+      const DeviceMemory* memory = part->memory.get();
+      if (memory != known || memory == nullptr) {
+        const auto* own = dynamic_cast<const ClMemory*>(memory);
+        if (own == nullptr || own->context() != session.context()) {
+          return fail(ErrorCode::kInvalidParameter,
+                      "device memory can only be hashed by the engine of its device");
+        }
+        known = memory;
       }
       if (part->offset > memory->size() || part->size > memory->size() - part->offset) {
         return fail(ErrorCode::kInvalidParameter, "a piece lies outside its device memory");
@@ -425,11 +415,20 @@ Result<cl_mem> ResidentScratch::get(const ClSession& session, Role role, std::ui
   return slot.buffer.get();
 }
 
-Result<cl_command_queue> ResidentScratch::queue(const ClSession& session) {
-  if (queue_ == nullptr) {
-    ASSAY_ASSIGN(queue_, session.make_queue());
+Result<cl_command_queue> ResidentScratch::queue(const ClSession& session, std::size_t number) {
+  ClQueue& queue = queues_.at(number);
+  if (queue == nullptr) {
+    ASSAY_ASSIGN(queue, session.make_queue());
   }
-  return queue_.get();
+  return queue.get();
+}
+
+void ResidentScratch::finish() {
+  for (const ClQueue& queue : queues_) {
+    if (queue != nullptr) {
+      clFinish(queue.get());
+    }
+  }
 }
 
 void ResidentScratch::trim() {
@@ -447,10 +446,10 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
   ASSAY_ASSIGN(const cl_command_queue queue, scratch.queue(session));
   ResidentPlan plan(regions, sizes, request, {kMaxSlots, ClKernels::max_buffers(session)});
-  Results results(sizes, request, plan.segment_size());
+  ResultTable results(sizes, request, plan.segment_size());
   ResidentResult result;
   result.tag_roots.resize(work == ResidentWork::kHash ? 0 : regions.size());
-  Acquired memory(session, queue, regions);
+  Acquired memory(session, queue, scratch, regions);
   ASSAY_TRY(memory.acquire());
   Resident resident(session, kernels, scratch, queue, request, work, key);
   while (const auto batch = plan.next()) {

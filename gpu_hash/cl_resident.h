@@ -27,9 +27,15 @@ class ResidentScratch {
  public:
   enum Role : std::size_t { kTables, kDigests, kRoots, kSide, kTagSums, kRoles };
 
+  // Queues that launches of a call take in turn, so that the end of one, when it leaves most of the
+  // device idle, overlaps the begin of the next.
+  static constexpr std::size_t kQueues = 2;
+
   // A buffer of at least `size` bytes; what it held is lost.
   [[nodiscard]] Result<cl_mem> get(const ClSession& session, Role role, std::uint64_t size);
-  [[nodiscard]] Result<cl_command_queue> queue(const ClSession& session);
+  [[nodiscard]] Result<cl_command_queue> queue(const ClSession& session, std::size_t number = 0);
+  // Waits until no queue has anything in flight.
+  void finish();
   // Lets go of what is large. Nothing may be in flight.
   void trim();
 
@@ -39,7 +45,7 @@ class ResidentScratch {
     std::uint64_t size = 0;
   };
   std::array<Slot, kRoles> slots_{};
-  ClQueue queue_{};
+  std::array<ClQueue, kQueues> queues_{};
 };
 
 // True when all pieces of `regions` are device memory and there is one. invalid-parameter when
@@ -47,8 +53,8 @@ class ResidentScratch {
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
 // Hashes regions of device memory. `key` is needed for tags. Needs device memory of about 40 bytes
-// a chunk (and 4 more a KiB with tags), for at most 2^23 chunks at a time. Errors as
-// Engine::hash().
+// a chunk (and 4 more a KiB with tags), for at most 2^23 chunks at a time; up to 512 MiB of each
+// kind stay for the next call. Errors as Engine::hash().
 [[nodiscard]] Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
                                                    ResidentScratch& scratch,
                                                    std::span<const Region> regions,

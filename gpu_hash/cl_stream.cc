@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -15,17 +15,15 @@
 #include "gpu_hash/piece_reader.h"
 #include "gpu_hash/slice_layout.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace assay::gpu_hash {
 namespace {
 
 // A slice takes this many whole segments, so that little of it stays empty.
 constexpr std::uint64_t kSegmentsPerSlice = 16;
-// Slices that are filled at a time; the other lanes are on their way to the device or on it.
-constexpr std::size_t kFilling = 2;
+// Blocks that are filled at a time; the others are on their way to the device.
+constexpr std::size_t kFilling = 3;
+// What a thread fills at a time: a block has parts for many threads, and they stay in their caches.
+constexpr std::uint64_t kPart = std::uint64_t{512} << 10;  // bytes
 
 std::uint64_t segment_size(std::uint64_t slice_bytes, const HashRequest& request) {
   const std::uint64_t size =
@@ -33,31 +31,7 @@ std::uint64_t segment_size(std::uint64_t slice_bytes, const HashRequest& request
   return request.outline_span == 0 ? size : std::min(size, request.outline_span);
 }
 
-// Copies past the caches: nobody reads staging memory but the device, and a cached write would read
-// the old line first. Host memory's bandwidth is what limits four copies at a time.
-void copy_past_caches(std::uint8_t* to, const std::uint8_t* from, std::size_t size) {
-#if defined(__SSE2__)
-  constexpr std::size_t line = 64;
-  if (reinterpret_cast<std::uintptr_t>(to) % line == 0) {
-    for (; size >= line; size -= line, to += line, from += line) {
-      const auto* source = reinterpret_cast<const __m128i*>(from);
-      auto* target = reinterpret_cast<__m128i*>(to);
-      const __m128i a = _mm_loadu_si128(source);
-      const __m128i b = _mm_loadu_si128(source + 1);
-      const __m128i c = _mm_loadu_si128(source + 2);
-      const __m128i d = _mm_loadu_si128(source + 3);
-      _mm_stream_si128(target, a);
-      _mm_stream_si128(target + 1, b);
-      _mm_stream_si128(target + 2, c);
-      _mm_stream_si128(target + 3, d);
-    }
-    _mm_sfence();
-  }
-#endif
-  std::memcpy(to, from, size);
-}
-
-// Brings segments into staging memory with threads that live as long as the call.
+// Brings segments into staging blocks with threads that live as long as the call.
 class Filler {
  public:
   Filler(std::span<const Region> regions, const std::stop_token& stop, unsigned threads)
@@ -76,39 +50,40 @@ class Filler {
   Filler(const Filler&) = delete;
   Filler& operator=(const Filler&) = delete;
 
-  // Starts to fill `staging`. Both must stay until wait() has returned or this object is gone.
-  void post(std::size_t lane, const SliceLayout& layout, std::span<std::uint8_t> staging) {
+  // Starts to fill `block` with what lies in the slice from byte `begin` on. All of them must stay
+  // until wait() has returned or this object is gone.
+  void post(const SliceLayout& layout, std::uint64_t begin, std::span<std::uint8_t> block) {
     {
       const std::scoped_lock lock(mutex_);
-      slices_.push_back({lane, &layout, staging, 0, layout.segments().size()});
+      const std::uint64_t parts = (block.size() + kPart - 1) / kPart;
+      blocks_.push_back({&layout, begin, block, 0, parts, parts});
     }
     wake_.notify_all();
   }
 
-  // Waits for the slice that was posted first, and forgets it.
+  // Waits for the block that was posted first, and forgets it.
   Status wait() {
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return slices_.front().missing == 0; });
-    slices_.pop_front();
+    done_.wait(lock, [this] { return blocks_.front().missing == 0; });
+    blocks_.pop_front();
     return error_ ? Status(std::unexpected(*error_)) : Status{};
   }
-  [[nodiscard]] std::size_t posted() const { return slices_.size(); }
-  [[nodiscard]] std::size_t first_lane() const { return slices_.front().lane; }
 
  private:
-  struct Slice {
-    std::size_t lane;
+  struct Block {
     const SliceLayout* layout;
-    std::span<std::uint8_t> staging;
-    std::size_t next;     // segment that nobody has taken
-    std::size_t missing;  // segments that are not yet there
+    std::uint64_t begin;  // bytes in the slice
+    std::span<std::uint8_t> memory;
+    std::uint64_t next;  // part that nobody has taken
+    std::uint64_t parts;
+    std::uint64_t missing;  // parts that are not yet there
   };
 
-  // The first slice with work; nullptr when there is none.
-  Slice* next_slice() {
-    for (Slice& slice : slices_) {
-      if (slice.next < slice.layout->segments().size()) {
-        return &slice;
+  // The first block with work; nullptr when there is none.
+  Block* next_block() {
+    for (Block& block : blocks_) {
+      if (block.next < block.parts) {
+        return &block;
       }
     }
     return nullptr;
@@ -118,43 +93,47 @@ class Filler {
     PieceReader reader;
     std::unique_lock lock(mutex_);
     for (;;) {
-      Slice* slice = nullptr;
-      wake_.wait(lock, [&] { return end_ || (slice = next_slice()) != nullptr; });
+      Block* block = nullptr;
+      wake_.wait(lock, [&] { return end_ || (block = next_block()) != nullptr; });
       if (end_) {
         return;
       }
-      // Addresses in a deque stay while its ends change, and this slice stays while parts of it are
+      // Addresses in a deque stay while its ends change, and this block stays while parts of it are
       // missing.
-      const std::size_t i = slice->next++;
+      const std::uint64_t part = block->next++;
       const bool skip = error_.has_value();
       lock.unlock();
-      Status status = skip ? Status{} : read(reader, *slice, i);
+      Status status = skip ? Status{} : fill(reader, *block, part);
       lock.lock();
       if (!status && !error_) {
         error_ = std::move(status).error();
       }
-      if (--slice->missing == 0) {
+      if (--block->missing == 0) {
         done_.notify_one();
       }
     }
   }
 
-  Status read(PieceReader& reader, const Slice& slice, std::size_t i) const {
+  Status fill(PieceReader& reader, const Block& block, std::uint64_t part) const {
     if (stop_.stop_requested()) {
       return fail(ErrorCode::kCancelled, "hashing was stopped on request");
     }
-    const Segment& segment = slice.layout->segments()[i];
-    const Region& region = regions_[segment.region];
-    const std::span<std::uint8_t> out =
-        slice.staging.subspan(slice.layout->extents()[2 * i], segment.size);
-    const auto* host =
-        region.pieces.size() == 1 ? std::get_if<HostPiece>(&region.pieces.front()) : nullptr;
-    if (host != nullptr) {
-      copy_past_caches(out.data(), host->bytes.subspan(segment.offset, segment.size).data(),
-                       segment.size);
-      return {};
+    const std::span<std::uint8_t> out = block.memory.subspan(
+        part * kPart, std::min<std::uint64_t>(kPart, block.memory.size() - part * kPart));
+    const std::uint64_t begin = block.begin + part * kPart;  // in the slice, as what follows
+    const std::uint64_t end = begin + out.size();
+    const std::span<const Segment> segments = block.layout->segments();
+    for (std::size_t i = block.layout->find(begin); i < segments.size(); ++i) {
+      const std::uint64_t first = block.layout->extents()[2 * i];
+      const std::uint64_t from = std::max(first, begin);
+      const std::uint64_t to = std::min(first + segments[i].size, end);
+      if (from >= to) {
+        break;
+      }
+      ASSAY_TRY(reader.read(regions_[segments[i].region], segments[i].offset + (from - first),
+                            out.subspan(from - begin, to - from)));
     }
-    return reader.read(region, segment.offset, out);
+    return {};
   }
 
   std::span<const Region> regions_;
@@ -162,7 +141,7 @@ class Filler {
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
   std::condition_variable done_;
-  std::deque<Slice> slices_;
+  std::deque<Block> blocks_;
   std::optional<Error> error_;
   bool end_ = false;
   std::vector<std::jthread> threads_;  // last: they use all of it
@@ -172,11 +151,13 @@ class Filler {
 class Pipeline {
  public:
   Pipeline(const ClSession& session, ClKernels& kernels, std::vector<ClLane>& lanes,
-           std::span<const Region> regions, std::span<const std::uint64_t> sizes,
-           const HashRequest& request, const StreamOptions& options)
+           ClStaging& staging, std::span<const Region> regions,
+           std::span<const std::uint64_t> sizes, const HashRequest& request,
+           const StreamOptions& options)
       : session_(session),
         kernels_(kernels),
         lanes_(lanes),
+        staging_(staging),
         request_(request),
         cursor_(sizes, segment_size(options.slice_bytes, request)),
         table_(sizes, request, segment_size(options.slice_bytes, request)),
@@ -190,6 +171,7 @@ class Pipeline {
     for (ClLane& lane : lanes_) {
       lane.drain();
     }
+    staging_.clear();
   }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -201,14 +183,13 @@ class Pipeline {
       if (layouts_[lane].empty()) {
         break;
       }
-      filler_.post(lane, layouts_[lane], lanes_[lane].staging());
-      ++filling_;
-      if (filling_ > kFilling || filling_ == lanes_.size()) {
-        ASSAY_TRY(submit());
+      const std::uint64_t bytes = layouts_[lane].bytes();
+      for (std::uint64_t at = 0; at < bytes; at += staging_.block_bytes()) {
+        ASSAY_TRY(load(lane, at, std::min(staging_.block_bytes(), bytes - at)));
       }
     }
-    while (filling_ > 0) {
-      ASSAY_TRY(submit());
+    while (!loads_.empty()) {
+      ASSAY_TRY(send());
     }
     // In the order of submission, so that digests arrive in theirs.
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -231,13 +212,31 @@ class Pipeline {
     }
   }
 
-  // Hands the slice that was posted first to the device.
-  Status submit() {
-    --filling_;
+  // Has the next block filled with bytes [offset, offset + size) of a lane's slice, and sends
+  // another one once enough are being filled.
+  Status load(std::size_t lane, std::uint64_t offset, std::uint64_t size) {
+    const std::size_t block = posted_++ % staging_.size();
+    ASSAY_TRY(staging_.wait(session_, block));
+    loads_.push_back({lane, block, offset, size});
+    filler_.post(layouts_[lane], offset, staging_.block(block).first(size));
+    // No more than there are blocks and lanes to be filled without being sent.
+    const bool enough = loads_.size() > kFilling || loads_.size() + 1 >= staging_.size() ||
+                        loads_.size() + 1 >= lanes_.size();
+    return enough ? send() : Status{};
+  }
+
+  // Sends the block that was posted first, and starts the kernels behind the last one of a slice.
+  Status send() {
+    const Load load = loads_.front();
+    loads_.pop_front();
     ASSAY_TRY(filler_.wait());
-    last_ = submitted_++ % lanes_.size();
-    return lanes_[last_].submit(session_, kernels_, layouts_[last_],
-                                request_.parameters.chunk_size);
+    ASSAY_TRY(lanes_[load.lane].receive(session_, staging_, load.block, load.size, load.offset));
+    const SliceLayout& layout = layouts_[load.lane];
+    if (load.offset + load.size < layout.bytes()) {
+      return {};
+    }
+    last_ = load.lane;
+    return lanes_[last_].submit(session_, kernels_, layout, request_.parameters.chunk_size);
   }
 
   Status collect(std::size_t lane) {
@@ -248,7 +247,7 @@ class Pipeline {
                  lanes_[lane].wait(session_, request_.parameters.hash));
     const std::span<const Segment> segments = layouts_[lane].segments();
     for (std::size_t i = 0; i < segments.size(); ++i) {
-      table_.add(segments[i], {digests[i]});
+      table_.add(segments[i], {&digests[i], 1});
     }
     if (request_.progress) {
       request_.progress(table_.bytes_done());
@@ -256,18 +255,27 @@ class Pipeline {
     return {};
   }
 
+  // A block that is being filled.
+  struct Load {
+    std::size_t lane;
+    std::size_t block;
+    std::uint64_t offset;  // bytes in the slice
+    std::uint64_t size;    // bytes
+  };
+
   const ClSession& session_;
   ClKernels& kernels_;
   std::vector<ClLane>& lanes_;
+  ClStaging& staging_;
   const HashRequest& request_;
   SegmentCursor cursor_;
   std::optional<Segment> waiting_;  // did not fit into the slice before
   ResultTable table_;
   std::vector<SliceLayout> layouts_;  // by lane
-  std::size_t filling_ = 0;           // slices posted and not submitted
-  std::size_t submitted_ = 0;
-  std::size_t last_ = 0;  // lane
-  Filler filler_;         // last: its threads use layouts and lanes
+  std::deque<Load> loads_;            // posted and not sent
+  std::size_t posted_ = 0;            // blocks
+  std::size_t last_ = 0;              // lane
+  Filler filler_;                     // last: its threads use layouts and lanes
 };
 
 }  // namespace
@@ -282,20 +290,17 @@ std::uint32_t levels_of_slice(std::uint64_t slice_bytes) {
 }
 
 Result<std::vector<ObjectDigests>> stream(const ClSession& session, ClKernels& kernels,
-                                          std::vector<ClLane>& lanes,
+                                          std::vector<ClLane>& lanes, ClStaging& staging,
                                           std::span<const Region> regions,
                                           const HashRequest& request,
                                           const StreamOptions& options) {
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
-  // No more threads than segments.
+  // No more threads than parts.
   StreamOptions own = options;
-  const std::uint64_t segment = segment_size(options.slice_bytes, request);
-  std::uint64_t segments = 0;
-  for (const std::uint64_t size : sizes) {
-    segments += (size + segment - 1) / segment;
-  }
-  own.threads = static_cast<unsigned>(std::min<std::uint64_t>(own.threads, segments));
-  return Pipeline(session, kernels, lanes, regions, sizes, request, own).work();
+  const std::uint64_t bytes = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+  own.threads =
+      static_cast<unsigned>(std::min<std::uint64_t>(own.threads, (bytes + kPart - 1) / kPart));
+  return Pipeline(session, kernels, lanes, staging, regions, sizes, request, own).work();
 }
 
 }  // namespace assay::gpu_hash

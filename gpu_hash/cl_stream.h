@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and host memory on their way through the lanes of an OpenCL engine: threads fill pinned
-// memory, copies to the device follow one another without a gap, and kernels run beside them.
+// Files and host memory on their way through the lanes of an OpenCL engine: threads fill blocks of
+// pinned memory, copies to the device follow one another without a gap, and kernels run beside
+// them.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,13 @@
 #include "gpu_hash/cl_device.h"
 #include "gpu_hash/cl_kernels.h"
 #include "gpu_hash/cl_lane.h"
+#include "gpu_hash/cl_staging.h"
 #include "gpu_hash/engine.h"
 
 namespace assay::gpu_hash {
 
 struct StreamOptions {
-  unsigned threads;           // that fill slices
+  unsigned threads;           // that fill blocks
   std::uint64_t slice_bytes;  // a power of two
   std::uint32_t alignment;    // of each segment in a slice, a power of two
 };
@@ -26,7 +28,7 @@ struct StreamOptions {
 
 // Hashes regions of files and host memory. Errors as Engine::hash().
 [[nodiscard]] Result<std::vector<ObjectDigests>> stream(
-    const ClSession& session, ClKernels& kernels, std::vector<ClLane>& lanes,
+    const ClSession& session, ClKernels& kernels, std::vector<ClLane>& lanes, ClStaging& staging,
     std::span<const Region> regions, const HashRequest& request, const StreamOptions& options);
 
 }  // namespace assay::gpu_hash

@@ -139,7 +139,7 @@ class Job {
 
   void deliver(const Segment& segment, std::vector<Digest> digests) {
     const std::scoped_lock lock(mutex_);
-    table_.add(segment, std::move(digests));
+    table_.add(segment, digests);
     if (request_.progress) {
       request_.progress(table_.bytes_done());
     }

@@ -60,14 +60,21 @@ ResultTable::ResultTable(std::span<const std::uint64_t> sizes, const HashRequest
       std::count_if(sizes.begin(), sizes.end(), [](std::uint64_t size) { return size > 0; }));
 }
 
-void ResultTable::add(const Segment& segment, std::vector<Digest> digests) {
+void ResultTable::add(const Segment& segment, std::span<const Digest> digests) {
   bytes_done_ += segment.size;
+  if (segment.size == sizes_[segment.region] && digests.size() == 1) {
+    // A whole object under one digest, as most are: there is nothing to fold.
+    results_[segment.region].root = digests.front();
+    results_[segment.region].outline.assign(span_ == 0 ? 0 : 1, digests.front());
+    --open_;
+    return;
+  }
   auto found = work_.find(segment.region);
   if (found == work_.end()) {
     found = work_.emplace(segment.region, Work{ObjectFold(algorithm_, grain_, span_), 0, {}}).first;
   }
   Work& work = found->second;
-  work.waiting.emplace(segment.offset, Waiting{segment.size, std::move(digests)});
+  work.waiting.emplace(segment.offset, Waiting{segment.size, {digests.begin(), digests.end()}});
   while (!work.waiting.empty() && work.waiting.begin()->first == work.next) {
     const auto& [offset, ready] = *work.waiting.begin();
     for (const Digest& digest : ready.digests) {

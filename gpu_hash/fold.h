@@ -67,7 +67,7 @@ class ResultTable {
               std::uint64_t grain);
 
   // Takes the digests of one segment. Each segment arrives once.
-  void add(const Segment& segment, std::vector<Digest> digests);
+  void add(const Segment& segment, std::span<const Digest> digests);
   [[nodiscard]] std::uint64_t bytes_done() const { return bytes_done_; }
   // The results, in order of regions; internal when a segment is missing.
   [[nodiscard]] Result<std::vector<ObjectDigests>> take();

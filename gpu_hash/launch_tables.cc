@@ -18,22 +18,29 @@ std::uint32_t LaunchTables::add(std::span<const std::uint32_t> words) {
   return at;
 }
 
+void LaunchTables::reserve(std::size_t runs, std::size_t segments) {
+  constexpr std::size_t words_per_run = 6;
+  constexpr std::size_t words_per_segment = 4;  // most have few levels
+  words_.reserve(words_.size() + words_per_run * (runs + 2) + words_per_segment * (segments + 2));
+}
+
 RunTables LaunchTables::add_runs(std::span<const Run> runs, std::uint32_t chunk_size) {
   RunTables tables;
   tables.runs = static_cast<std::uint32_t>(runs.size());
   tables.at_extents = begin();
+  tables.at_first_slot = tables.at_extents + 4 * tables.runs;
+  words_.resize(tables.at_first_slot + tables.runs + 1);
+  std::uint32_t* extent = words_.data() + tables.at_extents;
+  std::uint32_t* first_slot = words_.data() + tables.at_first_slot;
   for (const Run& run : runs) {
     for (const std::uint64_t value : {run.offset, run.size}) {
-      words_.push_back(static_cast<std::uint32_t>(value));
-      words_.push_back(static_cast<std::uint32_t>(value >> 32));
+      *extent++ = static_cast<std::uint32_t>(value);
+      *extent++ = static_cast<std::uint32_t>(value >> 32);
     }
-  }
-  tables.at_first_slot = begin();
-  for (const Run& run : runs) {
-    words_.push_back(tables.slots);
+    *first_slot++ = tables.slots;
     tables.slots += static_cast<std::uint32_t>((run.size + chunk_size - 1) / chunk_size);
   }
-  words_.push_back(tables.slots);
+  *first_slot = tables.slots;
   tables.at_buffers = begin();
   for (const Run& run : runs) {
     words_.push_back(run.buffer);

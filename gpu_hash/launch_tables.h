@@ -41,6 +41,8 @@ struct SegmentTables {
 class LaunchTables {
  public:
   void clear() { words_.clear(); }
+  // Makes room for about as much.
+  void reserve(std::size_t runs, std::size_t segments);
   [[nodiscard]] RunTables add_runs(std::span<const Run> runs, std::uint32_t chunk_size);
   // first_slot has one element more than there are segments: the number of all slots.
   [[nodiscard]] SegmentTables add_segments(std::span<const std::uint32_t> first_slot);

@@ -33,7 +33,8 @@ std::uint32_t number_of(std::vector<const DeviceMemory*>& known, const DeviceMem
 
 bool fits(const std::vector<const DeviceMemory*>& known, const DeviceMemory* memory,
           std::uint32_t limit) {
-  return known.size() < limit || std::ranges::find(known, memory) != known.end();
+  return known.size() < limit || known.back() == memory ||
+         std::ranges::find(known, memory) != known.end();
 }
 
 }  // namespace
@@ -48,6 +49,10 @@ ResidentPlan::ResidentPlan(std::span<const Region> regions, std::span<const std:
 
 std::optional<ResidentBatch> ResidentPlan::next() {
   ResidentBatch batch;
+  // Most objects are one segment and one run.
+  const std::size_t likely = std::min<std::size_t>(regions_.size() - region_, limits_.slots);
+  batch.segments.reserve(likely);
+  batch.first_slot.reserve(likely + 1);
   for (;;) {
     if (!waiting_) {
       waiting_ = cursor_.next();
@@ -116,6 +121,7 @@ void ResidentPlan::add_run(ResidentBatch& batch, const DeviceMemory* memory, std
     launch.first_slot =
         batch.launches.empty() ? 0 : batch.launches.back().first_slot + batch.launches.back().slots;
     launch.aligned = aligned;
+    launch.runs.reserve(batch.launches.empty() ? batch.segments.capacity() : 0);
     batch.launches.push_back(std::move(launch));
   }
   PlannedLaunch& launch = batch.launches.back();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_hash/slice_layout.h"
 
+#include <algorithm>
+#include <ranges>
+
 namespace assay::gpu_hash {
 
 void SliceLayout::clear() {
@@ -28,19 +31,25 @@ bool SliceLayout::add(const Segment& segment) {
   return true;
 }
 
+std::size_t SliceLayout::find(std::uint64_t offset) const {
+  const auto index = std::views::iota(std::size_t{0}, segments_.size());
+  return static_cast<std::size_t>(*std::ranges::partition_point(
+      index, [&](std::size_t i) { return extents_[2 * i] + extents_[2 * i + 1] <= offset; }));
+}
+
 std::vector<TreeLevel> tree_levels(std::span<const std::uint32_t> first_slot) {
   std::vector<TreeLevel> result;
   for (std::uint32_t level = 0;; ++level) {
-    TreeLevel table{level, 0, {}};
-    table.first_pair.reserve(first_slot.size());
+    TreeLevel table{level, 0, std::vector<std::uint32_t>(first_slot.size())};
+    std::uint32_t* first_pair = table.first_pair.data();
     for (std::size_t s = 0; s + 1 < first_slot.size(); ++s) {
-      table.first_pair.push_back(table.pairs);
+      *first_pair++ = table.pairs;
       // Nodes of this level: the chunks divided by 2^level, rounded up.
       const std::uint64_t chunks = first_slot[s + 1] - first_slot[s];
       const std::uint64_t nodes = (chunks + (std::uint64_t{1} << level) - 1) >> level;
       table.pairs += static_cast<std::uint32_t>(nodes / 2);
     }
-    table.first_pair.push_back(table.pairs);
+    *first_pair = table.pairs;
     if (table.pairs == 0) {
       return result;
     }

@@ -43,6 +43,8 @@ class SliceLayout {
   [[nodiscard]] std::span<const Segment> segments() const { return segments_; }
   // Offset and size of each segment's data, in bytes: two elements a segment.
   [[nodiscard]] std::span<const std::uint64_t> extents() const { return extents_; }
+  // The first segment that ends behind byte `offset` of the data memory.
+  [[nodiscard]] std::size_t find(std::uint64_t offset) const;
   // First slot of each segment, and the number of slots at the end.
   [[nodiscard]] std::span<const std::uint32_t> first_slot() const { return first_slot_; }
   [[nodiscard]] std::uint32_t slots() const { return first_slot_.back(); }
