@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpu_hash/engine.h"
 #include "schemas/core/error.h"
@@ -21,10 +22,17 @@ struct DeviceChoice {
   // the first OpenCL device (GPUs come first).
   std::optional<unsigned> index{};
   std::string name{};
+  // Several OpenCL devices that share the work: at least two positions, none of them twice; or all
+  // devices that are no CPUs, and the first CPU where there is nothing else.
+  std::vector<unsigned> indices{};
+  bool all = false;
 };
 
-// Parses "auto", "cpu", "opencl", "opencl:N" or "opencl:NAME" (NAME occurs in the name of exactly
-// one device). usage otherwise.
+// Devices that can share the work.
+inline constexpr std::size_t kMaxSharingDevices = 16;
+
+// Parses "auto", "cpu", "opencl", "opencl:N", "opencl:NAME" (NAME occurs in the name of exactly one
+// device), "opencl:all" or "opencl:N,N..." (at most kMaxSharingDevices). usage otherwise.
 [[nodiscard]] Result<DeviceChoice> parse_device(std::string_view text);
 
 struct EngineOptions {
@@ -34,7 +42,8 @@ struct EngineOptions {
   std::uint64_t slice_bytes = 0;
 };
 
-// Makes the engine; an OpenCL engine has passed its self-test before it hashes anything. `auto` is
+// Makes the engine; an OpenCL engine has passed its self-test before it hashes anything. Several
+// devices make one engine (spread_engine.h), and `threads` are divided among them. `auto` is
 // what auto_choice.h says: the fastest by measurement, and never a CPU that offers OpenCL, which is
 // slower than the CPU engine and is used only when it is asked for.
 // Errors: device-not-found, device-self-test-failed, device-failed.
