@@ -14,7 +14,7 @@ constexpr std::size_t kSmallGroup = 64;
 // Groups for every compute unit before groups are made larger than that.
 constexpr std::size_t kGroupsPerUnit = 8;
 // Work-groups of the tag kernel for every compute unit; they take blocks in turn.
-constexpr std::size_t kTagGroupsPerUnit = 64;
+constexpr std::size_t kTagGroupsPerUnit = 32;
 constexpr std::size_t kTagGroup = 128;  // TAG_GROUP in tag_pass.cl
 constexpr std::uint32_t kOne = 1;       // `one` of the kernels
 

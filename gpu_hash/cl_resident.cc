@@ -20,6 +20,8 @@ constexpr std::uint32_t kTagChunk = kMinChunkSize;
 // Buffers up to this size are kept for the next call: making and freeing those for 112 GiB took a
 // twentieth of a pass over their tags.
 constexpr std::uint64_t kKeptBytes = std::uint64_t{512} << 20;
+// Host memory is kept when the digests among it take no more than this.
+constexpr std::uint64_t kKeptHostBytes = std::uint64_t{8} << 20;
 
 // External memory, acquired while this object lives.
 class Acquired {
@@ -83,7 +85,8 @@ class BatchRun {
         queue_(queue),
         batch_(batch),
         chunk_size_(chunk_size),
-        work_(work) {}
+        work_(work),
+        tables_(scratch.tables()) {}
 
   Status prepare() {
     using Role = ResidentScratch::Role;
@@ -142,29 +145,31 @@ class BatchRun {
     return kernels_.leaves(session_, queue_, launch, events_);
   }
 
-  // Joins the digests of segments to roots, waits for them and calls `take` with each, in order.
-  template <typename Take>
-  Status roots(HashAlgorithm algorithm, bool of_tags, const Take& take) {
+  // Starts to join the digests of segments to roots, and their way to the host.
+  Status start_roots(bool of_tags) {
     const SegmentTables& segments = of_tags ? tag_segments_ : segments_;
     const NodeLaunch nodes{digests_, tables_buffer_, 0};
     for (const LevelTable& level : segments.levels) {
       ASSAY_TRY(kernels_.nodes(session_, queue_, nodes, segments, level, events_));
     }
     ASSAY_TRY(kernels_.gather_roots(session_, queue_, nodes, segments, roots_, 0, events_));
-    const std::size_t width = kernels_.digest_bytes();
-    Bytes host(segments.segments * width);
+    Bytes& host = scratch_.roots();
+    host.resize(batch_.segments.size() * kernels_.digest_bytes());
     cl_event event = nullptr;
     ASSAY_TRY(session_.check("clEnqueueReadBuffer",
                              clEnqueueReadBuffer(queue_, roots_, CL_FALSE, 0, host.size(),
                                                  host.data(), 0, nullptr, &event)));
     events_.add(event);
-    const Status status = events_.wait(session_);
-    if (!status) {
-      scratch_.finish();  // the read must not come after its target is gone
-      return status;
-    }
-    for (std::size_t i = 0; i < segments.segments; ++i) {
-      take(i, device_digest(algorithm, ByteView(host).subspan(i * width, width)));
+    return session_.check("clFlush", clFlush(queue_));
+  }
+
+  // Waits for the roots and calls `take` with each, in the order of segments.
+  template <typename Take>
+  Status finish_roots(HashAlgorithm algorithm, const Take& take) {
+    ASSAY_TRY(events_.wait(session_));
+    const std::size_t width = kernels_.digest_bytes();
+    for (std::size_t i = 0; i < batch_.segments.size(); ++i) {
+      take(i, device_digest(algorithm, ByteView(scratch_.roots()).subspan(i * width, width)));
     }
     return {};
   }
@@ -208,6 +213,7 @@ class BatchRun {
   }
 
   void plan_tables() {
+    tables_.clear();
     std::size_t runs = 0;
     for (const PlannedLaunch& launch : batch_.launches) {
       runs += launch.runs.size();
@@ -263,7 +269,7 @@ class BatchRun {
   const ResidentBatch& batch_;
   std::uint32_t chunk_size_;
   ResidentWork work_;
-  LaunchTables tables_;
+  LaunchTables& tables_;
   std::vector<RunTables> runs_;
   std::vector<std::uint32_t> at_copies_;
   SegmentTables segments_;
@@ -307,6 +313,21 @@ class DeviceKey {
   ClBuffer buffer_;
 };
 
+// The results of a call, made when the device has begun to work.
+class LazyResults {
+ public:
+  LazyResults(std::span<const std::uint64_t> sizes, const HashRequest& request,
+              std::uint64_t segment)
+      : sizes_(sizes), request_(request), segment_(segment) {}
+  ResultTable& get() { return table_ ? *table_ : table_.emplace(sizes_, request_, segment_); }
+
+ private:
+  std::span<const std::uint64_t> sizes_;
+  const HashRequest& request_;
+  std::uint64_t segment_;
+  std::optional<ResultTable> table_;
+};
+
 class Resident {
  public:
   Resident(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
@@ -319,11 +340,11 @@ class Resident {
         work_(work),
         key_(key) {}
 
-  Status run(const ResidentBatch& batch, ResultTable& table,
+  Status run(const ResidentBatch& batch, LazyResults& results,
              std::vector<std::vector<Digest>>& tag_roots) {
     BatchRun device(session_, kernels_, scratch_, queue_, batch, request_.parameters.chunk_size,
                     work_);
-    const Status status = run_batch(device, batch, table, tag_roots);
+    const Status status = run_batch(device, batch, results, tag_roots);
     if (!status) {
       scratch_.finish();  // nothing of this batch may be in flight when its buffers go
     }
@@ -331,28 +352,31 @@ class Resident {
   }
 
  private:
-  Status run_batch(BatchRun& device, const ResidentBatch& batch, ResultTable& table,
+  Status run_batch(BatchRun& device, const ResidentBatch& batch, LazyResults& results,
                    std::vector<std::vector<Digest>>& tag_roots) {
     ASSAY_TRY(device.prepare());
     if (work_ == ResidentWork::kHash) {
       ASSAY_TRY(device.leaves(nullptr, nullptr));
-      return add_digests(device, batch, table);
+      return add_digests(device, batch, results);
     }
     ASSAY_ASSIGN(const DeviceKey key, DeviceKey::create(session_, queue_, *key_));
     ASSAY_ASSIGN(const cl_mem tags,
                  scratch_.get(session_, ResidentScratch::kTagSums, device.tag_bytes()));
     ASSAY_TRY(device.leaves(key.get(), tags));
     if (work_ == ResidentWork::kHashAndTags) {
-      ASSAY_TRY(add_digests(device, batch, table));
+      ASSAY_TRY(add_digests(device, batch, results));
     }
     ASSAY_TRY(device.leaves_of_tags(tags));
-    return device.roots(request_.parameters.hash, true, [&](std::size_t i, const Digest& root) {
+    ASSAY_TRY(device.start_roots(true));
+    return device.finish_roots(request_.parameters.hash, [&](std::size_t i, const Digest& root) {
       tag_roots[batch.segments[i].region].push_back(root);
     });
   }
 
-  Status add_digests(BatchRun& device, const ResidentBatch& batch, ResultTable& table) {
-    ASSAY_TRY(device.roots(request_.parameters.hash, false, [&](std::size_t i, const Digest& root) {
+  Status add_digests(BatchRun& device, const ResidentBatch& batch, LazyResults& results) {
+    ASSAY_TRY(device.start_roots(false));
+    ResultTable& table = results.get();
+    ASSAY_TRY(device.finish_roots(request_.parameters.hash, [&](std::size_t i, const Digest& root) {
       table.add(batch.segments[i], {&root, 1});
     }));
     if (request_.progress) {
@@ -432,6 +456,12 @@ void ResidentScratch::finish() {
 }
 
 void ResidentScratch::trim() {
+  batch_.clear();  // it points at memory of the caller
+  if (roots_.capacity() > kKeptHostBytes) {
+    batch_ = {};
+    tables_ = {};
+    roots_ = {};
+  }
   for (Slot& slot : slots_) {
     if (slot.size > kKeptBytes) {
       slot = {};
@@ -446,20 +476,20 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
   ASSAY_ASSIGN(const cl_command_queue queue, scratch.queue(session));
   ResidentPlan plan(regions, sizes, request, {kMaxSlots, ClKernels::max_buffers(session)});
-  ResultTable results(sizes, request, plan.segment_size());
+  LazyResults results(sizes, request, plan.segment_size());
   ResidentResult result;
   result.tag_roots.resize(work == ResidentWork::kHash ? 0 : regions.size());
   Acquired memory(session, queue, scratch, regions);
   ASSAY_TRY(memory.acquire());
   Resident resident(session, kernels, scratch, queue, request, work, key);
-  while (const auto batch = plan.next()) {
+  while (plan.next(scratch.batch())) {
     if (request.stop.stop_requested()) {
       return fail(ErrorCode::kCancelled, "hashing was stopped on request");
     }
-    ASSAY_TRY(resident.run(*batch, results, result.tag_roots));
+    ASSAY_TRY(resident.run(scratch.batch(), results, result.tag_roots));
   }
   if (work != ResidentWork::kTags) {
-    ASSAY_ASSIGN(result.digests, results.take());
+    ASSAY_ASSIGN(result.digests, results.get().take());
   }
   scratch.trim();
   return result;

@@ -13,6 +13,8 @@ constexpr std::uint64_t kAlignment = 16;
 // they are, by the slower kernel.
 constexpr std::uint64_t kMaxCopiedRun = std::uint64_t{4} << 20;
 constexpr std::uint64_t kMaxSideBytes = std::uint64_t{256} << 20;  // of such copies in a batch
+// Bytes of one buffer that are worth a launch of their own, which need not look for the buffer.
+constexpr std::uint64_t kLargeLaunch = std::uint64_t{4} << 30;
 
 std::uint64_t choose_segment(const HashRequest& request, std::uint32_t slots) {
   const std::uint64_t most = std::uint64_t{std::bit_floor(slots)} * request.parameters.chunk_size;
@@ -47,8 +49,20 @@ ResidentPlan::ResidentPlan(std::span<const Region> regions, std::span<const std:
       segment_size_(choose_segment(request, limits.slots)),
       cursor_(sizes, segment_size_) {}
 
-std::optional<ResidentBatch> ResidentPlan::next() {
-  ResidentBatch batch;
+void ResidentBatch::clear() {
+  if (!launches.empty()) {
+    spare = std::move(launches.front().runs);
+    spare.clear();
+  }
+  segments.clear();
+  first_slot.assign(1, 0);
+  launches.clear();
+  copies.clear();
+  side_bytes = 0;
+}
+
+bool ResidentPlan::next(ResidentBatch& batch) {
+  batch.clear();
   // Most objects are one segment and one run.
   const std::size_t likely = std::min<std::size_t>(regions_.size() - region_, limits_.slots);
   batch.segments.reserve(likely);
@@ -67,7 +81,7 @@ std::optional<ResidentBatch> ResidentPlan::next() {
     add_segment(batch, *waiting_);
     waiting_.reset();
   }
-  return batch.segments.empty() ? std::nullopt : std::optional(std::move(batch));
+  return !batch.segments.empty();
 }
 
 void ResidentPlan::advance(const Region& region, std::uint64_t size) {
@@ -115,13 +129,21 @@ void ResidentPlan::add_segment(ResidentBatch& batch, const Segment& segment) {
 void ResidentPlan::add_run(ResidentBatch& batch, const DeviceMemory* memory, std::uint64_t offset,
                            std::uint64_t size) {
   const bool aligned = offset % kAlignment == 0;
+  const auto large = [&](const PlannedLaunch& launch) {
+    return launch.memory.size() == 1 && launch.memory.front() != memory &&
+           std::uint64_t{launch.slots} * chunk_size_ >= kLargeLaunch;
+  };
   if (batch.launches.empty() || batch.launches.back().aligned != aligned ||
+      large(batch.launches.back()) ||
       !fits(batch.launches.back().memory, memory, limits_.buffers)) {
     PlannedLaunch launch;
     launch.first_slot =
         batch.launches.empty() ? 0 : batch.launches.back().first_slot + batch.launches.back().slots;
     launch.aligned = aligned;
-    launch.runs.reserve(batch.launches.empty() ? batch.segments.capacity() : 0);
+    if (batch.launches.empty()) {
+      launch.runs = std::move(batch.spare);
+      launch.runs.reserve(batch.segments.capacity());
+    }
     batch.launches.push_back(std::move(launch));
   }
   PlannedLaunch& launch = batch.launches.back();

@@ -44,6 +44,10 @@ struct ResidentBatch {
   std::vector<PlannedLaunch> launches;
   std::vector<PlannedCopies> copies;
   std::uint64_t side_bytes = 0;
+  std::vector<Run> spare{};  // memory for the runs of the first launch
+
+  // Empty, with memory for as much as there was.
+  void clear();
 };
 
 // Cuts regions of device memory into batches. Not thread-safe.
@@ -59,8 +63,8 @@ class ResidentPlan {
 
   // Bytes of a segment: what a digest covers.
   [[nodiscard]] std::uint64_t segment_size() const { return segment_size_; }
-  // The next batch; nothing when all has been handed out.
-  [[nodiscard]] std::optional<ResidentBatch> next();
+  // Replaces `batch` with the next one; false when all has been handed out.
+  [[nodiscard]] bool next(ResidentBatch& batch);
 
  private:
   struct Place {

@@ -2,7 +2,7 @@
 // Tags alone, as fast as memory can be read. A program of its own, behind buffers.cl and tags.cl.
 
 #ifndef ASSAY_TAG_UNROLL
-#define ASSAY_TAG_UNROLL _Pragma("unroll 2")
+#define ASSAY_TAG_UNROLL _Pragma("unroll")
 #endif
 #define TAG_TEAM 8     // work-items that read one block together, 32 bytes each at a time
 #define TAG_GROUP 128  // work-items

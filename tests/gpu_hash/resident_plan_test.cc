@@ -90,15 +90,16 @@ TEST(ResidentPlan, RandomPieces_EveryByteOnceInOrder_WithinLimits) {
     const ResidentPlan::Limits limits{static_cast<std::uint32_t>(4U << random.below(4)), 3};
     ResidentPlan plan(regions, *sizes, request, limits);
     std::vector<Address> got;
-    while (const auto batch = plan.next()) {
-      EXPECT_LE(batch->first_slot.back(), limits.slots);
-      for (const PlannedLaunch& launch : batch->launches) {
+    ResidentBatch batch;
+    while (plan.next(batch)) {
+      EXPECT_LE(batch.first_slot.back(), limits.slots);
+      for (const PlannedLaunch& launch : batch.launches) {
         EXPECT_LE(launch.memory.size(), limits.buffers);
       }
-      for (const PlannedCopies& copies : batch->copies) {
+      for (const PlannedCopies& copies : batch.copies) {
         EXPECT_LE(copies.memory.size(), limits.buffers);
       }
-      const std::vector<Address> own = addresses_of(*batch);
+      const std::vector<Address> own = addresses_of(batch);
       got.insert(got.end(), own.begin(), own.end());
     }
     ASSERT_EQ(got, expected) << "round " << round;
@@ -112,12 +113,31 @@ TEST(ResidentPlan, AlignedMemoryInOnePiece_IsReadInPlaceInOneLaunch) {
   const std::vector<std::uint64_t> sizes = {1000000};
   const HashRequest request{};
   ResidentPlan plan({&region, 1}, sizes, request, {1024, 256});
-  const auto batch = plan.next();
-  ASSERT_TRUE(batch.has_value());
-  EXPECT_EQ(batch->launches.size(), 1U);
-  EXPECT_EQ(batch->launches[0].runs.size(), 1U);
-  EXPECT_TRUE(batch->copies.empty());
-  EXPECT_FALSE(plan.next().has_value());
+  ResidentBatch batch;
+  ASSERT_TRUE(plan.next(batch));
+  EXPECT_EQ(batch.launches.size(), 1U);
+  EXPECT_EQ(batch.launches[0].runs.size(), 1U);
+  EXPECT_TRUE(batch.copies.empty());
+  EXPECT_FALSE(plan.next(batch));
+  EXPECT_TRUE(batch.segments.empty());
+}
+
+TEST(ResidentPlan, LargeBuffers_HaveLaunchesOfTheirOwn) {
+  constexpr std::uint64_t size = std::uint64_t{6} << 30;
+  const auto first = std::make_shared<FakeMemory>(size);
+  const auto second = std::make_shared<FakeMemory>(size);
+  Region region;
+  region.pieces.emplace_back(DevicePiece{first, 0, size});
+  region.pieces.emplace_back(DevicePiece{second, 0, size});
+  const std::vector<std::uint64_t> sizes = {2 * size};
+  const HashRequest request{};
+  ResidentPlan plan({&region, 1}, sizes, request, {1U << 23, 256});
+  ResidentBatch batch;
+  ASSERT_TRUE(plan.next(batch));
+  ASSERT_EQ(batch.launches.size(), 2U);
+  EXPECT_EQ(batch.launches[0].memory, std::vector<const DeviceMemory*>{first.get()});
+  EXPECT_EQ(batch.launches[1].memory, std::vector<const DeviceMemory*>{second.get()});
+  EXPECT_EQ(batch.launches[1].first_slot, batch.launches[0].slots);
 }
 
 }  // namespace
