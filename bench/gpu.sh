@@ -51,6 +51,12 @@ owner=(python3 "$here/tests/gpu_hash/torch_owner.py" SOCKET "${TORCH_GIB:-100}" 
 share import-torch label="tensors of PyTorch" check="$out/tensor.bin"
 rm -f "$out/tensor.bin"
 
+if [ "$(nvidia-smi -L 2>/dev/null | wc -l)" -gt 1 ]; then
+    printf '\n== several GPUs\n'
+    "$bench" only=spread devices=all gib="${SPREAD_GIB:-64}" stream="${SPREAD_STREAM:-32}" \
+        commit="$commit" command="bench/gpu.sh" json="$out/spread.json"
+fi
+
 if [ "${FILES:-0}" -gt 0 ]; then
     printf '\n== reading files\n'
     "$build/bin/file_read_rate_bench" dir="$out" mib="$FILES" repeats=2 commit="$commit" \

@@ -7,11 +7,15 @@
 //   stream=16     GiB of host memory and files for streaming; 0 leaves it out
 //   hashlib=FILE  bench/hashlib_rate.py, to be run beside streaming
 //   sweep=1       rate against chunk size, object size and number of objects
-//   devices=1     GPUs; with more, each has its own data and all work at once
+//   devices=1     GPUs, or "all"; several of them are one engine (gpu_hash/spread_engine.h)
 //   owner=SOCKET  also hash what another process shares there (gpu_hash/fd_channel.h)
 //   check=FILE    bytes of that process's first object, hashed on the CPU for comparison
 //   pattern=1     its object is what tests/gpu_hash/cuda_owner.cc writes: compare with the CPU
 //   only=import   nothing but that
+//   only=spread   several GPUs: data resident on each (gib=64), host memory through all
+//   (stream=32),
+//                 each beside one of them alone; devices=all is implied
+//   mib=N         for trying out: N MiB instead of gib and stream
 //   json=FILE     the figures as JSON
 //
 // Rates are in GB/s (10^9 bytes), wall clock from the call to the root on the host, best of the
@@ -19,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -42,9 +47,11 @@
 #include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/fd_channel.h"
 #include "gpu_hash/source_file.h"
+#include "gpu_hash/spread_engine.h"
 #include "gpu_hash/tags.h"
 #include "gpu_hash/workers.h"
 #include "schemas/core/json.h"
+#include "schemas/core/merkle.h"
 #include "schemas/core/random.h"
 #include "schemas/core/sha.h"
 #include "tests/gpu_hash/owner_pattern.h"
@@ -193,6 +200,20 @@ class ResidentData {
   std::vector<std::shared_ptr<ClMemory>> memory_;
 };
 
+Bytes random_memory(std::uint64_t bytes) {
+  Bytes memory(bytes);
+  SystemRandom random;
+  const std::size_t unit = std::min<std::size_t>(bytes, 256U << 20);
+  need(random.fill(std::span(memory).first(unit)));
+  std::atomic<std::size_t> next = unit;
+  run_on_threads(usable_cores(), [&] {
+    for (std::size_t at = next.fetch_add(unit); at < bytes; at = next.fetch_add(unit)) {
+      std::memcpy(memory.data() + at, memory.data(), std::min(unit, bytes - at));
+    }
+  });
+  return memory;
+}
+
 class Bench {
  public:
   Bench(ClEngine& engine, Report& report) : engine_(engine), report_(report) {}
@@ -286,17 +307,7 @@ class Bench {
 
   // `hashlib`: path of bench/hashlib_rate.py; empty leaves that peer out.
   void streaming(std::uint64_t bytes, const std::string& hashlib) {
-    Bytes memory(bytes);
-    SystemRandom random;
-    const std::size_t unit = std::min<std::size_t>(bytes, 256U << 20);
-    need(random.fill(std::span(memory).first(unit)));
-    run_on_threads(1, [] {});
-    std::atomic<std::size_t> next = unit;
-    run_on_threads(usable_cores(), [&] {
-      for (std::size_t at = next.fetch_add(unit); at < bytes; at = next.fetch_add(unit)) {
-        std::memcpy(memory.data() + at, memory.data(), std::min(unit, bytes - at));
-      }
-    });
+    const Bytes memory = random_memory(bytes);
     const Region host = host_region(memory);
     const std::uint64_t before = resident_kib();
     const double copy = copy_rate(bytes);
@@ -463,40 +474,188 @@ void import(ClEngine& engine, Report& report, const Options& options) {
   }
 }
 
-// Several devices, each with its own resident data, all at once.
-void several(std::vector<std::unique_ptr<ClEngine>>& engines, std::uint64_t bytes, Report& report) {
-  std::vector<std::unique_ptr<ResidentData>> data(engines.size());
-  const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
-  const auto each = [&](std::size_t count, const std::function<void(std::size_t)>& work) {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < count; ++i) {
-      threads.emplace_back([&, i] { work(i); });
+// Several devices as one engine, and one of them alone in the same run.
+class SpreadBench {
+ public:
+  SpreadBench(std::vector<std::unique_ptr<ClEngine>> engines, Report& report) : report_(report) {
+    std::vector<std::unique_ptr<Engine>> members;
+    for (std::unique_ptr<ClEngine>& engine : engines) {
+      engines_.push_back(engine.get());
+      members.push_back(std::move(engine));
     }
-  };
-  std::vector<Region> regions(engines.size());
-  each(engines.size(), [&](std::size_t i) {
-    data[i] = std::make_unique<ResidentData>(*engines[i], bytes);
-    regions[i] = data[i]->all(bytes);
-    (void)need(engines[i]->hash({&regions[i], 1}, wanted));
-  });
-  double one = 0;
-  for (std::size_t count = 1; count <= engines.size(); ++count) {
-    const double value = rate(bytes * count, 4, [&] {
-      each(count, [&](std::size_t i) { (void)need(engines[i]->hash({&regions[i], 1}, wanted)); });
+    spread_ = need(SpreadEngine::create(std::move(members)));
+    std::printf("%s: %s\n", spread_->info().id.c_str(), spread_->info().device.c_str());
+  }
+
+  // `bytes` of random data on each device: first an object for each, then one over all of them.
+  void resident(std::uint64_t bytes) {
+    std::vector<std::unique_ptr<ResidentData>> data(engines_.size());
+    each([&](std::size_t i) { data[i] = std::make_unique<ResidentData>(*engines_[i], bytes); });
+    std::vector<Region> regions;
+    Region whole;
+    for (std::size_t i = 0; i < engines_.size(); ++i) {
+      regions.push_back(placed(i, data[i]->all(bytes)));
+      whole.pieces.insert(whole.pieces.end(), regions[i].pieces.begin(), regions[i].pieces.end());
+    }
+    for (std::size_t count = 1; count <= engines_.size(); ++count) {
+      row("resident on " + gpus(count), std::span(regions).first(count), bytes * count,
+          {{"sweep", "devices"}, {"x", count}});
+    }
+    row("one object over " + gpus(engines_.size()), {&whole, 1}, bytes * engines_.size());
+    compare_roots(data, std::bit_floor(bytes));
+    tags(regions, bytes * engines_.size());
+  }
+
+  // Host memory to its root through one device and through all.
+  void streaming(std::uint64_t bytes) {
+    const Bytes memory = random_memory(bytes);
+    const Region host = host_region(memory);
+    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
+    const std::uint64_t share = bytes / engines_.size();
+    const double copy = rate(bytes, 3, [&] { need(engines_[0]->copy_alone(bytes)); });
+    const double copies = rate(share * engines_.size(), 3, [&] {
+      each([&](std::size_t i) { need(engines_[i]->copy_alone(share)); });
     });
-    one = count == 1 ? value : one;
-    report.add("SHA-256 tree, resident on " + std::to_string(count) + " GPUs", value,
-               one * static_cast<double>(count), "one GPU, times GPUs",
-               {{"sweep", "devices"}, {"x", count}, {"bytes", bytes * count}});
+    Digest root = need(engines_[0]->hash({&host, 1}, wanted)).at(0).root;
+    const double one = rate(bytes, 3, [&] { (void)need(engines_[0]->hash({&host, 1}, wanted)); });
+    report_.add("SHA-256 tree, host memory through 1 GPU", one, copy, "pinned copies to it",
+                {{"bytes", bytes}});
+    (void)need(spread_->hash({&host, 1}, wanted));
+    const double all = rate(bytes, 3, [&] {
+      if (need(spread_->hash({&host, 1}, wanted)).at(0).root != root) {
+        wrong("of host memory");
+      }
+    });
+    report_.add("SHA-256 tree, host memory through " + gpus(engines_.size()), all, copies,
+                "pinned copies to all at once", {{"bytes", bytes}, {"factor", all / one}});
+    std::printf("%s: %.2f times one\n", gpus(engines_.size()).c_str(), all / one);
+    const auto cpu = make_cpu_engine();
+    if (need(cpu->hash({&host, 1}, wanted)).at(0).root != root) {
+      wrong("of host memory, beside the CPU's");
+    }
+    std::printf("roots equal to the CPU's\n");
+  }
+
+ private:
+  [[noreturn]] static void wrong(const char* what) {
+    std::fprintf(stderr, "WRONG root %s\n", what);
+    std::exit(1);
+  }
+  static std::string gpus(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+  }
+  void each(const std::function<void(std::size_t)>& work) {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < engines_.size(); ++i) {
+      threads.emplace_back([&work, i] { work(i); });
+    }
+  }
+  Region placed(std::size_t member, Region region) const {
+    for (Piece& piece : region.pieces) {
+      auto& device = std::get<DevicePiece>(piece);
+      device.memory = spread_->memory_of(member, device.memory);
+    }
+    return region;
+  }
+
+  // The first row is one device.
+  void row(const std::string& name, std::span<const Region> regions, std::uint64_t bytes,
+           Json details = Json::object()) {
+    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
+    (void)need(spread_->hash(regions, wanted));
+    const double value = rate(bytes, 5, [&] { (void)need(spread_->hash(regions, wanted)); });
+    one_ = one_ == 0 ? value : one_;
+    details["bytes"] = bytes;
+    details["factor"] = value / one_;
+    const auto count = static_cast<double>(
+        regions.size() > 1 || details.contains("x") ? regions.size() : engines_.size());
+    report_.add("SHA-256 tree, " + name, value, one_ * count, "one GPU, times GPUs", details);
+    std::printf("%s: %.3f times one\n", name.c_str(), value / one_);
+  }
+
+  // The root of an object over all devices is the tree over the roots that the devices give alone.
+  void compare_roots(const std::vector<std::unique_ptr<ResidentData>>& data, std::uint64_t bytes) {
+    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
+    std::vector<Digest> roots;
+    Region whole;
+    for (std::size_t i = 0; i < engines_.size(); ++i) {
+      const Region own = data[i]->all(bytes);
+      roots.push_back(need(engines_[i]->hash({&own, 1}, wanted)).at(0).root);
+      const Region region = placed(i, own);
+      whole.pieces.insert(whole.pieces.end(), region.pieces.begin(), region.pieces.end());
+    }
+    if (need(spread_->hash({&whole, 1}, wanted)).at(0).root !=
+        merkle_root(HashAlgorithm::kSha256, roots)) {
+      wrong("of an object over all devices");
+    }
+    std::printf("root of one object over all devices: equal to the tree over theirs\n");
+  }
+
+  void tags(std::span<const Region> regions, std::uint64_t bytes) {
+    SystemRandom random;
+    const TagKey key = need(TagKey::draw(random));
+    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
+    const auto value = [&](std::span<const Region> of, std::uint64_t size) {
+      (void)need(spread_->tags(of, wanted, key));
+      return rate(size, 5, [&] { (void)need(spread_->tags(of, wanted, key)); });
+    };
+    const double one = value(regions.first(1), bytes / regions.size());
+    const double all = value(regions, bytes);
+    report_.add("keyed tags alone, resident on " + gpus(regions.size()), all,
+                one * static_cast<double>(regions.size()), "one GPU, times GPUs",
+                {{"bytes", bytes}, {"factor", all / one}});
+  }
+
+  Report& report_;
+  std::vector<ClEngine*> engines_;
+  std::unique_ptr<SpreadEngine> spread_;
+  double one_ = 0;  // GB/s of one device
+};
+
+// GPUs and the like; CPUs only where there is nothing else.
+std::vector<ClDevice> wanted_devices(const Options& options) {
+  std::vector<ClDevice> devices = find_cl_devices();
+  const auto named = options.find("devices");
+  const bool all = named == options.end()
+                       ? options.contains("only") && options.at("only") == "spread"
+                       : named->second == "all";
+  const auto is_cpu = [](const ClDevice& device) { return device.info.type == "cpu"; };
+  if (all && !std::ranges::all_of(devices, is_cpu)) {
+    std::erase_if(devices, is_cpu);
+  } else if (!all) {
+    devices.resize(std::min<std::size_t>(devices.size(), number(options, "devices", 1)));
+  }
+  return devices;
+}
+
+void spread(std::vector<std::unique_ptr<ClEngine>> engines, const Options& options,
+            Report& report) {
+  std::uint64_t most = ~std::uint64_t{0};
+  for (const auto& engine : engines) {
+    most = std::min(most, engine->session().device().info.memory_bytes / 100 * 85);
+  }
+  const std::uint64_t small = number(options, "mib", 0) << 20;
+  const std::uint64_t bytes =
+      small != 0 ? small : std::min(number(options, "gib", 64) * kGib, most / kGib * kGib);
+  const std::uint64_t stream = small != 0 ? small : number(options, "stream", 32) * kGib;
+  SpreadBench bench(std::move(engines), report);
+  bench.resident(bytes);
+  if (stream > 0) {
+    bench.streaming(stream);
   }
 }
 
 int run(const Options& options) {
+  std::vector<ClDevice> devices = wanted_devices(options);
+  EngineOptions engine_options;
+  if (devices.size() > 1) {  // as --device opencl:all has it
+    engine_options.threads =
+        std::clamp(usable_cores() / static_cast<unsigned>(devices.size()), 1U, 16U);
+  }
   std::vector<std::unique_ptr<ClEngine>> engines;
-  for (ClDevice& device : find_cl_devices()) {
-    if (engines.size() < number(options, "devices", 1)) {
-      engines.push_back(need(ClEngine::open(std::move(device), {}, KernelCache::of_user())));
-    }
+  for (ClDevice& device : devices) {
+    engines.push_back(
+        need(ClEngine::open(std::move(device), engine_options, KernelCache::of_user())));
   }
   if (engines.empty()) {
     std::fprintf(stderr, "gpu_hash_device_bench: no OpenCL device\n");
@@ -507,7 +666,8 @@ int run(const Options& options) {
   std::printf("%s, driver %s, %s; %u cores\n", info.name.c_str(), info.driver.c_str(),
               cpu_name().c_str(), usable_cores());
   Report report(options.contains("json") ? options.at("json") : "");
-  report.set("machine", info.name + ", " + std::to_string(usable_cores()) + " cores");
+  report.set("machine", (engines.size() > 1 ? std::to_string(engines.size()) + " x " : "") +
+                            info.name + ", " + std::to_string(usable_cores()) + " cores");
   report.set("driver", info.driver);
   report.set("commit", options.contains("commit") ? options.at("commit") : "unknown");
   report.set("command", options.contains("command") ? options.at("command") : "");
@@ -516,8 +676,8 @@ int run(const Options& options) {
               std::string(need(engine.kernels(HashAlgorithm::kSha256))->variant().name).c_str());
   const std::uint64_t most = info.memory_bytes / 100 * 85;
   const std::uint64_t bytes = std::min(number(options, "gib", 112) * kGib, most) / kGib * kGib;
-  if (engines.size() > 1) {
-    several(engines, std::max(bytes, kGib), report);
+  if (engines.size() > 1 || (options.contains("only") && options.at("only") == "spread")) {
+    spread(std::move(engines), options, report);
     return 0;
   }
   Bench bench(engine, report);
