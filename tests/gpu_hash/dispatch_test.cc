@@ -38,10 +38,15 @@ TEST(ParseDevice, Forms_AreTaken) {
   EXPECT_EQ(parse_device("opencl")->index, std::nullopt);
   EXPECT_EQ(parse_device("opencl:3")->index, 3U);
   EXPECT_EQ(parse_device("opencl:H200")->name, "H200");
+  EXPECT_TRUE(parse_device("opencl:all")->all);
+  EXPECT_EQ(parse_device("opencl:2,0")->indices, (std::vector<unsigned>{2, 0}));
 }
 
 TEST(ParseDevice, OtherText_IsUsage) {
-  for (const char* text : {"", "gpu", "CPU", "opencl:", "cpu:0", "auto ", "opencl:99999999999"}) {
+  for (const char* text :
+       {"", "gpu", "CPU", "opencl:", "cpu:0", "auto ", "opencl:99999999999", "opencl:0,",
+        "opencl:,0", "opencl:,", "opencl:0,0", "opencl:0,99999999999",
+        "opencl:0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16"}) {
     const auto choice = parse_device(text);
     ASSERT_FALSE(choice.has_value()) << text;
     EXPECT_EQ(choice.error().code, ErrorCode::kUsage);
@@ -128,6 +133,35 @@ TEST(ChooseDevice, OpenCl_TakesTheFirstTheNumberOrTheName) {
     EXPECT_EQ(chosen.error().code, ErrorCode::kDeviceNotFound);
   }
   EXPECT_EQ(choose("opencl", {}).error().code, ErrorCode::kDeviceNotFound);
+}
+
+TEST(ChooseDevices, All_IsEveryDeviceButCpus_AndTheFirstCpuWhereThereIsNothingElse) {
+  const auto all = *parse_device("opencl:all");
+  const DeviceInfo cpu = device("pthread-zen", "cpu");
+  std::vector<DeviceInfo> devices = {device("H200", "gpu"), device("H200", "gpu"),
+                                     device("Max", "accelerator"), cpu};
+  EXPECT_EQ(choose_devices(all, devices), (std::vector<unsigned>{0, 1, 2}));
+  EXPECT_EQ(choose_devices(all, {cpu, cpu}), std::vector<unsigned>{0});
+  EXPECT_EQ(choose_devices(all, {}).error().code, ErrorCode::kDeviceNotFound);
+  devices.assign(kMaxSharingDevices, device("H200", "gpu"));
+  EXPECT_EQ(choose_devices(all, devices)->size(), kMaxSharingDevices);
+  devices.push_back(device("H200", "gpu"));
+  EXPECT_EQ(choose_devices(all, devices).error().code, ErrorCode::kLimitExceeded);
+}
+
+TEST(ChooseDevices, List_IsTakenInItsOrder) {
+  const std::vector<DeviceInfo> devices = {device("H200", "gpu"), device("H200", "gpu"),
+                                           device("pthread-zen", "cpu")};
+  EXPECT_EQ(choose_devices(*parse_device("opencl:2,0"), devices), (std::vector<unsigned>{2, 0}));
+  EXPECT_EQ(choose_devices(*parse_device("opencl:0,3"), devices).error().code,
+            ErrorCode::kDeviceNotFound);
+}
+
+TEST(ChooseDevice, Several_IsUsage) {
+  const std::vector<DeviceInfo> devices = {device("H200", "gpu"), device("H200", "gpu")};
+  for (const char* text : {"opencl:all", "opencl:0,1"}) {
+    EXPECT_EQ(choose(text, devices).error().code, ErrorCode::kUsage);
+  }
 }
 
 TEST(MakeEngine, Cpu_RunsOnTheCpu) {
