@@ -16,29 +16,10 @@
 namespace assay::gpu_hash {
 namespace {
 
-constexpr std::uint64_t kSampleSize = std::uint64_t{32} << 20;  // bytes
-constexpr std::chrono::milliseconds kTimeLimit{100};            // for one engine
-
-// Best rate over a few passes; the first one, which sets things up, does not count unless the time
-// is up with it.
-Result<double> measure_engine(Engine& engine) {
-  const Bytes sample(kSampleSize, 0x5A);
-  const Region region = host_region(sample);
-  const auto start = std::chrono::steady_clock::now();
-  double best = 0;
-  for (int pass = 0; pass < 4; ++pass) {
-    const auto begin = std::chrono::steady_clock::now();
-    ASSAY_TRY(engine.hash({&region, 1}, HashRequest{}));
-    const auto end = std::chrono::steady_clock::now();
-    const double rate =
-        static_cast<double>(kSampleSize) / std::chrono::duration<double>(end - begin).count();
-    best = pass < 2 ? rate : std::max(best, rate);
-    if (end - start > kTimeLimit) {
-      break;
-    }
-  }
-  return best;
-}
+constexpr std::uint64_t kSampleSize = std::uint64_t{4} << 20;  // bytes
+constexpr std::size_t kMostSamples = 64;                       // in one pass
+constexpr int kMostPasses = 8;
+constexpr double kTimeLimit = 0.1;  // seconds, for all passes together
 
 // Rates in the cache are text; whatever is not a rate is measured anew.
 std::optional<double> load_rate(const KernelCache& cache, const std::string& key) {
@@ -72,6 +53,34 @@ std::string gigabytes(double rate) {
 
 }  // namespace
 
+Result<double> measure_rate(Engine& engine, const SteadyNow& now) {
+  const Bytes sample(kSampleSize, 0x5A);
+  // The same bytes many times: as much work as different ones, without their memory.
+  const std::vector<Region> regions(kMostSamples, host_region(sample));
+  const auto pass = [&](std::size_t samples) {
+    return engine.hash(std::span(regions).first(samples), HashRequest{});
+  };
+  ASSAY_TRY(pass(1));  // sets things up, which is not what is measured
+  const auto start = now();
+  std::size_t samples = 1;
+  double best = 0;
+  for (int number = 0; number < kMostPasses; ++number) {
+    const auto begin = now();
+    ASSAY_TRY(pass(samples));
+    const auto end = now();
+    const double seconds = std::max(std::chrono::duration<double>(end - begin).count(), 1e-9);
+    best = std::max(best, static_cast<double>(samples * kSampleSize) / seconds);
+    // A longer pass is nearer to what a model takes, when there is time for one.
+    const std::size_t next = std::min(4 * samples, kMostSamples);
+    const double needed = static_cast<double>(next) / static_cast<double>(samples) * seconds;
+    if (std::chrono::duration<double>(end - start).count() + needed > kTimeLimit) {
+      break;
+    }
+    samples = next;
+  }
+  return best;
+}
+
 AutoChoice choose_auto(const std::vector<DeviceInfo>& devices, const std::string& cpu,
                        const MeasureRate& measure, const KernelCache& cache) {
   const auto candidate = [](const DeviceInfo& device) { return device.type != "cpu"; };
@@ -81,7 +90,7 @@ AutoChoice choose_auto(const std::vector<DeviceInfo>& devices, const std::string
         "there is no GPU or accelerator, and an OpenCL device on a CPU is never faster than the "
         "CPU engine"};
   }
-  const std::string prefix = "rate of --device auto, 1\n" + cpu + "\n";
+  const std::string prefix = "rate of --device auto, 2\n" + cpu + "\n";
   const Result<double> cpu_rate = rate_of(std::nullopt, prefix, measure, cache);
   double best = cpu_rate ? *cpu_rate : 0;
   AutoChoice choice{std::nullopt, "cpu", {}};
@@ -108,10 +117,10 @@ AutoChoice choose_auto(const EngineOptions& options) {
   const std::vector<DeviceInfo> devices = list_opencl_devices();
   const MeasureRate measure = [&](std::optional<unsigned> index) -> Result<double> {
     if (!index) {
-      return measure_engine(*make_cpu_engine(options.threads));
+      return measure_rate(*make_cpu_engine(options.threads));
     }
     ASSAY_ASSIGN(const std::unique_ptr<Engine> engine, make_opencl_engine(*index, options));
-    return measure_engine(*engine);
+    return measure_rate(*engine);
   };
   return choose_auto(devices,
                      cpu_name() + "\n" + cpu_driver() + "\n" + std::to_string(options.threads),

@@ -2,6 +2,7 @@
 // What --device auto takes: the engine that brings host memory to a root fastest, by measurement.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "gpu_hash/device.h"
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/engine.h"
 #include "gpu_hash/kernel_cache.h"
 #include "schemas/core/error.h"
 
@@ -20,11 +22,19 @@ struct AutoChoice {
   std::string reason;             // one sentence for people
 };
 
-// On this machine. A device is measured once, in about a tenth of a second beside building its
-// kernels, and the rates are kept in the user's cache under device, driver and processor. Nothing
-// is measured without a GPU or accelerator: an OpenCL device on a CPU is never faster than the CPU
-// engine. A device that fails, its self-test for one, is not taken.
+// On this machine. A device is measured once (measure_rate()), and the rates are kept in the user's
+// cache under device, driver and processor. Nothing is measured without a GPU or accelerator: an
+// OpenCL device on a CPU is never faster than the CPU engine. A device that fails, its self-test
+// for one, is not taken.
 [[nodiscard]] AutoChoice choose_auto(const EngineOptions& options = {});
+
+using SteadyNow = std::function<std::chrono::steady_clock::time_point()>;
+
+// Bytes per second from host memory to roots: the best of a few passes that grow as long as there
+// is time. At most 0.3 s for an engine of 50 MB/s or more, beside what it does once: making memory,
+// and building kernels that are not in the cache. Needs 4 MiB of memory. Errors of the engine.
+[[nodiscard]] Result<double> measure_rate(Engine& engine,
+                                          const SteadyNow& now = std::chrono::steady_clock::now);
 
 // Bytes per second of OpenCL device `index`, or of the CPU engine.
 using MeasureRate = std::function<Result<double>(std::optional<unsigned> index)>;

@@ -105,6 +105,44 @@ TEST_P(EveryEngine, BordersInOneBatch_EqualReference) {
   }
 }
 
+// Each number of leaves has an odd one at other levels; the last leaf is whole or not.
+TEST_P(EveryEngine, EveryNumberOfLeaves_EqualsReference) {
+  constexpr std::size_t chunk_size = 4096;
+  const Bytes bytes = pattern(131 * chunk_size);
+  for (const HashAlgorithm algorithm : kAlgorithms) {
+    const TreeParameters parameters{algorithm, chunk_size};
+    std::vector<ByteView> objects;
+    std::vector<Region> regions;
+    for (std::size_t leaves = 1; leaves <= 130; ++leaves) {
+      for (const std::size_t size : {leaves * chunk_size - 1, leaves * chunk_size}) {
+        objects.push_back(ByteView(bytes).first(size));
+        regions.push_back(host_region(objects.back()));
+      }
+    }
+    const auto results = engine_->hash(regions, {parameters, 0, {}, {}});
+    ASSERT_TRUE(results.has_value()) << to_string(results.error());
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      ASSERT_EQ((*results)[i].root, reference_root(parameters, objects[i])) << objects[i].size();
+    }
+  }
+}
+
+// What engines cut objects into: 64 KiB and 1 MiB.
+TEST_P(EveryEngine, SegmentAndSliceBorders_EqualReference) {
+  for (const HashAlgorithm algorithm : kAlgorithms) {
+    const TreeParameters parameters{algorithm, 16384};
+    for (const std::size_t border :
+         {std::size_t{1} << 16, std::size_t{1} << 17, std::size_t{1} << 20, std::size_t{3} << 20}) {
+      for (const std::size_t size : {border - 1, border, border + 1}) {
+        const Bytes object = pattern(size);
+        EXPECT_EQ(hash_one(*engine_, parameters, host_region(object)).root,
+                  reference_root(parameters, object))
+            << size;
+      }
+    }
+  }
+}
+
 // Larger than a slice and than a CPU segment, with a small object on either side.
 TEST_P(EveryEngine, ObjectAcrossSlices_EqualsReferenceAtEverySpan) {
   const TreeParameters parameters{HashAlgorithm::kSha256, 16384};

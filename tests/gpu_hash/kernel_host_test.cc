@@ -40,9 +40,9 @@ Slice make_slice(const std::vector<Bytes>& objects, std::uint32_t chunk_size, st
 std::vector<Digest> run(HashAlgorithm algorithm, const Slice& slice, std::uint32_t chunk_size) {
   const bool sha256 = algorithm == HashAlgorithm::kSha256;
   const auto plain =
-      (sha256 ? run_sha256_kernels : run_sha384_kernels)(slice.layout, slice.words, chunk_size);
+      (sha256 ? kSha256Plain : kSha384Plain).run(slice.layout, slice.words, chunk_size);
   const auto products =
-      (sha256 ? run_sha256_products : run_sha384_products)(slice.layout, slice.words, chunk_size);
+      (sha256 ? kSha256Products : kSha384Products).run(slice.layout, slice.words, chunk_size);
   EXPECT_EQ(plain, products);
   return plain;
 }

@@ -51,3 +51,30 @@ std::vector<Digest> run_kernels(const SliceLayout& layout, std::span<const uint>
   }
   return result;
 }
+
+// Bytes are copied into words, which are aligned.
+std::vector<word_t> words_of(ByteView bytes) {
+  std::vector<word_t> words(bytes.size() / sizeof(word_t));
+  std::memcpy(words.data(), bytes.data(), words.size() * sizeof(word_t));
+  return words;
+}
+
+Bytes run_nist_messages(ByteView blocks, std::span<const uint> first) {
+  const std::vector<word_t> words = words_of(blocks);
+  const auto messages = static_cast<uint>(first.size() - 1);
+  Bytes digests(messages * DIGEST_WORDS * sizeof(word_t));
+  std::vector<word_t> out(messages * DIGEST_WORDS);
+  for_each_item(messages,
+                [&] { nist_messages(words.data(), first.data(), messages, 1, out.data()); });
+  std::memcpy(digests.data(), out.data(), digests.size());
+  return digests;
+}
+
+Bytes run_nist_monte(ByteView seed, uint count) {
+  std::vector<word_t> words = words_of(seed);
+  words.resize((std::size_t{count} + 1) * DIGEST_WORDS);
+  for_each_item(1, [&] { nist_monte(words.data(), count, 1); });
+  Bytes digests(std::size_t{count} * DIGEST_WORDS * sizeof(word_t));
+  std::memcpy(digests.data(), words.data() + DIGEST_WORDS, digests.size());
+  return digests;
+}

@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
+#include <set>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -14,6 +19,7 @@
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/artifact_verify.h"
 #include "gpu_hash/cpu_engine.h"
+#include "gpu_hash/dispatch.h"
 #include "tests/gpu_hash/support.h"
 
 namespace {
@@ -22,10 +28,15 @@ namespace {
 // errno to fail.
 std::function<long(long)> g_fault;
 std::atomic<long> g_calls = 0;
+// Called with the file before each read.
+std::function<void(int)> g_before;
 
 }  // namespace
 
 extern "C" ssize_t preadv(int fd, const iovec* vectors, int count, off_t offset) {
+  if (g_before) {
+    g_before(fd);
+  }
   constexpr long kAll = 1L << 40;
   const long allowed = g_fault ? g_fault(g_calls++) : kAll;
   if (allowed < 0) {
@@ -58,7 +69,10 @@ class ReadFaults : public testing::TestWithParam<std::string> {
     dir_.write("b/second.bin", pattern(1000));
     g_calls = 0;
   }
-  void TearDown() override { g_fault = nullptr; }
+  void TearDown() override {
+    g_fault = nullptr;
+    g_before = nullptr;
+  }
 
   Bytes content_ = pattern((3U << 20) + 77);
   TempDir dir_;
@@ -94,6 +108,37 @@ TEST_P(ReadFaults, EndBeforeTheEnd_IsFileChanged) {
   ASSERT_FALSE(hashed.has_value());
   EXPECT_EQ(hashed.error().code, ErrorCode::kFileChanged);
   EXPECT_EQ(hashed.error().where, "first.bin");
+}
+
+// A read of one file waits for a read of another one: both must come. Files that are larger than
+// what a thread takes at a time are read by several threads instead.
+TEST_P(ReadFaults, SeveralFiles_AreReadAtOnce) {
+  constexpr unsigned threads = 4;
+  std::unique_ptr<Engine> engine = make_cpu_engine(threads);
+  if (GetParam() == "opencl") {
+    auto made = make_engine(*parse_device("opencl"), {.threads = threads, .slice_bytes = 0});
+    ASSERT_TRUE(made.has_value()) << to_string(made.error());
+    engine = *std::move(made);
+  }
+  for (const char* file : {"many/a", "many/b", "many/c", "many/d"}) {
+    dir_.write(file, ByteView(content_).first(1U << 20));
+  }
+  std::mutex mutex;
+  std::condition_variable another;
+  std::set<ino_t> files;
+  g_before = [&](int fd) {
+    struct stat status{};
+    ASSERT_EQ(::fstat(fd, &status), 0);
+    std::unique_lock lock(mutex);
+    files.insert(status.st_ino);
+    another.notify_all();
+    another.wait_for(lock, std::chrono::seconds(10), [&] { return files.size() > 1; });
+    ASSERT_GT(files.size(), 1U) << "one file after the other";
+  };
+  const auto hashed = hash_artifact(dir_.path() / "many", {}, *engine);
+  ASSERT_TRUE(hashed.has_value()) << to_string(hashed.error());
+  EXPECT_EQ(std::get<FileEntry>(hashed->artifact.entries[3]).root,
+            reference_root({}, ByteView(content_).first(1U << 20)));
 }
 
 // Neither a yes nor a list of differences: it was not found out.

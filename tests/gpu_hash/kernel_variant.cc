@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/sha256.cl and tree.cl on the host, with additions written as products.
+// kernels/*.cl on the host, compiled once for each hash algorithm and each way to add. The build
+// sets ASSAY_TEST_BITS (256 or 384), ASSAY_TEST_PRODUCTS (additions as products: 0 or 1) and
+// ASSAY_TEST_KERNELS, the name in kernel_host.h.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -11,27 +13,31 @@
 namespace assay::gpu_hash::test {
 namespace {
 
+#if ASSAY_TEST_PRODUCTS
 #define ASSAY_MULTIPLY 1
 #define ASSAY_ROLL 1
 #define ASSAY_AHEAD 1
-constexpr HashAlgorithm kAlgorithm = HashAlgorithm::kSha256;
+#endif
+constexpr HashAlgorithm kAlgorithm =
+    ASSAY_TEST_BITS == 256 ? HashAlgorithm::kSha256 : HashAlgorithm::kSha384;
 
 // The order matters: each of these files needs the ones before it.
 // clang-format off
 #include "tests/gpu_hash/kernel_shim.h"
 #include "gpu_hash/kernels/buffers.cl"
 #include "gpu_hash/kernels/tags.cl"
+#if ASSAY_TEST_BITS == 256
 #include "gpu_hash/kernels/sha256.cl"
+#else
+#include "gpu_hash/kernels/sha384.cl"
+#endif
 #include "gpu_hash/kernels/tree.cl"
+#include "tests/gpu_hash/nist.cl"
 #include "tests/gpu_hash/kernel_runner.h"
 // clang-format on
 
 }  // namespace
 
-std::vector<Digest> run_sha256_products(const SliceLayout& layout,
-                                        std::span<const std::uint32_t> data,
-                                        std::uint32_t chunk_size) {
-  return run_kernels(layout, data, chunk_size);
-}
+const HostKernels ASSAY_TEST_KERNELS = {run_kernels, run_nist_messages, run_nist_monte};
 
 }  // namespace assay::gpu_hash::test
