@@ -61,6 +61,7 @@ void add_hash(const Command& root, Context& context) {
       "the\n"
       "tensors in safetensors files. It is the same on every device and every machine.");
   verb.example("assay hash ./llama", "the artifact id of a model");
+  verb.example("assay hash ./llama --device opencl:all", "on all GPUs of this machine at once");
   verb.example("assay hash ./llama --device opencl:0 -o json > hash.json",
                "on the first GPU, with every entry");
   verb.example("assay hash ./llama --device opencl --fallback cpu",

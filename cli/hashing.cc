@@ -35,8 +35,10 @@ Status try_engine(const DeviceFlags& flags, const std::function<Status(gpu_hash:
 }  // namespace
 
 void add_device_options(const Command& verb, DeviceFlags& flags) {
-  verb.option("--device", flags.device, "DEVICE",
-              "auto, cpu, opencl, opencl:N or opencl:NAME; see 'assay device list' (default auto)");
+  verb.option(
+      "--device", flags.device, "DEVICE",
+      "auto, cpu, opencl, opencl:N, opencl:NAME, or several that share the work: opencl:all, "
+      "opencl:0,2; see 'assay device list' (default auto)");
   verb.option("--threads", flags.threads, "N", "CPU threads (default: one per core)");
 }
 
