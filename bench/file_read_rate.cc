@@ -215,10 +215,14 @@ bool read_plainly(const Files& files, std::size_t block, Way way, unsigned threa
 }
 
 // All files with the CPU engine, as products do it.
-void hash_files(Engine& engine, const Files& files) {
+void hash_files(Engine& engine, const Files& files, bool once) {
   std::vector<Region> regions;
   for (const fs::path& path : files.paths()) {
-    regions.push_back(file_region(need(SourceFile::find(path))));
+    const auto source = need(SourceFile::find(path));
+    if (once) {
+      source->read_once();
+    }
+    regions.push_back(file_region(source));
   }
   (void)need(engine.hash(regions, HashRequest{}));
 }
@@ -257,10 +261,13 @@ class Bench {
           }
         }
       }
-      add({state + "CPU engine", cold, false, &files, [this, &files] {
-             hash_files(*engine_, files);
-             return true;
-           }});
+      for (const bool once : {false, true}) {
+        add({state + "CPU engine" + (once ? ", told that it reads once" : ""), cold, false, &files,
+             [this, &files, once] {
+               hash_files(*engine_, files, once);
+               return true;
+             }});
+      }
     }
   }
 

@@ -131,6 +131,31 @@ Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects object
   return plan;
 }
 
+std::vector<bool> files_read_once(const ArtifactPlan& plan, const KnownDigests& known,
+                                  std::uint64_t room) {
+  std::vector<std::uint64_t> tensors(plan.files.size(), 0);  // bytes
+  std::vector<bool> whole(plan.files.size(), false);
+  for (std::size_t i = 0; i < plan.objects.size(); ++i) {
+    const PlannedObject& object = plan.objects[i];
+    if (!known.empty() && known[i]) {
+      continue;
+    }
+    if (object.tensor) {
+      tensors[object.file] += object.tensor->size;
+    } else {
+      whole[object.file] = true;
+    }
+  }
+  std::uint64_t total = 0;
+  std::vector<bool> once(plan.files.size(), false);
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    const std::uint64_t size = whole[i] ? plan.files[i].source->size() : tensors[i];
+    total += size;
+    once[i] = !whole[i] || tensors[i] == 0 || size > room;
+  }
+  return total > room ? once : std::vector<bool>(plan.files.size(), false);
+}
+
 Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters& parameters,
                                   std::uint64_t outline_span, Engine& engine,
                                   const Progress& progress, const std::stop_token& stop,
@@ -143,6 +168,12 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
       regions.push_back(region_of(plan, plan.objects[i]));
       ASSAY_ASSIGN(const std::uint64_t size, region_size(regions.back()));
       result.bytes += size;
+    }
+  }
+  const std::vector<bool> once = files_read_once(plan, known, page_cache_room());
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    if (once[i]) {
+      plan.files[i].source->read_once();
     }
   }
   HashRequest request{parameters, outline_span, {}, stop};

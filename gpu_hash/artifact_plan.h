@@ -51,6 +51,13 @@ struct PlannedArtifact {
 // when there is a span.
 using KnownDigests = std::vector<std::optional<ObjectDigests>>;
 
+// The files, by number, whose bytes are read past the page cache (SourceFile::read_once()). None
+// when all that is to be read fits into `room`: then it stays there for whoever loads the model
+// next. Else those that are read once, either as a file or as tensors, and those that are larger
+// than `room` themselves.
+[[nodiscard]] std::vector<bool> files_read_once(const ArtifactPlan& plan, const KnownDigests& known,
+                                                std::uint64_t room);
+
 // Hashes the objects without known digests and looks at every file once more.
 [[nodiscard]] Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan,
                                                 const TreeParameters& parameters,

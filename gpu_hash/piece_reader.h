@@ -7,10 +7,9 @@
 #include <span>
 
 #include "gpu_hash/engine.h"
+#include "gpu_hash/source_file.h"
 
 namespace assay::gpu_hash {
-
-class OpenFile;
 
 class PieceReader {
  public:
@@ -42,6 +41,7 @@ class PieceReader {
   // The file read last stays open: the next run usually comes from it.
   std::shared_ptr<const SourceFile> source_;
   std::shared_ptr<const OpenFile> file_;
+  DirectBuffer buffer_;
 };
 
 }  // namespace assay::gpu_hash

@@ -5,8 +5,15 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <fstream>
+#include <limits>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include "schemas/core/bytes.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -28,6 +35,38 @@ constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
 // Parts of a file that one system call fills; the kernel takes up to 1024.
 constexpr std::size_t kMaxParts = 64;
+
+// What reads past the page cache begin and end at, in the file and in memory: no device asks for
+// more.
+constexpr std::size_t kDirectUnit = 4096;  // bytes
+// Smaller reads are not worth the trip.
+constexpr std::uint64_t kMinDirect = std::uint64_t{128} << 10;  // bytes
+
+std::uint64_t round_down(std::uint64_t value) { return value / kDirectUnit * kDirectUnit; }
+std::uint64_t round_up(std::uint64_t value) { return round_down(value + kDirectUnit - 1); }
+
+// What is looked at to tell whether a read finds its bytes in the page cache.
+constexpr std::uint64_t kMaxLook = std::uint64_t{8} << 20;  // bytes
+
+// Whether half of these bytes are in the page cache; also when the system does not tell, such as
+// for files of others. (A read that is not to wait would tell as well, but it starts to read
+// ahead.)
+bool mostly_cached(int fd, std::uint64_t offset, std::uint64_t size) {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = offset / page * page;
+  const std::size_t count = (offset + size - begin + page - 1) / page;
+  void* const memory =
+      ::mmap(nullptr, count * page, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(begin));
+  if (memory == MAP_FAILED) {
+    return true;
+  }
+  std::vector<unsigned char> pages(count);
+  const bool told = ::mincore(memory, count * page, pages.data()) == 0;
+  ::munmap(memory, count * page);
+  const auto there =
+      std::ranges::count_if(pages, [](unsigned char one) { return (one & 1U) != 0; });
+  return !told || 2 * static_cast<std::size_t>(there) >= count;
+}
 
 // Splits "a/b/c" into the directory "a/b" and the name "c".
 std::pair<std::string_view, std::string> split_path(std::string_view path) {
@@ -54,9 +93,84 @@ bool stat_beneath(int base, std::string_view path, struct stat& out) {
 
 }  // namespace
 
+// Where the bytes of a read go, and how much of it is filled.
+class OpenFile::Places {
+ public:
+  explicit Places(std::span<const std::span<std::uint8_t>> parts) : parts_(parts) {
+    for (const std::span<std::uint8_t> part : parts) {
+      left_ += part.size();
+    }
+    advance(0);
+  }
+
+  [[nodiscard]] std::uint64_t left() const { return left_; }  // bytes
+  // What is to be filled next; not empty while something is left.
+  [[nodiscard]] std::span<std::uint8_t> first() const { return parts_.front().subspan(skip_); }
+
+  // `size` bytes are there, at most left().
+  void advance(std::uint64_t size) {
+    left_ -= size;
+    skip_ += size;
+    while (!parts_.empty() && skip_ >= parts_.front().size()) {
+      skip_ -= parts_.front().size();
+      parts_ = parts_.subspan(1);
+    }
+  }
+
+  void copy(ByteView bytes) {
+    while (!bytes.empty()) {
+      const std::span<std::uint8_t> place = first();
+      const std::size_t size = std::min(place.size(), bytes.size());
+      std::copy_n(bytes.begin(), size, place.begin());
+      advance(size);
+      bytes = bytes.subspan(size);
+    }
+  }
+
+  // For one system call; the number of those filled in.
+  [[nodiscard]] int vectors(std::span<iovec> out) const {
+    const std::size_t count = std::min(parts_.size(), out.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::span<std::uint8_t> rest = parts_[i].subspan(i == 0 ? skip_ : 0);
+      out[i] = {rest.data(), rest.size()};
+    }
+    return static_cast<int>(count);
+  }
+
+ private:
+  std::span<const std::span<std::uint8_t>> parts_;
+  std::uint64_t skip_ = 0;  // bytes of the first part that are there already
+  std::uint64_t left_ = 0;
+};
+
 FileIdentity identity_of(const struct stat& status) {
   return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
           nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+}
+
+std::uint64_t page_cache_room() {
+  std::uint64_t available = std::numeric_limits<std::uint64_t>::max();
+  std::ifstream memory("/proc/meminfo");
+  std::string word;
+  while (memory >> word) {
+    std::uint64_t kibibytes = 0;
+    if (word == "MemAvailable:" && memory >> kibibytes) {
+      available = kibibytes << 10U;
+      break;
+    }
+  }
+  std::uint64_t most = 0;  // "max" without a limit
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> most) {
+    available = std::min(available, most);
+  }
+  return available == std::numeric_limits<std::uint64_t>::max() ? available : available / 2;
+}
+
+std::span<std::uint8_t> DirectBuffer::get() {
+  if (!memory_) {
+    memory_.reset(std::aligned_alloc(kDirectUnit, kSize));
+  }
+  return {static_cast<std::uint8_t*>(memory_.get()), memory_ ? kSize : 0};
 }
 
 Result<std::shared_ptr<const Directory>> Directory::open(const std::filesystem::path& path) {
@@ -140,7 +254,15 @@ Result<std::shared_ptr<const OpenFile>> SourceFile::open() const {
   }
   // Only a hint: doubles the kernel's read-ahead.
   (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  auto opened = std::make_shared<const OpenFile>(*this, std::move(fd));
+  UniqueFd direct;
+  if (read_once_) {
+    // File systems without such reads refuse here (tmpfs) or at the first one.
+    direct = open_beneath(base_->fd(), path_, kReadFlags | O_DIRECT);
+    if (direct && (::fstat(direct.get(), &status) != 0 || identity_of(status) != seen_)) {
+      return changed("the file was replaced while it was opened", label_);
+    }
+  }
+  auto opened = std::make_shared<const OpenFile>(*this, std::move(fd), std::move(direct));
   open_ = opened;
   return opened;
 }
@@ -160,36 +282,76 @@ Status OpenFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
   return read(offset, std::span<const std::span<std::uint8_t>>(&out, 1));
 }
 
-Status OpenFile::read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts) const {
-  std::array<iovec, kMaxParts> vectors{};
-  std::size_t skip = 0;  // bytes of the first part that are there already
-  while (!parts.empty()) {
-    const std::size_t count = std::min(parts.size(), vectors.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::span<std::uint8_t> rest = parts[i].subspan(i == 0 ? skip : 0);
-      vectors[i] = {rest.data(), rest.size()};
+Status OpenFile::read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts,
+                      DirectBuffer* buffer) const {
+  Places places(parts);
+  if (buffer != nullptr && wants_direct(offset, places.left()) && !buffer->get().empty()) {
+    ASSAY_TRY(read_direct(offset, places, buffer->get()));
+  }
+  ASSAY_TRY(read_cached(offset, places));
+  return check_unchanged();
+}
+
+bool OpenFile::wants_direct(std::uint64_t offset, std::uint64_t size) const {
+  return direct_works_ && size >= kMinDirect &&
+         !mostly_cached(fd_.get(), offset, std::min(size, kMaxLook));
+}
+
+// Leaves in `places` what the file system does not read this way.
+Status OpenFile::read_direct(std::uint64_t& offset, Places& places,
+                             std::span<std::uint8_t> buffer) const {
+  while (places.left() > 0) {
+    const std::span<std::uint8_t> place = places.first();
+    const std::uint64_t begin = round_down(offset);
+    const bool in_place = begin == offset && place.size() >= kDirectUnit &&
+                          reinterpret_cast<std::uintptr_t>(place.data()) % kDirectUnit == 0;
+    const std::span<std::uint8_t> target =
+        in_place ? place.first(round_down(place.size()))
+                 : buffer.first(std::min<std::uint64_t>(buffer.size(),
+                                                        round_up(offset - begin + places.left())));
+    const iovec vector{target.data(), target.size()};
+    const ssize_t got = ::preadv(direct_.get(), &vector, 1, static_cast<off_t>(begin));
+    if (got < 0 && errno == EINTR) {
+      continue;
     }
-    const ssize_t got = parts.front().size() == skip
-                            ? 0
-                            : ::preadv(fd_.get(), vectors.data(), static_cast<int>(count),
-                                       static_cast<off_t>(offset));
+    if (got < 0) {  // whatever it is, the other way says what it means
+      direct_works_ = false;
+      return {};
+    }
+    const auto there = static_cast<std::uint64_t>(got);
+    if (there <= offset - begin) {
+      return changed("the file became shorter while it was read", source_.label_);
+    }
+    const std::uint64_t useful = std::min(there - (offset - begin), places.left());
+    if (in_place) {
+      places.advance(useful);
+    } else {
+      places.copy(ByteView(target).subspan(offset - begin, useful));
+    }
+    offset += useful;
+    direct_bytes_ += useful;
+  }
+  return {};
+}
+
+Status OpenFile::read_cached(std::uint64_t offset, Places& places) const {
+  std::array<iovec, kMaxParts> vectors{};
+  while (places.left() > 0) {
+    const ssize_t got =
+        ::preadv(fd_.get(), vectors.data(), places.vectors(vectors), static_cast<off_t>(offset));
     if (got < 0) {
       if (errno == EINTR) {
         continue;
       }
       return unreadable(errno, source_.label_);
     }
-    if (got == 0 && parts.front().size() != skip) {
+    if (got == 0) {
       return changed("the file became shorter while it was read", source_.label_);
     }
     offset += static_cast<std::uint64_t>(got);
-    skip += static_cast<std::size_t>(got);
-    while (!parts.empty() && skip >= parts.front().size()) {
-      skip -= parts.front().size();
-      parts = parts.subspan(1);
-    }
+    places.advance(static_cast<std::uint64_t>(got));
   }
-  return check_unchanged();
+  return {};
 }
 
 Status OpenFile::check_unchanged() const {

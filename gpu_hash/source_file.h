@@ -3,7 +3,9 @@
 // directory that is held open, and read only while they stay what they were when they were found.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -48,6 +50,24 @@ class Directory {
 // open(2). Returns an empty descriptor and sets errno on failure.
 [[nodiscard]] UniqueFd open_beneath(int base, std::string_view path, int flags);
 
+// Bytes of files that the page cache of this machine, or of this control group, can be expected to
+// keep: half of the memory that is available. The largest number when the system does not tell.
+[[nodiscard]] std::uint64_t page_cache_room();
+
+// Memory for reads past the page cache, made when it is first needed. For one thread at a time.
+class DirectBuffer {
+ public:
+  static constexpr std::size_t kSize = std::size_t{1} << 20;  // bytes
+  // kSize bytes at the border of a page; empty when there is no memory for it.
+  [[nodiscard]] std::span<std::uint8_t> get();
+
+ private:
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<void, Free> memory_;
+};
+
 class OpenFile;
 
 // One regular file. Thread-safe.
@@ -76,6 +96,11 @@ class SourceFile {
   // file-changed unless the file is still there and the same.
   [[nodiscard]] Status check_unchanged() const;
 
+  // Says that nobody will read these bytes again soon: from the next open() on, what is not in the
+  // page cache is read past it, where the file system can. That takes a fraction of the processor
+  // time, and leaves in the cache what is there.
+  void read_once() const { read_once_ = true; }
+
  private:
   friend class OpenFile;
 
@@ -83,6 +108,7 @@ class SourceFile {
   std::string path_;
   std::string label_;
   FileIdentity seen_;
+  mutable std::atomic<bool> read_once_ = false;
   mutable std::mutex mutex_;
   mutable std::weak_ptr<const OpenFile> open_;  // guarded by mutex_
 };
@@ -90,20 +116,40 @@ class SourceFile {
 // A file while it is open. Thread-safe. Borrows from its SourceFile, which must outlive it.
 class OpenFile {
  public:
-  OpenFile(const SourceFile& source, UniqueFd fd) : source_(source), fd_(std::move(fd)) {}
+  // `direct` is the same file opened with O_DIRECT, or empty.
+  OpenFile(const SourceFile& source, UniqueFd fd, UniqueFd direct)
+      : source_(source),
+        fd_(std::move(fd)),
+        direct_(std::move(direct)),
+        direct_works_(static_cast<bool>(direct_)) {}
 
   // Fills `out` from byte `offset`. file-changed when the file ends early or is no longer the same
   // after the read; file-unreadable on an input error.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
-  // The same, into several places: `parts` are filled one after the other.
-  [[nodiscard]] Status read(std::uint64_t offset,
-                            std::span<const std::span<std::uint8_t>> parts) const;
+  // The same, into several places: `parts` are filled one after the other. Of files that are read
+  // once, large reads go past the page cache when it does not hold the bytes: straight into a part
+  // that begins at a page and at a page of the file, else through `buffer`.
+  [[nodiscard]] Status read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts,
+                            DirectBuffer* buffer = nullptr) const;
+
+  // Bytes that were read past the page cache. For tests and benchmarks.
+  [[nodiscard]] std::uint64_t direct_bytes() const { return direct_bytes_; }
 
  private:
+  class Places;
+
+  [[nodiscard]] bool wants_direct(std::uint64_t offset, std::uint64_t size) const;
+  // Both move on what they are given.
+  [[nodiscard]] Status read_direct(std::uint64_t& offset, Places& places,
+                                   std::span<std::uint8_t> buffer) const;
+  [[nodiscard]] Status read_cached(std::uint64_t offset, Places& places) const;
   [[nodiscard]] Status check_unchanged() const;
 
   const SourceFile& source_;
   UniqueFd fd_;
+  UniqueFd direct_;
+  mutable std::atomic<bool> direct_works_;  // false for good once the file system refused
+  mutable std::atomic<std::uint64_t> direct_bytes_ = 0;
 };
 
 }  // namespace assay::gpu_hash

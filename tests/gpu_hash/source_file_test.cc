@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that change, vanish or turn into something else while they are hashed. No sleeps: changes
-// are made from the progress callback, or between two calls.
+// Files that change, vanish or turn into something else while they are hashed, and reads past the
+// page cache. No sleeps: changes are made from the progress callback, or between two calls.
 #include "gpu_hash/source_file.h"
 
+#include <array>
 #include <fcntl.h>
 #include <fstream>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "gpu_hash/artifact_hash.h"
+#include "gpu_hash/artifact_plan.h"
 #include "gpu_hash/cpu_engine.h"
 #include "tests/gpu_hash/support.h"
 
@@ -188,6 +193,194 @@ TEST(SourceFile, OpenedTwice_SharesOneDescriptor) {
   ASSERT_TRUE(first.has_value());
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(*first, *second);
+}
+
+// --- Past the page cache
+
+// Drops the file from the page cache. Whether reads go past it now: all of it has left the cache,
+// and the file system has such reads.
+bool make_cold(const fs::path& path) {
+  const UniqueFd direct(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+  const UniqueFd cached(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(::fsync(cached.get()), 0);
+  EXPECT_EQ(::posix_fadvise(cached.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  const std::size_t size = fs::file_size(path);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, cached.get(), 0);
+  if (memory == MAP_FAILED) {
+    return false;
+  }
+  std::vector<unsigned char> pages((size + page - 1) / page);
+  const bool told = ::mincore(memory, size, pages.data()) == 0;
+  ::munmap(memory, size);
+  return direct && told &&
+         std::ranges::all_of(pages, [](unsigned char one) { return (one & 1U) == 0; });
+}
+
+class ReadOnce : public testing::Test {
+ protected:
+  // The file, cold and to be read once. `past_cache_` says that large reads must go past the cache.
+  std::shared_ptr<const OpenFile> open(const fs::path& path) {
+    auto source = SourceFile::find(path);
+    EXPECT_TRUE(source.has_value());
+    source_ = *source;
+    source_->read_once();
+    past_cache_ = make_cold(path);
+    auto opened = source_->open();
+    EXPECT_TRUE(opened.has_value());
+    return *opened;
+  }
+
+  Bytes content_ = pattern((3U << 20) + 77);
+  TempDir dir_;
+  std::shared_ptr<const SourceFile> source_;
+  bool past_cache_ = false;
+  DirectBuffer buffer_;
+};
+
+TEST_F(ReadOnce, AnyPlaceAndAddress_GivesTheSameBytes) {
+  const fs::path path = old_file(dir_, "weights.bin", content_);
+  Bytes room((2U << 20) + 8192);
+  const std::size_t page = 4096 - reinterpret_cast<std::uintptr_t>(room.data()) % 4096;
+  for (const std::size_t offset : {0U, 1U, 4095U, 4096U, 1U << 20, 1234567U}) {
+    for (const std::size_t address : {0U, 1U, 64U, 512U}) {
+      for (const std::size_t size : {1U << 17, (1U << 20) + 5, 2U << 20}) {
+        const std::size_t take = std::min(size, content_.size() - offset);
+        const auto file = open(path);
+        // Two parts, the first of them an odd number of bytes.
+        const std::span<std::uint8_t> out = std::span(room).subspan(page + address, take);
+        const std::array parts = {out.first(take / 3 | 1U), out.subspan(take / 3 | 1U)};
+        std::ranges::fill(room, std::uint8_t{0xEE});
+        ASSERT_TRUE(file->read(offset, parts, &buffer_).has_value());
+        EXPECT_TRUE(std::ranges::equal(out, ByteView(content_).subspan(offset, take)))
+            << offset << " " << address << " " << size;
+        if (past_cache_) {
+          EXPECT_EQ(file->direct_bytes(), take);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ReadOnce, WhatIsInTheCacheOrSmall_IsReadFromThere) {
+  const fs::path path = old_file(dir_, "weights.bin", content_);
+  Bytes out(content_.size());
+  const std::array parts = {std::span(out)};
+  const auto small = open(path);
+  const std::array few = {std::span(out).first(100'000)};
+  ASSERT_TRUE(small->read(5, few, &buffer_).has_value());
+  EXPECT_EQ(small->direct_bytes(), 0U);
+  const auto file = open(path);
+  EXPECT_EQ(read_file(path), content_);
+  ASSERT_TRUE(file->read(0, parts, &buffer_).has_value());
+  EXPECT_EQ(out, content_);
+  EXPECT_EQ(file->direct_bytes(), 0U);
+}
+
+// A file system in memory has no other way, and its files are always in the cache.
+TEST_F(ReadOnce, FileSystemInMemory_GivesTheSameBytes) {
+  struct statfs kind{};
+  constexpr long tmpfs = 0x01021994;
+  if (::statfs("/dev/shm", &kind) != 0 || kind.f_type != tmpfs) {
+    GTEST_SKIP() << "no tmpfs";
+  }
+  const fs::path path = "/dev/shm/assay-test-" + std::to_string(::getpid());
+  std::ofstream(path, std::ios::binary) << as_text(content_);
+  const auto file = open(path);
+  Bytes out(content_.size());
+  const std::array parts = {std::span(out)};
+  EXPECT_TRUE(file->read(0, parts, &buffer_).has_value());
+  EXPECT_EQ(out, content_);
+  EXPECT_EQ(file->direct_bytes(), 0U);
+  fs::remove(path);
+}
+
+TEST_F(ReadOnce, Shrinks_IsFileChanged) {
+  const fs::path path = old_file(dir_, "weights.bin", content_);
+  for (const std::uint64_t size : {std::uint64_t{2} << 20, (std::uint64_t{1} << 20) + 1,
+                                   std::uint64_t{100}, std::uint64_t{0}}) {
+    dir_.write("weights.bin", content_);
+    const auto file = open(path);
+    fs::resize_file(path, size);
+    Bytes out(2U << 20);
+    const std::array parts = {std::span(out)};
+    const Status status = file->read(1U << 20, parts, &buffer_);
+    ASSERT_FALSE(status.has_value()) << size;
+    EXPECT_EQ(status.error().code, ErrorCode::kFileChanged);
+    EXPECT_EQ(status.error().where, "weights.bin");
+  }
+}
+
+TEST_F(ReadOnce, RewrittenInPlace_IsFileChanged) {
+  const fs::path path = old_file(dir_, "weights.bin", content_);
+  const auto file = open(path);
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << "x";
+  Bytes out(1U << 20);
+  const std::array parts = {std::span(out)};
+  const Status status = file->read(0, parts, &buffer_);
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code, ErrorCode::kFileChanged);
+}
+
+TEST_F(ReadOnce, FifoInItsPlace_IsFileChangedAndDoesNotBlock) {
+  const fs::path path = old_file(dir_, "weights.bin", content_);
+  const auto source = *SourceFile::find(path);
+  source->read_once();
+  fs::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto opened = source->open();
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code, ErrorCode::kFileChanged);
+}
+
+TEST_F(ReadOnce, Engines_GiveTheSameRootsOfFilesAndPartsOfThem) {
+  const fs::path path = old_file(dir_, "weights.bin", content_);
+  for (const char* const name : {"cpu", "opencl"}) {
+    const auto engine = std::string_view(name) == "cpu" ? make_cpu_engine(2) : opencl_engine();
+    if (engine == nullptr) {
+      continue;
+    }
+    const auto source = *SourceFile::find(path);
+    source->read_once();
+    make_cold(path);
+    const std::vector<Region> regions = {file_region(source), file_region(source, 777, 2'000'001)};
+    const auto digests = engine->hash(regions, HashRequest{});
+    ASSERT_TRUE(digests.has_value()) << name << ": " << to_string(digests.error());
+    EXPECT_EQ((*digests)[0].root, reference_root({}, content_)) << name;
+    EXPECT_EQ((*digests)[1].root, reference_root({}, ByteView(content_).subspan(777, 2'000'001)))
+        << name;
+  }
+}
+
+// Two files of 1,000 bytes, one of 500 with tensors of 400 in it.
+TEST(FilesReadOnce, OnlyWhatDoesNotFitAndIsReadOnce) {
+  const TempDir dir;
+  ArtifactPlan plan;
+  for (const auto& [name, size] : {std::pair("a", 1000U), {"b", 1000U}, {"t", 500U}}) {
+    plan.files.push_back({name, *SourceFile::find(dir.write(name, Bytes(size)))});
+  }
+  const Tensor tensor{"x", "U8", {400}, 0, 400};
+  plan.objects = {{0, {}}, {1, {}}, {2, {}}, {2, tensor}};
+  using Once = std::vector<bool>;
+  EXPECT_EQ(files_read_once(plan, {}, 2500), (Once{false, false, false}));
+  // The second reading of a file comes from the cache, which has room for that file.
+  EXPECT_EQ(files_read_once(plan, {}, 2499), (Once{true, true, false}));
+  EXPECT_EQ(files_read_once(plan, {}, 499), (Once{true, true, true}));
+  // What is known is not read.
+  KnownDigests known(4);
+  known[0] = ObjectDigests{reference_root({}, {}), {}};
+  EXPECT_EQ(files_read_once(plan, known, 1500), (Once{false, false, false}));
+  known[0].reset();
+  known[2] = ObjectDigests{reference_root({}, {}), {}};
+  EXPECT_EQ(files_read_once(plan, known, 2400), (Once{false, false, false}));
+  EXPECT_EQ(files_read_once(plan, known, 2399), (Once{true, true, true}));
+}
+
+TEST(PageCacheRoom, IsSomethingLessThanTheMemory) {
+  const auto memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  EXPECT_GT(page_cache_room(), 0U);
+  EXPECT_LE(page_cache_room(), memory / 2);
 }
 
 }  // namespace
