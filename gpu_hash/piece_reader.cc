@@ -51,7 +51,7 @@ Status PieceReader::read(const Region& region, std::uint64_t offset,
   const auto* file = piece != nullptr ? std::get_if<FilePiece>(piece) : nullptr;
   if (file != nullptr && size <= file->size - begin) {
     ASSAY_TRY(open(*file));
-    return file_->read(file->offset + begin, parts, &buffer_);
+    return file_->read(file->offset + begin, parts, &buffer_, file->offset + file->size);
   }
   for (const std::span<std::uint8_t> part : parts) {
     ASSAY_TRY(read(region, offset, part));
@@ -92,7 +92,7 @@ Status PieceReader::read_piece(const Piece& piece, std::uint64_t offset,
   }
   ASSAY_TRY(open(*part));
   const std::span<const std::span<std::uint8_t>> parts(&out, 1);
-  return file_->read(part->offset + offset, parts, &buffer_);
+  return file_->read(part->offset + offset, parts, &buffer_, part->offset + part->size);
 }
 
 Status PieceReader::open(const FilePiece& piece) {

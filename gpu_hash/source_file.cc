@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <system_error>
 #include <unistd.h>
@@ -38,7 +40,9 @@ constexpr std::size_t kMaxParts = 64;
 
 // What reads past the page cache begin and end at, in the file and in memory: no device asks for
 // more.
-constexpr std::size_t kDirectUnit = 4096;  // bytes
+constexpr std::size_t kDirectUnit = DirectBuffer::kUnit;
+// Smaller parts are brought together in the buffer.
+constexpr std::size_t kMinInPlace = std::size_t{256} << 10;  // bytes
 // Smaller reads are not worth the trip.
 constexpr std::uint64_t kMinDirect = std::uint64_t{128} << 10;  // bytes
 
@@ -48,24 +52,47 @@ std::uint64_t round_up(std::uint64_t value) { return round_down(value + kDirectU
 // What is looked at to tell whether a read finds its bytes in the page cache.
 constexpr std::uint64_t kMaxLook = std::uint64_t{8} << 20;  // bytes
 
-// Whether half of these bytes are in the page cache; also when the system does not tell, such as
-// for files of others. (A read that is not to wait would tell as well, but it starts to read
-// ahead.)
+// cachestat(2), which older headers do not have; the same number on every architecture.
+struct CacheRange {
+  std::uint64_t offset;
+  std::uint64_t size;
+};
+struct CacheState {
+  std::uint64_t cached;  // pages; what follows is not used here
+  std::array<std::uint64_t, 4> others;
+};
+constexpr long kCacheStat = 451;
+
+// Pages of [begin, begin + count pages) in the page cache; nothing when the system does not tell.
+// A read that is not to wait would tell as well, but it starts to read ahead.
+std::optional<std::uint64_t> cached_pages(int fd, std::uint64_t begin, std::size_t count,
+                                          std::uint64_t page) {
+  const CacheRange range{begin, count * page};
+  CacheState state{};
+  if (::syscall(kCacheStat, fd, &range, &state, 0U) == 0) {
+    return state.cached;
+  }
+  void* const memory =
+      ::mmap(nullptr, range.size, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(begin));
+  if (memory == MAP_FAILED) {
+    return std::nullopt;
+  }
+  std::vector<unsigned char> pages(count);
+  const bool told = ::mincore(memory, range.size, pages.data()) == 0;
+  ::munmap(memory, range.size);
+  const auto there =
+      std::ranges::count_if(pages, [](unsigned char one) { return (one & 1U) != 0; });
+  return told ? std::optional(static_cast<std::uint64_t>(there)) : std::nullopt;
+}
+
+// Whether half of these bytes are in the page cache; also when the system does not tell. It tells
+// of files that this user owns or may write.
 bool mostly_cached(int fd, std::uint64_t offset, std::uint64_t size) {
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t begin = offset / page * page;
   const std::size_t count = (offset + size - begin + page - 1) / page;
-  void* const memory =
-      ::mmap(nullptr, count * page, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(begin));
-  if (memory == MAP_FAILED) {
-    return true;
-  }
-  std::vector<unsigned char> pages(count);
-  const bool told = ::mincore(memory, count * page, pages.data()) == 0;
-  ::munmap(memory, count * page);
-  const auto there =
-      std::ranges::count_if(pages, [](unsigned char one) { return (one & 1U) != 0; });
-  return !told || 2 * static_cast<std::size_t>(there) >= count;
+  const auto there = cached_pages(fd, begin, count, page);
+  return !there || 2 * *there >= count;
 }
 
 // Splits "a/b/c" into the directory "a/b" and the name "c".
@@ -166,9 +193,9 @@ std::uint64_t page_cache_room() {
   return available == std::numeric_limits<std::uint64_t>::max() ? available : available / 2;
 }
 
-std::span<std::uint8_t> DirectBuffer::get() {
+std::span<std::uint8_t> DirectBuffer::memory() {
   if (!memory_) {
-    memory_.reset(std::aligned_alloc(kDirectUnit, kSize));
+    memory_.reset(std::aligned_alloc(kUnit, kSize));
   }
   return {static_cast<std::uint8_t*>(memory_.get()), memory_ ? kSize : 0};
 }
@@ -283,32 +310,52 @@ Status OpenFile::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
 }
 
 Status OpenFile::read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts,
-                      DirectBuffer* buffer) const {
+                      DirectBuffer* buffer, std::uint64_t end) const {
   Places places(parts);
-  if (buffer != nullptr && wants_direct(offset, places.left()) && !buffer->get().empty()) {
-    ASSAY_TRY(read_direct(offset, places, buffer->get()));
+  if (buffer != nullptr) {
+    take_held(offset, places, *buffer);
+    if (wants_direct(offset, places.left()) && !buffer->memory().empty()) {
+      ASSAY_TRY(read_direct(offset, places, *buffer, end));
+    }
   }
   ASSAY_TRY(read_cached(offset, places));
   return check_unchanged();
 }
+
+std::atomic<std::uint64_t> OpenFile::count_ = 0;
 
 bool OpenFile::wants_direct(std::uint64_t offset, std::uint64_t size) const {
   return direct_works_ && size >= kMinDirect &&
          !mostly_cached(fd_.get(), offset, std::min(size, kMaxLook));
 }
 
+// What `buffer` has of the bytes from `offset` on.
+void OpenFile::take_held(std::uint64_t& offset, Places& places, DirectBuffer& buffer) const {
+  if (buffer.file_ != number_ || offset < buffer.begin_ || offset >= buffer.begin_ + buffer.size_) {
+    return;
+  }
+  const std::uint64_t skip = offset - buffer.begin_;
+  const std::uint64_t size = std::min(buffer.size_ - skip, places.left());
+  places.copy(ByteView(buffer.memory()).subspan(skip, size));
+  offset += size;
+  direct_bytes_ += size;
+}
+
 // Leaves in `places` what the file system does not read this way.
-Status OpenFile::read_direct(std::uint64_t& offset, Places& places,
-                             std::span<std::uint8_t> buffer) const {
+Status OpenFile::read_direct(std::uint64_t& offset, Places& places, DirectBuffer& buffer,
+                             std::uint64_t end) const {
+  // A large read takes no more than it needs; small ones have others behind them.
+  const std::uint64_t last =
+      std::max(offset + places.left(), std::min(end, round_down(offset) + DirectBuffer::kRead));
   while (places.left() > 0) {
     const std::span<std::uint8_t> place = places.first();
     const std::uint64_t begin = round_down(offset);
-    const bool in_place = begin == offset && place.size() >= kDirectUnit &&
+    const bool in_place = begin == offset && place.size() >= kMinInPlace &&
                           reinterpret_cast<std::uintptr_t>(place.data()) % kDirectUnit == 0;
-    const std::span<std::uint8_t> target =
-        in_place ? place.first(round_down(place.size()))
-                 : buffer.first(std::min<std::uint64_t>(buffer.size(),
-                                                        round_up(offset - begin + places.left())));
+    const std::span<std::uint8_t> target = in_place
+                                               ? place.first(round_down(place.size()))
+                                               : buffer.memory().first(std::min<std::uint64_t>(
+                                                     DirectBuffer::kSize, round_up(last - begin)));
     const iovec vector{target.data(), target.size()};
     const ssize_t got = ::preadv(direct_.get(), &vector, 1, static_cast<off_t>(begin));
     if (got < 0 && errno == EINTR) {
@@ -316,20 +363,23 @@ Status OpenFile::read_direct(std::uint64_t& offset, Places& places,
     }
     if (got < 0) {  // whatever it is, the other way says what it means
       direct_works_ = false;
+      buffer.file_ = 0;
       return {};
     }
     const auto there = static_cast<std::uint64_t>(got);
     if (there <= offset - begin) {
       return changed("the file became shorter while it was read", source_.label_);
     }
-    const std::uint64_t useful = std::min(there - (offset - begin), places.left());
     if (in_place) {
-      places.advance(useful);
+      places.advance(there);
+      offset += there;
+      direct_bytes_ += there;
     } else {
-      places.copy(ByteView(target).subspan(offset - begin, useful));
+      buffer.file_ = number_;
+      buffer.begin_ = begin;
+      buffer.size_ = there;
+      take_held(offset, places, buffer);
     }
-    offset += useful;
-    direct_bytes_ += useful;
   }
   return {};
 }

@@ -54,18 +54,26 @@ class Directory {
 // keep: half of the memory that is available. The largest number when the system does not tell.
 [[nodiscard]] std::uint64_t page_cache_room();
 
-// Memory for reads past the page cache, made when it is first needed. For one thread at a time.
+// Memory for reads past the page cache, made when it is first needed, and what was read into it
+// last: small reads that follow one another take one look at the disk. For one thread at a time.
 class DirectBuffer {
  public:
-  static constexpr std::size_t kSize = std::size_t{1} << 20;  // bytes
-  // kSize bytes at the border of a page; empty when there is no memory for it.
-  [[nodiscard]] std::span<std::uint8_t> get();
+  static constexpr std::size_t kUnit = 4096;                  // bytes; where it begins, a page
+  static constexpr std::size_t kRead = std::size_t{1} << 20;  // bytes of one read
+  static constexpr std::size_t kSize = kRead + 2 * kUnit;  // for reads that begin and end anywhere
 
  private:
+  friend class OpenFile;
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
+  // kSize bytes; empty when there is no memory for it.
+  [[nodiscard]] std::span<std::uint8_t> memory();
+
   std::unique_ptr<void, Free> memory_;
+  std::uint64_t file_ = 0;   // OpenFile::number_; 0 is none
+  std::uint64_t begin_ = 0;  // what it holds of that file
+  std::uint64_t size_ = 0;
 };
 
 class OpenFile;
@@ -119,6 +127,7 @@ class OpenFile {
   // `direct` is the same file opened with O_DIRECT, or empty.
   OpenFile(const SourceFile& source, UniqueFd fd, UniqueFd direct)
       : source_(source),
+        number_(++count_),
         fd_(std::move(fd)),
         direct_(std::move(direct)),
         direct_works_(static_cast<bool>(direct_)) {}
@@ -126,11 +135,12 @@ class OpenFile {
   // Fills `out` from byte `offset`. file-changed when the file ends early or is no longer the same
   // after the read; file-unreadable on an input error.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
-  // The same, into several places: `parts` are filled one after the other. Of files that are read
-  // once, large reads go past the page cache when it does not hold the bytes: straight into a part
-  // that begins at a page and at a page of the file, else through `buffer`.
+  // The same, into several places: `parts` are filled one after the other. With a `buffer`, and of
+  // a file that is read once, large reads go past the page cache when it holds less than half of
+  // the bytes: straight into a large part that begins at a page and at a page of the file, else
+  // through the buffer, which also takes what follows up to byte `end`.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts,
-                            DirectBuffer* buffer = nullptr) const;
+                            DirectBuffer* buffer = nullptr, std::uint64_t end = 0) const;
 
   // Bytes that were read past the page cache. For tests and benchmarks.
   [[nodiscard]] std::uint64_t direct_bytes() const { return direct_bytes_; }
@@ -139,13 +149,17 @@ class OpenFile {
   class Places;
 
   [[nodiscard]] bool wants_direct(std::uint64_t offset, std::uint64_t size) const;
-  // Both move on what they are given.
-  [[nodiscard]] Status read_direct(std::uint64_t& offset, Places& places,
-                                   std::span<std::uint8_t> buffer) const;
+  // These move on what they are given.
+  void take_held(std::uint64_t& offset, Places& places, DirectBuffer& buffer) const;
+  [[nodiscard]] Status read_direct(std::uint64_t& offset, Places& places, DirectBuffer& buffer,
+                                   std::uint64_t end) const;
   [[nodiscard]] Status read_cached(std::uint64_t offset, Places& places) const;
   [[nodiscard]] Status check_unchanged() const;
 
+  static std::atomic<std::uint64_t> count_;
+
   const SourceFile& source_;
+  std::uint64_t number_;  // of all that this process ever opened
   UniqueFd fd_;
   UniqueFd direct_;
   mutable std::atomic<bool> direct_works_;  // false for good once the file system refused
