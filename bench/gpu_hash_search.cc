@@ -106,8 +106,8 @@ Device open_device(const std::string& part) {
 std::string extra;  // options for every program
 
 struct Variant {
-  int ptx = 1, multiply = 1, even = 127, odd = 127, schedule = 7, roll = 0, ahead = 0, load = 0,
-      registers = 0, tags = 0;
+  int ptx = 1, multiply = 1, even = 127, odd = 127, schedule = 7, shifts = 0, turns_even = 0,
+      turns_odd = 0, roll = 0, ahead = 0, load = 0, registers = 0, tags = 0;
   auto operator<=>(const Variant&) const = default;
   [[nodiscard]] std::string options(bool nvidia) const {
     std::string text = "-cl-std=CL1.2 -DASSAY_LEAVES_ONLY=1";
@@ -496,9 +496,12 @@ std::string operation(char code) {
       {'M', "mad.lo.u32 %0, %0, %3, %3"},
       {'c', "mad.lo.u32 %0, %0, %3, 0x428a2f98"},
       {'h', "mul.hi.u32 %0, %0, %1"},
+      {'d', "dp4a.u32.u32 %0, %0, %1, %2"},
+      {'D', "dp2a.lo.u32.u32 %0, %0, %1, %2"},
+
       {'b', "brev.b32 %0, %0"},
   };
-  const char* chain = std::strchr("mMchb", code) != nullptr ? "u[i]" : "x[i]";
+  const char* chain = std::strchr("mMchbdD", code) != nullptr ? "u[i]" : "x[i]";
   return std::string("asm volatile(\"") + texts.at(code) + ";\" : \"+r\"(" + chain +
          ") : \"r\"(y), \"r\"(z), \"r\"(v));";
 }
@@ -517,6 +520,7 @@ void pipes(const Device& device) {
       {"mad, constant added", "c"},
       {"mul.hi", "h"},
       {"brev", "b"},
+      {"dp4a", "d"},
       {"lop3, add constant", "La"},
       {"lop3, add register", "LA"},
       {"shf, add constant", "sa"},
@@ -524,9 +528,11 @@ void pipes(const Device& device) {
       {"shf | mad of registers", "sM"},
       {"lop3 | mad of registers", "LM"},
       {"shf x6, lop3 x4 | mad x7", "sMLMsMsMLMsMsMLsL"},
-      {"shf x6, lop3 x4 | mad x6, mul.hi", "sLsLssLssLMMMhMMM"},
-      {"shf x5, lop3 x5 | mad x7 | brev", "smLmsbLmsmLmsLmsmL"},
-      {"shf x5, lop3 x5 | mad x7 | brev x2", "smLmsbLmsmLmsbLmsmL"},
+      {"the same, mul.hi for a mad", "sMLMsMsMLhsMsMLsL"},
+      {"the same, dp4a beside", "sMLMsMsMLMsMdsMLsL"},
+      {"the same, brev beside", "sMLMsMsMLMsMbsMLsL"},
+      {"the same, dp2a x2 beside", "sMLDMsMsMLMsMDsMLsL"},
+      {"the same, dp2a x3 beside", "sMLDMsMsMLDMsMDsMLsL"},
   };
   for (const Row& row : rows) {
     std::string body;
