@@ -243,12 +243,43 @@ cl_int fail_later(cl_command_queue queue, cl_int error, cl_event* asked) {
   return track(result, event, asked);
 }
 
-template <typename Object>
-Object refuse(cl_int error, cl_int* out) {
-  if (out != nullptr) {
-    *out = error;
+// What all calls do that make an object.
+template <typename Create>
+auto make(Call call, cl_int* error, Create create) {
+  using Object = decltype(create());
+  const Verdict verdict = judge(call);
+  if (verdict.error != CL_SUCCESS) {
+    if (error != nullptr) {
+      *error = verdict.error;
+    }
+    return Object{};
   }
-  return nullptr;
+  const Object object = create();
+  count(object);
+  return object;
+}
+
+// What all commands do. `enqueue` hands one to the driver.
+template <typename Enqueue>
+cl_int command(Call call, cl_command_queue queue, cl_uint waits, const cl_event* wait,
+               cl_event* event, Enqueue enqueue) {
+  const Verdict verdict = judge(call);
+  if (verdict.error != CL_SUCCESS) {
+    return verdict.error;
+  }
+  if (verdict.late != CL_SUCCESS) {
+    if (call == kWrite) {
+      const std::scoped_lock lock(mutex);
+      poisoned.insert(queue);
+    }
+    return fail_later(queue, verdict.late, event);
+  }
+  if (is_doomed(queue, waits, wait)) {
+    return fail_later(queue, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);
+  }
+  cl_event own = nullptr;
+  const cl_int result = enqueue(verdict.flip, &own);
+  return track(result, own, event);
 }
 
 cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count_of,
@@ -256,56 +287,38 @@ cl_context CL_API_CALL create_context(const cl_context_properties* properties, c
                                       void(CL_CALLBACK* notify)(const char*, const void*,
                                                                 std::size_t, void*),
                                       void* data, cl_int* error) {
-  if (const Verdict verdict = judge(kCreateContext); verdict.error != CL_SUCCESS) {
-    return refuse<cl_context>(verdict.error, error);
-  }
-  const cl_context context =
-      target->clCreateContext(properties, count_of, devices, notify, data, error);
-  count(context);
-  return context;
+  return make(kCreateContext, error, [&] {
+    return target->clCreateContext(properties, count_of, devices, notify, data, error);
+  });
 }
 
 cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                           cl_command_queue_properties properties, cl_int* error) {
-  if (const Verdict verdict = judge(kCreateQueue); verdict.error != CL_SUCCESS) {
-    return refuse<cl_command_queue>(verdict.error, error);
-  }
-  const cl_command_queue queue = target->clCreateCommandQueue(context, device, properties, error);
-  count(queue);
-  return queue;
+  return make(kCreateQueue, error,
+              [&] { return target->clCreateCommandQueue(context, device, properties, error); });
 }
 
 cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, std::size_t size,
                                  void* host, cl_int* error) {
-  if (const Verdict verdict = judge(kCreateBuffer); verdict.error != CL_SUCCESS) {
-    return refuse<cl_mem>(verdict.error, error);
-  }
-  const cl_mem buffer = target->clCreateBuffer(context, flags, size, host, error);
-  count(buffer);
-  return buffer;
+  return make(kCreateBuffer, error,
+              [&] { return target->clCreateBuffer(context, flags, size, host, error); });
 }
 
 cl_program CL_API_CALL create_program(cl_context context, cl_uint texts, const char** text,
                                       const std::size_t* sizes, cl_int* error) {
-  if (const Verdict verdict = judge(kCreateProgram); verdict.error != CL_SUCCESS) {
-    return refuse<cl_program>(verdict.error, error);
-  }
-  const cl_program program = target->clCreateProgramWithSource(context, texts, text, sizes, error);
-  count(program);
-  return program;
+  return make(kCreateProgram, error, [&] {
+    return target->clCreateProgramWithSource(context, texts, text, sizes, error);
+  });
 }
 
 cl_program CL_API_CALL create_program_binary(cl_context context, cl_uint devices,
                                              const cl_device_id* device, const std::size_t* sizes,
                                              const unsigned char** binaries, cl_int* status,
                                              cl_int* error) {
-  if (const Verdict verdict = judge(kCreateProgramBinary); verdict.error != CL_SUCCESS) {
-    return refuse<cl_program>(verdict.error, error);
-  }
-  const cl_program program =
-      target->clCreateProgramWithBinary(context, devices, device, sizes, binaries, status, error);
-  count(program);
-  return program;
+  return make(kCreateProgramBinary, error, [&] {
+    return target->clCreateProgramWithBinary(context, devices, device, sizes, binaries, status,
+                                             error);
+  });
 }
 
 cl_int CL_API_CALL build_program(cl_program program, cl_uint devices, const cl_device_id* device,
@@ -318,12 +331,7 @@ cl_int CL_API_CALL build_program(cl_program program, cl_uint devices, const cl_d
 }
 
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* error) {
-  if (const Verdict verdict = judge(kCreateKernel); verdict.error != CL_SUCCESS) {
-    return refuse<cl_kernel>(verdict.error, error);
-  }
-  const cl_kernel kernel = target->clCreateKernel(program, name, error);
-  count(kernel);
-  return kernel;
+  return make(kCreateKernel, error, [&] { return target->clCreateKernel(program, name, error); });
 }
 
 cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint index, std::size_t size,
@@ -336,73 +344,43 @@ cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint index, std::size_t s
 cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                                 std::size_t offset, std::size_t size, const void* memory,
                                 cl_uint waits, const cl_event* wait, cl_event* event) {
-  const Verdict verdict = judge(kWrite);
-  if (verdict.error != CL_SUCCESS) {
-    return verdict.error;
-  }
-  if (verdict.late != CL_SUCCESS) {
-    const std::scoped_lock lock(mutex);
-    poisoned.insert(queue);
-  }
-  if (verdict.late != CL_SUCCESS) {
-    return fail_later(queue, verdict.late, event);
-  }
-  if (is_doomed(queue, waits, wait)) {
-    return fail_later(queue, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);
-  }
-  cl_event own = nullptr;
-  const cl_int result = target->clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, memory,
-                                                     waits, wait, &own);
-  return track(result, own, event);
+  return command(kWrite, queue, waits, wait, event, [&](bool /*flip*/, cl_event* own) {
+    return target->clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, memory, waits, wait,
+                                        own);
+  });
 }
 
 cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                                std::size_t offset, std::size_t size, void* memory, cl_uint waits,
                                const cl_event* wait, cl_event* event) {
-  const Verdict verdict = judge(kRead);
-  if (verdict.error != CL_SUCCESS) {
-    return verdict.error;
-  }
-  if (verdict.late != CL_SUCCESS) {
-    return fail_later(queue, verdict.late, event);
-  }
-  if (is_doomed(queue, waits, wait)) {
-    return fail_later(queue, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);
-  }
-  cl_event own = nullptr;
-  const cl_int result = target->clEnqueueReadBuffer(
-      queue, buffer, verdict.flip ? CL_TRUE : blocking, offset, size, memory, waits, wait, &own);
-  if (verdict.flip && result == CL_SUCCESS && size > 0) {
-    static_cast<unsigned char*>(memory)[0] ^= 1U;
-  }
-  return track(result, own, event);
+  return command(kRead, queue, waits, wait, event, [&](bool flip, cl_event* own) {
+    const cl_int result = target->clEnqueueReadBuffer(queue, buffer, flip ? CL_TRUE : blocking,
+                                                      offset, size, memory, waits, wait, own);
+    if (flip && result == CL_SUCCESS && size > 0) {
+      static_cast<unsigned char*>(memory)[0] ^= 1U;
+    }
+    return result;
+  });
 }
 
 cl_int CL_API_CALL run_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                               const std::size_t* offset, const std::size_t* global,
                               const std::size_t* local, cl_uint waits, const cl_event* wait,
                               cl_event* event) {
-  const Verdict verdict = judge(kRun);
-  if (verdict.error != CL_SUCCESS) {
-    return verdict.error;
-  }
-  if (verdict.late != CL_SUCCESS) {
-    return fail_later(queue, verdict.late, event);
-  }
-  if (is_doomed(queue, waits, wait)) {
-    return fail_later(queue, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);
-  }
-  cl_event own = nullptr;
-  const cl_int result = target->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
-                                                       local, waits, wait, &own);
-  return track(result, own, event);
+  return command(kRun, queue, waits, wait, event, [&](bool /*flip*/, cl_event* own) {
+    return target->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, waits,
+                                          wait, own);
+  });
 }
 
 void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                              cl_map_flags flags, std::size_t offset, std::size_t size,
                              cl_uint waits, const cl_event* wait, cl_event* event, cl_int* error) {
   if (const Verdict verdict = judge(kMap); verdict.error != CL_SUCCESS) {
-    return refuse<void*>(verdict.error, error);
+    if (error != nullptr) {
+      *error = verdict.error;
+    }
+    return nullptr;
   }
   return target->clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, waits, wait,
                                     event, error);
@@ -410,36 +388,16 @@ void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool bloc
 
 cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_uint waits, const cl_event* wait,
                                   cl_event* event) {
-  const Verdict verdict = judge(kMarker);
-  if (verdict.error != CL_SUCCESS) {
-    return verdict.error;
-  }
-  if (verdict.late != CL_SUCCESS) {
-    return fail_later(queue, verdict.late, event);
-  }
-  if (is_doomed(queue, waits, wait)) {
-    return fail_later(queue, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);
-  }
-  cl_event own = nullptr;
-  const cl_int result = target->clEnqueueMarkerWithWaitList(queue, waits, wait, &own);
-  return track(result, own, event);
+  return command(kMarker, queue, waits, wait, event, [&](bool /*flip*/, cl_event* own) {
+    return target->clEnqueueMarkerWithWaitList(queue, waits, wait, own);
+  });
 }
 
 cl_int CL_API_CALL enqueue_barrier(cl_command_queue queue, cl_uint waits, const cl_event* wait,
                                    cl_event* event) {
-  const Verdict verdict = judge(kBarrier);
-  if (verdict.error != CL_SUCCESS) {
-    return verdict.error;
-  }
-  if (verdict.late != CL_SUCCESS) {
-    return fail_later(queue, verdict.late, event);
-  }
-  if (is_doomed(queue, waits, wait)) {
-    return fail_later(queue, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, event);
-  }
-  cl_event own = nullptr;
-  const cl_int result = target->clEnqueueBarrierWithWaitList(queue, waits, wait, &own);
-  return track(result, own, event);
+  return command(kBarrier, queue, waits, wait, event, [&](bool /*flip*/, cl_event* own) {
+    return target->clEnqueueBarrierWithWaitList(queue, waits, wait, own);
+  });
 }
 
 cl_int CL_API_CALL retain_event(cl_event event) {
