@@ -106,8 +106,8 @@ Device open_device(const std::string& part) {
 std::string extra;  // options for every program
 
 struct Variant {
-  int ptx = 1, multiply = 1, even = 127, odd = 127, schedule = 7, shifts = 0, turns_even = 0,
-      turns_odd = 0, roll = 0, ahead = 0, load = 0, registers = 0, tags = 0;
+  int ptx = 1, multiply = 1, even = 127, odd = 127, schedule = 7, roll = 0, ahead = 0, load = 0,
+      registers = 0, tags = 0;
   auto operator<=>(const Variant&) const = default;
   [[nodiscard]] std::string options(bool nvidia) const {
     std::string text = "-cl-std=CL1.2 -DASSAY_LEAVES_ONLY=1";
