@@ -78,7 +78,9 @@ bool ResidentPlan::next(ResidentBatch& batch) {
     if (chunks > limits_.slots - batch.first_slot.back()) {
       break;
     }
-    add_segment(batch, *waiting_);
+    if (!add_neighbour(batch, *waiting_)) {
+      add_segment(batch, *waiting_);
+    }
     waiting_.reset();
   }
   return !batch.segments.empty();
@@ -91,6 +93,26 @@ void ResidentPlan::advance(const Region& region, std::uint64_t size) {
     place_.offset -= piece_size(region.pieces[place_.piece]);
     ++place_.piece;
   }
+}
+
+// Most objects are one piece in the memory that the object before lies in.
+bool ResidentPlan::add_neighbour(ResidentBatch& batch, const Segment& segment) {
+  const Region& region = regions_[segment.region];
+  if (region.pieces.size() != 1 || batch.launches.empty()) {
+    return false;
+  }
+  const auto& piece = std::get<DevicePiece>(region.pieces.front());
+  PlannedLaunch& launch = batch.launches.back();
+  if (piece.size != segment.size || piece.offset % kAlignment != 0 || !launch.aligned ||
+      launch.memory.size() != 1 || launch.memory.front() != piece.memory.get()) {
+    return false;
+  }
+  const auto chunks = static_cast<std::uint32_t>((segment.size + chunk_size_ - 1) / chunk_size_);
+  launch.runs.push_back({piece.offset, segment.size, 0});
+  launch.slots += chunks;
+  batch.segments.push_back(segment);
+  batch.first_slot.push_back(batch.first_slot.back() + chunks);
+  return true;
 }
 
 void ResidentPlan::add_segment(ResidentBatch& batch, const Segment& segment) {

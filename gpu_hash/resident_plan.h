@@ -72,6 +72,8 @@ class ResidentPlan {
     std::uint64_t offset = 0;  // bytes in the piece
   };
 
+  // Adds a segment that needs no cutting; false for others.
+  [[nodiscard]] bool add_neighbour(ResidentBatch& batch, const Segment& segment);
   void add_segment(ResidentBatch& batch, const Segment& segment);
   void add_run(ResidentBatch& batch, const DeviceMemory* memory, std::uint64_t offset,
                std::uint64_t size);
