@@ -8,7 +8,7 @@ set -u
 
 build=$1 out=$2 search=${3:-0}
 here=$(cd "$(dirname "$0")/.." && pwd)
-commit=$(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)
+commit=${COMMIT:-$(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)}
 mkdir -p "$out"
 ulimit -n "$(ulimit -H -n)"
 
