@@ -498,10 +498,11 @@ class SpreadBench {
       whole.pieces.insert(whole.pieces.end(), regions[i].pieces.begin(), regions[i].pieces.end());
     }
     for (std::size_t count = 1; count <= engines_.size(); ++count) {
-      row("resident on " + gpus(count), std::span(regions).first(count), bytes * count,
+      row("resident on " + gpus(count), std::span(regions).first(count), count, bytes * count,
           {{"sweep", "devices"}, {"x", count}});
     }
-    row("one object over " + gpus(engines_.size()), {&whole, 1}, bytes * engines_.size());
+    row("one object over " + gpus(engines_.size()), {&whole, 1}, engines_.size(),
+        bytes * engines_.size());
     compare_roots(data, std::bit_floor(bytes));
     tags(regions, bytes * engines_.size());
   }
@@ -558,18 +559,17 @@ class SpreadBench {
     return region;
   }
 
-  // The first row is one device.
-  void row(const std::string& name, std::span<const Region> regions, std::uint64_t bytes,
-           Json details = Json::object()) {
+  // Objects on the first `count` devices; the first row is one device.
+  void row(const std::string& name, std::span<const Region> regions, std::size_t count,
+           std::uint64_t bytes, Json details = Json::object()) {
     const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
     (void)need(spread_->hash(regions, wanted));
     const double value = rate(bytes, 5, [&] { (void)need(spread_->hash(regions, wanted)); });
     one_ = one_ == 0 ? value : one_;
     details["bytes"] = bytes;
     details["factor"] = value / one_;
-    const auto count = static_cast<double>(
-        regions.size() > 1 || details.contains("x") ? regions.size() : engines_.size());
-    report_.add("SHA-256 tree, " + name, value, one_ * count, "one GPU, times GPUs", details);
+    report_.add("SHA-256 tree, " + name, value, one_ * static_cast<double>(count),
+                "one GPU, times GPUs", details);
     std::printf("%s: %.3f times one\n", name.c_str(), value / one_);
   }
 
