@@ -198,6 +198,14 @@ TEST(Enrolment, RoundTrips) {
   }
 }
 
+TEST(Enrolment, DevicesThatShareTheWork_HaveOneId) {
+  Json document = to_json(sample_enrolment());
+  document["devices"][0]["id"] = "opencl:0,2";
+  const auto read = parse_enrolment(bytes_of(document));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->devices.front().id, "opencl:0,2");
+}
+
 TEST(Enrolment, Changes_AreRefused) {
   const std::tuple<const char*, Json, const char*, const char*> changes[] = {
       {"/request/purpose", "report", "schema-violation", "/request/purpose"},
