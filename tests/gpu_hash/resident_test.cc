@@ -3,6 +3,7 @@
 // tags.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -134,6 +135,47 @@ TEST_P(Resident, ImportedMemory_IsHashedInPlace) {
   changed[37 * 20'000 + 99] ^= 1;
   EXPECT_EQ(hash_one(*engine_, request().parameters, region).root,
             reference_root(request().parameters, changed));
+}
+
+// In a buffer of more than 2^32 bytes, of which no more are ever there than this test writes.
+TEST_P(Resident, OffsetsAroundFourGiB_AreReadWhereTheyAre) {
+  constexpr std::uint64_t border = std::uint64_t{1} << 32;
+  constexpr std::uint64_t size = border + (1U << 20);
+  const DeviceInfo& device = engine_->session().device().info;
+  if (engine_->session().device().imports_fds || device.max_allocation_bytes < size) {
+    GTEST_SKIP() << "the device cannot import so large a memory file";
+  }
+  const Bytes object = pattern(200'003);
+  const UniqueFd fd(::memfd_create("large", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(fd.get(), static_cast<off_t>(size)), 0);
+  ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  const auto memory = engine_->import_memory(UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)), size);
+  ASSERT_TRUE(memory.has_value()) << memory.error().detail;
+  for (const std::uint64_t begin : {border - 100'000, border - 1, border, border + 7}) {
+    ASSERT_EQ(::pwrite(fd.get(), object.data(), object.size(), static_cast<off_t>(begin)),
+              static_cast<ssize_t>(object.size()));
+    Region region;
+    region.pieces.emplace_back(DevicePiece{*memory, begin, object.size()});
+    EXPECT_EQ(hash_one(*engine_, request().parameters, region).root,
+              reference_root(request().parameters, object))
+        << begin;
+  }
+}
+
+TEST_P(Resident, StopRequested_EndsWithCancelled) {
+  const Bytes object = pattern(100'000);
+  Region region;
+  region.pieces.emplace_back(DevicePiece{upload(object), 0, object.size()});
+  std::stop_source stop;
+  stop.request_stop();
+  HashRequest wanted = request();
+  wanted.stop = stop.get_token();
+  const auto result = engine_->hash({&region, 1}, wanted);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kCancelled);
+  // The engine is as good as before.
+  EXPECT_EQ(hash_one(*engine_, request().parameters, region).root,
+            reference_root(request().parameters, object));
 }
 
 TEST_P(Resident, ImportOfWhatMayShrinkOrIsTooSmallOrIsNoMemory_IsRefused) {
