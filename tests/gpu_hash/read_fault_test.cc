@@ -2,10 +2,12 @@
 // Files whose reads go wrong. This program has its own preadv(), which stands in front of the
 // system's and fails when a test wants it to.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <fcntl.h>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -20,6 +22,7 @@
 #include "gpu_hash/artifact_verify.h"
 #include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/dispatch.h"
+#include "gpu_hash/source_file.h"
 #include "tests/gpu_hash/support.h"
 
 namespace {
@@ -162,6 +165,47 @@ TEST_P(ReadFaults, FileWithoutPermission_IsFileUnreadableWithItsName) {
   ASSERT_FALSE(hashed.has_value());
   EXPECT_EQ(hashed.error().code, ErrorCode::kFileUnreadable);
   EXPECT_EQ(hashed.error().where, "first.bin");
+}
+
+// Reads past the page cache, of which the first one fails, or all come back short: the root is
+// right and nothing is said.
+TEST_P(ReadFaults, DirectReadsThatFailOrAreShort_GiveTheSameRoot) {
+  static thread_local bool direct = false;
+  for (const long answer : std::array<long, 5>{-EINVAL, -EIO, -EINTR, 8192, 12288}) {
+    const std::filesystem::path path = dir_.path() / "a/first.bin";
+    const auto source = SourceFile::find(path);
+    ASSERT_TRUE(source.has_value());
+    (*source)->read_once();
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(::fsync(fd.get()), 0);
+    ASSERT_EQ(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+    std::atomic<long> answers = 0;
+    g_before = [](int file) { direct = (::fcntl(file, F_GETFL) & O_DIRECT) != 0; };
+    g_fault = [&](long) { return direct && (answers++ == 0 || answer > 0) ? answer : kWhole; };
+    const Region region = file_region(*source);
+    const auto digests = engine_->hash({&region, 1}, HashRequest{});
+    ASSERT_TRUE(digests.has_value()) << answer << ": " << to_string(digests.error());
+    EXPECT_EQ(digests->front().root, reference_root({}, content_)) << answer;
+    if (answer == -EINVAL || answer == -EIO) {
+      EXPECT_LE(answers, 4) << "the file system was asked again and again";
+    }
+  }
+}
+
+TEST_P(ReadFaults, DirectReadThatEndsBeforeTheEnd_IsFileChanged) {
+  const std::filesystem::path path = dir_.path() / "a/first.bin";
+  const auto source = SourceFile::find(path);
+  ASSERT_TRUE(source.has_value());
+  (*source)->read_once();
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::fsync(fd.get()), 0);
+  ASSERT_EQ(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  g_fault = [](long) { return 0; };
+  const Region region = file_region(*source);
+  const auto digests = engine_->hash({&region, 1}, HashRequest{});
+  ASSERT_FALSE(digests.has_value());
+  EXPECT_EQ(digests.error().code, ErrorCode::kFileChanged);
+  EXPECT_EQ(digests.error().where, "first.bin");
 }
 
 }  // namespace
