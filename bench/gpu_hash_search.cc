@@ -507,6 +507,7 @@ std::string operation(char code) {
 }
 
 // The pipes of an NVIDIA multiprocessor: operations a clock, alone and together.
+// long-function: a table, and the kernel that it fills
 void pipes(const Device& device) {
   struct Row {
     const char* name;
