@@ -195,9 +195,9 @@ std::uint64_t page_cache_room() {
 
 std::span<std::uint8_t> DirectBuffer::memory() {
   if (!memory_) {
-    memory_.reset(std::aligned_alloc(kUnit, kSize));
+    memory_.reset(new (std::align_val_t{kUnit}, std::nothrow) std::uint8_t[kSize]);
   }
-  return {static_cast<std::uint8_t*>(memory_.get()), memory_ ? kSize : 0};
+  return {memory_.get(), memory_ ? kSize : 0};
 }
 
 Result<std::shared_ptr<const Directory>> Directory::open(const std::filesystem::path& path) {
@@ -322,7 +322,7 @@ Status OpenFile::read(std::uint64_t offset, std::span<const std::span<std::uint8
   return check_unchanged();
 }
 
-std::atomic<std::uint64_t> OpenFile::count_ = 0;
+std::atomic<std::uint64_t> OpenFile::total = 0;
 
 bool OpenFile::wants_direct(std::uint64_t offset, std::uint64_t size) const {
   return direct_works_ && size >= kMinDirect &&

@@ -5,10 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,12 +66,14 @@ class DirectBuffer {
  private:
   friend class OpenFile;
   struct Free {
-    void operator()(void* memory) const { std::free(memory); }
+    void operator()(std::uint8_t* memory) const {
+      ::operator delete[](memory, std::align_val_t{kUnit});
+    }
   };
   // kSize bytes; empty when there is no memory for it.
   [[nodiscard]] std::span<std::uint8_t> memory();
 
-  std::unique_ptr<void, Free> memory_;
+  std::unique_ptr<std::uint8_t[], Free> memory_;
   std::uint64_t file_ = 0;   // OpenFile::number_; 0 is none
   std::uint64_t begin_ = 0;  // what it holds of that file
   std::uint64_t size_ = 0;
@@ -127,7 +130,7 @@ class OpenFile {
   // `direct` is the same file opened with O_DIRECT, or empty.
   OpenFile(const SourceFile& source, UniqueFd fd, UniqueFd direct)
       : source_(source),
-        number_(++count_),
+        number_(++total),
         fd_(std::move(fd)),
         direct_(std::move(direct)),
         direct_works_(static_cast<bool>(direct_)) {}
@@ -156,7 +159,7 @@ class OpenFile {
   [[nodiscard]] Status read_cached(std::uint64_t offset, Places& places) const;
   [[nodiscard]] Status check_unchanged() const;
 
-  static std::atomic<std::uint64_t> count_;
+  static std::atomic<std::uint64_t> total;
 
   const SourceFile& source_;
   std::uint64_t number_;  // of all that this process ever opened
