@@ -72,7 +72,8 @@ asan-libraries:
 	@$(install) build test
 	@$(MAKE) -s build/asan/.configured-tests
 	@$(call cmake_build,asan,library-tests)
-	@tests/run.sh build/asan -L '^library$$' -LE '^(slow|torture|analysis)$$'
+	@tests/run.sh build/asan -L '^library$$' -LE '^(slow|torture|analysis)$$' \
+		-E '^gpu_hash_fault_tests'  # `make asan` has them
 
 .PHONY: tsan
 tsan: ## all tests under ThreadSanitizer
