@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
