@@ -188,8 +188,11 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
   std::vector<ObjectDigests> digests;
   digests.reserve(plan.objects.size());
   for (std::size_t i = 0, next = 0; i < plan.objects.size(); ++i) {
-    const bool taken = !known.empty() && known[i];
-    digests.push_back(taken ? *known[i] : std::move(hashed[next++]));
+    if (!known.empty() && known[i]) {
+      digests.push_back(*known[i]);
+    } else {
+      digests.push_back(std::move(hashed[next++]));
+    }
   }
   collect(plan, std::move(digests), outline_span != 0, result);
   return result;

@@ -193,6 +193,7 @@ Status ClSession::check(const char* call, cl_int result) const {
 
 Status ClEvents::wait(const ClSession& session) {
   std::vector<cl_event> events;
+  events.reserve(events_.size());
   for (const ClEvent& event : events_) {
     events.push_back(event.get());
   }

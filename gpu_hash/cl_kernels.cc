@@ -53,10 +53,10 @@ void add_runs(KernelArguments& arguments, const LeafLaunch& launch) {
 
 std::uint32_t ClKernels::max_buffers(const ClSession& session) {
   // Other arguments take less than this.
-  constexpr std::size_t others = 128;
+  constexpr std::size_t kOthers = 128;
   const std::size_t size = session.device().max_parameter_bytes;
   for (const std::uint32_t count : {256U, 64U}) {
-    if (count * sizeof(cl_mem) + others <= size) {
+    if (count * sizeof(cl_mem) + kOthers <= size) {
       return count;
     }
   }
@@ -224,11 +224,11 @@ Status ClKernels::tag_blocks(const ClSession& session, cl_command_queue queue,
   add_buffers(arguments, launch.buffers, padded);
   add_runs(arguments, launch);
   arguments.add(launch.key).add(launch.tags).add(launch.first_digest);
-  constexpr std::size_t blocks_per_group = 16;  // TAG_TEAMS
-  constexpr std::size_t block = 4096;           // bytes
-  const std::size_t blocks = std::size_t{launch.runs.slots} * (launch.chunk_size / block);
+  constexpr std::size_t kBlocksPerGroup = 16;  // TAG_TEAMS
+  constexpr std::size_t kBlock = 4096;         // bytes
+  const std::size_t blocks = std::size_t{launch.runs.slots} * (launch.chunk_size / kBlock);
   const std::size_t groups = std::clamp<std::size_t>(
-      (blocks + blocks_per_group - 1) / blocks_per_group, 1,
+      (blocks + kBlocksPerGroup - 1) / kBlocksPerGroup, 1,
       kTagGroupsPerUnit * std::max(session.device().info.compute_units, 1U));
   return enqueue(session, queue, events, kernel, arguments, groups * kTagGroup, kTagGroup);
 }

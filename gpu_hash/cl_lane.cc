@@ -45,9 +45,9 @@ Result<ClLane> ClLane::create(const ClSession& session, std::uint64_t bytes, std
   lane.data_bytes_ = bytes;
   // Every segment has a chunk, so there are no more segments than slots. A segment has its place
   // and size, a buffer, its first slot twice, and its first pair on each level.
-  constexpr std::uint64_t words_per_segment = 7;
+  constexpr std::uint64_t kWordsPerSegment = 7;
   lane.tables_bytes_ =
-      align((std::uint64_t{slots} + 2) * (words_per_segment + levels + 1) * sizeof(std::uint32_t));
+      align((std::uint64_t{slots} + 2) * (kWordsPerSegment + levels + 1) * sizeof(std::uint32_t));
   const std::uint64_t roots = std::uint64_t{slots} * Digest::kMaxSize;
   ASSAY_ASSIGN(lane.data_,
                session.make_buffer(CL_MEM_READ_ONLY, align(bytes) + lane.tables_bytes_));

@@ -49,7 +49,7 @@ class KernelArguments {
   template <typename T>
   KernelArguments& add(const T& value) {
     if (result_ == CL_SUCCESS) {
-      result_ = clSetKernelArg(kernel_, index_++, sizeof(value), static_cast<const void*>(&value));
+      result_ = clSetKernelArg(kernel_, index_++, sizeof(T), static_cast<const void*>(&value));
     }
     return *this;
   }

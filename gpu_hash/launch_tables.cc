@@ -19,9 +19,9 @@ std::uint32_t LaunchTables::add(std::span<const std::uint32_t> words) {
 }
 
 void LaunchTables::reserve(std::size_t runs, std::size_t segments) {
-  constexpr std::size_t words_per_run = 6;
-  constexpr std::size_t words_per_segment = 4;  // most have few levels
-  words_.reserve(words_.size() + words_per_run * (runs + 2) + words_per_segment * (segments + 2));
+  constexpr std::size_t kWordsPerRun = 6;
+  constexpr std::size_t kWordsPerSegment = 4;  // most have few levels
+  words_.reserve(words_.size() + kWordsPerRun * (runs + 2) + kWordsPerSegment * (segments + 2));
 }
 
 RunTables LaunchTables::add_runs(std::span<const Run> runs, std::uint32_t chunk_size) {
