@@ -77,7 +77,7 @@ Result<Candidates> manifests_matching(storage::Snapshot& snapshot, storage::Stat
     if (count > kMaxStatementsPerArtifact) {
       return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
     }
-    ASSAY_TRY(add_trusted(snapshot, std::move(page.items), now, candidates));
+    ASSAY_TRY(add_trusted(snapshot, page.items, now, candidates));
     if (!page.next) {
       return candidates;
     }
@@ -109,7 +109,7 @@ Result<Candidates> manifests_at_places(storage::Snapshot& snapshot,
   Candidates candidates;
   for (const std::string& place : places) {
     ASSAY_ASSIGN(auto rows, snapshot.manifests_at(place));
-    ASSAY_TRY(add_trusted(snapshot, std::move(rows), now, candidates));
+    ASSAY_TRY(add_trusted(snapshot, rows, now, candidates));
   }
   return candidates;
 }
