@@ -28,13 +28,13 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
+#include "bench/options.h"
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/cpu_engine.h"
 #include "gpu_hash/source_file.h"
@@ -351,12 +351,8 @@ class Bench {
   std::vector<Figure> figures_;
 };
 
-using Options = std::map<std::string, std::string>;
-
-std::string text(const Options& options, const std::string& name, const std::string& otherwise) {
-  const auto found = options.find(name);
-  return found == options.end() ? otherwise : found->second;
-}
+using bench::Options;
+using bench::text;
 
 int run(const Options& options) {
   const std::uint64_t bytes = std::stoull(text(options, "mib", "1024")) * kMib;
@@ -391,15 +387,5 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  assay::gpu_hash::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const std::size_t at = word.find('=');
-    if (at == std::string::npos) {
-      std::fprintf(stderr, "usage: file_read_rate_bench [NAME=VALUE...]\n");
-      return 2;
-    }
-    options[word.substr(0, at)] = word.substr(at + 1);
-  }
-  return assay::gpu_hash::run(options);
+  return assay::gpu_hash::run(assay::bench::parse_options(argc, argv, "file_read_rate_bench"));
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// long-file: one program, so that all figures share a run and its limits
 // Figures of one or more GPUs, with the limits beside them, measured in one run.
 //
 // Usage: gpu_hash_device_bench [NAME=VALUE...]
@@ -20,6 +19,8 @@
 //
 // Rates are in GB/s (10^9 bytes), wall clock from the call to the root on the host, best of the
 // repeats. "limit" is what a figure is held against; the last column says what it is.
+#include "bench/gpu_hash_device.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -41,6 +42,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "bench/gpu_hash_spread.h"
+#include "bench/options.h"
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/cl_device_engine.h"
 #include "gpu_hash/cl_limits.h"
@@ -59,160 +62,9 @@
 namespace assay::gpu_hash {
 namespace {
 
-constexpr double kGiga = 1e9;
-constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
-
-[[noreturn]] void stop(const Error& error) {
-  std::fprintf(stderr, "gpu_hash_device_bench: %s\n", to_string(error).c_str());
-  std::exit(2);
-}
-void need(const Status& status) {
-  if (!status) {
-    stop(status.error());
-  }
-}
-template <typename T>
-T need(Result<T> result) {
-  if (!result) {
-    stop(result.error());
-  }
-  return std::move(*result);
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// GB/s of the best of some runs over `bytes`.
-double rate(std::uint64_t bytes, int repeats, const std::function<void()>& work) {
-  double best = 0;
-  for (int i = 0; i < repeats; ++i) {
-    best = std::max(best, static_cast<double>(bytes) / seconds_of(work) / kGiga);
-  }
-  return best;
-}
-
-std::uint64_t resident_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) {
-      return std::strtoull(line.c_str() + 6, nullptr, 10);
-    }
-  }
-  return 0;
-}
-
-class Report {
- public:
-  explicit Report(std::string file) : file_(std::move(file)) {
-    json_["figures"] = Json::array();
-    std::printf("%-52s %9s %9s %7s  %s\n", "figure", "GB/s", "limit", "share", "limit is");
-  }
-  void set(const std::string& name, Json value) { json_[name] = std::move(value); }
-  void add(const std::string& name, double value, double limit, const std::string& what,
-           Json details = Json::object()) {
-    Json row = {{"name", name}, {"gbps", value}};
-    row.update(details);
-    if (limit > 0) {
-      row["limit_gbps"] = limit;
-      row["limit"] = what;
-      std::printf("%-52s %9.2f %9.2f %6.1f%%  %s\n", name.c_str(), value, limit,
-                  100 * value / limit, what.c_str());
-    } else {
-      std::printf("%-52s %9.2f %s\n", name.c_str(), value, what.c_str());
-    }
-    std::fflush(stdout);
-    json_["figures"].push_back(std::move(row));
-    if (!file_.empty()) {  // after every figure: a run that is cut short leaves what it has
-      std::ofstream(file_) << json_.dump(1) << "\n";
-    }
-  }
-
- private:
-  std::string file_;
-  Json json_;
-};
-
-using Options = std::map<std::string, std::string>;
-
-std::uint64_t number(const Options& options, const std::string& name, std::uint64_t otherwise) {
-  const auto found = options.find(name);
-  return found == options.end() ? otherwise : std::strtoull(found->second.c_str(), nullptr, 10);
-}
-
-HashRequest request(HashAlgorithm algorithm, std::uint32_t chunk_size) {
-  return {TreeParameters{algorithm, chunk_size}, 0, {}, {}};
-}
-
-// Random data on one device.
-class ResidentData {
- public:
-  ResidentData(ClEngine& engine, std::uint64_t bytes) {
-    const std::uint64_t most = engine.session().device().info.max_allocation_bytes / kGib * kGib;
-    const ClQueue queue = need(engine.session().make_queue());
-    Bytes block(std::min<std::uint64_t>(bytes, 256U << 20));
-    SystemRandom random;
-    need(random.fill(block));
-    for (std::uint64_t at = 0; at < bytes;) {
-      const std::uint64_t size = std::min(bytes - at, most == 0 ? bytes : most);
-      const auto memory = need(engine.allocate(size));
-      need(engine.write(*memory, 0,
-                        ByteView(block).first(std::min<std::uint64_t>(block.size(), size))));
-      for (std::uint64_t done = block.size(); done < size; done *= 2) {
-        need(engine.session().check(
-            "clEnqueueCopyBuffer",
-            clEnqueueCopyBuffer(queue.get(), memory->get(), memory->get(), 0, done,
-                                std::min(done, size - done), 0, nullptr, nullptr)));
-      }
-      clFinish(queue.get());
-      memory_.push_back(memory);
-      at += size;
-    }
-  }
-
-  [[nodiscard]] const ClMemory& first() const { return *memory_.front(); }
-  // The first `bytes` as one object.
-  [[nodiscard]] Region all(std::uint64_t bytes) const {
-    Region region;
-    for (const auto& memory : memory_) {
-      const std::uint64_t take = std::min(bytes, memory->size());
-      if (take > 0) {
-        region.pieces.emplace_back(DevicePiece{memory, 0, take});
-      }
-      bytes -= take;
-    }
-    return region;
-  }
-
-  // Objects of one size, side by side in the first buffer.
-  [[nodiscard]] std::vector<Region> objects(std::uint64_t count, std::uint64_t size) const {
-    std::vector<Region> regions(count);
-    const std::uint64_t stride = (size + 511) / 512 * 512;  // as allocators place tensors
-    for (std::uint64_t i = 0; i < count; ++i) {
-      regions[i].pieces.emplace_back(DevicePiece{memory_.front(), i * stride, size});
-    }
-    return regions;
-  }
-
- private:
-  std::vector<std::shared_ptr<ClMemory>> memory_;
-};
-
-Bytes random_memory(std::uint64_t bytes) {
-  Bytes memory(bytes);
-  SystemRandom random;
-  const std::size_t unit = std::min<std::size_t>(bytes, 256U << 20);
-  need(random.fill(std::span(memory).first(unit)));
-  std::atomic<std::size_t> next = unit;
-  run_on_threads(usable_cores(), [&] {
-    for (std::size_t at = next.fetch_add(unit); at < bytes; at = next.fetch_add(unit)) {
-      std::memcpy(memory.data() + at, memory.data(), std::min(unit, bytes - at));
-    }
-  });
-  return memory;
-}
+using bench::number;
+using bench::Options;
+using bench::text;
 
 class Bench {
  public:
@@ -439,7 +291,7 @@ void import(ClEngine& engine, Report& report, const Options& options) {
   const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
   const auto digests = need(engine.hash(regions, wanted));
   const double value = rate(bytes, 3, [&] { (void)need(engine.hash(regions, wanted)); });
-  const std::string label = options.contains("label") ? options.at("label") : "imported memory";
+  const std::string label = text(options, "label", "imported memory");
   report.add(label + ", in place", value, 0, "",
              {{"bytes", bytes},
               {"pieces", pieces.size()},
@@ -474,151 +326,12 @@ void import(ClEngine& engine, Report& report, const Options& options) {
   }
 }
 
-// Several devices as one engine, and one of them alone in the same run.
-class SpreadBench {
- public:
-  SpreadBench(std::vector<std::unique_ptr<ClEngine>> engines, Report& report) : report_(report) {
-    std::vector<std::unique_ptr<Engine>> members;
-    for (std::unique_ptr<ClEngine>& engine : engines) {
-      engines_.push_back(engine.get());
-      members.push_back(std::move(engine));
-    }
-    spread_ = need(SpreadEngine::create(std::move(members)));
-    std::printf("%s: %s\n", spread_->info().id.c_str(), spread_->info().device.c_str());
-  }
-
-  // `bytes` of random data on each device: first an object for each, then one over all of them.
-  void resident(std::uint64_t bytes) {
-    std::vector<std::unique_ptr<ResidentData>> data(engines_.size());
-    each([&](std::size_t i) { data[i] = std::make_unique<ResidentData>(*engines_[i], bytes); });
-    std::vector<Region> regions;
-    Region whole;
-    for (std::size_t i = 0; i < engines_.size(); ++i) {
-      regions.push_back(placed(i, data[i]->all(bytes)));
-      whole.pieces.insert(whole.pieces.end(), regions[i].pieces.begin(), regions[i].pieces.end());
-    }
-    for (std::size_t count = 1; count <= engines_.size(); ++count) {
-      row("resident on " + gpus(count), std::span(regions).first(count), count, bytes * count,
-          {{"sweep", "devices"}, {"x", count}});
-    }
-    row("one object over " + gpus(engines_.size()), {&whole, 1}, engines_.size(),
-        bytes * engines_.size());
-    compare_roots(data, std::bit_floor(bytes));
-    tags(regions, bytes * engines_.size());
-  }
-
-  // Host memory to its root through one device and through all.
-  void streaming(std::uint64_t bytes) {
-    const Bytes memory = random_memory(bytes);
-    const Region host = host_region(memory);
-    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
-    const std::uint64_t share = bytes / engines_.size();
-    const double copy = rate(bytes, 3, [&] { need(engines_[0]->copy_alone(bytes)); });
-    const double copies = rate(share * engines_.size(), 3, [&] {
-      each([&](std::size_t i) { need(engines_[i]->copy_alone(share)); });
-    });
-    Digest root = need(engines_[0]->hash({&host, 1}, wanted)).at(0).root;
-    const double one = rate(bytes, 3, [&] { (void)need(engines_[0]->hash({&host, 1}, wanted)); });
-    report_.add("SHA-256 tree, host memory through 1 GPU", one, copy, "pinned copies to it",
-                {{"bytes", bytes}});
-    (void)need(spread_->hash({&host, 1}, wanted));
-    const double all = rate(bytes, 3, [&] {
-      if (need(spread_->hash({&host, 1}, wanted)).at(0).root != root) {
-        wrong("of host memory");
-      }
-    });
-    report_.add("SHA-256 tree, host memory through " + gpus(engines_.size()), all, copies,
-                "pinned copies to all at once", {{"bytes", bytes}, {"factor", all / one}});
-    std::printf("%s: %.2f times one\n", gpus(engines_.size()).c_str(), all / one);
-    const auto cpu = make_cpu_engine();
-    if (need(cpu->hash({&host, 1}, wanted)).at(0).root != root) {
-      wrong("of host memory, beside the CPU's");
-    }
-    std::printf("roots equal to the CPU's\n");
-  }
-
- private:
-  [[noreturn]] static void wrong(const char* what) {
-    std::fprintf(stderr, "WRONG root %s\n", what);
-    std::exit(1);
-  }
-  static std::string gpus(std::size_t count) {
-    return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
-  }
-  void each(const std::function<void(std::size_t)>& work) {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < engines_.size(); ++i) {
-      threads.emplace_back([&work, i] { work(i); });
-    }
-  }
-  Region placed(std::size_t member, Region region) const {
-    for (Piece& piece : region.pieces) {
-      auto& device = std::get<DevicePiece>(piece);
-      device.memory = spread_->memory_of(member, device.memory);
-    }
-    return region;
-  }
-
-  // Objects on the first `count` devices; the first row is one device.
-  void row(const std::string& name, std::span<const Region> regions, std::size_t count,
-           std::uint64_t bytes, Json details = Json::object()) {
-    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
-    (void)need(spread_->hash(regions, wanted));
-    const double value = rate(bytes, 5, [&] { (void)need(spread_->hash(regions, wanted)); });
-    one_ = one_ == 0 ? value : one_;
-    details["bytes"] = bytes;
-    details["factor"] = value / one_;
-    report_.add("SHA-256 tree, " + name, value, one_ * static_cast<double>(count),
-                "one GPU, times GPUs", details);
-    std::printf("%s: %.3f times one\n", name.c_str(), value / one_);
-  }
-
-  // The root of an object over all devices is the tree over the roots that the devices give alone.
-  void compare_roots(const std::vector<std::unique_ptr<ResidentData>>& data, std::uint64_t bytes) {
-    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
-    std::vector<Digest> roots;
-    Region whole;
-    for (std::size_t i = 0; i < engines_.size(); ++i) {
-      const Region own = data[i]->all(bytes);
-      roots.push_back(need(engines_[i]->hash({&own, 1}, wanted)).at(0).root);
-      const Region region = placed(i, own);
-      whole.pieces.insert(whole.pieces.end(), region.pieces.begin(), region.pieces.end());
-    }
-    if (need(spread_->hash({&whole, 1}, wanted)).at(0).root !=
-        merkle_root(HashAlgorithm::kSha256, roots)) {
-      wrong("of an object over all devices");
-    }
-    std::printf("root of one object over all devices: equal to the tree over theirs\n");
-  }
-
-  void tags(std::span<const Region> regions, std::uint64_t bytes) {
-    SystemRandom random;
-    const TagKey key = need(TagKey::draw(random));
-    const HashRequest wanted = request(HashAlgorithm::kSha256, kDefaultChunkSize);
-    const auto value = [&](std::span<const Region> of, std::uint64_t size) {
-      (void)need(spread_->tags(of, wanted, key));
-      return rate(size, 5, [&] { (void)need(spread_->tags(of, wanted, key)); });
-    };
-    const double one = value(regions.first(1), bytes / regions.size());
-    const double all = value(regions, bytes);
-    report_.add("keyed tags alone, resident on " + gpus(regions.size()), all,
-                one * static_cast<double>(regions.size()), "one GPU, times GPUs",
-                {{"bytes", bytes}, {"factor", all / one}});
-  }
-
-  Report& report_;
-  std::vector<ClEngine*> engines_;
-  std::unique_ptr<SpreadEngine> spread_;
-  double one_ = 0;  // GB/s of one device
-};
-
 // GPUs and the like; CPUs only where there is nothing else.
 std::vector<ClDevice> wanted_devices(const Options& options) {
   std::vector<ClDevice> devices = find_cl_devices();
   const auto named = options.find("devices");
-  const bool all = named == options.end()
-                       ? options.contains("only") && options.at("only") == "spread"
-                       : named->second == "all";
+  const bool all =
+      named == options.end() ? text(options, "only", "") == "spread" : named->second == "all";
   const auto is_cpu = [](const ClDevice& device) { return device.info.type == "cpu"; };
   if (all && !std::ranges::all_of(devices, is_cpu)) {
     std::erase_if(devices, is_cpu);
@@ -626,23 +339,6 @@ std::vector<ClDevice> wanted_devices(const Options& options) {
     devices.resize(std::min<std::size_t>(devices.size(), number(options, "devices", 1)));
   }
   return devices;
-}
-
-void spread(std::vector<std::unique_ptr<ClEngine>> engines, const Options& options,
-            Report& report) {
-  std::uint64_t most = ~std::uint64_t{0};
-  for (const auto& engine : engines) {
-    most = std::min(most, engine->session().device().info.memory_bytes / 100 * 85);
-  }
-  const std::uint64_t small = number(options, "mib", 0) << 20;
-  const std::uint64_t bytes =
-      small != 0 ? small : std::min(number(options, "gib", 64) * kGib, most / kGib * kGib);
-  const std::uint64_t stream = small != 0 ? small : number(options, "stream", 32) * kGib;
-  SpreadBench bench(std::move(engines), report);
-  bench.resident(bytes);
-  if (stream > 0) {
-    bench.streaming(stream);
-  }
 }
 
 int run(const Options& options) {
@@ -665,26 +361,26 @@ int run(const Options& options) {
   const DeviceInfo& info = engine.session().device().info;
   std::printf("%s, driver %s, %s; %u cores\n", info.name.c_str(), info.driver.c_str(),
               cpu_name().c_str(), usable_cores());
-  Report report(options.contains("json") ? options.at("json") : "");
+  Report report(text(options, "json", ""));
   report.set("machine", (engines.size() > 1 ? std::to_string(engines.size()) + " x " : "") +
                             info.name + ", " + std::to_string(usable_cores()) + " cores");
   report.set("driver", info.driver);
-  report.set("commit", options.contains("commit") ? options.at("commit") : "unknown");
-  report.set("command", options.contains("command") ? options.at("command") : "");
+  report.set("commit", text(options, "commit", "unknown"));
+  report.set("command", text(options, "command", ""));
   const double tuning = seconds_of([&] { (void)need(engine.kernels(HashAlgorithm::kSha256)); });
   std::printf("first use: %.1f s, variant %s\n", tuning,
               std::string(need(engine.kernels(HashAlgorithm::kSha256))->variant().name).c_str());
   const std::uint64_t most = info.memory_bytes / 100 * 85;
   const std::uint64_t bytes = std::min(number(options, "gib", 112) * kGib, most) / kGib * kGib;
-  if (engines.size() > 1 || (options.contains("only") && options.at("only") == "spread")) {
-    spread(std::move(engines), options, report);
+  if (engines.size() > 1 || (text(options, "only", "") == "spread")) {
+    measure_spread(std::move(engines), options, report);
     return 0;
   }
-  Bench bench(engine, report);
+  Bench one(engine, report);
   if (!options.contains("only")) {
-    bench.resident(std::max(bytes, kGib), number(options, "sweep", 1) != 0);
+    one.resident(std::max(bytes, kGib), number(options, "sweep", 1) != 0);
     if (const std::uint64_t stream = number(options, "stream", 16); stream > 0) {
-      bench.streaming(stream * kGib, options.contains("hashlib") ? options.at("hashlib") : "");
+      one.streaming(stream * kGib, text(options, "hashlib", ""));
     }
   }
   if (options.contains("owner")) {
@@ -698,15 +394,5 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  assay::gpu_hash::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string text = argv[i];
-    const std::size_t at = text.find('=');
-    if (at == std::string::npos) {
-      std::fprintf(stderr, "usage: gpu_hash_device_bench [NAME=VALUE...]\n");
-      return 2;
-    }
-    options[text.substr(0, at)] = text.substr(at + 1);
-  }
-  return assay::gpu_hash::run(options);
+  return assay::gpu_hash::run(assay::bench::parse_options(argc, argv, "gpu_hash_device_bench"));
 }
