@@ -85,14 +85,15 @@ Status hash_cached(HashAlgorithm hash, std::uint64_t bytes, unsigned threads) {
       failed = true;
       return;
     }
-    constexpr std::size_t line = 64;  // bytes
-    constexpr std::size_t stride = kDefaultChunkSize + 2 * line;
-    Bytes arena(hasher->lanes() * stride + line);
+    constexpr std::size_t kLine = 64;  // bytes
+    constexpr std::size_t kStride = kDefaultChunkSize + 2 * kLine;
+    Bytes arena(hasher->lanes() * kStride + kLine);
     Bytes digests(hasher->lanes() * Digest::kMaxSize);
     while (!failed && done.fetch_add(hasher->lanes() * kDefaultChunkSize) < bytes) {
       std::vector<Message> messages;
+      messages.reserve(hasher->lanes());
       for (std::size_t i = 0; i < hasher->lanes(); ++i) {  // with the prefix in front of each
-        messages.push_back({0, arena.data() + line + i * stride, kDefaultChunkSize,
+        messages.push_back({0, arena.data() + kLine + i * kStride, kDefaultChunkSize,
                             digests.data() + i * Digest::kMaxSize});
       }
       if (!hasher->hash(messages)) {
@@ -124,9 +125,10 @@ Status limits_of_cpu(const Bytes& memory, HashAlgorithm hash, unsigned threads,
   const std::uint64_t cached = std::max<std::uint64_t>(memory.size(), kMinCached);
   ASSAY_ASSIGN(limits.cached_hash, best_rate(static_cast<double>(cached), kRepeats,
                                              [&] { return hash_cached(hash, cached, threads); }));
-  ASSAY_ASSIGN(limits.openssl_streams,
-               best_rate(static_cast<double>(memory.size() / threads * threads), kRepeats,
-                         [&] { return openssl_streams(hash, memory, threads); }));
+  const std::size_t in_streams = memory.size() / threads * threads;
+  ASSAY_ASSIGN(limits.openssl_streams, best_rate(static_cast<double>(in_streams), kRepeats, [&] {
+                 return openssl_streams(hash, memory, threads);
+               }));
   return {};
 }
 
@@ -187,10 +189,10 @@ std::uint64_t integer_operations(HashAlgorithm hash, std::uint32_t chunk_size) {
   const bool sha256 = hash == HashAlgorithm::kSha256;
   const std::uint64_t block = sha256 ? 64 : 128;
   const std::uint64_t length = sha256 ? 8 : 16;
-  constexpr std::uint64_t round = 10;
-  constexpr std::uint64_t schedule = 8;
+  constexpr std::uint64_t kRound = 10;    // of one round
+  constexpr std::uint64_t kSchedule = 8;  // of one word of the message schedule
   const std::uint64_t operations =
-      sha256 ? 64 * round + 48 * schedule + 16 : 2 * (80 * round + 64 * schedule + 16);
+      sha256 ? 64 * kRound + 48 * kSchedule + 16 : 2 * (80 * kRound + 64 * kSchedule + 16);
   const std::uint64_t message = 1 + std::uint64_t{chunk_size} + 1 + length;
   return (message + block - 1) / block * operations;
 }

@@ -105,7 +105,7 @@ LeafVariant measure_best(HashAlgorithm algorithm) {
     }
     std::unique_ptr<LeafHasher> hasher = make_leaf_hasher(variant, algorithm);
     if (hasher != nullptr && test_leaf_hasher(name(variant), algorithm, *hasher)) {
-      candidates.push_back({variant, std::move(hasher)});
+      candidates.emplace_back(variant, std::move(hasher));
     }
   }
   if (candidates.size() < 2) {

@@ -43,15 +43,15 @@ Result<storage::JobRow> new_job(Services& services, const JobRequest& request,
                 "/subset");
   }
   const Timestamp now = services.clock.now();
-  ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
+  ASSAY_ASSIGN(const std::string id, make_uuid_v7(services.random, now));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(std::string model, check_artifact(*snapshot, request, now));
-  storage::JobRow job{.id = std::move(id),
+  ASSAY_ASSIGN(const std::string model, check_artifact(*snapshot, request, now));
+  storage::JobRow job{.id = id,
                       .artifact = request.artifact,
                       .model_name = model,
                       .scope = std::string(name(request.scope)),
                       .node = request.node,
-                      .path = request.path.empty() ? std::move(model) : request.path,
+                      .path = request.path.empty() ? model : request.path,
                       .subset = Json(request.subset),
                       .created_by = actor.name,
                       .created_at = now,

@@ -19,7 +19,7 @@ std::unexpected<Error> beyond() {
 
 // The rows of `found`, each read by `load`.
 template <typename T, typename Load>
-Result<Page<T>> page_of(Found found, const LogState& state, const Load& load) {
+Result<Page<T>> page_of(const Found& found, const LogState& state, const Load& load) {
   Page<T> page{{}, found.next, state.size, state.root};
   page.items.reserve(found.indexes.size());
   for (const LeafIndex index : found.indexes) {
@@ -32,22 +32,20 @@ Result<Page<T>> page_of(Found found, const LogState& state, const Load& load) {
 }  // namespace
 
 Result<Page<StatementRow>> View::statements(const StatementQuery& query, const LogState& state) {
-  ASSAY_ASSIGN(Found found, find_statements(connection_, query, state.size));
-  return page_of<StatementRow>(std::move(found), state, [&](LeafIndex index) {
-    return load_statement_at(connection_, index);
-  });
+  ASSAY_ASSIGN(const Found found, find_statements(connection_, query, state.size));
+  return page_of<StatementRow>(
+      found, state, [&](LeafIndex index) { return load_statement_at(connection_, index); });
 }
 
 Result<Page<DecisionRow>> View::decisions(const DecisionQuery& query, const LogState& state) {
-  ASSAY_ASSIGN(Found found, find_decisions(connection_, query, state.size));
-  return page_of<DecisionRow>(std::move(found), state, [&](LeafIndex index) {
-    return load_decision_at(connection_, index);
-  });
+  ASSAY_ASSIGN(const Found found, find_decisions(connection_, query, state.size));
+  return page_of<DecisionRow>(
+      found, state, [&](LeafIndex index) { return load_decision_at(connection_, index); });
 }
 
 Result<Page<EventRow>> View::events(const EventQuery& query, const LogState& state) {
-  ASSAY_ASSIGN(Found found, find_events(connection_, query, state.size));
-  return page_of<EventRow>(std::move(found), state,
+  ASSAY_ASSIGN(const Found found, find_events(connection_, query, state.size));
+  return page_of<EventRow>(found, state,
                            [&](LeafIndex index) { return load_event(connection_, index); });
 }
 

@@ -167,22 +167,29 @@ TEST_P(ReadFaults, FileWithoutPermission_IsFileUnreadableWithItsName) {
   EXPECT_EQ(hashed.error().where, "first.bin");
 }
 
+// A file that the page cache does not hold and that is read once; null when it cannot be so.
+std::shared_ptr<const SourceFile> cold_file(const std::filesystem::path& path) {
+  const auto source = SourceFile::find(path);
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!source || ::fsync(fd.get()) != 0 ||
+      ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) {
+    return nullptr;
+  }
+  (*source)->read_once();
+  return *source;
+}
+
 // Reads past the page cache, of which the first one fails, or all come back short: the root is
 // right and nothing is said.
 TEST_P(ReadFaults, DirectReadsThatFailOrAreShort_GiveTheSameRoot) {
   static thread_local bool direct = false;
   for (const long answer : std::array<long, 5>{-EINVAL, -EIO, -EINTR, 8192, 12288}) {
-    const std::filesystem::path path = dir_.path() / "a/first.bin";
-    const auto source = SourceFile::find(path);
-    ASSERT_TRUE(source.has_value());
-    (*source)->read_once();
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    ASSERT_EQ(::fsync(fd.get()), 0);
-    ASSERT_EQ(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+    const std::shared_ptr<const SourceFile> source = cold_file(dir_.path() / "a/first.bin");
+    ASSERT_NE(source, nullptr);
     std::atomic<long> answers = 0;
     g_before = [](int file) { direct = (::fcntl(file, F_GETFL) & O_DIRECT) != 0; };
     g_fault = [&](long) { return direct && (answers++ == 0 || answer > 0) ? answer : kWhole; };
-    const Region region = file_region(*source);
+    const Region region = file_region(source);
     const auto digests = engine_->hash({&region, 1}, HashRequest{});
     ASSERT_TRUE(digests.has_value()) << answer << ": " << to_string(digests.error());
     EXPECT_EQ(digests->front().root, reference_root({}, content_)) << answer;
@@ -193,15 +200,10 @@ TEST_P(ReadFaults, DirectReadsThatFailOrAreShort_GiveTheSameRoot) {
 }
 
 TEST_P(ReadFaults, DirectReadThatEndsBeforeTheEnd_IsFileChanged) {
-  const std::filesystem::path path = dir_.path() / "a/first.bin";
-  const auto source = SourceFile::find(path);
-  ASSERT_TRUE(source.has_value());
-  (*source)->read_once();
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  ASSERT_EQ(::fsync(fd.get()), 0);
-  ASSERT_EQ(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  const std::shared_ptr<const SourceFile> source = cold_file(dir_.path() / "a/first.bin");
+  ASSERT_NE(source, nullptr);
   g_fault = [](long) { return 0; };
-  const Region region = file_region(*source);
+  const Region region = file_region(source);
   const auto digests = engine_->hash({&region, 1}, HashRequest{});
   ASSERT_FALSE(digests.has_value());
   EXPECT_EQ(digests.error().code, ErrorCode::kFileChanged);
