@@ -42,10 +42,10 @@ void add_runs(KernelArguments& arguments, const LeafLaunch& launch) {
   const std::uint32_t base = launch.tables_begin;
   arguments.add(launch.tables)
       .add(base + launch.runs.at_extents)
-      .add(base + launch.runs.at_first_slot)
-      .add(base + launch.runs.at_buffers)
+      .add(base + launch.runs.at_first_item)
+      .add(base + launch.runs.at_places)
       .add(launch.runs.runs)
-      .add(launch.runs.slots)
+      .add(launch.runs.items)
       .add(launch.chunk_size);
 }
 
@@ -151,8 +151,8 @@ Status ClKernels::leaves(const ClSession& session, cl_command_queue queue, const
   if (tags) {
     arguments.add(launch.key).add(launch.tags);
   }
-  return enqueue(session, queue, events, kernel, arguments, launch.runs.slots,
-                 group_for(session, launch.runs.slots, variant_.group));
+  return enqueue(session, queue, events, kernel, arguments, launch.runs.items,
+                 group_for(session, launch.runs.items, variant_.group));
 }
 
 Status ClKernels::nodes(const ClSession& session, cl_command_queue queue, const NodeLaunch& launch,
@@ -226,7 +226,7 @@ Status ClKernels::tag_blocks(const ClSession& session, cl_command_queue queue,
   arguments.add(launch.key).add(launch.tags).add(launch.first_digest);
   constexpr std::size_t kBlocksPerGroup = 16;  // TAG_TEAMS
   constexpr std::size_t kBlock = 4096;         // bytes
-  const std::size_t blocks = std::size_t{launch.runs.slots} * (launch.chunk_size / kBlock);
+  const std::size_t blocks = std::size_t{launch.runs.items} * (launch.chunk_size / kBlock);
   const std::size_t groups = std::clamp<std::size_t>(
       (blocks + kBlocksPerGroup - 1) / kBlocksPerGroup, 1,
       kTagGroupsPerUnit * std::max(session.device().info.compute_units, 1U));

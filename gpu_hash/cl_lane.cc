@@ -2,7 +2,6 @@
 #include "gpu_hash/cl_lane.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -19,33 +18,17 @@ std::uint64_t align(std::uint64_t size) {
 // Devices are little-endian, and so is every host this is built for.
 static_assert(std::endian::native == std::endian::little);
 
-template <typename Word>
-Digest from_words(HashAlgorithm algorithm, ByteView bytes) {
-  std::array<std::uint8_t, Digest::kMaxSize> out{};
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Word)) {
-    Word word{};
-    std::memcpy(&word, bytes.subspan(at, sizeof(Word)).data(), sizeof(Word));
-    word = std::byteswap(word);
-    std::memcpy(out.data() + at, &word, sizeof(Word));
-  }
-  return Digest::wrap(algorithm, out.data());
-}
-
 }  // namespace
-
-Digest device_digest(HashAlgorithm algorithm, ByteView bytes) {
-  return algorithm == HashAlgorithm::kSha256 ? from_words<std::uint32_t>(algorithm, bytes)
-                                             : from_words<std::uint64_t>(algorithm, bytes);
-}
 
 Result<ClLane> ClLane::create(const ClSession& session, std::uint64_t bytes, std::uint32_t slots,
                               std::uint32_t levels) {
   ASSAY_ASSIGN(ClQueue queue, session.make_queue());
   ClLane lane(std::move(queue));
   lane.data_bytes_ = bytes;
-  // Every segment has a chunk, so there are no more segments than slots. A segment has its place
-  // and size, a buffer, its first slot twice, and its first pair on each level.
-  constexpr std::uint64_t kWordsPerSegment = 7;
+  // Every row of the tables and every segment has a chunk, so there are no more of them than slots.
+  // A row has its place and size, a buffer, a slot and an item; a segment its first slot, and its
+  // first pair on each level.
+  constexpr std::uint64_t kWordsPerSegment = 8;
   lane.tables_bytes_ =
       align((std::uint64_t{slots} + 2) * (kWordsPerSegment + levels + 1) * sizeof(std::uint32_t));
   const std::uint64_t roots = std::uint64_t{slots} * Digest::kMaxSize;
@@ -54,24 +37,13 @@ Result<ClLane> ClLane::create(const ClSession& session, std::uint64_t bytes, std
   ASSAY_ASSIGN(lane.digests_, session.make_buffer(CL_MEM_READ_WRITE, roots));
   ASSAY_ASSIGN(lane.roots_, session.make_buffer(CL_MEM_READ_WRITE, roots));
   const std::uint64_t host = lane.tables_bytes_ + roots;
-  ASSAY_ASSIGN(lane.pinned_, session.make_buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, host));
-  cl_int error = CL_SUCCESS;
-  void* memory =
-      clEnqueueMapBuffer(lane.queue_.get(), lane.pinned_.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                         0, host, 0, nullptr, nullptr, &error);
-  ASSAY_TRY(session.check("clEnqueueMapBuffer", error));
-  lane.memory_ = {static_cast<std::uint8_t*>(memory), host};
+  ASSAY_ASSIGN(lane.pinned_, PinnedMemory::create(session, host));
   return lane;
 }
 
 ClLane::~ClLane() {
-  if (queue_ == nullptr) {
-    return;  // moved from
-  }
-  drain();
-  if (!memory_.empty()) {
-    clEnqueueUnmapMemObject(queue_.get(), pinned_.get(), memory_.data(), 0, nullptr, nullptr);
-    clFinish(queue_.get());
+  if (queue_ != nullptr) {  // not moved from
+    drain();
   }
 }
 
@@ -101,7 +73,7 @@ Status ClLane::submit(const ClSession& session, ClKernels& kernels, const SliceL
   if (tables_.bytes() > tables_bytes_) {
     return fail(ErrorCode::kInternal, "a launch is larger than its device memory");
   }
-  std::memcpy(memory_.data(), tables_.words().data(), tables_.bytes());
+  std::memcpy(memory().data(), tables_.words().data(), tables_.bytes());
   segments_ = segments.segments;
 
   cl_command_queue queue = queue_.get();
@@ -109,7 +81,7 @@ Status ClLane::submit(const ClSession& session, ClKernels& kernels, const SliceL
   ASSAY_TRY(
       session.check("clEnqueueWriteBuffer",
                     clEnqueueWriteBuffer(queue, data_.get(), CL_FALSE, tables_begin,
-                                         tables_.bytes(), memory_.data(), 0, nullptr, &event)));
+                                         tables_.bytes(), memory().data(), 0, nullptr, &event)));
   events_.add(event);
   const auto base = static_cast<std::uint32_t>(tables_begin / sizeof(std::uint32_t));
   const cl_mem data = data_.get();
@@ -130,7 +102,7 @@ Status ClLane::submit(const ClSession& session, ClKernels& kernels, const SliceL
   ASSAY_TRY(session.check(
       "clEnqueueReadBuffer",
       clEnqueueReadBuffer(queue, roots_.get(), CL_FALSE, 0, segments_ * kernels.digest_bytes(),
-                          memory_.data() + tables_bytes_, 0, nullptr, &event)));
+                          memory().data() + tables_bytes_, 0, nullptr, &event)));
   events_.add(event);
   return session.check("clFlush", clFlush(queue));
 }
@@ -141,9 +113,9 @@ Result<std::vector<Digest>> ClLane::wait(const ClSession& session, HashAlgorithm
   std::vector<Digest> result;
   result.reserve(segments_);
   const std::size_t width = digest_size(algorithm);
-  const ByteView roots = ByteView(memory_).subspan(tables_bytes_);
+  const std::uint8_t* roots = memory().data() + tables_bytes_;
   for (std::size_t i = 0; i < segments_; ++i) {
-    result.push_back(device_digest(algorithm, roots.subspan(i * width, width)));
+    result.push_back(Digest::wrap(algorithm, roots + i * width));
   }
   return result;
 }

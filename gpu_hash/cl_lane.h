@@ -9,15 +9,13 @@
 
 #include "gpu_hash/cl_device.h"
 #include "gpu_hash/cl_kernels.h"
+#include "gpu_hash/cl_pinned.h"
 #include "gpu_hash/cl_staging.h"
 #include "gpu_hash/launch_tables.h"
 #include "gpu_hash/slice_layout.h"
 #include "schemas/core/digest.h"
 
 namespace assay::gpu_hash {
-
-// Digest of `bytes`, words as the device keeps them.
-[[nodiscard]] Digest device_digest(HashAlgorithm algorithm, ByteView bytes);
 
 // Not thread-safe.
 class ClLane {
@@ -43,15 +41,15 @@ class ClLane {
 
  private:
   explicit ClLane(ClQueue queue) : queue_(std::move(queue)) {}
+  [[nodiscard]] std::span<std::uint8_t> memory() const { return pinned_.bytes(); }
 
   ClQueue queue_;
-  ClBuffer pinned_;   // of memory_
   ClBuffer data_;     // data, then tables
   ClBuffer digests_;  // a digest per slot
   ClBuffer roots_;    // a digest per segment
   ClEvents events_;
   LaunchTables tables_;
-  std::span<std::uint8_t> memory_;  // tables, roots
+  PinnedMemory pinned_;  // tables, roots
   std::uint64_t data_bytes_ = 0;
   std::uint64_t tables_bytes_ = 0;
   std::uint32_t segments_ = 0;

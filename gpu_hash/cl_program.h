@@ -49,6 +49,7 @@ class KernelArguments {
   template <typename T>
   KernelArguments& add(const T& value) {
     if (result_ == CL_SUCCESS) {
+      // NOLINTNEXTLINE(bugprone-sizeof-expression): OpenCL takes handles as the pointers they are
       result_ = clSetKernelArg(kernel_, index_++, sizeof(T), static_cast<const void*>(&value));
     }
     return *this;

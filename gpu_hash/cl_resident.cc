@@ -17,11 +17,6 @@ constexpr std::uint32_t kMaxSlots = 1U << 23;
 constexpr std::uint64_t kTagBytes = 16;
 // Chunks of the tree over tags: the smallest, because there are few.
 constexpr std::uint32_t kTagChunk = kMinChunkSize;
-// Buffers up to this size are kept for the next call: making and freeing those for 112 GiB took a
-// twentieth of a pass over their tags.
-constexpr std::uint64_t kKeptBytes = std::uint64_t{512} << 20;
-// Host memory is kept when the digests among it take no more than this.
-constexpr std::uint64_t kKeptHostBytes = std::uint64_t{8} << 20;
 
 // External memory, acquired while this object lives.
 class Acquired {
@@ -93,9 +88,11 @@ class BatchRun {
     plan_tables();
     const std::uint64_t width = kernels_.digest_bytes();
     ASSAY_ASSIGN(tables_buffer_, scratch_.get(session_, Role::kTables, tables_.bytes()));
-    const std::uint32_t digests = work_ == ResidentWork::kTags ? tag_runs_.slots : slots();
+    const std::uint32_t digests = work_ == ResidentWork::kTags ? tag_runs_.items : slots();
     ASSAY_ASSIGN(digests_, scratch_.get(session_, Role::kDigests, digests * width));
-    ASSAY_ASSIGN(roots_, scratch_.get(session_, Role::kRoots, batch_.segments.size() * width));
+    const std::uint64_t roots = batch_.segments.size() * width;
+    ASSAY_ASSIGN(roots_, scratch_.get(session_, Role::kRoots, roots));
+    ASSAY_ASSIGN(host_roots_, scratch_.roots(session_, roots));
     ASSAY_ASSIGN(
         side_, scratch_.get(session_, Role::kSide, std::max<std::uint64_t>(batch_.side_bytes, 1)));
     cl_event event = nullptr;
@@ -129,7 +126,7 @@ class BatchRun {
     for (std::size_t i = 1; i < queues; ++i) {
       ASSAY_TRY(follow(queue_, used[i]));
     }
-    return {};
+    return session_.check("clFlush", clFlush(queue_));
   }
 
   // The tags of each segment as an object of its own, into digests.
@@ -153,12 +150,11 @@ class BatchRun {
       ASSAY_TRY(kernels_.nodes(session_, queue_, nodes, segments, level, events_));
     }
     ASSAY_TRY(kernels_.gather_roots(session_, queue_, nodes, segments, roots_, 0, events_));
-    Bytes& host = scratch_.roots();
-    host.resize(batch_.segments.size() * kernels_.digest_bytes());
+    const std::uint64_t size = batch_.segments.size() * kernels_.digest_bytes();
     cl_event event = nullptr;
-    ASSAY_TRY(session_.check("clEnqueueReadBuffer",
-                             clEnqueueReadBuffer(queue_, roots_, CL_FALSE, 0, host.size(),
-                                                 host.data(), 0, nullptr, &event)));
+    ASSAY_TRY(session_.check(
+        "clEnqueueReadBuffer",
+        clEnqueueReadBuffer(queue_, roots_, CL_FALSE, 0, size, host_roots_, 0, nullptr, &event)));
     events_.add(event);
     return session_.check("clFlush", clFlush(queue_));
   }
@@ -169,7 +165,7 @@ class BatchRun {
     ASSAY_TRY(events_.wait(session_));
     const std::size_t width = kernels_.digest_bytes();
     for (std::size_t i = 0; i < batch_.segments.size(); ++i) {
-      take(i, device_digest(algorithm, ByteView(scratch_.roots()).subspan(i * width, width)));
+      take(i, Digest::wrap(algorithm, host_roots_ + i * width));
     }
     return {};
   }
@@ -278,6 +274,7 @@ class BatchRun {
   cl_mem tables_buffer_ = nullptr;
   cl_mem digests_ = nullptr;
   cl_mem roots_ = nullptr;
+  std::uint8_t* host_roots_ = nullptr;
   cl_mem side_ = nullptr;
   ClEvents events_;
 };
@@ -374,8 +371,8 @@ class Resident {
   }
 
   Status add_digests(BatchRun& device, const ResidentBatch& batch, LazyResults& results) {
+    ResultTable& table = results.get();  // while the device hashes leaves
     ASSAY_TRY(device.start_roots(false));
-    ResultTable& table = results.get();
     ASSAY_TRY(device.finish_roots(request_.parameters.hash, [&](std::size_t i, const Digest& root) {
       table.add(batch.segments[i], {&root, 1});
     }));
@@ -427,46 +424,6 @@ Result<bool> is_resident(const ClSession& session, std::span<const Region> regio
                 "device memory and other pieces cannot be hashed in one call");
   }
   return device;
-}
-
-Result<cl_mem> ResidentScratch::get(const ClSession& session, Role role, std::uint64_t size) {
-  Slot& slot = slots_[role];
-  if (slot.size < size) {
-    slot = {};
-    ASSAY_ASSIGN(slot.buffer, session.make_buffer(CL_MEM_READ_WRITE, size));
-    slot.size = size;
-  }
-  return slot.buffer.get();
-}
-
-Result<cl_command_queue> ResidentScratch::queue(const ClSession& session, std::size_t number) {
-  ClQueue& queue = queues_.at(number);
-  if (queue == nullptr) {
-    ASSAY_ASSIGN(queue, session.make_queue());
-  }
-  return queue.get();
-}
-
-void ResidentScratch::finish() {
-  for (const ClQueue& queue : queues_) {
-    if (queue != nullptr) {
-      clFinish(queue.get());
-    }
-  }
-}
-
-void ResidentScratch::trim() {
-  batch_.clear();  // it points at memory of the caller
-  if (roots_.capacity() > kKeptHostBytes) {
-    batch_ = {};
-    tables_ = {};
-    roots_ = {};
-  }
-  for (Slot& slot : slots_) {
-    if (slot.size > kKeptBytes) {
-      slot = {};
-    }
-  }
 }
 
 Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,

@@ -10,23 +10,21 @@
 #include <vector>
 
 #include "gpu_hash/cl_device.h"
+#include "gpu_hash/cl_pinned.h"
 
 namespace assay::gpu_hash {
 
 // Not thread-safe; different blocks may be written by different threads.
 class ClStaging {
  public:
-  ClStaging() = default;
   // `blocks` of `block_bytes` each. device-failed.
   [[nodiscard]] static Result<ClStaging> create(const ClSession& session, std::uint64_t block_bytes,
                                                 std::size_t blocks);
-  ~ClStaging();
-  ClStaging(ClStaging&&) noexcept = default;
-  ClStaging& operator=(ClStaging&&) noexcept = default;
-
   [[nodiscard]] std::size_t size() const { return blocks_.size(); }
   [[nodiscard]] std::uint64_t block_bytes() const { return block_bytes_; }
-  [[nodiscard]] std::span<std::uint8_t> block(std::size_t i) { return blocks_.at(i).memory; }
+  [[nodiscard]] std::span<std::uint8_t> block(std::size_t i) {
+    return blocks_.at(i).memory.bytes();
+  }
 
   // Enqueues the copy of the first `size` bytes of block i to `offset` of `target`. The block must
   // not change before wait(i). The event is the caller's.
@@ -40,15 +38,10 @@ class ClStaging {
 
  private:
   struct Block {
-    ClBuffer buffer{};
-    std::span<std::uint8_t> memory{};
+    PinnedMemory memory{};
     ClEvents copy{};
   };
 
-  explicit ClStaging(ClQueue queue, std::uint64_t block_bytes)
-      : queue_(std::move(queue)), block_bytes_(block_bytes) {}
-
-  ClQueue queue_{};  // for mapping
   std::uint64_t block_bytes_ = 0;
   std::vector<Block> blocks_{};
 };

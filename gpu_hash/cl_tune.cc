@@ -37,7 +37,7 @@ class Workload {
     ASSAY_ASSIGN(work.device_tables_, session.make_buffer(CL_MEM_READ_ONLY, work.tables_.bytes()));
     ASSAY_ASSIGN(
         work.digests_,
-        session.make_buffer(CL_MEM_READ_WRITE, std::uint64_t{work.runs_.slots} * Digest::kMaxSize));
+        session.make_buffer(CL_MEM_READ_WRITE, std::uint64_t{work.runs_.items} * Digest::kMaxSize));
     ASSAY_TRY(work.fill(session));
     ASSAY_TRY(
         session.check("clEnqueueWriteBuffer",

@@ -6,15 +6,18 @@
 namespace assay::gpu_hash {
 
 std::optional<Segment> SegmentCursor::next() {
-  while (region_ < sizes_.size() && offset_ == sizes_[region_]) {
+  while (region_ < sizes_.size() && sizes_[region_] == 0) {
     ++region_;
-    offset_ = 0;
   }
   if (region_ == sizes_.size()) {
     return std::nullopt;
   }
   const Segment segment{region_, offset_, std::min(segment_size_, sizes_[region_] - offset_)};
   offset_ += segment.size;
+  if (offset_ == sizes_[region_]) {
+    ++region_;
+    offset_ = 0;
+  }
   return segment;
 }
 
@@ -64,8 +67,11 @@ void ResultTable::add(const Segment& segment, std::span<const Digest> digests) {
   bytes_done_ += segment.size;
   if (segment.size == sizes_[segment.region] && digests.size() == 1) {
     // A whole object under one digest, as most are: there is nothing to fold.
-    results_[segment.region].root = digests.front();
-    results_[segment.region].outline.assign(span_ == 0 ? 0 : 1, digests.front());
+    ObjectDigests& result = results_[segment.region];
+    result.root = digests.front();
+    if (span_ != 0) {
+      result.outline.assign(1, digests.front());
+    }
     --open_;
     return;
   }

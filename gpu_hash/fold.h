@@ -29,6 +29,15 @@ class SegmentCursor {
   SegmentCursor(std::span<const std::uint64_t> sizes, std::uint64_t segment_size)
       : sizes_(sizes), segment_size_(segment_size) {}
   [[nodiscard]] std::optional<Segment> next();
+  // The region of the next segment.
+  [[nodiscard]] std::size_t region() const { return region_; }
+  // True when `region`, region() or one after it, will be one segment.
+  [[nodiscard]] bool is_one_segment(std::size_t region) const {
+    return region < sizes_.size() && sizes_[region] > 0 && sizes_[region] <= segment_size_ &&
+           (region > region_ || offset_ == 0);
+  }
+  // Steps over the regions before `region`, all of them one segment.
+  void skip_to(std::size_t region) { region_ = region; }
 
  private:
   std::span<const std::uint64_t> sizes_;

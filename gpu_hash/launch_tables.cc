@@ -1,9 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_hash/launch_tables.h"
 
+#include <array>
+#include <bit>
+#include <utility>
+
 #include "gpu_hash/slice_layout.h"
+#include "schemas/core/artifact.h"
 
 namespace assay::gpu_hash {
+namespace {
+
+// Rows for the short chunks of a launch, longest first: a counting sort, because there may be
+// millions. Lengths that differ by less than a 256th of a chunk count as equal.
+class ShortChunks {
+ public:
+  explicit ShortChunks(std::uint32_t chunk_size)
+      : shift_(static_cast<unsigned>(std::countr_zero(chunk_size)) - kLogClasses) {}
+
+  void count(std::uint64_t size) {
+    if (size > 0) {
+      ++rows_[class_of(size)];
+    }
+  }
+  // Turns numbers into rows from `first` on; returns how many there are.
+  std::size_t start(std::size_t first) {
+    std::size_t row = first;
+    for (std::uint32_t& rows : rows_) {
+      row += std::exchange(rows, static_cast<std::uint32_t>(row));
+    }
+    return row - first;
+  }
+  std::size_t next(std::uint64_t size) { return rows_[class_of(size)]++; }
+
+ private:
+  static constexpr unsigned kLogClasses = 8;
+  static_assert(kMinChunkSize >= 1U << kLogClasses);
+
+  [[nodiscard]] std::size_t class_of(std::uint64_t size) const {
+    return (std::size_t{1} << kLogClasses) - 1 - (size >> shift_);
+  }
+
+  unsigned shift_;
+  std::array<std::uint32_t, std::size_t{1} << kLogClasses> rows_{};
+};
+
+// Fills in the rows of tables that begin_runs() made room for.
+class RowWriter {
+ public:
+  RowWriter(std::span<std::uint32_t> words, const RunTables& tables)
+      : extents_(words.subspan(tables.at_extents)),
+        places_(words.subspan(tables.at_places)),
+        first_item_(words.subspan(tables.at_first_item)) {}
+
+  void write(std::size_t row, const Run& run, std::uint32_t slot, std::uint32_t first_item) {
+    extents_[4 * row] = static_cast<std::uint32_t>(run.offset);
+    extents_[4 * row + 1] = static_cast<std::uint32_t>(run.offset >> 32);
+    extents_[4 * row + 2] = static_cast<std::uint32_t>(run.size);
+    extents_[4 * row + 3] = static_cast<std::uint32_t>(run.size >> 32);
+    places_[2 * row] = run.buffer;
+    places_[2 * row + 1] = slot;
+    first_item_[row] = first_item;
+  }
+  void set_first_item(std::size_t row, std::uint32_t item) { first_item_[row] = item; }
+
+ private:
+  std::span<std::uint32_t> extents_;
+  std::span<std::uint32_t> places_;
+  std::span<std::uint32_t> first_item_;
+};
+
+}  // namespace
 
 std::uint32_t LaunchTables::begin() {
   if (words_.size() % 2 != 0) {
@@ -19,32 +86,51 @@ std::uint32_t LaunchTables::add(std::span<const std::uint32_t> words) {
 }
 
 void LaunchTables::reserve(std::size_t runs, std::size_t segments) {
-  constexpr std::size_t kWordsPerRun = 6;
+  constexpr std::size_t kWordsPerRun = 14;     // two rows
   constexpr std::size_t kWordsPerSegment = 4;  // most have few levels
   words_.reserve(words_.size() + kWordsPerRun * (runs + 2) + kWordsPerSegment * (segments + 2));
 }
 
-RunTables LaunchTables::add_runs(std::span<const Run> runs, std::uint32_t chunk_size) {
+RunTables LaunchTables::begin_runs(std::size_t rows) {
   RunTables tables;
-  tables.runs = static_cast<std::uint32_t>(runs.size());
+  tables.runs = static_cast<std::uint32_t>(rows);
   tables.at_extents = begin();
-  tables.at_first_slot = tables.at_extents + 4 * tables.runs;
-  words_.resize(tables.at_first_slot + tables.runs + 1);
-  std::uint32_t* extent = words_.data() + tables.at_extents;
-  std::uint32_t* first_slot = words_.data() + tables.at_first_slot;
+  tables.at_places = tables.at_extents + 4 * tables.runs;
+  tables.at_first_item = tables.at_places + 2 * tables.runs;
+  words_.resize(tables.at_first_item + tables.runs + 1);
+  return tables;
+}
+
+RunTables LaunchTables::add_runs(std::span<const Run> runs, std::uint32_t chunk_size) {
+  const auto log_chunk = static_cast<unsigned>(std::countr_zero(chunk_size));
+  const std::uint64_t mask = chunk_size - 1;
+  ShortChunks shorts(chunk_size);
+  std::size_t whole = 0;  // rows
   for (const Run& run : runs) {
-    for (const std::uint64_t value : {run.offset, run.size}) {
-      *extent++ = static_cast<std::uint32_t>(value);
-      *extent++ = static_cast<std::uint32_t>(value >> 32);
+    whole += run.size > mask ? 1 : 0;
+    shorts.count(run.size & mask);
+  }
+  RunTables tables = begin_runs(whole + shorts.start(whole));
+  RowWriter rows(words_, tables);
+  std::uint32_t slot = 0;
+  std::uint32_t items = 0;
+  std::size_t row = 0;
+  for (const Run& run : runs) {
+    const auto chunks = static_cast<std::uint32_t>(run.size >> log_chunk);
+    const std::uint64_t rest = run.size & mask;
+    if (chunks > 0) {
+      rows.write(row++, {run.offset, run.size - rest, run.buffer}, slot, items);
+      items += chunks;
     }
-    *first_slot++ = tables.slots;
-    tables.slots += static_cast<std::uint32_t>((run.size + chunk_size - 1) / chunk_size);
+    slot += chunks;
+    if (rest > 0) {
+      rows.write(shorts.next(rest), {run.offset + run.size - rest, rest, run.buffer}, slot++, 0);
+    }
   }
-  *first_slot = tables.slots;
-  tables.at_buffers = begin();
-  for (const Run& run : runs) {
-    words_.push_back(run.buffer);
+  for (; row <= tables.runs; ++row) {
+    rows.set_first_item(row, items++);  // a short row is one chunk; the last word is their number
   }
+  tables.items = slot;
   return tables;
 }
 

@@ -18,10 +18,10 @@ struct Run {
 // Where the tables of one launch over runs stand in the image, in words.
 struct RunTables {
   std::uint32_t at_extents = 0;
-  std::uint32_t at_first_slot = 0;
-  std::uint32_t at_buffers = 0;
-  std::uint32_t runs = 0;
-  std::uint32_t slots = 0;  // chunks
+  std::uint32_t at_first_item = 0;
+  std::uint32_t at_places = 0;
+  std::uint32_t runs = 0;   // rows of the tables
+  std::uint32_t items = 0;  // chunks
 };
 
 // Pairs of nodes that one level of the tree joins, over all segments.
@@ -43,6 +43,9 @@ class LaunchTables {
   void clear() { words_.clear(); }
   // Makes room for about as much.
   void reserve(std::size_t runs, std::size_t segments);
+  // Digests stand in the order of `runs`. The work has another one: the short chunks at the ends of
+  // runs are rows of their own behind all whole ones, longest first, because work-items that run in
+  // lockstep take as long as the longest of them.
   [[nodiscard]] RunTables add_runs(std::span<const Run> runs, std::uint32_t chunk_size);
   // first_slot has one element more than there are segments: the number of all slots.
   [[nodiscard]] SegmentTables add_segments(std::span<const std::uint32_t> first_slot);
@@ -55,6 +58,8 @@ class LaunchTables {
  private:
   // 64-bit values are read in place, so tables begin at even words.
   std::uint32_t begin();
+  // Room for tables of `rows`, all 0 but for the places of the tables.
+  RunTables begin_runs(std::size_t rows);
 
   std::vector<std::uint32_t> words_;
 };

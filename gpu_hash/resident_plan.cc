@@ -46,6 +46,7 @@ ResidentPlan::ResidentPlan(std::span<const Region> regions, std::span<const std:
     : regions_(regions),
       limits_(limits),
       chunk_size_(request.parameters.chunk_size),
+      log_chunk_(static_cast<unsigned>(std::countr_zero(chunk_size_))),
       segment_size_(choose_segment(request, limits.slots)),
       cursor_(sizes, segment_size_) {}
 
@@ -69,18 +70,20 @@ bool ResidentPlan::next(ResidentBatch& batch) {
   batch.first_slot.reserve(likely + 1);
   for (;;) {
     if (!waiting_) {
+      add_neighbours(batch);
       waiting_ = cursor_.next();
     }
     if (!waiting_) {
       break;
     }
-    const std::uint64_t chunks = (waiting_->size + chunk_size_ - 1) / chunk_size_;
-    if (chunks > limits_.slots - batch.first_slot.back()) {
+    const std::uint64_t chunks = chunks_of(waiting_->size);
+    const std::uint32_t first = batch.first_slot.back();
+    if (chunks > limits_.slots - first) {
       break;
     }
-    if (!add_neighbour(batch, *waiting_)) {
-      add_segment(batch, *waiting_);
-    }
+    add_segment(batch, *waiting_);
+    batch.segments.push_back(*waiting_);
+    batch.first_slot.push_back(first + static_cast<std::uint32_t>(chunks));
     waiting_.reset();
   }
   return !batch.segments.empty();
@@ -95,24 +98,30 @@ void ResidentPlan::advance(const Region& region, std::uint64_t size) {
   }
 }
 
-// Most objects are one piece in the memory that the object before lies in.
-bool ResidentPlan::add_neighbour(ResidentBatch& batch, const Segment& segment) {
-  const Region& region = regions_[segment.region];
-  if (region.pieces.size() != 1 || batch.launches.empty()) {
-    return false;
+void ResidentPlan::add_neighbours(ResidentBatch& batch) {
+  if (batch.launches.empty() || batch.launches.back().memory.size() != 1 ||
+      !batch.launches.back().aligned) {
+    return;
   }
-  const auto& piece = std::get<DevicePiece>(region.pieces.front());
   PlannedLaunch& launch = batch.launches.back();
-  if (piece.size != segment.size || piece.offset % kAlignment != 0 || !launch.aligned ||
-      launch.memory.size() != 1 || launch.memory.front() != piece.memory.get()) {
-    return false;
+  const DeviceMemory* const memory = launch.memory.front();
+  const std::uint32_t begin = batch.first_slot.back();
+  std::uint32_t slot = begin;
+  std::size_t at = cursor_.region();
+  for (; cursor_.is_one_segment(at) && regions_[at].pieces.size() == 1; ++at) {
+    const auto& piece = std::get<DevicePiece>(regions_[at].pieces.front());
+    const std::uint64_t chunks = chunks_of(piece.size);
+    if (piece.memory.get() != memory || piece.offset % kAlignment != 0 ||
+        chunks > limits_.slots - slot) {
+      break;
+    }
+    slot += static_cast<std::uint32_t>(chunks);
+    launch.runs.push_back({piece.offset, piece.size, 0});
+    batch.segments.push_back({at, 0, piece.size});
+    batch.first_slot.push_back(slot);
   }
-  const auto chunks = static_cast<std::uint32_t>((segment.size + chunk_size_ - 1) / chunk_size_);
-  launch.runs.push_back({piece.offset, segment.size, 0});
-  launch.slots += chunks;
-  batch.segments.push_back(segment);
-  batch.first_slot.push_back(batch.first_slot.back() + chunks);
-  return true;
+  launch.slots += slot - begin;
+  cursor_.skip_to(at);
 }
 
 void ResidentPlan::add_segment(ResidentBatch& batch, const Segment& segment) {
@@ -142,10 +151,6 @@ void ResidentPlan::add_segment(ResidentBatch& batch, const Segment& segment) {
       rest -= size;
     }
   }
-  batch.segments.push_back(segment);
-  batch.first_slot.push_back(
-      batch.first_slot.back() +
-      static_cast<std::uint32_t>((segment.size + chunk_size_ - 1) / chunk_size_));
 }
 
 void ResidentPlan::add_run(ResidentBatch& batch, const DeviceMemory* memory, std::uint64_t offset,
@@ -170,7 +175,7 @@ void ResidentPlan::add_run(ResidentBatch& batch, const DeviceMemory* memory, std
   }
   PlannedLaunch& launch = batch.launches.back();
   launch.runs.push_back({offset, size, number_of(launch.memory, memory)});
-  launch.slots += static_cast<std::uint32_t>((size + chunk_size_ - 1) / chunk_size_);
+  launch.slots += static_cast<std::uint32_t>(chunks_of(size));
 }
 
 void ResidentPlan::add_copied(ResidentBatch& batch, const Region& region, std::uint64_t size) {

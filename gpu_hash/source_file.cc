@@ -195,6 +195,7 @@ std::uint64_t page_cache_room() {
 
 std::span<std::uint8_t> DirectBuffer::memory() {
   if (!memory_) {
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): no other way to aligned memory or null
     memory_.reset(new (std::align_val_t{kUnit}, std::nothrow) std::uint8_t[kSize]);
   }
   return {memory_.get(), memory_ ? kSize : 0};

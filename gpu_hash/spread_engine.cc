@@ -45,14 +45,15 @@ std::string list_names(const std::vector<std::string>& names) {
 }
 
 EngineInfo describe(const std::vector<std::unique_ptr<Engine>>& members) {
-  constexpr std::string_view prefix = "opencl:";
+  constexpr std::string_view kPrefix = "opencl:";
   EngineInfo info = members.front()->info();
   std::vector<std::string> devices = {info.device};
   std::vector<std::string> drivers = {info.driver};
   for (std::size_t i = 1; i < members.size(); ++i) {
     const EngineInfo& other = members[i]->info();
     info.id += ",";
-    info.id += std::string_view(other.id).substr(other.id.starts_with(prefix) ? prefix.size() : 0);
+    info.id +=
+        std::string_view(other.id).substr(other.id.starts_with(kPrefix) ? kPrefix.size() : 0);
     devices.push_back(other.device);
     if (std::ranges::find(drivers, other.driver) == drivers.end()) {
       drivers.push_back(other.driver);

@@ -83,8 +83,8 @@ class SpreadTable {
   SpreadTable(std::span<const SpreadPart> parts, std::span<const std::uint64_t> sizes,
               const HashRequest& request);
 
-  // Takes what an engine said about parts[part], once. internal when it does not fit the part.
-  [[nodiscard]] Status add(std::size_t part, ObjectDigests digests);
+  // Takes what an engine said about parts[number], once. internal when it does not fit the part.
+  [[nodiscard]] Status add(std::size_t number, ObjectDigests digests);
   // The results, in order of regions; internal when a part is missing.
   [[nodiscard]] Result<std::vector<ObjectDigests>> take();
 

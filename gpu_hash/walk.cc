@@ -46,7 +46,7 @@ const char* type_name(mode_t mode) {
 
 // `path` relative to `top` (both absolute and without links); nothing when it is not below it.
 std::optional<std::string> below(const fs::path& top, const fs::path& path) {
-  const std::string relative = path.lexically_relative(top).string();
+  std::string relative = path.lexically_relative(top).string();
   if (relative.empty() || relative == ".." || relative.starts_with("../")) {
     return std::nullopt;
   }

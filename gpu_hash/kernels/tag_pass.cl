@@ -36,46 +36,50 @@ static inline void add_share(ulong* sums, __global const uchar* bytes, uint size
 // Arguments as those of hash_leaves in tree.cl; runs begin at multiples of 16 bytes. Blocks that
 // a short chunk does not have get zeros. Groups take blocks in turn.
 __kernel __attribute__((reqd_work_group_size(TAG_GROUP, 1, 1))) void tag_blocks(
-    BUFFER_PARAMETERS words_t tables, const uint at_extents, const uint at_first_slot,
-    const uint at_buffers, const uint runs, const uint slots, const uint chunk_size, words_t key,
+    BUFFER_PARAMETERS words_t tables, const uint at_extents, const uint at_first_item,
+    const uint at_places, const uint runs, const uint items, const uint chunk_size, words_t key,
     __global ulong* tags, const uint first_digest) {
   __local uint local_key[TAG_KEY_WORDS];
   __local ulong sums[2 * TAG_GROUP];
-  const uint item = (uint)get_local_id(0);
-  const uint lane = item % TAG_TEAM;
-  for (uint i = item; i < TAG_KEY_WORDS; i += TAG_GROUP) {
+  const uint member = (uint)get_local_id(0);
+  const uint lane = member % TAG_TEAM;
+  for (uint i = member; i < TAG_KEY_WORDS; i += TAG_GROUP) {
     local_key[i] = key[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint per_chunk = chunk_size / TAG_BYTES;
-  const ulong blocks = (ulong)slots * per_chunk;
+  const ulong blocks = (ulong)items * per_chunk;
   for (ulong first = (ulong)get_group_id(0) * TAG_TEAMS; first < blocks;
        first += (ulong)get_num_groups(0) * TAG_TEAMS) {
-    const ulong block = first + item / TAG_TEAM;
+    const ulong block = first + member / TAG_TEAM;
     ulong share[2] = {0, 0};
+    ulong tag = 0;  // where it goes
     if (block < blocks) {
-      const uint slot = (uint)(block / per_chunk);
-      const uint run = find_run(tables + at_first_slot, runs, slot);
-      const ulong skip = (ulong)(slot - tables[at_first_slot + run]) * chunk_size +
-                         (block - (ulong)slot * per_chunk) * TAG_BYTES;
+      const uint item = (uint)(block / per_chunk);
+      const uint in_chunk = (uint)(block - (ulong)item * per_chunk);
+      const uint run = find_run(tables + at_first_item, runs, item);
+      const uint chunk = item - tables[at_first_item + run];
+      words_t place = tables + at_places + 2 * run;
+      tag = ((ulong)first_digest + place[1] + chunk) * per_chunk + in_chunk;
+      const ulong skip = (ulong)chunk * chunk_size + in_chunk * TAG_BYTES;
       const ulong run_size = long_word(tables + at_extents, 2 * run + 1);
       if (skip < run_size) {
         const ulong rest = run_size - skip;
         words_t base =
-            buffer_base(BUFFER_ARGUMENTS ASSAY_BUFFERS == 1 ? 0 : tables[at_buffers + run]);
+            buffer_base(BUFFER_ARGUMENTS ASSAY_BUFFERS == 1 ? 0 : place[0]);
         add_share(share, (__global const uchar*)base + long_word(tables + at_extents, 2 * run) + skip,
                   rest < TAG_BYTES ? (uint)rest : TAG_BYTES, lane, local_key);
       }
     }
-    sums[2 * item] = share[0];
-    sums[2 * item + 1] = share[1];
+    sums[2 * member] = share[0];
+    sums[2 * member + 1] = share[1];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (block < blocks && lane < 2) {
       ulong sum = 0;
       for (uint i = 0; i < TAG_TEAM; ++i) {
-        sum += sums[2 * (item - lane + i) + lane];
+        sum += sums[2 * (member - lane + i) + lane];
       }
-      tags[2 * ((ulong)first_digest * per_chunk + block) + lane] = sum;
+      tags[2 * tag + lane] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

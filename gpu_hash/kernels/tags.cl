@@ -18,7 +18,7 @@
 #define TAG_KERNEL_PARAMETERS , __constant const uint *key, __global ulong *tags
 #define TAG_PARAMETERS , __constant const uint *key, __global ulong *tags, const uint tag_count
 #define TAG_ARGUMENTS                                                        \
-  , key, tags + 2 * ((ulong)first_digest + slot) * (chunk_size / TAG_BYTES), \
+  , key, tags + 2 * ((ulong)first_digest + place[1] + chunk) * (chunk_size / TAG_BYTES), \
       chunk_size / TAG_BYTES
 #define TAG_START  \
   ulong sum_0 = 0; \

@@ -5,9 +5,10 @@
 // value.
 //
 // A launch works on runs: bytes that lie together in one buffer and begin with a chunk. Chunk c of
-// run r has the slot first_slot[r] + c. Segments are runs of slots whose nodes are joined up to one
-// root. All tables lie in one buffer; at_... are offsets into it in words of 32 bits. A table of
-// first slots (or pairs) has one more element than there are runs: the number of all slots.
+// run r is the work of item first_item[r] + c, and its digest goes to the slot places[r].slot + c.
+// Segments are runs of slots whose nodes are joined up to one root. All tables lie in one buffer;
+// at_... are offsets into it in words of 32 bits. A table of first items (or slots, or pairs) has
+// one more element than there are runs: the number of all items.
 
 #define BLOCK_WORDS 16
 #define BLOCK_BYTES (BLOCK_WORDS * WORD_BITS / 8)
@@ -299,28 +300,40 @@ static inline uint own_one(const uint one) {
 #endif
 }
 
+// The slot of a work-item's digest, looked up when the digest is there: a register that held it all
+// the time costs half a percent of the rate.
+static inline uint slot_of(words_t tables, const uint at_first_item, const uint at_places,
+                              const uint runs, const uint item) {
+  const uint run = find_run(tables + at_first_item, runs, item);
+  return tables[at_places + 2 * run + 1] + item - tables[at_first_item + run];
+}
+
 #define LEAF_PARAMETERS                                                                       \
-  BUFFER_PARAMETERS words_t tables, const uint at_extents, const uint at_first_slot,          \
-      const uint at_buffers, const uint runs, const uint slots, const uint chunk_size,        \
+  BUFFER_PARAMETERS words_t tables, const uint at_extents, const uint at_first_item,          \
+      const uint at_places, const uint runs, const uint items, const uint chunk_size,         \
       const uint one, __global word_t* digests, const uint first_digest TAG_KERNEL_PARAMETERS
 
 #define LEAF_BODY(aligned)                                                                    \
-  const uint slot = (uint)get_global_id(0);                                                   \
-  if (slot >= slots) {                                                                        \
+  const uint item = (uint)get_global_id(0);                                                   \
+  if (item >= items) {                                                                        \
     return;                                                                                   \
   }                                                                                           \
-  const uint run = find_run(tables + at_first_slot, runs, slot);                              \
-  const ulong skip = (ulong)(slot - tables[at_first_slot + run]) * chunk_size;                \
+  const uint run = find_run(tables + at_first_item, runs, item);                              \
+  const uint chunk = item - tables[at_first_item + run];                                      \
+  words_t place = tables + at_places + 2 * run;                                               \
+  const ulong skip = (ulong)chunk * chunk_size;                                               \
   const ulong begin = long_word(tables + at_extents, 2 * run) + skip;                         \
   const ulong rest = long_word(tables + at_extents, 2 * run + 1) - skip;                      \
   const uint size = rest < chunk_size ? (uint)rest : chunk_size;                              \
-  words_t base = buffer_base(BUFFER_ARGUMENTS ASSAY_BUFFERS == 1 ? 0 : tables[at_buffers + run]); \
+  words_t base = buffer_base(BUFFER_ARGUMENTS ASSAY_BUFFERS == 1 ? 0 : place[0]);             \
   word_t state[STATE_WORDS];                                                                  \
   hash_chunk(state, base, begin, size, aligned, one, own_one(one) TAG_ARGUMENTS);                           \
+  const uint slot = slot_of(tables, at_first_item, at_places, runs, item);                 \
   store(digests + ((ulong)first_digest + slot) * DIGEST_WORDS, state);
 
-// digests[first_digest + slot] = H(0x00 || chunk): one work-item a chunk. extents holds (offset in its buffer,
-// size) of each run in bytes. All runs begin at multiples of 16 bytes.
+// digests[first_digest + slot] = H(0x00 || chunk): one work-item a chunk. extents holds (offset in
+// its buffer, size) of each run in bytes, places (buffer, slot of its first chunk). All runs begin
+// at multiples of 16 bytes.
 __kernel void hash_leaves(LEAF_PARAMETERS) { LEAF_BODY(true) }
 
 #if !ASSAY_TAGS && !ASSAY_LEAVES_ONLY
@@ -385,7 +398,15 @@ __kernel void hash_nodes(__global word_t* digests, words_t tables, const uint at
   store(digests + left * DIGEST_WORDS, state);
 }
 
-// The root of each segment, gathered for the host from word `roots_begin` on.
+static inline word_t in_memory_order(word_t x) {
+#if HALVES_PER_WORD == 2
+  return ((word_t)big_endian((uint)x) << 32) | big_endian((uint)(x >> 32));
+#else
+  return big_endian(x);
+#endif
+}
+
+// The root of each segment, gathered for the host from word `roots_begin` on, as bytes of a digest.
 __kernel void gather_roots(__global const word_t* digests, words_t tables,
                            const uint at_first_slot, const uint segments, __global word_t* roots,
                            const ulong roots_begin) {
@@ -395,7 +416,7 @@ __kernel void gather_roots(__global const word_t* digests, words_t tables,
   }
   for (uint i = 0; i < DIGEST_WORDS; ++i) {
     roots[roots_begin + (ulong)segment * DIGEST_WORDS + i] =
-        digests[(ulong)tables[at_first_slot + segment] * DIGEST_WORDS + i];
+        in_memory_order(digests[(ulong)tables[at_first_slot + segment] * DIGEST_WORDS + i]);
   }
 }
 #endif

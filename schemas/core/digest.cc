@@ -44,12 +44,6 @@ Result<Digest> Digest::parse(std::string_view text) {
   return from_hex(algorithm, text.substr(colon + 1));
 }
 
-Digest Digest::wrap(HashAlgorithm algorithm, const std::uint8_t* bytes) {
-  Digest digest(algorithm);
-  std::copy_n(bytes, digest_size(algorithm), digest.bytes_.begin());
-  return digest;
-}
-
 std::string Digest::text() const { return std::string(name(algorithm_)) + ":" + hex(); }
 
 }  // namespace assay

@@ -27,8 +27,8 @@ std::vector<Digest> run_kernels(const SliceLayout& layout, std::span<const uint>
   std::vector<word_t> roots(std::size_t{segments.segments} * DIGEST_WORDS);
   for_each_item(layout.slots(), [&] {
     (aligned ? hash_leaves : hash_leaves_anywhere)(data.data(), words, runs.at_extents,
-                                                   runs.at_first_slot, runs.at_buffers, runs.runs,
-                                                   runs.slots, chunk_size, 1, digests.data(), 0);
+                                                   runs.at_first_item, runs.at_places, runs.runs,
+                                                   runs.items, chunk_size, 1, digests.data(), 0);
   });
   for (const LevelTable& level : segments.levels) {
     for_each_item(level.pairs, [&] {
@@ -42,12 +42,8 @@ std::vector<Digest> run_kernels(const SliceLayout& layout, std::span<const uint>
 
   std::vector<Digest> result;
   for (std::size_t i = 0; i < roots.size(); i += DIGEST_WORDS) {
-    std::uint8_t bytes[DIGEST_WORDS * sizeof(word_t)];
-    for (std::size_t j = 0; j < DIGEST_WORDS; ++j) {
-      const word_t word = std::byteswap(roots[i + j]);
-      std::memcpy(bytes + j * sizeof(word), &word, sizeof(word));
-    }
-    result.push_back(Digest::wrap(kAlgorithm, bytes));
+    result.push_back(
+        Digest::wrap(kAlgorithm, reinterpret_cast<const std::uint8_t*>(roots.data() + i)));
   }
   return result;
 }
