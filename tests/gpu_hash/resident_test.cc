@@ -211,6 +211,18 @@ TEST_P(Resident, PieceOutsideItsMemory_OrMixedWithHostMemory_IsRefused) {
 }
 
 // Both passes against the reference implementation of NH and a tree written down here.
+// The tags of an object, block after block, with zeros where its last chunk has none.
+Bytes tags_of(const TagKey& key, ByteView object, std::uint32_t chunk_size) {
+  const std::size_t chunks = (object.size() + chunk_size - 1) / chunk_size;
+  Bytes tags(chunks * (chunk_size / kTagBlock) * 16);
+  for (std::size_t at = 0; at < object.size(); at += kTagBlock) {
+    const std::size_t size = std::min<std::size_t>(kTagBlock, object.size() - at);
+    const auto tag = tag_of_block(key, object.subspan(at, size));
+    std::memcpy(tags.data() + 16 * (at / kTagBlock), tag.data(), 16);
+  }
+  return tags;
+}
+
 TEST_P(Resident, Tags_EqualReference) {
   SystemRandom random;
   auto key = TagKey::draw(random);
@@ -218,14 +230,6 @@ TEST_P(Resident, Tags_EqualReference) {
   for (const std::size_t size : {1U, 31U, 64U, 4095U, 4096U, 4097U, 16384U, 50'001U}) {
     const Bytes object = pattern(size);
     const std::uint32_t chunk_size = 8192;
-    const std::size_t chunks = (size + chunk_size - 1) / chunk_size;
-    Bytes tags(chunks * (chunk_size / kTagBlock) * 16);
-    for (std::size_t block = 0; block * kTagBlock < size; ++block) {
-      const auto tag = tag_of_block(
-          *key, ByteView(object).subspan(
-                    block * kTagBlock, std::min<std::size_t>(kTagBlock, size - block * kTagBlock)));
-      std::memcpy(tags.data() + 16 * block, tag.data(), 16);
-    }
     Region region;
     region.pieces.emplace_back(DevicePiece{upload(object), 0, size});
     std::vector<std::vector<Digest>> fused;
@@ -234,9 +238,45 @@ TEST_P(Resident, Tags_EqualReference) {
     EXPECT_EQ((*digests)[0].root, reference_root(request(chunk_size).parameters, object));
     const auto alone = engine_->tags({&region, 1}, request(chunk_size), *key);
     ASSERT_TRUE(alone.has_value());
-    const Digest expected = reference_root(request(4096).parameters, tags);
+    const Digest expected =
+        reference_root(request(4096).parameters, tags_of(*key, object, chunk_size));
     EXPECT_EQ(fused.at(0).at(0), expected) << size;
     EXPECT_EQ(alone->at(0).at(0), expected) << size;
+  }
+}
+
+// So many short chunks that they are launched apart from whole ones.
+TEST_P(Resident, ManySmallObjects_EqualReference) {
+  Random random;
+  SCOPED_TRACE(random.text());
+  SystemRandom system;
+  auto key = TagKey::draw(system);
+  ASSERT_TRUE(key.has_value());
+  const std::uint32_t chunk_size = 8192;
+  const Bytes bytes = pattern(400'000);
+  const auto memory = upload(bytes);
+  std::vector<Region> regions(300);
+  std::vector<ByteView> objects;
+  for (Region& region : regions) {
+    const std::uint64_t size = random.below(3 * chunk_size);
+    const std::uint64_t offset = 16 * random.below((bytes.size() - size) / 16);
+    region.pieces.emplace_back(DevicePiece{memory, offset, size});
+    objects.push_back(ByteView(bytes).subspan(offset, size));
+  }
+  std::vector<std::vector<Digest>> fused;
+  const auto plain = engine_->hash(regions, request(chunk_size));
+  const auto tagged = engine_->hash_tagged(regions, request(chunk_size), *key, fused);
+  const auto alone = engine_->tags(regions, request(chunk_size), *key);
+  ASSERT_TRUE(plain.has_value() && tagged.has_value() && alone.has_value());
+  EXPECT_EQ(fused, *alone);
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const Digest root = reference_root(request(chunk_size).parameters, objects[i]);
+    ASSERT_EQ(plain->at(i).root, root) << objects[i].size();
+    ASSERT_EQ(tagged->at(i).root, root) << objects[i].size();
+    if (!objects[i].empty()) {
+      ASSERT_EQ(fused.at(i).at(0),
+                reference_root(request(4096).parameters, tags_of(*key, objects[i], chunk_size)));
+    }
   }
 }
 
