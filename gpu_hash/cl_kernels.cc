@@ -2,7 +2,6 @@
 #include "gpu_hash/cl_kernels.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "embedded/gpu_hash_kernels.h"
@@ -12,8 +11,6 @@ namespace {
 
 // Divides what every device likes; small, because such launches have few items.
 constexpr std::size_t kSmallGroup = 64;
-// Work-groups of a GPU that takes one for each compute unit are no larger than this.
-constexpr std::size_t kLargeGroup = 512;
 // Groups for every compute unit before groups are made larger than that.
 constexpr std::size_t kGroupsPerUnit = 8;
 // Work-groups of the tag kernel for every compute unit; they take blocks in turn.
@@ -25,17 +22,8 @@ std::string_view hash_source(HashAlgorithm algorithm) {
   return algorithm == HashAlgorithm::kSha256 ? embedded::kSha256Cl : embedded::kSha384Cl;
 }
 
-std::size_t group_for(const ClSession& session, std::size_t items, std::size_t wanted,
-                      std::size_t largest) {
-  const DeviceInfo& device = session.device().info;
-  const std::size_t units = std::max(device.compute_units, 1U);
-  // One group for each unit, when one is enough: of smaller groups an H200 gives some units five
-  // where others have three.
-  const std::size_t even = (items + units * kSmallGroup - 1) / (units * kSmallGroup) * kSmallGroup;
-  if (device.type == "gpu" && even > kSmallGroup && even <= std::min(largest, kLargeGroup)) {
-    return even;
-  }
-  const std::size_t enough = kGroupsPerUnit * units;
+std::size_t group_for(const ClSession& session, std::size_t items, std::size_t wanted) {
+  const std::size_t enough = kGroupsPerUnit * std::max(session.device().info.compute_units, 1U);
   while (wanted > kSmallGroup && items / wanted < enough) {
     wanted /= 2;
   }
@@ -57,7 +45,7 @@ void add_runs(KernelArguments& arguments, const LeafLaunch& launch) {
       .add(base + launch.runs.at_first_item)
       .add(base + launch.runs.at_places)
       .add(launch.runs.runs)
-      .add(launch.items ? launch.items->end : launch.runs.items)
+      .add(launch.runs.items)
       .add(launch.chunk_size);
 }
 
@@ -110,21 +98,6 @@ Result<ClKernels> ClKernels::build(const ClSession& session, HashAlgorithm algor
   return create(session, algorithm, variant, cache, std::move(program));
 }
 
-Result<std::size_t> ClKernels::largest_group(const ClSession& session, const Leaves& leaves) {
-  std::size_t result = std::numeric_limits<std::size_t>::max();
-  for (const ClKernel* kernel : {&leaves.aligned, &leaves.anywhere}) {
-    if (*kernel != nullptr) {
-      std::size_t size = 0;
-      ASSAY_TRY(session.check(
-          "clGetKernelWorkGroupInfo",
-          clGetKernelWorkGroupInfo(kernel->get(), session.device().device,
-                                   CL_KERNEL_WORK_GROUP_SIZE, sizeof(size), &size, nullptr)));
-      result = std::min(result, size);
-    }
-  }
-  return result;
-}
-
 Result<ClKernels> ClKernels::create(const ClSession& session, HashAlgorithm algorithm,
                                     const KernelVariant& variant, const KernelCache& cache,
                                     LoadedProgram program) {
@@ -137,7 +110,6 @@ Result<ClKernels> ClKernels::create(const ClSession& session, HashAlgorithm algo
   ASSAY_ASSIGN(leaves.aligned, make_kernel(session, built, "hash_leaves"));
   ASSAY_ASSIGN(leaves.anywhere, make_kernel(session, built, "hash_leaves_anywhere"));
   ASSAY_ASSIGN(leaves.gather, make_kernel(session, built, "gather_bytes"));
-  ASSAY_ASSIGN(leaves.largest_group, largest_group(session, leaves));
   leaves.program = std::move(program.program);
   kernels.leaves_[0][0] = std::move(leaves);
   return kernels;
@@ -159,7 +131,6 @@ Result<ClKernels::Leaves*> ClKernels::program_for(const ClSession& session, std:
                  make_kernel(session, program.program.get(), "hash_leaves_anywhere"));
     ASSAY_ASSIGN(leaves.gather, make_kernel(session, program.program.get(), "gather_bytes"));
   }
-  ASSAY_ASSIGN(leaves.largest_group, largest_group(session, leaves));
   leaves.program = std::move(program.program);
   slot = std::move(leaves);
   return &*slot;
@@ -180,10 +151,8 @@ Status ClKernels::leaves(const ClSession& session, cl_command_queue queue, const
   if (tags) {
     arguments.add(launch.key).add(launch.tags);
   }
-  const ItemRange items = launch.items.value_or(ItemRange{0, launch.runs.items});
-  const std::size_t count = items.end - items.begin;
-  return enqueue(session, queue, events, kernel, arguments, count,
-                 group_for(session, count, variant_.group, leaves->largest_group), items.begin);
+  return enqueue(session, queue, events, kernel, arguments, launch.runs.items,
+                 group_for(session, launch.runs.items, variant_.group));
 }
 
 Status ClKernels::nodes(const ClSession& session, cl_command_queue queue, const NodeLaunch& launch,

@@ -21,9 +21,8 @@ struct LeafLaunch {
   cl_mem tables = nullptr;
   std::uint32_t tables_begin = 0;  // word at which the image of tables begins
   RunTables runs{};
-  std::optional<ItemRange> items{};  // chunks to hash; absent: all
-  std::uint32_t chunk_size = 0;      // bytes
-  bool aligned = false;              // all runs begin at multiples of 16 bytes
+  std::uint32_t chunk_size = 0;  // bytes
+  bool aligned = false;          // all runs begin at multiples of 16 bytes
   cl_mem digests = nullptr;
   std::uint32_t first_digest = 0;
   // Tags as well: buffers of the key and of the tags. Only aligned runs.
@@ -84,7 +83,6 @@ class ClKernels {
     ClKernel aligned{};
     ClKernel anywhere{};  // not with tags
     ClKernel gather{};    // not with tags
-    std::size_t largest_group = 0;
   };
 
   ClKernels(HashAlgorithm algorithm, KernelVariant variant, const KernelCache& cache)
@@ -92,9 +90,6 @@ class ClKernels {
   [[nodiscard]] static Result<ClKernels> create(const ClSession& session, HashAlgorithm algorithm,
                                                 const KernelVariant& variant,
                                                 const KernelCache& cache, LoadedProgram program);
-  // Work-items of a group that every leaf kernel of `leaves` runs with.
-  [[nodiscard]] static Result<std::size_t> largest_group(const ClSession& session,
-                                                         const Leaves& leaves);
   [[nodiscard]] ProgramSource source(std::uint32_t buffers, bool tags) const;
   // Built when it is first asked for.
   [[nodiscard]] Result<Leaves*> program_for(const ClSession& session, std::size_t buffers,

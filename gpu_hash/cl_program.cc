@@ -125,14 +125,13 @@ Result<ClKernel> make_kernel(const ClSession& session, cl_program program, const
 }
 
 Status enqueue(const ClSession& session, cl_command_queue queue, ClEvents& events, cl_kernel kernel,
-               const KernelArguments& arguments, std::size_t items, std::size_t group,
-               std::size_t first) {
+               const KernelArguments& arguments, std::size_t items, std::size_t group) {
   ASSAY_TRY(session.check("clSetKernelArg", arguments.result()));
   const std::size_t global = (items + group - 1) / group * group;
   cl_event event = nullptr;
   ASSAY_TRY(session.check(
       "clEnqueueNDRangeKernel",
-      clEnqueueNDRangeKernel(queue, kernel, 1, &first, &global, &group, 0, nullptr, &event)));
+      clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &group, 0, nullptr, &event)));
   events.add(event);
   return {};
 }

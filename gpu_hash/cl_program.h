@@ -62,9 +62,9 @@ class KernelArguments {
   cl_int result_ = CL_SUCCESS;
 };
 
-// Enqueues at least `items` work-items in groups of `group`, their global ids from `first` on.
+// Enqueues at least `items` work-items in groups of `group`.
 [[nodiscard]] Status enqueue(const ClSession& session, cl_command_queue queue, ClEvents& events,
                              cl_kernel kernel, const KernelArguments& arguments, std::size_t items,
-                             std::size_t group, std::size_t first = 0);
+                             std::size_t group);
 
 }  // namespace assay::gpu_hash

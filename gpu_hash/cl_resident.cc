@@ -113,16 +113,15 @@ class BatchRun {
 
   // Leaves into digests, with tags when there is a buffer for them. Later commands wait for them.
   Status leaves(cl_mem key, cl_mem tags) {
-    const std::vector<Part> parts = this->parts();
-    const std::size_t queues = std::min(parts.size(), ResidentScratch::kQueues);
+    const std::size_t queues = std::min(batch_.launches.size(), ResidentScratch::kQueues);
     std::vector<cl_command_queue> used{queue_};
     for (std::size_t i = 1; i < queues; ++i) {
       ASSAY_ASSIGN(const cl_command_queue other, scratch_.queue(session_, i));
       used.push_back(other);
       ASSAY_TRY(follow(other, queue_));
     }
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      ASSAY_TRY(launch_leaves(used[i % queues], parts[i], key, tags));
+    for (std::size_t i = 0; i < batch_.launches.size(); ++i) {
+      ASSAY_TRY(launch_leaves(used[i % queues], i, key, tags));
     }
     for (std::size_t i = 1; i < queues; ++i) {
       ASSAY_TRY(follow(queue_, used[i]));
@@ -177,32 +176,8 @@ class BatchRun {
   }
 
  private:
-  // Work-items of one of the launches.
-  struct Part {
-    std::size_t launch;
-    ItemRange items;
-  };
-
-  // Short chunks, when there are many, apart from whole ones: those then fill the device evenly,
-  // and these run beside them.
-  [[nodiscard]] std::vector<Part> parts() const {
-    constexpr std::uint32_t kMany = 64;
-    std::vector<Part> parts;
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const std::uint32_t whole = runs_[i].whole_items;
-      const std::uint32_t all = runs_[i].items;
-      if (work_ != ResidentWork::kTags && whole > 0 && all - whole >= kMany) {
-        parts.push_back({i, {0, whole}});
-        parts.push_back({i, {whole, all}});
-      } else {
-        parts.push_back({i, {0, all}});
-      }
-    }
-    return parts;
-  }
-
-  Status launch_leaves(cl_command_queue queue, const Part& part, cl_mem key, cl_mem tags) {
-    const PlannedLaunch& planned = batch_.launches[part.launch];
+  Status launch_leaves(cl_command_queue queue, std::size_t number, cl_mem key, cl_mem tags) {
+    const PlannedLaunch& planned = batch_.launches[number];
     if (tags != nullptr && !planned.aligned) {
       return fail(ErrorCode::kInvalidParameter,
                   "tags need device memory that begins at a multiple of 16 bytes");
@@ -211,8 +186,7 @@ class BatchRun {
     LeafLaunch launch;
     launch.buffers = buffers;
     launch.tables = tables_buffer_;
-    launch.runs = runs_[part.launch];
-    launch.items = part.items;
+    launch.runs = runs_[number];
     launch.chunk_size = chunk_size_;
     launch.aligned = planned.aligned;
     launch.digests = digests_;

@@ -127,7 +127,6 @@ RunTables LaunchTables::add_runs(std::span<const Run> runs, std::uint32_t chunk_
       rows.write(shorts.next(rest), {run.offset + run.size - rest, rest, run.buffer}, slot++, 0);
     }
   }
-  tables.whole_items = items;
   for (; row <= tables.runs; ++row) {
     rows.set_first_item(row, items++);  // a short row is one chunk; the last word is their number
   }

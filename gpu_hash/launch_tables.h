@@ -20,15 +20,8 @@ struct RunTables {
   std::uint32_t at_extents = 0;
   std::uint32_t at_first_item = 0;
   std::uint32_t at_places = 0;
-  std::uint32_t runs = 0;         // rows of the tables
-  std::uint32_t items = 0;        // chunks
-  std::uint32_t whole_items = 0;  // those of full length, which come first
-};
-
-// Work-items [begin, end).
-struct ItemRange {
-  std::uint32_t begin = 0;
-  std::uint32_t end = 0;
+  std::uint32_t runs = 0;   // rows of the tables
+  std::uint32_t items = 0;  // chunks
 };
 
 // Pairs of nodes that one level of the tree joins, over all segments.

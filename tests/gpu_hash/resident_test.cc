@@ -245,7 +245,7 @@ TEST_P(Resident, Tags_EqualReference) {
   }
 }
 
-// So many short chunks that they are launched apart from whole ones.
+// Whole and short chunks, whose work is done in another order than their digests stand in.
 TEST_P(Resident, ManySmallObjects_EqualReference) {
   Random random;
   SCOPED_TRACE(random.text());
