@@ -64,6 +64,8 @@ struct Region {
 [[nodiscard]] Region host_region(ByteView bytes);
 // Bytes of the object. limit-exceeded at 2^53 and above.
 [[nodiscard]] Result<std::uint64_t> region_size(const Region& region);
+// The same of each region.
+[[nodiscard]] Result<std::vector<std::uint64_t>> region_sizes(std::span<const Region> regions);
 // The object that consists of bytes [offset, offset + size) of `region`, which must lie inside it.
 [[nodiscard]] Region sub_region(const Region& region, std::uint64_t offset, std::uint64_t size);
 

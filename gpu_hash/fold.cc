@@ -103,14 +103,4 @@ Result<std::vector<ObjectDigests>> ResultTable::take() {
   return std::move(results_);
 }
 
-Result<std::vector<std::uint64_t>> region_sizes(std::span<const Region> regions) {
-  std::vector<std::uint64_t> sizes;
-  sizes.reserve(regions.size());
-  for (const Region& region : regions) {
-    ASSAY_ASSIGN(const std::uint64_t size, region_size(region));
-    sizes.push_back(size);
-  }
-  return sizes;
-}
-
 }  // namespace assay::gpu_hash

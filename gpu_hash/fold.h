@@ -102,7 +102,4 @@ class ResultTable {
   std::uint64_t bytes_done_ = 0;
 };
 
-// Sizes of the regions. limit-exceeded.
-[[nodiscard]] Result<std::vector<std::uint64_t>> region_sizes(std::span<const Region> regions);
-
 }  // namespace assay::gpu_hash

@@ -25,13 +25,13 @@ Piece sub_piece(const Piece& piece, std::uint64_t offset, std::uint64_t size) {
 }  // namespace
 
 std::uint64_t piece_size(const Piece& piece) {
-  if (const auto* host = std::get_if<HostPiece>(&piece)) {
-    return host->bytes.size();
+  if (const auto* device = std::get_if<DevicePiece>(&piece)) {
+    return device->size;
   }
   if (const auto* file = std::get_if<FilePiece>(&piece)) {
     return file->size;
   }
-  return std::get<DevicePiece>(piece).size;
+  return std::get<HostPiece>(piece).bytes.size();
 }
 
 Region host_region(ByteView bytes) {
@@ -50,6 +50,20 @@ Result<std::uint64_t> region_size(const Region& region) {
     total += size;
   }
   return total;
+}
+
+Result<std::vector<std::uint64_t>> region_sizes(std::span<const Region> regions) {
+  std::vector<std::uint64_t> sizes;
+  sizes.reserve(regions.size());
+  for (const Region& region : regions) {
+    if (region.pieces.size() == 1 && piece_size(region.pieces.front()) <= kMaxObjectSize) {
+      sizes.push_back(piece_size(region.pieces.front()));
+      continue;
+    }
+    ASSAY_ASSIGN(const std::uint64_t size, region_size(region));
+    sizes.push_back(size);
+  }
+  return sizes;
 }
 
 Region sub_region(const Region& region, std::uint64_t offset, std::uint64_t size) {

@@ -246,36 +246,65 @@ TEST_P(Resident, Tags_EqualReference) {
 }
 
 // Whole and short chunks, whose work is done in another order than their digests stand in.
-TEST_P(Resident, ManySmallObjects_EqualReference) {
-  Random random;
-  SCOPED_TRACE(random.text());
+class SmallObjects : public Resident {
+ protected:
+  SmallObjects() {
+    for (std::size_t i = 0; i < 300; ++i) {
+      const std::uint64_t size = random_.below(3 * kChunk);
+      const std::uint64_t offset = 16 * random_.below((bytes_.size() - size) / 16);
+      objects_.push_back(ByteView(bytes_).subspan(offset, size));
+    }
+  }
+  std::vector<Region> regions() {
+    const auto memory = upload(bytes_);
+    std::vector<Region> regions(objects_.size());
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      const auto offset = static_cast<std::uint64_t>(objects_[i].data() - bytes_.data());
+      regions[i].pieces.emplace_back(DevicePiece{memory, offset, objects_[i].size()});
+    }
+    return regions;
+  }
+
+  static constexpr std::uint32_t kChunk = 8192;
+  Random random_;
+  const Bytes bytes_ = pattern(400'000);
+  std::vector<ByteView> objects_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Both, SmallObjects,
+                         testing::Values(HashAlgorithm::kSha256, HashAlgorithm::kSha384),
+                         [](const auto& test) { return std::string(name(test.param)); });
+
+TEST_P(SmallObjects, Roots_EqualReference) {
+  SCOPED_TRACE(random_.text());
+  const auto digests = engine_->hash(regions(), request(kChunk));
+  ASSERT_TRUE(digests.has_value()) << digests.error().detail;
+  for (std::size_t i = 0; i < objects_.size(); ++i) {
+    ASSERT_EQ(digests->at(i).root, reference_root(request(kChunk).parameters, objects_[i]))
+        << objects_[i].size();
+  }
+}
+
+// Resident.Tags_EqualReference has both algorithms; building the programs takes most of the time.
+class SmallTaggedObjects : public SmallObjects {};
+
+INSTANTIATE_TEST_SUITE_P(Sha256, SmallTaggedObjects, testing::Values(HashAlgorithm::kSha256));
+
+TEST_P(SmallTaggedObjects, RootsAndTags_EqualReference) {
+  SCOPED_TRACE(random_.text());
   SystemRandom system;
   auto key = TagKey::draw(system);
   ASSERT_TRUE(key.has_value());
-  const std::uint32_t chunk_size = 8192;
-  const Bytes bytes = pattern(400'000);
-  const auto memory = upload(bytes);
-  std::vector<Region> regions(300);
-  std::vector<ByteView> objects;
-  for (Region& region : regions) {
-    const std::uint64_t size = random.below(3 * chunk_size);
-    const std::uint64_t offset = 16 * random.below((bytes.size() - size) / 16);
-    region.pieces.emplace_back(DevicePiece{memory, offset, size});
-    objects.push_back(ByteView(bytes).subspan(offset, size));
-  }
   std::vector<std::vector<Digest>> fused;
-  const auto plain = engine_->hash(regions, request(chunk_size));
-  const auto tagged = engine_->hash_tagged(regions, request(chunk_size), *key, fused);
-  const auto alone = engine_->tags(regions, request(chunk_size), *key);
-  ASSERT_TRUE(plain.has_value() && tagged.has_value() && alone.has_value());
+  const auto digests = engine_->hash_tagged(regions(), request(kChunk), *key, fused);
+  const auto alone = engine_->tags(regions(), request(kChunk), *key);
+  ASSERT_TRUE(digests.has_value() && alone.has_value());
   EXPECT_EQ(fused, *alone);
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    const Digest root = reference_root(request(chunk_size).parameters, objects[i]);
-    ASSERT_EQ(plain->at(i).root, root) << objects[i].size();
-    ASSERT_EQ(tagged->at(i).root, root) << objects[i].size();
-    if (!objects[i].empty()) {
+  for (std::size_t i = 0; i < objects_.size(); ++i) {
+    ASSERT_EQ(digests->at(i).root, reference_root(request(kChunk).parameters, objects_[i]));
+    if (!objects_[i].empty()) {
       ASSERT_EQ(fused.at(i).at(0),
-                reference_root(request(4096).parameters, tags_of(*key, objects[i], chunk_size)));
+                reference_root(request(4096).parameters, tags_of(*key, objects_[i], kChunk)));
     }
   }
 }
