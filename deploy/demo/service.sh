@@ -154,7 +154,7 @@ start_worker() {
     --device opencl --evidence simulate --simulator-seed seed >worker.log 2>worker.err &
   WORKER_PID=$!
   local waited=0
-  until grep -q ' enrolled ' worker.log; do
+  until grep -qs ' enrolled ' worker.log; do
     kill -0 "$WORKER_PID" 2>/dev/null || fail "the worker did not start: $(cat worker.err)"
     [ "$waited" -lt 300 ] || fail "the worker was not enrolled after 30 s"
     waited=$((waited + 1))
