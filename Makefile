@@ -70,9 +70,9 @@ asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 .PHONY: asan-libraries
 asan-libraries:
 	@$(install) build test
-	@$(MAKE) -s build/asan/.configured-tests
-	@$(call cmake_build,asan,library-tests)
-	@tests/run.sh build/asan -L '^library$$' -LE '^(slow|torture|analysis)$$' \
+	@$(MAKE) -s build/asan-libraries/.configured-tests
+	@$(call cmake_build,asan-libraries,library-tests)
+	@tests/run.sh build/asan-libraries -L '^library$$' -LE '^(slow|torture|analysis)$$' \
 		-E '^gpu_hash_fault_tests'  # `make asan` has them
 
 .PHONY: tsan

@@ -65,7 +65,8 @@ void ResidentBatch::clear() {
 bool ResidentPlan::next(ResidentBatch& batch) {
   batch.clear();
   // Most objects are one segment and one run.
-  const std::size_t likely = std::min<std::size_t>(regions_.size() - region_, limits_.slots);
+  const std::size_t likely =
+      std::min<std::size_t>(regions_.size() - cursor_.region() + 1, limits_.slots);
   batch.segments.reserve(likely);
   batch.first_slot.reserve(likely + 1);
   for (;;) {

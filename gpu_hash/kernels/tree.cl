@@ -327,8 +327,8 @@ static inline uint slot_of(words_t tables, const uint at_first_item, const uint 
   const uint size = rest < chunk_size ? (uint)rest : chunk_size;                              \
   words_t base = buffer_base(BUFFER_ARGUMENTS ASSAY_BUFFERS == 1 ? 0 : place[0]);             \
   word_t state[STATE_WORDS];                                                                  \
-  hash_chunk(state, base, begin, size, aligned, one, own_one(one) TAG_ARGUMENTS);                           \
-  const uint slot = slot_of(tables, at_first_item, at_places, runs, item);                 \
+  hash_chunk(state, base, begin, size, aligned, one, own_one(one) TAG_ARGUMENTS);             \
+  const uint slot = slot_of(tables, at_first_item, at_places, runs, item);                    \
   store(digests + ((ulong)first_digest + slot) * DIGEST_WORDS, state);
 
 // digests[first_digest + slot] = H(0x00 || chunk): one work-item a chunk. extents holds (offset in
