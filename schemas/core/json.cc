@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+template class nlohmann::basic_json<>;
+
 namespace assay {
 namespace {
 
