@@ -33,9 +33,12 @@ if ! grep -q '^ASSAY_SANITIZE:[A-Z]*=$' "$build/CMakeCache.txt"; then
 fi
 
 rm -f "$results"
+# One more than there are processors: the tests of leases and time limits wait most of their time.
+jobs=$((${JOBS:-$(nproc)} + 1))
+
 echo "Tests of $build with TZ=$TZ"
 ctest --test-dir "$build" --output-on-failure --schedule-random --no-tests=error \
-    --parallel "${JOBS:-$(nproc)}" --output-junit "$(realpath -m -- "$results")" "${selection[@]}" "$@"
+    --parallel "$jobs" --output-junit "$(realpath -m -- "$results")" "${selection[@]}" "$@"
 status=$?
 
 /usr/bin/python3 - "$results" <<'PYTHON' || status=1

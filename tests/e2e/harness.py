@@ -39,7 +39,7 @@ class Service:
             "PATH": f"{BIN}:/usr/bin:/bin",
             "HOME": str(self.dir / "home"),
             "XDG_CACHE_HOME": str(self.dir / "cache"),
-            "POCL_CACHE_DIR": str(self.dir / "cache/pocl"),
+            "POCL_CACHE_DIR": os.environ.get("ASSAY_TEST_POCL_CACHE", str(self.dir / "cache/pocl")),
             "LC_ALL": "C.UTF-8",
         }
         for name in ("home", "cache/pocl", "keys", "tokens", "service"):

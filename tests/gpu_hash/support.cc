@@ -18,13 +18,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Before anything asks for a device: caches of OpenCL and of ours belong to the build folder.
+// Before anything asks for a device: caches of OpenCL and of ours belong to the build folder. PoCL's
+// is that of the programs' tests too, because compiling the kernels takes longer than most tests.
 const bool kPrivateEnvironment = [] {
   const fs::path home = fs::path(ASSAY_BINARY_DIR) / "gpu_hash_test_home";
-  fs::create_directories(home / "pocl");
+  const fs::path pocl = fs::path(ASSAY_BINARY_DIR) / "pocl";
+  fs::create_directories(home);
+  fs::create_directories(pocl);
   ::setenv("HOME", home.c_str(), 1);
   ::setenv("XDG_CACHE_HOME", (home / "cache").c_str(), 1);
-  ::setenv("POCL_CACHE_DIR", (home / "pocl").c_str(), 1);
+  ::setenv("POCL_CACHE_DIR", pocl.c_str(), 1);
   return true;
 }();
 

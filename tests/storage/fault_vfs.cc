@@ -24,8 +24,11 @@ WatchedFile* watched(sqlite3_file* file) { return reinterpret_cast<WatchedFile*>
 sqlite3_file* real(sqlite3_file* file) { return watched(file)->real; }
 
 std::vector<std::uint8_t> content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  std::vector<std::uint8_t> content(in ? static_cast<std::size_t>(in.tellg()) : 0);
+  in.seekg(0);
+  in.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  return content;
 }
 
 }  // namespace
