@@ -18,8 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Before anything asks for a device: caches of OpenCL and of ours belong to the build folder. PoCL's
-// is that of the programs' tests too, because compiling the kernels takes longer than most tests.
+// Before anything asks for a device: caches of OpenCL and of ours belong to the build folder.
+// PoCL's is that of the programs' tests too, because compiling the kernels takes longer than most
+// tests.
 const bool kPrivateEnvironment = [] {
   const fs::path home = fs::path(ASSAY_BINARY_DIR) / "gpu_hash_test_home";
   const fs::path pocl = fs::path(ASSAY_BINARY_DIR) / "pocl";
