@@ -209,6 +209,12 @@ Result<std::vector<VerifiedSignature>> verify_signatures(const Envelope& envelop
 Result<std::vector<VerifiedSignature>> require_signers(
     std::span<const VerifiedSignature> signatures, const SigningContext& context,
     std::size_t threshold, Timestamp now) {
+  return require_signers(signatures, context, threshold, now, now);
+}
+
+Result<std::vector<VerifiedSignature>> require_signers(
+    std::span<const VerifiedSignature> signatures, const SigningContext& context,
+    std::size_t threshold, Timestamp signed_at, Timestamp now) {
   if (signatures.empty()) {
     return fail(ErrorCode::kUntrustedSigner, "no signature comes from a trusted key");
   }
@@ -216,7 +222,7 @@ Result<std::vector<VerifiedSignature>> require_signers(
   std::set<std::string> identities;
   std::optional<Error> refusal;
   for (const VerifiedSignature& signature : signatures) {
-    if (auto granted = check_grant(signature.key, context, now, now); granted) {
+    if (auto granted = check_grant(signature.key, context, signed_at, now); granted) {
       identities.insert(signature.key.identity);
       counted.push_back(signature);
     } else if (!refusal) {

@@ -61,5 +61,10 @@ struct VerifiedSignature {
 [[nodiscard]] Result<std::vector<VerifiedSignature>> require_signers(
     std::span<const VerifiedSignature> signatures, const SigningContext& context,
     std::size_t threshold, Timestamp now);
+// The same for an envelope that need not be fresh: `signed_at` must lie within the keys' validity,
+// and revocations, which count for everything a key ever signed, are judged at `now`.
+[[nodiscard]] Result<std::vector<VerifiedSignature>> require_signers(
+    std::span<const VerifiedSignature> signatures, const SigningContext& context,
+    std::size_t threshold, Timestamp signed_at, Timestamp now);
 
 }  // namespace assay::attestation

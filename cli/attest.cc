@@ -2,6 +2,7 @@
 // assay attest: statements about what happened to an artifact.
 #include <charconv>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "cli/api.h"
@@ -137,7 +138,7 @@ Result<Exit> create(const Context& context, const CreateOptions& options) {
   }
   document += "\n";
   if (options.out.empty() || options.out == "-") {
-    print_text(document);
+    print_document(document);
     return Exit::kYes;
   }
   ASSAY_TRY(write_file(options.out, document));
@@ -160,22 +161,30 @@ struct VerifyOptions {
   TrustFlags trust;
 };
 
-// Enough signers must be allowed to speak about every subject, each by its name.
+// Enough signers must be allowed to speak about every subject, each by its name. Who may speak
+// about one of them need not be who may speak about the next: all of them come back, each once.
 Result<std::vector<attestation::VerifiedSignature>> signers_of(
     const LoadedDocument& document, const Statement& statement, const std::string& stage,
-    const std::vector<TrustedKey>& keys, std::uint64_t threshold, Timestamp now) {
+    const std::vector<TrustedKey>& keys, std::uint64_t threshold, const JudgedAt& times) {
   std::vector<attestation::VerifiedSignature> signers;
+  std::set<KeyId> seen;
   for (const Subject& subject : statement.subjects) {
     const SigningContext question{KeyPurpose::kSigner, stage, statement.predicate_type,
                                   subject.name};
-    ASSAY_ASSIGN(signers, check_signatures(*document.envelope, keys, question, threshold, now));
+    ASSAY_ASSIGN(const auto found,
+                 check_signatures(*document.envelope, keys, question, threshold, times));
+    for (const attestation::VerifiedSignature& signer : found) {
+      if (seen.insert(signer.key.id).second) {
+        signers.push_back(signer);
+      }
+    }
   }
   return signers;
 }
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   ASSAY_ASSIGN(const Bytes bytes, read_file(options.file));
-  ASSAY_ASSIGN(const Timestamp now, time_of(options.trust, context.clock));
+  ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
   // The keys first: without any, nothing else matters.
   const Result<LoadedDocument> document = read_document(bytes);
   const Result<Statement> statement =
@@ -194,7 +203,8 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
     return refuse(context, {ErrorCode::kSignatureMissing, "The statement is not signed", ""},
                   {{"verified", false}});
   }
-  const auto signers = signers_of(*document, *statement, stage, keys, options.trust.threshold, now);
+  const auto signers =
+      signers_of(*document, *statement, stage, keys, options.trust.threshold, times);
   Json result = {{"verified", signers.has_value()},
                  {"id", document->payload.id().text()},
                  {"predicate_type", statement->predicate_type},

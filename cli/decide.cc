@@ -177,7 +177,7 @@ struct VerifyOptions {
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   const SigningContext question{KeyPurpose::kService, "", "", ""};
   ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
-  ASSAY_ASSIGN(const Timestamp now, time_of(options.trust, context.clock));
+  ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
   ASSAY_ASSIGN(const Bytes bytes, read_file(options.file));
   const Result<LoadedDocument> document = read_document(bytes);
   Result<Json> decision =
@@ -189,7 +189,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
     return refuse(context, decision.error(), {{"verified", false}});
   }
   const auto signers =
-      check_signatures(*document->envelope, keys, question, options.trust.threshold, now);
+      check_signatures(*document->envelope, keys, question, options.trust.threshold, times);
   if (!signers) {
     return refuse(context, signers.error(), {{"verified", false}});
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/files.h"
+#include "schemas/core/random.h"
 #include "schemas/decision.h"
 #include "schemas/lifecycle.h"
 #include "schemas/policy_document.h"
@@ -67,6 +68,18 @@ std::string_view guess_type(const Json& json) {
 
 bool is_envelope(const Json& json) {
   return json.is_object() && has_members(json, {"payload", "payloadType"});
+}
+
+// The id of the signed decision, empty when it is no decision.
+std::string decision_id(const attestation::Envelope& envelope) {
+  const Result<Json> json = envelope.payload_type == kDecisionPayloadType
+                                ? parse_json(ByteView(envelope.payload))
+                                : Result<Json>(Json());
+  if (!json || !json->is_object()) {
+    return "";
+  }
+  const auto id = json->find("id");
+  return id != json->end() && id->is_string() ? id->get<std::string>() : "";
 }
 
 Error in_file(Error error, const std::string& path) {
@@ -143,6 +156,19 @@ Result<LoadedDocument> load_document(const std::string& path, std::string_view t
     return std::unexpected(in_file(std::move(loaded).error(), path));
   }
   return loaded;
+}
+
+Result<attestation::Envelope> envelope_for(ByteView answer, const std::string& id) {
+  ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(answer));
+  const std::string sent =
+      is_uuid_v7(id) ? decision_id(envelope)
+                     : attestation::statement_id(envelope.payload_type, envelope.payload).text();
+  if (sent != id) {
+    return fail(ErrorCode::kDataLoss, "The service sent another document: " +
+                                          (sent.empty() ? envelope.payload_type : sent) +
+                                          "; do not use it, and ask who runs the service");
+  }
+  return envelope;
 }
 
 Result<LoadedDocument> load_envelope(const std::string& path) {

@@ -57,6 +57,10 @@ struct LoadedDocument {
                                                    std::string_view type = {});
 [[nodiscard]] Result<LoadedDocument> read_document(ByteView bytes, std::string_view type = {});
 
+// The envelope that the service sent for `id`: that of a document, or the UUID of a decision.
+// data-loss when it holds anything else: what was asked for is not the service's to choose.
+[[nodiscard]] Result<attestation::Envelope> envelope_for(ByteView answer, const std::string& id);
+
 // The envelope in a file; usage when the file holds something unsigned.
 [[nodiscard]] Result<LoadedDocument> load_envelope(const std::string& path);
 

@@ -81,6 +81,48 @@ Status write_all(int fd, const std::string& path, ByteView bytes) {
   return {};
 }
 
+// True for /dev/stdout and what it leads to, a regular file perhaps: replaced, it would miss what
+// is printed after this.
+bool is_standard_output(const struct stat& file) {
+  struct stat out{};
+  return ::fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == file.st_dev &&
+         out.st_ino == file.st_ino;
+}
+
+// Devices and pipes: a rename would put a file in their place.
+Status write_in_place(const std::string& path, ByteView bytes) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (fd.get() < 0) {
+    return unwritable(path, errno);
+  }
+  ASSAY_TRY(write_all(fd.get(), path, bytes));
+  return fd.close() ? Status() : unwritable(path, errno);
+}
+
+// A regular file that may hold a secret; `status` says whose it is.
+Result<Bytes> read_regular(const std::string& path, std::uint64_t limit, struct stat& status) {
+  // O_NONBLOCK: a pipe in place of the file must not hold us up before fstat sees it.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) {
+    return unreadable(path, errno);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::kKeyUnusable, "A secret must be in a regular file", path);
+  }
+  return read_all(fd.get(), path, limit);
+}
+
+Status check_guarded(const struct stat& status, const std::string& path) {
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return fail(ErrorCode::kKeyUnusable, "The file with the secret belongs to another user", path);
+  }
+  if ((status.st_mode & 0077U) != 0) {
+    return fail(ErrorCode::kKeyUnusable,
+                "Others may read the file with the secret; run chmod 600 on it", path);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Bytes> read_file(const std::string& path, std::uint64_t limit) {
@@ -96,22 +138,12 @@ Result<Bytes> read_file(const std::string& path, std::uint64_t limit) {
 
 Result<SecretBytes> read_secret_file(const std::string& path) {
   constexpr std::uint64_t kMaxSecretBytes = 4096;
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
-  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) {
-    return unreadable(path, errno);
+  ASSAY_ASSIGN(Bytes bytes, read_regular(path, kMaxSecretBytes, status));
+  if (Status guarded = check_guarded(status, path); !guarded) {
+    secure_wipe(bytes);
+    return std::unexpected(std::move(guarded).error());
   }
-  if (!S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::kKeyUnusable, "A secret must be in a regular file", path);
-  }
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    return fail(ErrorCode::kKeyUnusable, "The file with the secret belongs to another user", path);
-  }
-  if ((status.st_mode & 0077U) != 0) {
-    return fail(ErrorCode::kKeyUnusable,
-                "Others may read the file with the secret; run chmod 600 on it", path);
-  }
-  ASSAY_ASSIGN(Bytes bytes, read_all(fd.get(), path, kMaxSecretBytes));
   if (!bytes.empty() && bytes.back() == '\n') {
     bytes.pop_back();
   }
@@ -124,18 +156,35 @@ Result<SecretBytes> read_secret_file(const std::string& path) {
   return SecretBytes(std::move(bytes));
 }
 
+bool is_encrypted_key(std::string_view pem) {
+  return pem.find("-----BEGIN ENCRYPTED PRIVATE KEY-----") != std::string_view::npos;
+}
+
+Status check_key_file(const std::string& path) {
+  constexpr std::uint64_t kMaxKeyBytes = 65536;
+  struct stat status{};
+  ASSAY_ASSIGN(Bytes bytes, read_regular(path, kMaxKeyBytes, status));
+  const bool encrypted = is_encrypted_key(as_text(bytes));
+  secure_wipe(bytes);
+  return encrypted ? Status() : check_guarded(status, path);
+}
+
 Status write_file(const std::string& path, ByteView bytes, mode_t mode) {
-  if (path == "-") {
+  struct stat old{};
+  const bool exists = path != "-" && ::stat(path.c_str(), &old) == 0;
+  if (path == "-" || (exists && is_standard_output(old))) {
     return write_all(STDOUT_FILENO, "standard output", bytes);
+  }
+  if (exists && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
+    return write_in_place(path, bytes);
   }
   std::string temporary = path + ".XXXXXX";
   Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) {
     return unwritable(path, errno);
   }
-  struct stat old{};
   // A file that is there keeps its mode; a new one obeys the umask like any other.
-  if (::stat(path.c_str(), &old) == 0) {
+  if (exists) {
     mode = old.st_mode & 07777U;
   } else {
     const mode_t mask = ::umask(0);

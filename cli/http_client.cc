@@ -341,10 +341,14 @@ Result<HttpClient> HttpClient::open(const Context& context, const Connection& co
   if (started != CURLE_OK || !impl->easy) {
     return fail(ErrorCode::kInternal, "The HTTP library cannot be started");
   }
-  for (const std::string* path : {&connection.ca, &connection.cert, &connection.cert_key}) {
+  for (const std::string* path : {&connection.ca, &connection.cert}) {
     if (!path->empty()) {
       ASSAY_TRY(read_file(*path));  // a better message than the TLS library's
     }
+  }
+  if (!connection.cert_key.empty()) {
+    protect_process();  // the TLS library keeps it in memory
+    ASSAY_TRY(check_key_file(connection.cert_key));
   }
   if (!connection.token_file.empty()) {
     protect_process();

@@ -48,8 +48,8 @@ struct HttpResponse {
 
 class HttpClient {
  public:
-  // Reads the credential. usage when it is not usable; key-unusable for a token file that others
-  // may read.
+  // Reads the credential. usage when it is not usable; key-unusable for a file with the token or
+  // the certificate's key that others may read.
   [[nodiscard]] static Result<HttpClient> open(const Context& context, const Connection& connection,
                                                Endpoint endpoint = Endpoint::kApi);
   HttpClient(HttpClient&&) noexcept;

@@ -27,6 +27,10 @@ struct NewOptions {
 };
 
 Result<Exit> make(const Context& context, const NewOptions& options) {
+  if (options.out == "-") {
+    return fail(ErrorCode::kUsage,
+                "A private key is not written to standard output; name a file with --out");
+  }
   protect_process();
   ASSAY_ASSIGN(const SignatureAlgorithm algorithm, signature_algorithm_from(options.algorithm));
   const std::string public_file = options.out + ".pub";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/keys.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "attestation/keys.h"
@@ -89,8 +90,7 @@ Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
   bool encrypted = false;
   {
     ASSAY_ASSIGN(Bytes pem, read_file(path, 65536));
-    encrypted =
-        as_text(pem).find("-----BEGIN ENCRYPTED PRIVATE KEY-----") != std::string_view::npos;
+    encrypted = is_encrypted_key(as_text(pem));
     secure_wipe(pem);
   }
   SecretBytes passphrase;
@@ -125,7 +125,9 @@ void add_trust_options(const Command& verb, TrustFlags& flags) {
               "trusted keys with what each may say, as 'assay trust show -o json' prints them");
   verb.option("--threshold", flags.threshold, "N",
               "how many different identities must have signed (default 1)");
-  verb.option("--at", flags.at, "TIME", "judge validity at this RFC 3339 time instead of now");
+  verb.option("--at", flags.at, "TIME",
+              "judge validity periods at this RFC 3339 time instead of now; a revoked key counts "
+              "for nothing all the same");
 }
 
 Result<std::vector<TrustedKey>> read_trust_file(const std::string& path) {
@@ -179,15 +181,20 @@ Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
   return keys;
 }
 
-Result<Timestamp> time_of(const TrustFlags& flags, const Clock& clock) {
-  return flags.at.empty() ? Result<Timestamp>(clock.now()) : parse_rfc3339(flags.at);
+Result<JudgedAt> times_of(const TrustFlags& flags, const Clock& clock) {
+  const Timestamp now = clock.now();
+  if (flags.at.empty()) {
+    return JudgedAt{now, now};
+  }
+  ASSAY_ASSIGN(const Timestamp at, parse_rfc3339(flags.at));
+  return JudgedAt{at, std::max(at, now)};
 }
 
 Result<std::vector<attestation::VerifiedSignature>> check_signatures(
     const attestation::Envelope& envelope, std::span<const TrustedKey> keys,
-    const SigningContext& context, std::uint64_t threshold, Timestamp now) {
+    const SigningContext& context, std::uint64_t threshold, const JudgedAt& times) {
   ASSAY_ASSIGN(const auto verified, attestation::verify_signatures(envelope, keys));
-  return attestation::require_signers(verified, context, threshold, now);
+  return attestation::require_signers(verified, context, threshold, times.signed_at, times.now);
 }
 
 Json signers_json(std::span<const attestation::VerifiedSignature> signatures) {

@@ -38,7 +38,7 @@ struct TrustFlags {
   std::string trust;              // JSON file with "keys"
   std::string jwks;               // JSON Web Key Set, where a verb offers it
   std::uint64_t threshold = 1;
-  std::string at;  // RFC 3339; empty is now
+  std::string at;  // RFC 3339, when validity periods are judged; empty is now
 };
 
 void add_trust_options(const Command& verb, TrustFlags& flags);
@@ -54,13 +54,21 @@ void add_trust_options(const Command& verb, TrustFlags& flags);
 // describe` hold.
 [[nodiscard]] Result<std::vector<TrustedKey>> read_trust_file(const std::string& path);
 
+// An envelope does not say when it was signed. `signed_at` is when validity periods are judged,
+// `now` when revocations are: a revocation counts for all that the key ever signed.
+struct JudgedAt {
+  Timestamp signed_at;
+  Timestamp now;
+};
+
 // verify_signatures and require_signers in one.
 [[nodiscard]] Result<std::vector<attestation::VerifiedSignature>> check_signatures(
     const attestation::Envelope& envelope, std::span<const TrustedKey> keys,
-    const SigningContext& context, std::uint64_t threshold, Timestamp now);
+    const SigningContext& context, std::uint64_t threshold, const JudgedAt& times);
 
-// `flags.at`, or what the clock says.
-[[nodiscard]] Result<Timestamp> time_of(const TrustFlags& flags, const Clock& clock);
+// Validity at `flags.at`, or what the clock says; revocation at the later of the two, so that no
+// flag undoes a revocation.
+[[nodiscard]] Result<JudgedAt> times_of(const TrustFlags& flags, const Clock& clock);
 
 // [{"key_id","identity"}].
 [[nodiscard]] Json signers_json(std::span<const attestation::VerifiedSignature> signatures);

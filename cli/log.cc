@@ -99,7 +99,7 @@ Result<Exit> checkpoint(const Context& context, const CheckpointOptions& options
     json["checkpoint"] = as_text(note);
     print_json(json);
   } else if (options.out.empty()) {
-    print_text(as_text(note));
+    print_document(as_text(note));
   }
   message(context, verifier ? "verified" : "not verified; give --verifier-key to verify it");
   return Exit::kYes;

@@ -187,7 +187,7 @@ Result<Exit> create(const Context& context, CreateOptions options) {
   message(context, hashed_summary(hashed));
   if (!options.to_file()) {
     ASSAY_TRY(finish_reuse(context, options, hashed, began));
-    print_text(document);
+    print_document(document);
     return Exit::kYes;
   }
   ASSAY_TRY(write_file(options.out, document));

@@ -45,7 +45,7 @@ Result<TrustedManifest> open_manifest(const Context& context, const VerifyOption
                                       bool& refused) {
   SigningContext question{KeyPurpose::kPublisher, "", std::string(kManifestPredicateType), ""};
   ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
-  ASSAY_ASSIGN(const Timestamp now, time_of(options.trust, context.clock));
+  ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
   ASSAY_ASSIGN(const Bytes bytes, read_file(options.envelope));
   refused = true;
   ASSAY_ASSIGN(LoadedDocument document, read_document(bytes));
@@ -55,7 +55,7 @@ Result<TrustedManifest> open_manifest(const Context& context, const VerifyOption
   }
   ASSAY_ASSIGN(Manifest manifest, manifest_of(document.payload));
   ASSAY_ASSIGN(auto signers, check_signatures(*document.envelope, keys, context_of(manifest),
-                                              options.trust.threshold, now));
+                                              options.trust.threshold, times));
   ASSAY_ASSIGN(ArtifactId artifact, artifact_id(manifest));
   if (!options.artifact.empty() && artifact.text() != options.artifact) {
     return fail(ErrorCode::kSubjectMismatch,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <unistd.h>
 
 #include "schemas/core/bytes.h"
 
@@ -41,14 +42,56 @@ bool is_deceptive(std::string_view sequence) {
           (sequence >= "\xe2\x81\xa0" && sequence <= "\xe2\x81\xaf") || sequence == "\xef\xbb\xbf");
 }
 
+// The character of a sequence of at most three bytes, as JSON escapes it.
+void escape_json(std::string& out, std::string_view sequence) {
+  const auto bits = [&sequence](std::size_t i, std::uint8_t mask) -> unsigned {
+    return static_cast<std::uint8_t>(sequence[i]) & mask;
+  };
+  unsigned code = bits(0, 0x7f);
+  if (sequence.size() == 2) {
+    code = (bits(0, 0x1f) << 6U) | bits(1, 0x3f);
+  } else if (sequence.size() == 3) {
+    code = (bits(0, 0x0f) << 12U) | (bits(1, 0x3f) << 6U) | bits(2, 0x3f);
+  }
+  std::array<char, 8> text{};
+  static_cast<void>(std::snprintf(text.data(), text.size(), "\\u%04x", code & 0xffffU));
+  out += text.data();
+}
+
+// `json`, which is UTF-8, with escapes for what printable() would not let through.
+std::string escape_deceptive(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (true) {
+    const auto odd =
+        std::ranges::find_if(json, [](char c) { return static_cast<std::uint8_t>(c) >= 0x7f; });
+    const auto plain = static_cast<std::size_t>(odd - json.begin());
+    out += json.substr(0, plain);
+    json.remove_prefix(plain);
+    if (json.empty()) {
+      return out;
+    }
+    const std::size_t length = std::max<std::size_t>(sequence_length(json), 1);
+    const std::string_view sequence = json.substr(0, length);
+    if (sequence == "\x7f" || is_deceptive(sequence)) {
+      escape_json(out, sequence);
+    } else {
+      out += sequence;
+    }
+    json.remove_prefix(length);
+  }
+}
+
 // Characters, as far as columns are concerned.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0U) != 0x80U; }));
 }
 
+// JSON escapes the controls below U+0020 itself. All others stand inside of texts, where an escape
+// means the same.
 std::string dump(const Json& value, int indent) {
-  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return escape_deceptive(value.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -78,6 +121,18 @@ std::string printable(std::string_view text) {
 }
 
 void print_text(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print_document(std::string_view text) {
+  if (::isatty(STDOUT_FILENO) == 0) {
+    print_text(text);
+    return;
+  }
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    print_line(text.substr(0, length));
+    text.remove_prefix(std::min(length + 1, text.size()));
+  }
+}
 
 void print_line(std::string_view line) { print_text(printable(line) + "\n"); }
 

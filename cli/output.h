@@ -18,11 +18,15 @@ namespace assay::cli {
 // file name or a server says can move the cursor or hide a line.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// stdout, as it is.
+// stdout, as it is: for text that is printable already.
 void print_text(std::string_view text);
+// stdout, byte for byte, so that a document can be piped and stored; on a terminal the lines are
+// made printable, because what is in it may be anybody's.
+void print_document(std::string_view text);
 // stdout, printable, one line.
 void print_line(std::string_view line);
-// stdout, two spaces of indentation, members in alphabetical order.
+// stdout, two spaces of indentation, members in alphabetical order. What printable() would escape
+// is escaped as JSON does: \u009b.
 void print_json(const Json& value);
 // stdout, one line of compact JSON.
 void print_json_line(const Json& value);

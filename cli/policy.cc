@@ -87,7 +87,11 @@ Result<Json> policy_json(Api* api, const std::string& text) {
     return to_json(policy);
   }
   ASSAY_ASSIGN(const Bytes bytes, api->get_bytes("/v1/policies/" + text, kEnvelopeType));
-  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(bytes));
+  ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, text));
+  if (envelope.payload_type != kPolicyPayloadType) {
+    return fail(ErrorCode::kPayloadTypeUnknown,
+                "This is no policy but a document of type " + envelope.payload_type, text);
+  }
   ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(envelope.payload));
   return to_json(policy);
 }

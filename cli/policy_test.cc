@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay policy test: what a policy says about facts, without a service.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -92,29 +93,70 @@ Result<std::vector<Case>> read_cases(const Context& context, const TestOptions& 
     Case one = base;
     ASSAY_TRY(read_case(json, one));
     cases.push_back(std::move(one));
-  } else {
+  } else if (!json.is_array() || !json.empty()) {
     ASSAY_ASSIGN(base.facts, policy::facts_from_json(json));
     cases.push_back(std::move(base));
+  }
+  if (cases.empty()) {
+    return fail(ErrorCode::kUsage, "The file holds no case, so nothing is tested; give one or more",
+                options.facts);
   }
   return cases;
 }
 
-// As expected; without an expectation an allow is the good answer.
-bool is_good(const Case& one, const Verdict& verdict) {
+bool has_reason(const Verdict& verdict, const std::string& reason) {
+  return std::ranges::any_of(verdict.reasons,
+                             [&](ErrorCode code) { return info(code).code == reason; });
+}
+
+// Empty when the answer is as expected; without an expectation an allow is the good answer.
+std::string problem_of(const Case& one, const Verdict& verdict, bool selected) {
   const bool wanted = one.expect != "deny";
   if (verdict.allowed != wanted) {
-    return false;
+    return wanted ? "expected allow, the answer is deny" : "expected deny, the answer is allow";
   }
   for (const std::string& reason : one.reasons) {
-    bool found = false;
-    for (const ErrorCode code : verdict.reasons) {
-      found = found || info(code).code == reason;
-    }
-    if (!found) {
-      return false;
+    if (!has_reason(verdict, reason)) {
+      return "the answer has no reason " + reason;
     }
   }
-  return true;
+  // A policy denies nothing that it does not select: the deny would be there without the policy,
+  // and in a cluster the workload would run.
+  const std::string_view unmatched = info(ErrorCode::kNoMatchingPolicy).code;
+  if (!wanted && !selected && std::ranges::find(one.reasons, unmatched) == one.reasons.end()) {
+    return "the policy does not select this workload, see its match and mode; when that is what "
+           "the case is about, name no-matching-policy in expect_reasons";
+  }
+  return "";
+}
+
+Json case_json(const Case& one, bool selected, const std::string& problem, const Json& verdict) {
+  Json json = {{"name", one.name},
+               {"expected", one.expect},
+               {"selected", selected},
+               {"as_expected", problem.empty()},
+               {"verdict", verdict}};
+  if (!problem.empty()) {
+    json["problem"] = problem;
+  }
+  return json;
+}
+
+void print_case(const Context& context, const Case& one, bool selected, const std::string& problem,
+                const Json& verdict) {
+  const bool good = problem.empty();
+  if (!one.name.empty()) {
+    print_line((good ? "ok    " : "wrong ") + one.name);
+  }
+  if (!good) {
+    print_line("not as expected: " + problem);
+  }
+  if (!good || one.name.empty()) {
+    print_text(verdict_text(verdict));
+  }
+  if (good && !selected) {
+    message(context, "note: the policy does not select this workload");
+  }
 }
 
 Result<Exit> test(const Context& context, const TestOptions& options) {
@@ -131,25 +173,12 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
     const bool selected = policy::selected(active, one.workload);
     const Verdict verdict =
         policy::evaluate(active, one.workload, one.facts, {}, one.point, one.now);
-    const bool good = is_good(one, verdict);
-    failed += good ? 0U : 1U;
-    const Json json = to_json(verdict);
+    const std::string problem = problem_of(one, verdict, selected);
+    failed += problem.empty() ? 0U : 1U;
     if (context.json()) {
-      items.push_back({{"name", one.name},
-                       {"expected", one.expect},
-                       {"selected", selected},
-                       {"as_expected", good},
-                       {"verdict", json}});
-      continue;
-    }
-    if (!one.name.empty()) {
-      print_line((good ? "ok    " : "wrong ") + one.name);
-    }
-    if (!good || one.name.empty()) {
-      print_text(verdict_text(json));
-    }
-    if (!selected) {
-      message(context, "note: the policy does not select this workload");
+      items.push_back(case_json(one, selected, problem, to_json(verdict)));
+    } else {
+      print_case(context, one, selected, problem, to_json(verdict));
     }
   }
   if (context.json()) {
@@ -178,7 +207,8 @@ void add_policy_test(const Command& group, Context& context) {
   verb.choice("--expect", options->expect, {"allow", "deny"}, "expected answer (default: allow)");
   verb.note(
       "Exits with 0 when every answer is as expected, with 1 otherwise. The facts are taken as\n"
-      "they are: no signature is checked.");
+      "they are: no signature is checked. A deny counts only where the policy selects the\n"
+      "workload, or where the case expects the reason no-matching-policy.");
   verb.example("assay policy test prod.json --facts cases.json", "the tests of a policy, in CI");
   verb.example("assay policy test prod-v2.json --facts facts.json --namespace prod --expect deny",
                "would the new version still deny this");

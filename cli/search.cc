@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "attestation/dsse.h"
 #include "cli/api.h"
+#include "cli/documents.h"
 #include "cli/files.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
@@ -58,13 +58,9 @@ Result<Exit> get_envelope(const GetOptions& options, Api& api,
   ASSAY_ASSIGN(const Bytes bytes, first_found(places, [&api](const std::string& place) {
                  return api.get_bytes(place, kEnvelopeType);
                }));
-  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(bytes));
-  const StatementId id = attestation::statement_id(envelope.payload_type, envelope.payload);
-  if (!is_uuid_v7(options.id) && id.text() != options.id) {
-    return fail(ErrorCode::kDataLoss, "The service sent another document: " + id.text());
-  }
+  ASSAY_TRY(envelope_for(bytes, options.id));
   if (options.out.empty()) {
-    print_text(as_text(bytes));
+    print_document(as_text(bytes));
     return Exit::kYes;
   }
   ASSAY_TRY(write_file(options.out, bytes));

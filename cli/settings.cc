@@ -123,7 +123,8 @@ void add_connection_options(const Command& verb, ConnectionFlags& flags) {
   verb.option("--token-file", flags.token_file, "FILE",
               "file of mode 0600 with the access token (env ASSAY_TOKEN_FILE)");
   verb.option("--cert", flags.cert, "FILE", "client certificate, PEM (env ASSAY_CERT)");
-  verb.option("--cert-key", flags.cert_key, "FILE", "its private key, PEM (env ASSAY_CERT_KEY)");
+  verb.option("--cert-key", flags.cert_key, "FILE",
+              "its private key, PEM, of mode 0600 unless encrypted (env ASSAY_CERT_KEY)");
   verb.option("--profile", flags.profile, "FILE",
               "settings to start from (env ASSAY_PROFILE; default ~/.config/assay/config.json)");
   verb.option("--timeout", flags.timeout, "SECONDS", "time limit of one request (default 60)");

@@ -41,7 +41,7 @@ Result<Exit> sign(const Context& context, const SignOptions& options) {
                sign_document(std::move(document), borrow(signers)));
   const std::string text = attestation::encode_envelope(envelope) + "\n";
   if (options.out.empty() || options.out == "-") {
-    print_text(text);
+    print_document(text);
     return Exit::kYes;
   }
   ASSAY_TRY(write_file(options.out, text));

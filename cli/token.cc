@@ -71,6 +71,11 @@ Result<Exit> make(const Context& context, const TokenOptions& options) {
     }
     return make_for_certificate(context, options);
   }
+  if (options.token_out == "-") {
+    return fail(ErrorCode::kUsage,
+                "The token goes to standard output without --token-out; name a file, or leave it "
+                "out");
+  }
   protect_process();
   ASSAY_ASSIGN(const std::string token, make_token(context.random));
   const Credential credential{CredentialKind::kToken, sha256(as_bytes(token))};

@@ -101,7 +101,7 @@ Result<Exit> write_trust_change(const Context& context, const TrustChangeFlags& 
   ASSAY_ASSIGN(std::string text, canonical_json(json));
   ASSAY_TRY(parse_trust_change(as_bytes(text)));  // refused here rather than by the service
   if (flags.out.empty() || flags.out == "-") {
-    print_text(text + "\n");
+    print_document(text + "\n");
     return Exit::kYes;
   }
   ASSAY_TRY(write_file(flags.out, text + "\n"));
@@ -175,7 +175,7 @@ Result<Exit> bootstrap(const Context& context, const BootstrapOptions& options) 
   const std::string text = to_json(document).dump(2) + "\n";
   ASSAY_TRY(parse_bootstrap(as_bytes(text)));
   if (options.out.empty() || options.out == "-") {
-    print_text(text);
+    print_document(text);
     return Exit::kYes;
   }
   ASSAY_TRY(write_file(options.out, text));

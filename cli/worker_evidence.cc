@@ -7,8 +7,8 @@
 
 #include "attestation/provider/configfs_tsm.h"
 #include "attestation/provider/simulator.h"
+#include "attestation/tdx/collateral.h"
 #include "cli/files.h"
-#include "schemas/core/json.h"
 
 namespace assay::cli {
 
@@ -41,7 +41,9 @@ class ProviderEvidence final : public EvidenceSource {
     if (!collateral_file_.empty()) {
       // Read each time: somebody refreshes it while the agent runs.
       ASSAY_ASSIGN(const Bytes text, read_file(collateral_file_, kMaxEvidenceCollateralBytes));
-      ASSAY_ASSIGN(evidence.collateral, parse_json(ByteView(text)));
+      // Only the members that are evidence: bundles from elsewhere may have more.
+      ASSAY_ASSIGN(const auto collateral, attestation::tdx::parse_collateral(ByteView(text)));
+      evidence.collateral = attestation::tdx::to_json(collateral);
     }
     return evidence;
   }

@@ -12,6 +12,8 @@ namespace assay::cli {
 
 namespace {
 
+// More pages of manifests of one artifact than a service keeps statements.
+constexpr int kMaxPages = 1000;
 // The service lets nobody wait longer than 25 s.
 constexpr std::uint64_t kLongestWait = 20;
 
@@ -29,18 +31,21 @@ Result<Timestamp> time_at(const Json& json, const char* member) {
   return parse_rfc3339(text_at(json, member));
 }
 
-// Ids of the manifests in a page, those of `name` first, newest first as the service lists them.
-std::vector<std::string> manifest_ids(const Json& page, const std::string& name) {
-  std::vector<std::string> ids;
-  for (const bool same_name : {true, false}) {
+// The manifest to go by, once all pages were looked at: the newest with the name of the job, else
+// the newest. The service lists the oldest first, and with them manifests of other roots that name
+// the artifact as one more digest.
+struct BestManifest {
+  std::string named;
+  std::string other;
+
+  void look_at(const Json& page, const ArtifactId& artifact, const std::string& name) {
     for (const Json& item : list_at(page, "items")) {
-      if ((text_at(item, "name") == name) == same_name) {
-        ids.push_back(text_at(item, "id"));
+      if (text_at(item, "artifact") == artifact.text()) {
+        (text_at(item, "name") == name ? named : other) = text_at(item, "id");
       }
     }
   }
-  return ids;
-}
+};
 
 }  // namespace
 
@@ -150,20 +155,38 @@ Result<ReportAnswer> WorkerService::spot(const JobLease& lease, const SpotSubmis
   return submit(lease, "/spot", to_json(what));
 }
 
-Result<Manifest> WorkerService::manifest(const ArtifactId& artifact, const std::string& name) {
-  Query query;
-  query.add("artifact", artifact.text());
-  query.add("limit", "100");
-  HttpRequest list;
-  list.path = "/v1/manifests" + query.text();
-  ASSAY_ASSIGN(const HttpResponse page, send(std::move(list)));
-  ASSAY_ASSIGN(const Json json, json_of(page.body));
-  const std::vector<std::string> ids = manifest_ids(json, name);
-  if (ids.empty()) {
+Result<std::string> WorkerService::manifest_id(const ArtifactId& artifact,
+                                               const std::string& name) {
+  BestManifest best;
+  std::string cursor;
+  for (int page = 0; page < kMaxPages; ++page) {
+    Query query;
+    query.add("artifact", artifact.text());
+    query.add("limit", "1000");
+    if (!cursor.empty()) {
+      query.add("cursor", cursor);
+    }
+    HttpRequest list;
+    list.path = "/v1/manifests" + query.text();
+    ASSAY_ASSIGN(const HttpResponse response, send(std::move(list)));
+    ASSAY_ASSIGN(const Json json, json_of(response.body));
+    best.look_at(json, artifact, name);
+    cursor = text_at(json, "next_cursor");
+    if (cursor.empty()) {
+      break;
+    }
+  }
+  std::string& id = best.named.empty() ? best.other : best.named;
+  if (id.empty()) {
     return fail(ErrorCode::kNotFound, "The service has no manifest of " + artifact.text());
   }
+  return std::move(id);
+}
+
+Result<Manifest> WorkerService::manifest(const ArtifactId& artifact, const std::string& name) {
+  ASSAY_ASSIGN(const std::string id, manifest_id(artifact, name));
   HttpRequest get;
-  get.path = "/v1/manifests/" + percent_encode(ids.front());
+  get.path = "/v1/manifests/" + percent_encode(id);
   get.accept = kEnvelopeType;
   ASSAY_ASSIGN(const HttpResponse response, send(std::move(get)));
   ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(response.body));

@@ -53,8 +53,8 @@ class WorkerService {
   [[nodiscard]] Result<ReportAnswer> outline(const JobLease& lease, const OutlineSubmission& what);
   [[nodiscard]] Result<ReportAnswer> spot(const JobLease& lease, const SpotSubmission& what);
 
-  // A stored manifest of the artifact, preferably of this name: its entries lead to the artifact's
-  // root. Its signatures are the service's business. not-found, root-mismatch.
+  // The newest stored manifest of the artifact with this name, else the newest: its entries lead to
+  // the artifact's root. Its signatures are the service's business. not-found, root-mismatch.
   [[nodiscard]] Result<Manifest> manifest(const ArtifactId& artifact, const std::string& name);
 
  private:
@@ -62,6 +62,8 @@ class WorkerService {
       : client_(std::move(client)), timeout_seconds_(timeout), stop_(std::move(stop)) {}
 
   [[nodiscard]] Result<HttpResponse> send(HttpRequest request);
+  [[nodiscard]] Result<std::string> manifest_id(const ArtifactId& artifact,
+                                                const std::string& name);
   [[nodiscard]] Result<Bytes> post(const std::string& path, std::string body,
                                    std::string_view type = kJsonType);
   [[nodiscard]] Result<ReportAnswer> submit(const JobLease& lease, const char* what,

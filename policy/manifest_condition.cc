@@ -7,10 +7,10 @@
 namespace assay::policy {
 namespace {
 
-std::vector<std::string> manifest_ids(const JudgedFacts& facts) {
+std::vector<std::string> ids_of(const std::vector<const ManifestFact*>& manifests) {
   std::vector<std::string> ids;
-  ids.reserve(facts.manifests.size());
-  for (const ManifestFact* manifest : facts.manifests) {
+  ids.reserve(manifests.size());
+  for (const ManifestFact* manifest : manifests) {
     ids.push_back(manifest->statement.id.text());
   }
   return ids;
@@ -23,14 +23,15 @@ bool allows(const std::vector<Value>& list, const Value& value) {
 
 }  // namespace
 
-// All manifests of an artifact bind the same root, so their signers are counted together.
+// All manifests of an artifact bind the same root, or name it as another digest of the same model,
+// so their signers are counted together.
 ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& facts) {
   Tally tally(condition.signers);
   for (const JudgedStatement& statement : facts.manifest_statements) {
     tally.add(statement);
   }
   ConditionResult result{
-      {}, tally.outcome(), {}, tally.expected(), tally.actual(), manifest_ids(facts), {}};
+      {}, tally.outcome(), {}, tally.expected(), tally.actual(), ids_of(facts.manifests), {}};
   if (facts.manifests.empty()) {
     result.code = ErrorCode::kManifestMissing;
   } else if (result.outcome == Outcome::kFail) {
@@ -41,21 +42,22 @@ ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& fac
   return result;
 }
 
-// The root binds the parameters, so a manifest needs no signature to be believed here; two that
-// differ cannot be about the same artifact.
+// The root binds the parameters, so a manifest with this root needs no signature to be believed
+// here; two that differ cannot have the same root. What a manifest with another root says of its
+// own parameters is not about this artifact.
 ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts) {
   ConditionResult result{{},
                          Outcome::kError,
                          ErrorCode::kConditionUndecided,
                          {{"hash", condition.hash}, {"chunk_size", condition.chunk_size}},
                          nullptr,
-                         manifest_ids(facts),
+                         ids_of(facts.own_manifests),
                          {}};
-  if (facts.manifests.empty()) {
+  if (facts.own_manifests.empty()) {
     return result;
   }
-  const TreeParameters& parameters = facts.manifests.front()->parameters;
-  for (const ManifestFact* manifest : facts.manifests) {
+  const TreeParameters& parameters = facts.own_manifests.front()->parameters;
+  for (const ManifestFact* manifest : facts.own_manifests) {
     if (!(manifest->parameters == parameters)) {
       return result;
     }

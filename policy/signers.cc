@@ -2,6 +2,7 @@
 #include "policy/signers.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "schemas/manifest.h"
@@ -90,6 +91,13 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
   }
   std::sort(judged.manifests.begin(), judged.manifests.end(),
             [](const auto* a, const auto* b) { return earlier(a->statement, b->statement); });
+  // A manifest may name the artifact beside its own root (design: digests are joined by a manifest
+  // that names both). A subject has one root for each hash, so the hash tells which of them it is.
+  std::copy_if(judged.manifests.begin(), judged.manifests.end(),
+               std::back_inserter(judged.own_manifests), [&facts](const ManifestFact* manifest) {
+                 return facts.artifact &&
+                        facts.artifact->root().algorithm() == manifest->parameters.hash;
+               });
   for (const ManifestFact* manifest : judged.manifests) {
     const SigningContext context{
         KeyPurpose::kPublisher, {}, std::string(kManifestPredicateType), {}};

@@ -39,6 +39,7 @@ struct JudgedStatement {
 
 struct JudgedFacts {
   std::vector<const ManifestFact*> manifests;        // in log order
+  std::vector<const ManifestFact*> own_manifests;    // those of them whose root the artifact is
   std::vector<JudgedStatement> manifest_statements;  // of `manifests`, in the same order
   std::vector<JudgedStatement> statements;           // in log order
   std::set<std::string_view> names;                  // of manifests with a signature that counts

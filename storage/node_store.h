@@ -72,7 +72,7 @@ struct JobRow {
   std::uint64_t token = 0;                    // of the newest lease; 0: never leased
   std::optional<Timestamp> lease_expires_at;  // while leased
   Json pending;  // what the service must know while the job is leased; null otherwise
-  // Of a finished job:
+  // Of a finished job (`report` also of an open one, once a spot check of it was not answered):
   std::string result;                // "verified", "mismatch", "incomplete", "failed"; empty before
   Json detail = Json::object();      // what differs, spot checks, why it failed
   std::optional<DocumentId> report;  // envelope
@@ -120,7 +120,11 @@ class NodeReads {
   [[nodiscard]] virtual Result<std::vector<JobRow>> jobs(const JobQuery& query) = 0;
   // The oldest job of the node that is queued, or whose lease is over at `now`; not-found.
   [[nodiscard]] virtual Result<JobRow> next_job(const std::string& node, Timestamp now) = 0;
-  // The newest finished job with a report, of this node, artifact and scope; not-found.
+  // The job whose report counts, of this node, artifact and scope; not-found. Before all others an
+  // open job that speaks against the bytes when this view was opened: a mismatch is in (kOutline),
+  // or the lease ran out before a spot check was answered (kSpot, and `report` of later leases).
+  // Else the newest finished job with a report; those that verified a part do not count. Jobs on
+  // another path than the model's name are about other files.
   [[nodiscard]] virtual Result<JobRow> newest_report(const std::string& node,
                                                      const ArtifactId& artifact,
                                                      const std::string& scope) = 0;

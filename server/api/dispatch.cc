@@ -123,6 +123,10 @@ class ApiExchange final : public Exchange {
     return finished(std::move(response));
   }
 
+  void received() override {
+    request_.deadline = owner_.api_.services.clock.now() + owner_.options_.request_timeout;
+  }
+
   Response handle(Bytes body) override {
     request_.body = std::move(body);
     Response response;

@@ -62,11 +62,7 @@ Result<Json> statement_view(storage::Snapshot& snapshot, const storage::Statemen
   }
   if (row.kind == storage::StatementKind::kManifest) {
     view["locations"] = row.locations;
-    for (const std::string& subject : row.subjects) {
-      if (ArtifactId::parse(subject)) {
-        view["artifact"] = subject;
-      }
-    }
+    view["artifact"] = row.subjects.front();  // its own root (accept_manifest)
   }
   return view;
 }

@@ -36,6 +36,9 @@ class Exchange {
   [[nodiscard]] virtual Response refusal() = 0;
   virtual void refuse(Error error) = 0;
 
+  // The body is here; the time limit of the request counts from now, not from the header: sending a
+  // long body has a limit of its own.
+  virtual void received() = 0;
   [[nodiscard]] virtual Response handle(Bytes body) = 0;
   // The answer is written, or could not be; `bytes` of body were sent.
   virtual void close(int status, std::size_t bytes) = 0;

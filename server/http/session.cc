@@ -250,6 +250,12 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
     exchange.refuse(Error{ErrorCode::kRequestTimeout, "the body did not arrive in time", ""});
     co_return exchange.refusal();
   }
+  // Again: requests whose bodies end at the same moment had all found the queue empty.
+  if (is_queue_full()) {
+    exchange.refuse(Error{ErrorCode::kOverloaded, "too many requests are waiting", ""});
+    co_return exchange.refusal();
+  }
+  exchange.received();
   auto work = [&exchange, &response, &body] { response = exchange.handle(std::move(body)); };
   co_await offload(std::move(work));
   co_return response;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/accept.h"
 
+#include <algorithm>
+
 #include "attestation/dsse.h"
 #include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
@@ -86,6 +88,10 @@ Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Pr
   row.predicate_type = statement.predicate_type;
   row.name = manifest.name;
   row.subjects = subject_texts(statement);
+  // Its own root first, before other digests of the model.
+  ASSAY_ASSIGN(const ArtifactId own, artifact_id(manifest));
+  std::stable_partition(row.subjects.begin(), row.subjects.end(),
+                        [&own](const std::string& subject) { return subject == own.text(); });
   row.locations = manifest.locations;
   return store_statement(
       services, verified, envelope,

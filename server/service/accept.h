@@ -38,12 +38,13 @@ struct PolicyInForce {
   std::uint64_t version;
   StatementId id;
   std::uint64_t policy_epoch;
-  Json receipt;
+  Json receipt;  // null when this very envelope had been applied before
 };
 
 // A DSSE envelope over a policy approval for `policy` with `action`, signed by an approver whose
-// identity is not one of the policy's authors. trust-sequence when it was made for another policy
-// epoch; applying the same envelope again answers as the first time.
+// identity is not one of the policy's authors; to come into force it needs an author whose key
+// counts. trust-sequence when it was made for another policy epoch. The same envelope again is
+// answered as the first time, or with trust-sequence when that is no longer so.
 [[nodiscard]] Result<PolicyInForce> apply_policy_approval(Services& services,
                                                           PolicyApproval::Action action,
                                                           const StatementId& policy,

@@ -2,6 +2,7 @@
 // From the rows of a node and its jobs to facts.
 #include "schemas/job.h"
 #include "server/service/collect.h"
+#include "server/service/job_steps.h"
 
 namespace assay::server {
 namespace {
@@ -38,20 +39,29 @@ std::string clip(std::string text) {
   return text;
 }
 
-// A report on some of the entries says nothing of the others, however good they were.
-std::string result_of(const storage::JobRow& job) {
-  const bool all = job.subset.is_array() && job.subset.empty();
-  return !all && job.result == "verified" ? "incomplete" : job.result;
+// The store names an open job only when it speaks against the bytes: it counts as it would end if
+// its worker never came back.
+Result<storage::JobRow> as_it_stands(storage::JobRow job) {
+  if (job.state == storage::JobState::kDone) {
+    return job;
+  }
+  ASSAY_ASSIGN(Pending pending, pending_from(job));
+  job.result = job.state == storage::JobState::kOutline ? kMismatch : kFailed;
+  job.detail = std::move(pending.detail);
+  job.report = std::move(pending.report);
+  job.worker_measured = pending.worker_measured;
+  job.finished_at = pending.reported_at;
+  return job;
 }
 
 Result<policy::ReportFact> report_fact(const storage::JobRow& job) {
   if (!job.finished_at) {
-    return fail(ErrorCode::kDataLoss, "a finished job has no time");
+    return fail(ErrorCode::kDataLoss, "a job with a report has no time of it");
   }
   policy::ReportFact fact;
   fact.job = job.id;
   fact.scope = job.scope;
-  fact.result = result_of(job);
+  fact.result = job.result;
   fact.reported_at = *job.finished_at;
   fact.worker_measured = job.worker_measured;
   fact.device_attested = job.device_attested;
@@ -91,10 +101,11 @@ Status collect_node(storage::Snapshot& snapshot, const std::string& node, policy
     return {};
   }
   for (const JobScope scope : {JobScope::kFiles, JobScope::kDeviceMemory}) {
-    ASSAY_ASSIGN(const auto job,
+    ASSAY_ASSIGN(auto job,
                  if_found(snapshot.newest_report(node, *facts.artifact, std::string(name(scope)))));
     if (job) {
-      ASSAY_ASSIGN(policy::ReportFact fact, report_fact(*job));
+      ASSAY_ASSIGN(const storage::JobRow counted, as_it_stands(*std::move(job)));
+      ASSAY_ASSIGN(policy::ReportFact fact, report_fact(counted));
       facts.reports.push_back(std::move(fact));
     }
   }

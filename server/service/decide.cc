@@ -16,6 +16,9 @@
 namespace assay::server {
 namespace {
 
+// Times that a request is judged when trust or policies change before its decision is written.
+constexpr int kAttempts = 3;
+
 Result<std::vector<policy::ActivePolicy>> policies_in_force(storage::Snapshot& snapshot) {
   ASSAY_ASSIGN(const auto rows, snapshot.active_policies());
   std::vector<policy::ActivePolicy> policies;
@@ -122,9 +125,24 @@ Status check_node(const DecisionRequest& request) {
   return node.empty() ? Status() : check_node_name(node);
 }
 
-// Signs, stores and logs; fills in the envelope and the receipt of `answer`.
-Status record(Services& services, const DecisionRequest& request, const Evaluated& evaluated,
-              DecisionAnswer& answer) {
+// What one snapshot says about a request. The snapshot is given back before anything is written.
+struct Judged {
+  DecisionAnswer answer;
+  std::optional<Evaluated> evaluated;  // absent when no policy selects the workload
+  storage::Epochs epochs;
+};
+
+// A revocation that was answered must not be followed by an allow that did not know of it.
+Status require_same_epochs(storage::Transaction& transaction, const storage::Epochs& epochs) {
+  ASSAY_ASSIGN(const storage::Epochs present, transaction.epochs());
+  return present == epochs ? Status()
+                           : fail(ErrorCode::kTrustSequence, "trust or policies changed meanwhile");
+}
+
+// Signs, stores and logs; fills in the envelope and the receipt of the answer. trust-sequence when
+// trust or policies changed after the snapshot: nothing is stored then.
+Status record(Services& services, const DecisionRequest& request, Judged& judged) {
+  DecisionAnswer& answer = judged.answer;
   const Decision& decision = *answer.decision;
   ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(decision)));
   const Signer* const signers[] = {&services.service_signer};
@@ -134,7 +152,8 @@ Status record(Services& services, const DecisionRequest& request, const Evaluate
   LeafIndex index = 0;
   const auto work = [&](storage::Transaction& transaction) -> Status {
     ASSAY_TRY(check_deadline(services, request));
-    ASSAY_TRY(transaction.put_document("application/json", as_bytes(evaluated.case_file)));
+    ASSAY_TRY(require_same_epochs(transaction, judged.epochs));
+    ASSAY_TRY(transaction.put_document("application/json", as_bytes(judged.evaluated->case_file)));
     ASSAY_ASSIGN(const DocumentId id,
                  transaction.put_document(kEnvelopeMediaType, as_bytes(answer.envelope)));
     ASSAY_ASSIGN(index,
@@ -189,10 +208,7 @@ Result<ResolvedReference> resolve_model(storage::Snapshot& snapshot, const Decis
   return resolved;
 }
 
-}  // namespace
-
-Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request) {
-  ASSAY_TRY(check_node(request));
+Result<Judged> judge(Services& services, const DecisionRequest& request) {
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
   // After the first read: everything the snapshot shows was logged before `now`.
@@ -200,7 +216,7 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
   ASSAY_ASSIGN(const auto policies, policies_in_force(*snapshot));
   if (is_unselected(policies, request)) {
-    return DecisionAnswer{false, {}, {}, {}};
+    return Judged{{false, {}, {}, {}}, {}, epochs};
   }
   ASSAY_ASSIGN(const ResolvedReference resolved, resolve_model(*snapshot, request, now));
   ASSAY_ASSIGN(const CaseFile file, open_case(*snapshot, request, resolved, policies, now));
@@ -221,10 +237,27 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
                              .tree_size = log.size,
                              .facts = evaluated.case_id,
                              .replay_digest = evaluated.replay};
-  if (!request.dry_run) {
-    ASSAY_TRY(record(services, request, evaluated, answer));
+  return Judged{std::move(answer), std::move(evaluated), epochs};
+}
+
+}  // namespace
+
+Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request) {
+  ASSAY_TRY(check_node(request));
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    ASSAY_ASSIGN(Judged judged, judge(services, request));
+    if (!judged.answer.selected || request.dry_run) {
+      return std::move(judged.answer);
+    }
+    const Status recorded = record(services, request, judged);
+    if (recorded) {
+      return std::move(judged.answer);
+    }
+    if (recorded.error().code != ErrorCode::kTrustSequence) {
+      return std::unexpected(recorded.error());
+    }
   }
-  return answer;
+  return fail(ErrorCode::kUnavailable, "trust or policies keep changing; ask again");
 }
 
 Result<ReplayAnswer> replay(Services& services, const std::string& decision_id) {

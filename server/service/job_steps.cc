@@ -19,6 +19,23 @@ Result<std::optional<DocumentId>> document_from(const Json& json) {
   return id;
 }
 
+// [[entry,index],...]
+Json spans_json(const std::vector<SpotSpan>& spans) {
+  Json json = Json::array();
+  for (const SpotSpan& place : spans) {
+    json.push_back(Json::array({place.entry, place.index}));
+  }
+  return json;
+}
+
+std::vector<SpotSpan> spans_from(const Json& json) {
+  std::vector<SpotSpan> spans;
+  for (const Json& place : json) {
+    spans.push_back({place.at(0).get<std::uint64_t>(), place.at(1).get<std::uint64_t>()});
+  }
+  return spans;
+}
+
 std::string_view name(storage::JobState state) {
   switch (state) {
     case storage::JobState::kQueued:
@@ -65,12 +82,14 @@ Json to_json(const Pending& pending) {
   return {{"nonce", pending.nonce},
           {"leased_at", to_rfc3339(pending.leased_at)},
           {"report", document_json(pending.report)},
+          {"reported_at", pending.reported_at ? Json(to_rfc3339(*pending.reported_at)) : Json()},
           {"appraisal", document_json(pending.appraisal)},
           {"worker_measured", pending.worker_measured},
           {"detail", pending.detail},
           {"differences", pending.differences},
           {"localisable", pending.localisable},
           {"answer", pending.answer ? to_json(*pending.answer) : Json()},
+          {"drawn", spans_json(pending.drawn)},
           {"expected", std::move(expected)}};
 }
 
@@ -83,6 +102,9 @@ Result<Pending> pending_from(const storage::JobRow& job) {
   pending.nonce = json.at("nonce").get<std::string>();
   ASSAY_ASSIGN(pending.leased_at, parse_rfc3339(json.at("leased_at").get<std::string>()));
   ASSAY_ASSIGN(pending.report, document_from(json.at("report")));
+  if (const Json time = json.value("reported_at", Json()); !time.is_null()) {
+    ASSAY_ASSIGN(pending.reported_at, parse_rfc3339(time.get<std::string>()));
+  }
   ASSAY_ASSIGN(pending.appraisal, document_from(json.at("appraisal")));
   pending.worker_measured = json.at("worker_measured").get<bool>();
   pending.detail = json.at("detail");
@@ -91,6 +113,7 @@ Result<Pending> pending_from(const storage::JobRow& job) {
   if (!json.at("answer").is_null()) {
     ASSAY_ASSIGN(pending.answer, parse_report_answer(as_bytes(json.at("answer").dump())));
   }
+  pending.drawn = spans_from(json.value("drawn", Json::array()));
   for (const Json& text : json.at("expected")) {
     ASSAY_ASSIGN(Digest digest, Digest::parse(text.get<std::string>()));
     pending.expected.push_back(std::move(digest));

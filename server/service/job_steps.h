@@ -15,17 +15,21 @@ inline constexpr std::string_view kMismatch = "mismatch";
 inline constexpr std::string_view kIncomplete = "incomplete";
 inline constexpr std::string_view kFailed = "failed";
 
-// What JobRow::pending holds while a job is leased. Beyond `nonce` it is set once a report is in.
+// What JobRow::pending holds while a job is leased. Beyond `leased_at` it is set once a report is
+// in. A spot check that nobody answered before its lease ended is kept, with its report, for the
+// leases after it: `report` of a job that waits for a report is such an earlier one.
 struct Pending {
   std::string nonce;  // hex, of the lease's challenge: older ones of the same job do not count
   Timestamp leased_at;
-  std::optional<DocumentId> report;     // envelope
+  std::optional<DocumentId> report;  // envelope
+  std::optional<Timestamp> reported_at;
   std::optional<DocumentId> appraisal;  // of its evidence
   bool worker_measured = false;
   Json detail = Json::object();          // of the job once it is finished
   std::vector<Json> differences;         // see Difference
   std::vector<std::size_t> localisable;  // of `differences`: those that `answer` asks about
   std::optional<ReportAnswer> answer;    // what the worker was asked for
+  std::vector<SpotSpan> drawn;           // of the spot check; once a job, whoever leases it
   std::vector<Digest> expected;          // answers to the spot check
 };
 [[nodiscard]] Json to_json(const Pending& pending);

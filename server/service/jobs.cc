@@ -111,25 +111,30 @@ Status insert_job(storage::Transaction& transaction, storage::JobRow& job, bool&
   return transaction.put_job(job);
 }
 
-// Ends a job that cannot be leased again; the result that is counted. A report that differs stands
-// as it is: only where it differs was still to be said.
-Result<std::string_view> end_lost(storage::Transaction& transaction, const storage::JobRow& job) {
+// How a job ends that cannot be leased again. A report that is in stands: one that differs as it
+// is, since only where it differs was still to be said; one whose spot check nobody answered as if
+// the answers had been wrong, or silence would be a way out.
+Ending lost_ending(const storage::JobRow& job, const Pending& pending) {
+  Ending ending{kFailed,           Json::object(),          pending.report,
+                pending.appraisal, pending.worker_measured, info(ErrorCode::kLeaseLost).code};
   if (job.state == storage::JobState::kOutline) {
-    ASSAY_ASSIGN(const Pending pending, pending_from(job));
-    ASSAY_TRY(finish(transaction, job,
-                     {kMismatch,
-                      mismatch_detail(pending),
-                      pending.report,
-                      pending.appraisal,
-                      pending.worker_measured,
-                      {}},
-                     "system"));
-    return kMismatch;
+    ending.result = kMismatch;
+    ending.detail = mismatch_detail(pending);
+    ending.code = {};
+  } else if (pending.report) {
+    ending.detail = pending.detail;
+    ending.detail["spot_check"] = {{"spans", pending.drawn.size()}, {"answered", false}};
+    ending.code = info(ErrorCode::kSpotCheckFailed).code;
   }
-  ASSAY_TRY(finish(transaction, job,
-                   {kFailed, Json::object(), {}, {}, false, info(ErrorCode::kLeaseLost).code},
-                   "system"));
-  return kFailed;
+  return ending;
+}
+
+// The result that is counted.
+Result<std::string_view> end_lost(storage::Transaction& transaction, const storage::JobRow& job) {
+  ASSAY_ASSIGN(const Pending pending, pending_from(job));
+  const Ending ending = lost_ending(job, pending);
+  ASSAY_TRY(finish(transaction, job, ending, "system"));
+  return ending.result;
 }
 
 bool can_lease(const storage::JobRow& job) {
@@ -150,6 +155,28 @@ Result<JobLease> lease_of(const storage::JobRow& job, const Challenge& challenge
                   .expires_at = *job.lease_expires_at,
                   .lease_seconds = static_cast<std::uint64_t>(lease_life.count()),
                   .challenge = challenge};
+}
+
+// Gives the job to whoever holds the challenge. A spot check that was not answered goes with it:
+// its spans are asked for again, since another draw would be another chance, and its report stands
+// against the bytes until it is answered. So an honest worker may crash, and go on. Spans that were
+// asked for once are known, of course: whoever can fetch them in the time of a few leases passes.
+Status start_lease(storage::JobRow& job, const Challenge& challenge, Timestamp now,
+                   std::chrono::seconds lease_life) {
+  Pending pending{};
+  if (job.state != storage::JobState::kQueued) {
+    ASSAY_ASSIGN(pending, pending_from(job));
+  }
+  pending.nonce = text(challenge.nonce);
+  pending.leased_at = now;
+  pending.answer.reset();
+  pending.expected.clear();
+  ++job.token;
+  job.state = storage::JobState::kLeased;
+  job.lease_expires_at = now + lease_life;
+  job.report = pending.report;
+  job.pending = to_json(pending);
+  return {};
 }
 
 // One try to lease, in one write.
@@ -176,18 +203,19 @@ Status try_lease(storage::Transaction& transaction, const Services& services,
     }
     challenge.job = job->id;
     ASSAY_TRY(transaction.put_challenge(challenge_row(challenge, actor.name)));
-    Pending pending{};
-    pending.nonce = text(challenge.nonce);
-    pending.leased_at = now;
-    ++job->token;
-    job->state = storage::JobState::kLeased;
-    job->lease_expires_at = now + services.nodes.lease_life;
-    job->pending = to_json(pending);
+    ASSAY_TRY(start_lease(*job, challenge, now, services.nodes.lease_life));
     ASSAY_TRY(transaction.put_job(*job));
     ASSAY_ASSIGN(result.lease, lease_of(*job, challenge, services.nodes.lease_life));
     return {};
   }
   return {};
+}
+
+// A lease goes no further than the question that it waits for an answer to.
+Timestamp last_end(const Pending& pending) {
+  const Timestamp longest = pending.leased_at + kMaxLeaseTime;
+  const bool asked = pending.answer && pending.answer->challenge;
+  return asked ? std::min<Timestamp>(longest, pending.answer->challenge->expires_at) : longest;
 }
 
 // Whether the node may act, and has something to do.
@@ -276,8 +304,7 @@ Result<Timestamp> renew_lease(Services& services, const LeaseCall& call) {
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
     ASSAY_ASSIGN(OwnJob own, still_own(transaction, call, now));
     ASSAY_ASSIGN(const Pending pending, pending_from(own.job));
-    expires_at =
-        std::min<Timestamp>(now + services.nodes.lease_life, pending.leased_at + kMaxLeaseTime);
+    expires_at = std::min<Timestamp>(now + services.nodes.lease_life, last_end(pending));
     if (expires_at <= now) {
       return fail(ErrorCode::kLeaseLost, "the lease has been renewed for too long");
     }

@@ -78,7 +78,8 @@ struct LeaseCall {
                                                   ByteView body);
 
 // Answers to a spot check (body: SpotSubmission); ends the job as verified, or as failed with the
-// error spot-check-failed.
+// error spot-check-failed. The lease ends when the time to answer is over; the next one is asked
+// for the same spans, and when the last is lost that is a wrong answer.
 [[nodiscard]] Result<ReportAnswer> submit_spot(Services& services, const LeaseCall& call,
                                                ByteView body);
 

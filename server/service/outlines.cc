@@ -19,6 +19,15 @@ Status require_fits(ByteView blob) {
   return {};
 }
 
+Status require_span(std::uint64_t span) {
+  if (span > kMaxStoredSpan) {
+    return fail(ErrorCode::kInvalidParameter,
+                "the span is too large for spot checks; the largest is " +
+                    std::to_string(kMaxStoredSpan) + " bytes");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id) {
@@ -28,7 +37,8 @@ Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id
   query.bounds.limit = 1;
   for (;;) {
     ASSAY_ASSIGN(const auto page, snapshot.statements(query));
-    if (!page.items.empty()) {
+    // A manifest may name the artifact beside its own root, which is its first subject.
+    if (!page.items.empty() && page.items.front().subjects.front() == id.text()) {
       ASSAY_ASSIGN(const storage::Document document,
                    snapshot.document(page.items.front().envelopes.front()));
       ASSAY_ASSIGN(const attestation::Envelope envelope,
@@ -65,6 +75,7 @@ Result<OutlineAccepted> accept_outline(Services& services, const ArtifactId& id,
     ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
     ASSAY_ASSIGN(const Artifact artifact, load_artifact(*snapshot, id));
     ASSAY_ASSIGN(const Outline outline, decode_outline(blob, artifact));
+    ASSAY_TRY(require_span(outline.span));
     accepted.span = outline.span;
   }
   LeafIndex index = 0;

@@ -7,6 +7,7 @@
 #include "schemas/core/artifact.h"
 #include "schemas/core/outline.h"
 #include "server/service/services.h"
+#include "server/service/spot_check.h"
 
 namespace assay::server {
 
@@ -21,6 +22,11 @@ inline constexpr std::size_t kMaxOutlineBytes = 64U << 20;
                                                           const ArtifactId& id,
                                                           const Artifact& artifact);
 
+// Largest span that is taken: what a spot check reads is enough for 16 of them. A larger one can be
+// made from the manifest alone, stays for ever, and leaves next to nothing to draw.
+inline constexpr std::uint64_t kMaxStoredSpan = kMaxSpotBytes / 16;
+static_assert(kMaxStoredSpan >= kDefaultOutlineSpan && kMaxStoredSpan >= kMaxChunkSize);
+
 struct OutlineAccepted {
   DocumentId document;
   std::uint64_t span;  // bytes
@@ -28,7 +34,8 @@ struct OutlineAccepted {
   Json receipt;        // null unless created
 };
 // Stores the outline of an artifact that has a manifest: not-found otherwise. malformed-outline
-// unless it leads to the manifest's roots; conflict when another one is stored.
+// unless it leads to the manifest's roots; invalid-parameter for a span above kMaxStoredSpan;
+// conflict when another one is stored.
 [[nodiscard]] Result<OutlineAccepted> accept_outline(Services& services, const ArtifactId& id,
                                                      ByteView blob, const Principal& actor);
 

@@ -17,33 +17,41 @@ struct StoredPolicy {
   storage::StatementRow row;
   PolicyDocument document;
   Bytes payload;
-  std::vector<std::string> authors;  // identities whose author keys count now
+  std::vector<std::string> authors;  // identities that signed it with author keys
 };
 
-// Identities among the policy's signers whose keys still count as authors.
-Result<std::vector<std::string>> current_authors(storage::Snapshot& snapshot,
-                                                 const storage::StatementRow& row, Timestamp now) {
-  std::vector<std::string> authors;
+// A policy comes into force only while somebody answers for it; it goes out of force without that,
+// because a stolen author key is a reason to take its policies out.
+Status require_author(storage::Snapshot& snapshot, const storage::StatementRow& row,
+                      Timestamp now) {
   const SigningContext context{KeyPurpose::kAuthor, {}, {}, {}};
   for (const storage::SignerRow& signer : row.signers) {
     ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
     if (check_grant(key, context, signer.signed_at, now)) {
-      authors.push_back(key.identity);
+      return {};
     }
   }
-  if (authors.empty()) {
-    return fail(ErrorCode::kUntrustedSigner, "no author key of this policy counts any more");
+  return fail(ErrorCode::kUntrustedSigner, "no author key of this policy counts any more");
+}
+
+Result<std::vector<std::string>> authors_of(storage::Snapshot& snapshot,
+                                            const storage::StatementRow& row) {
+  std::vector<std::string> authors;
+  for (const storage::SignerRow& signer : row.signers) {
+    ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
+    if (key.purpose == KeyPurpose::kAuthor) {
+      authors.push_back(key.identity);
+    }
   }
   return authors;
 }
 
-Result<StoredPolicy> load_policy(storage::Snapshot& snapshot, const StatementId& id,
-                                 Timestamp now) {
+Result<StoredPolicy> load_policy(storage::Snapshot& snapshot, const StatementId& id) {
   ASSAY_ASSIGN(storage::StatementRow row, snapshot.statement(id));
   if (row.kind != storage::StatementKind::kPolicy) {
     return fail(ErrorCode::kNotFound, "there is no policy with this id");
   }
-  ASSAY_ASSIGN(auto authors, current_authors(snapshot, row, now));
+  ASSAY_ASSIGN(auto authors, authors_of(snapshot, row));
   ASSAY_ASSIGN(const storage::Document stored, snapshot.document(row.envelopes.front()));
   ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(stored.bytes));
   ASSAY_ASSIGN(PolicyDocument document, parse_policy(envelope.payload));
@@ -92,14 +100,24 @@ LogRecord approval_record(const StoredPolicy& policy, const PolicyApproval& appr
                      {"policy_epoch", approval.sequence}}};
 }
 
-Status require_in_force(storage::Snapshot& snapshot, const StatementId& policy) {
+Result<bool> is_in_force(storage::Snapshot& snapshot, const StatementId& policy) {
   ASSAY_ASSIGN(const auto active, snapshot.active_policies());
-  for (const storage::ActivePolicyRow& row : active) {
-    if (row.id == policy) {
-      return {};
-    }
-  }
-  return fail(ErrorCode::kConflict, "this policy version is not in force");
+  return std::any_of(active.begin(), active.end(),
+                     [&policy](const auto& row) { return row.id == policy; });
+}
+
+Status require_in_force(storage::Snapshot& snapshot, const StatementId& policy) {
+  ASSAY_ASSIGN(const bool in_force, is_in_force(snapshot, policy));
+  return in_force ? Status() : fail(ErrorCode::kConflict, "this policy version is not in force");
+}
+
+// An envelope that was applied before is answered as the first time, while that answer is true.
+Status require_still_true(storage::Snapshot& snapshot, const PolicyApproval& approval) {
+  ASSAY_ASSIGN(const bool in_force, is_in_force(snapshot, approval.policy));
+  return in_force == (approval.action == PolicyApproval::Action::kActivate)
+             ? Status()
+             : fail(ErrorCode::kTrustSequence,
+                    "this approval was applied before, and a later one replaced it");
 }
 
 Status apply(storage::Transaction& transaction, const StoredPolicy& policy,
@@ -120,6 +138,18 @@ Status apply(storage::Transaction& transaction, const StoredPolicy& policy,
       {policy.row.id, policy.document.name, policy.document.version, policy.payload});
 }
 
+// The policy that an approval is about, when its signers may approve that.
+Result<StoredPolicy> approved_policy(Services& services, const VerifiedEnvelope& verified,
+                                     const PolicyApproval& approval) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(StoredPolicy stored, load_policy(*snapshot, approval.policy));
+  if (approval.action == PolicyApproval::Action::kActivate) {
+    ASSAY_TRY(require_author(*snapshot, stored.row, verified.now));
+  }
+  ASSAY_TRY(require_other_approver(verified, stored.authors));
+  return stored;
+}
+
 }  // namespace
 
 Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::Action action,
@@ -128,9 +158,7 @@ Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::
   ASSAY_ASSIGN(const VerifiedEnvelope verified,
                verify_envelope(services, envelope, kPolicyApprovalPayloadType));
   ASSAY_ASSIGN(const PolicyApproval approval, checked_approval(verified, action, policy));
-  ASSAY_ASSIGN(const auto before, services.store.snapshot());
-  ASSAY_ASSIGN(const StoredPolicy stored, load_policy(*before, policy, verified.now));
-  ASSAY_TRY(require_other_approver(verified, stored.authors));
+  ASSAY_ASSIGN(const StoredPolicy stored, approved_policy(services, verified, approval));
 
   std::optional<LeafIndex> index;  // absent: this very envelope was applied before
   const auto work = [&](storage::Transaction& transaction) -> Status {
@@ -138,7 +166,7 @@ Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::
     ASSAY_TRY(require_same_trust(transaction, verified));
     const DocumentId id(sha256(envelope));
     if (transaction.document(id)) {
-      return {};
+      return require_still_true(transaction, approval);
     }
     ASSAY_TRY(apply(transaction, stored, approval));
     ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, envelope));
@@ -147,10 +175,10 @@ Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::
     return {};
   };
   ASSAY_TRY(services.store.write(work));
-  ASSAY_ASSIGN(const auto after, services.store.snapshot());
   Json receipt;
   if (index) {
-    ASSAY_ASSIGN(receipt, log_receipt(*after, *index));
+    ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+    ASSAY_ASSIGN(receipt, log_receipt(*snapshot, *index));
   }
   return PolicyInForce{stored.document.name, stored.document.version, policy, approval.sequence,
                        std::move(receipt)};

@@ -166,42 +166,79 @@ void plan_mismatch(const Comparison& comparison, const std::optional<Outline>& o
   }
 }
 
-// Draws spans and computes what is right. A mirror that cannot tell leaves the report unchecked,
-// and the detail says so: policies that need spot checks fail on it.
-Status plan_spot_check(Services& services, const storage::JobRow& job, const Artifact& artifact,
-                       const Outline& outline, const Comparison& comparison, Plan& plan) {
-  ASSAY_ASSIGN(const auto spans, draw_spans(services.random, artifact, comparison.covered,
-                                            outline.span, services.nodes.spot_checks));
-  if (spans.empty()) {
-    return {};
-  }
-  ASSAY_ASSIGN(Challenge challenge,
-               make_challenge(services, ChallengePurpose::kSpot, job.node, job.id,
-                              services.clock.now() + services.nodes.challenge_life));
-  auto expected = expected_answers(services.nodes.mirror, job.model_name, job.artifact, artifact,
-                                   outline, spans, challenge.nonce);
-  if (!expected) {
-    plan.pending.detail["spot_check"] = {{"skipped", info(expected.error().code).code}};
-    return {};
-  }
-  plan.next = storage::JobState::kSpot;
-  plan.challenge = challenge;
-  plan.pending.expected = *std::move(expected);
-  ReportAnswer answer{};
-  answer.state = ReportAnswer::State::kSpot;
-  answer.span = outline.span;
-  answer.spans = spans;
-  answer.challenge = std::move(challenge);
-  plan.pending.answer = std::move(answer);
-  return {};
-}
-
 // What the report is held against, and what came of it.
 struct Compared {
   Artifact artifact;
   std::optional<Outline> outline;  // read only where it is of use
   Comparison comparison;
 };
+
+bool wants_spot_check(const Services& services) {
+  return !services.nodes.mirror.empty() && services.nodes.spot_checks > 0;
+}
+
+bool has_bytes(const Compared& compared) {
+  return std::ranges::any_of(compared.comparison.covered, [&](std::uint64_t position) {
+    return size_of(compared.artifact.entries.at(position)) > 0;
+  });
+}
+
+// The report stays unchecked and the detail says why: policies that need spot checks fail on it.
+// A check that was asked for before is not forgotten by that.
+void skip_spot_check(ErrorCode why, Plan& plan) {
+  plan.pending.detail["spot_check"] = {{"skipped", info(why).code}};
+  if (!plan.pending.drawn.empty()) {
+    plan.result = kIncomplete;
+  }
+}
+
+// The spans to ask for: drawn once a job. None, and why in the plan, when there can be no check.
+Result<std::vector<SpotSpan>> spans_to_ask(Services& services, const Compared& compared,
+                                           Plan& plan) {
+  if (!compared.outline) {
+    skip_spot_check(ErrorCode::kNotFound, plan);
+    return std::vector<SpotSpan>();
+  }
+  if (!plan.pending.drawn.empty()) {
+    return plan.pending.drawn;
+  }
+  ASSAY_ASSIGN(auto spans,
+               draw_spans(services.random, compared.artifact, compared.comparison.covered,
+                          compared.outline->span, services.nodes.spot_checks));
+  if (spans.empty() && has_bytes(compared)) {
+    skip_spot_check(ErrorCode::kLimitExceeded, plan);
+  }
+  return spans;
+}
+
+// Draws spans and computes what is right.
+Status plan_spot_check(Services& services, const storage::JobRow& job, const Compared& compared,
+                       Plan& plan) {
+  ASSAY_ASSIGN(const auto spans, spans_to_ask(services, compared, plan));
+  if (spans.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN(Challenge challenge,
+               make_challenge(services, ChallengePurpose::kSpot, job.node, job.id,
+                              services.clock.now() + services.nodes.challenge_life));
+  auto expected = expected_answers(services.nodes.mirror, job.model_name, job.artifact,
+                                   compared.artifact, *compared.outline, spans, challenge.nonce);
+  if (!expected) {
+    skip_spot_check(expected.error().code, plan);
+    return {};
+  }
+  plan.next = storage::JobState::kSpot;
+  plan.challenge = challenge;
+  plan.pending.drawn = spans;
+  plan.pending.expected = *std::move(expected);
+  ReportAnswer answer{};
+  answer.state = ReportAnswer::State::kSpot;
+  answer.span = compared.outline->span;
+  answer.spans = spans;
+  answer.challenge = std::move(challenge);
+  plan.pending.answer = std::move(answer);
+  return {};
+}
 
 Result<Compared> compare(Services& services, const storage::JobRow& job,
                          const VerificationReport& report) {
@@ -219,16 +256,16 @@ Result<Compared> compare(Services& services, const storage::JobRow& job,
 Result<Plan> make_plan(Services& services, const storage::JobRow& job, const Submitted& submitted,
                        Pending pending) {
   ASSAY_ASSIGN(const Compared compared, compare(services, job, submitted.report));
-  const auto& [artifact, outline, comparison] = compared;
   Plan plan{std::move(pending), storage::JobState::kDone, kVerified, {}};
   plan.pending.report = submitted.document;
-  plan.pending.detail = base_detail(submitted.report, comparison, plan.pending.leased_at);
-  if (!comparison.differences.empty()) {
-    plan_mismatch(comparison, outline, plan);
+  plan.pending.appraisal.reset();
+  plan.pending.detail = base_detail(submitted.report, compared.comparison, plan.pending.leased_at);
+  if (!compared.comparison.differences.empty()) {
+    plan_mismatch(compared.comparison, compared.outline, plan);
   } else if (!submitted.report.not_covered.empty()) {
     plan.result = kIncomplete;
-  } else if (outline && !services.nodes.mirror.empty()) {
-    ASSAY_TRY(plan_spot_check(services, job, artifact, *outline, comparison, plan));
+  } else if (wants_spot_check(services) || !plan.pending.drawn.empty()) {
+    ASSAY_TRY(plan_spot_check(services, job, compared, plan));
   }
   return plan;
 }
@@ -249,6 +286,8 @@ Status store_step(storage::Transaction& transaction, storage::JobRow job, const 
   }
   if (plan.challenge) {
     ASSAY_TRY(transaction.put_challenge(challenge_row(*plan.challenge, call.actor.name)));
+    // Whoever has not answered in time cannot any more: from then on that counts.
+    job.lease_expires_at = std::min(*job.lease_expires_at, plan.challenge->expires_at);
   }
   job.state = plan.next;
   job.pending = to_json(plan.pending);
@@ -272,6 +311,7 @@ Status store_report(storage::Transaction& transaction, const Accepting& acceptin
   if (own.node.key != accepting.key) {
     return fail(ErrorCode::kUntrustedSigner, "the node has enrolled with another key meanwhile");
   }
+  plan.pending.reported_at = accepting.now;
   plan.pending.worker_measured = own.node.measured.has_value();
   if (plan.pending.worker_measured && !accepting.appraised) {
     return fail(ErrorCode::kEvidenceMissing, "the node is measured now; report again", "/evidence");

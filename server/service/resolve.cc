@@ -50,18 +50,18 @@ Result<bool> is_trusted(storage::Snapshot& snapshot, const storage::StatementRow
   return false;
 }
 
+// A manifest stands for the artifact of its own root (its first subject), and for another digest
+// that it names when that is asked for.
 Status add_trusted(storage::Snapshot& snapshot, const std::vector<storage::StatementRow>& rows,
-                   Timestamp now, Candidates& candidates) {
+                   const std::string& asked, Timestamp now, Candidates& candidates) {
   for (const storage::StatementRow& row : rows) {
     ASSAY_ASSIGN(const bool trusted, is_trusted(snapshot, row, now));
     if (!trusted) {
       continue;
     }
-    for (const std::string& subject : row.subjects) {
-      if (const auto id = ArtifactId::parse(subject)) {
-        candidates[*id].push_back(row);
-      }
-    }
+    ASSAY_ASSIGN(const ArtifactId id,
+                 ArtifactId::parse(asked.empty() ? row.subjects.front() : asked));
+    candidates[id].push_back(row);
   }
   return {};
 }
@@ -77,7 +77,7 @@ Result<Candidates> manifests_matching(storage::Snapshot& snapshot, storage::Stat
     if (count > kMaxStatementsPerArtifact) {
       return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
     }
-    ASSAY_TRY(add_trusted(snapshot, page.items, now, candidates));
+    ASSAY_TRY(add_trusted(snapshot, page.items, query.subject, now, candidates));
     if (!page.next) {
       return candidates;
     }
@@ -109,7 +109,7 @@ Result<Candidates> manifests_at_places(storage::Snapshot& snapshot,
   Candidates candidates;
   for (const std::string& place : places) {
     ASSAY_ASSIGN(auto rows, snapshot.manifests_at(place));
-    ASSAY_TRY(add_trusted(snapshot, rows, now, candidates));
+    ASSAY_TRY(add_trusted(snapshot, rows, {}, now, candidates));
   }
   return candidates;
 }

@@ -88,8 +88,11 @@ CREATE INDEX jobs_by_node_artifact ON jobs (node, artifact);
 CREATE INDEX jobs_by_node_finished ON jobs (node, finished);
 CREATE INDEX jobs_by_artifact_finished ON jobs (artifact, finished);
 CREATE INDEX jobs_by_node_artifact_finished ON jobs (node, artifact, finished);
+-- Of jobs whose report counts for the model: other paths hold other files, and a part that is right
+-- says nothing of the rest.
 CREATE INDEX jobs_with_report ON jobs (node, artifact, scope, finish_order)
-  WHERE report IS NOT NULL AND finish_order IS NOT NULL;
+  WHERE report IS NOT NULL AND finish_order IS NOT NULL AND path = model_name
+    AND (subset = '[]' OR result <> 'verified');
 
 -- --- what else belongs to models, pods and evidence
 

@@ -232,7 +232,14 @@ Result<JobRow> load_next_job(Connection& connection, const std::string& node, Ti
 }
 
 Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
-                                  const ArtifactId& artifact, const std::string& scope) {
+                                  const ArtifactId& artifact, const std::string& scope,
+                                  Timestamp now) {
+  Query doubt = connection.query(Sql::kJobOpenDoubt);
+  doubt.bind(node).bind(artifact.text()).bind(scope).bind(now);
+  ASSAY_ASSIGN(const bool open, doubt.next());
+  if (open) {
+    return load_job_at(connection, doubt.integer(0));
+  }
   Query query = connection.query(Sql::kJobNewestReport);
   query.bind(node).bind(artifact.text()).bind(scope);
   return load_found(connection, query);

@@ -16,7 +16,7 @@ namespace assay::storage::sqlite {
                                            Timestamp now);
 [[nodiscard]] Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
                                                 const ArtifactId& artifact,
-                                                const std::string& scope);
+                                                const std::string& scope, Timestamp now);
 // `size` is the size of the log.
 [[nodiscard]] Status put_job(Connection& connection, const JobRow& row, TreeSize size);
 

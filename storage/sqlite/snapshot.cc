@@ -47,7 +47,8 @@ void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
   returned_.notify_one();
 }
 
-Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPool> pool) {
+Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPool> pool,
+                                                       Timestamp now) {
   ASSAY_ASSIGN(auto connection, pool->take());
   auto state = begin(*connection);
   if (!state) {
@@ -58,7 +59,7 @@ Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPoo
     return std::unexpected(std::move(state).error());
   }
   return std::unique_ptr<Snapshot>(
-      new SqliteSnapshot(std::move(pool), std::move(connection), std::move(*state)));
+      new SqliteSnapshot(std::move(pool), std::move(connection), std::move(*state), now));
 }
 
 SqliteSnapshot::~SqliteSnapshot() {

@@ -37,15 +37,16 @@ class ReaderPool {
 // A read transaction; ends, and gives the connection back, when it goes.
 class SqliteSnapshot final : public Reading<Snapshot> {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool);
+  [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool,
+                                                              Timestamp now);
   ~SqliteSnapshot() override;
 
   Result<LogState> log_state() override { return state_; }
 
  private:
   SqliteSnapshot(std::shared_ptr<ReaderPool> pool, std::unique_ptr<Connection> connection,
-                 LogState state)
-      : Reading(*connection),
+                 LogState state, Timestamp now)
+      : Reading(*connection, now),
         pool_(std::move(pool)),
         owned_(std::move(connection)),
         state_(std::move(state)) {}

@@ -15,8 +15,12 @@ namespace {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(FileLock lock, std::shared_ptr<ReaderPool> readers, std::unique_ptr<Writer> writer)
-      : lock_(std::move(lock)), readers_(std::move(readers)), writer_(std::move(writer)) {}
+  SqliteStore(FileLock lock, std::shared_ptr<ReaderPool> readers, std::unique_ptr<Writer> writer,
+              const Clock& clock)
+      : lock_(std::move(lock)),
+        readers_(std::move(readers)),
+        writer_(std::move(writer)),
+        clock_(clock) {}
   // Only the last connection empties the write-ahead log into the file, and only if it may write.
   ~SqliteStore() override {
     writer_->stop();
@@ -26,7 +30,9 @@ class SqliteStore final : public Store {
   SqliteStore(const SqliteStore&) = delete;
   SqliteStore& operator=(const SqliteStore&) = delete;
 
-  Result<std::unique_ptr<Snapshot>> snapshot() override { return SqliteSnapshot::open(readers_); }
+  Result<std::unique_ptr<Snapshot>> snapshot() override {
+    return SqliteSnapshot::open(readers_, clock_.now());
+  }
   Result<LogState> write(const std::function<Status(Transaction&)>& work) override {
     return writer_->write(work);
   }
@@ -36,6 +42,7 @@ class SqliteStore final : public Store {
   FileLock lock_;
   std::shared_ptr<ReaderPool> readers_;
   std::unique_ptr<Writer> writer_;
+  const Clock& clock_;
 };
 
 // A database that has never had a checkpoint gets that of the empty log.
@@ -138,7 +145,8 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   auto writer = std::make_unique<Writer>(
       std::move(connection), std::move(committed), std::move(anchor),
       Writer::Options{options.origin, options.max_group, options.anchor_interval}, signer, clock);
-  return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer));
+  return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
+                                       clock);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ class SqliteTransaction final : public Reading<Transaction> {
   // `committed` is the newest signed state, `tail` the end of the log with what this group
   // appended.
   SqliteTransaction(Connection& connection, LogTail& tail, const LogState& committed, Timestamp now)
-      : Reading(connection), tail_(tail), committed_(committed), now_(now) {}
+      : Reading(connection, now), tail_(tail), committed_(committed), now_(now) {}
 
   Result<LogState> log_state() override;
   Timestamp now() const override { return now_; }

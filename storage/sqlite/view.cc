@@ -223,7 +223,7 @@ Result<JobRow> Reading<Base>::next_job(const std::string& node, Timestamp now) {
 template <typename Base>
 Result<JobRow> Reading<Base>::newest_report(const std::string& node, const ArtifactId& artifact,
                                             const std::string& scope) {
-  return load_newest_report(connection_, node, artifact, scope);
+  return load_newest_report(connection_, node, artifact, scope, now_);
 }
 
 template <typename Base>

@@ -39,7 +39,9 @@ class View {
 template <typename Base>
 class Reading : public Base {
  public:
-  explicit Reading(Connection& connection) : connection_(connection), view_(connection) {}
+  // `now`: when the transaction began.
+  Reading(Connection& connection, Timestamp now)
+      : connection_(connection), view_(connection), now_(now) {}
 
   Result<Document> document(const DocumentId& id) final;
   Result<StatementRow> statement(const StatementId& id) final;
@@ -83,6 +85,7 @@ class Reading : public Base {
  private:
   Connection& connection_;
   View view_;
+  Timestamp now_;
 };
 
 extern template class Reading<Snapshot>;

@@ -175,6 +175,20 @@ TEST(RequireSigners, KeysThatDoNotCount_GiveTheirReason) {
       "key-not-yet-valid");
 }
 
+TEST(RequireSigners, ValidityAndRevocation_HaveTheirOwnTimes) {
+  TrustedKey key = trust(ed(0), "a");
+  const auto judged = [&key](Timestamp signed_at, Timestamp now) {
+    return code_of(require_signers(verified({key}), kOperator, 1, signed_at, now));
+  };
+  const Timestamp late = key.not_after + milliseconds(1);
+  EXPECT_EQ(judged(kNow, late), "ok");
+  EXPECT_EQ(judged(late, kNow), "key-expired");
+  EXPECT_EQ(judged(key.not_before - milliseconds(1), kNow), "key-not-yet-valid");
+  key.revoked = Revocation{kNow, "lost"};
+  EXPECT_EQ(judged(kNow - milliseconds(2), kNow - milliseconds(1)), "ok");
+  EXPECT_EQ(judged(kNow - milliseconds(1), kNow), "key-revoked");
+}
+
 TEST(RequireSigners, ThoseThatDoNotCount_AreLeftOut) {
   TrustedKey revoked = trust(ed(1), "b");
   revoked.revoked = Revocation{kNow, "lost"};

@@ -69,6 +69,21 @@ class TestCase(unittest.TestCase):
             self.assertEqual(result.code, code, str(result))
         return result
 
+    def on_a_terminal(self, *arguments, code=YES):
+        """Runs assay with a terminal as its standard output; returns what arrives there."""
+        ours, theirs = os.openpty()
+        try:
+            done = subprocess.run(
+                [PROGRAM, *(str(argument) for argument in arguments)], stdin=subprocess.DEVNULL,
+                stdout=theirs, stderr=subprocess.PIPE, cwd=self.dir, timeout=SLOW,
+                env=self.environment, check=False, start_new_session=True,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, code, done.stderr)
+            return os.read(ours, 65536)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+
     def error(self, *arguments, code=TROUBLE, **options):
         """Runs assay with -o json, expects failure, and returns the error's code."""
         result = self.assay(*arguments, "-o", "json", code=code, **options)

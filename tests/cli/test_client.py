@@ -81,6 +81,7 @@ class Client(harness.TestCase):
 
     def test_client_certificates(self):
         make_certificate(self.dir / "me")
+        (self.dir / "me.key").chmod(0o600)
         server = self.serve("server", client_ca=str(self.dir / "me.crt"))
         server.answers["GET /v1/trust"] = Answer(200, {"epochs": {}, "keys": []})
         base = ("trust", "show", "--server", f"https://localhost:{server.port}", "--ca",
@@ -90,6 +91,30 @@ class Client(harness.TestCase):
         self.assertEqual(self.error(*base, "--cert", "me.crt"), "usage")
         self.assertEqual(self.error(*base, "--cert", "no.crt", "--cert-key", "me.key"),
                          "file-unreadable")  # fmt: skip
+
+    def test_the_key_of_a_client_certificate_is_a_secret(self):
+        from cryptography.hazmat.primitives import serialization
+
+        make_certificate(self.dir / "me")
+        base = ("trust", "show", *self.to, "--cert", "me.crt", "--cert-key", "me.key")
+        self.trust()
+        for mode in (0o644, 0o640, 0o604):
+            (self.dir / "me.key").chmod(mode)
+            result = self.assay(*base, code=TROUBLE)
+            self.assertIn("key-unusable", result.err)
+            self.assertIn("chmod 600", result.err)
+        self.assertEqual(self.server.requests, [])
+        (self.dir / "me.key").chmod(0o600)
+        self.assay(*base)
+        self.assertEqual(self.error(*base[:-1], "."), "key-unusable")
+        self.assertEqual(self.error(*base[:-1], "nosuch"), "file-unreadable")
+        # Others may have what they cannot read. The passphrase is not asked for: the service wants
+        # no certificate, so nothing gets that far but the check.
+        key = serialization.load_pem_private_key((self.dir / "me.key").read_bytes(), None)
+        self.write("me.key", key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"))).chmod(0o644)  # fmt: skip
+        self.assertNotIn("key-unusable", self.assay(*base, code=None).err)
 
     def test_redirects_are_not_followed(self):
         self.answer("GET", "/v1/trust", Answer(302, {}, headers={"Location": "https://127.0.0.1:1/"}))
@@ -333,6 +358,51 @@ class Client(harness.TestCase):
         self.assertEqual(self.error("get", ARTIFACT, *self.to), "not-found")
         self.assertEqual(self.error("get", "../v1/trust", *self.to), "usage")
 
+    DECISION = "application/vnd.assay.decision+json"
+    POLICY = "application/vnd.assay.policy+json"
+
+    def envelope(self, kind, payload):
+        """An envelope by nobody in particular, and the id of what is in it."""
+        text = json.dumps({"payloadType": kind, "payload": base64.b64encode(payload).decode(),
+                           "signatures": [{"sig": base64.b64encode(b"s" * 64).decode()}]})  # fmt: skip
+        return Answer(200, text.encode()), dsse.statement_id(kind, payload)
+
+    def test_get_a_decision_checks_that_it_is_the_one_asked_for(self):
+        path, base = f"/v1/decisions/{UUID}", ("get", UUID, "--envelope", *self.to)
+        good, _ = self.envelope(self.DECISION, json.dumps({"id": UUID}).encode())
+        self.answer("GET", path, good)
+        self.assertEqual(self.assay(*base).raw, good.body)
+        for kind, payload in ((self.DECISION, {"id": UUID[:-1] + "2"}), (self.DECISION, {}),
+                              (self.DECISION, [UUID]), (self.DECISION, {"id": 7}),
+                              ("text/plain", {"id": UUID})):  # fmt: skip
+            with self.subTest(kind=kind, payload=payload):
+                other, _ = self.envelope(kind, json.dumps(payload).encode())
+                self.answer("GET", path, other)
+                self.assertEqual(self.error(*base, "--out", "got"), "data-loss")
+                self.assertFalse((self.dir / "got").exists())
+
+    def test_policy_diff_checks_that_policies_are_those_asked_for(self):
+        def policy(version):
+            return json.dumps({"name": "prod", "version": version, "mode": "enforce",
+                               "match": {"namespaces": ["prod"]},
+                               "require": [{"id": "a", "manifest": {}}]}).encode()  # fmt: skip
+
+        old, old_id = self.envelope(self.POLICY, policy(1))
+        new, new_id = self.envelope(self.POLICY, policy(2))
+        self.answer("GET", f"/v1/policies/{old_id}", old)
+        self.answer("GET", f"/v1/policies/{new_id}", new)
+        base = ("policy", "diff", old_id, new_id, *self.to)
+        self.assertEqual(self.assay(*base).out, "~ version 1 -> 2\n")
+        self.answer("GET", f"/v1/policies/{new_id}", old)
+        self.assertEqual(self.error(*base), "data-loss")
+        self.write("new.json", policy(2))
+        self.assertEqual(self.error("policy", "diff", "new.json", new_id, *self.to), "data-loss")
+        # The right id of what is no policy.
+        other, other_id = self.envelope("text/plain", policy(2))
+        self.answer("GET", f"/v1/policies/{other_id}", other)
+        self.assertEqual(self.error("policy", "diff", old_id, other_id, *self.to),
+                         "payload-type-unknown")  # fmt: skip
+
     def test_search_reads_all_pages(self):
         def page(items, cursor=None):
             body = {"items": items, "limit": 2, "tree_size": 9, "root": "00"}
@@ -420,6 +490,22 @@ class Client(harness.TestCase):
         self.assertEqual((got["tree_size"], got["verified"]), (5, True))
         other = log.verifier_key("log.example", log.public_bytes(b"\x06" * 32))
         self.assay("log", "checkpoint", "--verifier-key", other, *self.to, code=NO)
+
+    def test_a_checkpoint_cannot_write_to_the_terminal(self):
+        name = "log.example/\x9b2J\u202e"  # C1: control sequence introducer
+        note = log.sign_checkpoint(name, 5, b"\x07" * 32, self.SEED)
+        self.answer("GET", "/log/checkpoint", Answer(200, note, "text/plain"))
+        base = ("log", "checkpoint", *self.to)
+        shown = self.on_a_terminal(*base).decode()
+        self.assertIn("log.example/\\xc2\\x9b2J\\xe2\\x80\\xae\r\n5\r\n", shown)
+        self.assertNotIn("\x9b", shown)
+        self.assertIn("\u2014", shown)
+        # A pipe or a file gets the note byte for byte: it is signed.
+        self.assertEqual(self.assay(*base).raw, note)
+        got = self.assay(*base, "-o", "json")
+        self.assertNotIn("\x9b", got.out)
+        self.assertIn("log.example/\\u009b2J\\u202e", got.out)
+        self.assertEqual(got.json()["checkpoint"].encode(), note)
 
     def test_prove(self):
         (self.dir / "source").mkdir()

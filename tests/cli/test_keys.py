@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import stat
+import subprocess
 
 import harness
 from harness import NO, TROUBLE
@@ -66,6 +67,12 @@ class Keys(harness.TestCase):
         self.assertEqual(self.error("key", "new", "--out", "n.pem", "--passphrase-file", "secret"),
                          "key-unusable")  # fmt: skip
         self.assertFalse((self.dir / "n.pem").exists())
+
+    def test_standard_output_is_no_place_for_a_private_key(self):
+        self.assertEqual(self.error("key", "new", "--out", "-"), "usage")
+        self.assertEqual(self.error("token", "new", "--principal", "ci", "--role", "reader",
+                                    "--token-out", "-"), "usage")  # fmt: skip
+        self.assertEqual(list(self.dir.iterdir()), [])
 
     def test_describe(self):
         key_id = self.key("k")
@@ -213,6 +220,99 @@ class Statements(harness.TestCase):
         self.assertEqual(self.error("attest", "verify", "e.json", "--trust", "t.json", code=NO),
                          "role-not-granted")  # fmt: skip
         self.assertEqual(self.error("attest", "verify", "e.json"), "usage")
+
+    def trusted(self, name, purpose, *options, revoked=None, out="t.json"):
+        """A trust file with name.pem, valid from 2024 on, revoked at a time or not."""
+        self.assay("key", "describe", f"{name}.pem.pub", "--purpose", purpose, "--identity", name,
+                   "--not-before", "2024-01-01T00:00:00Z", *options, "--out", out)  # fmt: skip
+        key = self.read_json(out)
+        if revoked:
+            key["revoked"] = {"at": revoked, "reason": "stolen"}
+        self.write_json(out, {"keys": [key]})
+
+    def test_no_time_undoes_a_revocation(self):
+        self.key("k")
+        self.create("--key", "k.pem", "--out", "e.json")
+        self.model()
+        self.assay("manifest", "create", "model", "--name", "acme/demo", "--key", "k.pem", "--out",
+                   "m.json")  # fmt: skip
+        self.write_json("d.json", {"id": "0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11"})
+        self.assay("sign", "d.json", "--type", "application/vnd.assay.decision+json", "--key",
+                   "k.pem", "--out", "d.signed.json")  # fmt: skip
+        role = ("--role", "evaluate:lifecycle:acme")
+        for verb, purpose, options in (
+            (("attest", "verify", "e.json"), "signer", role),
+            (("manifest", "verify", "m.json", "model"), "publisher", ("--namespace", "acme")),
+            (("decision", "verify", "d.signed.json"), "service", ()),
+        ):  # fmt: skip
+            with self.subTest(verb=verb[0]):
+                verify = (*verb, "--trust", "t.json")
+                # The end of a key's time is judged at --at ...
+                self.trusted("k", purpose, *options, "--not-after", "2025-01-01T00:00:00Z")
+                self.assertEqual(self.error(*verify, code=NO), "key-expired")
+                self.assay(*verify, "--at", "2024-06-01T00:00:00Z")
+                # ... and its revocation now: the envelope does not say when it was signed.
+                self.trusted("k", purpose, *options, "--not-after", "2099-01-01T00:00:00Z",
+                             revoked="2025-01-01T00:00:00.000Z")  # fmt: skip
+                for at in ((), ("--at", "2024-06-01T00:00:00Z"), ("--at", "2090-01-01T00:00:00Z")):
+                    self.assertEqual(self.error(*verify, *at, code=NO), "key-revoked")
+                # One that is to come counts at the time asked about.
+                self.trusted("k", purpose, *options, "--not-after", "2099-01-01T00:00:00Z",
+                             revoked="2089-01-01T00:00:00.000Z")  # fmt: skip
+                self.assay(*verify)
+                self.assertEqual(self.error(*verify, "--at", "2090-01-01T00:00:00Z", code=NO),
+                                 "key-revoked")  # fmt: skip
+
+    def test_signers_of_all_subjects_are_named(self):
+        for name in ("one", "two", "both"):
+            self.key(name)
+        digest = {"assay-tree-v1-sha256": "ab" * 32}
+        statement = self.create().json()
+        statement["subject"] = [{"name": "acme/one", "digest": digest},
+                                {"name": "other/two", "digest": digest}]  # fmt: skip
+        self.write_json("s.json", statement)
+        self.assay("sign", "s.json", "--key", "one.pem", "--key", "two.pem", "--key", "both.pem",
+                   "--out", "e.json")  # fmt: skip
+        keys = []
+        for name, namespace in (("one", "acme"), ("two", "other"), ("both", "*")):
+            self.trusted(name, "signer", "--role", f"evaluate:lifecycle:{namespace}", "--not-after",
+                         "2099-01-01T00:00:00Z")  # fmt: skip
+            keys += self.read_json("t.json")["keys"]
+        self.write_json("t.json", {"keys": keys})
+        got = self.assay("attest", "verify", "e.json", "--trust", "t.json", "-o", "json").json()
+        self.assertEqual([signer["identity"] for signer in got["signers"]], ["one", "both", "two"])
+
+    def test_outputs_that_are_no_files_stay_what_they_are(self):
+        os.mkfifo(self.dir / "pipe")
+        reader = os.open(self.dir / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        os.symlink("pipe", self.dir / "link")
+        text = self.create().raw
+        for name in ("pipe", "link"):
+            self.create("--out", name)
+            self.assertEqual(os.read(reader, 65536), text)
+            self.assertTrue(stat.S_ISFIFO(os.stat(self.dir / name).st_mode))
+        self.assertTrue((self.dir / "link").is_symlink())
+        # Neither is a device; links, because the real ones are not for a test to lose.
+        for device in ("null", "full"):
+            os.symlink(f"/dev/{device}", self.dir / device)
+        self.create("--out", "null")
+        self.create("--out", "full", code=TROUBLE)
+        for device in ("null", "full"):
+            self.assertEqual(os.readlink(self.dir / device), f"/dev/{device}")
+        os.symlink("/dev/stdout", self.dir / "out")
+        self.assertTrue(self.create("--out", "out").raw.startswith(text))
+        with open(self.dir / "file", "wb") as file:
+            subprocess.run([harness.PROGRAM, "attest", "create", "--stage", "evaluate", "--subject",
+                            self.SUBJECT, "--name", "acme/demo", "--out", "out"], stdout=file,
+                           stderr=subprocess.PIPE, cwd=self.dir, timeout=harness.SLOW, check=True,
+                           env=self.environment)  # fmt: skip
+        self.assertRegex((self.dir / "file").read_bytes()[len(text):], rb"\Asha256:[0-9a-f]{64}\n\Z")
+        self.assertEqual(os.readlink(self.dir / "out"), "/dev/stdout")
+        (self.dir / "directory").mkdir()
+        self.create("--out", "directory", code=TROUBLE)
+        self.assertEqual(sorted(path.name for path in self.dir.iterdir()),
+                         ["directory", "file", "full", "link", "null", "out", "pipe"])  # fmt: skip
 
     def test_foreign_predicates_keep_their_bytes(self):
         self.key("ci")

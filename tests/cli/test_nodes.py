@@ -191,14 +191,21 @@ class Agent(NodeTestCase):
         (model / "big.bin").write_bytes(b"b" * 2_500_000)
         made = self.assay("manifest", "create", "models/acme/llm", "--name", "acme/llm", "--key",
                           "publisher.pem", "--out", "llm.json", "-o", "json").json()  # fmt: skip
-        self.artifact, manifest = made["artifact"], made["id"]
+        self.artifact, self.manifest = made["artifact"], made["id"]
         self.answer("POST /v1/challenges", Answer(201, challenge()))
         self.answer("POST /v1/nodes", enrolled())
         self.answer(f"POST /v1/nodes/{NODE}/lease", NOTHING)
-        self.answer("GET /v1/manifests", Answer(200, {
-            "items": [{"id": "sha256:" + "00" * 32, "name": "acme/other"},
-                      {"id": manifest, "name": "acme/llm"}]}))  # fmt: skip
-        self.answer(f"GET /v1/manifests/{manifest}", Answer(
+        # Of another name; older; of another root that names this one as a further digest.
+        def unused(number, **members):
+            return {"id": "sha256:" + number * 32, "name": "acme/llm", "artifact": self.artifact, **members}
+        self.answer("GET /v1/manifests",
+                    Answer(200, {"items": [unused("00", name="acme/other"), unused("11")],
+                                 "next_cursor": "more"}),
+                    Answer(200, {"items": [
+                        {"id": self.manifest, "name": "acme/llm", "artifact": self.artifact},
+                        unused("22", artifact="assay-tree-v1-sha384:" + "00" * 48),
+                        unused("33", name="acme/other")]}))  # fmt: skip
+        self.answer(f"GET /v1/manifests/{self.manifest}", Answer(
             200, (self.dir / "llm.json").read_bytes(), "application/vnd.dsse.envelope.v1+json"))
         self.report = f"POST /v1/jobs/{JOB}/report"
 
@@ -275,6 +282,22 @@ class Agent(NodeTestCase):
         self.assertEqual(report["device"]["id"], "cpu")
         self.assertEqual(events["finished"]["result"], "verified")
 
+    def test_collateral_is_sent_without_members_of_others(self):
+        self.write("seed", b"a seed of these tests")
+        self.assay("evidence", "simulate", "--seed", "seed", "--report-data", "5d" * 64,
+                   "--out-quote", "q", "--out-collateral", "c.json", "--out-root", "r.pem")  # fmt: skip
+        collateral = self.read_json("c.json")
+        self.write_json("c.json", {**collateral, "fetched_by": "a tool"})
+        self.answer(f"POST /v1/nodes/{NODE}/lease", self.lease())
+        self.answer(self.report, Answer(200, {"state": "verified"}))
+        command = self.command("--once", "--simulator-seed", "seed", "--collateral", "c.json")
+        command[command.index("none")] = "simulate"
+        done = subprocess.run(command, cwd=self.dir, env=self.environment, capture_output=True,
+                              text=True, timeout=harness.SLOW)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (enrolment,) = self.enrolments()
+        self.assertEqual(enrolment["evidence"]["collateral"], collateral)
+
     def test_spot_answers(self):
         spot = {"state": "spot", "span": 1 << 20, "spans": [{"entry": 0, "index": 2},
                                                             {"entry": 1, "index": 0}],
@@ -343,6 +366,8 @@ class Agent(NodeTestCase):
 
     def test_the_manifest_must_be_that_of_the_artifact(self):
         self.artifact = "assay-tree-v1-sha256:" + "ab" * 32
+        self.answer("GET /v1/manifests", Answer(200, {
+            "items": [{"id": self.manifest, "name": "acme/llm", "artifact": self.artifact}]}))
         self.answer(f"POST /v1/nodes/{NODE}/lease", self.lease())
         self.assertEqual(self.once(NO)["finished"]["error"]["code"], "root-mismatch")
         self.assertEqual(self.requests(self.report), [])

@@ -110,10 +110,42 @@ class Policy(harness.TestCase):
         self.write_json("cases.json", {"cases": cases})
         text = self.assay("policy", "test", "policy.json", "--facts", "cases.json", code=NO).out
         self.assertIn("wrong none", text)
+        for nothing in ({"cases": []}, []):
+            self.write_json("none.json", nothing)
+            self.assertEqual(self.error("policy", "test", "policy.json", "--facts", "none.json"),
+                             "usage")  # fmt: skip
         for bad in ({"cases": [{"expect": "perhaps"}]}, {"cases": [{"typo": "x"}]}, {"facts": 7},
                     {"format": "other"}):  # fmt: skip
             self.write_json("bad.json", bad)
             self.assay("policy", "test", "policy.json", "--facts", "bad.json", code=TROUBLE)
+
+    def test_a_deny_counts_only_where_the_policy_selects(self):
+        # Denied whatever the policy says, because of a typing error in "match".
+        mistyped = {**POLICY, "match": {"namespaces": ["prdo"]}}
+        self.write_json("mistyped.json", mistyped)
+        self.write_json("shadow.json", {**POLICY, "mode": "shadow"})
+        case = {"name": "poor", "facts": facts(0.5), "workload": {"namespace": "prod"},
+                "now": "2026-03-01T00:00:00Z", "expect": "deny"}  # fmt: skip
+        self.write_json("cases.json", {"cases": [case]})
+        self.write_json("poor.json", facts(0.5))
+        for policy in ("mistyped.json", "shadow.json"):
+            with self.subTest(policy=policy):
+                base = ("policy", "test", policy, "--facts", "cases.json")
+                got = self.assay(*base, "-o", "json", code=NO).json()
+                self.assertEqual((got["failed"], got["cases"][0]["as_expected"],
+                                  got["cases"][0]["selected"]), (1, False, False))  # fmt: skip
+                self.assertIn("no-matching-policy", got["cases"][0]["problem"])
+                self.assertIn("does not select this workload", self.assay(*base, code=NO).out)
+                self.assay("policy", "test", policy, "--facts", "poor.json", "--namespace", "prod",
+                           *self.AT, "--expect", "deny", code=NO)  # fmt: skip
+        # That a workload is left alone can be expected, too.
+        case["expect_reasons"] = ["no-matching-policy"]
+        self.write_json("cases.json", {"cases": [case]})
+        base = ("policy", "test", "mistyped.json", "--facts", "cases.json")
+        good = self.assay(*base, "-o", "json").json()["cases"][0]
+        self.assertTrue(good["as_expected"])
+        self.assertNotIn("problem", good)
+        self.assertIn("ok    poor", self.assay(*base).out)
 
     def test_diff(self):
         after = {**POLICY, "version": 2, "mode": "warn", "require": [

@@ -2,10 +2,14 @@
 // Small pure parts of the command line; the verbs are tested by running the program.
 #include <fstream>
 #include <sstream>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "cli/api.h"
+#include "cli/http_client.h"
 #include "cli/output.h"
 #include "cli/policy_diff.h"
 #include "cli/tlog.h"
@@ -110,6 +114,29 @@ TEST(Queries, AreEncoded) {
   query.add("empty", "");
   query.add("cursor", "a+b=&c d\xc3\xa9");
   EXPECT_EQ(query.text(), "?name=acme/demo&cursor=a%2Bb%3D%26c%20d%C3%A9");
+}
+
+// Ends the process: 0 when only opening the client made it undumpable.
+void open_client(const std::string& key) {
+  SystemClock clock;
+  SystemRandom random;
+  const Context context{clock, random, "test"};
+  Connection connection;
+  connection.cert = key;
+  connection.cert_key = key;
+  const bool before = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
+  const bool opened = HttpClient::open(context, connection).has_value();
+  const bool after = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
+  ::_exit(before && opened && !after ? 0 : 1);
+}
+
+TEST(HttpClient, ProcessesWithAPrivateKeyMakeNoCoreDumps) {
+  const std::string path = testing::TempDir() + "assay-client-" + std::to_string(::getpid());
+  std::ofstream(path) << "-----BEGIN PRIVATE KEY-----\n";
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  // In a process of its own: what it gives up is gone for good.
+  EXPECT_EXIT(open_client(path), testing::ExitedWithCode(0), "");
+  ::unlink(path.c_str());
 }
 
 TEST(TrustDocuments, Times) {

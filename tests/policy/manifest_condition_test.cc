@@ -140,5 +140,16 @@ TEST(ParametersCondition, ManifestsThatDisagree_AreAnError) {
          ErrorCode::kConditionUndecided);
 }
 
+// It has a root of its own, and names the artifact as another digest of the same model.
+TEST(ParametersCondition, ManifestOfAnotherRoot_SaysNothing) {
+  Facts facts = valid_facts();
+  facts.manifests.push_back(manifest(2, "evil/x", {}));
+  facts.manifests.back().parameters = {HashAlgorithm::kSha384, 4096};
+  expect(judge_alone(ParametersCondition{{"sha256"}, {}}, facts), Outcome::kPass, std::nullopt);
+  facts.manifests.erase(facts.manifests.begin());
+  expect(judge_alone(ParametersCondition{{"sha384"}, {}}, facts), Outcome::kError,
+         ErrorCode::kConditionUndecided);
+}
+
 }  // namespace
 }  // namespace assay::policy::test

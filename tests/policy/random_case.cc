@@ -111,6 +111,7 @@ Facts RandomCase::facts() {
     for (std::size_t k = below(3); k > 0; --k) {
       one.statement.signers.push_back(signed_by(true, one.statement.accepted_at));
     }
+    one.parameters.hash = one_in(6) ? HashAlgorithm::kSha384 : HashAlgorithm::kSha256;
     one.parameters.chunk_size = one_in(8) ? 4096 : 16384;
     facts.manifests.push_back(std::move(one));
   }

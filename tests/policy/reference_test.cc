@@ -67,7 +67,7 @@ void tally(const ConditionResult& result, std::map<std::string, int>& seen) {
 TEST(Reference, RandomCases_ReachEveryCode) {
   std::map<std::string, int> seen;
   int allowed = 0;
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2 * kCases; ++seed) {
     RandomCase random(seed);
     const Facts facts = random.facts();
     const Verdict verdict = decide_on_node(random.policies(), facts);

@@ -33,6 +33,14 @@ JobRow make_job(const std::string& id, const std::string& node = "gpu-1",
           .log_index = 0};
 }
 
+// On all of the model, where it lies by default.
+JobRow make_whole_job(const std::string& id) {
+  JobRow job = make_job(id);
+  job.path = job.model_name;
+  job.subset = Json::array();
+  return job;
+}
+
 void lease(JobRow& job, Timestamp until) {
   job.state = JobState::kLeased;
   ++job.token;
@@ -237,9 +245,9 @@ TEST_P(JobContract, NextJob_LeaseRunsOutInAnyState_ButNotWhenDone) {
 // --- reports
 
 TEST_P(JobContract, NewestReport_FollowsTheOrderOfFinishing) {
-  JobRow first = make_job("job-1");
-  JobRow second = make_job("job-2");
-  JobRow third = make_job("job-3");
+  JobRow first = make_whole_job("job-1");
+  JobRow second = make_whole_job("job-2");
+  JobRow third = make_whole_job("job-3");
   for (const JobRow& job : {first, second, third}) {
     put(job);
   }
@@ -259,7 +267,7 @@ TEST_P(JobContract, NewestReport_FollowsTheOrderOfFinishing) {
 }
 
 TEST_P(JobContract, NewestReport_IsOfThatNodeArtifactAndScope) {
-  JobRow job = make_job("job-1");
+  JobRow job = make_whole_job("job-1");
   put(job);
   report(job, "verified");
   const auto code = [&](const char* node, const char* artifact, const char* scope) {
@@ -271,15 +279,73 @@ TEST_P(JobContract, NewestReport_IsOfThatNodeArtifactAndScope) {
   EXPECT_FALSE(code("gpu-1", "model-a", "device-memory"));
 }
 
-TEST_P(JobContract, NewestReport_WhileAReportAwaitsItsEnd_IsNone) {
-  JobRow job = make_job("job-1");
-  lease(job, clock_.now());
-  job.state = JobState::kSpot;
-  write([&](Transaction& transaction) -> Status {
-    ASSAY_ASSIGN(job.report, transaction.put_document("x", as_bytes("report")));
-    return transaction.put_job(job);
-  });
+TEST_P(JobContract, NewestReport_OnAPartCountsUnlessItIsVerified) {
+  const auto newest = [&] {
+    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files");
+  };
+  JobRow part = make_whole_job("job-1");
+  part.subset = Json::array({0});
+  put(part);
+  report(part, "verified");
+  EXPECT_FALSE(newest());
+  JobRow whole = make_whole_job("job-2");
+  put(whole);
+  report(whole, "verified");
+  int number = 3;
+  for (const char* result : {"verified", "mismatch", "verified", "failed"}) {
+    part = make_whole_job("job-" + std::to_string(number++));
+    part.subset = Json::array({0});
+    put(part);
+    report(part, result);
+    const bool verified = part.result == "verified";
+    EXPECT_EQ(newest()->id == part.id, !verified) << part.id;
+  }
+}
+
+TEST_P(JobContract, NewestReport_OnAnotherPath_IsNone) {
+  for (const char* result : {"verified", "mismatch", "incomplete", "failed"}) {
+    JobRow job = make_whole_job(std::string("job-") + result);
+    job.path = "copies/demo";
+    put(job);
+    report(job, result);
+  }
+  JobRow open = make_whole_job("job-open");
+  open.path = "copies/demo";
+  lease(open, clock_.now());
+  open.state = JobState::kOutline;
+  put(open);
   EXPECT_FALSE(snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files"));
+}
+
+TEST_P(JobContract, NewestReport_OpenJobThatSpeaksAgainstTheBytes_ComesFirst) {
+  const auto newest = [&] {
+    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files")->id;
+  };
+  JobRow open = make_whole_job("job-1");
+  put(open);
+  JobRow done = make_whole_job("job-2");
+  put(done);
+  report(done, "verified");
+  EXPECT_EQ(newest(), "job-2");
+  lease(open, clock_.now() + std::chrono::seconds(60));
+  put(open);
+  EXPECT_EQ(newest(), "job-2") << "nothing was said yet";
+  open.state = JobState::kOutline;
+  put(open);
+  EXPECT_EQ(newest(), "job-1") << "a mismatch is in";
+  open.state = JobState::kSpot;
+  put(open);
+  EXPECT_EQ(newest(), "job-2") << "there is time to answer";
+  clock_.advance(std::chrono::seconds(60));
+  EXPECT_EQ(newest(), "job-1") << "nobody did";
+  lease(open, clock_.now() + std::chrono::seconds(60));
+  put(open);
+  EXPECT_EQ(newest(), "job-2");
+  open.report = done.report;
+  put(open);
+  EXPECT_EQ(newest(), "job-1") << "it was not answered before";
+  reopen();
+  EXPECT_EQ(newest(), "job-1");
 }
 
 // --- lists

@@ -290,7 +290,11 @@ Answer Case::judge(const StatementCondition& condition) const {
 Answer Case::judge(const ParametersCondition& condition) const {
   std::set<std::pair<std::string, std::uint32_t>> found;
   for (const ManifestFact& manifest : facts.manifests) {
-    found.emplace(name(manifest.parameters.hash), manifest.parameters.chunk_size);
+    const bool of_this_root =
+        facts.artifact && facts.artifact->root().algorithm() == manifest.parameters.hash;
+    if (of_this_root) {
+      found.emplace(name(manifest.parameters.hash), manifest.parameters.chunk_size);
+    }
   }
   if (found.size() != 1) {
     return answer(Outcome::kError, ErrorCode::kConditionUndecided);

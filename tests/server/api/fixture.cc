@@ -54,9 +54,14 @@ ApiAnswer ApiTest::drive(Listener listener, Head head, std::string_view body,
   if (admission == Exchange::Admission::kAskPool) {
     admission = exchange->admit();
   }
-  const Response response = admission == Exchange::Admission::kAdmitted
-                                ? exchange->handle(to_bytes(body))
-                                : exchange->refusal();
+  Response response;
+  if (admission == Exchange::Admission::kAdmitted) {
+    clock_.advance(body_takes_);
+    exchange->received();
+    response = exchange->handle(to_bytes(body));
+  } else {
+    response = exchange->refusal();
+  }
   exchange->close(response.status, response.body.size());
   ApiAnswer answer{response.status, response.content_type, {}, response.body};
   answer.headers.insert(response.headers.begin(), response.headers.end());

@@ -62,6 +62,7 @@ class ApiTest : public ServiceTest {
   Recording recording_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::vector<bool> decided_;
+  std::chrono::seconds body_takes_{0};  // from the header to the last byte
 };
 
 inline const std::vector<std::string>& role_names() {

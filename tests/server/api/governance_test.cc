@@ -230,6 +230,12 @@ TEST_F(DecisionsTest, AdmissionTimeout_BoundsTheDecision) {
   }
 }
 
+// A body has a limit of its own; what the API does with it is timed from its end.
+TEST_F(DecisionsTest, SlowUpload_LeavesTheRequestItsTime) {
+  body_takes_ = std::chrono::seconds(55);
+  EXPECT_EQ(post("/v1/manifests", "submitter", signed_manifest(manifest("slow"))).status, 201);
+}
+
 TEST_F(DecisionsTest, Admission_AnswersWithTheUid) {
   put_policy_in_force();
   const Json review = {{"apiVersion", "admission.k8s.io/v1"},

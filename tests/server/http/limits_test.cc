@@ -170,6 +170,31 @@ TEST_F(LimitsTest, FullQueue_IsOverloadBeforeTheBody) {
   EXPECT_EQ(queued->receive()->status, 200);
 }
 
+TEST_F(LimitsTest, QueueThatFilledDuringTheBody_IsOverload) {
+  limits_.worker_threads = 1;
+  limits_.max_queued_requests = 1;
+  Gate gate;
+  app_.handler = [&gate](const Head&, const Bytes&) {
+    gate.wait();
+    return Response();
+  };
+  serve();
+  const auto late = client();
+  ASSERT_TRUE(late->send(
+      "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"));
+  EXPECT_EQ(late->receive()->status, 100);
+  const auto running = client();
+  ASSERT_TRUE(running->send(kGet));
+  wait_until([&gate] { return gate.waiting == 1; });
+  const auto queued = client();
+  ASSERT_TRUE(queued->send(kGet));
+  wait_until([this] { return app_.received == 2; });
+  EXPECT_EQ(late->exchange("hello")->status, 503);
+  gate.open();
+  EXPECT_EQ(running->receive()->status, 200);
+  EXPECT_EQ(queued->receive()->status, 200);
+}
+
 TEST_F(LimitsTest, OldTls_IsRefused) {
   serve();
   TlsClient old({.port = server_->port(Listener::kApi), .max_version = TLS1_2_VERSION});

@@ -40,6 +40,7 @@ class StubExchange final : public Exchange {
   void refuse(Error error) override { error_ = std::move(error); }
   Response refusal() override { return app_.refuse(Listener::kApi, *error_); }
 
+  void received() override { ++app_.received; }
   Response handle(Bytes body) override {
     ++app_.handled;
     if (app_.handler) {

@@ -30,6 +30,7 @@ class StubApplication final : public Application {
 
   std::function<Response(const Head& head, const Bytes& body)> handler;
   std::function<void()> before_admit;
+  std::atomic<int> received = 0;  // bodies
   std::atomic<int> handled = 0;
   std::atomic<int> accepted = 0;
   std::atomic<int> turned_away = 0;

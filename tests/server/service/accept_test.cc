@@ -179,6 +179,32 @@ TEST_F(Accept, ApprovalAppliedTwice_AnswersAsTheFirstTime) {
   EXPECT_EQ(log_size(), size);
 }
 
+TEST_F(Accept, ApprovalThatALaterOneReplaced_IsNotAnsweredAsTheFirstTime) {
+  const StatementId id = put_policy_in_force();
+  const auto deactivated = apply_policy_approval(
+      *services_, PolicyApproval::Action::kDeactivate, id,
+      policy_approval(id, 2, policy_approver_, PolicyApproval::Action::kDeactivate), actor_);
+  ASSERT_TRUE(deactivated) << to_string(deactivated.error());
+  EXPECT_EQ(refusal(apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                                          policy_approval(id, 1, policy_approver_), actor_)),
+            ErrorCode::kTrustSequence);
+}
+
+TEST_F(Accept, PolicyWhoseAuthorIsRevoked_GoesOutOfForceAndNotBack) {
+  const StatementId id = put_policy_in_force();
+  ASSERT_TRUE(apply_trust_change(
+      *services_,
+      trust_change(1, {RevokeKey{author_.record.id, "stolen"}}, {&operator1_, &operator2_}),
+      actor_));
+  const auto deactivated = apply_policy_approval(
+      *services_, PolicyApproval::Action::kDeactivate, id,
+      policy_approval(id, 2, policy_approver_, PolicyApproval::Action::kDeactivate), actor_);
+  ASSERT_TRUE(deactivated) << to_string(deactivated.error());
+  EXPECT_EQ(refusal(apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                                          policy_approval(id, 3, policy_approver_), actor_)),
+            ErrorCode::kUntrustedSigner);
+}
+
 TEST_F(Accept, ApprovalForAnotherEpochOrPolicy_IsRefused) {
   const StatementId id = accept_policy(*services_, policy(), actor_).value().row.id;
   const StatementId other = accept_policy(*services_, policy(2), actor_).value().row.id;

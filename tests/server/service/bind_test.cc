@@ -2,8 +2,10 @@
 // Decisions at the point bind over a real store: allowed when all holds, refused for one change
 // each, and replayed when the node is no more.
 #include <functional>
+#include <utility>
 
 #include "server/service/collect.h"
+#include "server/service/job_steps.h"
 #include "tests/server/service/bind_fixture.h"
 
 namespace assay::server::test {
@@ -27,6 +29,22 @@ class Bind : public BindTest {
     const auto answer = decide(*services_, asked);
     EXPECT_TRUE(answer) << to_string(answer.error());
     return answer->decision.value();
+  }
+  // A report is in, and more is asked for: within a minute.
+  storage::JobRow open_row(storage::JobState state, const Json& detail) {
+    storage::JobRow row = report_row(id_of(model_));
+    Pending pending{};
+    pending.leased_at = clock_.now();
+    pending.reported_at = clock_.now();
+    pending.report = std::exchange(row.report, std::nullopt);
+    pending.worker_measured = true;
+    pending.detail = detail;
+    row.pending = to_json(pending);
+    row.state = state;
+    row.result.clear();
+    row.finished_at.reset();
+    row.lease_expires_at = clock_.now() + minutes(1);
+    return row;
   }
   Codes reasons(const std::string& node = "gpu-1") {
     return decide_on(request(node)).verdict.reasons;
@@ -67,9 +85,50 @@ TEST_F(Bind, NewerMismatch_IsRefusedNamingWhatDiffers) {
 }
 
 TEST_F(Bind, ReportOnAPartOfTheModel_IsNoReport) {
-  storage::JobRow row = report_row(id_of(model_));
+  put(node_row("gpu-2"));
+  storage::JobRow row = report_row(id_of(model_), "gpu-2");
   row.subset = Json::array({0});
   put(row);
+  EXPECT_EQ(reasons("gpu-2"), Codes{ErrorCode::kReportMissing});
+  // Nor does it take the place of one on all of it.
+  row = report_row(id_of(model_));
+  row.subset = Json::array({0});
+  put(row);
+  EXPECT_EQ(reasons(), Codes{});
+  row = report_row(id_of(model_));
+  row.subset = Json::array({0});
+  row.result = "mismatch";
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kModelMismatch});
+}
+
+TEST_F(Bind, ReportOnAnotherPath_IsAboutOtherFiles) {
+  const auto elsewhere = [this](const std::string& result) {
+    storage::JobRow row = report_row(id_of(model_));
+    row.path = "copies/demo";
+    row.result = result;
+    put(row);
+  };
+  elsewhere("mismatch");
+  EXPECT_EQ(reasons(), Codes{});
+  storage::JobRow row = report_row(id_of(model_));
+  row.result = "mismatch";
+  put(row);
+  elsewhere("verified");
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kModelMismatch});
+}
+
+TEST_F(Bind, MismatchThatAwaitsItsOutline_IsRefused) {
+  put(open_row(storage::JobState::kOutline, {{"differing", "model.bin changed"}}));
+  const Decision decision = decide_on(request());
+  EXPECT_EQ(decision.verdict.reasons, Codes{ErrorCode::kModelMismatch});
+  EXPECT_EQ(decision.verdict.policies[0].conditions[2].actual["differing"], "model.bin changed");
+}
+
+TEST_F(Bind, SpotCheckThatNobodyAnswers_IsRefusedInTheEnd) {
+  put(open_row(storage::JobState::kSpot, Json::object()));
+  EXPECT_EQ(reasons(), Codes{});
+  clock_.advance(minutes(1));
   EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing});
 }
 

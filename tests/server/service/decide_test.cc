@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decisions over a real store: the story's allow, each of its refusals, and replay.
 #include "attestation/dsse.h"
+#include "schemas/core/sha.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {
@@ -26,6 +27,24 @@ class Decide : public ServiceTest {
   Decision decide_on(const Manifest& model) {
     return decide_on(request(id_of(model).text(), model.locations));
   }
+};
+
+// Passes everything on, and runs `before_write` in front of each write.
+class StoreWithHook final : public storage::Store {
+ public:
+  StoreWithHook(storage::Store& store, std::function<void()> before_write)
+      : store_(store), before_write_(std::move(before_write)) {}
+  Result<std::unique_ptr<storage::Snapshot>> snapshot() override { return store_.snapshot(); }
+  Result<storage::LogState> write(
+      const std::function<Status(storage::Transaction&)>& work) override {
+    before_write_();
+    return store_.write(work);
+  }
+  [[nodiscard]] bool healthy() const override { return store_.healthy(); }
+
+ private:
+  storage::Store& store_;
+  std::function<void()> before_write_;
 };
 
 bool has(const Decision& decision, ErrorCode code) {
@@ -104,6 +123,43 @@ TEST_F(Decide, RevocationWithdrawsAnEarlierApproval) {
   EXPECT_FALSE(decide_on(model).verdict.allowed);
 }
 
+TEST_F(Decide, RevocationBetweenReadingAndWriting_CountsInTheDecision) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  bool revoked = false;
+  StoreWithHook store(*store_, [&] {
+    if (!std::exchange(revoked, true)) {
+      ASSERT_TRUE(apply_trust_change(
+          *services_,
+          trust_change(1, {RevokeKey{approver_b_.record.id, "left"}}, {&operator1_, &operator2_}),
+          actor_));
+    }
+  });
+  const TreeSize size = log_size();
+  Services services{store, *service_key_, clock_, random_, "example.com/log"};
+  const auto answer = decide(services, request("acme/demo", model.locations));
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_FALSE(answer->decision->verdict.allowed);
+  EXPECT_EQ(log_size(), size + 2) << "the change and one decision";
+}
+
+TEST_F(Decide, TrustThatKeepsChanging_IsNoDecision) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  std::uint64_t changes = 0;
+  StoreWithHook store(*store_, [&] {
+    const TestKey added = make_key(KeyPurpose::kAuthor, "new");
+    ASSERT_TRUE(apply_trust_change(
+        *services_, trust_change(++changes, {AddKey{added.record}}, {&operator1_, &operator2_}),
+        actor_));
+  });
+  const TreeSize size = log_size();
+  Services services{store, *service_key_, clock_, random_, "example.com/log"};
+  EXPECT_EQ(refusal(decide(services, request("acme/demo", model.locations))),
+            ErrorCode::kUnavailable);
+  EXPECT_EQ(log_size(), size + changes);
+}
+
 TEST_F(Decide, ExpiredKeyOfAnOldStatement_StillCounts) {
   const Manifest model = manifest("m");
   store_good_model(model);
@@ -120,6 +176,22 @@ TEST_F(Decide, NameOfTwoArtifacts_IsAmbiguousUntilAPlaceSinglesOneOut) {
   const Decision decision = decide_on(request("acme/demo", two.locations));
   EXPECT_TRUE(decision.verdict.allowed);
   EXPECT_EQ(decision.artifact, id_of(two));
+}
+
+// Another digest of the same model, joined by the manifest that names both.
+TEST_F(Decide, ManifestThatNamesAnotherRoot_StandsForItsOwnAndForThatWhenAsked) {
+  Manifest model = manifest("m");
+  const ArtifactId other(sha256(as_bytes("other")));
+  model.other_digests = {{other.digest_name(), other.root().hex()}};
+  model.artifact.parameters.hash = HashAlgorithm::kSha384;
+  std::get<FileEntry>(model.artifact.entries[0]).root = sha(HashAlgorithm::kSha384, {});
+  std::get<FileEntry>(model.artifact.entries[0]).size = 0;
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  EXPECT_EQ(decide_on(request("acme/demo", model.locations)).artifact, id_of(model));
+  EXPECT_EQ(decide_on(request("", model.locations)).artifact, id_of(model));
+  const Decision asked = decide_on(request(other.text(), model.locations));
+  EXPECT_EQ(asked.artifact, other);
+  EXPECT_EQ(asked.model_name, "acme/demo");
 }
 
 TEST_F(Decide, PlaceAlone_StandsForTheModelItMapsTo) {

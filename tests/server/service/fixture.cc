@@ -31,6 +31,7 @@ ServiceTest::ServiceTest() : directory_(make_directory()), clock_(time_of("2026-
   options.create = true;
   options.origin = "example.com/log";
   options.anchor_path = directory_ / "anchor";
+  options.readers = 1;  // who opens a second snapshot while holding one waits for itself
   store_ = storage::open_sqlite(options, *log_key_, clock_).value();
   services_ = std::unique_ptr<Services>(
       new Services{*store_, *service_key_, clock_, random_, "example.com/log"});
@@ -158,8 +159,8 @@ Bytes ServiceTest::policy(std::uint64_t version, const std::string& mode) {
 }
 
 Bytes ServiceTest::policy_approval(const StatementId& policy, std::uint64_t sequence,
-                                   const TestKey& key) {
-  const PolicyApproval approval{PolicyApproval::Action::kActivate, policy, sequence};
+                                   const TestKey& key, PolicyApproval::Action action) {
+  const PolicyApproval approval{action, policy, sequence};
   return envelope(kPolicyApprovalPayloadType, canonical(to_json(approval)), {&key});
 }
 

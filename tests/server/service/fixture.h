@@ -53,7 +53,8 @@ class ServiceTest : public ::testing::Test {
   Bytes approval(const Manifest& manifest, const TestKey& key, const std::string& comment = "ok");
   // The story's policy: publisher, accuracy at least 0.9, two approvals.
   Bytes policy(std::uint64_t version = 1, const std::string& mode = "enforce");
-  Bytes policy_approval(const StatementId& policy, std::uint64_t sequence, const TestKey& key);
+  Bytes policy_approval(const StatementId& policy, std::uint64_t sequence, const TestKey& key,
+                        PolicyApproval::Action action = PolicyApproval::Action::kActivate);
   Bytes trust_change(std::uint64_t sequence, std::vector<TrustOperation> operations,
                      std::initializer_list<const TestKey*> keys);
 

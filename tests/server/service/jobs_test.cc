@@ -267,6 +267,20 @@ TEST_F(Jobs, Outline_IsStoredOnce) {
       ErrorCode::kConflict);
 }
 
+TEST_F(Jobs, OutlineTooCoarseForSpotChecks_IsRefused) {
+  // Anybody can make this one: its digests stand in the manifest.
+  const Model other = make_model({content(9'000, 3)});
+  store_model(other, false);
+  const auto put = [&](std::uint64_t span) {
+    const Outline coarse{span, {{std::get<FileEntry>(other.manifest.artifact.entries[0]).root}}};
+    return accept_outline(*services_, other.id,
+                          encode_outline(coarse, other.manifest.artifact).value(), actor_);
+  };
+  EXPECT_EQ(refusal(put(kMaxOutlineSpan)), ErrorCode::kInvalidParameter);
+  EXPECT_EQ(refusal(put(2 * kMaxStoredSpan)), ErrorCode::kInvalidParameter);
+  EXPECT_TRUE(put(kMaxStoredSpan)->created);
+}
+
 TEST_F(Jobs, OutlineOfSomethingElse_IsRefused) {
   const Model other = make_model({content(9'000, 3)});
   const Bytes blob = encode_outline(other.outline, other.manifest.artifact).value();

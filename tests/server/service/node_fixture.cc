@@ -272,4 +272,12 @@ storage::JobRow NodeTest::job_row(const std::string& id) {
   return store_->snapshot().value()->job(id).value();
 }
 
+std::optional<policy::ReportFact> NodeTest::report_seen(const Worker& worker, const Model& model) {
+  policy::Facts facts;
+  facts.artifact = model.id;
+  const auto collected = collect_node(*store_->snapshot().value(), worker.node, facts);
+  EXPECT_TRUE(collected) << to_string(collected.error());
+  return facts.reports.empty() ? std::nullopt : std::optional(facts.reports.front());
+}
+
 }  // namespace assay::server::test

@@ -10,6 +10,7 @@
 
 #include "attestation/tdx/simulate.h"
 #include "schemas/core/outline.h"
+#include "server/service/collect.h"
 #include "server/service/jobs.h"
 #include "server/service/nodes.h"
 #include "server/service/outlines.h"
@@ -88,6 +89,8 @@ class NodeTest : public ServiceTest {
   Result<ReportAnswer> send_report(const Worker& worker, const JobLease& lease,
                                    const VerificationReport& report);
   storage::JobRow job_row(const std::string& id);
+  // The report that a decision at bind sees now; nothing when there is none.
+  std::optional<policy::ReportFact> report_seen(const Worker& worker, const Model& model);
 
   Bytes seed_ = to_bytes("tests of server/service");
   Worker worker_ = make_worker("gpu-1", "node-agent-1");

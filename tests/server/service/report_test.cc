@@ -28,8 +28,8 @@ class Reports : public NodeTest {
     EXPECT_NE(job.state, storage::JobState::kDone);
     EXPECT_TRUE(job.result.empty());
     EXPECT_FALSE(job.report);
-    const auto snapshot = store_->snapshot().value();
-    EXPECT_FALSE(snapshot->newest_report(worker_.node, model_.id, "files"));
+    const auto seen = report_seen(worker_, model_);
+    EXPECT_TRUE(!seen || seen->result == "mismatch") << "nothing new speaks for the node";
   }
   Result<ReportAnswer> send_changed(const Change<VerificationReport>& change) {
     VerificationReport made = report(*lease_, model_);
@@ -336,6 +336,38 @@ TEST_F(Reports, WorkerThatNeverSendsTheOutline_HasReportedAMismatch) {
   EXPECT_EQ(job.result, "mismatch");
   EXPECT_TRUE(job.report);
   EXPECT_EQ(job.detail["differences"][0]["path"], "weights/0.bin");
+}
+
+TEST_F(Reports, MismatchWhoseOutlineIsAwaited_CountsAtOnce) {
+  ASSERT_EQ(send_report(worker_, *lease_, report(*lease_, model_))->state, State::kVerified);
+  EXPECT_EQ(report_seen(worker_, model_)->result, "verified");
+  job_ = new_job(model_, worker_.node).job.id;
+  lease_ = lease(worker_);
+  clock_.advance(std::chrono::seconds(10));
+  const Timestamp reported_at = clock_.now();
+  ASSERT_EQ(send_report(worker_, *lease_, flipped())->state, State::kOutline);
+  // Whether the worker asks again or not.
+  for (int day = 0; day < 3; ++day) {
+    const auto seen = report_seen(worker_, model_);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->job, job_);
+    EXPECT_EQ(seen->result, "mismatch");
+    EXPECT_EQ(seen->differing, "weights/0.bin changed");
+    EXPECT_EQ(seen->reported_at, reported_at);
+    EXPECT_TRUE(seen->worker_measured);
+    EXPECT_TRUE(seen->report);
+    clock_.advance(std::chrono::hours(24));
+  }
+}
+
+TEST_F(Reports, PartThatIsVerified_LeavesAMismatch) {
+  ASSERT_EQ(send_changed([](VerificationReport& made) { made.entries.pop_back(); })->state,
+            State::kMismatch);
+  job_ = new_job(model_, worker_.node, [](JobRequest& request) { request.subset = {0}; }).job.id;
+  lease_ = lease(worker_);
+  ASSERT_EQ(send_changed([](VerificationReport& made) { made.entries.pop_back(); })->state,
+            State::kVerified);
+  EXPECT_EQ(report_seen(worker_, model_)->result, "mismatch");
 }
 
 TEST_F(Reports, OutlineWithoutAQuestion_IsAConflict) {

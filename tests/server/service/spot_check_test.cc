@@ -7,6 +7,7 @@
 #include <set>
 #include <sys/stat.h>
 
+#include "schemas/core/sha.h"
 #include "tests/server/service/node_fixture.h"
 
 namespace assay::server::test {
@@ -113,8 +114,13 @@ TEST_F(SpotCheck, TooFewAnswers_FailTheJob) {
 TEST_F(SpotCheck, LateAnswers_AreRefused) {
   services_->nodes.lease_life = std::chrono::minutes(10);
   const ReportAnswer asked = report_good();
-  clock_.advance(std::chrono::seconds(120));
-  EXPECT_EQ(refusal(send_spot(answers_to(asked))), ErrorCode::kChallengeExpired);
+  clock_.advance(std::chrono::seconds(119));
+  EXPECT_EQ(
+      renew_lease(*services_, {job_, lease_->token, worker_.principal}).value() - clock_.now(),
+      std::chrono::seconds(1))
+      << "no longer than the question";
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(refusal(send_spot(answers_to(asked))), ErrorCode::kLeaseLost);
   EXPECT_EQ(job_row(job_).result, "");
 }
 
@@ -134,6 +140,99 @@ TEST_F(SpotCheck, AnswersOfTheLeaseBefore_AreRefused) {
   EXPECT_EQ(refusal(send_spot(answers_to(first))), ErrorCode::kChallengeMismatch);
   EXPECT_EQ(job_row(job_).result, "");
   EXPECT_EQ(send_spot(answers_to(second))->state, State::kVerified);
+}
+
+// --- silence
+
+TEST_F(SpotCheck, AfterALostLease_TheSameSpansAreAskedFor) {
+  services_->nodes.spot_checks = 2;
+  const ReportAnswer first = report_good();
+  ReportAnswer asked = first;
+  for (std::uint64_t attempt = 2; attempt <= kMaxAttempts; ++attempt) {
+    clock_.advance(std::chrono::seconds(60));
+    // A lease that ends before its report changes nothing about that.
+    if (attempt == 3) {
+      lease_ = lease(worker_);
+      continue;
+    }
+    asked = report_again();
+    EXPECT_EQ(asked.spans, first.spans) << "another draw would be another chance";
+    EXPECT_NE(asked.challenge->nonce, first.challenge->nonce);
+  }
+  EXPECT_EQ(send_spot(answers_to(asked))->state, State::kVerified);
+  EXPECT_EQ(job_row(job_).detail["spot_checks"], 2);
+  EXPECT_EQ(newest_records(1), (std::vector<std::string>{"report.accepted"}));
+}
+
+TEST_F(SpotCheck, SilenceToTheEnd_IsAWrongAnswer) {
+  report_good();
+  const DocumentId silent(sha256(parse_report_submission(body_).value().envelope));
+  for (std::uint64_t attempt = 2; attempt <= kMaxAttempts; ++attempt) {
+    clock_.advance(std::chrono::seconds(60));
+    EXPECT_EQ(lease(worker_).token, attempt);
+  }
+  clock_.advance(std::chrono::seconds(60));
+  EXPECT_FALSE(lease_job(*services_, worker_.node, worker_.principal, {})->lease);
+  const storage::JobRow job = job_row(job_);
+  EXPECT_EQ(job.result, "failed");
+  EXPECT_EQ(job.detail["code"], "spot-check-failed");
+  EXPECT_EQ(job.detail["spot_checks"], 0);
+  EXPECT_EQ(job.detail["spot_check"], Json::parse(R"({"spans":6,"answered":false})"));
+  EXPECT_EQ(job.report, silent);
+  EXPECT_TRUE(job.worker_measured);
+  EXPECT_EQ(newest_records(1), (std::vector<std::string>{"job.finished"}));
+  EXPECT_EQ(report_seen(worker_, model_)->result, "failed");
+}
+
+TEST_F(SpotCheck, UnansweredInTime_NoOlderReportStandsInForIt) {
+  ASSERT_TRUE(send_spot(answers_to(report_good())));
+  const std::string verified = job_;
+  job_ = new_job(model_, worker_.node).job.id;
+  report_again();
+  EXPECT_EQ(report_seen(worker_, model_)->job, verified) << "there is time to answer";
+  clock_.advance(std::chrono::seconds(60));
+  // Nobody asked for a job since.
+  EXPECT_EQ(report_seen(worker_, model_)->job, job_);
+  EXPECT_EQ(report_seen(worker_, model_)->result, "failed");
+  lease_ = lease(worker_);
+  EXPECT_EQ(report_seen(worker_, model_)->result, "failed");
+  const auto again = send_report(worker_, *lease_, report(*lease_, model_));
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(report_seen(worker_, model_)->result, "failed") << "a report is no answer";
+  ASSERT_TRUE(send_spot(answers_to(*again)));
+  EXPECT_EQ(report_seen(worker_, model_)->result, "verified");
+  EXPECT_EQ(report_seen(worker_, model_)->job, job_);
+}
+
+TEST_F(SpotCheck, UnansweredAndTheMirrorIsGone_IsNotVerified) {
+  report_good();
+  clock_.advance(std::chrono::seconds(60));
+  services_->nodes.mirror.clear();
+  EXPECT_EQ(report_again().state, State::kIncomplete);
+  EXPECT_EQ(job_row(job_).result, "incomplete");
+}
+
+TEST_F(SpotCheck, WhereNoneCanBeMade_TheDetailSaysWhy) {
+  enrol_ok(worker_);
+  const Model other = make_model({content(9'000, 3)});
+  store_model(other, false);
+  const auto skipped = [&] {
+    const std::string id = new_job(other, worker_.node).job.id;
+    const JobLease leased = lease(worker_);
+    const auto answer = send_report(worker_, leased, report(leased, other));
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    return job_row(id).detail["spot_check"]["skipped"];
+  };
+  EXPECT_EQ(skipped(), "not-found") << "no outline";
+  // Of a store before such outlines were refused.
+  const Outline coarse{2 * kMaxSpotBytes,
+                       {{std::get<FileEntry>(other.manifest.artifact.entries[0]).root}}};
+  const Bytes blob = encode_outline(coarse, other.manifest.artifact).value();
+  ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(const DocumentId id, transaction.put_document("outline", blob));
+    return transaction.put_outline(other.id, id);
+  }));
+  EXPECT_EQ(skipped(), "limit-exceeded");
 }
 
 TEST_F(SpotCheck, MirrorWithOtherBytes_IsNotTheTruth) {

@@ -81,12 +81,13 @@ TEST_F(TrustOfNodes, Node_Revoked_CarriesTimeAndReasonAndMovesTheEpoch) {
   const std::uint64_t revocations = epochs().trust.revocation;
   clock_.advance(std::chrono::seconds(7));
   ASSERT_TRUE(change({RevokeNode{worker_.node, "sold"}}));
-  const auto snapshot = store_->snapshot().value();
+  auto snapshot = store_->snapshot().value();
   const auto node = snapshot->node(worker_.node).value();
   EXPECT_EQ(node.revoked, (Revocation{clock_.now(), "sold"}));
   EXPECT_EQ(node.key, KeyId(worker_.key->key_id()));
   EXPECT_TRUE(node.measured) << "what was known stays known";
   EXPECT_FALSE(snapshot->node(other_.node)->revoked);
+  snapshot.reset();
   EXPECT_EQ(epochs().trust.revocation, revocations + 1);
   const Json operation = newest_detail()["operations"][0];
   EXPECT_EQ(operation["op"], "revoke-node");
