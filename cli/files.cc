@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "attestation/private_key.h"
+
 namespace assay::cli {
 
 namespace {
@@ -156,15 +158,11 @@ Result<SecretBytes> read_secret_file(const std::string& path) {
   return SecretBytes(std::move(bytes));
 }
 
-bool is_encrypted_key(std::string_view pem) {
-  return pem.find("-----BEGIN ENCRYPTED PRIVATE KEY-----") != std::string_view::npos;
-}
-
 Status check_key_file(const std::string& path) {
   constexpr std::uint64_t kMaxKeyBytes = 65536;
   struct stat status{};
   ASSAY_ASSIGN(Bytes bytes, read_regular(path, kMaxKeyBytes, status));
-  const bool encrypted = is_encrypted_key(as_text(bytes));
+  const bool encrypted = attestation::is_encrypted_pem(as_text(bytes));
   secure_wipe(bytes);
   return encrypted ? Status() : check_guarded(status, path);
 }

@@ -28,8 +28,6 @@ inline constexpr mode_t kPrivateFile = 0600;
 // A private key that the TLS library will read: guarded as read_secret_file asks for, unless it is
 // encrypted. key-unusable with what to do otherwise, file-unreadable.
 [[nodiscard]] Status check_key_file(const std::string& path);
-// True when the text claims to be an encrypted private key.
-[[nodiscard]] bool is_encrypted_key(std::string_view pem);
 
 // Replaces or makes the file: written beside it, synced, renamed. `mode` is that of a new file.
 // "-" and whatever is standard output already are written to there; devices and pipes are written

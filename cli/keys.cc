@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "attestation/keys.h"
+#include "attestation/private_key.h"
 #include "cli/api.h"
 #include "cli/files.h"
 #include "cli/secrets.h"
@@ -90,7 +91,7 @@ Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
   bool encrypted = false;
   {
     ASSAY_ASSIGN(Bytes pem, read_file(path, 65536));
-    encrypted = is_encrypted_key(as_text(pem));
+    encrypted = attestation::is_encrypted_pem(as_text(pem));
     secure_wipe(pem);
   }
   SecretBytes passphrase;

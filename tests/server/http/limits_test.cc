@@ -138,18 +138,27 @@ TEST_F(LimitsTest, TooManyConnections_AreTurnedAway) {
   EXPECT_EQ(second->exchange(kGet)->status, 200);
 }
 
-TEST_F(LimitsTest, FullQueue_IsOverloadBeforeTheBody) {
-  limits_.worker_threads = 1;
-  limits_.max_queued_requests = 1;
-  Gate gate;
-  app_.handler = [&gate](const Head&, const Bytes&) {
-    gate.wait();
-    return Response();
-  };
-  serve();
+// One request at a time runs, and waits at the gate; one more fits into the queue.
+class QueueTest : public LimitsTest {
+ protected:
+  void serve_one_at_a_time() {
+    limits_.worker_threads = 1;
+    limits_.max_queued_requests = 1;
+    app_.handler = [this](const Head&, const Bytes&) {
+      gate_.wait();
+      return Response();
+    };
+    serve();
+  }
+
+  Gate gate_;
+};
+
+TEST_F(QueueTest, FullQueue_IsOverloadBeforeTheBody) {
+  serve_one_at_a_time();
   const auto running = client();
   ASSERT_TRUE(running->send(kGet));
-  wait_until([&gate] { return gate.waiting == 1; });
+  wait_until([this] { return gate_.waiting == 1; });
   const auto queued = client();
   ASSERT_TRUE(queued->send(kGet));
   // How long the second one takes to reach the queue is not seen from here: ask until it has.
@@ -165,32 +174,25 @@ TEST_F(LimitsTest, FullQueue_IsOverloadBeforeTheBody) {
     status = refused->status;
   }
   EXPECT_EQ(status, 503);
-  gate.open();
+  gate_.open();
   EXPECT_EQ(running->receive()->status, 200);
   EXPECT_EQ(queued->receive()->status, 200);
 }
 
-TEST_F(LimitsTest, QueueThatFilledDuringTheBody_IsOverload) {
-  limits_.worker_threads = 1;
-  limits_.max_queued_requests = 1;
-  Gate gate;
-  app_.handler = [&gate](const Head&, const Bytes&) {
-    gate.wait();
-    return Response();
-  };
-  serve();
+TEST_F(QueueTest, QueueThatFilledDuringTheBody_IsOverload) {
+  serve_one_at_a_time();
   const auto late = client();
   ASSERT_TRUE(late->send(
       "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"));
   EXPECT_EQ(late->receive()->status, 100);
   const auto running = client();
   ASSERT_TRUE(running->send(kGet));
-  wait_until([&gate] { return gate.waiting == 1; });
+  wait_until([this] { return gate_.waiting == 1; });
   const auto queued = client();
   ASSERT_TRUE(queued->send(kGet));
   wait_until([this] { return app_.received == 2; });
   EXPECT_EQ(late->exchange("hello")->status, 503);
-  gate.open();
+  gate_.open();
   EXPECT_EQ(running->receive()->status, 200);
   EXPECT_EQ(queued->receive()->status, 200);
 }
