@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The anchor file: canonical JSON {"checksum", "epochs", "note", "v"}. The checksum (SHA-256 over
-// the canonical JSON of the rest) tells a damaged file from a good one; it is no signature. What an
-// attacker could change is covered by the note's signature, which whoever opens the store checks.
+// A slot is canonical JSON {"checksum", "epochs", "note", "sequence", "v"}, then spaces up to a
+// newline at its end. The checksum (SHA-256 over the canonical JSON of the rest) tells a torn slot
+// from a good one; it is no signature. What an attacker could change is covered by the note's
+// signature, which whoever opens the store checks. The higher sequence is the newer slot.
+#include "storage/anchor.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
 #include "storage/durable_file.h"
-#include "storage/store.h"
 
 namespace assay::storage {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
-constexpr std::size_t kMaxBytes = 64U << 10;
+constexpr std::int64_t kVersion = 2;
+constexpr std::size_t kSlots = 2;
+constexpr std::size_t kFileBytes = kSlots * Anchor::kSlotBytes;
+
+struct Slot {
+  std::uint64_t sequence;
+  Anchor::State state;
+};
 
 std::unexpected<Error> damaged() {
   return fail(ErrorCode::kDataLoss,
@@ -23,9 +39,13 @@ Result<std::string> checksum(const Json& rest) {
   return sha256(as_bytes(text)).text();
 }
 
-Result<std::uint64_t> counter(const Json& epochs, const char* name) {
-  const auto found = epochs.find(name);
-  if (found == epochs.end() || !found->is_number_unsigned()) {
+std::unexpected<Error> failed(const char* what) {
+  return fail(ErrorCode::kStorage, std::string(what) + ": " + std::strerror(errno));
+}
+
+Result<std::uint64_t> counter(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number_unsigned()) {
     return damaged();
   }
   return found->get<std::uint64_t>();
@@ -42,50 +62,145 @@ Result<Epochs> epochs_from(const Json& json) {
   return epochs;
 }
 
-Result<Anchor::State> state_from(Json document) {
-  if (!document.is_object() || document.size() != 4 || !document.contains("checksum") ||
-      !document.contains("epochs") || !document.contains("note") || !document["note"].is_string() ||
-      document.value("v", Json()) != Json(kVersion)) {
+Result<Slot> slot_from(std::string_view text) {
+  const auto parsed = parse_json(as_bytes(text.substr(0, text.find_last_not_of(" \n") + 1)));
+  if (!parsed || !parsed->is_object() || parsed->size() != 5 || !parsed->contains("checksum") ||
+      !parsed->contains("epochs") || !parsed->contains("note") || !(*parsed)["note"].is_string() ||
+      parsed->value("v", Json()) != Json(kVersion)) {
     return damaged();
   }
+  Json document = *parsed;
   const Json claimed = document["checksum"];
   document.erase("checksum");
   ASSAY_ASSIGN(const std::string actual, checksum(document));
   if (claimed != Json(actual)) {
     return damaged();
   }
+  ASSAY_ASSIGN(const std::uint64_t sequence, counter(document, "sequence"));
   ASSAY_ASSIGN(const Epochs epochs, epochs_from(document["epochs"]));
   std::string note = document["note"].get<std::string>();
-  const auto parsed = parse_checkpoint(note);
-  if (!parsed) {
+  const auto checkpoint = parse_checkpoint(note);
+  if (!checkpoint) {
     return damaged();
   }
-  return Anchor::State{std::move(note), parsed->checkpoint, epochs};
+  return Slot{sequence, {std::move(note), checkpoint->checkpoint, epochs}};
 }
 
-}  // namespace
-
-Result<Anchor::State> Anchor::load() const {
-  const auto bytes = read_file(path_, kMaxBytes);
-  if (!bytes) {
-    return bytes.error().code == ErrorCode::kLimitExceeded
-               ? Result<State>(damaged())
-               : Result<State>(std::unexpected(bytes.error()));
-  }
-  auto document = parse_json(*bytes);
-  return document ? state_from(std::move(*document)) : Result<State>(damaged());
-}
-
-Status Anchor::save(const std::string& note, const Epochs& epochs) const {
+// Exactly one slot.
+Result<std::string> slot_text(std::uint64_t sequence, const std::string& note,
+                              const Epochs& epochs) {
   Json document = {{"v", kVersion},
+                   {"sequence", sequence},
                    {"note", note},
                    {"epochs",
                     {{"trust", epochs.trust.trust},
                      {"revocation", epochs.trust.revocation},
                      {"policy", epochs.policy}}}};
   ASSAY_ASSIGN(document["checksum"], checksum(document));
-  ASSAY_ASSIGN(const std::string text, canonical_json(document));
-  return replace_file(path_, as_bytes(text + "\n"));
+  ASSAY_ASSIGN(std::string text, canonical_json(document));
+  if (text.size() >= Anchor::kSlotBytes) {
+    return fail(ErrorCode::kStorage, "the checkpoint is too long for the anchor file");
+  }
+  text.resize(Anchor::kSlotBytes - 1, ' ');
+  text += '\n';
+  return text;
+}
+
+// The newer slot that is whole.
+Result<Slot> newest_slot(const std::string& path) {
+  const auto bytes = read_file(path, kFileBytes);
+  if (!bytes) {
+    return bytes.error().code == ErrorCode::kLimitExceeded
+               ? Result<Slot>(damaged())
+               : Result<Slot>(std::unexpected(bytes.error()));
+  }
+  if (bytes->size() != kFileBytes) {
+    return damaged();
+  }
+  std::optional<Slot> newest;
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    auto slot = slot_from(as_text(*bytes).substr(i * Anchor::kSlotBytes, Anchor::kSlotBytes));
+    if (slot && (!newest || slot->sequence > newest->sequence)) {
+      newest = std::move(*slot);
+    }
+  }
+  return newest ? Result<Slot>(std::move(*newest)) : Result<Slot>(damaged());
+}
+
+Status write_at(int file, ByteView bytes, std::size_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      return failed("the anchor file cannot be written");
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::size_t>(count);
+  }
+  return {};
+}
+
+}  // namespace
+
+Anchor::~Anchor() { close(); }
+
+void Anchor::close() {
+  if (file_ >= 0) {
+    ::close(file_);
+    file_ = -1;
+  }
+}
+
+Result<Anchor::State> Anchor::load() const {
+  ASSAY_ASSIGN(Slot slot, newest_slot(path_));
+  return std::move(slot.state);
+}
+
+// Somebody may have moved or replaced the file: what goes into the old one would protect nothing.
+bool Anchor::is_still_at_its_path() const {
+  struct stat at_path {};
+  struct stat of_file {};
+  return ::stat(path_.c_str(), &at_path) == 0 && ::fstat(file_, &of_file) == 0 &&
+         at_path.st_dev == of_file.st_dev && at_path.st_ino == of_file.st_ino;
+}
+
+// Makes the file with `note` in its first slot when there is none, in one step: a file without any
+// whole slot would refuse the next start.
+Status Anchor::open(const std::string& note, const Epochs& epochs) {
+  auto slot = newest_slot(path_);
+  if (!slot && slot.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(slot.error());
+  }
+  sequence_ = slot ? slot->sequence : 0;
+  if (!slot) {
+    ASSAY_ASSIGN(std::string text, slot_text(sequence_, note, epochs));
+    text.append(kFileBytes - text.size(), ' ');
+    ASSAY_TRY(replace_file(path_, as_bytes(text)));
+  }
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  return file_ >= 0 ? Status() : failed("the anchor file cannot be opened");
+}
+
+Status Anchor::save(const std::string& note, const Epochs& epochs) {
+  if (file_ >= 0 && !is_still_at_its_path()) {
+    close();
+  }
+  if (file_ < 0) {
+    ASSAY_TRY(open(note, epochs));
+  }
+  ASSAY_ASSIGN(const std::string text, slot_text(sequence_ + 1, note, epochs));
+  Status written = write_at(file_, as_bytes(text), (sequence_ + 1) % kSlots * kSlotBytes);
+  if (written && ::fdatasync(file_) != 0) {
+    written = failed("the anchor file cannot be synced");
+  }
+  if (!written) {
+    close();  // the next try looks at the file again
+    return written;
+  }
+  ++sequence_;
+  return {};
 }
 
 }  // namespace assay::storage

@@ -92,6 +92,9 @@ struct StatementQuery {
   std::optional<KeyId> signer;
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
+  // Statements that the database has and that nobody was told of yet, too: a decision is ordered
+  // after them in the log, so it must not miss them. Never for what leaves the process with a proof.
+  bool with_unanchored = false;
   ListBounds bounds;
 };
 
@@ -177,6 +180,8 @@ class Snapshot : public NodeReads {
   [[nodiscard]] virtual Result<Page<EventRow>> events(const EventQuery& query) = 0;
 
   // --- the log (RFC 9162; sizes up to log_state().size; invalid-parameter beyond)
+  // The newest state that is durable in database and anchor. Rows may be newer by writes that are
+  // not acknowledged yet; lists end where this state does.
   [[nodiscard]] virtual Result<LogState> log_state() = 0;
   [[nodiscard]] virtual Result<Bytes> log_record(LeafIndex index) = 0;
   [[nodiscard]] virtual Result<std::vector<Digest>> inclusion_proof(LeafIndex index,
@@ -241,35 +246,17 @@ class Store {
   // opens another one may wait for itself.
   [[nodiscard]] virtual Result<std::unique_ptr<Snapshot>> snapshot() = 0;
 
-  // Runs `work` in the writer's transaction and returns the log state that covers it once that is
-  // durable. `work` runs on the writer's thread, must not call the store, and must be quick; it may
+  // Runs `work` in the writer's transaction and returns the log state that covers it once database
+  // and anchor are durable. storage when one of them cannot be written: the work may be there all
+  // the same, and doing it again finds it. `work` runs on the writer's thread, must not call the store, and must be quick; it may
   // be run again if the database asks for a retry, so it keeps no state of an earlier run. An error
   // from `work` undoes what it did and is returned; other writes of the group are not affected.
   // When the database fails inside `work`, nothing is written whatever `work` returns.
   [[nodiscard]] virtual Result<LogState> write(const std::function<Status(Transaction&)>& work) = 0;
 
-  // Ready to serve: the writer runs and the last write did not fail.
+  // Ready to serve: the last write of database and anchor did not fail. Becomes true again by itself
+  // once the disk takes writes.
   [[nodiscard]] virtual bool healthy() const = 0;
-};
-
-// The newest checkpoint and the epochs, kept outside the database so that a database from an old
-// backup is noticed (design: a start behind it refuses, and never un-revokes). The file holds the
-// signed note and the epochs, is replaced atomically and synced.
-class Anchor {
- public:
-  explicit Anchor(std::string path) : path_(std::move(path)) {}
-  struct State {
-    std::string note;
-    Checkpoint checkpoint;  // what the note says
-    Epochs epochs;
-  };
-  // not-found when the file does not exist; data-loss when it is not what save() wrote. The note's
-  // signature is the caller's to check.
-  [[nodiscard]] Result<State> load() const;
-  [[nodiscard]] Status save(const std::string& note, const Epochs& epochs) const;
-
- private:
-  std::string path_;
 };
 
 struct SqliteOptions {
@@ -278,13 +265,12 @@ struct SqliteOptions {
   std::string origin;           // of the log
   std::size_t readers = 4;      // open read connections
   std::size_t max_group = 256;  // writes in one commit
-  std::string anchor_path;      // see Anchor; empty only in tests of other things
+  std::string anchor_path;      // see storage/anchor.h; empty only in tests of other things
 
   // How long snapshot() waits for a reader.
   std::chrono::milliseconds reader_wait = std::chrono::seconds(5);
-  // Least time between two writes of the anchor for plain appends; changed epochs are written at
-  // once. 0 writes it in every commit.
-  std::chrono::milliseconds anchor_interval = std::chrono::seconds(1);
+  // After a write failed, how long until the writer tries by itself whether the disk takes one again.
+  std::chrono::milliseconds probe_interval = std::chrono::seconds(1);
   // Takes a database with a log but without its anchor file as it is, and makes a new anchor.
   // Whoever sets this vouches that the database is not an old copy.
   bool dangerous_recreate_anchor = false;

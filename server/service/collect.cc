@@ -57,6 +57,7 @@ Result<policy::Facts> collect_facts(storage::Snapshot& snapshot, const ArtifactI
   facts.artifact = artifact;
   storage::StatementQuery query;
   query.subject = artifact.text();
+  query.with_unanchored = true;
   query.bounds.limit = 1000;
   std::size_t count = 0;
   for (;;) {

@@ -70,6 +70,7 @@ Result<Candidates> manifests_matching(storage::Snapshot& snapshot, storage::Stat
                                       Timestamp now) {
   Candidates candidates;
   query.kind = storage::StatementKind::kManifest;
+  query.with_unanchored = true;
   query.bounds.limit = 1000;
   for (std::size_t count = 0;;) {
     ASSAY_ASSIGN(auto page, snapshot.statements(query));

@@ -8,10 +8,10 @@ namespace assay::storage::sqlite {
 namespace {
 
 // The first read pins the state that the whole transaction sees.
-Result<LogState> begin(Connection& connection) {
+Result<LogState> begin(Connection& connection, const LogState& anchored) {
   ASSAY_TRY(connection.query(Sql::kBeginRead).run());
   ASSAY_ASSIGN(auto state, load_checkpoint(connection));
-  if (!state) {
+  if (!state || state->size < anchored.size) {
     return fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
   }
   return std::move(*state);
@@ -48,18 +48,18 @@ void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
 }
 
 Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPool> pool,
-                                                       Timestamp now) {
+                                                       LogState anchored, Timestamp now) {
   ASSAY_ASSIGN(auto connection, pool->take());
-  auto state = begin(*connection);
-  if (!state) {
+  auto held = begin(*connection, anchored);
+  if (!held) {
     if (connection->in_transaction()) {
       static_cast<void>(connection->query(Sql::kRollback).run());
     }
     pool->give_back(std::move(connection));
-    return std::unexpected(std::move(state).error());
+    return std::unexpected(std::move(held).error());
   }
-  return std::unique_ptr<Snapshot>(
-      new SqliteSnapshot(std::move(pool), std::move(connection), std::move(*state), now));
+  return std::unique_ptr<Snapshot>(new SqliteSnapshot(
+      std::move(pool), std::move(connection), std::move(anchored), std::move(*held), now));
 }
 
 SqliteSnapshot::~SqliteSnapshot() {

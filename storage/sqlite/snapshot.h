@@ -37,23 +37,28 @@ class ReaderPool {
 // A read transaction; ends, and gives the connection back, when it goes.
 class SqliteSnapshot final : public Reading<Snapshot> {
  public:
+  // `anchored` is the state of the log that it speaks of: one that the database held before.
   [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool,
-                                                              Timestamp now);
+                                                              LogState anchored, Timestamp now);
   ~SqliteSnapshot() override;
 
-  Result<LogState> log_state() override { return state_; }
+  Result<LogState> log_state() override { return anchored_; }
 
  private:
   SqliteSnapshot(std::shared_ptr<ReaderPool> pool, std::unique_ptr<Connection> connection,
-                 LogState state, Timestamp now)
+                 LogState anchored, LogState held, Timestamp now)
       : Reading(*connection, now),
         pool_(std::move(pool)),
         owned_(std::move(connection)),
-        state_(std::move(state)) {}
+        anchored_(std::move(anchored)),
+        held_(std::move(held)) {}
+
+  Result<LogState> held_state() override { return held_; }
 
   std::shared_ptr<ReaderPool> pool_;
   std::unique_ptr<Connection> owned_;
-  LogState state_;
+  LogState anchored_;
+  LogState held_;
 };
 
 }  // namespace assay::storage::sqlite

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "storage/anchor.h"
 #include "storage/sqlite/database_file.h"
 #include "storage/sqlite/snapshot.h"
 #include "storage/sqlite/trust_tables.h"
@@ -31,7 +32,9 @@ class SqliteStore final : public Store {
   SqliteStore& operator=(const SqliteStore&) = delete;
 
   Result<std::unique_ptr<Snapshot>> snapshot() override {
-    return SqliteSnapshot::open(readers_, clock_.now());
+    // Before the database is looked at: what it shows is never older than this.
+    const auto anchored = writer_->anchored();
+    return SqliteSnapshot::open(readers_, *anchored, clock_.now());
   }
   Result<LogState> write(const std::function<Status(Transaction&)>& work) override {
     return writer_->write(work);
@@ -135,16 +138,16 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   ASSAY_ASSIGN(Committed committed, load_committed(*connection));
   ASSAY_TRY(check_checkpoint(committed.state, options.origin, signer));
 
-  std::optional<Anchor> anchor;
+  std::unique_ptr<Anchor> anchor;
   if (!options.anchor_path.empty()) {
     ASSAY_TRY(check_anchor(*connection, committed, options, signer));
-    anchor.emplace(options.anchor_path);
+    anchor = std::make_unique<Anchor>(options.anchor_path);
     ASSAY_TRY(anchor->save(committed.state.note, committed.epochs));
   }
   ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait));
   auto writer = std::make_unique<Writer>(
       std::move(connection), std::move(committed), std::move(anchor),
-      Writer::Options{options.origin, options.max_group, options.anchor_interval}, signer, clock);
+      Writer::Options{options.origin, options.max_group, options.probe_interval}, signer, clock);
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
                                        clock);
 }

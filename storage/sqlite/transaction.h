@@ -40,6 +40,8 @@ class SqliteTransaction final : public Reading<Transaction> {
   Status raise_high_water(const std::string& name, std::uint64_t value) override;
 
  private:
+  Result<LogState> held_state() override { return log_state(); }
+
   LogTail& tail_;
   const LogState& committed_;
   Timestamp now_;

@@ -87,7 +87,7 @@ Result<StatementRow> Reading<Base>::statement(const StatementId& id) {
 
 template <typename Base>
 Result<Page<StatementRow>> Reading<Base>::statements(const StatementQuery& query) {
-  ASSAY_ASSIGN(const LogState state, this->log_state());
+  ASSAY_ASSIGN(const LogState state, query.with_unanchored ? held_state() : this->log_state());
   return view_.statements(query, state);
 }
 
@@ -181,8 +181,9 @@ Result<Bytes> Reading<Base>::entry_bundle(std::uint64_t index, unsigned width) {
 
 template <typename Base>
 Status Reading<Base>::verify_log() {
-  ASSAY_ASSIGN(const LogState state, this->log_state());
-  return check_log(connection_, state);
+  ASSAY_ASSIGN(const auto state, load_checkpoint(connection_));
+  return state ? check_log(connection_, *state)
+               : fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
 }
 
 template <typename Base>

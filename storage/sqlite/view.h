@@ -35,7 +35,7 @@ class View {
 };
 
 // Implements the reading functions of `Base` (Snapshot or Transaction). What derives from it says
-// what the state of the log is, by log_state().
+// what the state of the log is, by log_state(), and by held_state() what the database holds.
 template <typename Base>
 class Reading : public Base {
  public:
@@ -81,6 +81,7 @@ class Reading : public Base {
 
  protected:
   [[nodiscard]] Connection& connection() { return connection_; }
+  [[nodiscard]] virtual Result<LogState> held_state() = 0;
 
  private:
   Connection& connection_;

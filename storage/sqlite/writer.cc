@@ -48,17 +48,16 @@ Result<Committed> load_committed(Connection& connection) {
 }
 
 Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
-               std::optional<Anchor> anchor, Options options, const Signer& signer,
+               std::unique_ptr<Anchor> anchor, Options options, const Signer& signer,
                const Clock& clock)
     : connection_(std::move(connection)),
-      anchor_(std::move(anchor)),
       options_(std::move(options)),
       signer_(signer),
       clock_(clock),
       committed_(std::move(committed)),
       tail_(committed_.tail),
-      anchor_time_(std::chrono::steady_clock::now() + options_.anchor_interval),
       checkpoint_pages_(kCheckpointPages),
+      back_(std::move(anchor), committed_.state, committed_.epochs, options_.probe_interval),
       thread_([this] { run(); }) {}
 
 Writer::~Writer() { stop(); }
@@ -72,15 +71,16 @@ void Writer::stop() {
   if (thread_.joinable()) {
     thread_.join();
   }
+  back_.stop();
 }
 
-bool Writer::healthy() const { return !writes_fail_ && !anchor_fails_ && !checkpoint_fails_; }
+bool Writer::healthy() const { return !writes_fail_ && !checkpoint_fails_ && !back_.failing(); }
 
 Result<LogState> Writer::write(const Work& work) {
   if (std::this_thread::get_id() == thread_.get_id()) {
     return fail(ErrorCode::kInternal, "a write was started inside of another one");
   }
-  const auto job = std::make_shared<Job>(work);
+  const auto job = std::make_shared<WriteJob>(work);
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) {
@@ -97,17 +97,14 @@ Result<LogState> Writer::write(const Work& work) {
 }
 
 void Writer::run() {
-  for (Group group = next_group(); !group.empty(); group = next_group()) {
+  for (WriteGroup group = next_group(); !group.empty(); group = next_group()) {
     commit(group);
     checkpoint_if_due();
-  }
-  if (anchor_due_) {
-    save_anchor();
   }
 }
 
 // The next writes to commit together; none when the store closes.
-Writer::Group Writer::next_group() {
+WriteGroup Writer::next_group() {
   std::unique_lock lock(mutex_);
   wait_for_work(lock);
   // Those whose last write was acknowledged a moment ago are about to come back.
@@ -119,53 +116,72 @@ Writer::Group Writer::next_group() {
   wanted_ = 1;
   const auto count = static_cast<std::ptrdiff_t>(
       std::min(queue_.size(), std::max<std::size_t>(options_.max_group, 1)));
-  Group group(queue_.begin(), queue_.begin() + count);
+  WriteGroup group(queue_.begin(), queue_.begin() + count);
   queue_.erase(queue_.begin(), queue_.begin() + count);
   last_group_ = group.size();
   return group;
 }
 
-// Also writes the anchor when its time has come and nothing else happens.
+// While the disk refuses writes it is tried again and again: nobody may send one (a service that is
+// not ready gets none), so that nobody else would find out.
 void Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto ready = [&] { return !queue_.empty() || stopping_; };
   while (!ready()) {
-    if (!anchor_due_) {
+    if (!writes_fail_ && !checkpoint_fails_) {
       wake_.wait(lock, ready);
-    } else if (!wake_.wait_until(lock, anchor_time_, ready)) {
+    } else if (!wake_.wait_for(lock, options_.probe_interval, ready)) {
       lock.unlock();
-      save_anchor();
+      probe();
       lock.lock();
     }
   }
 }
 
-void Writer::commit(const Group& group) {
-  const Epochs epochs_before = committed_.epochs;
-  const std::string note_before = committed_.state.note;
+void Writer::commit(const WriteGroup& group) {
+  // What could not be anchored is not answered, so nothing more is added to it.
+  if (back_.failing()) {
+    deliver(group, fail(ErrorCode::kStorage, "the anchor file cannot be written"),
+            committed_.state);
+    return;
+  }
   const auto begin = std::chrono::steady_clock::now();
   work_failed_ = false;
   const Status status = process(group);
   if (!status) {
     abandon();
   }
-  const auto end = std::chrono::steady_clock::now();
-  commit_time_ = end - begin;
+  commit_time_ = std::chrono::steady_clock::now() - begin;
   writes_fail_ = !status || work_failed_;
-
-  const bool epochs_changed = committed_.epochs != epochs_before;
-  anchor_due_ = anchor_due_ || epochs_changed || committed_.state.note != note_before;
-  const bool every_time = options_.anchor_interval.count() == 0;
-  if (anchor_due_ && (epochs_changed || every_time)) {
-    save_anchor();
+  if (status) {
+    back_.take(group, committed_.state, committed_.epochs);
+  } else {
+    deliver(group, status, committed_.state);
   }
-  deliver(group, status, committed_.state);
-  if (anchor_due_ && end >= anchor_time_) {
-    save_anchor();
+}
+
+// Writes what is there once more.
+void Writer::probe() {
+  Status status = resume();
+  if (status) {
+    status = connection_->query(Sql::kBeginWrite).run();
+  }
+  if (status) {
+    status = store_checkpoint(*connection_, committed_.state);
+  }
+  if (status) {
+    status = connection_->query(Sql::kCommit).run();
+  }
+  if (!status) {
+    abandon();
+  }
+  writes_fail_ = !status;
+  if (status && checkpoint_fails_) {
+    checkpoint_fails_ = !connection_->checkpoint(false);
   }
 }
 
 // Runs the group up to and including COMMIT. An error is one of the whole group.
-Status Writer::process(const Group& group) {
+Status Writer::process(const WriteGroup& group) {
   ASSAY_TRY(resume());
   ASSAY_TRY(connection_->query(Sql::kBeginWrite).run());
   bool any = false;
@@ -193,7 +209,7 @@ Status Writer::resume() {
   return {};
 }
 
-Status Writer::run_work(Job& job) {
+Status Writer::run_work(WriteJob& job) {
   const LogTail before = tail_;
   ASSAY_TRY(connection_->query(Sql::kSavepoint).run());
   static_cast<void>(connection_->take_failure());
@@ -249,33 +265,6 @@ void Writer::abandon() {
   static_cast<void>(connection_->take_failure());
   tail_ = committed_.tail;
   in_step_ = false;
-}
-
-// Each write gets its own error, or that of the group, or the state that covers it.
-void Writer::deliver(const Group& group, const Status& status, const LogState& state) {
-  for (const auto& job : group) {
-    Result<LogState> result = state;
-    if (!job->outcome) {
-      result = std::unexpected(job->outcome.error());
-    } else if (!status) {
-      result = std::unexpected(status.error());
-    }
-    {
-      const std::lock_guard lock(job->mutex);
-      job->result = std::move(result);
-    }
-    job->done.notify_one();
-  }
-}
-
-// A failure is not one of the writes, which are durable: it shows in healthy() and is tried again.
-void Writer::save_anchor() {
-  const Status saved = anchor_ ? anchor_->save(committed_.state.note, committed_.epochs) : Status();
-  anchor_fails_ = !saved;
-  anchor_due_ = !saved;
-  anchor_time_ = std::chrono::steady_clock::now() +
-                 std::max<std::chrono::milliseconds>(options_.anchor_interval,
-                                                     std::chrono::milliseconds(saved ? 0 : 1000));
 }
 
 // Keeps the write-ahead log short. After the acknowledgements, so that nobody waits for it.

@@ -74,7 +74,6 @@ SqliteOptions kill_test_options(const std::string& folder) {
   options.origin = kTestOrigin;
   options.readers = 1;
   options.anchor_path = folder + "/anchor.json";
-  options.anchor_interval = std::chrono::milliseconds(3);
   return options;
 }
 

@@ -16,8 +16,7 @@ using Fault = FaultVfs::Fault;
 
 class Rounds {
  public:
-  Rounds(Fault fault, std::chrono::milliseconds anchor_interval, std::uint64_t seed)
-      : fault_(fault), anchor_interval_(anchor_interval), random_(seed) {}
+  Rounds(Fault fault, std::uint64_t seed) : fault_(fault), random_(seed) {}
 
   // False when the workload ended before its `n`-th change.
   bool round(std::uint64_t n) {
@@ -29,7 +28,6 @@ class Rounds {
     options.origin = kTestOrigin;
     options.readers = 1;
     options.anchor_path = folder.path() + "/anchor.json";
-    options.anchor_interval = anchor_interval_;
 
     vfs_.fail_at(n, fault_);
     const auto acknowledged = work(options);
@@ -66,7 +64,6 @@ class Rounds {
   }
 
   const Fault fault_;
-  const std::chrono::milliseconds anchor_interval_;
   std::mt19937_64 random_;
   FaultVfs vfs_;
   ManualClock clock_;
@@ -75,10 +72,10 @@ class Rounds {
 
 }  // namespace
 
-void fault_rounds(Fault fault, std::uint64_t step, std::chrono::milliseconds anchor_interval) {
+void fault_rounds(Fault fault, std::uint64_t step) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  Rounds rounds(fault, anchor_interval, seed);
+  Rounds rounds(fault, seed);
   std::uint64_t n = 1 + seed % step;
   while (rounds.round(n) && !::testing::Test::HasFailure()) {
     n += step;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Failing disks and lost power, at a part of all possible moments (torture_test.cc takes them all).
+#include <thread>
+
 #include "tests/storage/durability.h"
 #include "tests/storage/fault_rounds.h"
 #include "tests/storage/sqlite_files.h"
@@ -12,10 +14,9 @@ using Fault = FaultVfs::Fault;
 TEST(DiskFault, ChangesFail_AcknowledgedWritesStay) { fault_rounds(Fault::kError, 13); }
 TEST(DiskFault, WritesAreHalf_AcknowledgedWritesStay) { fault_rounds(Fault::kHalf, 17); }
 TEST(DiskFault, DiskIsFull_AcknowledgedWritesStay) { fault_rounds(Fault::kDiskFull, 17); }
-TEST(DiskFault, PowerGoes_AcknowledgedWritesStay) { fault_rounds(Fault::kPowerLoss, 11); }
-// The anchor is written in every commit, and must not be ahead of what survives.
-TEST(DiskFault, PowerGoesWithAnEagerAnchor_AnchorIsNotAhead) {
-  fault_rounds(Fault::kPowerLoss, 17, std::chrono::milliseconds(0));
+// The anchor is written for every group, and must not be ahead of what survives.
+TEST(DiskFault, PowerGoes_AcknowledgedWritesStayAndTheAnchorIsNotAhead) {
+  fault_rounds(Fault::kPowerLoss, 11);
 }
 
 class WriteFault : public SqliteTest {};
@@ -37,6 +38,24 @@ TEST_F(WriteFault, CommitFails_ItsWritersFailAndTheNextOneSucceeds) {
   const LogState after = append(*store, 1);
   EXPECT_EQ(after.size, before.back().state.size + 1);
   EXPECT_TRUE(store->healthy());
+  expect_durable(*store, before);
+}
+
+// A service that is not ready gets no requests, so that no write would ever end that.
+TEST_F(WriteFault, DiskThatTakesWritesAgain_IsNoticedWithoutAWrite) {
+  FaultVfs vfs;
+  SqliteOptions wanted = options();
+  wanted.probe_interval = std::chrono::milliseconds(5);
+  const auto store = open(wanted).value();
+  const auto before = write_some(*store, "before", 2);
+  vfs.fail_at(1, Fault::kDiskFull);
+  EXPECT_TRUE(write_some(*store, "lost", 1).empty());
+  EXPECT_FALSE(store->healthy());
+  vfs.fail_at(0, Fault::kDiskFull);
+  while (!store->healthy()) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(append(*store, 1).size, before.back().state.size + 1);
   expect_durable(*store, before);
 }
 
