@@ -99,7 +99,10 @@ AdmissionConfig read_admission(const Reader& reader) {
 
 void read_limits(const Reader& reader, Config& config) {
   reader.number("max_connections", config.limits.max_connections);
+  reader.number("max_connections_per_address", config.limits.max_connections_per_address);
   reader.number("max_queued_requests", config.limits.max_queued_requests);
+  reader.number("max_bytes_in_flight", config.limits.max_bytes_in_flight);
+  reader.number("admission_threads", config.limits.admission_threads);
   config.limits.worker_threads = 0;
   reader.number("worker_threads", config.limits.worker_threads);
   if (config.limits.worker_threads == 0) {
@@ -133,6 +136,7 @@ Config read_config(const Reader& reader) {
   reader.in("tls").path("certificate_file", config.certificate_file);
   reader.in("tls").path("private_key_file", config.private_key_file);
   reader.in("store").path("path", config.store_path);
+  config.store_readers = 0;
   reader.in("store").number("readers", config.store_readers);
   reader.in("store").number("max_group", config.store_max_group);
   reader.path("anchor_file", config.anchor_file);
@@ -142,6 +146,9 @@ Config read_config(const Reader& reader) {
   read_nodes(reader.in("attestation"), reader.in("nodes"), config);
   reader.path("passphrase_file", config.passphrase_file);
   read_limits(reader.in("limits"), config);
+  if (config.store_readers == 0) {
+    config.store_readers = config.limits.worker_threads + config.limits.admission_threads;
+  }
   std::string level(name(config.log_level));
   reader.in("logging").text("level", level);
   config.log_level = *std::ranges::find(kLevels, level, [](LogLevel own) { return name(own); });
@@ -288,7 +295,10 @@ Json to_json(const Config& config) {
       {"nodes", nodes_json(config.nodes)},
       {"limits",
        {{"max_connections", limits.max_connections},
+        {"max_connections_per_address", limits.max_connections_per_address},
         {"max_queued_requests", limits.max_queued_requests},
+        {"max_bytes_in_flight", limits.max_bytes_in_flight},
+        {"admission_threads", limits.admission_threads},
         {"worker_threads", limits.worker_threads},
         {"handshake_timeout_ms", limits.handshake_timeout.count()},
         {"header_timeout_ms", limits.header_timeout.count()},

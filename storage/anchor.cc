@@ -160,8 +160,8 @@ Result<Anchor::State> Anchor::load() const {
 
 // Somebody may have moved or replaced the file: what goes into the old one would protect nothing.
 bool Anchor::is_still_at_its_path() const {
-  struct stat at_path {};
-  struct stat of_file {};
+  struct stat at_path{};
+  struct stat of_file{};
   return ::stat(path_.c_str(), &at_path) == 0 && ::fstat(file_, &of_file) == 0 &&
          at_path.st_dev == of_file.st_dev && at_path.st_ino == of_file.st_ino;
 }

@@ -93,7 +93,8 @@ struct StatementQuery {
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
   // Statements that the database has and that nobody was told of yet, too: a decision is ordered
-  // after them in the log, so it must not miss them. Never for what leaves the process with a proof.
+  // after them in the log, so it must not miss them. Never for what leaves the process with a
+  // proof.
   bool with_unanchored = false;
   ListBounds bounds;
 };
@@ -248,14 +249,15 @@ class Store {
 
   // Runs `work` in the writer's transaction and returns the log state that covers it once database
   // and anchor are durable. storage when one of them cannot be written: the work may be there all
-  // the same, and doing it again finds it. `work` runs on the writer's thread, must not call the store, and must be quick; it may
-  // be run again if the database asks for a retry, so it keeps no state of an earlier run. An error
-  // from `work` undoes what it did and is returned; other writes of the group are not affected.
-  // When the database fails inside `work`, nothing is written whatever `work` returns.
+  // the same, and doing it again finds it. `work` runs on the writer's thread, must not call the
+  // store, and must be quick; it may be run again if the database asks for a retry, so it keeps no
+  // state of an earlier run. An error from `work` undoes what it did and is returned; other writes
+  // of the group are not affected. When the database fails inside `work`, nothing is written
+  // whatever `work` returns.
   [[nodiscard]] virtual Result<LogState> write(const std::function<Status(Transaction&)>& work) = 0;
 
-  // Ready to serve: the last write of database and anchor did not fail. Becomes true again by itself
-  // once the disk takes writes.
+  // Ready to serve: the last write of database and anchor did not fail. Becomes true again by
+  // itself once the disk takes writes.
   [[nodiscard]] virtual bool healthy() const = 0;
 };
 
@@ -269,7 +271,8 @@ struct SqliteOptions {
 
   // How long snapshot() waits for a reader.
   std::chrono::milliseconds reader_wait = std::chrono::seconds(5);
-  // After a write failed, how long until the writer tries by itself whether the disk takes one again.
+  // After a write failed, how long until the writer tries by itself whether the disk takes one
+  // again.
   std::chrono::milliseconds probe_interval = std::chrono::seconds(1);
   // Takes a database with a log but without its anchor file as it is, and makes a new anchor.
   // Whoever sets this vouches that the database is not an old copy.

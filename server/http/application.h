@@ -4,8 +4,8 @@
 //
 //   open -> admit (or refuse) -> [body is read] -> handle -> the answer is written -> close
 //
-// Threading: open, admit_now, refuse and the events run on the io thread and must not block; admit
-// and handle run on the pool; the steps of one exchange never overlap.
+// Threading: open, admit_now, refuse and the events run on the io thread of their listener and must
+// not block; admit and handle run on its pool; the steps of one exchange never overlap.
 #pragma once
 
 #include <memory>
@@ -46,7 +46,7 @@ class Exchange {
 
 enum class ConnectionEvent {
   kAccepted,
-  kTurnedAway,       // over the limit of connections
+  kTurnedAway,       // over the limit of connections: a new one, or a silent one for it
   kHandshakeFailed,  // or took too long
   kClosed,
 };

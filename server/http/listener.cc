@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/listener.h"
 
+#include <algorithm>
 #include <exception>
 #include <thread>
 
@@ -21,14 +22,22 @@ using net::ip::tcp;
 // How long to wait when the process has run out of descriptors.
 constexpr std::chrono::milliseconds kAcceptAgain{50};
 
+// The peer as Connections counts it: an IPv6 network of 64 bits belongs to one customer.
+std::string address_of(const tcp::socket& socket) {
+  error_code error;
+  const net::ip::address address = socket.remote_endpoint(error).address();
+  if (error || !address.is_v6() || address.to_v6().is_v4_mapped()) {
+    return address.to_string();
+  }
+  auto bytes = address.to_v6().to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+  return net::ip::address_v6(bytes).to_string();
+}
+
 class Acceptor {
  public:
-  Acceptor(Runtime& runtime, Listener kind, TlsContext tls)
-      : runtime_(runtime),
-        kind_(kind),
-        tls_(tls.release()),
-        acceptor_(runtime.io),
-        pause_(runtime.io) {}
+  Acceptor(Runtime& runtime, TlsContext tls)
+      : runtime_(runtime), tls_(tls.release()), acceptor_(runtime.io), pause_(runtime.io) {}
 
   Status bind(const ListenerOptions& options) {
     error_code error;
@@ -70,7 +79,6 @@ class Acceptor {
     pause_.cancel();
   }
 
-  [[nodiscard]] Listener kind() const { return kind_; }
   [[nodiscard]] std::uint16_t port() const {
     error_code ignored;
     return acceptor_.local_endpoint(ignored).port();
@@ -92,78 +100,120 @@ class Acceptor {
   }
 
   void take(tcp::socket socket) {
-    if (runtime_.open.at(static_cast<std::size_t>(kind_)) >= runtime_.limits.max_connections) {
-      runtime_.app.on_connection(kind_, ConnectionEvent::kTurnedAway);
+    const std::string address = address_of(socket);
+    const Connections::Place place = runtime_.connections.make_room(address);
+    if (place.end != nullptr) {
+      place.end->abort();
+    }
+    if (!place.free || place.end != nullptr) {
+      runtime_.app.on_connection(runtime_.listener, ConnectionEvent::kTurnedAway);
+    }
+    if (!place.free) {
       return;
     }
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     try {
-      Session::start(std::make_shared<Session>(runtime_, std::move(socket), tls_, kind_));
+      Session::start(std::make_shared<Session>(runtime_, std::move(socket), tls_, address));
     } catch (const std::exception& error) {
       runtime_.app.on_defect(error.what());
     }
   }
 
   Runtime& runtime_;
-  Listener kind_;
   net::ssl::context tls_;
   tcp::acceptor acceptor_;
   net::steady_timer pause_;
 };
 
-}  // namespace
+// One listener with everything it needs: whoever keeps one busy keeps no other waiting.
+class Lane {
+ public:
+  Lane(Listener listener, const ServerLimits& limits, Application& app, const Clock& clock,
+       TlsContext tls)
+      : runtime_{.app = app,
+                 .clock = clock,
+                 .limits = limits,
+                 .listener = listener,
+                 .connections = {limits.max_connections, limits.max_connections_per_address},
+                 .memory =
+                     MemoryBudget(listener == Listener::kAdmission ? limits.max_bytes_in_flight / 4
+                                                                   : limits.max_bytes_in_flight),
+                 .pool =
+                     net::thread_pool(listener == Listener::kAdmission ? limits.admission_threads
+                                                                       : limits.worker_threads)},
+        shutdown_(runtime_.io),
+        acceptor_(runtime_, std::move(tls)) {}
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
 
-struct HttpServer::Impl {
-  Impl(const ServerLimits& limits, Application& app, const Clock& clock)
-      : runtime{.app = app,
-                .clock = clock,
-                .limits = limits,
-                .pool = net::thread_pool(limits.worker_threads)},
-        shutdown(runtime.io) {}
+  Status bind(const ListenerOptions& options) { return acceptor_.bind(options); }
+  void start() {
+    acceptor_.start();
+    thread_ = std::thread([this] { serve(); });
+  }
+  void ask_to_stop() {
+    if (thread_.joinable()) {
+      net::post(runtime_.io, [this] { begin_stop(); });
+    }
+  }
+  void join() {
+    // Returns once no session and no job is left: each keeps work on the io thread.
+    if (thread_.joinable()) {
+      thread_.join();
+      runtime_.pool.join();
+    }
+  }
+  [[nodiscard]] Listener listener() const { return runtime_.listener; }
+  [[nodiscard]] std::uint16_t port() const { return acceptor_.port(); }
 
+ private:
   void serve() {
     // Sessions report their own exceptions; what arrives here comes from the library.
     for (;;) {
       try {
-        runtime.io.run();
+        runtime_.io.run();
         return;
       } catch (const std::exception& error) {
-        runtime.app.on_defect(error.what());
+        runtime_.app.on_defect(error.what());
       }
     }
   }
 
   void begin_stop() {
-    runtime.stopping = true;
-    for (const auto& acceptor : acceptors) {
-      acceptor->close();
-    }
-    if (runtime.sessions.empty()) {
+    runtime_.stopping = true;
+    acceptor_.close();
+    if (runtime_.sessions.empty()) {
       return;
     }
-    runtime.on_last_session_gone = [this] { shutdown.cancel(); };
-    shutdown.expires_after(runtime.limits.shutdown_timeout);
-    shutdown.async_wait([this](const error_code& error) {
+    runtime_.on_last_session_gone = [this] { shutdown_.cancel(); };
+    shutdown_.expires_after(runtime_.limits.shutdown_timeout);
+    shutdown_.async_wait([this](const error_code& error) {
       if (!error) {
         abort_all();
       }
     });
-    for (Session* const session : runtime.sessions) {
+    for (Session* const session : runtime_.sessions) {
       session->drain();
     }
   }
 
   void abort_all() {
-    for (Session* const session : runtime.sessions) {
+    for (Session* const session : runtime_.sessions) {
       session->abort();
     }
   }
 
-  Runtime runtime;
-  net::steady_timer shutdown;
-  std::vector<std::unique_ptr<Acceptor>> acceptors;
-  std::thread thread;
+  Runtime runtime_;
+  net::steady_timer shutdown_;
+  Acceptor acceptor_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+struct HttpServer::Impl {
+  std::vector<std::unique_ptr<Lane>> lanes;
 };
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -174,37 +224,35 @@ HttpServer::~HttpServer() { stop(); }
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::vector<ListenerOptions>& listeners,
                                                       const ServerLimits& limits, Application& app,
                                                       const Clock& clock) {
-  auto impl = std::make_unique<Impl>(limits, app, clock);
+  auto impl = std::make_unique<Impl>();
   for (const ListenerOptions& options : listeners) {
     ASSAY_ASSIGN(TlsContext tls, make_tls_context(options.tls));
-    auto acceptor = std::make_unique<Acceptor>(impl->runtime, options.kind, std::move(tls));
-    ASSAY_TRY(acceptor->bind(options));
-    impl->acceptors.push_back(std::move(acceptor));
+    auto lane = std::make_unique<Lane>(options.kind, limits, app, clock, std::move(tls));
+    ASSAY_TRY(lane->bind(options));
+    impl->lanes.push_back(std::move(lane));
   }
-  for (const auto& acceptor : impl->acceptors) {
-    acceptor->start();
+  for (const auto& lane : impl->lanes) {
+    lane->start();
   }
-  impl->thread = std::thread([raw = impl.get()] { raw->serve(); });
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 
 std::uint16_t HttpServer::port(Listener kind) const {
-  for (const auto& acceptor : impl_->acceptors) {
-    if (acceptor->kind() == kind) {
-      return acceptor->port();
+  for (const auto& lane : impl_->lanes) {
+    if (lane->listener() == kind) {
+      return lane->port();
     }
   }
   return 0;
 }
 
 void HttpServer::stop() {
-  if (!impl_->thread.joinable()) {
-    return;
+  for (const auto& lane : impl_->lanes) {
+    lane->ask_to_stop();
   }
-  net::post(impl_->runtime.io, [impl = impl_.get()] { impl->begin_stop(); });
-  // Returns once no session and no job is left: each keeps work on the io thread.
-  impl_->thread.join();
-  impl_->runtime.pool.join();
+  for (const auto& lane : impl_->lanes) {
+    lane->join();
+  }
 }
 
 }  // namespace assay::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTPS server: listeners, one io thread, a pool for the work, and a graceful stop. No library
-// type shows.
+// The HTTPS server: listeners, each with an io thread and a pool for its work, so that none waits
+// for another, and a graceful stop. No library type shows.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,16 @@
 
 namespace assay::server {
 
+// Connections, requests and bytes are counted for each listener.
 struct ServerLimits {
-  std::size_t max_connections = 1024;     // of each listener; beyond: accepted and closed at once
-  std::size_t max_queued_requests = 256;  // waiting for a thread; beyond: 503 overloaded. A quarter
-                                          // is kept for the admission listener
-  std::size_t worker_threads = 4;
+  std::size_t max_connections = 1024;             // beyond: a silent one ends, else the new one
+  std::size_t max_connections_per_address = 768;  // likewise; an IPv6 /64 is one address
+  std::size_t max_queued_requests = 256;          // that wait for a thread; beyond: 503 overloaded
+  // Bytes of bodies under way and of answers that are not read yet; beyond: 503 overloaded. The
+  // admission listener has a quarter of it, beside that.
+  std::size_t max_bytes_in_flight = 256U << 20;
+  std::size_t worker_threads = 4;     // of the API listener
+  std::size_t admission_threads = 2;  // of the admission listener
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds header_timeout{10'000};    // first to last byte of a header
   std::chrono::milliseconds body_timeout{60'000};      // whole body; also to write the answer

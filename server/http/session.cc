@@ -18,7 +18,7 @@ namespace {
 namespace net = boost::asio;
 using boost::system::error_code;
 
-constexpr std::size_t kReadBytes = 8192;
+constexpr std::size_t kReadBytes = 16384;  // one TLS record
 // Memory for a body follows what has arrived, not what its header promises.
 constexpr std::size_t kFirstBodyBytes = 65536;
 constexpr std::chrono::milliseconds kCancelAgain{20};
@@ -29,17 +29,20 @@ constexpr std::chrono::milliseconds kLinger{2000};
 }  // namespace
 
 Session::Session(Runtime& runtime, net::ip::tcp::socket socket, net::ssl::context& tls,
-                 Listener listener)
-    : runtime_(runtime), stream_(std::move(socket), tls), timer_(runtime.io), listener_(listener) {
+                 const std::string& address)
+    : runtime_(runtime),
+      stream_(std::move(socket), tls),
+      timer_(runtime.io),
+      memory_(runtime.memory) {
   runtime_.sessions.insert(this);
-  ++runtime_.open.at(static_cast<std::size_t>(listener_));
-  runtime_.app.on_connection(listener_, ConnectionEvent::kAccepted);
+  runtime_.connections.add(this, address);
+  runtime_.app.on_connection(runtime_.listener, ConnectionEvent::kAccepted);
 }
 
 Session::~Session() {
   runtime_.sessions.erase(this);
-  --runtime_.open.at(static_cast<std::size_t>(listener_));
-  runtime_.app.on_connection(listener_, ConnectionEvent::kClosed);
+  runtime_.connections.remove(this);
+  runtime_.app.on_connection(runtime_.listener, ConnectionEvent::kClosed);
   if (runtime_.sessions.empty() && runtime_.on_last_session_gone) {
     runtime_.on_last_session_gone();
   }
@@ -120,7 +123,7 @@ net::awaitable<bool> Session::handshake() {
   idle_ = false;
   if (error) {
     broken_ = true;
-    runtime_.app.on_connection(listener_, ConnectionEvent::kHandshakeFailed);
+    runtime_.app.on_connection(runtime_.listener, ConnectionEvent::kHandshakeFailed);
     co_return false;
   }
   client_key_ = client_key(stream_.native_handle());
@@ -142,6 +145,7 @@ net::awaitable<void> Session::fill() {
 
 net::awaitable<Result<std::size_t>> Session::read_head() {
   bool begun = !buffer_.empty();
+  runtime_.connections.silent(this);
   if (begun) {
     arm(runtime_.limits.header_timeout);
   }
@@ -151,6 +155,7 @@ net::awaitable<Result<std::size_t>> Session::read_head() {
       co_return std::unexpected(end.error());
     }
     if (end->has_value()) {
+      runtime_.connections.busy(this);
       co_return end->value();
     }
     idle_ = buffer_.empty();
@@ -192,7 +197,7 @@ net::awaitable<bool> Session::serve() {
   if (!head) {
     options.keep_alive = false;
     options.now = runtime_.clock.now();
-    out_ = render(runtime_.app.refuse(listener_, head.error()), options);
+    out_ = render(runtime_.app.refuse(runtime_.listener, head.error()), options);
     unread_ = 1;  // nobody knows where this request ends
     co_await send();
     co_return false;
@@ -202,29 +207,39 @@ net::awaitable<bool> Session::serve() {
   const bool keep_alive = head->keep_alive;
   unread_ = head->content_length;
   const std::unique_ptr<Exchange> exchange =
-      runtime_.app.open(listener_, std::move(*head), client_key_);
-  const Response response = co_await converse(*exchange, expect_continue);
+      runtime_.app.open(runtime_.listener, std::move(*head), client_key_);
+  Response response = co_await converse(*exchange, expect_continue);
   options.keep_alive = keep_alive && unread_ == 0 && !runtime_.stopping;
   options.now = runtime_.clock.now();
   out_ = render(response, options);
+  const std::size_t answered = response.body.size();
+  response.body = {};
+  memory_.hold(out_.size());
   const bool sent = co_await send();
-  exchange->close(response.status, sent ? response.body.size() : 0);
+  out_ = {};
+  memory_.hold(0);
+  exchange->close(response.status, sent ? answered : 0);
   if (sent && options.keep_alive) {
     arm(runtime_.limits.idle_timeout);
   }
   co_return sent&& options.keep_alive;
 }
 
-bool Session::is_queue_full() const {
-  const std::size_t limit = runtime_.limits.max_queued_requests;
-  const std::size_t own = listener_ == Listener::kAdmission ? limit : limit - limit / 4;
-  return runtime_.queued.load() >= own;
+Status Session::check_load() const {
+  if (runtime_.queued.load() >= runtime_.limits.max_queued_requests) {
+    return fail(ErrorCode::kOverloaded, "too many requests are waiting");
+  }
+  if (runtime_.memory.is_spent()) {
+    return fail(ErrorCode::kOverloaded, "bodies and answers under way take all their memory");
+  }
+  return {};
 }
 
 net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_continue) {
   auto admission = exchange.admit_now();
-  if (admission != Exchange::Admission::kRefused && is_queue_full()) {
-    exchange.refuse(Error{ErrorCode::kOverloaded, "too many requests are waiting", ""});
+  const Status load = check_load();
+  if (admission != Exchange::Admission::kRefused && !load) {
+    exchange.refuse(load.error());
     admission = Exchange::Admission::kRefused;
   }
   Response response;
@@ -245,14 +260,13 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
     co_return exchange.refusal();
   }
   Bytes body;
-  const bool complete = co_await read_body(body, expect_continue);
-  if (!complete) {
-    exchange.refuse(Error{ErrorCode::kRequestTimeout, "the body did not arrive in time", ""});
-    co_return exchange.refusal();
+  Status ready = co_await read_body(body, expect_continue);
+  if (ready) {
+    // Again: requests whose bodies end at the same moment had all found the queue empty.
+    ready = check_load();
   }
-  // Again: requests whose bodies end at the same moment had all found the queue empty.
-  if (is_queue_full()) {
-    exchange.refuse(Error{ErrorCode::kOverloaded, "too many requests are waiting", ""});
+  if (!ready) {
+    exchange.refuse(std::move(ready).error());
     co_return exchange.refusal();
   }
   exchange.received();
@@ -261,10 +275,28 @@ net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_conti
   co_return response;
 }
 
-net::awaitable<bool> Session::read_body(Bytes& body, bool expect_continue) {
+Status Session::make_room(Bytes& body, std::size_t more) {
+  const std::size_t needed = body.size() + more;
+  if (needed <= body.capacity()) {
+    return {};
+  }
+  const std::size_t room = std::max({needed, kFirstBodyBytes, 2 * body.capacity()});
+  const std::size_t wanted = std::min<std::size_t>(room, needed + unread_);
+  if (!memory_.try_hold(wanted)) {
+    return fail(ErrorCode::kOverloaded, "bodies and answers under way take all their memory");
+  }
+  body.reserve(wanted);
+  return {};
+}
+
+net::awaitable<Status> Session::read_body(Bytes& body, bool expect_continue) {
   const auto from_buffer =
       static_cast<std::size_t>(std::min<std::uint64_t>(unread_, buffer_.size()));
   const ByteView first = as_bytes(buffer_).first(from_buffer);
+  Status room = make_room(body, from_buffer);
+  if (!room) {
+    co_return room;
+  }
   body.assign(first.begin(), first.end());
   buffer_.erase(0, from_buffer);
   unread_ -= from_buffer;
@@ -272,25 +304,29 @@ net::awaitable<bool> Session::read_body(Bytes& body, bool expect_continue) {
     out_ = kContinue;
     const bool sent = co_await send();
     if (!sent) {
-      co_return false;
+      co_return fail(ErrorCode::kRequestTimeout, "the connection ended before the body");
     }
   }
   arm(runtime_.limits.body_timeout);
-  while (unread_ > 0 && !timed_out_ && !broken_) {
-    const std::size_t before = body.size();
-    const auto step = static_cast<std::size_t>(
-        std::min<std::uint64_t>(unread_, std::max(kFirstBodyBytes, before)));
-    body.resize(before + step);
-    const net::mutable_buffer space(body.data() + before, step);
+  std::array<std::uint8_t, kReadBytes> piece;
+  while (room && unread_ > 0 && !timed_out_ && !broken_) {
+    const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(unread_, piece.size()));
+    const net::mutable_buffer space(piece.data(), most);
     error_code error;
     const std::size_t got =
         co_await stream_.async_read_some(space, net::redirect_error(net::use_awaitable, error));
-    body.resize(before + got);
     unread_ -= got;
+    room = make_room(body, got);
+    if (room) {
+      body.insert(body.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
+    }
     broken_ = broken_ || (error && !timed_out_);
   }
   disarm();
-  co_return unread_ == 0;
+  if (room && unread_ > 0) {
+    co_return fail(ErrorCode::kRequestTimeout, "the body did not arrive in time");
+  }
+  co_return room;
 }
 
 net::awaitable<bool> Session::send() {

@@ -6,7 +6,6 @@
 // aggregates are named on a line of their own, one co_await a statement (tests/lint checks it).
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -22,30 +21,35 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "server/http/connections.h"
 #include "server/http/listener.h"
+#include "server/http/memory_budget.h"
 
 namespace assay::server {
 
 class Session;
 
-// What sessions share. Everything but `queued` belongs to the io thread.
+// What the sessions of one listener share. Everything but `queued` belongs to its io thread.
 struct Runtime {
   Application& app;
   const Clock& clock;
   ServerLimits limits;
+  Listener listener;
+  Connections connections;
+  MemoryBudget memory;
   boost::asio::io_context io{1};
   boost::asio::thread_pool pool;
   std::atomic<std::size_t> queued = 0;  // jobs that wait for a thread of the pool
   std::set<Session*> sessions = {};
-  std::array<std::size_t, 2> open = {};  // sessions by listener
   bool stopping = false;
   std::function<void()> on_last_session_gone = {};
 };
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
+  // `address` is the peer's, as Connections counts it.
   Session(Runtime& runtime, boost::asio::ip::tcp::socket socket, boost::asio::ssl::context& tls,
-          Listener listener);
+          const std::string& address);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -69,7 +73,10 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<Result<std::size_t>> read_head();
   // From an open exchange to its answer.
   Awaitable<Response> converse(Exchange& exchange, bool expect_continue);
-  Awaitable<bool> read_body(Bytes& body, bool expect_continue);
+  // An error when the body did not arrive, or there is no memory for it.
+  Awaitable<Status> read_body(Bytes& body, bool expect_continue);
+  // Room for `more` bytes behind those of `body`.
+  [[nodiscard]] Status make_room(Bytes& body, std::size_t more);
   // Reads what has arrived into the buffer.
   Awaitable<void> fill();
   // Writes all of `out_`.
@@ -80,9 +87,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<void> offload(std::function<void()> work);
 
   Result<Head> take_head(std::size_t size);
-  // A quarter of the queue is kept for admission: whoever floods the API must not hold up a
-  // cluster.
-  [[nodiscard]] bool is_queue_full() const;
+  // overloaded when a request more would be too many.
+  [[nodiscard]] Status check_load() const;
   // Starts the time limit of a step: when it is over, what is pending on the socket is cancelled
   // again and again until the step has noticed, because a composed operation may start anew.
   void arm(std::chrono::milliseconds limit);
@@ -92,7 +98,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Runtime& runtime_;
   boost::asio::ssl::stream<boost::asio::ip::tcp::socket> stream_;
   boost::asio::steady_timer timer_;
-  Listener listener_;
+  MemoryShare memory_;
   std::optional<Digest> client_key_;
   std::string buffer_;  // arrived, not yet consumed
   std::string out_;

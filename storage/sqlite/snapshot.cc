@@ -58,8 +58,8 @@ Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPoo
     pool->give_back(std::move(connection));
     return std::unexpected(std::move(held).error());
   }
-  return std::unique_ptr<Snapshot>(new SqliteSnapshot(
-      std::move(pool), std::move(connection), std::move(anchored), std::move(*held), now));
+  return std::unique_ptr<Snapshot>(new SqliteSnapshot(std::move(pool), std::move(connection),
+                                                      std::move(anchored), std::move(*held), now));
 }
 
 SqliteSnapshot::~SqliteSnapshot() {

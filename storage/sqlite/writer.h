@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread that writes the database: many writes in one commit. storage/README.md tells the life of a
-// write.
+// The one thread that writes the database: many writes in one commit. storage/README.md tells the
+// life of a write.
 #pragma once
 
 #include <atomic>
@@ -44,11 +44,10 @@ class Writer {
     std::chrono::milliseconds probe_interval;
   };
 
-  // `committed` is what the database and `anchor`, which may be null, hold. `signer` and `clock` are
-  // borrowed.
+  // `committed` is what the database and `anchor`, which may be null, hold. `signer` and `clock`
+  // are borrowed.
   Writer(std::unique_ptr<Connection> connection, Committed committed,
-         std::unique_ptr<Anchor> anchor, Options options, const Signer& signer,
-         const Clock& clock);
+         std::unique_ptr<Anchor> anchor, Options options, const Signer& signer, const Clock& clock);
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -97,8 +96,8 @@ class Writer {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::shared_ptr<WriteJob>> queue_;  // guarded by mutex_
-  std::size_t wanted_ = 1;                  // guarded by mutex_: length of queue_ worth waking for
-  bool stopping_ = false;                   // guarded by mutex_
+  std::size_t wanted_ = 1;  // guarded by mutex_: length of queue_ worth waking for
+  bool stopping_ = false;   // guarded by mutex_
 
   Acknowledger back_;
   std::thread thread_;  // last: starts when everything else is there

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The anchor outside the database: old copies are noticed, and it is never ahead of the database.
+#include "storage/anchor.h"
+
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
-#include "storage/anchor.h"
 #include "storage/durable_file.h"
 #include "tests/storage/sqlite_files.h"
 

@@ -126,16 +126,87 @@ TEST_F(LimitsTest, ClientThatDoesNotRead_IsCutOff) {
   wait_until([this] { return app_.closed == 1; });
 }
 
-TEST_F(LimitsTest, TooManyConnections_AreTurnedAway) {
+TEST_F(LimitsTest, TooManyConnections_ASilentOneEndsForTheNewOne) {
   limits_.max_connections = 2;
   serve();
   const auto first = client();
   const auto second = client();
-  TlsClient third({.port = server_->port(Listener::kApi)});
-  EXPECT_FALSE(third.handshake());
-  EXPECT_EQ(app_.turned_away, 1);
   EXPECT_EQ(first->exchange(kGet)->status, 200);
-  EXPECT_EQ(second->exchange(kGet)->status, 200);
+  EXPECT_EQ(client()->exchange(kGet)->status, 200);
+  EXPECT_EQ(app_.turned_away, 1);
+  EXPECT_TRUE(second->wait_for_end()) << "silent for longest";
+  EXPECT_EQ(first->exchange(kGet)->status, 200);
+}
+
+TEST_F(LimitsTest, SilentConnectionsByTheThousand_LeaveRoomForWhoeverSpeaks) {
+  limits_.max_connections = 16;
+  limits_.max_connections_per_address = 8;
+  serve();
+  std::vector<std::unique_ptr<TlsClient>> silent;
+  for (int i = 0; i < 200; ++i) {
+    silent.push_back(
+        std::make_unique<TlsClient>(TlsClientOptions{.port = server_->port(Listener::kApi)}));
+    ASSERT_TRUE(silent.back()->connected());
+    if (i % 50 == 0) {
+      EXPECT_EQ(client()->exchange(kGet)->status, 200) << i;
+    }
+  }
+  EXPECT_LE(app_.accepted - app_.closed, 17);
+}
+
+TEST_F(LimitsTest, OnlyBusyConnections_TheNewOneIsTurnedAway) {
+  limits_.max_connections = 1;
+  Gate gate;
+  app_.handler = [&gate](const Head&, const Bytes&) {
+    gate.wait();
+    return Response();
+  };
+  serve();
+  const auto busy = client();
+  ASSERT_TRUE(busy->send(kGet));
+  wait_until([&gate] { return gate.waiting == 1; });
+  TlsClient other({.port = server_->port(Listener::kApi)});
+  EXPECT_FALSE(other.handshake());
+  EXPECT_EQ(app_.turned_away, 1);
+  gate.open();
+  EXPECT_EQ(busy->receive()->status, 200);
+}
+
+TEST_F(LimitsTest, BodiesBeyondTheBudget_AreOverload) {
+  limits_.max_bytes_in_flight = 150'000;
+  serve();
+  constexpr std::string_view head = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n";
+  const std::string most(59'999, 'x');
+  std::vector<std::unique_ptr<TlsClient>> unfinished;
+  for (int i = 0; i < 2; ++i) {
+    unfinished.push_back(client());
+    ASSERT_TRUE(unfinished.back()->send(std::string(head) + most));
+  }
+  // When all of both has arrived is not seen from here: ask until it has.
+  int status = 0;
+  for (int i = 0; i < 1000 && status != 503; ++i) {
+    status = ask(std::string(head) + most + "x")->status;
+  }
+  EXPECT_EQ(status, 503);
+  for (const auto& one : unfinished) {
+    EXPECT_EQ(one->exchange("x")->status, 200) << "those under way get their memory";
+  }
+  wait_until([&] { return ask(std::string(head) + most + "x")->status == 200; });
+}
+
+TEST_F(LimitsTest, AnswersThatNobodyReads_CountAsWell) {
+  limits_.max_bytes_in_flight = 1U << 20;
+  app_.handler = [](const Head& head, const Bytes&) {
+    Response response;
+    response.body = std::string(head.target == "/large" ? 64U << 20 : 1, 'z');
+    return response;
+  };
+  serve();
+  const auto reader = client();
+  ASSERT_TRUE(reader->send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n"));
+  wait_until([&] { return ask(kGet)->status == 503; });
+  reader->close();
+  wait_until([&] { return ask(kGet)->status == 200; });
 }
 
 // One request at a time runs, and waits at the gate; one more fits into the queue.

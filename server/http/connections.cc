@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/connections.h"
+
+namespace assay::server {
+
+Connections::Place Connections::make_room(const std::string& address) {
+  const Address* from = nullptr;
+  if (const auto own = addresses_.find(address);
+      own != addresses_.end() && own->second.count >= per_address_) {
+    from = &own->second;
+  } else if (entries_.size() < total_) {
+    return {true, nullptr};
+  } else {
+    for (const auto& [name, other] : addresses_) {
+      if (!other.silent.empty() && (from == nullptr || other.count > from->count)) {
+        from = &other;
+      }
+    }
+  }
+  if (from == nullptr || from->silent.empty()) {
+    return {false, nullptr};
+  }
+  Session* const victim = from->silent.front();
+  remove(victim);
+  return {true, victim};
+}
+
+void Connections::add(Session* session, const std::string& address) {
+  entries_[session] = {address, std::nullopt};
+  ++addresses_[address].count;
+  silent(session);
+}
+
+void Connections::remove(Session* session) {
+  busy(session);
+  const auto entry = entries_.find(session);
+  if (entry == entries_.end()) {
+    return;
+  }
+  const auto address = addresses_.find(entry->second.address);
+  if (--address->second.count == 0) {
+    addresses_.erase(address);
+  }
+  entries_.erase(entry);
+}
+
+void Connections::silent(Session* session) {
+  busy(session);
+  const auto entry = entries_.find(session);
+  if (entry != entries_.end()) {
+    Silent& silent = addresses_.at(entry->second.address).silent;
+    entry->second.place = silent.insert(silent.end(), session);
+  }
+}
+
+void Connections::busy(Session* session) {
+  const auto entry = entries_.find(session);
+  if (entry != entries_.end() && entry->second.place) {
+    addresses_.at(entry->second.address).silent.erase(*entry->second.place);
+    entry->second.place.reset();
+  }
+}
+
+}  // namespace assay::server
