@@ -19,6 +19,8 @@ namespace assay::server {
 namespace {
 
 constexpr std::string_view kAdmissionPrincipal = "admission-webhook";
+constexpr std::chrono::hours kDay{24};
+constexpr std::chrono::hours kCertificateWarning{30 * 24};
 
 // Cursors are authenticated by a key that every process with the same service key derives, as long
 // as its signatures are deterministic (Ed25519); other keys give cursors that end with the process.
@@ -220,6 +222,40 @@ struct App::Impl {
     return metrics.text(snapshot ? snapshot->get() : nullptr, clock.now());
   }
 
+  void reload() {
+    const Status opened = log.reopen();
+    const Status loaded = http->reload(listeners(config));
+    if (!opened) {
+      log.error("reload_failed", {{"what", to_string(opened.error())}});
+    }
+    if (!loaded) {
+      log.error("reload_failed", {{"what", to_string(loaded.error())}});
+    }
+    if (opened && loaded) {
+      log.info("reloaded");
+    }
+    certificate_noted.reset();
+    watch_certificate();
+  }
+
+  void watch_certificate() {
+    const Timestamp now = clock.now();
+    const auto end = certificate_end(config.certificate_file);
+    if (end) {
+      metrics.certificate_ends(*end);
+    }
+    const bool noted = certificate_noted && now - *certificate_noted < kDay;
+    if (noted || (end && *end - now > kCertificateWarning)) {
+      return;
+    }
+    certificate_noted = now;
+    const bool over = !end || *end <= now;
+    log.write(
+        over ? LogLevel::kError : LogLevel::kWarn,
+        over ? "certificate_expired" : "certificate_expires",
+        {{"file", config.certificate_file}, {"not_after", end ? to_rfc3339(*end) : "unreadable"}});
+  }
+
   void stop() {
     if (http == nullptr) {
       return;
@@ -236,6 +272,7 @@ struct App::Impl {
   }
 
   const Config config;
+  std::optional<Timestamp> certificate_noted;  // when the log last spoke of its end
   const Clock& clock;
   Random& random;
   Log& log;
@@ -261,12 +298,17 @@ Result<std::unique_ptr<App>> App::start(const Config& config, const Clock& clock
   auto impl = std::make_unique<Impl>(config, clock, random, log);
   ASSAY_TRY(impl->open());
   ASSAY_TRY(impl->serve());
+  impl->watch_certificate();
   return std::unique_ptr<App>(new App(std::move(impl)));
 }
 
 std::uint16_t App::port(Listener kind) const {
   return impl_->http == nullptr ? std::uint16_t{0} : impl_->http->port(kind);
 }
+
+void App::reload() { impl_->reload(); }
+
+void App::watch_certificate() { impl_->watch_certificate(); }
 
 void App::stop() { impl_->stop(); }
 

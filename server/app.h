@@ -24,6 +24,11 @@ class App {
   ~App();
 
   [[nodiscard]] std::uint16_t port(Listener kind) const;
+  // Reads certificate and key of the listeners again and opens the log file anew. What cannot be
+  // read leaves what was there, and a line in the log.
+  void reload();
+  // Notes when the certificate ends, in metrics, and in the log from 30 days before, once a day.
+  void watch_certificate();
   // Graceful; see HttpServer::stop.
   void stop();
 

@@ -22,15 +22,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-}  // namespace
-
-Log::Log(std::shared_ptr<spdlog::logger> sink, const Clock& clock)
-    : sink_(std::move(sink)), clock_(clock) {}
-
-Log::~Log() { sink_->flush(); }
-
-Result<std::unique_ptr<Log>> Log::open(LogLevel level, const std::string& file,
-                                       const Clock& clock) {
+Result<std::shared_ptr<spdlog::logger>> make_logger(LogLevel level, const std::string& file) {
   try {
     spdlog::sink_ptr sink;
     if (file.empty()) {
@@ -42,14 +34,44 @@ Result<std::unique_ptr<Log>> Log::open(LogLevel level, const std::string& file,
     logger->set_pattern("%v");
     logger->set_level(to_spdlog(level));
     logger->flush_on(spdlog::level::info);
-    return std::unique_ptr<Log>(new Log(std::move(logger), clock));
+    return logger;
   } catch (const spdlog::spdlog_ex&) {
     return fail(ErrorCode::kFileUnreadable, "the log file cannot be opened", file);
   }
 }
 
+}  // namespace
+
+Log::Log(std::shared_ptr<spdlog::logger> logger, LogLevel level, std::string file,
+         const Clock& clock)
+    : logger_(std::move(logger)), level_(level), file_(std::move(file)), clock_(clock) {}
+
+Log::~Log() { logger_->flush(); }
+
+Result<std::unique_ptr<Log>> Log::open(LogLevel level, const std::string& file,
+                                       const Clock& clock) {
+  ASSAY_ASSIGN(auto logger, make_logger(level, file));
+  return std::unique_ptr<Log>(new Log(std::move(logger), level, file, clock));
+}
+
+std::shared_ptr<spdlog::logger> Log::logger() const {
+  const std::lock_guard lock(mutex_);
+  return logger_;
+}
+
+Status Log::reopen() {
+  if (file_.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN(auto fresh, make_logger(level_, file_));
+  const std::lock_guard lock(mutex_);
+  logger_ = std::move(fresh);
+  return {};
+}
+
 void Log::write(LogLevel level, std::string_view event, const Json& fields) {
-  if (!sink_->should_log(to_spdlog(level))) {
+  const auto sink = logger();
+  if (!sink->should_log(to_spdlog(level))) {
     return;
   }
   nlohmann::ordered_json line = {
@@ -57,9 +79,9 @@ void Log::write(LogLevel level, std::string_view event, const Json& fields) {
   for (const auto& [key, value] : fields.items()) {
     line[key] = value;
   }
-  sink_->log(to_spdlog(level),
-             spdlog::string_view_t(
-                 line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace)));
+  sink->log(to_spdlog(level),
+            spdlog::string_view_t(
+                line.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace)));
 }
 
 }  // namespace assay::server

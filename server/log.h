@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,10 @@ class Log {
                                                          const Clock& clock);
   ~Log();
 
+  // Opens the file by its name again, for programs that move it away. file-unreadable: goes on
+  // writing where it did. Nothing to do for standard error.
+  [[nodiscard]] Status reopen();
+
   // `event` is a stable snake_case name; `fields` is an object.
   void write(LogLevel level, std::string_view event, const Json& fields = Json::object());
   void info(std::string_view event, const Json& fields = Json::object()) {
@@ -36,9 +41,14 @@ class Log {
   }
 
  private:
-  Log(std::shared_ptr<spdlog::logger> sink, const Clock& clock);
+  Log(std::shared_ptr<spdlog::logger> logger, LogLevel level, std::string file, const Clock& clock);
 
-  std::shared_ptr<spdlog::logger> sink_;
+  [[nodiscard]] std::shared_ptr<spdlog::logger> logger() const;
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<spdlog::logger> logger_;  // guarded by mutex_
+  const LogLevel level_;
+  const std::string file_;
   const Clock& clock_;
 };
 

@@ -32,14 +32,42 @@ void harden() {
   ::setrlimit(RLIMIT_CORE, &none);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   std::signal(SIGPIPE, SIG_IGN);
+  // A file at its size limit is an error of that write, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
-sigset_t stop_signals() {
+// Connections are descriptors, and the usual soft limit is as low as one listener's own.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+sigset_t handled_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   return signals;
+}
+
+// Returns when the program shall stop.
+void wait_for_stop(App& app, const sigset_t& signals) {
+  constexpr timespec kHour{3600, 0};
+  for (;;) {
+    const int received = ::sigtimedwait(&signals, nullptr, &kHour);
+    if (received == SIGTERM || received == SIGINT) {
+      return;
+    }
+    if (received == SIGHUP) {
+      app.reload();
+    } else {
+      app.watch_certificate();
+    }
+  }
 }
 
 int run(const std::string& config_path) {
@@ -48,8 +76,9 @@ int run(const std::string& config_path) {
     return complain(config.error());
   }
   // Blocked before any thread starts, so that every thread inherits it and sigwait sees them.
-  const sigset_t signals = stop_signals();
+  const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  raise_descriptor_limit();
   const SystemClock clock;
   SystemRandom random;
   const auto log = Log::open(config->log_level, config->log_file, clock);
@@ -61,8 +90,7 @@ int run(const std::string& config_path) {
     (*log)->error("start_failed", {{"code", info(app.error().code).code}});
     return complain(app.error());
   }
-  int received = 0;
-  sigwait(&signals, &received);
+  wait_for_stop(**app, signals);
   // A second signal ends the process at once.
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   (*app)->stop();
@@ -117,7 +145,8 @@ int main_of(int argc, char** argv) {
       "  assayd run --config assayd.json\n"
       "\n"
       "The configuration is described by schemas/json/config.schema.json. SIGTERM stops the\n"
-      "service after the requests in flight. Exit status: 0 done, 2 usage or operational error.");
+      "service after the requests in flight; SIGHUP reads certificate and key again and opens the\n"
+      "log file anew. Exit status: 0 done, 2 usage or operational error.");
   std::string config_path;
   std::string bootstrap_path;
   bool print = false;

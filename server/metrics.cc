@@ -67,6 +67,9 @@ struct Metrics::Impl {
   Gauge& entries = gauge(registry, "log_entries_total", "Entries of the transparency log.").Add({});
   Gauge& age =
       gauge(registry, "log_newest_entry_age_seconds", "Age of the log's newest entry.").Add({});
+  Gauge& certificate = gauge(registry, "tls_certificate_expiry_timestamp_seconds",
+                             "When the certificate of the listeners ends.")
+                           .Add({});
   Family<Gauge>& build = gauge(registry, "build_info", "1, with the version.");
 };
 
@@ -131,6 +134,10 @@ void Metrics::defect() { impl_->defects.Increment(); }
 
 void Metrics::decision(bool allowed) {
   impl_->decisions.Add({{"verdict", allowed ? "allow" : "deny"}}).Increment();
+}
+
+void Metrics::certificate_ends(Timestamp end) {
+  impl_->certificate.Set(std::chrono::duration<double>(end.time_since_epoch()).count());
 }
 
 void Metrics::node(NodeEvent event, std::string_view result) {

@@ -22,6 +22,8 @@ class Metrics {
   void connection(Listener listener, ConnectionEvent event);
   void defect();
   void decision(bool allowed);
+  // When the certificate of the listeners ends.
+  void certificate_ends(Timestamp end);
   void node(NodeEvent event, std::string_view result);
 
   // The text of everything, with the state of the log as `snapshot` sees it (null: left out).

@@ -174,7 +174,7 @@ void add_log(std::vector<Route>& table) {
 
 void add_operations(std::vector<Route>& table) {
   table.push_back(get("/livez", kPublic, get_livez, {}, {kPlainText}));
-  table.push_back(get("/readyz", kAnyRole, get_readyz, {}, {kPlainText}));
+  table.push_back(get("/readyz", kPublic, get_readyz, {}, {kPlainText}));
   table.push_back(get("/metrics", kAnyRole, get_metrics, {}, {kPlainText}));
   table.push_back(get("/version", kAnyRole, get_version));
   table.push_back(get("/openapi.json", kPublic, get_openapi));

@@ -73,6 +73,9 @@ class Acceptor {
     net::co_spawn(runtime_.io, run(), std::move(done));
   }
 
+  // On the io thread. Connections that are open keep what they were made with.
+  void set_tls(TlsContext tls) { tls_ = net::ssl::context(tls.release()); }
+
   void close() {
     error_code ignored;
     acceptor_.close(ignored);
@@ -151,6 +154,11 @@ class Lane {
   void start() {
     acceptor_.start();
     thread_ = std::thread([this] { serve(); });
+  }
+  void set_tls(TlsContext tls) {
+    net::post(runtime_.io, [this, context = std::move(tls)]() mutable {
+      acceptor_.set_tls(std::move(context));
+    });
   }
   void ask_to_stop() {
     if (thread_.joinable()) {
@@ -244,6 +252,24 @@ std::uint16_t HttpServer::port(Listener kind) const {
     }
   }
   return 0;
+}
+
+Status HttpServer::reload(const std::vector<ListenerOptions>& listeners) {
+  std::vector<TlsContext> contexts;
+  for (const auto& lane : impl_->lanes) {
+    const auto options =
+        std::find_if(listeners.begin(), listeners.end(),
+                     [&lane](const ListenerOptions& one) { return one.kind == lane->listener(); });
+    if (options == listeners.end()) {
+      return fail(ErrorCode::kInvalidConfig, "a listener is missing");
+    }
+    ASSAY_ASSIGN(TlsContext context, make_tls_context(options->tls));
+    contexts.push_back(std::move(context));
+  }
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    impl_->lanes[i]->set_tls(std::move(contexts[i]));
+  }
+  return {};
 }
 
 void HttpServer::stop() {

@@ -55,6 +55,10 @@ class HttpServer {
   // The port bound for `kind`; 0 when there is no such listener.
   [[nodiscard]] std::uint16_t port(Listener kind) const;
 
+  // Reads the TLS files of all listeners again; connections made from now on use them. Errors as
+  // for start(), and nothing has changed then.
+  [[nodiscard]] Status reload(const std::vector<ListenerOptions>& listeners);
+
   // Stops accepting, closes idle connections, lets requests in flight finish within
   // shutdown_timeout, closes the rest, and waits for the pool. Once; from a thread of the caller.
   void stop();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/tls.h"
 
+#include <ctime>
+
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -68,6 +70,20 @@ Digest pin_of(X509* certificate) {
   return digest;
 }
 
+Result<Certificate> read_certificate(const std::string& path) {
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "re"));
+  Certificate certificate(
+      file == nullptr ? nullptr : PEM_read_X509(file.get(), nullptr, no_passphrase, nullptr));
+  if (certificate == nullptr) {
+    ERR_clear_error();
+    return fail(ErrorCode::kFileUnreadable, "the file holds no PEM certificate", path);
+  }
+  return certificate;
+}
+
 }  // namespace
 
 void FreeTlsContext::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
@@ -109,17 +125,19 @@ std::optional<Digest> client_key(const ssl_st* connection) {
   return pin_of(certificate);
 }
 
-Result<Digest> certificate_pin(const std::string& certificate_file) {
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, Close> file(std::fopen(certificate_file.c_str(), "re"));
-  const Certificate certificate(
-      file == nullptr ? nullptr : PEM_read_X509(file.get(), nullptr, no_passphrase, nullptr));
-  if (certificate == nullptr) {
+Result<Timestamp> certificate_end(const std::string& certificate_file) {
+  ASSAY_ASSIGN(const Certificate certificate, read_certificate(certificate_file));
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &parts) != 1) {
     ERR_clear_error();
-    return fail(ErrorCode::kFileUnreadable, "the file holds no PEM certificate", certificate_file);
+    return fail(ErrorCode::kFileUnreadable, "the certificate has no readable end",
+                certificate_file);
   }
+  return Timestamp(std::chrono::seconds(::timegm(&parts)));
+}
+
+Result<Digest> certificate_pin(const std::string& certificate_file) {
+  ASSAY_ASSIGN(const Certificate certificate, read_certificate(certificate_file));
   return pin_of(certificate.get());
 }
 

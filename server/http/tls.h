@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "schemas/core/clock.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/error.h"
 
@@ -37,6 +38,9 @@ using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 
 // SHA-256 of the client certificate's SubjectPublicKeyInfo DER; nothing when there is none.
 [[nodiscard]] std::optional<Digest> client_key(const ssl_st* connection);
+
+// When the leaf certificate in a PEM file ends. file-unreadable.
+[[nodiscard]] Result<Timestamp> certificate_end(const std::string& certificate_file);
 
 // The SHA-256 of the public key in a PEM certificate file, for pinning it.
 [[nodiscard]] Result<Digest> certificate_pin(const std::string& certificate_file);

@@ -16,6 +16,7 @@
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
 #include "schemas/trust.h"
+#include "server/http/self_signed.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
 
@@ -162,6 +163,40 @@ TEST_F(ProgramTest, Sigterm_StopsWithStatus0) {
   EXPECT_EQ(wait_for(std::exchange(running_, 0)), 0);
   EXPECT_TRUE(client.wait_for_end());
   EXPECT_FALSE(std::filesystem::exists(folder_ / "ready.json"));
+}
+
+TEST_F(ProgramTest, Sighup_TakesTheNewCertificateAndGoesOn) {
+  write_files();
+  ASSERT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 0);
+  const std::uint16_t port = serve();
+  TlsClient before({.port = port});
+  ASSERT_TRUE(before.handshake());
+  const std::string old_pin = before.server_pin();
+  const SystemClock clock;
+  std::filesystem::remove(folder_ / "tls.crt");
+  std::filesystem::remove(folder_ / "tls.key");
+  ASSERT_TRUE(
+      make_self_signed({folder_ / "tls.crt", folder_ / "tls.key", "127.0.0.1", clock.now()}));
+  ::kill(running_, SIGHUP);
+  std::string new_pin = old_pin;
+  for (int i = 0; i < 20'000 && new_pin == old_pin; ++i) {
+    TlsClient after({.port = port});
+    ASSERT_TRUE(after.handshake());
+    new_pin = after.server_pin();
+  }
+  EXPECT_NE(new_pin, old_pin);
+  EXPECT_EQ(before.exchange("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")->status, 200)
+      << "open connections go on";
+
+  // What cannot be read changes nothing.
+  std::filesystem::remove(folder_ / "tls.crt");
+  ::kill(running_, SIGHUP);
+  while (read("err").find("reload_failed") == std::string::npos) {
+    std::this_thread::yield();
+  }
+  TlsClient later({.port = port});
+  ASSERT_TRUE(later.handshake());
+  EXPECT_EQ(later.server_pin(), new_pin);
 }
 
 TEST_F(ProgramTest, SecondInitAndSecondProcess_AreRefused) {
