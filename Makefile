@@ -28,7 +28,7 @@ build/%/.configured-tests: CMakePresets.json
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: ## install what is missing, build the programs, show the whole path (MODEL=DIR: with your model)
@@ -99,6 +99,13 @@ fuzz: ## each fuzz target for SECONDS_EACH=60 (TARGETS='a b': these)
 torture: build ## crash, power-loss and load tests of storage and server (minutes)
 	@tests/run.sh build/release -L '^torture$$' --parallel 1
 
+.PHONY: test-kubernetes
+test-kubernetes: ## tests against a real Kubernetes control plane (needs Go 1.25; BUILD=build/fast: these programs)
+	@$(if $(BUILD),,$(install) build test)
+	@$(if $(BUILD),,$(MAKE) -s build/release/.configured-tests)
+	@$(if $(BUILD),,$(call cmake_build,release,programs))
+	@tests/kubernetes/run.sh $(or $(BUILD),build/release) $(TESTS)
+
 .PHONY: bench
 bench: ## build and run the benchmarks
 	@$(install) build test analysis
@@ -119,7 +126,7 @@ fresh: ## make demo and make test on a bare Debian 12 (needs root)
 	@deploy/fresh.sh
 
 .PHONY: ci-long
-ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture
+ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture, Kubernetes
 	@$(MAKE) -s build
 	@$(install) analysis lint
 	@tests/run.sh build/release -L '^(slow|analysis)$$'
@@ -128,6 +135,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) tidy
 	@$(MAKE) fuzz
 	@$(MAKE) torture
+	@$(MAKE) test-kubernetes
 
 .PHONY: clean
 clean: ## remove the build folder
