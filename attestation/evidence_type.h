@@ -17,6 +17,7 @@ struct EvidenceType {
                                         Timestamp now);
   Appraisal (*default_appraisal)();
   Status (*check)(const Appraisal& appraisal);
+  Json (*refreshed)(Json own, std::string_view mark, const Json& newest);
 };
 
 extern const EvidenceType kTdxEvidenceType;

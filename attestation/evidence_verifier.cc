@@ -32,6 +32,12 @@ Result<AppraisedEvidence> appraise(const Evidence& evidence, const Appraisal& ap
   return type->appraise(evidence, appraisal, purpose, expected, now);
 }
 
+Result<Json> refreshed(std::string_view evidence_type, Json own, std::string_view mark,
+                       const Json& newest) {
+  ASSAY_ASSIGN(const EvidenceType* type, find_type(evidence_type));
+  return type->refreshed(std::move(own), mark, newest);
+}
+
 Result<Appraisal> default_appraisal(std::string_view evidence_type) {
   ASSAY_ASSIGN(const EvidenceType* type, find_type(evidence_type));
   return type->default_appraisal();

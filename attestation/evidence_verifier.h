@@ -68,6 +68,11 @@ enum class Purpose : std::uint8_t {
                                                  const Appraisal& appraisal, Purpose purpose,
                                                  const ReportDataBytes& expected, Timestamp now);
 
+// Collateral of evidence, `own`, with those parts of `newest` that the mark is about: endorsements
+// age, what they are about stays. As `own` when `newest` has nothing of use. evidence-type-unknown.
+[[nodiscard]] Result<Json> refreshed(std::string_view evidence_type, Json own,
+                                     std::string_view mark, const Json& newest);
+
 // The default appraisal of a type: the vendor's anchor and default policy; evidence-type-unknown.
 [[nodiscard]] Result<Appraisal> default_appraisal(std::string_view evidence_type);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kScalarBytes = 32;
 constexpr std::size_t kSignatureBytes = 2 * kScalarBytes;
-constexpr std::size_t kHeaderBytes = 1024;
+constexpr JsonLimits kHeaderLimits{.max_bytes = 1024, .max_depth = 2};
 constexpr JsonLimits kClaimLimits{.max_bytes = kMaxTokenBytes, .max_depth = 16};
 
 std::unexpected<Error> no_token(const char* why) { return fail(ErrorCode::kSchemaViolation, why); }
@@ -51,20 +51,6 @@ Bytes der_signature(ByteView raw) {
   return der;
 }
 
-// RFC 7515 section 2: no padding, and one spelling of each value.
-Result<Bytes> decode_part(std::string_view text) {
-  if (text.find_first_of("+/=") != std::string_view::npos) {
-    return no_token("parts of a token are base64url without padding");
-  }
-  std::string padded(text);
-  padded.append((4 - text.size() % 4) % 4, '=');
-  auto bytes = base64_decode_any(padded);
-  if (!bytes) {
-    return no_token("parts of a token are base64url without padding");
-  }
-  return bytes;
-}
-
 struct Parts {
   std::string_view header;
   std::string_view claims;
@@ -86,18 +72,12 @@ Json header_for(const KeyId& key) {
   return {{"alg", "ES256"}, {"kid", key.text()}, {"typ", "JWT"}};
 }
 
-// RFC 8725 section 3.1: the verifier fixes algorithm and key, the token does not. Members that are
-// not understood (crit, b64, jwk) are no member of ours.
-Status check_header(std::string_view part, const PublicKey& key) {
-  ASSAY_ASSIGN(const Bytes text, decode_part(part));
-  auto header = parse_json(text, JsonLimits{.max_bytes = kHeaderBytes, .max_depth = 2});
-  if (!header || !header->is_object()) {
-    return no_token("the header of the token is not a JSON object");
+Result<Json> object_of(ByteView text, const JsonLimits& limits) {
+  auto json = parse_json(text, limits);
+  if (!json || !json->is_object()) {
+    return no_token("header and claims of a token are JSON objects");
   }
-  if (key.algorithm() != SignatureAlgorithm::kEcdsaP256 || *header != header_for(key.id())) {
-    return fail(ErrorCode::kSignatureInvalid, "the token is not signed with ES256 by this key");
-  }
-  return {};
+  return json;
 }
 
 }  // namespace
@@ -119,23 +99,54 @@ Result<std::string> sign_jws(const Json& claims, const Signer& signer) {
   return token;
 }
 
-Result<Json> verify_jws(std::string_view token, const PublicKey& key) {
-  const auto parts = token.size() > kMaxTokenBytes ? std::nullopt : split(token);
+// RFC 7515 section 2: no padding, and one spelling of each value.
+Result<Bytes> decode_token_part(std::string_view text) {
+  if (text.find_first_of("+/=") != std::string_view::npos) {
+    return no_token("parts of a token are base64url without padding");
+  }
+  std::string padded(text);
+  padded.append((4 - text.size() % 4) % 4, '=');
+  auto bytes = base64_decode_any(padded);
+  if (!bytes) {
+    return no_token("parts of a token are base64url without padding");
+  }
+  return bytes;
+}
+
+Result<Token> parse_token(std::string_view text) {
+  const auto parts = text.size() > kMaxTokenBytes ? std::nullopt : split(text);
   if (!parts) {
     return no_token("a token is three parts with dots between them, 64 KiB at most");
   }
-  ASSAY_TRY(check_header(parts->header, key));
-  ASSAY_ASSIGN(const Bytes signature, decode_part(parts->signature));
-  if (signature.size() != kSignatureBytes) {
+  ASSAY_ASSIGN(const Bytes header, decode_token_part(parts->header));
+  Token token{{}, {}, parts->claims, parts->signed_part};
+  ASSAY_ASSIGN(token.header, object_of(header, kHeaderLimits));
+  ASSAY_ASSIGN(token.signature, decode_token_part(parts->signature));
+  return token;
+}
+
+Result<Json> claims_of(const Token& token) {
+  ASSAY_ASSIGN(const Bytes claims, decode_token_part(token.claims_part));
+  return object_of(claims, kClaimLimits);
+}
+
+Status verify_es256(const Token& token, const PublicKey& key) {
+  if (key.algorithm() != SignatureAlgorithm::kEcdsaP256 ||
+      token.signature.size() != kSignatureBytes) {
     return fail(ErrorCode::kSignatureInvalid, "an ES256 signature has 64 bytes");
   }
-  ASSAY_TRY(key.verify(as_bytes(parts->signed_part), der_signature(signature)));
-  ASSAY_ASSIGN(const Bytes payload, decode_part(parts->claims));
-  auto claims = parse_json(payload, kClaimLimits);
-  if (!claims || !claims->is_object()) {
-    return no_token("the claims of the token are not a JSON object");
+  return key.verify(as_bytes(token.signed_part), der_signature(token.signature));
+}
+
+// RFC 8725 section 3.1: the verifier fixes algorithm and key, the token does not. Members that are
+// not understood (crit, b64, jwk) are no member of ours.
+Result<Json> verify_jws(std::string_view text, const PublicKey& key) {
+  ASSAY_ASSIGN(const Token token, parse_token(text));
+  if (key.algorithm() != SignatureAlgorithm::kEcdsaP256 || token.header != header_for(key.id())) {
+    return fail(ErrorCode::kSignatureInvalid, "the token is not signed with ES256 by this key");
   }
-  return claims;
+  ASSAY_TRY(verify_es256(token, key));
+  return claims_of(token);
 }
 
 }  // namespace assay::attestation

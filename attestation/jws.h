@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON Web Signatures in compact form (RFC 7515) with ES256 and nothing else. Internal to this
-// folder.
+// JSON Web Signatures in compact form (RFC 7515). What we sign is ES256 and nothing else. Internal
+// to this folder.
 #pragma once
 
 #include <string>
@@ -22,5 +22,20 @@ inline constexpr std::size_t kMaxTokenBytes = 64U << 10;
 // sign_jws() writes. signature-invalid for another algorithm, key or signature; schema-violation
 // for what is no token.
 [[nodiscard]] Result<Json> verify_jws(std::string_view token, const PublicKey& key);
+
+// A token taken apart: nothing of it is verified. Views are of the text that was parsed.
+struct Token {
+  Json header;  // an object
+  Bytes signature;
+  std::string_view claims_part;
+  std::string_view signed_part;
+};
+// schema-violation for what is no token; parts are base64url without padding, in one spelling.
+[[nodiscard]] Result<Token> parse_token(std::string_view text);
+[[nodiscard]] Result<Bytes> decode_token_part(std::string_view text);
+// The claims, an object; schema-violation. For whoever has verified the signature.
+[[nodiscard]] Result<Json> claims_of(const Token& token);
+// signature-invalid unless `key` (ECDSA P-256) made the token's signature with ES256.
+[[nodiscard]] Status verify_es256(const Token& token, const PublicKey& key);
 
 }  // namespace assay::attestation

@@ -138,6 +138,13 @@ Result<PublicKey> PublicKey::from_der(ByteView spki) {
       std::make_unique<Impl>(Impl{std::move(key), form, std::move(id), std::move(der)}));
 }
 
+Result<PublicKey> PublicKey::from_p256_point(ByteView x, ByteView y) {
+  Bytes der(kP256Prefix.begin(), kP256Prefix.end());
+  der.insert(der.end(), x.begin(), x.end());
+  der.insert(der.end(), y.begin(), y.end());
+  return from_der(der);
+}
+
 Result<PublicKey> PublicKey::from_pem(std::string_view pem) {
   std::string_view body = trim(pem);
   if (pem.size() > kMaxPem || !body.starts_with(kBegin) || !body.ends_with(kEnd) ||

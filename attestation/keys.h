@@ -20,6 +20,8 @@ class PublicKey {
   // explicit curve parameters and points off the curve are refused (unsupported-key,
   // invalid-encoding). The DER must be the one OpenSSL would write, so that one key has one id.
   [[nodiscard]] static Result<PublicKey> from_der(ByteView spki);
+  // The P-256 key with this point: coordinates of 32 bytes each, most significant byte first.
+  [[nodiscard]] static Result<PublicKey> from_p256_point(ByteView x, ByteView y);
   // From one PEM block "PUBLIC KEY".
   [[nodiscard]] static Result<PublicKey> from_pem(std::string_view pem);
   PublicKey(PublicKey&&) noexcept;

@@ -231,9 +231,30 @@ Status check_tdx(const Appraisal& appraisal) {
   return {};
 }
 
+// TCB info comes with the CRLs of its day; that of the PCK certificates counts for one of their two
+// issuers.
+Json refreshed_tdx(Json own, std::string_view mark, const Json& newest) {
+  if (!own.is_object() || !newest.is_object()) {
+    return own;
+  }
+  std::vector<std::string> parts;
+  if (mark.find("/tcb-info/") != std::string_view::npos) {
+    parts = {"tcb_info", "tcb_info_signature", "tcb_info_issuer_chain", "root_ca_crl"};
+    if (own.value("pck_crl_issuer_chain", Json()) == newest.value("pck_crl_issuer_chain", Json())) {
+      parts.emplace_back("pck_crl");
+    }
+  } else if (mark.ends_with("/qe-identity")) {
+    parts = {"qe_identity", "qe_identity_signature", "qe_identity_issuer_chain"};
+  }
+  for (const std::string& part : parts) {
+    own[part] = newest.value(part, Json());
+  }
+  return own;
+}
+
 }  // namespace
 
-const EvidenceType kTdxEvidenceType = {kTdxEvidence, appraise_tdx, default_tdx_appraisal,
-                                       check_tdx};
+const EvidenceType kTdxEvidenceType = {kTdxEvidence, appraise_tdx, default_tdx_appraisal, check_tdx,
+                                       refreshed_tdx};
 
 }  // namespace assay::attestation

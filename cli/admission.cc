@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay admission test: what the admission listener says about a review.
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "cli/api.h"
@@ -21,30 +24,52 @@ struct TestOptions {
   ConnectionFlags connection;
 };
 
-// A pod as kubectl prints it, or a binding, becomes a review of its creation.
+// What becomes a review of its creation, as kubectl prints it.
+struct Kind {
+  std::string_view name;
+  std::string_view group;
+  std::string_view resource;
+};
+constexpr std::array kKinds = {Kind{"Pod", "", "pods"},
+                               Kind{"Binding", "", "pods"},
+                               Kind{"ReplicationController", "", "replicationcontrollers"},
+                               Kind{"Deployment", "apps", "deployments"},
+                               Kind{"ReplicaSet", "apps", "replicasets"},
+                               Kind{"StatefulSet", "apps", "statefulsets"},
+                               Kind{"DaemonSet", "apps", "daemonsets"},
+                               Kind{"Job", "batch", "jobs"},
+                               Kind{"CronJob", "batch", "cronjobs"}};
+
 Result<Json> review_of(const Context& context, Json document) {
   const std::string kind = text_at(document, "kind");
   if (kind == "AdmissionReview") {
     return document;
   }
-  if ((kind != "Pod" && kind != "Binding") || text_at(document, "apiVersion") != "v1") {
+  const std::string version = text_at(document, "apiVersion");
+  const auto known = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& one) {
+    return one.name == kind &&
+           version == (one.group.empty() ? "" : std::string(one.group) + "/") + "v1";
+  });
+  if (known == kKinds.end()) {
     return fail(ErrorCode::kUsage,
-                "The file holds neither an AdmissionReview nor a Pod or Binding, in JSON");
+                "The file holds neither an AdmissionReview nor a Pod, Binding or workload template "
+                "(Deployment, Job and so on), in JSON");
   }
   ASSAY_ASSIGN(const std::string uid, make_uuid_v7(context.random, context.clock.now()));
   const auto metadata = document.find("metadata");
   const Json none = Json::object();
   const Json& meta = metadata == document.end() ? none : *metadata;
   const std::string name_space = text_at(meta, "namespace");
-  Json request = {{"uid", uid},
-                  {"kind", {{"group", ""}, {"version", "v1"}, {"kind", kind}}},
-                  {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
-                  {"operation", "CREATE"},
-                  {"name", text_at(meta, "name")},
-                  {"namespace", name_space.empty() ? "default" : name_space},
-                  {"userInfo", {{"username", "assay-admission-test"}}},
-                  {"dryRun", true},
-                  {"object", std::move(document)}};
+  Json request = {
+      {"uid", uid},
+      {"kind", {{"group", known->group}, {"version", "v1"}, {"kind", kind}}},
+      {"resource", {{"group", known->group}, {"version", "v1"}, {"resource", known->resource}}},
+      {"operation", "CREATE"},
+      {"name", text_at(meta, "name")},
+      {"namespace", name_space.empty() ? "default" : name_space},
+      {"userInfo", {{"username", "assay-admission-test"}}},
+      {"dryRun", true},
+      {"object", std::move(document)}};
   if (kind == "Binding") {
     request["subResource"] = "binding";
   }
@@ -121,7 +146,7 @@ void add_admission(const Command& root, Context& context) {
   auto options = std::make_shared<TestOptions>();
   const Command verb = group.add("test", "Ask the admission listener about a review");
   verb.option("-f,--file", options->file, "FILE",
-              "AdmissionReview in JSON, or a Pod or Binding; '-' is standard input");
+              "AdmissionReview in JSON, or a Pod, Binding or template; '-' is standard input");
   verb.required();
   verb.flag("--mutate", options->mutate, "ask the mutating webhook, and print its patch");
   verb.option("--path-secret-file", options->path_secret_file, "FILE",
@@ -131,9 +156,8 @@ void add_admission(const Command& root, Context& context) {
   add_connection_options(verb, options->connection);
   verb.note(
       "--server is the admission listener here (env ASSAY_ADMISSION_SERVER). Exits with 0 when\n"
-      "the pod is allowed and with 1 when it is denied. A Pod or a Binding is wrapped into a "
-      "review\n"
-      "of its creation with dryRun set.");
+      "the pod is allowed and with 1 when it is denied. A Pod, a Binding or a template is wrapped\n"
+      "into a review of its creation with dryRun set.");
   verb.example(
       "assay admission test -f review.json --server https://assay:8444 --cert kube.crt \\\n"
       "      --cert-key kube.key",

@@ -23,6 +23,8 @@ struct DecideOptions {
   std::string model;
   WorkloadFlags workload;
   std::string point = "create";
+  std::vector<std::string> locations;
+  std::string pod;  // CLUSTER/UID
   bool dry_run = false;
   ConnectionFlags connection;
 };
@@ -35,6 +37,17 @@ Result<bool> flag_at(const Json& json, const char* member) {
                 std::string("The service's answer lacks \"") + member + "\"");
   }
   return found->get<bool>();
+}
+
+// "name@artifact id" of each model, separated by commas.
+std::string models_of(const Json& decision) {
+  std::string text;
+  for (const Json& model : list_at(decision, "models")) {
+    const std::string name = text_at(model, "name");
+    text += text.empty() ? "" : ", ";
+    text += name.empty() ? text_at(model, "artifact") : name + "@" + text_at(model, "artifact");
+  }
+  return text;
 }
 
 Result<Exit> print_answer(const Context& context, const Json& answer) {
@@ -56,14 +69,43 @@ Result<Exit> print_answer(const Context& context, const Json& answer) {
   ASSAY_ASSIGN(const bool allowed, flag_at(verdict, "allowed"));
   if (!context.json()) {
     print_text(verdict_text(verdict));
-    const std::string artifact = text_at(*decision, "artifact");
-    message(context, "decision " + text_at(*decision, "id") +
-                         (artifact.empty() ? "" : " about " + artifact));
+    const std::string models = models_of(*decision);
+    for (const Json& job : list_at(answer, "ordered_jobs")) {
+      message(context, "job " + text_at(job, "id") + " was ordered on " + text_at(job, "location"));
+    }
+    message(context,
+            "decision " + text_at(*decision, "id") + (models.empty() ? "" : " about " + models));
   }
   return allowed ? Exit::kYes : Exit::kNo;
 }
 
+// A pod is judged as it was admitted: nothing else is said of it.
+Result<Json> pod_request(const DecideOptions& options) {
+  const std::size_t slash = options.pod.find('/');
+  if (slash == std::string::npos || !options.model.empty() || !options.locations.empty() ||
+      !options.workload.node.empty()) {
+    return fail(ErrorCode::kUsage,
+                "--pod CLUSTER/UID stands for model, node and locations: leave them out",
+                options.pod);
+  }
+  return Json{
+      {"point", "serve"},
+      {"dry_run", options.dry_run},
+      {"pod", {{"cluster", options.pod.substr(0, slash)}, {"uid", options.pod.substr(slash + 1)}}}};
+}
+
+Result<Exit> ask(const Context& context, const DecideOptions& options, const Json& request) {
+  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(const Json answer,
+               api.post("/v1/decisions", as_bytes(request.dump()), kJsonType, false));
+  return print_answer(context, answer);
+}
+
 Result<Exit> decide(const Context& context, const DecideOptions& options) {
+  if (!options.pod.empty()) {
+    ASSAY_ASSIGN(const Json request, pod_request(options));
+    return ask(context, options, request);
+  }
   ASSAY_TRY(decision_point_from(options.point));
   if (options.point == "bind" && options.workload.node.empty()) {
     return fail(ErrorCode::kUsage, "The point bind needs --node");
@@ -77,10 +119,10 @@ Result<Exit> decide(const Context& context, const DecideOptions& options) {
   if (!options.model.empty()) {
     request["model"] = options.model;
   }
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
-  ASSAY_ASSIGN(const Json answer,
-               api.post("/v1/decisions", as_bytes(request.dump()), kJsonType, false));
-  return print_answer(context, answer);
+  if (!options.locations.empty()) {
+    request["locations"] = options.locations;
+  }
+  return ask(context, options, request);
 }
 
 // --- decision
@@ -108,8 +150,7 @@ Result<Exit> show(const Context& context, const DecisionOptions& options) {
   print_text(verdict_text(verdict));
   Table table({"decision", text_at(decision, "id")});
   table.row({"point", text_at(decision, "point")});
-  table.row({"artifact", text_at(decision, "artifact")});
-  table.row({"model", text_at(decision, "model_name")});
+  table.row({"models", models_of(decision)});
   table.row({"evaluated at", text_at(decision, "evaluated_at")});
   table.row({"facts", text_at(decision, "facts")});
   print_text(table.text());
@@ -159,11 +200,11 @@ Result<Exit> list(const Context& context, const ListOptions& options) {
     print_json(answer);
     return Exit::kYes;
   }
-  Table table({"DECISION", "VERDICT", "POINT", "NAMESPACE", "REASONS", "EVALUATED", "SUBJECT"});
+  Table table({"DECISION", "VERDICT", "POINT", "NAMESPACE", "REASONS", "EVALUATED", "SUBJECTS"});
   for (const Json& item : list_at(answer, "items")) {
     table.row({text_at(item, "id"), text_at(item, "verdict"), text_at(item, "point"),
                text_at(item, "namespace"), joined_at(item, "reasons"),
-               text_at(item, "evaluated_at"), text_at(item, "subject")});
+               text_at(item, "evaluated_at"), joined_at(item, "subjects")});
   }
   print_text(table.text());
   return Exit::kYes;
@@ -237,10 +278,16 @@ void add_verify(const Command& group, Context& context) {
 void add_decide(const Command& root, Context& context) {
   auto options = std::make_shared<DecideOptions>();
   const Command verb = root.add("decide", "Ask whether a model may run");
-  verb.option("--model", options->model, "NAME|ID", "model name, or artifact id");
+  verb.option("--model", options->model, "NAME|ID",
+              "model name, artifact id or NAME@ID; several are separated by commas");
   add_workload_options(verb, options->workload);
   verb.choice("--point", options->point, {"create", "bind", "serve"},
               "decision point (default create)");
+  verb.option(
+      "--location", options->locations, "URI",
+      "where the workload finds the model; repeatable (default: every place with a report)");
+  verb.option("--pod", options->pod, "CLUSTER/UID",
+              "an admitted pod at serve, judged as it was admitted");
   verb.flag("--dry-run", options->dry_run, "answer, but neither store nor log the decision");
   add_connection_options(verb, options->connection);
   verb.note(

@@ -8,6 +8,7 @@
 #include "schemas/core/random.h"
 #include "schemas/decision.h"
 #include "schemas/lifecycle.h"
+#include "schemas/placement.h"
 #include "schemas/policy_document.h"
 #include "schemas/trust.h"
 
@@ -26,6 +27,9 @@ Result<PayloadKind> check_statement(ByteView payload) {
   }
   if (statement.predicate_type == kLifecyclePredicateType) {
     ASSAY_TRY(lifecycle_from(statement));
+  }
+  if (statement.predicate_type == kPlacementPredicateType) {
+    ASSAY_TRY(placement_from(statement));
   }
   return PayloadKind::kAttestation;
 }

@@ -26,7 +26,7 @@ std::string root_of(const Entry& entry) {
 }
 
 Result<Exit> hash(const Context& context, const HashOptions& options) {
-  ASSAY_ASSIGN(const gpu_hash::ArtifactOptions artifact, artifact_options(options.hash));
+  ASSAY_ASSIGN(const gpu_hash::ArtifactOptions artifact, artifact_options(context, options.hash));
   std::optional<Fallback> fallback;
   ASSAY_ASSIGN(
       const gpu_hash::HashedArtifact hashed,
@@ -57,9 +57,11 @@ void add_hash(const Command& root, Context& context) {
   add_hash_options(verb, options->hash);
   verb.flag("--list", options->list, "also print the root of each file and tensor");
   verb.note(
-      "The root covers names, sizes and bytes of all files (hidden ones too, .git aside) and of "
-      "the\n"
-      "tensors in safetensors files. It is the same on every device and every machine.");
+      "The root covers names, sizes and bytes of all files (hidden ones too) and of the tensors "
+      "in\n"
+      "safetensors files. It is the same on every device and every machine. What is left out is a\n"
+      "part of the root, too: --ignore, and of .git, model.assay.json, model.assay.json.times and\n"
+      "model.assay.outline at the top those that are there.");
   verb.example("assay hash ./llama", "the artifact id of a model");
   verb.example("assay hash ./llama --device opencl:all", "on all GPUs of this machine at once");
   verb.example("assay hash ./llama --device opencl:0 -o json > hash.json",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/hashing.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <limits>
@@ -91,23 +92,31 @@ void add_hash_options(const Command& verb, HashFlags& flags) {
               "what gets an entry: whole files, the tensors in safetensors files, or both (default "
               "both)");
   verb.option("--ignore", flags.ignore, "PATTERN",
-              "leave out what matches: '*.tmp' at any depth, '/cache' from the top; may be given "
-              "again");
+              "leave out what matches: '*.tmp' at any depth, '/cache' from the top; a part of the "
+              "root; may be given again");
   verb.flag("--follow-symlinks", flags.follow_symlinks,
             "follow symbolic links that stay inside PATH; without it they are refused");
 }
 
-Result<gpu_hash::ArtifactOptions> artifact_options(const HashFlags& flags) {
+Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context, const HashFlags& flags) {
   gpu_hash::ArtifactOptions options;
   ASSAY_ASSIGN(options.parameters.hash, hash_algorithm_from(flags.hash));
   if (flags.chunk_size > std::numeric_limits<std::uint32_t>::max()) {
     return fail(ErrorCode::kUsage, "The chunk size must be a power of two from 4096 to 1048576");
   }
   options.parameters.chunk_size = static_cast<std::uint32_t>(flags.chunk_size);
+  options.parameters.follow_symlinks = flags.follow_symlinks;
+  std::vector<std::string>& ignore = options.parameters.ignore;
+  ignore = flags.ignore;
+  for (std::string& pattern : gpu_hash::usual_patterns(flags.path)) {
+    if (std::ranges::find(ignore, pattern) == ignore.end()) {
+      message(context, "left out, and bound by the root: " + pattern);
+      ignore.push_back(std::move(pattern));
+    }
+  }
+  sort_ignore(ignore);
   ASSAY_TRY(check(options.parameters));
-  ASSAY_ASSIGN(options.objects, gpu_hash::parse_objects(flags.objects));
-  options.walk.ignore = flags.ignore;
-  options.walk.follow_symlinks = flags.follow_symlinks;
+  ASSAY_ASSIGN(options.objects, parse_objects(flags.objects));
   return options;
 }
 

@@ -55,7 +55,10 @@ struct HashFlags {
 
 // PATH, device, parameters and what to look at.
 void add_hash_options(const Command& verb, HashFlags& flags);
-[[nodiscard]] Result<gpu_hash::ArtifactOptions> artifact_options(const HashFlags& flags);
+// With what lies in a model without being a part of it (kUsualIgnore) among the ignore patterns,
+// where it is there. Says on stderr what is left out that nobody asked for.
+[[nodiscard]] Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context,
+                                                                 const HashFlags& flags);
 
 // Hashes with a progress bar. `fallback` as with_engine() says.
 [[nodiscard]] Result<gpu_hash::HashedArtifact> hash_with_progress(

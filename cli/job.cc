@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "cli/worker_pace.h"
+#include "schemas/location.h"
 
 namespace assay::cli {
 
@@ -43,12 +44,25 @@ std::string difference_line(const Json& difference) {
   return line;
 }
 
+// "pvc://inference/models (volume pv-1)", "volume cache of pod 5f1d..."
+std::string place_of(const Json& job) {
+  std::string place = text_at(job, "location");
+  if (const std::string volume = text_at(job, "volume"); !volume.empty()) {
+    place += " (volume " + volume + ")";
+  }
+  const auto pod = job.find("pod");
+  if (pod != job.end() && pod->is_object()) {
+    place += (place.empty() ? "volume " : ", volume ") + text_at(*pod, "volume") + " of pod " +
+             text_at(*pod, "uid");
+  }
+  return place;
+}
+
 void print_job(const Json& job) {
   Table table({"job", text_at(job, "id")});
   table.row({"model", text_at(job, "model_name")});
   table.row({"artifact", text_at(job, "artifact")});
-  table.row({"node",
-             text_at(job, "node") + ", " + text_at(job, "scope") + " at " + text_at(job, "path")});
+  table.row({"node", text_at(job, "node") + ", " + text_at(job, "scope") + " at " + place_of(job)});
   table.row({"created", text_at(job, "created_at")});
   const std::string result = text_at(job, "result");
   table.row({"state", text_at(job, "state") + (result.empty() ? "" : ": " + result)});
@@ -57,6 +71,9 @@ void print_job(const Json& job) {
     const bool is_measured =
         measured != job.end() && measured->is_boolean() && measured->get<bool>();
     table.row({"finished", text_at(job, "finished_at")});
+    if (const std::string since = text_at(job, "read_since"); !since.empty()) {
+      table.row({"read since", since});
+    }
     table.row({"reported by", is_measured ? "a measured worker" : "an unmeasured worker"});
   }
   const auto detail = job.find("detail");
@@ -120,7 +137,9 @@ struct NewOptions {
   std::string model;
   std::string node;
   std::string scope = "files";
-  std::string path;
+  std::string location;
+  std::string pod_uid;
+  std::string pod_volume;
   std::string entries;
   WaitFlags wait;
   ConnectionFlags connection;
@@ -168,18 +187,29 @@ Result<ArtifactId> resolve(Api& api, const std::string& model) {
   return ArtifactId::parse(found);
 }
 
+Result<std::optional<JobPod>> read_pod(const NewOptions& options) {
+  if (options.pod_uid.empty() && options.pod_volume.empty()) {
+    return std::nullopt;
+  }
+  ASSAY_TRY(check_pod_uid(options.pod_uid));
+  ASSAY_TRY(check_volume_name(options.pod_volume));
+  return JobPod{options.pod_uid, options.pod_volume};
+}
+
 Result<Exit> make(const Context& context, const NewOptions& options) {
   ASSAY_TRY(check(options.wait));
   ASSAY_TRY(check_node_name(options.node));
   ASSAY_ASSIGN(const JobScope scope, job_scope_from(options.scope));
   ASSAY_ASSIGN(std::vector<std::uint64_t> subset, read_positions(options.entries));
-  if (!options.path.empty()) {
-    ASSAY_TRY(check_path(options.path));
+  std::string location;
+  if (!options.location.empty()) {
+    ASSAY_ASSIGN(location, normalise_location(options.location));
   }
+  ASSAY_ASSIGN(std::optional<JobPod> pod, read_pod(options));
   ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
   ASSAY_ASSIGN(ArtifactId artifact, resolve(api, options.model));
-  const JobRequest request{std::move(artifact), scope, options.node, options.path,
-                           std::move(subset)};
+  const JobRequest request{std::move(artifact), scope,         options.node, std::move(location),
+                           std::move(subset),   std::move(pod)};
   ASSAY_ASSIGN(const Json made, api.post("/v1/jobs", as_bytes(to_json(request).dump()), kJsonType));
   const std::string id = text_at(made, "id");
   if (!options.wait.wait) {
@@ -201,9 +231,13 @@ void add_new(const Command& group, Context& context) {
   verb.argument("MODEL", options->model, "artifact id, or the name of a model");
   verb.option("--node", options->node, "NAME", "node that shall do it");
   verb.required();
-  verb.option("--path", options->path, "PATH",
-              "where the model lies below the node's directory of models (default: the model's "
-              "name)");
+  verb.option("--location", options->location, "URI",
+              "where the model lies, as a manifest of it names it (default: the only location that "
+              "manifests name)");
+  verb.option("--pod", options->pod_uid, "UID", "read what this pod has mounted");
+  verb.option("--volume", options->pod_volume, "NAME",
+              "with --pod: its volume, as the kubelet names it: the persistent volume of a claim, "
+              "else the volume's name in the pod");
   verb.choice("--scope", options->scope, {"files", "device-memory"},
               "what is hashed (default "
               "files)");
@@ -217,8 +251,10 @@ void add_new(const Command& group, Context& context) {
       "job's id. With --wait the exit status is 0 when the node verified the model, 1 when it "
       "did not.");
   verb.example("assay job new acme/llama --node gpu-node-1 --wait", "and wait for the result");
-  verb.example("assay job new assay-tree-v1-sha256:dc66... --node gpu-node-1 --path llama/v2",
-               "a model that lies elsewhere");
+  verb.example(
+      "assay job new assay-tree-v1-sha256:dc66... --node gpu-node-1 --location "
+      "pvc://inference/models",
+      "one of several places");
   verb.action([options, &context] { return make(context, *options); });
 }
 

@@ -43,17 +43,24 @@ struct CreateOptions {
 };
 
 // A manifest or outline that is written into the model it describes is no part of it, and the
-// manifest says so.
-Status leave_out(const std::string& output, const std::string& path,
+// manifest says so. Policies accept that of the usual names without being told.
+Status leave_out(const Context& context, const std::string& output, const std::string& path,
                  std::vector<std::string>& ignore) {
   std::error_code ignored;
   if (output.empty() || output == "-" || !std::filesystem::is_directory(path, ignored)) {
     return {};
   }
   ASSAY_ASSIGN(const auto pattern, gpu_hash::output_pattern(path, output));
-  if (pattern) {
-    ignore.push_back(*pattern);
+  if (!pattern || std::ranges::find(ignore, *pattern) != ignore.end()) {
+    return {};
   }
+  if (std::ranges::find(kUsualIgnore, *pattern) == kUsualIgnore.end()) {
+    message(context, "left out of the model: " + *pattern +
+                         "; policies accept this pattern only where parameters.ignore lists it, "
+                         "or write to " +
+                         std::string(kManifestFile) + " and model.assay.outline");
+  }
+  ignore.push_back(*pattern);
   return {};
 }
 
@@ -152,21 +159,17 @@ Result<Exit> create(const Context& context, CreateOptions options) {
   ASSAY_TRY(check_model_name(options.name));
   ASSAY_TRY(check_reuse(options));
   if (options.records()) {
-    ASSAY_TRY(leave_out(times_file(options.out), options.hash.path, options.hash.ignore));
+    ASSAY_TRY(leave_out(context, times_file(options.out), options.hash.path, options.hash.ignore));
   }
-  ASSAY_TRY(leave_out(options.out, options.hash.path, options.hash.ignore));
-  ASSAY_TRY(leave_out(options.outline, options.hash.path, options.hash.ignore));
-  ASSAY_ASSIGN(gpu_hash::ArtifactOptions artifact, artifact_options(options.hash));
+  ASSAY_TRY(leave_out(context, options.out, options.hash.path, options.hash.ignore));
+  ASSAY_TRY(leave_out(context, options.outline, options.hash.path, options.hash.ignore));
+  ASSAY_ASSIGN(gpu_hash::ArtifactOptions artifact, artifact_options(context, options.hash));
   if (!options.outline.empty()) {
     ASSAY_TRY(check_outline_span(artifact.parameters, options.outline_span));
     artifact.outline_span = options.outline_span;
   }
-  Manifest manifest{.name = options.name,
-                    .artifact = {},
-                    .ignore = options.hash.ignore,
-                    .follow_symlinks = options.hash.follow_symlinks,
-                    .locations = options.locations,
-                    .other_digests = {}};
+  Manifest manifest{
+      .name = options.name, .artifact = {}, .locations = options.locations, .other_digests = {}};
   ASSAY_TRY(read_digests(options.digests, manifest.other_digests));
   std::optional<gpu_hash::Reuse> reuse;
   if (!options.reuse.empty()) {
@@ -202,10 +205,9 @@ void add_create(const Command& group, Context& context) {
   add_hash_options(verb, options->hash);
   verb.option("--name", options->name, "NAME", "name of the model, such as acme/demo");
   verb.required();
-  verb.option(
-      "--location", options->locations, "URI",
-      "where the model is kept (pvc://, hostpath://, oci://, s3://, https://...); pods that "
-      "mount it are bound to the model by this; may be given again");
+  verb.option("--location", options->locations, "URI",
+              "where the model is kept (pvc://, hostpath://, nfs://, oci://, csi://); pods that "
+              "mount it are bound to the model by this; may be given again");
   verb.option("--digest", options->digests, "ALG:HEX",
               "another digest of the same model, to join statements that use it");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
@@ -234,7 +236,8 @@ void add_create(const Command& group, Context& context) {
                "hash, to be signed later or elsewhere");
   verb.example(
       "assay manifest create ./llama --name acme/llama --location pvc://ml/llama \\\n"
-      "      --key publisher.pem --out ./llama/model.assay.json --outline ./llama/model.outline",
+      "      --key publisher.pem --out ./llama/model.assay.json \\\n"
+      "      --outline ./llama/model.assay.outline",
       "hash and sign in one go, and keep both files beside the weights");
   verb.action([options, &context] { return create(context, *options); });
 }
@@ -268,8 +271,6 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
                 {"parameters", to_json(manifest.artifact.parameters)},
                 {"objects", entries_json(entries)},
                 {"file_bytes", bytes},
-                {"ignore", manifest.ignore},
-                {"follow_symlinks", manifest.follow_symlinks},
                 {"locations", manifest.locations},
                 {"other_digests", manifest.other_digests},
                 {"signatures", signature_hints(document.envelope)}});
@@ -283,8 +284,11 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
   for (const std::string& location : manifest.locations) {
     table.row({"location", location});
   }
-  for (const std::string& pattern : manifest.ignore) {
+  for (const std::string& pattern : manifest.artifact.parameters.ignore) {
     table.row({"left out", pattern});
+  }
+  if (manifest.artifact.parameters.follow_symlinks) {
+    table.row({"links", "followed inside the directory"});
   }
   const std::size_t signatures = document.envelope ? document.envelope->signatures.size() : 0;
   table.row(
@@ -323,6 +327,7 @@ void add_manifest(const Command& root, Context& context) {
   add_manifest_verify(group, context);
   add_show(group, context);
   add_manifest_prove(group, context);
+  add_manifest_place(group, context);
 }
 
 }  // namespace assay::cli

@@ -23,7 +23,7 @@ struct PartFlags {
 
 void add_part_options(const Command& verb, PartFlags& flags);
 
-// Entry and range that the flags name; ignore patterns, links and outline are left to the caller.
+// Entry and range that the flags name; the outline is left to the caller.
 // usage; not-found when the manifest has no such file or tensor.
 [[nodiscard]] Result<gpu_hash::PartOptions> part_options(const PartFlags& flags,
                                                          const Artifact& artifact);

@@ -62,10 +62,8 @@ Result<std::size_t> find_entry(const Artifact& artifact, const std::string& text
 Result<std::shared_ptr<const gpu_hash::SourceFile>> find_file(const Manifest& manifest,
                                                               const std::string& model,
                                                               const std::string& path) {
-  gpu_hash::WalkOptions walk;
-  walk.ignore = manifest.ignore;
-  walk.follow_symlinks = manifest.follow_symlinks;
-  ASSAY_ASSIGN(const auto files, gpu_hash::walk(model, walk));
+  ASSAY_ASSIGN(const auto files,
+               gpu_hash::walk(model, gpu_hash::rules_of(manifest.artifact.parameters)));
   for (const gpu_hash::WalkedFile& file : files) {
     if (file.path == path) {
       return file.source;

@@ -214,7 +214,6 @@ Result<Exit> verify_one(const Context& context, const VerifyOptions& options,
                         const TrustedManifest& trusted, const gpu_hash::VerifyOptions& how) {
   const Artifact& artifact = trusted.manifest.artifact;
   ASSAY_ASSIGN(gpu_hash::PartOptions part, part_options(options.part, artifact));
-  part.walk = how.walk;
   part.outline = how.outline;
   std::optional<gpu_hash::VerifiedPart> verified;
   std::optional<Fallback> fallback;
@@ -241,8 +240,6 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
                    : std::unexpected(trusted.error());
   }
   gpu_hash::VerifyOptions how;
-  how.walk.ignore = trusted->manifest.ignore;
-  how.walk.follow_symlinks = trusted->manifest.follow_symlinks;
   std::optional<Outline> outline;
   if (!options.outline.empty()) {
     ASSAY_ASSIGN(const Bytes blob, read_file(options.outline, std::uint64_t{1} << 32));
@@ -292,7 +289,10 @@ void add_manifest_verify(const Command& group, Context& context) {
       "identities must be allowed to publish this name. Then every byte is hashed again. Exits "
       "with 0\n"
       "when all is as signed, with 1 when anything differs, with 2 when it could not be found "
-      "out. With --file or --tensor the rest of the model is neither read nor judged.");
+      "out. A file that no file entry covers, and that the root's ignore patterns do not leave "
+      "out,\n"
+      "is a difference: a manifest of tensors alone verifies no directory, only single tensors.\n"
+      "With --file or --tensor the rest of the model is neither read nor judged.");
   verb.example("assay manifest verify llama.json ./llama --key publisher.pem.pub",
                "against a key that you trust");
   verb.example("assay manifest verify llama.json ./llama --trust trust.json --threshold 2 -o json",

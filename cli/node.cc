@@ -12,6 +12,15 @@ namespace assay::cli {
 
 namespace {
 
+// What became of evidence that was accepted once.
+std::string standing_of(const Json& measured) {
+  if (const std::string error = text_at(measured, "error"); !error.empty()) {
+    return ", refused by now: " + error;
+  }
+  const auto current = measured.find("current");
+  return current != measured.end() && *current == false ? ", to be appraised again" : "";
+}
+
 std::string evidence_of(const Json& node) {
   const auto measured = node.find("measured");
   if (measured == node.end() || !measured->is_object()) {
@@ -21,7 +30,7 @@ std::string evidence_of(const Json& node) {
   const bool is_vendor = vendor != measured->end() && vendor->is_boolean() && vendor->get<bool>();
   // An anchor that is not the vendor's proves nothing about hardware: never without saying so.
   return text_at(*measured, "evidence_type") + " " + text_at(*measured, "tcb_status") +
-         (is_vendor ? "" : ", anchor is not the vendor's");
+         (is_vendor ? "" : ", anchor is not the vendor's") + standing_of(*measured);
 }
 
 struct ListOptions {
@@ -62,7 +71,13 @@ void print_node(const Json& node) {
   if (const auto revoked = node.find("revoked"); revoked != node.end() && revoked->is_object()) {
     table.row({"revoked", text_at(*revoked, "at") + ": " + text_at(*revoked, "reason")});
   }
+  if (const auto ended = node.find("ended"); ended != node.end() && ended->is_object()) {
+    table.row({"ended", text_at(*ended, "at") + ": " + text_at(*ended, "reason")});
+  }
   table.row({"principal", text_at(node, "principal")});
+  if (const std::string registration = text_at(node, "registration"); !registration.empty()) {
+    table.row({"registration", registration});
+  }
   table.row({"worker key", text_at(node, "key_id")});
   table.row({"enrolled", text_at(node, "enrolled_at") + " to " + text_at(node, "expires_at")});
   table.row({"evidence", evidence_of(node)});

@@ -9,7 +9,9 @@
 #include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/output.h"
+#include "cli/own_record.h"
 #include "cli/policy_diff.h"
+#include "cli/review_show.h"
 #include "cli/trust_change.h"
 #include "cli/verbs.h"
 #include "policy/lint.h"
@@ -44,11 +46,12 @@ Result<Exit> lint(const Context& context, const LintOptions& options) {
   }
   ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(document->payload.bytes));
   bool warned = false;
+  bool wrong = false;
   Json findings = Json::array();
   for (const policy::Finding& finding : policy::lint(policy)) {
-    const bool is_warning = finding.level == policy::Finding::Level::kWarning;
-    const std::string level = is_warning ? "warning" : "note";
-    warned = warned || is_warning;
+    const std::string level(name(finding.level));
+    warned = warned || finding.level != policy::Finding::Level::kNote;
+    wrong = wrong || finding.level == policy::Finding::Level::kError;
     findings.push_back(
         {{"level", level}, {"condition", finding.condition}, {"text", finding.text}});
     if (!context.json()) {
@@ -64,7 +67,7 @@ Result<Exit> lint(const Context& context, const LintOptions& options) {
   } else {
     print_line("valid: " + policy.name + " version " + std::to_string(policy.version));
   }
-  return options.strict && warned ? Exit::kNo : Exit::kYes;
+  return wrong || (options.strict && warned) ? Exit::kNo : Exit::kYes;
 }
 
 void add_lint(const Command& group, Context& context) {
@@ -73,8 +76,10 @@ void add_lint(const Command& group, Context& context) {
   verb.argument("FILE", options->file, "policy, signed or not");
   verb.flag("--strict", options->strict, "exit with 1 on warnings, too");
   verb.note(
-      "Exits with 1 when the policy is not valid. Says which decision point each condition\n"
-      "needs, and warns about conditions that cannot fail or cannot pass.");
+      "Exits with 1 when the policy is not valid or denies every pod. Says which decision point\n"
+      "each condition needs, and warns about conditions that cannot fail or cannot pass, and "
+      "about\n"
+      "workloads that it does not select.");
   verb.example("assay policy lint prod.json", "what is wrong or odd about it");
   verb.action([options, &context] { return lint(context, *options); });
 }
@@ -152,6 +157,11 @@ Result<Exit> push(const Context& context, const ConnectionFlags& connection,
   if (!answer) {
     return refuse_or_fail(context, answer.error());
   }
+  if (kind == PayloadKind::kPolicy) {
+    if (Status ours = check_own_record(*answer, document, bytes, std::nullopt); !ours) {
+      return refuse_or_fail(context, std::move(ours).error());
+    }
+  }
   if (context.json()) {
     print_json(*answer);
   } else {
@@ -166,7 +176,8 @@ struct ApproveOptions {
   SigningFlags signing;
   std::optional<std::uint64_t> sequence;
   std::string out;
-  ConnectionFlags connection;
+  bool yes = false;
+  ReviewFlags review;  // with the connection
 };
 
 Result<Exit> approve(const Context& context, PolicyApproval::Action action,
@@ -174,7 +185,8 @@ Result<Exit> approve(const Context& context, PolicyApproval::Action action,
   ASSAY_ASSIGN(const StatementId id, StatementId::parse(options.id));
   std::uint64_t sequence = options.sequence.value_or(0);
   if (!options.sequence) {
-    ASSAY_ASSIGN(const std::uint64_t epoch, fetch_epoch(context, options.connection, "policy"));
+    ASSAY_ASSIGN(const std::uint64_t epoch,
+                 fetch_epoch(context, options.review.connection, "policy"));
     sequence = epoch + 1;
   }
   ASSAY_ASSIGN(const std::string payload,
@@ -188,6 +200,15 @@ Result<Exit> approve(const Context& context, PolicyApproval::Action action,
     message(context, "wrote " + options.out);
     return Exit::kYes;
   }
+  const LoadedDocument unsigned_one{
+      {PayloadKind::kPolicyApproval, std::string(kPolicyApprovalPayloadType), to_bytes(payload)},
+      std::nullopt};
+  ASSAY_ASSIGN(const bool agreed,
+               agree_to_sign(context, unsigned_one, options.review, true, options.yes));
+  if (!agreed) {
+    return refuse(context, {ErrorCode::kCancelled, "Not signed, on request", options.id},
+                  {{"signed", false}});
+  }
   ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
   ASSAY_ASSIGN(
       attestation::Envelope envelope,
@@ -199,7 +220,7 @@ Result<Exit> approve(const Context& context, PolicyApproval::Action action,
     return Exit::kYes;
   }
   ASSAY_ASSIGN(LoadedDocument document, read_document(as_bytes(text)));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, Api::open(context, options.review.connection));
   const Result<Json> answer = api.push(document, as_bytes(text));
   if (!answer) {
     return refuse_or_fail(context, answer.error());
@@ -227,11 +248,14 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
               "policy epoch that this makes (default: ask the service)");
   verb.option("--out", options->out, "FILE",
               "write the approval instead of sending it; without --key it is unsigned");
-  add_connection_options(verb, options->connection);
+  verb.flag("--yes", options->yes, "show what is approved, but do not ask");
+  add_review_options(verb, options->review);
   verb.note(
       "The key must be an approver's whose identity is not one of the policy's authors. Exits with "
       "1\n"
-      "when the service refuses the approval.");
+      "when the service refuses the approval. What the policy says is shown first, as a "
+      "difference\n"
+      "from what is in force, and asked for on a terminal: see 'assay help sign'.");
   verb.example(std::string("assay policy ") + (activate ? "activate" : "deactivate") +
                    " sha256:9f86... --key approver.pem",
                activate ? "it decides from now on" : "it decides no more");

@@ -29,7 +29,7 @@ struct TestOptions {
 // One question with the answer that is expected.
 struct Case {
   std::string name;
-  policy::Facts facts;
+  std::vector<policy::Facts> models;
   policy::Workload workload;
   DecisionPoint point = DecisionPoint::kCreate;
   Timestamp now;
@@ -37,11 +37,21 @@ struct Case {
   std::vector<std::string> reasons;
 };
 
+// Facts of one model, or a list with those of several.
+Result<std::vector<policy::Facts>> models_from(const Json& json) {
+  std::vector<policy::Facts> models;
+  for (const Json& item : json.is_array() ? json : Json::array({json})) {
+    ASSAY_ASSIGN(policy::Facts facts, policy::facts_from_json(item));
+    models.push_back(std::move(facts));
+  }
+  return models;
+}
+
 // Members of a case in a file of cases; what is absent comes from the flags.
 Status read_case(const Json& json, Case& one) {
   for (const auto& [name, value] : json.items()) {
     if (name == "facts") {
-      ASSAY_ASSIGN(one.facts, policy::facts_from_json(value));
+      ASSAY_ASSIGN(one.models, models_from(value));
     } else if (name == "workload") {
       ASSAY_ASSIGN(one.workload, workload_from(value));
     } else if (name == "expect_reasons" && value.is_array()) {
@@ -72,7 +82,7 @@ Result<std::vector<Case>> read_cases(const Context& context, const TestOptions& 
   limits.max_depth = 128;
   ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes), limits));
   Case base{.name = "",
-            .facts = {},
+            .models = {},
             .workload = {},
             .now = context.clock.now(),
             .expect = options.expect,
@@ -94,7 +104,7 @@ Result<std::vector<Case>> read_cases(const Context& context, const TestOptions& 
     ASSAY_TRY(read_case(json, one));
     cases.push_back(std::move(one));
   } else if (!json.is_array() || !json.empty()) {
-    ASSAY_ASSIGN(base.facts, policy::facts_from_json(json));
+    ASSAY_ASSIGN(base.models, models_from(json));
     cases.push_back(std::move(base));
   }
   if (cases.empty()) {
@@ -170,9 +180,9 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
   Json items = Json::array();
   std::uint64_t failed = 0;
   for (const Case& one : cases) {
-    const bool selected = policy::selected(active, one.workload);
+    const bool selected = policy::selected(active, one.workload, one.point);
     const Verdict verdict =
-        policy::evaluate(active, one.workload, one.facts, {}, one.point, one.now);
+        policy::evaluate(active, one.workload, one.models, {}, one.point, one.now);
     const std::string problem = problem_of(one, verdict, selected);
     failed += problem.empty() ? 0U : 1U;
     if (context.json()) {

@@ -7,7 +7,9 @@
 #include "cli/api.h"
 #include "cli/files.h"
 #include "cli/output.h"
+#include "cli/own_record.h"
 #include "cli/verbs.h"
+#include "cli/verifier_flags.h"
 #include "schemas/core/outline.h"
 
 namespace assay::cli {
@@ -17,6 +19,7 @@ namespace {
 struct PushOptions {
   std::vector<std::string> files;
   std::string outline;
+  VerifierFlags verifier;
   ConnectionFlags connection;
 };
 
@@ -85,7 +88,23 @@ std::string place_in_log(const Json& answer) {
   return log == answer.end() ? "" : std::to_string(number_at(*log, "index"));
 }
 
+// Statements are answered with the record that names the signature; the receipt must be about it.
+bool has_record(PayloadKind kind) {
+  return kind == PayloadKind::kManifest || kind == PayloadKind::kAttestation ||
+         kind == PayloadKind::kPolicy;
+}
+
+Result<Json> push_one(Api& api, const Ready& item,
+                      const std::optional<attestation::NoteVerifier>& verifier) {
+  ASSAY_ASSIGN(Json answer, api.push(item.document, item.bytes));
+  if (has_record(item.document.payload.kind)) {
+    ASSAY_TRY(check_own_record(answer, item.document, item.bytes, verifier));
+  }
+  return answer;
+}
+
 Result<Exit> push(const Context& context, const PushOptions& options) {
+  ASSAY_ASSIGN(const auto verifier, find_verifier(options.verifier));
   ASSAY_ASSIGN(const std::vector<Ready> ready, read_all(options.files));
   ASSAY_ASSIGN(const std::optional<ReadyOutline> outline, read_outline(options.outline, ready));
   ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
@@ -94,7 +113,7 @@ Result<Exit> push(const Context& context, const PushOptions& options) {
   for (const Ready& item : ready) {
     const std::string id = item.document.payload.id().text();
     const std::string kind(name(item.document.payload.kind));
-    Result<Json> answer = api.push(item.document, item.bytes);
+    Result<Json> answer = push_one(api, item, verifier);
     if (answer) {
       message(context,
               "stored " + kind + " " + item.file + " at log index " + place_in_log(*answer));
@@ -141,11 +160,14 @@ void add_push(const Command& root, Context& context) {
   verb.option("--outline", options->outline, "FILE",
               "outline of the model, from 'assay manifest create --outline': lets the service name "
               "the bytes that differ on a node, and make spot checks");
+  add_verifier_options(verb, options->verifier);
   add_connection_options(verb, options->connection);
   verb.note(
       "Prints the id of each document. The answers of -o json hold the receipts of the log: keep\n"
-      "them for 'assay log verify --receipt'. Storing the same document again is no error. Exits\n"
-      "with 1 when the service refuses one of the documents.");
+      "them for 'assay log verify --receipt'. The receipt of a statement must be about the record\n"
+      "that names your signature, also when others had signed before; with the log's key its\n"
+      "checkpoint and proof are verified, too. Storing the same document again is no error. Exits\n"
+      "with 1 when the service refuses one of the documents, or its receipt is not right.");
   verb.example("assay push llama.signed.json evaluation.signed.json", "a manifest and a statement");
   verb.example("assay push llama.signed.json -o json > receipt.json", "and keep the receipt");
   verb.example("assay push llama.signed.json --outline llama.outline",

@@ -8,6 +8,7 @@
 #include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/output.h"
+#include "cli/review_show.h"
 #include "cli/verbs.h"
 
 namespace assay::cli {
@@ -19,6 +20,8 @@ struct SignOptions {
   SigningFlags signing;
   std::string type;
   std::string out;
+  bool yes = false;
+  ReviewFlags review;
 };
 
 Result<attestation::Envelope> sign_document(LoadedDocument document,
@@ -36,6 +39,12 @@ Result<Exit> sign(const Context& context, const SignOptions& options) {
   ASSAY_ASSIGN(LoadedDocument document, load_document(options.file, options.type));
   const PayloadKind kind = document.payload.kind;
   const std::string id = document.payload.id().text();
+  ASSAY_ASSIGN(const bool agreed,
+               agree_to_sign(context, document, options.review, false, options.yes));
+  if (!agreed) {
+    return refuse(context, {ErrorCode::kCancelled, "Not signed, on request", options.file},
+                  {{"id", id}, {"signed", false}});
+  }
   ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
   ASSAY_ASSIGN(const attestation::Envelope envelope,
                sign_document(std::move(document), borrow(signers)));
@@ -78,10 +87,16 @@ void add_sign_verb(const Command& parent, Context& context, const std::string& e
               "as they are");
   verb.option("--out", options->out, "FILE",
               "where to write the envelope (default: standard output); may be FILE itself");
+  verb.flag("--yes", options->yes, "show what is signed, but do not ask");
+  add_review_options(verb, options->review);
   verb.note(
       "The result is a DSSE envelope. Documents of assay's own are checked first and signed in\n"
       "canonical form, so the layout of the file does not matter and a second signer signs the "
-      "same.");
+      "same.\n\n"
+      "What the document says is shown on standard error first, as 'assay review' does; with\n"
+      "--server as a difference from what is in force there. When standard input and standard\n"
+      "error are a terminal, assay asks before it signs, and exits with 1 when the answer is not\n"
+      "yes; scripts that run on a terminal give --yes. Without a terminal nothing is asked.");
   verb.example(example, "sign");
   verb.example("assay sign change.signed.json --key second.pem --out change.signed.json",
                "add a second signature in place");

@@ -111,8 +111,8 @@ void add_token(const Command& root, Context& context) {
   verb.required();
   verb.option(
       "--role", options->roles, "ROLE",
-      "reader, submitter, worker, policy-author, policy-approver, decider, auditor or admin; "
-      "may be given again");
+      "reader, submitter, worker, policy-author, policy-approver, decider (an orchestrator), "
+      "admission (an API server), auditor, monitor or admin; may be given again");
   verb.required();
   verb.option("--not-after", options->not_after, "TIME",
               "end of validity: a time, a date, or a span such as 90d (default: none)");
@@ -127,7 +127,7 @@ void add_token(const Command& root, Context& context) {
   verb.example("assay token new --principal ci --role submitter --token-out ci.token --out ci.json",
                "a caller that may store manifests and statements");
   verb.example(
-      "assay token new --principal kube-apiserver --role decider --certificate kube.crt \\\n"
+      "assay token new --principal kube-apiserver --role admission --certificate kube.crt \\\n"
       "      --out kube.json",
       "a caller with a client certificate");
   verb.action([options, &context] { return make(context, *options); });

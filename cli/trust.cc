@@ -63,10 +63,17 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
     ASSAY_TRY(check_node_name(node));
     operations.emplace_back(RevokeNode{node, flags.reason});
   }
+  for (const std::string& id : flags.remove_registrations) {
+    operations.emplace_back(RemoveRegistration{id});
+  }
+  for (const std::string& path : flags.registrations) {
+    ASSAY_ASSIGN(Registration registration, read_registration_file(path));
+    operations.emplace_back(PutRegistration{std::move(registration)});
+  }
   if (operations.empty()) {
     return fail(ErrorCode::kUsage,
                 "Say what changes: --add-key, --revoke, --put-principal, --remove-principal, "
-                "--appraisal or --revoke-node");
+                "--appraisal, --revoke-node, --register or --unregister");
   }
   return operations;
 }
@@ -133,6 +140,12 @@ void add_change(const Command& group, Context& context) {
               "statuses; may be given again");
   verb.option("--revoke-node", flags->revoke_nodes, "NAME",
               "node to revoke for good, with all that it reported; may be given again");
+  verb.option(
+      "--register", flags->registrations, "FILE",
+      "registration: which nodes a principal may enrol, and on which platforms; may be given "
+      "again");
+  verb.option("--unregister", flags->remove_registrations, "ID",
+              "registration to remove; nodes under it end; may be given again");
   add_trust_change_options(verb, *flags);
   verb.note(
       "A change applies as a whole or not at all, once, and only to the epoch it was made for.");
@@ -146,6 +159,8 @@ void add_change(const Command& group, Context& context) {
       "assay trust change --revoke-node gpu-node-1 --reason 'stolen' --sequence auto \\\n"
       "      --out change.json",
       "a node that nothing shall run on any more");
+  verb.example("assay trust change --register gpu-node-1.json --sequence auto --out change.json",
+               "a node that may enrol from now on");
   verb.action([flags, &context] { return write_trust_change(context, *flags); });
 }
 
@@ -155,6 +170,7 @@ struct BootstrapOptions {
   std::vector<std::string> keys;
   std::vector<std::string> principals;
   std::vector<std::string> appraisals;
+  std::vector<std::string> registrations;
   std::string out;
 };
 
@@ -171,6 +187,10 @@ Result<Exit> bootstrap(const Context& context, const BootstrapOptions& options) 
   for (const std::string& path : options.appraisals) {
     ASSAY_ASSIGN(Appraisal appraisal, read_appraisal(path));
     document.appraisals.push_back(std::move(appraisal));
+  }
+  for (const std::string& path : options.registrations) {
+    ASSAY_ASSIGN(Registration registration, read_registration_file(path));
+    document.registrations.push_back(std::move(registration));
   }
   const std::string text = to_json(document).dump(2) + "\n";
   ASSAY_TRY(parse_bootstrap(as_bytes(text)));
@@ -196,6 +216,9 @@ void add_bootstrap(const Command& group, Context& context) {
   verb.option("--appraisal", options->appraisals, "FILE",
               "how evidence of a type is appraised (default: the vendor's anchor, no reference "
               "values); may be given again");
+  verb.option("--register", options->registrations, "FILE",
+              "registration: which nodes a principal may enrol, and on which platforms (default: "
+              "none can enrol); may be given again");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   verb.example(
       "assay trust bootstrap --key op1.key.json --key op2.key.json --principal admin.json \\\n"
@@ -234,6 +257,14 @@ std::string roles_of(const Json& key) {
   return out;
 }
 
+// Whose ServiceAccount tokens a registration asks for.
+std::string tokens_of(const Json& registration) {
+  const auto account = registration.find("service_account");
+  return account == registration.end() || !account->is_object()
+             ? ""
+             : text_at(*account, "issuer") + " " + text_at(*account, "subject");
+}
+
 Result<Exit> show(const Context& context, const ConnectionFlags& connection) {
   ASSAY_ASSIGN(Api api, Api::open(context, connection));
   ASSAY_ASSIGN(const Json trust, api.get("/v1/trust"));
@@ -255,6 +286,16 @@ Result<Exit> show(const Context& context, const ConnectionFlags& connection) {
   if (!principals.empty()) {
     print_text("\n" + principals.text());
   }
+  Table registrations(
+      {"REGISTRATION", "NODE", "PRINCIPAL", "PLATFORMS", "NODES EACH", "TOKENS OF"});
+  for (const Json& one : list_at(trust, "registrations")) {
+    registrations.row({text_at(one, "id"), text_at(one, "node"), text_at(one, "principal"),
+                       one.contains("platforms") ? joined_at(one, "platforms") : "any",
+                       std::to_string(number_at(one, "nodes_per_platform")), tokens_of(one)});
+  }
+  if (!registrations.empty()) {
+    print_text("\n" + registrations.text());
+  }
   if (const auto epochs = trust.find("epochs"); epochs != trust.end()) {
     print_line("");
     print_line("epochs: trust " + std::to_string(number_at(*epochs, "trust")) + ", revocation " +
@@ -274,7 +315,8 @@ void add_push_and_show(const Command& group, Context& context) {
   push_verb.action([connection, file, &context] { return push(context, *connection, *file); });
 
   auto shown = std::make_shared<ConnectionFlags>();
-  const Command show_verb = group.add("show", "Print the trusted keys, callers and epochs");
+  const Command show_verb =
+      group.add("show", "Print the trusted keys, callers, registrations and epochs");
   add_connection_options(show_verb, *shown);
   show_verb.note("With -o json the result is a file for --trust of the verifying verbs.");
   show_verb.example("assay trust show -o json > trust.json",

@@ -15,8 +15,10 @@ struct TrustChangeFlags {
   std::vector<std::string> revoke;          // key ids
   std::vector<std::string> put_principals;  // files
   std::vector<std::string> remove_principals;
-  std::vector<std::string> appraisals;    // files
-  std::vector<std::string> revoke_nodes;  // names
+  std::vector<std::string> appraisals;            // files
+  std::vector<std::string> revoke_nodes;          // names
+  std::vector<std::string> registrations;         // files
+  std::vector<std::string> remove_registrations;  // ids
   std::string reason;
   std::string sequence;  // number or "auto"
   std::string out;

@@ -98,6 +98,11 @@ Result<Appraisal> read_appraisal(const std::string& path) {
   return in_file(appraisal_from_json(json), path);
 }
 
+Result<Registration> read_registration_file(const std::string& path) {
+  ASSAY_ASSIGN(const Json json, read_json_file(path));
+  return in_file(registration_from_json(json), path);
+}
+
 Result<PublicHalf> read_public_key(const std::string& path) {
   constexpr std::uint64_t kMaxPem = 65536;
   ASSAY_ASSIGN(Bytes pem, read_file(path, kMaxPem));

@@ -18,10 +18,11 @@ namespace assay::cli {
 // "manifest" stand for assay's own. usage otherwise.
 [[nodiscard]] Result<SignerRole> read_signer_role(const std::string& text);
 
-// A TrustedKey, Principal or Appraisal in a JSON file.
+// A TrustedKey, Principal, Appraisal or Registration in a JSON file.
 [[nodiscard]] Result<TrustedKey> read_trusted_key(const std::string& path);
 [[nodiscard]] Result<Principal> read_principal(const std::string& path);
 [[nodiscard]] Result<Appraisal> read_appraisal(const std::string& path);
+[[nodiscard]] Result<Registration> read_registration_file(const std::string& path);
 
 // The public key in a PEM file: a public key, or the public half of a private key file beside which
 // FILE.pub lies.

@@ -14,6 +14,7 @@ void add_manifest(const Command& root, Context& context);
 void add_attest(const Command& root, Context& context);
 void add_evidence(const Command& root, Context& context);
 void add_sign(const Command& root, Context& context);
+void add_review(const Command& root, Context& context);
 void add_key(const Command& root, Context& context);
 void add_trust(const Command& root, Context& context);
 void add_token(const Command& root, Context& context);
@@ -32,6 +33,7 @@ void add_worker(const Command& root, Context& context);
 // Verbs of "manifest" that have their own files, and signing under a group's name.
 void add_manifest_verify(const Command& group, Context& context);
 void add_manifest_prove(const Command& group, Context& context);
+void add_manifest_place(const Command& group, Context& context);
 void add_policy_test(const Command& group, Context& context);
 void add_sign_to(const Command& group, Context& context, const std::string& example);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verdict.h"
 
+#include <algorithm>
+
 #include "cli/api.h"
 #include "cli/output.h"
 
@@ -37,6 +39,13 @@ void add_condition(std::string& out, const Json& condition, std::size_t depth) {
   }
 }
 
+bool has_several_models(const Json& verdict) {
+  const Json& policies = list_at(verdict, "policies");
+  return std::any_of(policies.begin(), policies.end(), [&](const Json& policy) {
+    return text_at(policy, "model") != text_at(policies.front(), "model");
+  });
+}
+
 }  // namespace
 
 bool is_allowed(const Json& verdict) {
@@ -58,10 +67,12 @@ std::string verdict_text(const Json& verdict) {
   for (const Json& precondition : list_at(verdict, "preconditions")) {
     add_condition(out, precondition, 1);
   }
+  const bool several = has_several_models(verdict);
   for (const Json& policy : list_at(verdict, "policies")) {
     out += printable("policy " + text_at(policy, "name") + " v" +
                      std::to_string(number_at(policy, "version")) + " (" + text_at(policy, "mode") +
-                     "): " + text_at(policy, "outcome")) +
+                     "): " + text_at(policy, "outcome") +
+                     (several ? " about " + text_at(policy, "model") : "")) +
            "\n";
     for (const Json& condition : list_at(policy, "conditions")) {
       add_condition(out, condition, 1);

@@ -20,9 +20,13 @@ namespace assay::cli {
 
 namespace {
 
+constexpr const char* kKubelet = "/var/lib/kubelet";
+
 struct WorkerOptions {
   std::string node;
-  std::string models;
+  std::vector<std::string> maps;
+  std::string kubelet;
+  std::string service_account_token{};
   std::string key;
   std::string passphrase_file;
   WorkerEvidenceFlags evidence;
@@ -35,9 +39,11 @@ struct WorkerOptions {
 
 Status check(const WorkerOptions& options) {
   ASSAY_TRY(check_node_name(options.node));
-  std::error_code error;
-  if (!std::filesystem::is_directory(options.models, error)) {
-    return fail(ErrorCode::kUsage, "--models must name a directory", options.models);
+  if (options.maps.empty() && options.kubelet.empty()) {
+    return fail(ErrorCode::kUsage, "Say with --map or --kubelet-dir where models lie");
+  }
+  if (!options.kubelet.empty() && !options.kubelet.starts_with('/')) {
+    return fail(ErrorCode::kUsage, "--kubelet-dir is an absolute path", options.kubelet);
   }
   if (options.metrics_port && *options.metrics_port > std::numeric_limits<std::uint16_t>::max()) {
     return fail(ErrorCode::kUsage, "A port is at most 65535");
@@ -46,6 +52,19 @@ Status check(const WorkerOptions& options) {
     return fail(ErrorCode::kUsage, "--drain is at most 86400 seconds");
   }
   return {};
+}
+
+Result<NodeMap> read_maps(const WorkerOptions& options) {
+  std::vector<LocationMap> maps;
+  for (const std::string& text : options.maps) {
+    ASSAY_ASSIGN(LocationMap map, parse_location_map(text));
+    std::error_code error;
+    if (!std::filesystem::is_directory(map.directory, error)) {
+      return fail(ErrorCode::kUsage, "--map must lead to a directory", text);
+    }
+    maps.push_back(std::move(map));
+  }
+  return NodeMap(std::move(maps), options.kubelet.empty() ? kKubelet : options.kubelet);
 }
 
 // In memory unless there is a file: such a key ends with the process, and nobody can copy it.
@@ -78,7 +97,7 @@ void tell_start(Events& events, const WorkerOptions& options, const WorkerParts&
                 std::optional<std::uint16_t> port) {
   const gpu_hash::EngineInfo& engine = parts.engine.info();
   Json told = {{"node", options.node},
-               {"models", options.models},
+               {"maps", options.maps},
                {"evidence", options.evidence.kind},
                {"key_id", parts.signer.key_id().text()},
                {"device", engine.id},
@@ -91,6 +110,7 @@ void tell_start(Events& events, const WorkerOptions& options, const WorkerParts&
 
 Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_TRY(check(options));
+  ASSAY_ASSIGN(const NodeMap map, read_maps(options));
   const SignalWatch signals{std::chrono::seconds(options.drain_seconds)};
   ASSAY_ASSIGN(const Connection connection, resolve_connection(options.connection));
   ASSAY_ASSIGN(WorkerService service, WorkerService::open(context, connection, signals.abandon()));
@@ -107,7 +127,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   Events events(context);
   WorkerParts parts{.context = context,
                     .node = options.node,
-                    .models = options.models,
+                    .identity_token_file = options.service_account_token,
+                    .map = map,
                     .signer = *signer,
                     .engine = *engine,
                     .devices = node_devices(engine->info()),
@@ -126,9 +147,16 @@ void add_run(const Command& group, Context& context) {
   const Command verb = group.add("run", "Verify models on this node when the service asks for it");
   verb.option("--node", options->node, "NAME", "the node's name, as Kubernetes knows it");
   verb.required();
-  verb.option("--models", options->models, "DIR",
-              "directory below which models lie; nothing else is ever read");
-  verb.required();
+  verb.option(
+      "--map", options->maps, "LOCATION=DIR",
+      "what lies at LOCATION or below it lies in DIR (absolute); repeatable, the longest "
+      "counts. For one claim, ',volume=NAME' behind it names the volume when the mount does "
+      "not tell. Nothing else is ever read");
+  verb.option("--kubelet-dir", options->kubelet, "DIR",
+              "where the kubelet mounts the volumes of pods (default /var/lib/kubelet)");
+  verb.option("--service-account-token", options->service_account_token, "FILE",
+              "ServiceAccount token of Kubernetes for the service's audience, read again at each "
+              "enrolment; needed where a pattern registers the node (default: none)");
   add_evidence_options(verb, options->evidence);
   verb.option("--key", options->key, "FILE",
               "private key of the worker (default: a new one, in memory alone)");
@@ -150,10 +178,11 @@ void add_run(const Command& group, Context& context) {
       "Exits with 0 when it was told to stop, with 2 when the service refuses the node; with "
       "--once\n"
       "with 0 when the model was verified and 1 when it was not.");
-  verb.example("assay worker run --node gpu-node-1 --models /srv/models",
+  verb.example("assay worker run --node gpu-node-1 --map pvc://inference=/srv/claims",
                "on a node that is a TDX guest");
   verb.example(
-      "assay worker run --node test-1 --models ./models --evidence none --device cpu --once",
+      "assay worker run --node test-1 --map hostpath:///data=/data --evidence none --device cpu "
+      "--once",
       "one job without evidence, where the service takes that");
   verb.action([options, &context] { return run(context, *options); });
 }

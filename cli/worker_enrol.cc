@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "attestation/dsse.h"
+#include "attestation/identity_token.h"
+#include "cli/files.h"
 #include "cli/output.h"
+#include "schemas/core/sha.h"
 
 namespace assay::cli {
 
@@ -14,11 +17,32 @@ namespace {
 constexpr std::chrono::milliseconds kFirstPause{250};
 constexpr std::chrono::milliseconds kLongestPause{30'000};
 
+// The kubelet replaces the file as tokens expire, so it is read each time.
+Result<std::string> read_identity_token(const std::string& path) {
+  if (path.empty()) {
+    return std::string();
+  }
+  ASSAY_ASSIGN(const Bytes bytes, read_file(path, attestation::kMaxIdentityTokenBytes));
+  std::string token(as_text(bytes));
+  while (token.ends_with('\n') || token.ends_with('\r')) {
+    token.pop_back();
+  }
+  if (token.empty()) {
+    return fail(ErrorCode::kFileUnreadable, "The file holds no ServiceAccount token", path);
+  }
+  return token;
+}
+
+std::string digest_of(const std::string& token) {
+  return token.empty() ? std::string() : sha256(as_bytes(token)).hex();
+}
+
 }  // namespace
 
 bool is_final(const Error& error) {
   switch (error.code) {
     case ErrorCode::kNodeRevoked:
+    case ErrorCode::kEnrolmentEnded:
     case ErrorCode::kNodeTaken:
     case ErrorCode::kKeyNotUnique:
     case ErrorCode::kUnauthenticated:
@@ -38,7 +62,9 @@ Result<Enrolled> Enroller::ask(const Challenge& challenge) {
   }
   Enrolment enrolment;
   ASSAY_ASSIGN(std::string platform, parts_.evidence.platform());
-  enrolment.request = {challenge.audience, parts_.node, std::move(platform)};
+  ASSAY_ASSIGN(enrolment.identity_token, read_identity_token(parts_.identity_token_file));
+  enrolment.request = {challenge.audience, parts_.node, std::move(platform),
+                       digest_of(enrolment.identity_token)};
   enrolment.nonce = challenge.nonce;
   enrolment.public_key = parts_.signer.public_key();
   enrolment.devices = parts_.devices;

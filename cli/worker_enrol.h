@@ -31,8 +31,8 @@ class Enroller {
   bool before_ = false;
 };
 
-// Failures after which the node cannot go on whatever it tries: it is revoked, or belongs to
-// somebody else, or the caller has no right to be here.
+// Failures after which the node cannot go on whatever it tries: it is revoked or was ended, or
+// belongs to somebody else, or the caller has no right to be here.
 [[nodiscard]] bool is_final(const Error& error);
 
 }  // namespace assay::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/worker_evidence.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -54,6 +56,20 @@ class ProviderEvidence final : public EvidenceSource {
   std::string platform_;
 };
 
+// PPID of a simulated machine; the seed's own when none is named.
+Result<std::optional<std::array<std::uint8_t, 16>>> read_platform(const std::string& hex) {
+  if (hex.empty()) {
+    return std::nullopt;
+  }
+  std::array<std::uint8_t, 16> platform{};
+  const auto bytes = hex_decode(hex);
+  if (!bytes || bytes->size() != platform.size()) {
+    return fail(ErrorCode::kUsage, "A simulated platform has 32 hex digits", hex);
+  }
+  std::ranges::copy(*bytes, platform.begin());
+  return platform;
+}
+
 Result<std::unique_ptr<EvidenceProvider>> make_provider(const Context& context,
                                                         const WorkerEvidenceFlags& flags) {
   if (flags.kind == "simulate") {
@@ -63,6 +79,7 @@ Result<std::unique_ptr<EvidenceProvider>> make_provider(const Context& context,
     attestation::SimulatorOptions machine;
     ASSAY_ASSIGN(machine.seed,
                  read_file(flags.simulator_seed, attestation::kMaxSimulatorSeedBytes));
+    ASSAY_ASSIGN(machine.platform, read_platform(flags.simulator_platform));
     return attestation::make_simulator(std::move(machine), context.clock);
   }
   std::error_code error;
@@ -84,6 +101,9 @@ void add_evidence_options(const Command& verb, WorkerEvidenceFlags& flags) {
   verb.option("--simulator-seed", flags.simulator_seed, "FILE",
               "seed of the simulator, as 'assay evidence simulate' takes it; such evidence counts "
               "only where its root is trusted by a dangerous_ setting");
+  verb.option(
+      "--simulator-platform", flags.simulator_platform, "HEX",
+      "which of the machines that the seed makes: 32 hex digits (default: always the same)");
   verb.option("--collateral", flags.collateral, "FILE",
               "what the vendor says about the platform; read again for each piece of evidence, "
               "and sent with it");
@@ -91,8 +111,10 @@ void add_evidence_options(const Command& verb, WorkerEvidenceFlags& flags) {
 
 Result<std::unique_ptr<EvidenceSource>> make_evidence_source(const Context& context,
                                                              const WorkerEvidenceFlags& flags) {
-  if (flags.kind != "simulate" && !flags.simulator_seed.empty()) {
-    return fail(ErrorCode::kUsage, "--simulator-seed goes with --evidence simulate");
+  if (flags.kind != "simulate" &&
+      !(flags.simulator_seed.empty() && flags.simulator_platform.empty())) {
+    return fail(ErrorCode::kUsage,
+                "--simulator-seed and --simulator-platform go with --evidence simulate");
   }
   if (flags.kind == "none") {
     return std::make_unique<NoEvidence>();

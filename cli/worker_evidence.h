@@ -13,11 +13,12 @@ namespace assay::cli {
 
 struct WorkerEvidenceFlags {
   std::string kind = "tdx";
-  std::string simulator_seed;  // file
-  std::string collateral;      // file
+  std::string simulator_seed;      // file
+  std::string simulator_platform;  // hex
+  std::string collateral;          // file
 };
 
-// --evidence, --simulator-seed, --collateral.
+// --evidence, --simulator-seed, --simulator-platform, --collateral.
 void add_evidence_options(const Command& verb, WorkerEvidenceFlags& flags);
 
 class EvidenceSource {

@@ -58,6 +58,11 @@ bool is_loss(ErrorCode code) {
   }
 }
 
+// What this node can say of a job without having read anything: it ends it.
+bool ends_the_job(ErrorCode code) {
+  return code == ErrorCode::kLocationUnmapped || code == ErrorCode::kPodVolumeMissing;
+}
+
 NodeModel::Hashed nothing_covered(const Manifest& manifest, const JobLease& lease,
                                   const Error& why) {
   NodeModel::Hashed nothing;
@@ -175,7 +180,7 @@ auto WorkerJob::insist(const char* what, const Call& call) -> decltype(call()) {
 }
 
 Result<NodeModel::Hashed> WorkerJob::look(const Manifest& manifest, const std::stop_token& stop) {
-  const Result<std::filesystem::path> path = resolve_model(parts_.models, lease_.path);
+  const Result<std::filesystem::path> path = resolve_place(place_);
   if (!path && path.error().code == ErrorCode::kNotFound) {
     model_ = NodeModel::absent(manifest);
   } else {
@@ -183,9 +188,18 @@ Result<NodeModel::Hashed> WorkerJob::look(const Manifest& manifest, const std::s
     ASSAY_ASSIGN(model_, NodeModel::find(*path, manifest, lease_.subset, stop));
   }
   Progress progress(parts_.context, "hashing " + lease_.model_name);
-  return model_->hash(
-      parts_.engine,
-      [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); }, stop);
+  ASSAY_ASSIGN(NodeModel::Hashed hashed, model_->hash(
+                                             parts_.engine,
+                                             [&progress](std::uint64_t done, std::uint64_t total) {
+                                               progress.update(done, total);
+                                             },
+                                             stop));
+  // Another volume may have come in its place meanwhile.
+  ASSAY_ASSIGN(const Place now, parts_.map.find(lease_.location, lease_.pod));
+  if (now.volume != place_.volume) {
+    return fail(ErrorCode::kFileChanged, "Another volume was mounted meanwhile", lease_.location);
+  }
+  return hashed;
 }
 
 Result<VerificationReport> WorkerJob::inspect(const Manifest& manifest) {
@@ -197,6 +211,9 @@ Result<VerificationReport> WorkerJob::inspect(const Manifest& manifest) {
                             .artifact = lease_.artifact,
                             .parameters = manifest.artifact.parameters,
                             .scope = lease_.scope,
+                            .location = lease_.location,
+                            .volume = place_.volume,
+                            .pod = lease_.pod,
                             .entries = {},
                             .not_covered = {},
                             .device = {engine.id, engine.device, engine.driver},
@@ -225,12 +242,15 @@ Result<VerificationReport> WorkerJob::inspect(const Manifest& manifest) {
   }
   report.entries = std::move(hashed->entries);
   report.not_covered = std::move(hashed->not_covered);
+  report.extra = std::move(hashed->extra);
+  report.extra_count = hashed->extra_count;
   report.bytes = hashed->bytes;
   report.finished_at = parts_.context.clock.now();
   parts_.metrics.hashed(report.bytes);
   parts_.events.tell("hashed", {{"job", lease_.job},
                                 {"entries", report.entries.size()},
                                 {"not_covered", report.not_covered.size()},
+                                {"extra", report.extra_count},
                                 {"bytes", report.bytes},
                                 {"device", engine.id}});
   return report;
@@ -281,8 +301,22 @@ Result<ReportAnswer> WorkerJob::send_spots(const ReportAnswer& wanted) {
   return insist("spot", [&] { return parts_.service.spot(lease_, submission); });
 }
 
+Status WorkerJob::find_place() {
+  auto place = parts_.map.find(lease_.location, lease_.pod);
+  if (place) {
+    place_ = *std::move(place);
+    return {};
+  }
+  if (ends_the_job(place.error().code)) {
+    ASSAY_TRY(
+        insist("give-up", [&] { return parts_.service.give_up(lease_, place.error().code); }));
+  }
+  return std::unexpected(std::move(place).error());
+}
+
 Result<ReportAnswer::State> WorkerJob::work() {
   ASSAY_TRY(check_lease());
+  ASSAY_TRY(find_place());
   ASSAY_ASSIGN(const Manifest manifest, insist("manifest", [&] {
                  return parts_.service.manifest(lease_.artifact, lease_.model_name);
                }));
@@ -307,7 +341,8 @@ JobOutcome WorkerJob::run() {
   parts_.events.tell("leased", {{"job", lease_.job},
                                 {"artifact", lease_.artifact.text()},
                                 {"model", lease_.model_name},
-                                {"path", lease_.path},
+                                {"location", lease_.location},
+                                {"pod", lease_.pod ? Json(lease_.pod->uid) : Json()},
                                 {"lease", lease_.token}});
   const Result<ReportAnswer::State> state = work();
   JobOutcome outcome;
@@ -317,6 +352,7 @@ JobOutcome WorkerJob::run() {
     const ErrorCode code = state.error().code;
     outcome.error = state.error();
     outcome.result = code == ErrorCode::kCancelled ? "stopped"
+                     : ends_the_job(code)          ? "unmapped"
                      : is_loss(code)               ? "lost"
                      : refused_                    ? "refused"
                                                    : "failed";

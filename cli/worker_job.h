@@ -15,8 +15,9 @@ namespace assay::cli {
 
 // How a job ended here. "verified", "mismatch" and "incomplete" are what the service recorded.
 // "lost": the lease went, or it is unknown whether the service took the report; "refused": the
-// service took no report; "failed": hashing did not work; "stopped": given up on request. After the
-// last four the lease runs out, and the service gives the job out again.
+// service took no report; "unmapped": this node has no such place, the service knows and the job
+// has ended; "failed": hashing did not work; "stopped": given up on request. After the last four
+// the lease runs out, and the service gives the job out again.
 struct JobOutcome {
   std::string_view result;
   std::optional<Error> error;
@@ -32,6 +33,8 @@ class WorkerJob {
  private:
   [[nodiscard]] Result<ReportAnswer::State> work();
   [[nodiscard]] Status check_lease() const;
+  // Where to read; ends the job when this node has no such place.
+  [[nodiscard]] Status find_place();
   [[nodiscard]] Status tend();
   [[nodiscard]] Status renew();
   // Runs `work` in a thread of its own and keeps lease and enrolment alive meanwhile. `work` is
@@ -53,6 +56,7 @@ class WorkerJob {
   JobLease lease_;
   Term term_;
   Backoff backoff_;
+  Place place_;
   std::optional<NodeModel> model_;
   bool refused_ = false;  // the last error is an answer of the service
 };

@@ -50,7 +50,8 @@ struct WorkerMetrics::Impl {
 };
 
 WorkerMetrics::WorkerMetrics() : impl_(std::make_unique<Impl>()) {
-  for (const char* result : {"verified", "mismatch", "incomplete", "lost", "refused", "failed"}) {
+  for (const char* result :
+       {"verified", "mismatch", "incomplete", "lost", "refused", "unmapped", "failed"}) {
     impl_->jobs.Add({{"result", result}});
   }
 }

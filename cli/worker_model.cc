@@ -84,37 +84,20 @@ std::unexpected<Error> cancelled() {
 
 }  // namespace
 
-Result<fs::path> resolve_model(const fs::path& models, const std::string& path) {
-  ASSAY_TRY(check_path(path));
-  std::error_code error;
-  const fs::path base = fs::canonical(models, error);
-  if (error) {
-    return fail(ErrorCode::kFileUnreadable, "The directory of models: " + error.message(),
-                models.string());
-  }
-  const fs::path wanted = base / path;
-  const fs::path real = fs::canonical(wanted, error);
-  if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) {
-    return fail(ErrorCode::kNotFound, "Nothing is there", path);
-  }
-  if (error) {
-    return fail(ErrorCode::kFileUnreadable, error.message(), path);
-  }
-  if (real != wanted) {
-    return fail(ErrorCode::kInvalidPath, "The path leads through a symbolic link", path);
-  }
-  return real;
-}
-
 void NodeModel::expect(const Manifest& manifest, const std::vector<std::uint64_t>& subset) {
   const auto& entries = manifest.artifact.entries;
-  extras_ = subset.empty();
+  all_ = subset.empty();
+  for (const Entry& entry : entries) {
+    if (const auto* file = std::get_if<FileEntry>(&entry)) {
+      covered_.insert(file->path);
+    }
+  }
   const auto want = [&](std::uint64_t position) {
     const Entry& entry = entries[position];
     (std::holds_alternative<FileEntry>(entry) ? files_ : tensors_) = true;
     positions_.emplace(key(entry), position);
   };
-  for (std::uint64_t i = 0; extras_ && i < entries.size(); ++i) {
+  for (std::uint64_t i = 0; all_ && i < entries.size(); ++i) {
     want(i);
   }
   for (const std::uint64_t position : subset) {
@@ -147,7 +130,7 @@ void NodeModel::add(Entry entry, const std::shared_ptr<const gpu_hash::SourceFil
                     std::uint64_t offset) {
   const auto found = positions_.find(key(entry));
   const bool known = found != positions_.end();
-  if (known || extras_) {
+  if (known || all_) {
     objects_.push_back(
         {std::move(entry), source, offset, known ? std::optional(found->second) : std::nullopt});
   }
@@ -157,12 +140,7 @@ Status NodeModel::add_tensors(const std::string& path,
                               const std::shared_ptr<const gpu_hash::SourceFile>& source) {
   Result<gpu_hash::Safetensors> parsed = gpu_hash::read_safetensors(*source);
   if (!parsed) {
-    const std::vector<std::uint64_t> tensors = wanted(path, false);
-    // Without a file entry, which differs, nothing else would tell of this file.
-    if (tensors.empty() && !files_) {
-      return std::unexpected(std::move(parsed).error());
-    }
-    for (const std::uint64_t position : tensors) {
+    for (const std::uint64_t position : wanted(path, false)) {
       leave_out(position, parsed.error());
     }
     return {};
@@ -177,23 +155,31 @@ Status NodeModel::add_tensors(const std::string& path,
   return {};
 }
 
+// A path that a report cannot carry is counted without being listed.
+void NodeModel::note_extra(const std::string& path, std::uint64_t size) {
+  constexpr std::size_t kMaxPath = 4096;
+  ++extra_count_;
+  if (extra_.size() < kMaxExtraFiles && path.size() <= kMaxPath) {
+    extra_.push_back({path, size});
+  }
+}
+
 Status NodeModel::add_file(const std::string& path,
                            const std::shared_ptr<const gpu_hash::SourceFile>& source) {
+  if (!covered_.contains(path)) {
+    note_extra(path, source->size());
+  }
   const std::vector<std::uint64_t> entries = wanted(path, true);
-  if (entries.empty() && !extras_) {
+  if (entries.empty()) {
     return {};
   }
   if (const auto open = source->open(); !open) {
-    // That an extra file is there cannot be said without its digest: then nothing is said.
-    if (entries.empty()) {
-      return std::unexpected(open.error());
-    }
     for (const std::uint64_t position : entries) {
       leave_out(position, open.error());
     }
     return {};
   }
-  if (files_) {
+  if (files_ && covered_.contains(path)) {
     add(FileEntry{path, source->size(), no_digest(parameters_.hash)}, source, 0);
   }
   if (tensors_ && gpu_hash::is_safetensors_path(path)) {
@@ -210,10 +196,8 @@ Result<NodeModel> NodeModel::find(const fs::path& model, const Manifest& manifes
                                   const std::stop_token& stop) {
   NodeModel found(manifest);
   found.expect(manifest, subset);
-  gpu_hash::WalkOptions options;
-  options.ignore = manifest.ignore;
-  options.follow_symlinks = manifest.follow_symlinks;
-  ASSAY_ASSIGN(std::vector<gpu_hash::WalkedFile> files, gpu_hash::walk(model, options));
+  ASSAY_ASSIGN(std::vector<gpu_hash::WalkedFile> files,
+               gpu_hash::walk(model, gpu_hash::rules_of(manifest.artifact.parameters)));
   adopt_name(model, manifest, files);
   for (const gpu_hash::WalkedFile& file : files) {
     if (stop.stop_requested()) {
@@ -307,6 +291,8 @@ Result<NodeModel::Hashed> NodeModel::hash(gpu_hash::Engine& engine,
     hashed.bytes += size_of(objects_[i].entry);
   }
   sort_entries(hashed.entries);
+  hashed.extra = extra_;
+  hashed.extra_count = extra_count_;
   for (const auto& [position, reason] : not_covered_) {
     hashed.not_covered.push_back({position, reason});
   }

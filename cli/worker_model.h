@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -18,18 +19,13 @@
 
 namespace assay::cli {
 
-// The file or directory `path` below `models`. invalid-path when `path` is no path as in artifacts,
-// or a part of it is a symbolic link; not-found when nothing is there; file-unreadable.
-[[nodiscard]] Result<std::filesystem::path> resolve_model(const std::filesystem::path& models,
-                                                          const std::string& path);
-
 class NodeModel {
  public:
-  // Looks for the entries of `manifest` at the positions in `subset` (all when empty, and then also
-  // for what is there beside them). What cannot be read is not covered; what nobody would find
-  // without reading it makes an error: a link or pipe in the way (unsupported-file-type,
-  // invalid-path), too many files (limit-exceeded), an extra file that cannot be read
-  // (file-unreadable, malformed-safetensors), cancelled.
+  // Looks for the entries of `manifest` at the positions in `subset` (all when empty), and,
+  // whatever the subset, for files that the manifest has no file entry of. Which files count is
+  // said by the parameters, which the artifact's root binds, and by nothing else. What cannot be
+  // read is not covered; what is in the way makes an error: a link or pipe (unsupported-file-type,
+  // invalid-path), too many files (limit-exceeded), cancelled.
   [[nodiscard]] static Result<NodeModel> find(const std::filesystem::path& model,
                                               const Manifest& manifest,
                                               const std::vector<std::uint64_t>& subset,
@@ -40,10 +36,12 @@ class NodeModel {
   struct Hashed {
     std::vector<Entry> entries;  // in the order of artifacts
     std::vector<NotCovered> not_covered;
+    std::vector<ExtraFile> extra;  // by path; the first kMaxExtraFiles that a report can list
+    std::uint64_t extra_count = 0;
     std::uint64_t bytes = 0;
   };
-  // Hashes everything that was found. A file that changes or cannot be read meanwhile is not
-  // covered. Errors: those of the engine that are not about a file.
+  // Hashes everything that was found, but extra files. A file that changes or cannot be read
+  // meanwhile is not covered. Errors: those of the engine that are not about a file.
   [[nodiscard]] Result<Hashed> hash(gpu_hash::Engine& engine, const gpu_hash::Progress& progress,
                                     const std::stop_token& stop);
 
@@ -69,6 +67,7 @@ class NodeModel {
   explicit NodeModel(const Manifest& manifest) : parameters_(manifest.artifact.parameters) {}
 
   void expect(const Manifest& manifest, const std::vector<std::uint64_t>& subset);
+  void note_extra(const std::string& path, std::uint64_t size);
   [[nodiscard]] Status add_file(const std::string& path,
                                 const std::shared_ptr<const gpu_hash::SourceFile>& source);
   [[nodiscard]] Status add_tensors(const std::string& path,
@@ -85,9 +84,12 @@ class NodeModel {
   [[nodiscard]] const Object* at(std::uint64_t position) const;
 
   TreeParameters parameters_;
+  bool all_ = false;      // without a subset: tensors that are not in the manifest count, too
   bool files_ = false;    // entries of files are wanted
   bool tensors_ = false;  // entries of tensors are wanted
-  bool extras_ = false;   // what is not in the manifest counts, too
+  std::set<std::string> covered_;  // paths of all file entries, beyond the subset, too
+  std::vector<ExtraFile> extra_;
+  std::uint64_t extra_count_ = 0;
   // Entries that are wanted, by kind, file and name: see key() in the source.
   std::map<std::string, std::uint64_t> positions_;
   std::vector<Object> objects_;  // in the order they are best read

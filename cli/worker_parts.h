@@ -2,7 +2,6 @@
 // What the parts of the node agent share; everything outlives them.
 #pragma once
 
-#include <filesystem>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cli/context.h"
 #include "cli/worker_events.h"
 #include "cli/worker_evidence.h"
+#include "cli/worker_map.h"
 #include "cli/worker_metrics.h"
 #include "cli/worker_service.h"
 #include "gpu_hash/engine.h"
@@ -21,7 +21,8 @@ namespace assay::cli {
 struct WorkerParts {
   const Context& context;
   std::string node;
-  std::filesystem::path models;
+  std::string identity_token_file;  // ServiceAccount token; empty: none
+  const NodeMap& map;
   const Signer& signer;
   gpu_hash::Engine& engine;
   std::vector<NodeDevice> devices;

@@ -31,19 +31,24 @@ Result<Timestamp> time_at(const Json& json, const char* member) {
   return parse_rfc3339(text_at(json, member));
 }
 
-// The manifest to go by, once all pages were looked at: the newest with the name of the job, else
-// the newest. The service lists the oldest first, and with them manifests of other roots that name
-// the artifact as one more digest.
-struct BestManifest {
-  std::string named;
-  std::string other;
+// The manifests to go by, once all pages were looked at: those with the name of the job before
+// others, the newest first. The service lists the oldest first, and with them manifests of other
+// roots that name the artifact as one more digest.
+struct Candidates {
+  std::vector<std::string> named;
+  std::vector<std::string> other;
 
   void look_at(const Json& page, const ArtifactId& artifact, const std::string& name) {
     for (const Json& item : list_at(page, "items")) {
       if (text_at(item, "artifact") == artifact.text()) {
-        (text_at(item, "name") == name ? named : other) = text_at(item, "id");
+        (text_at(item, "name") == name ? named : other).push_back(text_at(item, "id"));
       }
     }
+  }
+  [[nodiscard]] std::vector<std::string> best_first() const {
+    std::vector<std::string> all(named.rbegin(), named.rend());
+    all.insert(all.end(), other.rbegin(), other.rend());
+    return all;
   }
 };
 
@@ -137,6 +142,15 @@ Status WorkerService::renew(const JobLease& lease, std::chrono::seconds limit) {
   return {};
 }
 
+Status WorkerService::give_up(const JobLease& lease, ErrorCode why) {
+  HttpRequest request;
+  request.method = "POST";
+  request.path = job_path(lease) + ":fail" + token_query(lease) +
+                 "&code=" + percent_encode(std::string(info(why).code));
+  ASSAY_TRY(send(std::move(request)));
+  return {};
+}
+
 Result<ReportAnswer> WorkerService::submit(const JobLease& lease, const char* what,
                                            const Json& body) {
   ASSAY_ASSIGN(const Bytes answer, post(job_path(lease) + what + token_query(lease), body.dump()));
@@ -155,9 +169,9 @@ Result<ReportAnswer> WorkerService::spot(const JobLease& lease, const SpotSubmis
   return submit(lease, "/spot", to_json(what));
 }
 
-Result<std::string> WorkerService::manifest_id(const ArtifactId& artifact,
-                                               const std::string& name) {
-  BestManifest best;
+Result<std::vector<std::string>> WorkerService::manifest_ids(const ArtifactId& artifact,
+                                                             const std::string& name) {
+  Candidates found;
   std::string cursor;
   for (int page = 0; page < kMaxPages; ++page) {
     Query query;
@@ -170,33 +184,45 @@ Result<std::string> WorkerService::manifest_id(const ArtifactId& artifact,
     list.path = "/v1/manifests" + query.text();
     ASSAY_ASSIGN(const HttpResponse response, send(std::move(list)));
     ASSAY_ASSIGN(const Json json, json_of(response.body));
-    best.look_at(json, artifact, name);
+    found.look_at(json, artifact, name);
     cursor = text_at(json, "next_cursor");
     if (cursor.empty()) {
       break;
     }
   }
-  std::string& id = best.named.empty() ? best.other : best.named;
-  if (id.empty()) {
-    return fail(ErrorCode::kNotFound, "The service has no manifest of " + artifact.text());
-  }
-  return std::move(id);
+  return found.best_first();
 }
 
+// A stored manifest of an earlier form is no manifest any more; another one of the same root says
+// the same. Whichever it is, entries and ignore rules are bound by the root.
 Result<Manifest> WorkerService::manifest(const ArtifactId& artifact, const std::string& name) {
-  ASSAY_ASSIGN(const std::string id, manifest_id(artifact, name));
+  constexpr std::size_t kMaxTries = 16;
+  ASSAY_ASSIGN(const std::vector<std::string> ids, manifest_ids(artifact, name));
+  Result<Manifest> found =
+      fail(ErrorCode::kNotFound, "The service has no manifest of " + artifact.text());
+  for (std::size_t i = 0; i < std::min(kMaxTries, ids.size()); ++i) {
+    ASSAY_ASSIGN(const Statement statement, statement_of(ids[i]));
+    found = manifest_from(statement);
+    if (found) {
+      break;
+    }
+  }
+  if (found) {
+    ASSAY_ASSIGN(const ArtifactId own, artifact_id(*found));
+    if (own != artifact) {
+      return fail(ErrorCode::kRootMismatch, "The service sent the manifest of " + own.text());
+    }
+  }
+  return found;
+}
+
+Result<Statement> WorkerService::statement_of(const std::string& id) {
   HttpRequest get;
   get.path = "/v1/manifests/" + percent_encode(id);
   get.accept = kEnvelopeType;
   ASSAY_ASSIGN(const HttpResponse response, send(std::move(get)));
   ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(response.body));
-  ASSAY_ASSIGN(const Statement statement, parse_statement(envelope.payload));
-  ASSAY_ASSIGN(Manifest manifest, manifest_from(statement));
-  ASSAY_ASSIGN(const ArtifactId found, artifact_id(manifest));
-  if (found != artifact) {
-    return fail(ErrorCode::kRootMismatch, "The service sent the manifest of " + found.text());
-  }
-  return manifest;
+  return parse_statement(envelope.payload);
 }
 
 }  // namespace assay::cli

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "cli/http_client.h"
 #include "schemas/challenge.h"
@@ -49,6 +50,9 @@ class WorkerService {
   // An answer is waited for no longer than `limit`.
   [[nodiscard]] Status renew(const JobLease& lease, std::chrono::seconds limit);
 
+  // Says that this node cannot do the job: location-unmapped, pod-volume-missing. Ends it.
+  [[nodiscard]] Status give_up(const JobLease& lease, ErrorCode why);
+
   [[nodiscard]] Result<ReportAnswer> report(const JobLease& lease, const ReportSubmission& what);
   [[nodiscard]] Result<ReportAnswer> outline(const JobLease& lease, const OutlineSubmission& what);
   [[nodiscard]] Result<ReportAnswer> spot(const JobLease& lease, const SpotSubmission& what);
@@ -62,8 +66,9 @@ class WorkerService {
       : client_(std::move(client)), timeout_seconds_(timeout), stop_(std::move(stop)) {}
 
   [[nodiscard]] Result<HttpResponse> send(HttpRequest request);
-  [[nodiscard]] Result<std::string> manifest_id(const ArtifactId& artifact,
-                                                const std::string& name);
+  [[nodiscard]] Result<std::vector<std::string>> manifest_ids(const ArtifactId& artifact,
+                                                              const std::string& name);
+  [[nodiscard]] Result<Statement> statement_of(const std::string& id);
   [[nodiscard]] Result<Bytes> post(const std::string& path, std::string body,
                                    std::string_view type = kJsonType);
   [[nodiscard]] Result<ReportAnswer> submit(const JobLease& lease, const char* what,

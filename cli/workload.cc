@@ -10,11 +10,16 @@ void add_workload_options(const Command& verb, WorkloadFlags& flags) {
   verb.option("--label", flags.labels, "NAME=VALUE", "label of the workload; may be given again");
   verb.option("--resource", flags.resources, "NAME",
               "resource that it asks for, such as nvidia.com/gpu; may be given again");
+  verb.option(
+      "--accelerator", flags.accelerators, "WAY",
+      "way to an accelerator that its pod has, such as resource-claims or privileged; may be "
+      "given again");
   verb.option("--node", flags.node, "NAME", "node that it goes to; for the points bind and serve");
 }
 
 Result<policy::Workload> workload_from(const WorkloadFlags& flags) {
   policy::Workload workload{flags.name_space, {}, flags.resources, flags.node};
+  workload.accelerators = flags.accelerators;
   for (const std::string& text : flags.labels) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -28,33 +33,12 @@ Result<policy::Workload> workload_from(const WorkloadFlags& flags) {
 }
 
 Result<policy::Workload> workload_from(const Json& json) {
-  policy::Workload workload;
-  bool good = json.is_object();
-  for (const auto& [name, value] : json.items()) {
-    if (name == "namespace" && value.is_string()) {
-      workload.name_space = value.get<std::string>();
-    } else if (name == "node" && value.is_string()) {
-      workload.node = value.get<std::string>();
-    } else if (name == "labels" && value.is_object()) {
-      for (const auto& [label, text] : value.items()) {
-        good = good && text.is_string();
-        workload.labels[label] = text.is_string() ? text.get<std::string>() : "";
-      }
-    } else if (name == "resources" && value.is_array()) {
-      for (const Json& item : value) {
-        good = good && item.is_string();
-        workload.resources.push_back(item.is_string() ? item.get<std::string>() : "");
-      }
-    } else {
-      good = false;
-    }
+  if (!json.is_object()) {
+    return fail(ErrorCode::kSchemaViolation, "A workload is an object");
   }
-  if (!good) {
-    return fail(ErrorCode::kSchemaViolation,
-                "A workload has namespace (text), labels (object of texts), resources (texts) and "
-                "node (text)");
-  }
-  return workload;
+  Json whole = {{"namespace", ""}, {"labels", Json::object()}, {"resources", Json::array()}};
+  whole.update(json);
+  return policy::workload_from_json(whole);
 }
 
 }  // namespace assay::cli

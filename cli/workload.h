@@ -14,13 +14,15 @@ struct WorkloadFlags {
   std::string name_space;
   std::vector<std::string> labels;
   std::vector<std::string> resources;
+  std::vector<std::string> accelerators;
   std::string node;
 };
 
 void add_workload_options(const Command& verb, WorkloadFlags& flags);
 
 [[nodiscard]] Result<policy::Workload> workload_from(const WorkloadFlags& flags);
-// {"namespace","labels","resources","node"}, each may be absent.
+// {"namespace","labels","resources","node","accelerators","pod":{"mounts","images"}}, each may be
+// absent; as decisions show it (policy/facts.h).
 [[nodiscard]] Result<policy::Workload> workload_from(const Json& json);
 
 }  // namespace assay::cli

@@ -8,33 +8,12 @@
 
 namespace assay::gpu_hash {
 
-Result<Objects> parse_objects(std::string_view text) {
-  for (const Objects objects : {Objects::kFiles, Objects::kTensors, Objects::kBoth}) {
-    if (text == name(objects)) {
-      return objects;
-    }
-  }
-  return fail(ErrorCode::kInvalidParameter, "objects must be files, tensors or both");
-}
-
-std::string_view name(Objects objects) {
-  switch (objects) {
-    case Objects::kFiles:
-      return "files";
-    case Objects::kTensors:
-      return "tensors";
-    case Objects::kBoth:
-      break;
-  }
-  return "both";
-}
-
 Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                      const ArtifactOptions& options, Engine& engine,
                                      const Progress& progress, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   ASSAY_TRY(check(HashRequest{options.parameters, options.outline_span, {}, {}}));
-  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, options.walk));
+  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(options.parameters)));
   ASSAY_ASSIGN(const ArtifactPlan plan, plan_artifact(std::move(files), options.objects, stop));
   if (!plan.malformed.empty()) {
     return std::unexpected(plan.malformed.front().error);

@@ -20,13 +20,6 @@
 
 namespace assay::gpu_hash {
 
-// Which entries an artifact gets.
-enum class Objects : std::uint8_t { kFiles, kTensors, kBoth };
-
-// "files", "tensors", "both"; invalid-parameter for any other text.
-[[nodiscard]] Result<Objects> parse_objects(std::string_view text);
-[[nodiscard]] std::string_view name(Objects objects);
-
 // What was known of a model when it was hashed before, for a caller who vouches that files whose
 // size and modification time are the same have the same bytes.
 struct KnownFile {
@@ -45,12 +38,11 @@ struct Reuse {
 };
 
 struct ArtifactOptions {
-  TreeParameters parameters{};
+  TreeParameters parameters{};  // with the rules which files count
   Objects objects = Objects::kBoth;
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
-  WalkOptions walk{};
-  // Entries of files that did not change since are taken from here. Used only when its parameters
-  // are the same, and with outlines only when its outline has the same span.
+  // Entries of files that did not change since are taken from here. Used only when its hash and
+  // chunk size are the same, and with outlines only when its outline has the same span.
   const Reuse* reuse = nullptr;
 };
 

@@ -201,7 +201,9 @@ Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan, const TreeParameters
 Result<KnownObjects> find_known(const ArtifactPlan& plan, const TreeParameters& parameters,
                                 std::uint64_t outline_span, const Reuse* reuse) {
   const bool outlines = outline_span != 0;
-  if (reuse == nullptr || reuse->artifact.parameters != parameters ||
+  // Which files are left out changes no digest of those that are there.
+  if (reuse == nullptr || reuse->artifact.parameters.hash != parameters.hash ||
+      reuse->artifact.parameters.chunk_size != parameters.chunk_size ||
       (outlines && (!reuse->outline || reuse->outline->span != outline_span))) {
     return KnownObjects{};
   }

@@ -72,7 +72,7 @@ struct KnownObjects {
   std::uint64_t bytes = 0;         // of objects with known digests
 };
 
-// What `reuse` (may be null) knows of the plan's objects: nothing with other parameters, or when
+// What `reuse` (may be null) knows of the plan's objects: nothing of another tree, or when
 // there is a span that its outline does not have. A file counts as unchanged by its size and
 // modification time, and an object only when its entry says the same of it but for the root.
 // malformed-outline when reuse's outline is not one of its artifact.

@@ -68,19 +68,6 @@ Difference changed(const Entry& expected, const Entry& actual,
                     differing_ranges(*expected_outline, *actual_outline, span, size_of(expected)));
 }
 
-// The entry kinds that `expected` has are the ones to compute.
-Objects objects_of(const Artifact& expected) {
-  bool files = false;
-  bool tensors = false;
-  for (const Entry& entry : expected.entries) {
-    (std::holds_alternative<FileEntry>(entry) ? files : tensors) = true;
-  }
-  if (files && tensors) {
-    return Objects::kBoth;
-  }
-  return tensors ? Objects::kTensors : Objects::kFiles;
-}
-
 // A single file on disk stands for the single file of the artifact, whatever its name is.
 void adopt_name(const std::filesystem::path& path, const Artifact& expected,
                 std::vector<WalkedFile>& files) {
@@ -95,10 +82,34 @@ void adopt_name(const std::filesystem::path& path, const Artifact& expected,
   }
 }
 
-// The tensors of a safetensors file that does not parse cannot be found: they count as changed. A
-// file that the artifact does not know at all is extra.
-void report_malformed(const ArtifactPlan& plan, const Artifact& expected,
-                      std::vector<Difference>& differences) {
+// Files that no file entry covers. Those without any entry are taken out of `files`: there is
+// nothing to hash them for.
+std::vector<Difference> take_extras(const Artifact& expected, std::vector<WalkedFile>& files) {
+  std::set<std::string_view> covered;
+  std::set<std::string_view> known;
+  for (const Entry& entry : expected.entries) {
+    known.insert(file_of(entry));
+    if (std::holds_alternative<FileEntry>(entry)) {
+      covered.insert(file_of(entry));
+    }
+  }
+  std::vector<Difference> extras;
+  for (const WalkedFile& file : files) {
+    if (!covered.contains(file.path)) {
+      extras.push_back({Kind::kExtra,
+                        file.path,
+                        std::nullopt,
+                        {},
+                        known.contains(file.path) ? "no entry covers the file, only tensors in it"
+                                                  : "this is not part of the artifact"});
+    }
+  }
+  std::erase_if(files, [&](const WalkedFile& file) { return !known.contains(file.path); });
+  return extras;
+}
+
+// The tensors of a safetensors file that does not parse cannot be found: they count as changed.
+void report_malformed(const ArtifactPlan& plan, std::vector<Difference>& differences) {
   for (const MalformedFile& malformed : plan.malformed) {
     const std::string& path = plan.files[malformed.file].path;
     for (Difference& found : differences) {
@@ -106,11 +117,6 @@ void report_malformed(const ArtifactPlan& plan, const Artifact& expected,
         found.kind = Kind::kChanged;
         found.detail = "the file is no valid safetensors file: " + malformed.error.detail;
       }
-    }
-    if (std::none_of(expected.entries.begin(), expected.entries.end(),
-                     [&](const Entry& entry) { return file_of(entry) == path; })) {
-      std::erase_if(differences, [&](const Difference& found) { return found.file == path; });
-      differences.push_back({Kind::kExtra, path, std::nullopt, {}, malformed.error.detail});
     }
   }
 }
@@ -169,16 +175,18 @@ Result<Verified> verify_artifact(const std::filesystem::path& path, const Artifa
     ASSAY_TRY(check(*options.outline, expected));
   }
   const std::uint64_t span = options.outline != nullptr ? options.outline->span : 0;
-  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, options.walk));
+  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(expected.parameters)));
   adopt_name(path, expected, files);
+  const std::vector<Difference> extras = take_extras(expected, files);
   ASSAY_ASSIGN(const ArtifactPlan plan,
-               plan_artifact(std::move(files), objects_of(expected), stop));
+               plan_artifact(std::move(files), objects_of(expected.entries), stop));
   ASSAY_ASSIGN(const PlannedArtifact actual,
                hash_plan(plan, expected.parameters, span, engine, progress, stop));
   std::vector<Difference> differences =
       compare_artifacts(expected, options.outline != nullptr ? &options.outline->entries : nullptr,
                         actual.artifact, span != 0 ? &actual.outlines : nullptr, span);
-  report_malformed(plan, expected, differences);
+  report_malformed(plan, differences);
+  differences.insert(differences.end(), extras.begin(), extras.end());
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return Verified{std::move(differences), actual.bytes, elapsed.count(), engine.info()};
 }

@@ -19,7 +19,7 @@ namespace assay::gpu_hash {
 struct Difference {
   enum class Kind : std::uint8_t {
     kMissing,  // expected, not on disk
-    kExtra,    // on disk, not expected
+    kExtra,    // on disk, not expected; a file that no file entry covers
     kChanged,  // other bytes, size, place or type
   };
   Kind kind;
@@ -36,7 +36,6 @@ struct Difference {
 [[nodiscard]] std::string_view name(Difference::Kind kind);
 
 struct VerifyOptions {
-  WalkOptions walk{};
   // Outline of the expected artifact; it has been checked against the artifact when it was read.
   const Outline* outline = nullptr;
 };
@@ -50,7 +49,9 @@ struct Verified {
 
 // Hashes the directory or file at `path` as `expected` was hashed and compares. Differences are a
 // result, not an error; a safetensors file that no longer parses counts as changed tensors. A
-// single file may have another name than in `expected` when both consist of one file.
+// single file may have another name than in `expected` when both consist of one file. Files that
+// `expected` has no file entry of and its parameters do not leave out are extra, without being
+// hashed: an artifact of tensors alone is never found to be the same.
 // Errors: those of hash_artifact().
 [[nodiscard]] Result<Verified> verify_artifact(const std::filesystem::path& path,
                                                const Artifact& expected,

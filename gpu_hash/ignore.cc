@@ -91,14 +91,10 @@ bool match_parts(const Parts& pattern, const Parts& path) {
 Result<IgnoreRules> IgnoreRules::parse(const std::vector<std::string>& patterns) {
   IgnoreRules rules;
   for (const std::string& pattern : patterns) {
+    ASSAY_TRY(check_ignore_pattern(pattern));
     std::string_view body = pattern;
     if (body.starts_with('/')) {
       body.remove_prefix(1);
-    }
-    // What a pattern may consist of is what a path may consist of.
-    if (!check_path(body)) {
-      return fail(ErrorCode::kInvalidParameter,
-                  "an ignore pattern needs parts that are neither empty nor '.' nor '..'", pattern);
     }
     Parts parts = split(body);
     if (pattern.find('/') == std::string::npos) {

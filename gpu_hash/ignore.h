@@ -15,8 +15,7 @@ namespace assay::gpu_hash {
 // (also a leading one) from the top. Characters are Unicode code points; there is no escape.
 class IgnoreRules {
  public:
-  // invalid-parameter when a pattern is empty, not UTF-8, or has an empty, "." or ".." part; the
-  // error's `where` is the pattern.
+  // The errors of check_ignore_pattern().
   [[nodiscard]] static Result<IgnoreRules> parse(const std::vector<std::string>& patterns);
 
   // True when the file or directory at `path` (valid, see check_path) matches one of the patterns.

@@ -19,7 +19,6 @@ namespace assay::gpu_hash {
 struct PartOptions {
   std::size_t entry = 0;             // index into the artifact's entries
   std::optional<ByteRange> range{};  // of the object; without it, all of the object
-  WalkOptions walk{};
   // Outline of the artifact, checked against it when it was read. With it only the spans that hold
   // the range are read; without it the whole object is, because only its root is known.
   const Outline* outline = nullptr;

@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #include <dirent.h>
 
 #include "gpu_hash/ignore.h"
-#include "schemas/core/artifact.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -51,6 +53,17 @@ std::optional<std::string> below(const fs::path& top, const fs::path& path) {
     return std::nullopt;
   }
   return relative;
+}
+
+// Whether `path` below `base` is reached without ever leaving `base`. A link that is absolute, or
+// leads out and in again, means something else where the directory is mounted in another place.
+bool stays_beneath(int base, const std::string& path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  const UniqueFd found(
+      static_cast<int>(::syscall(SYS_openat2, base, path.c_str(), &how, sizeof how)));
+  return static_cast<bool>(found);
 }
 
 class Walker {
@@ -115,7 +128,7 @@ class Walker {
   Status visit(int directory, const std::string& name, const std::string& path,
                const std::string& real) {
     ASSAY_TRY(check_path(path));
-    if (path == ".git" || rules_.match(path)) {
+    if (rules_.match(path)) {
       return {};
     }
     struct stat status{};
@@ -149,6 +162,10 @@ class Walker {
     const std::optional<std::string> resolved = below(top_, target);
     if (!resolved) {
       return refused_link("a symbolic link leads out of the directory", path);
+    }
+    if (!stays_beneath(base_->fd(), real)) {
+      return refused_link("a symbolic link is absolute, or leads out of the directory and in again",
+                          path);
     }
     const UniqueFd place = open_beneath(base_->fd(), *resolved, O_PATH);
     struct stat status{};
@@ -193,6 +210,22 @@ Result<std::vector<WalkedFile>> single_file(const fs::path& path, const fs::path
 }
 
 }  // namespace
+
+WalkOptions rules_of(const TreeParameters& parameters) {
+  return {parameters.ignore, parameters.follow_symlinks};
+}
+
+std::vector<std::string> usual_patterns(const fs::path& path) {
+  std::vector<std::string> patterns;
+  std::error_code error;
+  for (const std::string_view pattern : kUsualIgnore) {
+    const fs::file_status status = fs::symlink_status(path / pattern.substr(1), error);
+    if (fs::is_directory(path, error) && fs::exists(status)) {
+      patterns.emplace_back(pattern);
+    }
+  }
+  return patterns;
+}
 
 Result<std::vector<WalkedFile>> walk(const fs::path& path, const WalkOptions& options) {
   ASSAY_ASSIGN(IgnoreRules rules, IgnoreRules::parse(options.ignore));

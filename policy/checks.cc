@@ -29,7 +29,10 @@ void Checks::conclude(ConditionResult& result) const {
     for (const ErrorCode code : failed_) {
       codes.push_back(info(code).code);
     }
-    result.actual["failed"] = std::move(codes);
+    result.actual[kFailedMember] = std::move(codes);
+    if (undecided_) {
+      result.actual[kUndecidedMember] = true;
+    }
   } else if (undecided_) {
     result.outcome = Outcome::kError;
     result.code = ErrorCode::kConditionUndecided;

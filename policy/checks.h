@@ -14,6 +14,10 @@ namespace assay::policy {
 // than `now`: that is for the caller to notice.
 [[nodiscard]] bool is_older(Timestamp then, std::uint64_t max_age_seconds, Timestamp now);
 
+// Members of `actual`; policy/negation.cc reads them.
+inline constexpr const char* kFailedMember = "failed";
+inline constexpr const char* kUndecidedMember = "undecided";
+
 // Demands in a fixed order. All are looked at: the first that fails gives the code, and one that
 // cannot be decided counts only when none fails.
 class Checks {
@@ -28,7 +32,8 @@ class Checks {
   // What was read contradicts itself.
   void undecided() { undecided_ = true; }
 
-  // Sets outcome and code, and actual["failed"] to the codes of all demands that fail.
+  // Sets outcome and code, and when a demand fails actual["failed"] to the codes of all that do,
+  // and actual["undecided"] to true if something cannot be decided besides.
   void conclude(ConditionResult& result) const;
 
  private:

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "policy/evaluate.h"
 #include "policy/signers.h"
@@ -51,6 +55,11 @@ struct Scope {
   const PointTable& points;
   DecisionPoint point;
   Timestamp now;
+  // Locations of this model that the pod mounts, as the policy being judged counts them; ascending.
+  std::vector<std::string> bound{};
+  bool pod = false;  // the workload was read from a pod: only what it mounts counts
+  // Volumes of the pod that are filled at run time as the policy allows it; ascending.
+  std::vector<std::string> filled{};
 };
 
 // Each fills everything but `id`.
@@ -58,6 +67,13 @@ struct Scope {
 [[nodiscard]] ConditionResult judge(const StatementCondition& condition, const JudgedFacts& facts,
                                     Timestamp now);
 [[nodiscard]] ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts);
+// The condition that every policy has without writing it: the artifact leaves out nothing but
+// kUsualIgnore. Nothing when a parameters condition of the policy, below no `not`, says itself
+// which patterns it accepts; and nothing without an artifact, which denies by itself
+// (require_artifact).
+inline constexpr std::string_view kIgnoreCondition = "ignore-accepted";
+[[nodiscard]] std::optional<ConditionResult> judge_ignore(const std::vector<Condition>& require,
+                                                          const Scope& scope);
 [[nodiscard]] ConditionResult judge(const NodeCondition& condition, const Scope& scope);
 [[nodiscard]] ConditionResult judge(const ReportCondition& condition, const Scope& scope);
 
@@ -67,7 +83,7 @@ struct Scope {
 // evaluate() with another table of points.
 [[nodiscard]] Verdict evaluate_with(const PointTable& points,
                                     std::span<const ActivePolicy> policies,
-                                    const Workload& workload, const Facts& facts,
+                                    const Workload& workload, std::span<const Facts> models,
                                     std::vector<ConditionResult> preconditions, DecisionPoint point,
                                     Timestamp now);
 

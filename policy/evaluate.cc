@@ -3,12 +3,14 @@
 #include "policy/evaluate.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "policy/affinity.h"
 #include "policy/combine.h"
 #include "policy/conditions.h"
+#include "policy/negation.h"
+#include "policy/reference.h"
+#include "policy/volumes.h"
 
 namespace assay::policy {
 namespace {
@@ -20,19 +22,6 @@ struct Place {
   int depth = 1;
   bool negated = false;  // below a `not`
 };
-
-// Codes that say that nothing is known that could be relied on, in contrast to known and not as
-// required. What a revoked node, old evidence or evidence under a strange anchor says is not known.
-constexpr std::array kMissing = {
-    ErrorCode::kManifestMissing,   ErrorCode::kStatementMissing, ErrorCode::kNodeUnknown,
-    ErrorCode::kNodeNotEnrolled,   ErrorCode::kNodeRevoked,      ErrorCode::kEnrolmentExpired,
-    ErrorCode::kWorkerNotMeasured, ErrorCode::kEvidenceStale,    ErrorCode::kAnchorNotAccepted,
-    ErrorCode::kDeviceNotAttested, ErrorCode::kReportMissing,    ErrorCode::kReportStale,
-    ErrorCode::kSpotCheckMissing};
-
-bool is_missing(const ConditionResult& result) {
-  return result.code && std::find(kMissing.begin(), kMissing.end(), *result.code) != kMissing.end();
-}
 
 ConditionResult undecided() {
   return {{}, Outcome::kError, ErrorCode::kConditionUndecided, nullptr, nullptr, {}, {}};
@@ -54,9 +43,8 @@ ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
     result = judge(*report, scope);
   }
-  // That something is not known does not show that it is not there.
-  if (place.negated && is_missing(result)) {
-    result.outcome = Outcome::kError;
+  if (place.negated) {
+    judge_below_not(condition, scope, result);
   }
   return result;
 }
@@ -154,15 +142,58 @@ std::string warning(std::string text, const ConditionResult& result) {
   return text;
 }
 
+// What one policy sees of the pod; nothing for a workload that was not read from one.
+struct PodView {
+  std::vector<Locations> locations;  // of each model
+  MountedModels mounted;
+  FilledVolumes filled;
+};
+
+PodView pod_view(const PolicyDocument& policy, const Workload& workload,
+                 std::span<const Facts> models, std::span<const JudgedFacts> judged) {
+  PodView view;
+  view.locations.resize(models.size());
+  if (workload.pod) {
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      view.locations[i] = locations_of(policy, judged[i], models[i].name);
+    }
+    view.filled = filled_volumes(policy, workload);
+  }
+  view.mounted = mounted_models(policy, workload, view.locations);
+  return view;
+}
+
 PolicyResult judge_policy(const ActivePolicy& policy, const Scope& scope) {
   const PolicyDocument& document = policy.document;
-  PolicyResult result{document.name, document.version, policy.id,
-                      document.mode, Outcome::kPass,   {}};
+  PolicyResult result{
+      document.name, document.version, policy.id, document.mode, {}, Outcome::kPass, {}};
+  if (scope.known.artifact) {
+    result.model = scope.known.artifact->text();
+  }
   for (const Condition& condition : document.require) {
     result.conditions.push_back(judge(condition, scope));
   }
-  result.outcome = combine_all(count(result.conditions));
+  if (auto ignore = judge_ignore(document.require, scope)) {
+    result.conditions.push_back(*std::move(ignore));
+  }
   return result;
+}
+
+// What every policy demands of a pod without saying so. The mounts and images are those of the pod
+// as a whole: they stand with the first model.
+void add_implied(const PolicyDocument& policy, const PodView& view, const Workload& workload,
+                 std::size_t model, const Scope& scope, std::vector<ConditionResult>& results) {
+  if (!workload.pod) {
+    return;
+  }
+  results.push_back(judge_reference(policy, view.locations[model], view.mounted.models[model],
+                                    view.filled, scope));
+  if (model == 0) {
+    results.push_back(judge_volumes(policy, workload, view.mounted, view.filled));
+    if (!policy.images.empty()) {
+      results.push_back(judge_images(policy, workload));
+    }
+  }
 }
 
 // Which modes the matching policies are in.
@@ -172,10 +203,13 @@ struct Modes {
 };
 
 // A caller that forgot to say that there is no model must not get an allow.
-void require_artifact(const Facts& facts, std::vector<ConditionResult>& preconditions) {
+void require_artifact(std::span<const Facts> models, std::vector<ConditionResult>& preconditions) {
+  const bool all_known =
+      !models.empty() && std::all_of(models.begin(), models.end(),
+                                     [](const Facts& model) { return model.artifact.has_value(); });
   const bool all_pass = std::all_of(preconditions.begin(), preconditions.end(),
                                     [](const auto& one) { return one.outcome == Outcome::kPass; });
-  if (!facts.artifact && all_pass) {
+  if (!all_known && all_pass) {
     preconditions.push_back({"model-reference",
                              Outcome::kFail,
                              ErrorCode::kModelReferenceMissing,
@@ -201,6 +235,13 @@ void require_affinity(std::span<const ActivePolicy> policies, const Workload& wo
   }
 }
 
+// What two models have in common is said once.
+void warn_once(std::vector<std::string>& warnings, std::string text) {
+  if (std::find(warnings.begin(), warnings.end(), text) == warnings.end()) {
+    warnings.push_back(std::move(text));
+  }
+}
+
 // Everything a precondition may be other than pass stands in the way, deferred included.
 void weigh_preconditions(const Modes& modes, Verdict& verdict) {
   for (const ConditionResult& precondition : verdict.preconditions) {
@@ -220,9 +261,9 @@ void weigh_policy(const PolicyResult& policy, Verdict& verdict) {
     if (policy.mode == PolicyMode::kEnforce) {
       add_reasons(condition, verdict.reasons);
     } else if (policy.mode == PolicyMode::kWarn && stands_in_the_way(condition)) {
-      verdict.warnings.push_back(
-          warning("policy " + policy.name + " v" + std::to_string(policy.version) + ", condition ",
-                  condition));
+      warn_once(verdict.warnings, warning("policy " + policy.name + " v" +
+                                              std::to_string(policy.version) + ", condition ",
+                                          condition));
     }
   }
 }
@@ -262,29 +303,50 @@ ConditionResult judge(const Condition& condition, const Scope& scope) {
 DecisionPoint point_of_leaf(const PointTable& points, const Condition& condition) {
   const DecisionPoint point = points.at(condition.kind.index());
   const auto* report = std::get_if<ReportCondition>(&condition.kind);
-  return report != nullptr && report->scope != kFilesScope ? std::max(point, DecisionPoint::kServe)
-                                                           : point;
+  return report != nullptr && (report->at_serve || report->scope != kFilesScope)
+             ? std::max(point, DecisionPoint::kServe)
+             : point;
 }
 
 DecisionPoint point_of(const Condition& condition) { return point_at(condition, 1); }
 
 Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> policies,
-                      const Workload& workload, const Facts& facts,
+                      const Workload& workload, std::span<const Facts> models,
                       std::vector<ConditionResult> preconditions, DecisionPoint point,
                       Timestamp now) {
-  const JudgedFacts judged = judge_signers(facts, now);
-  const Scope scope{judged, facts, workload.node, points, point, now};
+  const Facts nothing;
+  const std::span<const Facts> known = models.empty() ? std::span(&nothing, 1) : models;
+  std::vector<JudgedFacts> judged;
+  judged.reserve(known.size());
+  for (const Facts& model : known) {
+    judged.push_back(judge_signers(model, now));
+  }
   Verdict verdict{false, {}, {}, std::move(preconditions), {}};
   Modes modes;
   for (const ActivePolicy& policy : policies) {
-    if (matches(policy.document.match, workload)) {
+    if (matches(policy.document.match, workload, point)) {
       modes.enforce = modes.enforce || policy.document.mode == PolicyMode::kEnforce;
       modes.warn = modes.warn || policy.document.mode == PolicyMode::kWarn;
-      verdict.policies.push_back(judge_policy(policy, scope));
+      const PodView view = pod_view(policy.document, workload, known, judged);
+      for (std::size_t i = 0; i < known.size(); ++i) {
+        const Scope scope{judged[i],
+                          known[i],
+                          workload.node,
+                          points,
+                          point,
+                          now,
+                          view.mounted.models[i].bound,
+                          workload.pod,
+                          {view.filled.allowed.begin(), view.filled.allowed.end()}};
+        PolicyResult result = judge_policy(policy, scope);
+        add_implied(policy.document, view, workload, i, scope, result.conditions);
+        result.outcome = combine_all(count(result.conditions));
+        verdict.policies.push_back(std::move(result));
+      }
     }
   }
   if (modes.enforce || modes.warn) {
-    require_artifact(facts, verdict.preconditions);
+    require_artifact(models, verdict.preconditions);
   }
   require_affinity(policies, workload, verdict.preconditions);
   weigh_preconditions(modes, verdict);
@@ -299,9 +361,9 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
 }
 
 Verdict evaluate(std::span<const ActivePolicy> policies, const Workload& workload,
-                 const Facts& facts, std::vector<ConditionResult> preconditions,
+                 std::span<const Facts> models, std::vector<ConditionResult> preconditions,
                  DecisionPoint point, Timestamp now) {
-  return evaluate_with(kPoints, policies, workload, facts, std::move(preconditions), point, now);
+  return evaluate_with(kPoints, policies, workload, models, std::move(preconditions), point, now);
 }
 
 }  // namespace assay::policy

@@ -3,14 +3,21 @@
 #include "policy/facts.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <string_view>
 #include <tuple>
 
+#include "policy/json_reader.h"
 #include "schemas/manifest.h"
+#include "schemas/placement.h"
 
 namespace assay::policy {
 namespace {
+
+using reading::at;
+using reading::check_members;
+using reading::Reader;
+using reading::text_of;
+using reading::violation;
 
 // Named in the document, so that a later form can be told from this one.
 constexpr std::string_view kFormat = "assay-facts-v1";
@@ -80,6 +87,16 @@ Json to_json(const ManifestFact& manifest) {
   std::vector<std::string> locations = manifest.locations;
   std::sort(locations.begin(), locations.end());
   json["locations"] = std::move(locations);
+  json["objects"] = name(manifest.objects);
+  return json;
+}
+
+Json to_json(const PlacementFact& placement) {
+  Json json = common_to_json(placement.statement);
+  json["name"] = placement.name;
+  std::vector<std::string> locations = placement.locations;
+  std::sort(locations.begin(), locations.end());
+  json["locations"] = std::move(locations);
   return json;
 }
 
@@ -113,12 +130,19 @@ Json to_json(const NodeFact& node) {
     Json evidence = {{"type", node.evidence_type},
                      {"appraised_at", to_rfc3339(*node.appraised_at)},
                      {"tcb_status", node.tcb_status},
-                     {"anchor_is_vendor", node.anchor_is_vendor}};
+                     {"anchor_is_vendor", node.anchor_is_vendor},
+                     {"current", node.appraisal_current}};
     if (node.anchor) {
       evidence["anchor"] = node.anchor->text();
     }
     if (node.appraisal) {
       evidence["appraisal"] = node.appraisal->text();
+    }
+    if (node.appraisal_policy) {
+      evidence["policy"] = node.appraisal_policy->text();
+    }
+    if (!node.appraisal_error.empty()) {
+      evidence["error"] = node.appraisal_error;
     }
     json["evidence"] = std::move(evidence);
   }
@@ -128,11 +152,20 @@ Json to_json(const NodeFact& node) {
 Json to_json(const ReportFact& report) {
   Json json = {{"job", report.job},
                {"scope", report.scope},
+               {"location", report.location},
                {"result", report.result},
                {"reported_at", to_rfc3339(report.reported_at)},
+               {"read_since", to_rfc3339(report.read_since)},
                {"worker_measured", report.worker_measured},
+               {"appraisal_current", report.appraisal_current},
                {"device_attested", report.device_attested},
                {"spot_checks", report.spot_checks}};
+  if (!report.volume.empty()) {
+    json["volume"] = report.volume;
+  }
+  if (!report.pod.empty()) {
+    json["pod"] = {{"uid", report.pod}, {"volume", report.pod_volume}};
+  }
   if (!report.differing.empty()) {
     json["differing"] = report.differing;
   }
@@ -142,129 +175,27 @@ Json to_json(const ReportFact& report) {
   return json;
 }
 
+Json list_to_json(const std::vector<ClaimFact>& claims) {
+  Json list = Json::array();
+  for (const ClaimFact& claim : claims) {
+    list.push_back({{"claim", claim.claim}, {"uid", claim.uid}, {"volume", claim.volume}});
+  }
+  sort_json(list, [](const Json& one) { return one["claim"]; });
+  return list;
+}
+
 // The order of the document: by scope, then by time.
 Json list_to_json(const std::vector<ReportFact>& reports) {
   Json list = Json::array();
   for (const ReportFact& report : reports) {
     list.push_back(to_json(report));
   }
-  sort_json(list, [](const Json& one) { return Json{one["scope"], one["reported_at"]}; });
+  sort_json(list,
+            [](const Json& one) { return Json{one["scope"], one["reported_at"], one["job"]}; });
   return list;
 }
 
 // --- reading
-
-std::unexpected<Error> violation(std::string why, const std::string& where) {
-  return fail(ErrorCode::kSchemaViolation, std::move(why), where);
-}
-
-// Prefixes the place of an error from a codec further down.
-std::unexpected<Error> at(const std::string& where, Error error) {
-  error.where = where + error.where;
-  return std::unexpected(std::move(error));
-}
-
-using Names = std::initializer_list<std::string_view>;
-
-// An object with all of `required`, perhaps `optional`, and nothing else.
-Status check_members(const Json& json, const std::string& where, Names required,
-                     Names optional = {}) {
-  if (!json.is_object()) {
-    return violation("this must be an object", where);
-  }
-  const auto has = [](Names names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  for (const auto& member : json.items()) {
-    if (!has(required, member.key()) && !has(optional, member.key())) {
-      return fail(ErrorCode::kUnknownMember, "facts do not have this member",
-                  where + "/" + member.key());
-    }
-  }
-  for (const std::string_view name : required) {
-    if (!json.contains(name)) {
-      return violation("facts need this member", where + "/" + std::string(name));
-    }
-  }
-  return {};
-}
-
-// One object of the document with its place. Members are known to be there.
-struct Reader {
-  const Json& json;
-  const std::string& where;
-
-  [[nodiscard]] std::string place(const char* member) const { return where + "/" + member; }
-
-  [[nodiscard]] Result<std::string> text(const char* member) const {
-    const Json& value = json[member];
-    if (!value.is_string()) {
-      return violation("this must be a string", place(member));
-    }
-    return value.get<std::string>();
-  }
-
-  // A text that `parse` turns into a value.
-  template <typename Parse>
-  [[nodiscard]] auto parsed(const char* member, Parse parse) const
-      -> decltype(parse(std::string_view())) {
-    ASSAY_ASSIGN(const std::string value, text(member));
-    auto result = parse(value);
-    if (!result) {
-      return at(place(member), std::move(result).error());
-    }
-    return result;
-  }
-
-  [[nodiscard]] Result<Timestamp> time(const char* member) const {
-    return parsed(member, parse_rfc3339);
-  }
-
-  [[nodiscard]] Result<bool> flag(const char* member) const {
-    const Json& value = json[member];
-    if (!value.is_boolean()) {
-      return violation("this must be true or false", place(member));
-    }
-    return value.get<bool>();
-  }
-
-  [[nodiscard]] Result<std::uint64_t> number(const char* member) const {
-    const Json& value = json[member];
-    if (!value.is_number_unsigned()) {
-      return violation("this must be a number from 0", place(member));
-    }
-    return value.get<std::uint64_t>();
-  }
-
-  // A text that `parse` turns into a value, if the member is there.
-  template <typename Parse>
-  [[nodiscard]] auto parsed_if_there(const char* member, Parse parse) const
-      -> Result<std::optional<typename decltype(parse(std::string_view()))::value_type>> {
-    if (!json.contains(member)) {
-      return std::nullopt;
-    }
-    return parsed(member, parse);
-  }
-
-  // Calls `read(item, place)` for each item of an array.
-  template <typename Value, typename Read>
-  [[nodiscard]] Result<std::vector<Value>> list(const char* member, Read read) const {
-    const Json& items = json[member];
-    if (!items.is_array()) {
-      return violation("this must be an array", place(member));
-    }
-    std::vector<Value> values;
-    values.reserve(items.size());
-    for (const Json& item : items) {
-      Result<Value> value = read(item, place(member) + "/" + std::to_string(values.size()));
-      if (!value) {
-        return std::unexpected(std::move(value).error());
-      }
-      values.push_back(std::move(*value));
-    }
-    return values;
-  }
-};
 
 Result<SignerRole> role_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where, {"stage", "predicate_type", "namespace"}));
@@ -326,17 +257,10 @@ Result<StatementFact> common_from_json(const Json& json, const std::string& wher
   return StatementFact{std::move(id), {}, {}, nullptr, std::move(signers), accepted_at, index};
 }
 
-Result<std::string> text_of(const Json& item, const std::string& place) {
-  if (!item.is_string()) {
-    return violation("this must be a string", place);
-  }
-  return item.get<std::string>();
-}
-
 Result<ManifestFact> manifest_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(
       json, where,
-      {"id", "signers", "accepted_at", "log_index", "name", "parameters", "locations"}));
+      {"id", "signers", "accepted_at", "log_index", "name", "parameters", "locations", "objects"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   statement.predicate_type = kManifestPredicateType;
@@ -346,7 +270,24 @@ Result<ManifestFact> manifest_from_json(const Json& json, const std::string& whe
     return at(in.place("parameters"), std::move(parameters).error());
   }
   ASSAY_ASSIGN(auto locations, in.list<std::string>("locations", text_of));
-  return ManifestFact{std::move(statement), std::move(model), *parameters, std::move(locations)};
+  ASSAY_ASSIGN(const std::string kinds, in.text("objects"));
+  const auto objects = parse_objects(kinds);
+  if (!objects) {
+    return at(in.place("objects"), objects.error());
+  }
+  return ManifestFact{std::move(statement), std::move(model), *std::move(parameters),
+                      std::move(locations), *objects};
+}
+
+Result<PlacementFact> placement_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where,
+                          {"id", "signers", "accepted_at", "log_index", "name", "locations"}));
+  const Reader in{json, where};
+  ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
+  statement.predicate_type = kPlacementPredicateType;
+  ASSAY_ASSIGN(std::string model, in.text("name"));
+  ASSAY_ASSIGN(auto locations, in.list<std::string>("locations", text_of));
+  return PlacementFact{std::move(statement), std::move(model), std::move(locations)};
 }
 
 Result<StatementFact> statement_from_json(const Json& json, const std::string& where) {
@@ -362,8 +303,9 @@ Result<StatementFact> statement_from_json(const Json& json, const std::string& w
 }
 
 Status evidence_from_json(const Json& json, const std::string& where, NodeFact& node) {
-  ASSAY_TRY(check_members(json, where, {"type", "appraised_at", "tcb_status", "anchor_is_vendor"},
-                          {"anchor", "appraisal"}));
+  ASSAY_TRY(check_members(json, where,
+                          {"type", "appraised_at", "tcb_status", "anchor_is_vendor", "current"},
+                          {"anchor", "appraisal", "policy", "error"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(node.evidence_type, in.text("type"));
   ASSAY_ASSIGN(node.appraised_at, in.time("appraised_at"));
@@ -371,6 +313,10 @@ Status evidence_from_json(const Json& json, const std::string& where, NodeFact& 
   ASSAY_ASSIGN(node.anchor_is_vendor, in.flag("anchor_is_vendor"));
   ASSAY_ASSIGN(node.anchor, in.parsed_if_there("anchor", Digest::parse));
   ASSAY_ASSIGN(node.appraisal, in.parsed_if_there("appraisal", DocumentId::parse));
+  ASSAY_ASSIGN(node.appraisal_policy, in.parsed_if_there("policy", DocumentId::parse));
+  ASSAY_ASSIGN(node.appraisal_current, in.flag("current"));
+  ASSAY_ASSIGN(node.appraisal_error,
+               json.contains("error") ? in.text("error") : Result<std::string>(""));
   return {};
 }
 
@@ -392,20 +338,48 @@ Result<NodeFact> node_from_json(const Json& json, const std::string& where) {
   return node;
 }
 
+Status pod_from_json(const Json& json, const std::string& where, ReportFact& report) {
+  ASSAY_TRY(check_members(json, where, {"uid", "volume"}));
+  const Reader in{json, where};
+  ASSAY_ASSIGN(report.pod, in.text("uid"));
+  ASSAY_ASSIGN(report.pod_volume, in.text("volume"));
+  return {};
+}
+
+Result<ClaimFact> claim_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where, {"claim", "uid", "volume"}));
+  const Reader in{json, where};
+  ClaimFact claim;
+  ASSAY_ASSIGN(claim.claim, in.text("claim"));
+  ASSAY_ASSIGN(claim.uid, in.text("uid"));
+  ASSAY_ASSIGN(claim.volume, in.text("volume"));
+  return claim;
+}
+
 Result<ReportFact> report_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where,
-                          {"job", "scope", "result", "reported_at", "worker_measured",
-                           "device_attested", "spot_checks"},
-                          {"differing", "report"}));
+  ASSAY_TRY(
+      check_members(json, where,
+                    {"job", "scope", "location", "result", "reported_at", "read_since",
+                     "worker_measured", "appraisal_current", "device_attested", "spot_checks"},
+                    {"volume", "pod", "differing", "report"}));
   const Reader in{json, where};
   ReportFact report;
   ASSAY_ASSIGN(report.job, in.text("job"));
   ASSAY_ASSIGN(report.scope, in.text("scope"));
+  ASSAY_ASSIGN(report.location, in.text("location"));
   ASSAY_ASSIGN(report.result, in.text("result"));
   ASSAY_ASSIGN(report.reported_at, in.time("reported_at"));
+  ASSAY_ASSIGN(report.read_since, in.time("read_since"));
   ASSAY_ASSIGN(report.worker_measured, in.flag("worker_measured"));
+  ASSAY_ASSIGN(report.appraisal_current, in.flag("appraisal_current"));
   ASSAY_ASSIGN(report.device_attested, in.flag("device_attested"));
   ASSAY_ASSIGN(report.spot_checks, in.number("spot_checks"));
+  if (json.contains("volume")) {
+    ASSAY_ASSIGN(report.volume, in.text("volume"));
+  }
+  if (json.contains("pod")) {
+    ASSAY_TRY(pod_from_json(json["pod"], in.place("pod"), report));
+  }
   if (json.contains("differing")) {
     ASSAY_ASSIGN(report.differing, in.text("differing"));
   }
@@ -415,35 +389,6 @@ Result<ReportFact> report_from_json(const Json& json, const std::string& where) 
 
 }  // namespace
 
-Json to_json(const Workload& workload) {
-  Json json = {{"namespace", workload.name_space},
-               {"labels", workload.labels},
-               {"resources", workload.resources}};
-  if (!workload.node.empty()) {
-    json["node"] = workload.node;
-  }
-  return json;
-}
-
-Result<Workload> workload_from_json(const Json& json) {
-  const std::string top;
-  ASSAY_TRY(check_members(json, top, {"namespace", "labels", "resources"}, {"node"}));
-  const Reader in{json, top};
-  Workload workload;
-  ASSAY_ASSIGN(workload.name_space, in.text("namespace"));
-  ASSAY_ASSIGN(workload.resources, in.list<std::string>("resources", text_of));
-  if (!json["labels"].is_object()) {
-    return violation("this must be an object", in.place("labels"));
-  }
-  for (const auto& [label, value] : json["labels"].items()) {
-    ASSAY_ASSIGN(workload.labels[label], text_of(value, in.place("labels")));
-  }
-  if (json.contains("node")) {
-    ASSAY_ASSIGN(workload.node, in.text("node"));
-  }
-  return workload;
-}
-
 Json to_json(const Facts& facts) {
   Json json = {{"format", kFormat},
                {"manifests", list_to_json(facts.manifests)},
@@ -451,19 +396,35 @@ Json to_json(const Facts& facts) {
   if (facts.artifact) {
     json["artifact"] = facts.artifact->text();
   }
+  if (!facts.name.empty()) {
+    json["name"] = facts.name;
+  }
   if (facts.node) {
     json["node"] = to_json(*facts.node);
   }
+  if (!facts.placements.empty()) {
+    json["placements"] = list_to_json(facts.placements);
+  }
   if (!facts.reports.empty()) {
     json["reports"] = list_to_json(facts.reports);
+  }
+  if (!facts.claims.empty()) {
+    json["claims"] = list_to_json(facts.claims);
+  }
+  if (!facts.asked_locations.empty()) {
+    json["asked_locations"] = facts.asked_locations;
+  }
+  if (!facts.pod.empty()) {
+    json["pod"] = facts.pod;
   }
   return json;
 }
 
 Result<Facts> facts_from_json(const Json& json) {
   const std::string top;
-  ASSAY_TRY(check_members(json, top, {"format", "manifests", "statements"},
-                          {"artifact", "node", "reports"}));
+  ASSAY_TRY(check_members(
+      json, top, {"format", "manifests", "statements"},
+      {"artifact", "asked_locations", "claims", "name", "node", "placements", "pod", "reports"}));
   const Reader in{json, top};
   if (json["format"] != kFormat) {
     return violation("the format must be assay-facts-v1", "/format");
@@ -472,13 +433,28 @@ Result<Facts> facts_from_json(const Json& json) {
   if (json.contains("artifact")) {
     ASSAY_ASSIGN(facts.artifact, in.parsed("artifact", ArtifactId::parse));
   }
+  if (json.contains("name")) {
+    ASSAY_ASSIGN(facts.name, in.text("name"));
+  }
   ASSAY_ASSIGN(facts.manifests, in.list<ManifestFact>("manifests", manifest_from_json));
   ASSAY_ASSIGN(facts.statements, in.list<StatementFact>("statements", statement_from_json));
   if (json.contains("node")) {
     ASSAY_ASSIGN(facts.node, node_from_json(json["node"], "/node"));
   }
+  if (json.contains("placements")) {
+    ASSAY_ASSIGN(facts.placements, in.list<PlacementFact>("placements", placement_from_json));
+  }
   if (json.contains("reports")) {
     ASSAY_ASSIGN(facts.reports, in.list<ReportFact>("reports", report_from_json));
+  }
+  if (json.contains("claims")) {
+    ASSAY_ASSIGN(facts.claims, in.list<ClaimFact>("claims", claim_from_json));
+  }
+  if (json.contains("asked_locations")) {
+    ASSAY_ASSIGN(facts.asked_locations, in.list<std::string>("asked_locations", text_of));
+  }
+  if (json.contains("pod")) {
+    ASSAY_ASSIGN(facts.pod, in.text("pod"));
   }
   return facts;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/core/artifact.h"
@@ -40,6 +41,14 @@ struct ManifestFact {
   std::string name;
   TreeParameters parameters;
   std::vector<std::string> locations;
+  Objects objects = Objects::kFiles;  // what its entries are
+};
+
+// A signed statement that says where this very artifact lies.
+struct PlacementFact {
+  StatementFact statement;
+  std::string name;
+  std::vector<std::string> locations;
 };
 
 // The node that the workload goes to, as its enrolment and its newest accepted evidence say.
@@ -54,49 +63,110 @@ struct NodeFact {
   std::string tcb_status;
   std::optional<Digest> anchor;  // SHA-256 of the root certificate
   bool anchor_is_vendor = false;
-  std::optional<DocumentId> appraisal;  // the stored result
+  std::optional<DocumentId> appraisal;         // the stored result
+  std::optional<DocumentId> appraisal_policy;  // digest of what the evidence was held against
+  bool appraisal_current = false;              // that, and its collateral, are still in force
+  std::string appraisal_error;  // why the evidence is refused by now; empty: it is accepted
 };
 
-// A report of that node about the artifact, newest of its scope.
+// A report of that node about the artifact, newest of its scope and place.
 struct ReportFact {
   std::string job;
   std::string scope;
-  std::string result;     // "verified", "mismatch" or "incomplete"
-  std::string differing;  // what differs, for people: "model.safetensors bytes 0-1048576"
-  Timestamp reported_at;  // time of its log entry
-  bool worker_measured = false;
+  std::string location;    // that was read; empty for a volume that a pod filled at run time
+  std::string volume;      // behind the claim of a pvc:// location; empty: not known, or no claim
+  std::string pod;         // uid of the pod whose own mount was read; empty: the node's directory
+  std::string pod_volume;  // which of its volumes; set exactly with `pod`
+  std::string result;      // "verified", "mismatch" or "incomplete"
+  std::string differing;   // what differs, for people: "model.safetensors bytes 0-1048576"
+  Timestamp reported_at;   // time of its log entry
+  // When the service gave out the nonce that the report answers. No byte was read before: ages
+  // count from here.
+  Timestamp read_since;
+  bool worker_measured = false;    // its evidence is accepted
+  bool appraisal_current = false;  // ... under what is in force
   bool device_attested = false;
   std::uint64_t spot_checks = 0;
   std::optional<DocumentId> report;
 };
 
+// What the API server said of a claim when it was bound to a volume.
+struct ClaimFact {
+  std::string claim;   // "pvc://<namespace>/<claim>"
+  std::string uid;     // of the claim
+  std::string volume;  // empty: not bound yet
+  bool operator==(const ClaimFact&) const = default;
+};
+
 // Everything known about one artifact, and about the node when there is one.
 struct Facts {
-  std::optional<ArtifactId> artifact;     // absent when the reference could not be resolved
-  std::vector<ManifestFact> manifests;    // of this artifact
-  std::vector<StatementFact> statements;  // about this artifact
+  std::optional<ArtifactId> artifact;       // absent when the reference could not be resolved
+  std::string name;                         // under which it was referenced; empty: under none
+  std::vector<ManifestFact> manifests;      // of this artifact
+  std::vector<StatementFact> statements;    // about this artifact
+  std::vector<PlacementFact> placements{};  // of this artifact
   // From bind on. Absent with a node name in the workload: nothing is known of it.
   std::optional<NodeFact> node;
   std::vector<ReportFact> reports;
+  // Claims that the pod mounts, as far as they are known.
+  std::vector<ClaimFact> claims;
+  // Without a pod: locations that the asker wants a report on; empty: on all that have one.
+  std::vector<std::string> asked_locations;
+  std::string pod;  // uid of the pod, at serve: reports on its own mounts are looked for
 };
 
-// The workload that asks, as the match part of policies sees it.
+// What a volume can hold.
+enum class VolumeKind : std::uint8_t {
+  kScratch,  // emptyDir: empty when the pod starts
+  kConfig,   // configMap, secret, projected, downwardAPI
+  kModel,    // everything else, unknown sources included
+};
+[[nodiscard]] std::string_view name(VolumeKind kind);
+
+// One volume in one container.
+struct Mount {
+  std::string container;
+  std::string path;    // where the container sees it
+  std::string volume;  // its name in the pod
+  std::string source;  // name of the member that says where it comes from: "persistentVolumeClaim"
+  // schemas/location.h, with the sub path; empty when it has none (subPathExpr, unknown sources).
+  std::string location;
+  VolumeKind kind = VolumeKind::kModel;
+  bool read_only = false;
+  bool device = false;  // seen as a block device, not as files
+};
+
+struct ContainerImage {
+  std::string container;
+  std::string image;  // as the pod says it
+  bool init = false;
+};
+
+// The workload that asks, as the match part of policies sees it, and what its containers mount.
 struct Workload {
   std::string name_space;
   std::map<std::string, std::string> labels;
   std::vector<std::string> resources;  // names requested or limited by any container
   std::string node{};                  // empty before bind
+  bool pod = false;                    // read from a pod or template: mounts and images are judged
+  // Ways to an accelerator that were found: "resource:nvidia.com/gpu", "resource-claims",
+  // "runtime-class:nvidia", "env:NVIDIA_VISIBLE_DEVICES", "privileged", "cdi-annotation",
+  // "device-path:/dev/nvidia0".
+  std::vector<std::string> accelerators{};
+  std::vector<Mount> mounts{};
+  std::vector<ContainerImage> images{};
 };
 
-// {"namespace","labels","resources"}, and "node" when there is one.
+// {"namespace","labels","resources"}; "node" and "accelerators" when there are any; "pod":
+// {"mounts", "images"} when it was read from a pod.
 [[nodiscard]] Json to_json(const Workload& workload);
 // Reads what to_json wrote. Errors as for facts.
 [[nodiscard]] Result<Workload> workload_from_json(const Json& json);
 
 // Canonical document of the facts: what is stored for replay. Public keys are left out, their ids,
 // algorithms, identities, purposes, roles, validity and revocation are in. Facts that differ only
-// in the order of manifests, statements, signers, roles, locations or reports have the same
-// document. Without a node and without reports it has no members for them.
+// in the order of manifests, statements, placements, signers, roles, locations or reports have the
+// same document. Without a name, a node and reports it has no members for them.
 [[nodiscard]] Json to_json(const Facts& facts);
 // Reads what to_json wrote (for replay). unknown-member, schema-violation and the errors of the
 // values inside; `where` names the place.

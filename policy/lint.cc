@@ -6,6 +6,7 @@
 #include <set>
 
 #include "policy/conditions.h"
+#include "policy/lint_workloads.h"
 #include "schemas/core/artifact.h"
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
@@ -43,7 +44,7 @@ class Linter {
     findings_.push_back({Finding::Level::kNote, id_, std::move(text)});
   }
 
-  void match(const WorkloadMatch& match);
+  void unpublished(const PolicyDocument& policy);
   void signers(const SignerRequirement& signers);
   void leaf(const Condition& condition, bool negated);
   void combined(const Condition& condition, const std::vector<Condition>& parts);
@@ -82,24 +83,32 @@ bool asks_for_report(const std::vector<Condition>& conditions, int depth) {
   });
 }
 
-bool only_stars(const std::string& pattern) {
-  return !pattern.empty() && pattern.find_first_not_of('*') == std::string::npos;
+// A manifest condition that is not below a `not`.
+bool has_manifest(const std::vector<Condition>& conditions, int depth) {
+  return std::any_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+    const std::vector<Condition>* parts = parts_of(condition);
+    if (parts == nullptr) {
+      return std::holds_alternative<ManifestCondition>(condition.kind);
+    }
+    return !std::holds_alternative<NotCondition>(condition.kind) && depth < kMaxConditionDepth &&
+           has_manifest(*parts, depth + 1);
+  });
 }
 
-void Linter::match(const WorkloadMatch& match) {
-  const bool every_namespace =
-      match.namespaces.empty() ||
-      std::any_of(match.namespaces.begin(), match.namespaces.end(), only_stars);
-  if (every_namespace && match.labels.empty() && match.resources.empty()) {
-    warn("matches every workload of every namespace");
+// A location counts only from manifests whose signers meet the manifest condition.
+void Linter::unpublished(const PolicyDocument& policy) {
+  if (policy.mode == PolicyMode::kEnforce && !has_manifest(policy.require, 1)) {
+    findings_.push_back({Finding::Level::kError, id_,
+                         "no manifest condition: no location is bound, and every pod is denied"});
+    return;
   }
-  if (every_namespace && !match.labels.empty() && match.resources.empty()) {
-    warn("matches by labels alone: whoever creates the workload chooses them");
-  }
+  warn(
+      "no manifest condition is always required: nobody needs to have published the model, and "
+      "without a trusted manifest only signer roles for every name count");
 }
 
 void Linter::whole(const PolicyDocument& policy) {
-  match(policy.match);
+  lint_workloads(policy, findings_);
   if (policy.mode == PolicyMode::kWarn) {
     warn("mode warn: nothing is denied; where no other policy enforces, everything is allowed");
   } else if (policy.mode == PolicyMode::kShadow) {
@@ -111,9 +120,7 @@ void Linter::whole(const PolicyDocument& policy) {
   if (policy.require.empty()) {
     warn("requires nothing: every model passes");
   } else if (!always_requires<ManifestCondition>(policy.require, 1)) {
-    warn(
-        "no manifest condition is always required: nobody needs to have published the model, and "
-        "without a trusted manifest only signer roles for every name count");
+    unpublished(policy);
   }
   if (asks_for_report(policy.require, 1) && !always_requires<NodeCondition>(policy.require, 1)) {
     warn(
@@ -221,8 +228,24 @@ void Linter::statement(const StatementCondition& statement) {
 }
 
 void Linter::parameters(const ParametersCondition& parameters) {
-  if (parameters.hash.empty() && parameters.chunk_size.empty()) {
-    warn("cannot fail: constrains neither hash nor chunk_size");
+  if (parameters.hash.empty() && parameters.chunk_size.empty() && !parameters.ignore &&
+      !parameters.objects) {
+    warn("cannot fail: constrains neither hash nor chunk_size, ignore or objects");
+  }
+  if (parameters.ignore) {
+    for (const std::string& pattern : *parameters.ignore) {
+      if (pattern.find_first_of("*?") != std::string::npos) {
+        warn(
+            "accepts models that leave out every file that the pattern matches, whatever is in "
+            "it: " +
+            pattern);
+      }
+    }
+  }
+  if (parameters.objects == Objects::kTensors) {
+    note(
+        "tensors alone say nothing of configuration or code: such a model never verifies a "
+        "directory");
   }
   const auto known_hash = [](const std::string& hash) {
     return hash_algorithm_from(hash).has_value();
@@ -270,6 +293,9 @@ void Linter::report(const ReportCondition& report) {
     warn(report.scope == "device-memory" ? "cannot pass: workers verify files, not device memory"
                                          : "cannot pass: no report has this scope");
   }
+  if (report.at_serve) {
+    note("is judged at serve: whoever asks then orders a job on the pod's own mount before");
+  }
   if (report.device_attested) {
     warn("cannot pass: no evidence of devices is appraised");
   }
@@ -295,7 +321,11 @@ void Linter::leaf(const Condition& condition, bool negated) {
   } else if (const auto* wanted = std::get_if<ReportCondition>(&condition.kind)) {
     report(*wanted);
   }
-  if (negated && !std::holds_alternative<ParametersCondition>(condition.kind)) {
+  const auto* own = std::get_if<ParametersCondition>(&condition.kind);
+  if (negated && own != nullptr && own->ignore) {
+    warn("below a not: ignore does not say here which patterns are acceptable; the default holds");
+  }
+  if (negated && own == nullptr) {
     note("below a not: when nothing of the kind is known, that is an error, not a pass");
   }
 }
@@ -339,7 +369,15 @@ void Linter::condition(const Condition& condition, int depth, bool negated) {
 }  // namespace
 
 std::string_view name(Finding::Level level) {
-  return level == Finding::Level::kNote ? "note" : "warning";
+  switch (level) {
+    case Finding::Level::kNote:
+      return "note";
+    case Finding::Level::kWarning:
+      return "warning";
+    case Finding::Level::kError:
+      return "error";
+  }
+  return "error";
 }
 
 std::vector<Finding> lint(const PolicyDocument& policy) {

@@ -21,6 +21,48 @@ bool allows(const std::vector<Value>& list, const Value& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
+// Patterns of the artifact that are not among the accepted ones, compared as text.
+std::vector<std::string> beyond(const std::vector<std::string>& accepted,
+                                const TreeParameters& parameters) {
+  std::vector<std::string> others;
+  for (const std::string& pattern : parameters.ignore) {
+    if (std::find(accepted.begin(), accepted.end(), pattern) == accepted.end()) {
+      others.push_back(pattern);
+    }
+  }
+  return others;
+}
+
+bool includes(Objects has, Objects wanted) { return has == Objects::kBoth || has == wanted; }
+
+// The root binds parameters and entries, so a manifest with this root needs no signature to be
+// believed here; two that differ cannot have the same root, and then nothing is known. What a
+// manifest with another root says of itself is not about this artifact.
+const ManifestFact* own_manifest(const JudgedFacts& facts) {
+  if (facts.own_manifests.empty()) {
+    return nullptr;
+  }
+  const ManifestFact* first = facts.own_manifests.front();
+  const bool agree = std::all_of(
+      facts.own_manifests.begin(), facts.own_manifests.end(), [first](const ManifestFact* other) {
+        return other->parameters == first->parameters && other->objects == first->objects;
+      });
+  return agree ? first : nullptr;
+}
+
+// True when a condition among these, or in them but below no `not`, says which patterns it accepts.
+bool has_own_ignore(const std::vector<Condition>& conditions, int depth) {
+  return std::any_of(conditions.begin(), conditions.end(), [depth](const Condition& condition) {
+    if (const auto* own = std::get_if<ParametersCondition>(&condition.kind)) {
+      return own->ignore.has_value();
+    }
+    const std::vector<Condition>* parts = parts_of(condition);
+    return parts != nullptr && depth < kMaxConditionDepth &&
+           !std::holds_alternative<NotCondition>(condition.kind) &&
+           has_own_ignore(*parts, depth + 1);
+  });
+}
+
 }  // namespace
 
 // All manifests of an artifact bind the same root, or name it as another digest of the same model,
@@ -42,9 +84,6 @@ ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& fac
   return result;
 }
 
-// The root binds the parameters, so a manifest with this root needs no signature to be believed
-// here; two that differ cannot have the same root. What a manifest with another root says of its
-// own parameters is not about this artifact.
 ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts) {
   ConditionResult result{{},
                          Outcome::kError,
@@ -53,23 +92,59 @@ ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& f
                          nullptr,
                          ids_of(facts.own_manifests),
                          {}};
-  if (facts.own_manifests.empty()) {
+  if (condition.ignore) {
+    result.expected["ignore"] = *condition.ignore;
+  }
+  if (condition.objects) {
+    result.expected["objects"] = name(*condition.objects);
+  }
+  const ManifestFact* manifest = own_manifest(facts);
+  if (manifest == nullptr) {
     return result;
   }
-  const TreeParameters& parameters = facts.own_manifests.front()->parameters;
-  for (const ManifestFact* manifest : facts.own_manifests) {
-    if (!(manifest->parameters == parameters)) {
-      return result;
-    }
-  }
+  const TreeParameters& parameters = manifest->parameters;
   result.actual = {{"hash", name(parameters.hash)}, {"chunk_size", parameters.chunk_size}};
+  if (condition.ignore) {
+    result.actual["ignore"] = parameters.ignore;
+  }
+  if (condition.objects) {
+    result.actual["objects"] = name(manifest->objects);
+  }
   if (allows(condition.hash, std::string(name(parameters.hash))) &&
-      allows(condition.chunk_size, parameters.chunk_size)) {
+      allows(condition.chunk_size, parameters.chunk_size) &&
+      (!condition.ignore || beyond(*condition.ignore, parameters).empty()) &&
+      (!condition.objects || includes(manifest->objects, *condition.objects))) {
     result.outcome = Outcome::kPass;
     result.code.reset();
   } else {
     result.outcome = Outcome::kFail;
     result.code = ErrorCode::kParametersMismatch;
+  }
+  return result;
+}
+
+std::optional<ConditionResult> judge_ignore(const std::vector<Condition>& require,
+                                            const Scope& scope) {
+  if (!scope.known.artifact || has_own_ignore(require, 1)) {
+    return std::nullopt;
+  }
+  const JudgedFacts& facts = scope.facts;
+  const std::vector<std::string> accepted(kUsualIgnore.begin(), kUsualIgnore.end());
+  ConditionResult result{std::string(kIgnoreCondition),
+                         Outcome::kError,
+                         ErrorCode::kConditionUndecided,
+                         {{"ignore", accepted}},
+                         nullptr,
+                         ids_of(facts.own_manifests),
+                         {}};
+  if (facts.manifests.empty()) {
+    result.outcome = Outcome::kFail;
+    result.code = ErrorCode::kManifestMissing;
+  } else if (const ManifestFact* manifest = own_manifest(facts); manifest != nullptr) {
+    const bool fits = beyond(accepted, manifest->parameters).empty();
+    result.outcome = fits ? Outcome::kPass : Outcome::kFail;
+    result.code = fits ? std::nullopt : std::optional(ErrorCode::kParametersMismatch);
+    result.actual = {{"ignore", manifest->parameters.ignore}};
   }
   return result;
 }

@@ -1,72 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which workloads a policy is about.
 #include <algorithm>
+#include <array>
 #include <string_view>
 
+#include "policy/accelerator.h"
 #include "policy/evaluate.h"
+#include "policy/glob.h"
 
 namespace assay::policy {
 namespace {
 
-// Glob with '*' over the whole of `text`. Only the last star is ever tried again, so the cost is at
-// most the product of the lengths.
-bool glob_matches(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t after_star = 0;  // where the text behind the last star began
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      after_star = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++after_star;
-    } else {
-      return false;
-    }
+constexpr std::string_view kResourceWay = "resource:";
+constexpr std::string_view kRuntimeClassWay = "runtime-class:";
+constexpr std::array<std::string_view, 4> kPlainResources = {"cpu", "memory", "ephemeral-storage",
+                                                             "storage"};
+
+bool covers(const WorkloadMatch& match, const std::string& name_space) {
+  return (match.namespaces.empty() || any_glob_matches(match.namespaces, name_space)) &&
+         !any_glob_matches(match.exclude_namespaces, name_space);
+}
+
+bool has_labels(const WorkloadMatch& match, const Workload& workload) {
+  return std::all_of(match.labels.begin(), match.labels.end(), [&](const auto& label) {
+    const auto it = workload.labels.find(label.first);
+    return it != workload.labels.end() && it->second == label.second;
+  });
+}
+
+bool asks_for_resource(const WorkloadMatch& match, const Workload& workload) {
+  return match.resources.empty() ||
+         std::any_of(workload.resources.begin(), workload.resources.end(),
+                     [&](const auto& name) { return any_glob_matches(match.resources, name); });
+}
+
+// A policy can only call harmless what is named in the open: resources and runtime classes.
+bool is_harmless(const WorkloadMatch& match, std::string_view way) {
+  if (way.starts_with(kResourceWay)) {
+    return any_glob_matches(match.harmless_resources, way.substr(kResourceWay.size()));
   }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+  return way.starts_with(kRuntimeClassWay) && any_glob_matches(match.harmless_resources, way);
 }
 
-bool covers(const std::vector<std::string>& patterns, const std::string& name_space) {
-  return patterns.empty() ||
-         std::any_of(patterns.begin(), patterns.end(),
-                     [&](const auto& pattern) { return glob_matches(pattern, name_space); });
+// Resources are looked at by themselves, too: who asks without a pod lists nothing else.
+bool reaches_accelerator(const WorkloadMatch& match, const Workload& workload) {
+  return !match.accelerators ||
+         std::any_of(workload.accelerators.begin(), workload.accelerators.end(),
+                     [&](const auto& way) { return !is_harmless(match, way); }) ||
+         std::any_of(workload.resources.begin(), workload.resources.end(), [&](const auto& name) {
+           return is_extended_resource(name) && !any_glob_matches(match.harmless_resources, name);
+         });
 }
 
-bool contains(const std::vector<std::string>& values, const std::string& value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
+// Before a node is known nobody can say. Once there should be one, a workload that names none may
+// go to any.
+bool goes_to_node(const WorkloadMatch& match, const Workload& workload, DecisionPoint point) {
+  if (match.nodes.empty()) {
+    return true;
+  }
+  return workload.node.empty() ? point != DecisionPoint::kCreate
+                               : any_glob_matches(match.nodes, workload.node);
 }
 
 }  // namespace
 
-bool matches(const WorkloadMatch& match, const Workload& workload) {
-  const bool name_space = covers(match.namespaces, workload.name_space);
-  const bool labels = std::all_of(match.labels.begin(), match.labels.end(), [&](const auto& label) {
-    const auto it = workload.labels.find(label.first);
-    return it != workload.labels.end() && it->second == label.second;
-  });
-  const bool resources =
-      match.resources.empty() ||
-      std::any_of(match.resources.begin(), match.resources.end(),
-                  [&](const auto& resource) { return contains(workload.resources, resource); });
-  return name_space && labels && resources;
+bool is_extended_resource(std::string_view name) {
+  return std::find(kPlainResources.begin(), kPlainResources.end(), name) == kPlainResources.end() &&
+         !name.starts_with("hugepages-");
 }
 
-bool selected(std::span<const ActivePolicy> policies, const Workload& workload) {
+bool matches(const WorkloadMatch& match, const Workload& workload, DecisionPoint point) {
+  return covers(match, workload.name_space) && has_labels(match, workload) &&
+         asks_for_resource(match, workload) && reaches_accelerator(match, workload) &&
+         goes_to_node(match, workload, point);
+}
+
+bool selected(std::span<const ActivePolicy> policies, const Workload& workload,
+              DecisionPoint point) {
   return std::any_of(policies.begin(), policies.end(), [&](const ActivePolicy& policy) {
-    return policy.document.mode != PolicyMode::kShadow && matches(policy.document.match, workload);
+    return policy.document.mode != PolicyMode::kShadow &&
+           matches(policy.document.match, workload, point);
   });
 }
 
 bool may_enforce(std::span<const ActivePolicy> policies, const std::string& name_space) {
   return std::any_of(policies.begin(), policies.end(), [&](const ActivePolicy& policy) {
     return policy.document.mode == PolicyMode::kEnforce &&
-           covers(policy.document.match.namespaces, name_space);
+           covers(policy.document.match, name_space);
   });
 }
 

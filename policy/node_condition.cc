@@ -25,12 +25,17 @@ Json expected_of(const NodeCondition& condition) {
 }
 
 Json evidence_of(const NodeFact& node, Timestamp now) {
-  return {{"type", node.evidence_type},
-          {"tcb_status", node.tcb_status},
-          {"anchor", node.anchor ? Json(node.anchor->text()) : Json(nullptr)},
-          {"anchor_is_vendor", node.anchor_is_vendor},
-          {"appraised_at", to_rfc3339(*node.appraised_at)},
-          {"age_seconds", age_seconds(*node.appraised_at, now)}};
+  Json evidence = {{"type", node.evidence_type},
+                   {"tcb_status", node.tcb_status},
+                   {"anchor", node.anchor ? Json(node.anchor->text()) : Json(nullptr)},
+                   {"anchor_is_vendor", node.anchor_is_vendor},
+                   {"appraised_at", to_rfc3339(*node.appraised_at)},
+                   {"age_seconds", age_seconds(*node.appraised_at, now)},
+                   {"current", node.appraisal_current}};
+  if (!node.appraisal_error.empty()) {
+    evidence["error"] = node.appraisal_error;
+  }
+  return evidence;
 }
 
 Json actual_of(const NodeFact& node, Timestamp now) {
@@ -45,15 +50,20 @@ Json actual_of(const NodeFact& node, Timestamp now) {
   return actual;
 }
 
-// What is asked of evidence. An anchor counts as asked for even when the worker need not be
-// measured: evidence that is there must not come from anywhere.
-void check_evidence(const NodeCondition& condition, const NodeFact& node, Timestamp now,
+// Whether evidence counts at all. When it was appraised under what is no longer in force, it is
+// stale however young it is.
+void check_standing(const NodeCondition& condition, const NodeFact& node, Timestamp now,
                     Checks& checks) {
   checks.demand_past(*node.appraised_at, now);
-  if (condition.max_evidence_age_seconds) {
-    checks.demand(!is_older(*node.appraised_at, *condition.max_evidence_age_seconds, now),
-                  ErrorCode::kEvidenceStale);
-  }
+  const bool too_old = condition.max_evidence_age_seconds &&
+                       is_older(*node.appraised_at, *condition.max_evidence_age_seconds, now);
+  checks.demand(node.appraisal_current && !too_old, ErrorCode::kEvidenceStale);
+  checks.demand(node.appraisal_error.empty(), ErrorCode::kEvidenceRejected);
+}
+
+// What is asked of evidence. An anchor counts as asked for even when the worker need not be
+// measured: evidence that is there must not come from anywhere.
+void check_evidence(const NodeCondition& condition, const NodeFact& node, Checks& checks) {
   checks.demand(
       node.anchor && (node.anchor_is_vendor || contains(condition.anchors, node.anchor->text())),
       ErrorCode::kAnchorNotAccepted);
@@ -89,11 +99,14 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   checks.demand(scope.now < node.expires_at, ErrorCode::kEnrolmentExpired);
   const bool evidence_asked = condition.worker_measured || condition.max_evidence_age_seconds ||
                               !condition.tcb_status.empty();
+  if (node.appraised_at) {
+    check_standing(condition, node, scope.now, checks);
+  }
   checks.demand((node.worker_measured || !condition.worker_measured) &&
                     (node.appraised_at || !evidence_asked),
                 ErrorCode::kWorkerNotMeasured);
   if (node.appraised_at) {
-    check_evidence(condition, node, scope.now, checks);
+    check_evidence(condition, node, checks);
   }
   checks.conclude(result);
   return result;

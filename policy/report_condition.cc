@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions about what the node found when it hashed the model.
+#include <algorithm>
 #include <tuple>
 
 #include "policy/checks.h"
 #include "policy/conditions.h"
+#include "schemas/claim.h"
 
 namespace assay::policy {
 namespace {
@@ -11,17 +13,117 @@ namespace {
 constexpr std::string_view kVerified = "verified";
 constexpr std::string_view kMismatch = "mismatch";
 
-// Facts have one report of a scope. Should there be more, the newest counts.
-const ReportFact* newest(const std::vector<ReportFact>& reports, const std::string& scope) {
+// Facts have one report of a place. Should there be more, the newest counts.
+bool is_older_than(const ReportFact& a, const ReportFact& b) {
+  return std::tie(a.reported_at, a.job) < std::tie(b.reported_at, b.job);
+}
+
+bool same_place(const ReportFact& a, const ReportFact& b) {
+  return a.location == b.location && a.pod == b.pod && a.pod_volume == b.pod_volume;
+}
+
+// Then only what the pod mounts counts.
+bool of_pod(const Scope& scope) { return scope.pod || !scope.bound.empty(); }
+
+// What has to be verified, and the report on it if there is one.
+struct Wanted {
+  std::string location;  // empty: any, or a volume that is filled at run time
+  const ReportFact* report = nullptr;
+};
+
+// The newest report of each place that can count for the condition: of the pod itself at serve, of
+// the node's directories otherwise.
+std::vector<const ReportFact*> newest_reports(const ReportCondition& condition,
+                                              const Facts& known) {
+  std::vector<const ReportFact*> found;
+  for (const ReportFact& report : known.reports) {
+    const bool fits =
+        condition.at_serve ? !report.pod.empty() && report.pod == known.pod : report.pod.empty();
+    if (report.scope != condition.scope || !fits) {
+      continue;
+    }
+    const auto known_place = std::find_if(found.begin(), found.end(), [&](const ReportFact* other) {
+      return same_place(*other, report);
+    });
+    if (known_place == found.end()) {
+      found.push_back(&report);
+    } else if (is_older_than(**known_place, report)) {
+      *known_place = &report;
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const ReportFact* a, const ReportFact* b) {
+    return std::tie(a->location, a->pod_volume) < std::tie(b->location, b->pod_volume);
+  });
+  return found;
+}
+
+// What the API server said of the claim that the location is in.
+const ClaimFact* claim_behind(const std::string& location, const Facts& known) {
+  const std::optional<Claim> claim = claim_in(location);
+  const auto found =
+      std::find_if(known.claims.begin(), known.claims.end(),
+                   [&](const ClaimFact& one) { return claim && one.claim == claim->location; });
+  return found == known.claims.end() ? nullptr : &*found;
+}
+
+// The newest on that location. At serve several volumes of the pod may have been read for it: those
+// that are behind the claim come first, then the one that was not verified.
+const ReportFact* report_on(const std::vector<const ReportFact*>& reports,
+                            const std::string& location, const Facts& known) {
+  const ClaimFact* claim = claim_behind(location, known);
+  const auto is_behind = [&](const ReportFact& report) {
+    return claim != nullptr && report.volume == claim->volume;
+  };
   const ReportFact* found = nullptr;
-  for (const ReportFact& report : reports) {
-    if (report.scope == scope &&
-        (found == nullptr ||
-         std::tie(found->reported_at, found->job) < std::tie(report.reported_at, report.job))) {
-      found = &report;
+  for (const ReportFact* report : reports) {
+    const bool comes_first =
+        found == nullptr || (is_behind(*report) && !is_behind(*found)) ||
+        (is_behind(*report) == is_behind(*found) && report->result != kVerified);
+    if (report->location == location && comes_first) {
+      found = report;
     }
   }
   return found;
+}
+
+// What is in device memory lies at no location.
+bool by_place(const ReportCondition& condition) { return condition.scope == kFilesScope; }
+
+// The report on a volume of the pod that is filled at run time.
+const ReportFact* report_on_volume(const std::vector<const ReportFact*>& reports,
+                                   const std::string& volume) {
+  const auto found = std::find_if(reports.begin(), reports.end(), [&](const ReportFact* report) {
+    return report->location.empty() && report->pod_volume == volume;
+  });
+  return found == reports.end() ? nullptr : *found;
+}
+
+// Each location that the pod mounts needs a report, and so does each one that the asker names.
+// Without either every report counts, and one is needed at least. At serve each volume that is
+// filled at run time needs a report, too, also beside a location that is mounted: which of them the
+// process reads is its own choice. Where several models are judged, that asks each of them about
+// each volume.
+std::vector<Wanted> wanted_reports(const ReportCondition& condition, const Scope& scope) {
+  const std::vector<const ReportFact*> reports = newest_reports(condition, scope.known);
+  std::vector<Wanted> wanted;
+  const bool pod = of_pod(scope) && by_place(condition);
+  const std::vector<std::string>& locations = pod ? scope.bound : scope.known.asked_locations;
+  for (const std::string& location : by_place(condition) ? locations : std::vector<std::string>()) {
+    wanted.push_back({location, report_on(reports, location, scope.known)});
+  }
+  if (pod && condition.at_serve) {
+    for (const std::string& volume : scope.filled) {
+      wanted.push_back({{}, report_on_volume(reports, volume)});
+    }
+  } else if (!pod && wanted.empty()) {
+    for (const ReportFact* report : reports) {
+      wanted.push_back({report->location, report});
+    }
+  }
+  if (wanted.empty()) {
+    wanted.push_back({});
+  }
+  return wanted;
 }
 
 Json expected_of(const ReportCondition& condition) {
@@ -29,6 +131,9 @@ Json expected_of(const ReportCondition& condition) {
                    {"scope", condition.scope},
                    {"worker_measured", condition.worker_measured},
                    {"device_attested", condition.device_attested}};
+  if (condition.at_serve) {
+    expected["at"] = "serve";
+  }
   if (condition.max_age_seconds) {
     expected["max_age_seconds"] = *condition.max_age_seconds;
   }
@@ -42,34 +147,104 @@ Json actual_of(const std::string& node, const ReportFact& report, Timestamp now)
   Json actual = {{"node", node},
                  {"job", report.job},
                  {"result", report.result},
+                 {"location", report.location},
                  {"reported_at", to_rfc3339(report.reported_at)},
-                 {"age_seconds", age_seconds(report.reported_at, now)},
+                 {"read_since", to_rfc3339(report.read_since)},
+                 {"age_seconds", age_seconds(report.read_since, now)},
                  {"worker_measured", report.worker_measured},
+                 {"appraisal_current", report.appraisal_current},
                  {"device_attested", report.device_attested},
                  {"spot_checks", report.spot_checks}};
+  if (!report.volume.empty()) {
+    actual["volume"] = report.volume;
+  }
+  if (!report.pod.empty()) {
+    actual["pod"] = report.pod;
+  }
   if (!report.differing.empty()) {
     actual["differing"] = report.differing;
   }
   return actual;
 }
 
+// The node read the volume that the pod gets. A claim that is deleted and made again is another.
+void check_volume(const ReportFact& report, const Facts& known, Checks& checks) {
+  if (!claim_in(report.location)) {
+    return;
+  }
+  const ClaimFact* claim = claim_behind(report.location, known);
+  const bool seen = claim != nullptr && !claim->volume.empty();
+  checks.demand(seen, ErrorCode::kClaimUnknown);
+  checks.demand(!seen || report.volume == claim->volume, ErrorCode::kVolumeChanged);
+}
+
 // A result that is neither verified nor a mismatch says nothing about all of the model.
-void check_report(const ReportCondition& condition, const ReportFact& report, Timestamp now,
+void check_report(const ReportCondition& condition, const ReportFact& report, const Scope& scope,
                   Checks& checks) {
+  // What a report says of another volume says nothing of this one.
+  if (of_pod(scope) && by_place(condition)) {
+    check_volume(report, scope.known, checks);
+  }
   checks.demand(report.result != kMismatch, ErrorCode::kModelMismatch);
   checks.demand(report.result == kVerified || report.result == kMismatch,
                 ErrorCode::kReportMissing);
-  checks.demand_past(report.reported_at, now);
+  checks.demand_past(report.reported_at, scope.now);
+  checks.demand_past(report.read_since, scope.now);
   if (condition.max_age_seconds) {
-    checks.demand(!is_older(report.reported_at, *condition.max_age_seconds, now),
+    checks.demand(!is_older(report.read_since, *condition.max_age_seconds, scope.now),
                   ErrorCode::kReportStale);
   }
   checks.demand(report.worker_measured || !condition.worker_measured,
                 ErrorCode::kWorkerNotMeasured);
+  checks.demand(report.appraisal_current || !condition.worker_measured || !report.worker_measured,
+                ErrorCode::kEvidenceStale);
   checks.demand(report.device_attested || !condition.device_attested,
                 ErrorCode::kDeviceNotAttested);
   checks.demand(report.spot_checks >= condition.min_spot_checks.value_or(0),
                 ErrorCode::kSpotCheckMissing);
+}
+
+ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
+                          const Wanted& wanted) {
+  ConditionResult result{{}, Outcome::kFail, {}, nullptr, {{"node", scope.node}}, {}, {}};
+  Checks checks;
+  if (scope.known.node->name != scope.node) {
+    checks.undecided();
+  }
+  // Whoever holds the key of a revoked node may have held it when the report was signed.
+  checks.demand(!scope.known.node->revoked, ErrorCode::kNodeRevoked);
+  if (wanted.report != nullptr) {
+    result.actual = actual_of(scope.node, *wanted.report, scope.now);
+    if (wanted.report->report) {
+      result.evidence.push_back(wanted.report->report->text());
+    }
+    check_report(condition, *wanted.report, scope, checks);
+  } else {
+    if (!wanted.location.empty()) {
+      result.actual["location"] = wanted.location;
+    }
+    checks.demand(false, ErrorCode::kReportMissing);
+  }
+  checks.conclude(result);
+  return result;
+}
+
+// The smaller, the worse: known to be wrong, said to be wrong by a report that does not count, not
+// known, undecided, right. Below a `not` only the first turns round, so the order of the places
+// must not decide which of the first two is shown.
+int rank(const ConditionResult& result) {
+  if (result.code == ErrorCode::kModelMismatch) {
+    const bool sure =
+        result.actual.at(kFailedMember).size() == 1 && !result.actual.contains(kUndecidedMember);
+    return sure ? 0 : 1;
+  }
+  return result.outcome == Outcome::kFail ? 2 : result.outcome == Outcome::kError ? 3 : 4;
+}
+
+// A new job on these locations could change the answer.
+bool wants_job(const ConditionResult& result) {
+  return result.code == ErrorCode::kReportMissing || result.code == ErrorCode::kReportStale ||
+         result.code == ErrorCode::kVolumeChanged;
 }
 
 }  // namespace
@@ -85,23 +260,26 @@ ConditionResult judge(const ReportCondition& condition, const Scope& scope) {
     result.code = ErrorCode::kNodeNotEnrolled;
     return result;
   }
-  Checks checks;
-  if (scope.known.node->name != scope.node) {
-    checks.undecided();
-  }
-  // Whoever holds the key of a revoked node may have held it when the report was signed.
-  checks.demand(!scope.known.node->revoked, ErrorCode::kNodeRevoked);
-  if (const ReportFact* report = newest(scope.known.reports, condition.scope)) {
-    result.actual = actual_of(scope.node, *report, scope.now);
-    if (report->report) {
-      result.evidence.push_back(report->report->text());
+  // Every one is needed: the worst is shown, and what was looked at.
+  std::optional<ConditionResult> worst;
+  std::vector<std::string> evidence;
+  Json to_verify = Json::array();
+  for (const Wanted& wanted : wanted_reports(condition, scope)) {
+    ConditionResult one = judge_one(condition, scope, wanted);
+    evidence.insert(evidence.end(), one.evidence.begin(), one.evidence.end());
+    if (wants_job(one) && !wanted.location.empty()) {
+      to_verify.push_back(wanted.location);
     }
-    check_report(condition, *report, scope.now, checks);
-  } else {
-    checks.demand(false, ErrorCode::kReportMissing);
+    if (!worst || rank(one) < rank(*worst)) {
+      worst = std::move(one);
+    }
   }
-  checks.conclude(result);
-  return result;
+  worst->expected = std::move(result.expected);
+  worst->evidence = std::move(evidence);
+  if (!to_verify.empty()) {
+    worst->actual[std::string(kToVerify)] = std::move(to_verify);
+  }
+  return *std::move(worst);
 }
 
 }  // namespace assay::policy

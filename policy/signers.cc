@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "schemas/manifest.h"
+#include "schemas/placement.h"
 
 namespace assay::policy {
 namespace {
@@ -106,6 +107,20 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
       judged.names.insert(manifest->name);
     }
     judged.manifest_statements.push_back(std::move(one));
+  }
+  for (const PlacementFact& placement : facts.placements) {
+    if (!facts.artifact) {
+      break;  // then they are about nothing
+    }
+    judged.placements.push_back(&placement);
+  }
+  std::sort(judged.placements.begin(), judged.placements.end(),
+            [](const auto* a, const auto* b) { return earlier(a->statement, b->statement); });
+  for (const PlacementFact* placement : judged.placements) {
+    const SigningContext context{
+        KeyPurpose::kPublisher, {}, std::string(kPlacementPredicateType), {}};
+    judged.placement_statements.push_back(
+        judge(placement->statement, context, {placement->name}, now));
   }
   const Names unknown = {kUnknownName};
   const Names& names = judged.names.empty() ? unknown : judged.names;

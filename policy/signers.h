@@ -42,7 +42,10 @@ struct JudgedFacts {
   std::vector<const ManifestFact*> own_manifests;    // those of them whose root the artifact is
   std::vector<JudgedStatement> manifest_statements;  // of `manifests`, in the same order
   std::vector<JudgedStatement> statements;           // in log order
-  std::set<std::string_view> names;                  // of manifests with a signature that counts
+  // Of this very artifact, in log order, and their signers as publishers of the placement's name.
+  std::vector<const PlacementFact*> placements{};
+  std::vector<JudgedStatement> placement_statements{};  // of `placements`, in the same order
+  std::set<std::string_view> names;                     // of manifests with a signature that counts
 };
 
 [[nodiscard]] JudgedFacts judge_signers(const Facts& facts, Timestamp now);

@@ -24,6 +24,7 @@ Json to_json(const PolicyResult& policy) {
           {"version", policy.version},
           {"id", policy.id.text()},
           {"mode", name(policy.mode)},
+          {"model", policy.model},
           {"outcome", name(policy.outcome)},
           {"conditions", to_json(policy.conditions)}};
 }
@@ -70,26 +71,29 @@ Json to_json(const Verdict& verdict) {
 }
 
 Json to_json(const Decision& decision) {
-  Json json = {{"id", decision.id},
-               {"point", name(decision.point)},
-               {"verdict", to_json(decision.verdict)},
-               {"request", decision.request},
-               {"dry_run", decision.dry_run},
-               {"evaluated_at", to_rfc3339(decision.evaluated_at)},
-               {"epochs",
-                {{"trust", decision.epochs.trust},
-                 {"revocation", decision.epochs.revocation},
-                 {"policy", decision.policy_epoch}}},
-               {"tree_size", decision.tree_size},
-               {"facts", decision.facts.text()},
-               {"replay_digest", decision.replay_digest.text()}};
-  if (decision.artifact) {
-    json["artifact"] = decision.artifact->text();
+  Json models = Json::array();
+  for (const DecidedModel& model : decision.models) {
+    models.push_back({{"artifact", model.artifact.text()}});
+    if (!model.name.empty()) {
+      models.back()["name"] = model.name;
+    }
   }
-  if (!decision.model_name.empty()) {
-    json["model_name"] = decision.model_name;
-  }
-  return json;
+  return {{"format", kDecisionFormat},
+          {"evaluator", kEvaluator},
+          {"id", decision.id},
+          {"models", std::move(models)},
+          {"point", name(decision.point)},
+          {"verdict", to_json(decision.verdict)},
+          {"request", decision.request},
+          {"dry_run", decision.dry_run},
+          {"evaluated_at", to_rfc3339(decision.evaluated_at)},
+          {"epochs",
+           {{"trust", decision.epochs.trust},
+            {"revocation", decision.epochs.revocation},
+            {"policy", decision.policy_epoch}}},
+          {"tree_size", decision.tree_size},
+          {"facts", decision.facts.text()},
+          {"replay_digest", decision.replay_digest.text()}};
 }
 
 Result<Digest> replay_digest(const Verdict& verdict, const DocumentId& facts, Timestamp now) {
@@ -99,6 +103,7 @@ Result<Digest> replay_digest(const Verdict& verdict, const DocumentId& facts, Ti
   for (const PolicyResult& policy : verdict.policies) {
     policies.push_back(policy.id.text());
     conditions.push_back({{"mode", name(policy.mode)},
+                          {"model", policy.model},
                           {"outcome", name(policy.outcome)},
                           {"conditions", to_json(policy.conditions)}});
   }

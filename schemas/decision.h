@@ -15,6 +15,11 @@
 
 namespace assay {
 
+// Of the decision document, and of the rules by which it was judged. A decision or case with other
+// numbers is shown as it is and not judged again: its verdict would not mean the same.
+inline constexpr std::uint64_t kDecisionFormat = 2;
+inline constexpr std::uint64_t kEvaluator = 2;
+
 inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.decision+json";
 
 // error never counts as pass; deferred belongs to a later decision point and is shown, not judged.
@@ -36,6 +41,7 @@ struct PolicyResult {
   std::uint64_t version;
   StatementId id;
   PolicyMode mode;
+  std::string model;  // artifact id of the model judged; empty when there is none
   Outcome outcome;
   std::vector<ConditionResult> conditions;
 };
@@ -45,7 +51,14 @@ struct Verdict {
   std::vector<ErrorCode> reasons;  // distinct codes of what failed in enforced policies, in order
   std::vector<std::string> warnings;           // from policies in warn mode
   std::vector<ConditionResult> preconditions;  // reference resolution and the like; all must pass
-  std::vector<PolicyResult> policies;
+  std::vector<PolicyResult> policies;          // one for each policy that matches and each model
+};
+
+// A model that a decision is about.
+struct DecidedModel {
+  ArtifactId artifact;
+  std::string name;  // under which it was referenced; empty when under none
+  bool operator==(const DecidedModel&) const = default;
 };
 
 // A stored, signed, logged verdict.
@@ -53,9 +66,8 @@ struct Decision {
   std::string id;  // UUIDv7
   DecisionPoint point;
   Verdict verdict;
-  std::optional<ArtifactId> artifact;
-  std::string model_name;  // empty when unknown
-  Json request;            // who asked for what: uid, kind, namespace, name, principal
+  std::vector<DecidedModel> models;  // empty when no reference could be resolved
+  Json request;                      // who asked for what: uid, kind, namespace, name, principal
   bool dry_run;
   Timestamp evaluated_at;
   TrustEpochs epochs;

@@ -23,6 +23,9 @@ Json to_json(const Enrolment& enrolment) {
   if (enrolment.evidence) {
     json["evidence"] = to_json(*enrolment.evidence);
   }
+  if (!enrolment.identity_token.empty()) {
+    json["identity_token"] = enrolment.identity_token;
+  }
   return json;
 }
 
@@ -32,7 +35,9 @@ Result<Enrolment> parse_enrolment(ByteView payload) {
   Enrolment enrolment;
   const Json& request = json["request"];
   enrolment.request = {members::text(request, "audience"), members::text(request, "node"),
-                       members::text(request, "platform")};
+                       members::text(request, "platform"),
+                       members::text(request, "identity_token")};
+  enrolment.identity_token = members::text(json, "identity_token");
   ASSAY_ASSIGN(enrolment.nonce, parse_nonce(members::text(json, "nonce")));
   auto key = base64_decode(members::text(json, "public_key"));
   if (!key) {

@@ -29,6 +29,7 @@ struct Enrolment {
   Bytes public_key;                  // SubjectPublicKeyInfo DER of the worker key
   std::optional<Evidence> evidence;  // absent: an unmeasured worker
   std::vector<NodeDevice> devices;   // at most 64
+  std::string identity_token{};      // ServiceAccount token; empty: none
 };
 [[nodiscard]] Json to_json(const Enrolment& enrolment);
 [[nodiscard]] Result<Enrolment> parse_enrolment(ByteView payload);

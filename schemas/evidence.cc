@@ -63,10 +63,14 @@ Result<Evidence> evidence_from_json(const Json& json) {
 }
 
 Json to_json(const EnrolmentRequest& request) {
-  return {{"audience", request.audience},
-          {"node", request.node},
-          {"platform", request.platform},
-          {"purpose", name(ChallengePurpose::kEnrol)}};
+  Json json = {{"audience", request.audience},
+               {"node", request.node},
+               {"platform", request.platform},
+               {"purpose", name(ChallengePurpose::kEnrol)}};
+  if (!request.identity_token.empty()) {
+    json["identity_token"] = request.identity_token;
+  }
+  return json;
 }
 
 ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,

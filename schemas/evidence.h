@@ -35,11 +35,12 @@ struct Evidence {
 using ReportDataBytes = std::array<std::uint8_t, 64>;
 
 // What an enrolment asks for; its JCS bytes are bound into the evidence.
-// {"audience","node","platform","purpose":"enrol"}.
+// {"audience","node","platform","purpose":"enrol"}, and "identity_token" when there is one.
 struct EnrolmentRequest {
   std::string audience;
   std::string node;
   std::string platform;  // lowercase hex of the PCK certificate's PPID; empty without evidence
+  std::string identity_token{};  // lowercase hex of the token's SHA-256; empty without a token
   bool operator==(const EnrolmentRequest&) const = default;
 };
 [[nodiscard]] Json to_json(const EnrolmentRequest& request);

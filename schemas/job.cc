@@ -2,7 +2,10 @@
 // Verification jobs: shape by job-request and job-lease.schema.json.
 #include "schemas/job.h"
 
+#include <algorithm>
+
 #include "schemas/core/artifact.h"
+#include "schemas/location.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"
 
@@ -19,14 +22,24 @@ Result<ArtifactId> read_artifact(const Json& json) {
   return artifact;
 }
 
-Result<std::string> read_path(const Json& json) {
-  std::string path = members::text(json, "path");
-  if (!path.empty()) {
-    if (auto status = check_path(path); !status) {
-      return fail(status.error().code, std::move(status.error().detail), "/path");
-    }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A location with a pod is one that the kubelet mounts.
+Result<std::string> read_location(const Json& json, const std::optional<JobPod>& pod) {
+  const std::string given = members::text(json, "location");
+  if (given.empty()) {
+    return given;
   }
-  return path;
+  auto location = normalise_location(given);
+  if (!location) {
+    return members::under("/location", std::move(location).error());
+  }
+  if (pod && !is_kubelet_volume(*location)) {
+    return fail(ErrorCode::kInvalidParameter, "the kubelet mounts no volume for this location",
+                "/location");
+  }
+  return location;
 }
 
 // A newer service may say more than this program knows: it is named as such.
@@ -70,12 +83,57 @@ Result<JobScope> job_scope_from(std::string_view name) {
   return fail(ErrorCode::kInvalidParameter, "a scope is files or device-memory");
 }
 
+Status check_pod_uid(std::string_view uid) {
+  constexpr std::size_t kMaxUid = 64;
+  const bool plain =
+      std::ranges::all_of(uid, [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+  return !uid.empty() && uid.size() <= kMaxUid && plain && uid.front() != '-'
+             ? Status()
+             : fail(ErrorCode::kSchemaViolation, "the uid of a pod is letters, digits and '-'");
+}
+
+Status check_volume_name(std::string_view name) {
+  constexpr std::size_t kMaxName = 253;
+  const bool plain = std::ranges::all_of(name, [](char c) {
+    return (is_letter(c) && c >= 'a') || is_digit(c) || c == '-' || c == '.';
+  });
+  const auto is_edge = [](char c) { return c == '.' || c == '-'; };
+  return !name.empty() && name.size() <= kMaxName && plain && !is_edge(name.front()) &&
+                 !is_edge(name.back()) && name.find("..") == std::string_view::npos
+             ? Status()
+             : fail(ErrorCode::kSchemaViolation, "the name of a volume is a lowercase DNS name");
+}
+
+Json to_json(const JobPod& pod) { return {{"uid", pod.uid}, {"volume", pod.volume}}; }
+
+Result<std::optional<JobPod>> read_job_pod(const Json& json) {
+  if (!json.contains("pod")) {
+    return std::optional<JobPod>();
+  }
+  JobPod pod{members::text(json["pod"], "uid"), members::text(json["pod"], "volume")};
+  if (auto status = check_pod_uid(pod.uid); !status) {
+    return members::under("/pod/uid", std::move(status).error());
+  }
+  if (auto status = check_volume_name(pod.volume); !status) {
+    return members::under("/pod/volume", std::move(status).error());
+  }
+  return pod;
+}
+
+bool is_kubelet_volume(std::string_view location) {
+  return location.starts_with("pvc://") || location.starts_with("nfs://") ||
+         location.starts_with("csi://");
+}
+
 Json to_json(const JobRequest& request) {
   Json json = {{"artifact", request.artifact.text()},
                {"scope", name(request.scope)},
                {"node", request.node}};
-  if (!request.path.empty()) {
-    json["path"] = request.path;
+  if (!request.location.empty()) {
+    json["location"] = request.location;
+  }
+  if (request.pod) {
+    json["pod"] = to_json(*request.pod);
   }
   if (!request.subset.empty()) {
     json["subset"] = request.subset;
@@ -87,28 +145,34 @@ Result<JobRequest> parse_job_request(ByteView body) {
   ASSAY_ASSIGN(const Json json, parse_json(body, kJobLimits));
   ASSAY_TRY(validate("job-request", json));
   ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
-  JobRequest request{std::move(artifact), JobScope::kFiles, members::text(json, "node"), {}, {}};
+  JobRequest request{
+      std::move(artifact), JobScope::kFiles, members::text(json, "node"), {}, {}, {}};
   if (json.contains("scope")) {
     ASSAY_ASSIGN(request.scope, job_scope_from(members::text(json, "scope")));
   }
-  ASSAY_ASSIGN(request.path, read_path(json));
+  ASSAY_ASSIGN(request.pod, read_job_pod(json));
+  ASSAY_ASSIGN(request.location, read_location(json, request.pod));
   ASSAY_ASSIGN(request.subset, members::ascending(json, "subset"));
   return request;
 }
 
 Json to_json(const JobLease& lease) {
-  return {{"protocol", kJobProtocolVersion},
-          {"job", lease.job},
-          {"artifact", lease.artifact.text()},
-          {"model_name", lease.model_name},
-          {"scope", name(lease.scope)},
-          {"node", lease.node},
-          {"path", lease.path},
-          {"subset", lease.subset},
-          {"token", lease.token},
-          {"expires_at", to_rfc3339(lease.expires_at)},
-          {"lease_seconds", lease.lease_seconds},
-          {"challenge", to_json(lease.challenge)}};
+  Json json = {{"protocol", kJobProtocolVersion},
+               {"job", lease.job},
+               {"artifact", lease.artifact.text()},
+               {"model_name", lease.model_name},
+               {"scope", name(lease.scope)},
+               {"node", lease.node},
+               {"location", lease.location},
+               {"subset", lease.subset},
+               {"token", lease.token},
+               {"expires_at", to_rfc3339(lease.expires_at)},
+               {"lease_seconds", lease.lease_seconds},
+               {"challenge", to_json(lease.challenge)}};
+  if (lease.pod) {
+    json["pod"] = to_json(*lease.pod);
+  }
+  return json;
 }
 
 Result<JobLease> parse_job_lease(ByteView body) {
@@ -117,7 +181,11 @@ Result<JobLease> parse_job_lease(ByteView body) {
   ASSAY_TRY(validate("job-lease", json));
   ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
   ASSAY_ASSIGN(const JobScope scope, job_scope_from(members::text(json, "scope")));
-  ASSAY_ASSIGN(std::string path, read_path(json));
+  ASSAY_ASSIGN(auto pod, read_job_pod(json));
+  ASSAY_ASSIGN(std::string location, read_location(json, pod));
+  if (location.empty() && !pod) {
+    return fail(ErrorCode::kSchemaViolation, "a lease names a location or a pod", "/location");
+  }
   ASSAY_ASSIGN(auto subset, members::ascending(json, "subset"));
   ASSAY_ASSIGN(const Timestamp expires_at, members::time(json, "expires_at"));
   ASSAY_ASSIGN(Challenge challenge, read_challenge(json));
@@ -126,7 +194,8 @@ Result<JobLease> parse_job_lease(ByteView body) {
                   .model_name = members::text(json, "model_name"),
                   .scope = scope,
                   .node = members::text(json, "node"),
-                  .path = std::move(path),
+                  .location = std::move(location),
+                  .pod = std::move(pod),
                   .subset = std::move(subset),
                   .token = members::number(json, "token"),
                   .expires_at = expires_at,

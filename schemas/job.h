@@ -22,16 +22,37 @@ enum class JobScope : std::uint8_t { kFiles, kDeviceMemory };
 [[nodiscard]] std::string_view name(JobScope scope);  // "files", "device-memory"
 [[nodiscard]] Result<JobScope> job_scope_from(std::string_view name);
 
+// A pod whose own mount is read. The volume is named as the kubelet names its directory: by the
+// persistent volume that a claim is bound to, else by the volume's name in the pod.
+struct JobPod {
+  std::string uid;
+  std::string volume;
+  bool operator==(const JobPod&) const = default;
+};
+// Letters, digits and '-' for a uid; a lowercase DNS name for a volume: neither means anything in a
+// path. schema-violation.
+[[nodiscard]] Status check_pod_uid(std::string_view uid);
+[[nodiscard]] Status check_volume_name(std::string_view name);
+// {"uid","volume"}
+[[nodiscard]] Json to_json(const JobPod& pod);
+// The member "pod"; nothing when there is none.
+[[nodiscard]] Result<std::optional<JobPod>> read_job_pod(const Json& json);
+
+// True when the kubelet mounts what this location names below a pod's directory, so that a job can
+// read it there: claims, NFS and CSI volumes.
+[[nodiscard]] bool is_kubelet_volume(std::string_view location);
+
 // Body of POST /v1/jobs.
 struct JobRequest {
   ArtifactId artifact;
   JobScope scope = JobScope::kFiles;
   std::string node;
-  // Where the model lies below the node's models directory; a path as in artifacts. Empty: the
-  // model's name.
-  std::string path;
+  // Where the model lies (schemas/location.h), in its one spelling. Empty without a pod: the only
+  // location that manifests of the artifact name; with one: a volume that was filled at run time.
+  std::string location;
   // Entries to verify, by position in the artifact, ascending; empty: all.
   std::vector<std::uint64_t> subset;
+  std::optional<JobPod> pod = {};
 };
 [[nodiscard]] Json to_json(const JobRequest& request);
 [[nodiscard]] Result<JobRequest> parse_job_request(ByteView body);
@@ -44,7 +65,8 @@ struct JobLease {
   std::string model_name;
   JobScope scope;
   std::string node;
-  std::string path;  // never empty
+  std::string location;  // empty only with a pod
+  std::optional<JobPod> pod;
   std::vector<std::uint64_t> subset;
   std::uint64_t token;
   Timestamp expires_at;

@@ -1,42 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// One spelling for the places that hold models. What would need escaping is refused: two escapings
-// of one place must not be two places, nor one escaping two places.
+// What would need escaping is refused: two escapings of one place must not be two places, nor one
+// escaping two places.
 #include "schemas/location.h"
 
 #include <algorithm>
 #include <array>
 
+#include "schemas/core/digest.h"
+#include "schemas/core/sha.h"
+#include "schemas/image_name.h"
+
 namespace assay {
 namespace {
 
 constexpr std::size_t kMaxLocation = 2048;
-
-// How the part before the first '/' is written.
-enum class Authority : std::uint8_t {
-  kNone,       // hostpath: the path starts at once
-  kHost,       // letters in either case, lowered; optional port
-  kLowercase,  // must be lowercase already: names where case could matter
-  kAsIs,       // case matters and is kept
-};
-
-struct Scheme {
-  std::string_view name;
-  Authority authority;
-  bool needs_path;
-  bool opaque;  // the rest is a handle, not a path: empty parts are kept
-};
-
-constexpr std::array kSchemes = {
-    Scheme{"pvc", Authority::kLowercase, true, false},
-    Scheme{"hostpath", Authority::kNone, true, false},
-    Scheme{"oci", Authority::kHost, true, false},
-    Scheme{"csi", Authority::kLowercase, true, true},
-    Scheme{"https", Authority::kHost, true, false},
-    Scheme{"s3", Authority::kLowercase, false, false},
-    Scheme{"gs", Authority::kLowercase, false, false},
-    Scheme{"hf", Authority::kAsIs, true, false},
-    Scheme{"nfs", Authority::kHost, true, false},
-};
+constexpr std::size_t kMaxNamespace = 63;
+constexpr std::size_t kMaxName = 253;
+constexpr std::size_t kMaxDriver = 63;
+constexpr std::size_t kDigestDigits = 64;
 
 std::unexpected<Error> refuse(const char* why) { return fail(ErrorCode::kSchemaViolation, why); }
 
@@ -57,45 +38,100 @@ bool is_plain(char c) {
   return c > ' ' && c < 0x7F && std::string_view("?#%\\\"<>^`{|}").find(c) == std::string::npos;
 }
 
-Status check_authority(std::string_view text, Authority kind) {
-  const bool port_allowed = kind == Authority::kHost;
-  const std::size_t colon = port_allowed ? text.find(':') : std::string_view::npos;
-  const std::string_view host = text.substr(0, colon);
-  const bool word = !host.empty() && std::all_of(host.begin(), host.end(), [&](char c) {
-    return is_lower(c) || is_digit(c) || c == '.' || c == '-' || c == '_' ||
-           (is_upper(c) && kind == Authority::kAsIs);
-  });
-  if (!word || host.front() == '.' || host.back() == '.' || host.find("..") != std::string::npos) {
-    return refuse("the host, bucket or namespace of the location is missing or not allowed");
-  }
-  if (colon != std::string_view::npos) {
-    const std::string_view port = text.substr(colon + 1);
-    if (port.empty() || port.size() > 5 || port.front() == '0' ||
-        !std::all_of(port.begin(), port.end(), is_digit)) {
-      return refuse("the port of the location is not a number");
-    }
-  }
-  return {};
+// Letters, digits, '-' and '.', the dots between other characters.
+bool is_name(std::string_view text, std::size_t limit, bool uppercase) {
+  return !text.empty() && text.size() <= limit && text.front() != '.' && text.back() != '.' &&
+         text.front() != '-' && text.back() != '-' && text.find("..") == std::string::npos &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return is_lower(c) || is_digit(c) || c == '-' || c == '.' || (uppercase && is_upper(c));
+         });
 }
 
-Status check_path(std::string_view path, const Scheme& scheme) {
-  if (path.empty()) {
-    return scheme.needs_path ? Status(refuse("the location names nothing below its host"))
-                             : Status{};
-  }
-  if (path.back() == '/') {
-    return refuse("a location does not end in '/'");
-  }
-  for (std::size_t start = 1; start <= path.size();) {
+bool is_hex_digest(std::string_view text) {
+  return text.size() == kDigestDigits && std::all_of(text.begin(), text.end(), [](char c) {
+           return is_digit(c) || (c >= 'a' && c <= 'f');
+         });
+}
+
+// `path` is empty, or parts that each follow a '/'.
+Status check_path(std::string_view path) {
+  for (std::size_t start = 1; !path.empty() && start <= path.size();) {
     const std::size_t slash = std::min(path.find('/', start), path.size());
     const std::string_view part = path.substr(start, slash - start);
-    if (part == "." || part == ".." || (part.empty() && !scheme.opaque)) {
-      return refuse("a location has no empty, '.' or '..' parts");
+    if (part.empty() || part == "." || part == "..") {
+      return refuse("a location has no empty, '.' or '..' parts and does not end in '/'");
     }
     start = slash + 1;
   }
   return {};
 }
+
+// `rest` is what follows "://". Each returns the one spelling of it.
+
+Result<std::string> claim(std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const std::size_t end = std::min(rest.find('/', slash + 1), rest.size());
+  if (!is_name(rest.substr(0, slash), kMaxNamespace, false) || slash == rest.size() ||
+      !is_name(rest.substr(slash + 1, end - slash - 1), kMaxName, false)) {
+    return refuse("a claim is written as pvc://namespace/claim, in lowercase");
+  }
+  ASSAY_TRY(check_path(rest.substr(end)));
+  return std::string(rest);
+}
+
+Result<std::string> host_path(std::string_view rest) {
+  if (rest.size() < 2 || rest.front() != '/') {
+    return refuse("a hostpath location has three slashes: hostpath:///data/models");
+  }
+  ASSAY_TRY(check_path(rest));
+  return std::string(rest);
+}
+
+Result<std::string> nfs_export(std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const std::string host = lowered(rest.substr(0, slash));
+  if (!is_name(host, kMaxName, false) || rest.size() < slash + 2) {
+    return refuse("an export is written as nfs://host/path");
+  }
+  ASSAY_TRY(check_path(rest.substr(slash)));
+  return host + std::string(rest.substr(slash));
+}
+
+Result<std::string> inline_volume(std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const std::size_t end = std::min(rest.find('/', slash + 1), rest.size());
+  if (!is_name(rest.substr(0, slash), kMaxDriver, true) || slash == rest.size() ||
+      !is_hex_digest(rest.substr(slash + 1, end - slash - 1))) {
+    return refuse(
+        "an inline volume is written as csi://driver/<SHA-256 of its attributes in hex>: no "
+        "attribute of a driver is believed");
+  }
+  ASSAY_TRY(check_path(rest.substr(end)));
+  return std::string(rest);
+}
+
+Result<std::string> image(std::string_view rest) {
+  const std::size_t at = rest.find('@');
+  if (at == std::string_view::npos) {
+    return refuse("an image is named by digest: oci://name@sha256:<hex>");
+  }
+  const std::size_t end = std::min(rest.find('/', at), rest.size());
+  ASSAY_ASSIGN(const ImageName name, parse_image_name(rest.substr(0, end)));
+  if (!name.tag.empty()) {
+    return refuse("an image is named by digest alone: a tag can be moved");
+  }
+  ASSAY_TRY(check_path(rest.substr(end)));
+  return name.repository + "@" + name.digest + std::string(rest.substr(end));
+}
+
+struct Scheme {
+  std::string_view name;
+  Result<std::string> (*spell)(std::string_view rest);
+};
+
+constexpr std::array kSchemes = {Scheme{"pvc", claim}, Scheme{"hostpath", host_path},
+                                 Scheme{"nfs", nfs_export}, Scheme{"oci", image},
+                                 Scheme{"csi", inline_volume}};
 
 }  // namespace
 
@@ -111,26 +147,38 @@ Result<std::string> normalise_location(std::string_view uri) {
   const auto scheme = std::find_if(kSchemes.begin(), kSchemes.end(),
                                    [&](const Scheme& known) { return known.name == name; });
   if (colon == std::string_view::npos || scheme == kSchemes.end()) {
-    return refuse("a location is a URI: pvc, hostpath, oci, csi, https, s3, gs, hf or nfs");
+    return refuse("a location is something that pods mount: pvc, hostpath, nfs, oci or csi");
   }
-  const std::string_view rest = uri.substr(colon + 3);
-  const std::size_t slash = std::min(rest.find('/'), rest.size());
-  std::string authority(rest.substr(0, slash));
-  if (scheme->authority == Authority::kNone) {
-    if (!authority.empty()) {
-      return refuse("a hostpath location has three slashes: hostpath:///data/models");
-    }
-  } else {
-    authority = scheme->authority == Authority::kHost ? lowered(authority) : authority;
-    ASSAY_TRY(check_authority(authority, scheme->authority));
+  ASSAY_ASSIGN(const std::string spelled, scheme->spell(uri.substr(colon + 3)));
+  std::string location = name + "://" + spelled;
+  if (location.size() > kMaxLocation) {
+    return refuse("a location has at most 2048 bytes");
   }
-  ASSAY_TRY(check_path(rest.substr(slash), *scheme));
-  return name + "://" + authority + std::string(rest.substr(slash));
+  return location;
 }
 
 bool location_covers(std::string_view location, std::string_view place) {
   return !location.empty() && place.starts_with(location) &&
          (place.size() == location.size() || place[location.size()] == '/');
+}
+
+Result<std::string> image_location(std::string_view image) {
+  ASSAY_ASSIGN(const ImageName name, parse_image_name(image));
+  if (name.digest.empty()) {
+    return refuse("an image without digest is no location");
+  }
+  return "oci://" + name.repository + "@" + name.digest;
+}
+
+Result<std::string> csi_location(std::string_view driver, const Json& attributes) {
+  if (!attributes.is_object() ||
+      !std::all_of(attributes.begin(), attributes.end(),
+                   [](const Json& value) { return value.is_string(); })) {
+    return refuse("attributes of a volume are texts");
+  }
+  ASSAY_ASSIGN(const std::string canonical, canonical_json(attributes));
+  return normalise_location("csi://" + std::string(driver) + "/" +
+                            sha256(as_bytes(canonical)).hex());
 }
 
 }  // namespace assay

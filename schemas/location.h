@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// URIs of places that hold models, in one spelling, so that what a pod mounts and what a manifest
-// names can be compared as strings:
-//   pvc://<namespace>/<claim>[/<sub path>]   hostpath://<absolute path>   oci://<image reference>
-//   csi://<driver>/<volume handle or model uri attribute>   and https, s3, gs, hf, nfs URIs.
+// Places that hold models, in one spelling: what a pod mounts and what a manifest names are the
+// same place exactly when their spellings are equal. SUB is a path inside.
+//   pvc://NAMESPACE/CLAIM[/SUB]           a claim
+//   hostpath:///ABSOLUTE/PATH             a directory of the node
+//   nfs://HOST/PATH                       an export
+//   oci://NAME@sha256:<hex>[/SUB]         an image; NAME as in schemas/image_name.h
+//   csi://DRIVER/<sha256 hex>[/SUB]       an inline volume; the digest of its attributes
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "schemas/core/error.h"
+#include "schemas/core/json.h"
 
 namespace assay {
 
-// Checks scheme and shape (no fragment, no query, no "." or ".." part, no trailing '/', at most
-// 2048 bytes, lowercase scheme and host) and returns the one spelling. schema-violation otherwise.
+// Checks scheme and shape (no query, fragment or escape, no empty, "." or ".." part, no trailing
+// '/', at most 2048 bytes; images by digest and without tag) and returns the one spelling.
+// schema-violation otherwise.
 [[nodiscard]] Result<std::string> normalise_location(std::string_view uri);
 
-// True when `place` is `location` or lies below it ("pvc://a/b" covers "pvc://a/b/c").
+// True when `place` is `location` or a path inside of it ("pvc://a/b" covers "pvc://a/b/c"). Only
+// for policies with `mounts: within`, and for directories behind locations.
 [[nodiscard]] bool location_covers(std::string_view location, std::string_view place);
+
+// The location of `image` as a pod writes it. A digest decides which bytes they are, so a tag
+// beside it is left out; an image without digest has no location.
+[[nodiscard]] Result<std::string> image_location(std::string_view image);
+
+// The location of an inline CSI volume: the digest of the canonical JSON of `attributes`, an object
+// of texts. No attribute is believed, whatever its name.
+[[nodiscard]] Result<std::string> csi_location(std::string_view driver, const Json& attributes);
 
 }  // namespace assay

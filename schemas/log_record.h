@@ -26,6 +26,7 @@ inline constexpr std::string_view kPolicyDeactivated = "policy.deactivated";
 inline constexpr std::string_view kDecisionMade = "decision.made";
 inline constexpr std::string_view kEvidenceAppraised = "evidence.appraised";
 inline constexpr std::string_view kNodeEnrolled = "node.enrolled";
+inline constexpr std::string_view kNodeEnded = "node.ended";
 inline constexpr std::string_view kOutlineAccepted = "outline.accepted";
 inline constexpr std::string_view kJobCreated = "job.created";
 inline constexpr std::string_view kJobFinished = "job.finished";

@@ -35,17 +35,6 @@ Status check_locations(const std::vector<std::string>& locations) {
   return {};
 }
 
-// Validation sees another character in place of a NUL; schemas/tree.md section 4.3 refuses it.
-Status check_ignore(const std::vector<std::string>& patterns) {
-  for (std::size_t i = 0; i < patterns.size(); ++i) {
-    if (patterns[i].find('\0') != std::string::npos) {
-      return fail(ErrorCode::kSchemaViolation, "an ignore pattern holds a NUL",
-                  "/predicate/ignore/" + std::to_string(i));
-    }
-  }
-  return {};
-}
-
 Result<std::vector<Entry>> read_entries(const Json& list, HashAlgorithm algorithm) {
   std::vector<Entry> entries;
   entries.reserve(list.size());
@@ -86,7 +75,6 @@ Status read_subject(const Statement& statement, Manifest& manifest) {
 Result<Statement> to_statement(const Manifest& manifest) {
   ASSAY_TRY(check_model_name(manifest.name));
   ASSAY_TRY(check_count(manifest.artifact.entries.size()));
-  ASSAY_TRY(check_ignore(manifest.ignore));
   ASSAY_TRY(check_locations(manifest.locations));
   ASSAY_ASSIGN(const ArtifactId id, artifact_id(manifest));
   Json entries = Json::array();
@@ -98,8 +86,6 @@ Result<Statement> to_statement(const Manifest& manifest) {
   statement.predicate = {{"name", manifest.name},
                          {"parameters", to_json(manifest.artifact.parameters)},
                          {"entries", std::move(entries)},
-                         {"ignore", manifest.ignore},
-                         {"follow_symlinks", manifest.follow_symlinks},
                          {"locations", manifest.locations}};
   ASSAY_TRY(validate("manifest", statement.predicate));
   Subject subject{manifest.name, manifest.other_digests};
@@ -130,9 +116,6 @@ Result<Manifest> manifest_from(const Statement& statement) {
   }
   manifest.artifact.parameters = *parameters;
   ASSAY_ASSIGN(manifest.artifact.entries, read_entries(predicate["entries"], parameters->hash));
-  manifest.ignore = members::texts(predicate, "ignore");
-  manifest.follow_symlinks = predicate.value("follow_symlinks", false);
-  ASSAY_TRY(check_ignore(manifest.ignore));
   manifest.locations = members::texts(predicate, "locations");
   ASSAY_TRY(check_locations(manifest.locations));
   ASSAY_TRY(read_subject(statement, manifest));

@@ -12,12 +12,13 @@
 namespace assay {
 
 inline constexpr std::string_view kManifestPredicateType = "https://assay.dev/merkle-manifest/v1";
+// Form of the predicate, kept with every stored manifest. Before 2 it had ignore rules beside the
+// parameters, which the root did not bind: such a manifest verifies nothing and is not read.
+inline constexpr std::uint64_t kManifestForm = 2;
 
 struct Manifest {
   std::string name;  // model name, see check_model_name
   Artifact artifact;
-  std::vector<std::string> ignore;  // patterns left out beside .git
-  bool follow_symlinks = false;
   std::vector<std::string> locations;  // URIs where the artifact is kept, see schemas/location.h
   std::map<std::string, std::string> other_digests;  // of the same artifact, as subject digests
 };

@@ -28,6 +28,8 @@ constexpr Names<PolicyMode, 3> kModes = {{{PolicyMode::kEnforce, "enforce"},
 constexpr Names<DecisionPoint, 3> kPoints = {{{DecisionPoint::kCreate, "create"},
                                               {DecisionPoint::kBind, "bind"},
                                               {DecisionPoint::kServe, "serve"}}};
+constexpr Names<MountRule, 2> kMountRules = {
+    {{MountRule::kExact, "exact"}, {MountRule::kWithin, "within"}}};
 constexpr Names<Quantifier, 3> kQuantifiers = {
     {{Quantifier::kEvery, "every"}, {Quantifier::kAny, "any"}, {Quantifier::kLatest, "latest"}}};
 constexpr Names<Comparison, 7> kComparisons = {{{Comparison::kEqual, "=="},
@@ -107,11 +109,22 @@ Result<StatementCondition> read_statement(const Json& json) {
   return condition;
 }
 
-ParametersCondition read_parameters(const Json& json) {
+Result<ParametersCondition> read_parameters(const Json& json, const std::string& where) {
   ParametersCondition condition{members::texts(json, "hash"), {}};
   const Json none = Json::array();
   for (const Json& size : members::child(json, "chunk_size", none)) {
     condition.chunk_size.push_back(size.get<std::uint32_t>());
+  }
+  if (json.contains("ignore")) {
+    condition.ignore = members::texts(json, "ignore");
+    for (const std::string& pattern : *condition.ignore) {
+      if (auto status = check_ignore_pattern(pattern); !status) {
+        return invalid(std::move(status).error().detail, where + "/ignore");
+      }
+    }
+  }
+  if (json.contains("objects")) {
+    ASSAY_ASSIGN(condition.objects, parse_objects(members::text(json, "objects")));
   }
   return condition;
 }
@@ -132,6 +145,7 @@ ReportCondition read_report(const Json& json) {
   if (json.contains("scope")) {
     condition.scope = members::text(json, "scope");
   }
+  condition.at_serve = members::text(json, "at") == "serve";
   condition.max_age_seconds = optional_number(json, "max_age_seconds");
   condition.worker_measured = json.value("worker_measured", true);
   condition.device_attested = json.value("device_attested", false);
@@ -169,7 +183,8 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
     return Condition{std::move(id), std::move(statement)};
   }
   if (const auto kind = json.find("parameters"); kind != json.end()) {
-    return Condition{std::move(id), read_parameters(*kind)};
+    ASSAY_ASSIGN(ParametersCondition parameters, read_parameters(*kind, where + "/parameters"));
+    return Condition{std::move(id), std::move(parameters)};
   }
   if (const auto kind = json.find("node"); kind != json.end()) {
     return Condition{std::move(id), read_node(*kind)};
@@ -247,6 +262,19 @@ Result<std::map<std::string, std::vector<std::string>>> read_affinity(const Json
   return affinity;
 }
 
+Status read_pod_members(const Json& json, PolicyDocument& policy) {
+  ASSAY_ASSIGN(policy.node_affinity, read_affinity(json));
+  policy.other_volumes = members::texts(json, "other_volumes");
+  policy.images = members::texts(json, "images");
+  if (json.contains("mounts")) {
+    ASSAY_ASSIGN(policy.mounts,
+                 value_in(kMountRules, members::text(json, "mounts"), "rule for mounts"));
+  }
+  policy.writable_mounts = json.value("writable_mounts", false);
+  policy.fill_at_run = members::texts(json, "fill_at_run");
+  return {};
+}
+
 // --- writing
 
 Json to_json(const SignerRequirement& signers) {
@@ -282,6 +310,12 @@ Json to_json(const ParametersCondition& condition) {
   if (!condition.chunk_size.empty()) {
     json["chunk_size"] = condition.chunk_size;
   }
+  if (condition.ignore) {
+    json["ignore"] = *condition.ignore;
+  }
+  if (condition.objects) {
+    json["objects"] = name(*condition.objects);
+  }
   return json;
 }
 
@@ -303,6 +337,9 @@ Json to_json(const ReportCondition& condition) {
   Json json = {{"scope", condition.scope},
                {"worker_measured", condition.worker_measured},
                {"device_attested", condition.device_attested}};
+  if (condition.at_serve) {
+    json["at"] = "serve";
+  }
   if (condition.max_age_seconds) {
     json["max_age_seconds"] = *condition.max_age_seconds;
   }
@@ -346,24 +383,31 @@ Json to_json(const Condition& condition) {
   return json;
 }
 
-Json to_json(const WorkloadMatch& match) {
-  Json json = Json::object();
-  if (!match.namespaces.empty()) {
-    json["namespaces"] = match.namespaces;
+// What a policy says about the pods that it matches.
+void write_pod_members(const PolicyDocument& policy, Json& json) {
+  if (!policy.node_affinity.empty()) {
+    json["node_affinity"] = policy.node_affinity;
   }
-  if (!match.labels.empty()) {
-    json["labels"] = match.labels;
+  for (const auto& [member, patterns] :
+       {std::pair{"other_volumes", &policy.other_volumes}, std::pair{"images", &policy.images},
+        std::pair{"fill_at_run", &policy.fill_at_run}}) {
+    if (!patterns->empty()) {
+      json[member] = *patterns;
+    }
   }
-  if (!match.resources.empty()) {
-    json["resources"] = match.resources;
+  if (policy.mounts != MountRule::kExact) {
+    json["mounts"] = name(policy.mounts);
   }
-  return json;
+  if (policy.writable_mounts) {
+    json["writable_mounts"] = true;
+  }
 }
 
 }  // namespace
 
 std::string_view name(PolicyMode mode) { return name_in(kModes, mode); }
 std::string_view name(DecisionPoint point) { return name_in(kPoints, point); }
+std::string_view name(MountRule rule) { return name_in(kMountRules, rule); }
 std::string_view name(Quantifier quantifier) { return name_in(kQuantifiers, quantifier); }
 std::string_view name(Comparison comparison) { return name_in(kComparisons, comparison); }
 
@@ -379,10 +423,8 @@ Result<PolicyDocument> parse_policy(ByteView payload) {
   policy.version = members::number(json, "version");
   policy.description = members::text(json, "description");
   ASSAY_ASSIGN(policy.mode, value_in(kModes, members::text(json, "mode"), "mode"));
-  const Json& match = json["match"];
-  policy.match = {members::texts(match, "namespaces"), members::text_map(match, "labels"),
-                  members::texts(match, "resources")};
-  ASSAY_ASSIGN(policy.node_affinity, read_affinity(json));
+  policy.match = match_from_json(json["match"]);
+  ASSAY_TRY(read_pod_members(json, policy));
   ASSAY_ASSIGN(policy.require, Reader().conditions(json["require"], "/require", 1));
   return policy;
 }
@@ -396,9 +438,7 @@ Json to_json(const PolicyDocument& policy) {
   if (!policy.description.empty()) {
     json["description"] = policy.description;
   }
-  if (!policy.node_affinity.empty()) {
-    json["node_affinity"] = policy.node_affinity;
-  }
+  write_pod_members(policy, json);
   return json;
 }
 

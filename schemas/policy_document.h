@@ -10,9 +10,11 @@
 #include <variant>
 #include <vector>
 
+#include "schemas/core/artifact.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/policy_match.h"
 
 namespace assay {
 
@@ -34,20 +36,19 @@ enum class Comparison : std::uint8_t {
   kIn
 };
 
+// What a mounted volume has to do with a location of a judged model.
+enum class MountRule : std::uint8_t {
+  kExact,   // equals it
+  kWithin,  // equals it or lies below it: a directory inside of a larger volume
+};
+
 [[nodiscard]] std::string_view name(PolicyMode mode);
 [[nodiscard]] std::string_view name(DecisionPoint point);
+[[nodiscard]] std::string_view name(MountRule rule);  // "exact", "within"
 [[nodiscard]] std::string_view name(Quantifier quantifier);
 [[nodiscard]] std::string_view name(
     Comparison comparison);  // "==", "!=", "<", "<=", ">", ">=", "in"
 [[nodiscard]] Result<DecisionPoint> decision_point_from(std::string_view name);
-
-// Which workloads a policy is about. An absent part matches everything; parts are AND, values
-// within a part OR (labels: AND).
-struct WorkloadMatch {
-  std::vector<std::string> namespaces;        // globs with '*'
-  std::map<std::string, std::string> labels;  // all must be present with the value
-  std::vector<std::string> resources;         // a container requests or limits one of these
-};
 
 // n of m: at least `at_least` distinct identities; only those listed when `identities` is not
 // empty.
@@ -82,6 +83,10 @@ struct StatementCondition {
 struct ParametersCondition {
   std::vector<std::string> hash;
   std::vector<std::uint32_t> chunk_size;
+  // Ignore patterns that an artifact may have, compared as text; none other. Absent: does not
+  // constrain here (see kUsualIgnore).
+  std::optional<std::vector<std::string>> ignore{};
+  std::optional<Objects> objects{};  // what the entries must include
 };
 // The workload's node is enrolled, not revoked, and its evidence is as asked. Decided at bind.
 struct NodeCondition {
@@ -91,10 +96,12 @@ struct NodeCondition {
   // Anchors ("sha256:...") beside the vendor's; evidence under any other fails.
   std::vector<std::string> anchors;
 };
-// The node that the workload goes to has verified the artifact. Decided at bind (files) or serve
-// (device-memory). Every part that is asked for must hold for the newest report.
+// The node that the workload goes to has verified the artifact where the workload finds it. Decided
+// at bind, or at serve: what the pod itself has mounted (at_serve), and device-memory. Every part
+// that is asked for must hold for the newest report on each place.
 struct ReportCondition {
   std::string scope = "files";  // or "device-memory"
+  bool at_serve = false;        // "at": "serve"; only reports on that very pod count
   std::optional<std::uint64_t> max_age_seconds;
   bool worker_measured = true;
   bool device_attested = false;
@@ -130,6 +137,17 @@ struct PolicyDocument {
   // Labels that the node of a matching pod must have, each with one of these values: the mutating
   // webhook adds them as required node affinity. Empty: none.
   std::map<std::string, std::vector<std::string>> node_affinity;
+  // What else a matching pod may mount beside the judged models: patterns with '*' over locations
+  // (schemas/location.h) and over the names that Kubernetes gives to sources ("nfs"). Empty:
+  // nothing.
+  std::vector<std::string> other_volumes{};
+  // Patterns with '*' over the images of all containers as the pod writes them. Empty: any image.
+  std::vector<std::string> images{};
+  MountRule mounts = MountRule::kExact;
+  bool writable_mounts = false;  // containers may write to judged mounts
+  // Digests ("sha256:...") of images of init containers that fill a scratch volume with the model
+  // when the pod runs: what the pod mounts is then looked at by `serve`.
+  std::vector<std::string> fill_at_run{};
   std::vector<Condition> require;
 };
 

@@ -156,6 +156,12 @@ Json to_json(const TrustOperation& operation) {
   if (const auto* revoke = std::get_if<RevokeNode>(&operation)) {
     return {{"revoke_node", {{"node", revoke->node}, {"reason", revoke->reason}}}};
   }
+  if (const auto* put = std::get_if<PutRegistration>(&operation)) {
+    return {{"put_registration", to_json(put->registration)}};
+  }
+  if (const auto* remove = std::get_if<RemoveRegistration>(&operation)) {
+    return {{"remove_registration", {{"id", remove->id}}}};
+  }
   return {{"remove_principal", {{"name", std::get<RemovePrincipal>(operation).name}}}};
 }
 
@@ -191,12 +197,22 @@ Result<TrustOperation> read_operation(const Json& json) {
   if (const auto revoke = json.find("revoke_node"); revoke != json.end()) {
     return RevokeNode{members::text(*revoke, "node"), members::text(*revoke, "reason")};
   }
+  if (const auto put = json.find("put_registration"); put != json.end()) {
+    auto registration = read_registration(*put);
+    if (!registration) {
+      return members::under("/put_registration", std::move(registration).error());
+    }
+    return PutRegistration{*std::move(registration)};
+  }
+  if (const auto remove = json.find("remove_registration"); remove != json.end()) {
+    return RemoveRegistration{members::text(*remove, "id")};
+  }
   const Json none = Json::object();
   return RemovePrincipal{members::text(members::child(json, "remove_principal", none), "name")};
 }
 
-// Refuses a second use of a key id, a principal's name, a credential or an evidence type in one
-// document.
+// Refuses a second use of a key id, a principal's name, a credential, an evidence type or the id of
+// a registration in one document.
 class Uniqueness {
  public:
   Status add(const TrustedKey& key, const std::string& where) {
@@ -218,6 +234,10 @@ class Uniqueness {
                ? Status()
                : duplicate("type of evidence", where);
   }
+  Status add(const Registration& registration, const std::string& where) {
+    return registrations_.insert(registration.id).second ? Status()
+                                                         : duplicate("registration", where);
+  }
 
  private:
   static Status duplicate(const std::string& what, const std::string& where) {
@@ -227,6 +247,7 @@ class Uniqueness {
   std::set<std::string> names_;
   std::set<std::pair<CredentialKind, Digest>> credentials_;
   std::set<std::string> appraisals_;
+  std::set<std::string> registrations_;
 };
 
 }  // namespace
@@ -340,6 +361,8 @@ Result<TrustChange> parse_trust_change(ByteView payload) {
       ASSAY_TRY(unique.add(put->principal, where + "/put_principal"));
     } else if (const auto* how = std::get_if<PutAppraisal>(&*operation)) {
       ASSAY_TRY(unique.add(how->appraisal, where + "/put_appraisal"));
+    } else if (const auto* node = std::get_if<PutRegistration>(&*operation)) {
+      ASSAY_TRY(unique.add(node->registration, where + "/put_registration"));
     }
     change.operations.push_back(*std::move(operation));
   }
@@ -358,6 +381,9 @@ Json to_json(const Bootstrap& bootstrap) {
   Json json = {{"keys", std::move(keys)}, {"principals", std::move(principals)}};
   for (const Appraisal& appraisal : bootstrap.appraisals) {
     json["appraisals"].push_back(to_json(appraisal));
+  }
+  for (const Registration& registration : bootstrap.registrations) {
+    json["registrations"].push_back(to_json(registration));
   }
   return json;
 }
@@ -394,6 +420,15 @@ Result<Bootstrap> parse_bootstrap(ByteView document) {
     }
     ASSAY_TRY(unique.add(*appraisal, where));
     bootstrap.appraisals.push_back(*std::move(appraisal));
+  }
+  for (const Json& item : members::child(json, "registrations", none)) {
+    const std::string where = "/registrations/" + std::to_string(bootstrap.registrations.size());
+    auto registration = read_registration(item);
+    if (!registration) {
+      return members::under(where, std::move(registration).error());
+    }
+    ASSAY_TRY(unique.add(*registration, where));
+    bootstrap.registrations.push_back(*std::move(registration));
   }
   return bootstrap;
 }

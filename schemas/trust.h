@@ -13,6 +13,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 #include "schemas/core/signer.h"
+#include "schemas/registration.h"
 #include "schemas/roles.h"
 
 namespace assay {
@@ -114,8 +115,15 @@ struct RevokeNode {
   std::string node;
   std::string reason;
 };
-using TrustOperation =
-    std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal, RevokeNode>;
+// Adds a registration, or replaces the one with its id.
+struct PutRegistration {
+  Registration registration;
+};
+struct RemoveRegistration {
+  std::string id;
+};
+using TrustOperation = std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal,
+                                    RevokeNode, PutRegistration, RemoveRegistration>;
 
 // Applies as a whole or not at all. `sequence` is the trust epoch it makes (current + 1), so a
 // signed change cannot be replayed.
@@ -128,7 +136,8 @@ struct TrustChange {
 struct Bootstrap {
   std::vector<TrustedKey> keys;
   std::vector<Principal> principals;
-  std::vector<Appraisal> appraisals;  // of distinct types; may be absent
+  std::vector<Appraisal> appraisals;        // of distinct types; may be absent
+  std::vector<Registration> registrations;  // may be absent
 };
 
 // Counters that move with every change; cached verdicts depend on them.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 
+#include "schemas/claim.h"
 #include "schemas/core/hmac.h"
 #include "schemas/members.h"
 #include "schemas/validate.h"
@@ -104,6 +105,24 @@ Result<std::vector<NotCovered>> read_not_covered(const Json& list) {
   return out;
 }
 
+Result<std::vector<ExtraFile>> read_extra(const Json& json) {
+  std::vector<ExtraFile> out;
+  for (const Json& item : json["extra"]) {
+    ExtraFile file{members::text(item, "path"), members::number(item, "size")};
+    if (auto status = check_path(file.path); !status) {
+      return members::under("/extra", std::move(status).error());
+    }
+    if (!out.empty() && out.back().path >= file.path) {
+      return violation("extra files stand in order, none twice", "/extra");
+    }
+    out.push_back(std::move(file));
+  }
+  if (members::number(json, "extra_count") < out.size()) {
+    return violation("this counts at least the extra files that are listed", "/extra_count");
+  }
+  return out;
+}
+
 Result<ArtifactId> read_artifact(const Json& json) {
   auto artifact = ArtifactId::parse(members::text(json, "artifact"));
   if (!artifact) {
@@ -132,6 +151,16 @@ Result<TreeParameters> read_parameters(const Json& json, const ArtifactId& artif
     return violation("the hash is not that of the artifact", "/parameters/hash");
   }
   return parameters;
+}
+
+// Only claims have a volume behind them.
+Status check_volume(const Json& json) {
+  const std::string volume = members::text(json, "volume");
+  const bool claim = claim_in(members::text(json, "location")).has_value();
+  if (volume.empty() || (claim && check_volume_name(volume))) {
+    return {};
+  }
+  return violation("only a pvc:// location has a volume, which is a lowercase DNS name", "/volume");
 }
 
 NodeDevice read_device(const Json& json) {
@@ -187,6 +216,10 @@ Json to_json(const VerificationReport& report) {
   for (const NotCovered& item : report.not_covered) {
     not_covered.push_back({{"entry", item.entry}, {"reason", item.reason}});
   }
+  Json extra = Json::array();
+  for (const ExtraFile& file : report.extra) {
+    extra.push_back({{"path", file.path}, {"size", file.size}});
+  }
   Json json = {{"job", report.job},
                {"node", report.node},
                {"nonce", text(report.nonce)},
@@ -194,13 +227,20 @@ Json to_json(const VerificationReport& report) {
                {"artifact", report.artifact.text()},
                {"parameters", to_json(report.parameters)},
                {"scope", name(report.scope)},
+               {"location", report.location},
+               {"volume", report.volume},
                {"entries", std::move(entries)},
                {"not_covered", std::move(not_covered)},
+               {"extra", std::move(extra)},
+               {"extra_count", report.extra_count},
                {"device", to_json(report.device)},
                {"check", report.check},
                {"bytes", report.bytes},
                {"started_at", to_rfc3339(report.started_at)},
                {"finished_at", to_rfc3339(report.finished_at)}};
+  if (report.pod) {
+    json["pod"] = to_json(*report.pod);
+  }
   if (report.kernel_digest) {
     json["kernel_digest"] = report.kernel_digest->text();
   }
@@ -214,8 +254,11 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
   ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
   ASSAY_ASSIGN(const TreeParameters parameters, read_parameters(json, artifact));
   ASSAY_ASSIGN(const JobScope scope, job_scope_from(members::text(json, "scope")));
+  ASSAY_ASSIGN(auto pod, read_job_pod(json));
+  ASSAY_TRY(check_volume(json));
   ASSAY_ASSIGN(auto entries, read_entries(json["entries"], parameters));
   ASSAY_ASSIGN(auto not_covered, read_not_covered(json["not_covered"]));
+  ASSAY_ASSIGN(auto extra, read_extra(json));
   ASSAY_ASSIGN(auto kernel_digest, read_kernel_digest(json));
   ASSAY_ASSIGN(const Timestamp started_at, members::time(json, "started_at"));
   ASSAY_ASSIGN(const Timestamp finished_at, members::time(json, "finished_at"));
@@ -226,8 +269,13 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
                             .artifact = std::move(artifact),
                             .parameters = parameters,
                             .scope = scope,
+                            .location = members::text(json, "location"),
+                            .volume = members::text(json, "volume"),
+                            .pod = std::move(pod),
                             .entries = std::move(entries),
                             .not_covered = std::move(not_covered),
+                            .extra = std::move(extra),
+                            .extra_count = members::number(json, "extra_count"),
                             .device = read_device(json["device"]),
                             .kernel_digest = std::move(kernel_digest),
                             .check = members::text(json, "check"),

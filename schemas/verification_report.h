@@ -17,6 +17,16 @@ namespace assay {
 inline constexpr std::string_view kVerificationReportPayloadType =
     "application/vnd.assay.verification-report+json";
 
+// Extra files that a report lists; the others are only counted.
+inline constexpr std::size_t kMaxExtraFiles = 1000;
+
+// A file that is there, that no file entry covers and no pattern of the parameters leaves out.
+struct ExtraFile {
+  std::string path;    // as in artifacts
+  std::uint64_t size;  // bytes
+  bool operator==(const ExtraFile&) const = default;
+};
+
 // An entry that was not hashed, and why.
 struct NotCovered {
   std::uint64_t entry;  // position in the artifact
@@ -31,10 +41,16 @@ struct VerificationReport {
   ArtifactId artifact;  // that was asked for
   TreeParameters parameters;
   JobScope scope;
+  std::string location;  // of the job; what was read lies there
+  // The persistent volume behind the claim of a pvc:// location. Empty: unknown, or no claim.
+  std::string volume;
+  std::optional<JobPod> pod;  // whose own mount was read
   // What was found: every entry as computed from the bytes on the node, in the order of artifacts.
   // With a subset: those entries alone.
   std::vector<Entry> entries;
   std::vector<NotCovered> not_covered;
+  std::vector<ExtraFile> extra{};  // by path; none of them was hashed
+  std::uint64_t extra_count = 0;   // with those that `extra` has no room for
   NodeDevice device;
   std::optional<Digest> kernel_digest;  // absent for the CPU
   // Which check it was: "full" hashed every byte now. Others follow.

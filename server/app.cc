@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/app.h"
 
+#include <condition_variable>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <thread>
 #include <unistd.h>
 
 #include "attestation/keys.h"
 #include "schemas/checkpoint.h"
 #include "schemas/core/sha.h"
+#include "server/admission_principals.h"
 #include "server/api/dispatch.h"
 #include "server/jwks.h"
 #include "server/metrics.h"
+#include "server/reappraiser.h"
 #include "server/service/job_bell.h"
 #include "storage/store.h"
 
@@ -21,6 +26,7 @@ namespace {
 constexpr std::string_view kAdmissionPrincipal = "admission-webhook";
 constexpr std::chrono::hours kDay{24};
 constexpr std::chrono::hours kCertificateWarning{30 * 24};
+constexpr std::chrono::seconds kUnselectedInterval{1};
 
 // Cursors are authenticated by a key that every process with the same service key derives, as long
 // as its signatures are deterministic (Ed25519); other keys give cursors that end with the process.
@@ -79,7 +85,7 @@ DispatchOptions dispatch_options(const Config& config, std::string admission_sec
   options.request_timeout = config.request_timeout;
   options.admission_secret = std::move(admission_secret);
   options.admission_principal.name = kAdmissionPrincipal;
-  options.admission_principal.roles = {AccessRole::kDecider};
+  options.admission_principal.roles = {AccessRole::kAdmission};
   return options;
 }
 
@@ -90,6 +96,7 @@ NodeSettings node_settings(const Config& config) {
   settings.enrolment_life = std::chrono::seconds(config.attestation.enrolment_seconds);
   settings.lease_life = std::chrono::seconds(config.nodes.lease_seconds);
   settings.dangerous_allow_unmeasured = config.nodes.dangerous_allow_unmeasured;
+  settings.dangerous_allow_unregistered = config.nodes.dangerous_allow_unregistered;
   settings.mirror = config.nodes.mirror;
   settings.spot_checks = config.nodes.spot_checks;
   return settings;
@@ -201,7 +208,29 @@ struct App::Impl {
     return {};
   }
 
+  // API servers need a role of their own, which orchestrators do not have.
+  Status warn_of_admission() {
+    if (!config.admission || config.admission->secret_path) {
+      return {};
+    }
+    ASSAY_ASSIGN(const auto snapshot, store->snapshot());
+    ASSAY_ASSIGN(const auto principals, snapshot->principals());
+    const AdmissionPrincipals found = admission_principals(principals);
+    if (!found.deciders_without_it.empty()) {
+      log.warn("admission_role_missing",
+               {{"principals", found.deciders_without_it},
+                {"what", "a decider may not speak for pods: give API servers the role admission"}});
+    }
+    if (found.with_role.empty()) {
+      log.warn("admission_unused", {{"what", "no principal has the role admission"}});
+    }
+    return {};
+  }
+
   Status serve() {
+    // After everything that it works with, and before anybody can ask for what it works on.
+    reappraiser = std::make_unique<Reappraiser>(*services, log);
+    services->evidence_moved = [this] { reappraiser->wake(); };
     ASSAY_ASSIGN(http, HttpServer::start(listeners(config), config.limits, *dispatcher, clock));
     const std::uint16_t api_port = http->port(Listener::kApi);
     const std::uint16_t admission_port = http->port(Listener::kAdmission);
@@ -210,11 +239,38 @@ struct App::Impl {
           config.ready_file,
           {{"api_port", api_port}, {"admission_port", admission_port}, {"pid", ::getpid()}}));
     }
+    ASSAY_TRY(warn_of_admission());
+    start_flushing();
     log.info("started", {{"version", version()},
                          {"api_port", api_port},
                          {"admission_port", admission_port},
                          {"log_origin", config.log_origin}});
     return {};
+  }
+
+  // What no policy selects is logged once a second. A store that cannot write is told once, and
+  // again when it can.
+  void flush_unselected() {
+    const Status flushed = services->unselected.flush();
+    if (flushed.has_value() != unselected_written) {
+      unselected_written = flushed.has_value();
+      log.write(flushed ? LogLevel::kInfo : LogLevel::kError,
+                flushed ? "unselected_written" : "unselected_waiting",
+                flushed ? Json::object() : Json{{"code", info(flushed.error().code).code}});
+    }
+  }
+
+  void start_flushing() {
+    flusher = std::jthread([this](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::condition_variable_any never;
+      std::unique_lock lock(mutex);
+      while (!stop.stop_requested()) {
+        never.wait_for(lock, stop, kUnselectedInterval, [] { return false; });
+        flush_unselected();
+      }
+      flush_unselected();
+    });
   }
 
   std::string metrics_text() {
@@ -264,6 +320,8 @@ struct App::Impl {
     job_bell.stop();
     http->stop();
     http.reset();
+    flusher = {};  // stops it after a last round
+    reappraiser.reset();
     if (!config.ready_file.empty()) {
       std::error_code ignored;
       std::filesystem::remove(config.ready_file, ignored);
@@ -284,9 +342,12 @@ struct App::Impl {
   std::vector<std::unique_ptr<Signer>> ear_signers;  // the first signs, all are published
   std::unique_ptr<storage::Store> store;
   std::unique_ptr<Services> services;
+  std::unique_ptr<Reappraiser> reappraiser;
   std::unique_ptr<Api> api;
   std::unique_ptr<Dispatcher> dispatcher;
   std::unique_ptr<HttpServer> http;
+  bool unselected_written = true;
+  std::jthread flusher;
 };
 
 App::App(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

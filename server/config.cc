@@ -122,6 +122,7 @@ void read_nodes(const Reader& attestation, const Reader& nodes, Config& config) 
   attestation.number("challenge_seconds", config.attestation.challenge_seconds);
   attestation.number("enrolment_seconds", config.attestation.enrolment_seconds);
   nodes.number("dangerous_allow_unmeasured", config.nodes.dangerous_allow_unmeasured);
+  nodes.number("dangerous_allow_unregistered", config.nodes.dangerous_allow_unregistered);
   nodes.number("lease_seconds", config.nodes.lease_seconds);
   nodes.path("mirror", config.nodes.mirror);
   nodes.number("spot_checks", config.nodes.spot_checks);
@@ -266,6 +267,7 @@ Json attestation_json(const Config& config) {
 
 Json nodes_json(const NodesConfig& nodes) {
   Json json = {{"dangerous_allow_unmeasured", nodes.dangerous_allow_unmeasured},
+               {"dangerous_allow_unregistered", nodes.dangerous_allow_unregistered},
                {"lease_seconds", nodes.lease_seconds},
                {"spot_checks", nodes.spot_checks}};
   if (!nodes.mirror.empty()) {

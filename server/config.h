@@ -39,6 +39,7 @@ struct AttestationConfig {
 
 struct NodesConfig {
   bool dangerous_allow_unmeasured = false;
+  bool dangerous_allow_unregistered = false;
   std::uint64_t lease_seconds = 60;
   std::string mirror;  // directory; empty: no spot checks
   std::size_t spot_checks = 16;

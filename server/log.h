@@ -36,6 +36,9 @@ class Log {
   void info(std::string_view event, const Json& fields = Json::object()) {
     write(LogLevel::kInfo, event, fields);
   }
+  void warn(std::string_view event, const Json& fields = Json::object()) {
+    write(LogLevel::kWarn, event, fields);
+  }
   void error(std::string_view event, const Json& fields = Json::object()) {
     write(LogLevel::kError, event, fields);
   }

@@ -11,11 +11,13 @@
 #include <CLI/CLI.hpp>
 
 #include "server/app.h"
+#include "server/check.h"
 #include "server/init.h"
 
 namespace assay::server {
 namespace {
 
+constexpr int kFindings = 1;
 constexpr int kUsageOrOperation = 2;
 constexpr std::size_t kMaxBootstrapBytes = 16U << 20;
 
@@ -119,6 +121,25 @@ int init(const std::string& config_path, const std::string& bootstrap_path) {
   return 0;
 }
 
+// 0: nothing to do; 1: there are findings.
+int check(const std::string& config_path) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const SystemClock clock;
+  const Result<std::vector<Finding>> findings = check_installation(*config, clock);
+  if (!findings) {
+    return complain(findings.error());
+  }
+  Json list = Json::array();
+  for (const Finding& finding : *findings) {
+    list.push_back(to_json(finding));
+  }
+  std::cout << Json{{"findings", std::move(list)}}.dump(2) << '\n';
+  return findings->empty() ? 0 : kFindings;
+}
+
 int check_config(const std::string& config_path, bool print) {
   const Result<Config> config = load_config(config_path);
   if (!config) {
@@ -143,23 +164,29 @@ int main_of(int argc, char** argv) {
       "  assayd check-config --config assayd.json --print-effective\n"
       "  assayd init --config assayd.json --bootstrap bootstrap.json\n"
       "  assayd run --config assayd.json\n"
+      "  assayd check assayd.json\n"
       "\n"
       "The configuration is described by schemas/json/config.schema.json. SIGTERM stops the\n"
       "service after the requests in flight; SIGHUP reads certificate and key again and opens the\n"
-      "log file anew. Exit status: 0 done, 2 usage or operational error.");
+      "log file anew. Exit status: 0 done, 1 'check' found something, 2 usage or operational "
+      "error.");
   std::string config_path;
   std::string bootstrap_path;
   bool print = false;
   CLI::App* const run_command = program.add_subcommand("run", "Serve until SIGTERM.");
   CLI::App* const init_command = program.add_subcommand(
       "init", "Make keys, certificate and database, and enter the first keys and principals.");
-  CLI::App* const check_command = program.add_subcommand("check-config", "Check a configuration.");
-  for (CLI::App* const command : {run_command, init_command, check_command}) {
+  CLI::App* const check_command = program.add_subcommand(
+      "check", "List what lies in the store and counts for nothing, while no service runs.");
+  CLI::App* const config_command = program.add_subcommand("check-config", "Check a configuration.");
+  for (CLI::App* const command : {run_command, init_command, config_command}) {
     command->add_option("--config,-c", config_path, "Configuration file (JSON)")->required();
   }
+  check_command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")
+      ->required();
   init_command->add_option("--bootstrap", bootstrap_path, "First keys and principals (JSON)")
       ->required();
-  check_command->add_flag("--print-effective", print, "Print the configuration with its defaults");
+  config_command->add_flag("--print-effective", print, "Print the configuration with its defaults");
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -168,6 +195,9 @@ int main_of(int argc, char** argv) {
   harden();
   if (*run_command) {
     return run(config_path);
+  }
+  if (*check_command) {
+    return check(config_path);
   }
   return *init_command ? init(config_path, bootstrap_path) : check_config(config_path, print);
 }

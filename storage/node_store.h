@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the store that is about nodes: challenges, enrolments, verification jobs, outlines.
+// The part of the store that is about nodes: challenges, registrations, enrolments, verification
+// jobs, outlines, evidence. Pods: storage/pod_store.h.
 // Read and written through Snapshot and Transaction (storage/store.h), whose rules hold here too.
 // Rows change as nodes and jobs go on; what happened stands in documents and log.
 #pragma once
@@ -47,7 +48,28 @@ struct NodeRow {
     bool anchor_is_vendor;
   };
   std::optional<Measured> measured;
-  LeafIndex log_index;  // of the newest enrolment
+  LeafIndex log_index;         // of the newest enrolment
+  std::string registration{};  // id; empty: none was needed
+  // Set when the enrolment was ended before its time.
+  std::optional<Revocation> ended{};
+};
+
+// Evidence that something stands on, and how it was appraised last.
+struct EvidenceRow {
+  std::string subject;     // "node:NAME" for an enrolment, "job:ID" for a report
+  std::string node;        // whose it is
+  std::string type;        // of the evidence
+  DocumentId evidence;     // stored: see server/service/reappraise.h
+  Bytes expected;          // report data, 64 bytes
+  std::string platform;    // that it must be of
+  DocumentId policy;       // digest of the appraisal it was held against
+  std::string error;       // code of its refusal; empty: accepted
+  DocumentId appraisal;    // stored result
+  Timestamp appraised_at;  // when it was fresh: appraising again makes nothing younger
+  std::string tcb_status;
+  std::optional<Digest> anchor;
+  bool anchor_is_vendor = false;
+  Json marks = Json::object();  // high-water marks of the collateral, by name
 };
 
 enum class JobState : std::uint8_t {
@@ -64,7 +86,9 @@ struct JobRow {
   std::string model_name;
   std::string scope;
   std::string node;
-  std::string path;
+  std::string location;  // empty only with a pod
+  std::string pod{};     // uid of the pod whose own mount is read; empty: the worker's directory
+  std::string pod_volume{};  // as the kubelet names it; set exactly with `pod`
   Json subset = Json::array();
   std::string created_by;
   Timestamp created_at;
@@ -76,10 +100,22 @@ struct JobRow {
   std::string result;                // "verified", "mismatch", "incomplete", "failed"; empty before
   Json detail = Json::object();      // what differs, spot checks, why it failed
   std::optional<DocumentId> report;  // envelope
+  std::string volume{};              // behind the claim of a pvc:// location, as the report says
+  // When the service gave out the nonce that the report answers: no byte was read before. Set
+  // exactly with the report of a finished job.
+  std::optional<Timestamp> read_since{};
   bool worker_measured = false;
   bool device_attested = false;
   std::optional<Timestamp> finished_at;
   LeafIndex log_index = 0;  // of the record that created it
+};
+
+// What a report is about, beside node, artifact and scope.
+struct ReportPlace {
+  std::string location;
+  std::string pod{};         // as in JobRow
+  std::string pod_volume{};  // as in JobRow
+  bool operator==(const ReportPlace&) const = default;
 };
 
 struct JobQuery {
@@ -88,18 +124,6 @@ struct JobQuery {
   std::optional<bool> finished;
   std::string after;        // id to continue after; empty: from the newest
   std::size_t limit = 100;  // 1 to 1000
-};
-
-// A pod that was admitted at create: what a binding is about.
-struct PodRow {
-  std::string uid;
-  std::string name_space;
-  std::string name;
-  std::string decision;  // id
-  std::optional<ArtifactId> artifact;
-  std::string model_name;
-  Json workload = Json::object();  // canonical form of policy::Workload
-  Timestamp admitted_at;
 };
 
 class NodeReads {
@@ -112,6 +136,13 @@ class NodeReads {
   // Ascending by name, after `after`.
   [[nodiscard]] virtual Result<std::vector<NodeRow>> nodes(const std::string& after,
                                                            std::size_t limit) = 0;
+  // Of this platform, with an enrolment that counts at `now`: not revoked, ended or over.
+  [[nodiscard]] virtual Result<std::vector<NodeRow>> nodes_on(const std::string& platform,
+                                                              Timestamp now) = 0;
+  // The one registration that covers a node of this name: its own before a pattern; not-found.
+  [[nodiscard]] virtual Result<Registration> registration_of(const std::string& node) = 0;
+  // Ascending by id.
+  [[nodiscard]] virtual Result<std::vector<Registration>> registrations() = 0;
   // Whether any node ever enrolled with this key, and which: not-found when none did.
   [[nodiscard]] virtual Result<std::string> key_owner(const KeyId& key) = 0;
 
@@ -120,28 +151,47 @@ class NodeReads {
   [[nodiscard]] virtual Result<std::vector<JobRow>> jobs(const JobQuery& query) = 0;
   // The oldest job of the node that is queued, or whose lease is over at `now`; not-found.
   [[nodiscard]] virtual Result<JobRow> next_job(const std::string& node, Timestamp now) = 0;
-  // The job whose report counts, of this node, artifact and scope; not-found. Before all others an
-  // open job that speaks against the bytes when this view was opened: a mismatch is in (kOutline),
-  // or the lease ran out before a spot check was answered (kSpot, and `report` of later leases).
-  // Else the newest finished job with a report; those that verified a part do not count. Jobs on
-  // another path than the model's name are about other files.
+  // The job whose report counts, of this node, artifact, scope and place; not-found. Before all
+  // others an open job that speaks against the bytes when this view was opened: a mismatch is in
+  // (kOutline), or the lease ran out before a spot check was answered (kSpot, and `report` of later
+  // leases). Else the newest finished job with a report; those that verified a part do not count.
   [[nodiscard]] virtual Result<JobRow> newest_report(const std::string& node,
                                                      const ArtifactId& artifact,
-                                                     const std::string& scope) = 0;
+                                                     const std::string& scope,
+                                                     const ReportPlace& place) = 0;
+  // The places for which newest_report may find something: of this pod, or of no pod when it is
+  // empty. At most `limit`, in no particular order.
+  [[nodiscard]] virtual Result<std::vector<ReportPlace>> report_places(const std::string& node,
+                                                                       const ArtifactId& artifact,
+                                                                       const std::string& scope,
+                                                                       const std::string& pod,
+                                                                       std::size_t limit) = 0;
 
   // The stored outline of an artifact: a document; not-found.
   [[nodiscard]] virtual Result<DocumentId> outline(const ArtifactId& artifact) = 0;
 
-  // The newest pod admitted under this name; not-found.
-  [[nodiscard]] virtual Result<PodRow> pod(const std::string& name_space,
-                                           const std::string& name) = 0;
+  // Rises with every put_node of this node, and with every put_job of it that may change which
+  // report counts, or what that says, with its evidence, and when evidence becomes stale. 0 for a
+  // node that nothing was written about.
+  [[nodiscard]] virtual Result<std::uint64_t> node_version(const std::string& node) = 0;
+  // Rises with every statement about this artifact, and with every signature added to one.
+  [[nodiscard]] virtual Result<std::uint64_t> subject_version(const ArtifactId& artifact) = 0;
 
   // How evidence of a type is appraised; not-found when nobody said.
   [[nodiscard]] virtual Result<Appraisal> appraisal(const std::string& evidence_type) = 0;
   [[nodiscard]] virtual Result<std::vector<Appraisal>> appraisals() = 0;
+  // SHA-256 of the canonical form of that appraisal; not-found.
+  [[nodiscard]] virtual Result<DocumentId> appraisal_id(const std::string& evidence_type) = 0;
+
+  // not-found when nothing stands on evidence under this name.
+  [[nodiscard]] virtual Result<EvidenceRow> evidence(const std::string& subject) = 0;
+  // Evidence that was not looked at since an appraisal was put or a mark rose, at most `limit`.
+  [[nodiscard]] virtual Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) = 0;
 
   // The highest value that was noted under a name (evaluation numbers of collateral); 0 for none.
   [[nodiscard]] virtual Result<std::uint64_t> high_water(const std::string& name) = 0;
+  // The newest collateral with that value; not-found.
+  [[nodiscard]] virtual Result<DocumentId> high_water_collateral(const std::string& name) = 0;
 };
 
 class NodeWrites {
@@ -164,11 +214,19 @@ class NodeWrites {
   // The first outline stays: another one for the same artifact is conflict, the same is nothing.
   [[nodiscard]] virtual Status put_outline(const ArtifactId& artifact,
                                            const DocumentId& document) = 0;
-  // Replaces what was admitted under the same namespace and name.
-  [[nodiscard]] virtual Status put_pod(const PodRow& row) = 0;
+  // All evidence is stale after this until it was put again, as after a mark that rises.
   [[nodiscard]] virtual Status put_appraisal(const Appraisal& appraisal) = 0;
-  // Never goes back.
-  [[nodiscard]] virtual Status raise_high_water(const std::string& name, std::uint64_t value) = 0;
+  // Inserts or replaces by subject; the evidence has been looked at now.
+  [[nodiscard]] virtual Status put_evidence(const EvidenceRow& row) = 0;
+  // Nothing when there is none.
+  [[nodiscard]] virtual Status forget_evidence(const std::string& subject) = 0;
+  // Inserts or replaces by id. conflict when another registration has the same name or pattern.
+  [[nodiscard]] virtual Status put_registration(const Registration& registration) = 0;
+  // not-found when there is none.
+  [[nodiscard]] virtual Status remove_registration(const std::string& id) = 0;
+  // Never goes back. `collateral`, a stored document or nothing, goes with the value.
+  [[nodiscard]] virtual Status raise_high_water(const std::string& name, std::uint64_t value,
+                                                const std::optional<DocumentId>& collateral) = 0;
 };
 
 }  // namespace assay::storage

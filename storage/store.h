@@ -25,6 +25,7 @@
 #include "schemas/log_record.h"
 #include "schemas/trust.h"
 #include "storage/node_store.h"
+#include "storage/pod_store.h"
 
 namespace assay::storage {
 
@@ -42,6 +43,7 @@ enum class StatementKind : std::uint8_t { kManifest = 1, kAttestation = 2, kPoli
 struct SignerRow {
   KeyId key;
   Timestamp signed_at;
+  LeafIndex log_index;  // of the record that names this signature
   bool operator==(const SignerRow&) const = default;
 };
 
@@ -53,10 +55,10 @@ struct StatementRow {
   std::string predicate_type;          // empty for policies
   std::string stage;                   // empty unless a lifecycle statement
   std::string name;                    // model name (manifest), policy name (policy), or empty
-  std::uint64_t version = 0;           // policy version
+  std::uint64_t version = 0;           // of a policy; of a manifest the form of its predicate
   std::vector<std::string> subjects;   // "<algorithm>:<value>" of every digest of every subject,
                                        // artifact ids in their text form
-  std::vector<std::string> locations;  // of a manifest
+  std::vector<std::string> locations;  // of a manifest or a placement
   std::vector<SignerRow> signers;      // distinct keys, in the order they came
   std::vector<DocumentId> envelopes;   // exact bytes as received, oldest first
   LeafIndex log_index;                 // of the record that accepted it first; of no other one
@@ -104,7 +106,7 @@ struct DecisionRow {
   DocumentId envelope;  // the signed decision
   bool allowed;
   std::string point;
-  std::string subject;  // artifact id, or empty
+  std::vector<std::string> subjects;  // artifact ids, distinct
   std::string name_space;
   std::vector<std::string> reasons;  // codes
   Timestamp evaluated_at;
@@ -158,13 +160,13 @@ struct LogState {
 };
 
 // One consistent view. Not thread-safe itself; cheap to open.
-class Snapshot : public NodeReads {
+class Snapshot : public NodeReads, public PodReads {
  public:
   // not-found when there is none.
   [[nodiscard]] virtual Result<Document> document(const DocumentId& id) = 0;
   [[nodiscard]] virtual Result<StatementRow> statement(const StatementId& id) = 0;
   [[nodiscard]] virtual Result<Page<StatementRow>> statements(const StatementQuery& query) = 0;
-  // Manifests that list a location equal to `uri` or above it.
+  // Manifests and placement statements that list a location equal to `uri` or above it.
   [[nodiscard]] virtual Result<std::vector<StatementRow>> manifests_at(const std::string& uri) = 0;
 
   [[nodiscard]] virtual Result<TrustedKey> key(const KeyId& id) = 0;
@@ -202,7 +204,7 @@ class Snapshot : public NodeReads {
 
 // What a write may do. Everything in one write() happens together or not at all. Reads inside see
 // what the same transaction wrote.
-class Transaction : public Snapshot, public NodeWrites {
+class Transaction : public Snapshot, public NodeWrites, public PodWrites {
  public:
   // The time of this write: log records of one transaction carry it.
   [[nodiscard]] virtual Timestamp now() const = 0;
@@ -217,10 +219,12 @@ class Transaction : public Snapshot, public NodeWrites {
   // such record. `accepted_at` is stored as given.
   [[nodiscard]] virtual Status put_statement(const StatementRow& row) = 0;
   // One more envelope of a known statement, with the keys whose signatures it adds (signed_at of
-  // each is now()); what is known already changes nothing. not-found when statement or envelope is
-  // not stored.
+  // each is now()) and the index of the record that names them; what is known already changes
+  // nothing. not-found when statement or envelope is not stored; invalid-parameter when there is no
+  // such record.
   [[nodiscard]] virtual Status add_envelope(const StatementId& id, const DocumentId& envelope,
-                                            const std::vector<KeyId>& signers) = 0;
+                                            const std::vector<KeyId>& signers,
+                                            LeafIndex record) = 0;
 
   // Inserts or replaces a key (replacing is how a revocation is recorded, and never undone:
   // conflict) or a principal. A credential belongs to one principal: conflict otherwise.

@@ -3,6 +3,7 @@
 
     pod.py NAME CLAIM [MODEL]     its creation
     pod.py --bind NAME NODE       its binding to a node
+    pod.py --claim CLAIM VOLUME   that a volume claim is bound to a persistent volume
 
 The pod asks for a GPU, mounts the volume claim CLAIM and, with MODEL, names it in the annotation
 assay.dev/model, as an inference server's manifest would. Its uid follows from its name.
@@ -52,7 +53,7 @@ def pod(name, claim, model=None):
                     "image": "registry.example.com/serving/vllm:0.11",
                     "args": ["--model", "/models/llm"],
                     "resources": {"limits": {"nvidia.com/gpu": "1"}},
-                    "volumeMounts": [{"name": "model", "mountPath": "/models"}],
+                    "volumeMounts": [{"name": "model", "mountPath": "/models", "readOnly": True}],
                 }
             ],
             "volumes": [{"name": "model", "persistentVolumeClaim": {"claimName": claim}}],
@@ -72,6 +73,20 @@ def binding(name, node):
     return review("Binding", "pods", name, "system:kube-scheduler", content, "binding")
 
 
+def claim(name, volume):
+    content = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": uid_of(f"{name}.{volume}.claim")},
+        "spec": {"volumeName": volume},
+    }
+    user = "system:serviceaccount:kube-system:persistent-volume-binder"
+    # Claims get their volume after they are made.
+    said = review("PersistentVolumeClaim", "persistentvolumeclaims", name, user, content)
+    said["request"]["operation"] = "UPDATE"
+    return said
+
+
 if __name__ == "__main__":
-    make = binding if sys.argv[1] == "--bind" else pod
-    json.dump(make(*sys.argv[2 if make is binding else 1:]), sys.stdout, indent=1)
+    make = {"--bind": binding, "--claim": claim}.get(sys.argv[1], pod)
+    json.dump(make(*sys.argv[1 if make is pod else 2:]), sys.stdout, indent=1)

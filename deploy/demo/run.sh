@@ -22,6 +22,8 @@ START=$(date +%s)
 . "$ROOT/deploy/demo/lib.sh"
 # shellcheck source=deploy/demo/service.sh
 . "$ROOT/deploy/demo/service.sh"
+# shellcheck source=deploy/demo/chain.sh
+. "$ROOT/deploy/demo/chain.sh"
 
 finish() {
   stop_worker
@@ -34,6 +36,7 @@ cd "$WORK" || exit 2
 
 NAME=acme/demo-llm
 CLAIM=models
+VOLUME=pv-models
 NODE=gpu-node-1
 
 review() { /usr/bin/python3 "$ROOT/deploy/demo/pod.py" "$@" >"$WORK/review.json"; }
@@ -49,7 +52,7 @@ show_refusal() {
 # publish DIR FILE: manifest of DIR, signed by the publisher, pushed; FILE.id holds the artifact id
 publish() {
   quietly assay manifest create "$1" --name "$NAME" --location "pvc://inference/$3" --out "$2.json"
-  quietly assay sign "$2.json" --key keys/publisher.pem --out "$2.signed.json"
+  quietly assay sign "$2.json" --yes --key keys/publisher.pem --out "$2.signed.json"
   quietly as release-ci assay push "$2.signed.json"
   json "$2.json" 'd["subject"][0]["digest"]["assay-tree-v1-sha256"]' >"$2.id"
 }
@@ -59,7 +62,7 @@ state() {
   local stage=$1 manifest=$2 key=$3 file=$4
   shift 4
   quietly assay attest create --stage "$stage" --subject "$manifest" --out "$file.json" "$@"
-  quietly assay sign "$file.json" --key "keys/$key.pem" --out "$file.signed.json"
+  quietly assay sign "$file.json" --yes --key "keys/$key.pem" --out "$file.signed.json"
   quietly as release-ci assay push "$file.signed.json"
 }
 
@@ -104,7 +107,7 @@ ID=$(json manifest.json 'd["subject"][0]["digest"]["assay-tree-v1-sha256"]')
 proven "both devices give the root $ID"
 
 step "Signed, verified against the files, pushed over TLS"
-run assay sign manifest.json --key keys/publisher.pem --out manifest.signed.json
+run assay sign manifest.json --yes --key keys/publisher.pem --out manifest.signed.json
 run assay manifest verify manifest.signed.json model --key keys/publisher.pem.pub
 proven "the files are the bytes that the publisher signed"
 run as release-ci assay push manifest.signed.json -o json
@@ -122,7 +125,7 @@ note "eva evaluated, anna and ben approved"
 step "A policy: published, accuracy at least 0.9, two people approve"
 cp "$ROOT/deploy/examples/policy-demo.json" policy.json
 run assay policy lint policy.json
-quietly assay sign policy.json --key keys/author.pem --out policy.signed.json
+quietly assay sign policy.json --yes --key keys/author.pem --out policy.signed.json
 run as policy-ci assay push policy.signed.json -o json
 POLICY=$(json last.out 'd["id"] if isinstance(d, dict) and "id" in d else (d["items"] if isinstance(d, dict) else d)[0]["id"]')
 refused 1 'wrong-purpose|untrusted-signer|threshold-not-met' \
@@ -138,8 +141,8 @@ proven "admitted at create, and the pod is pinned to $NAME@assay-tree-v1-sha256:
 run ask_webhook
 
 step "A node proves itself: TDX evidence for a key that is in memory alone"
-mkdir -p node/models/acme service/mirror/acme
-cp -r model node/models/acme/demo-llm
+mkdir -p node/claims service/mirror/acme
+cp -r model "node/claims/$CLAIM"
 cp -rl model service/mirror/acme/demo-llm
 start_worker "$NODE"
 run as security assay node show "$NODE"
@@ -147,7 +150,10 @@ sed -n '/^state\|^evidence\|^enrolled/s/^/   /p' last.out
 note "the machine is simulated: its root counts because this demo names it, as dangerous"
 proven "quote, collateral and measurements are appraised, and the worker's key is bound to them"
 
-step "The node hashes the model where it lies, through OpenCL"
+step "The node hashes the model where the pod mounts it, through OpenCL"
+review --claim "$CLAIM" "$VOLUME"
+run ask_webhook
+note "the claim $CLAIM is bound to the volume $VOLUME, which is the one that the node has mounted"
 run as release-ci assay job new "$NAME" --node "$NODE" --wait
 grep -q 'a measured worker' last.out || fail "the report does not come from a measured worker"
 note "$(grep -o ' hashed .*' worker.log | tail -n 1 | sed 's/^ //')"
@@ -182,7 +188,7 @@ step "Refused: (b) a manifest signed by an unknown key"
 variant unknown "signed by a stranger"
 quietly assay manifest create unknown --name "$NAME" --location pvc://inference/stranger \
   --out unknown.json
-quietly assay sign unknown.json --key keys/stranger.pem --out unknown.signed.json
+quietly assay sign unknown.json --yes --key keys/stranger.pem --out unknown.signed.json
 refused 1 'untrusted-signer' as release-ci assay push unknown.signed.json
 proven "it is not even stored"
 review llm-unknown stranger "assay-tree-v1-sha256:$(json unknown.json 'd["subject"][0]["digest"]["assay-tree-v1-sha256"]')"
@@ -213,8 +219,18 @@ review llm-nameless scratch
 refused 1 'model-reference-missing' ask_webhook
 show_refusal
 
-step "Refused: (f) one byte flipped on the node"
-flip "$(shard node/models/acme/demo-llm)"
+step "Refused: (f) the pod mounts another directory than the model's"
+refuse_mounted_elsewhere
+
+step "Refused: (g) a manifest that leaves a file out, and that file on the node"
+refuse_ignored_file
+refuse_extra_file
+
+step "Refused: (h) a second name for one machine"
+refuse_second_name
+
+step "Refused: (i) one byte flipped on the node"
+flip "$(shard "node/claims/$CLAIM")"
 refused 1 'changed .* \[[0-9]+, [0-9]+\)' as release-ci assay job new "assay-tree-v1-sha256:$ID" \
   --node "$NODE" --wait
 grep '^differs' last.out | sed 's/^/   /'
@@ -222,17 +238,17 @@ review --bind llm-good "$NODE"
 refused 1 'model-mismatch' ask_webhook
 show_refusal
 
-step "Refused: (g) evidence that is stale"
+step "Refused: (j) evidence that is stale"
 node_policy 2 1
 enforce policy-node
 until_refused ask_webhook
 refused 1 'evidence-stale' ask_webhook
 show_refusal
 
-step "Refused: (h) the node is revoked"
+step "Refused: (k) the node is revoked"
 run as platform assay trust change --revoke-node "$NODE" --reason "stolen" --sequence auto \
   --out revoke.json
-quietly assay sign revoke.json --key keys/operator-1.pem --key keys/operator-2.pem \
+quietly assay sign revoke.json --yes --key keys/operator-1.pem --key keys/operator-2.pem \
   --out revoke.signed.json
 run as platform assay trust push revoke.signed.json
 refused 1 'node-revoked' ask_webhook

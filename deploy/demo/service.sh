@@ -55,7 +55,7 @@ make_principals() {
   quietly openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
     -subj /CN=kube-apiserver -keyout tokens/kube.key -out tokens/kube.crt
   chmod 600 tokens/kube.key
-  quietly assay token new --principal kube-apiserver --role decider --certificate tokens/kube.crt \
+  quietly assay token new --principal kube-apiserver --role admission --certificate tokens/kube.crt \
     --out tokens/kube-apiserver.json
 }
 
@@ -78,8 +78,12 @@ JSON
   local keys=() principals=() file
   for file in keys/*.json; do keys+=(--key "$file"); done
   for file in tokens/*.json; do principals+=(--principal "$file"); done
+  # Which node the agent may enrol. Names that nobody registered are refused.
+  cat >registration.json <<JSON
+{"id": "gpu-node", "node": "$NODE", "principal": "node-agent"}
+JSON
   quietly assay trust bootstrap "${keys[@]}" "${principals[@]}" --appraisal appraisal.json \
-    --out service/bootstrap.json
+    --register registration.json --out service/bootstrap.json
 }
 
 # The machine of the demo is a simulated TDX guest: its root is no vendor's, and must be named as
@@ -126,8 +130,9 @@ node_policy() {
   "name": "gpu-nodes",
   "version": $1,
   "mode": "enforce",
-  "match": {"resources": ["nvidia.com/gpu"]},
+  "match": {"accelerators": "any"},
   "require": [
+    {"id": "published-by-us", "manifest": {}},
     {"id": "genuine-node", "node": {"max_evidence_age_seconds": $2, "anchors": ["$ANCHOR"]}},
     {"id": "verified-there", "report": {"scope": "files", "max_age_seconds": 3600}}
   ]
@@ -137,7 +142,7 @@ JSON
 
 # enforce FILE: signed by the author, pushed, put in force by the approver.
 enforce() {
-  quietly assay sign "$1.json" --key keys/author.pem --out "$1.signed.json"
+  quietly assay sign "$1.json" --yes --key keys/author.pem --out "$1.signed.json"
   quietly as policy-ci assay push "$1.signed.json"
   local id
   id=$(cat last.out)
@@ -148,9 +153,10 @@ WORKER_PID=''
 
 # start_worker NODE: the node agent, until it is enrolled; its events are in worker.log.
 start_worker() {
-  show as node-agent assay worker run --node "$1" --models node/models --device opencl \
+  local map="pvc://inference/$CLAIM=$PWD/node/claims/$CLAIM,volume=$VOLUME"
+  show as node-agent assay worker run --node "$1" --map "$map" --device opencl \
     --evidence simulate --simulator-seed seed
-  ASSAY_TOKEN_FILE=tokens/node-agent assay worker run --node "$1" --models node/models \
+  ASSAY_TOKEN_FILE=tokens/node-agent assay worker run --node "$1" --map "$map" \
     --device opencl --evidence simulate --simulator-seed seed >worker.log 2>worker.err &
   WORKER_PID=$!
   local waited=0

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <initializer_list>
 #include <tuple>
 #include <unordered_map>
@@ -21,13 +22,17 @@ std::unexpected<Error> violation(std::string detail) {
   return fail(ErrorCode::kSchemaViolation, std::move(detail));
 }
 
-// The object must have exactly the members `names`.
-Status check_members(const Json& json, std::initializer_list<std::string_view> names) {
+// The object must have the members `names`, and no others but `optional`.
+Status check_members(const Json& json, std::initializer_list<std::string_view> names,
+                     std::initializer_list<std::string_view> optional = {}) {
   if (!json.is_object()) {
     return violation("an object is expected here");
   }
+  const auto is_in = [](const auto& list, const std::string& key) {
+    return std::find(list.begin(), list.end(), key) != list.end();
+  };
   for (const auto& [key, value] : json.items()) {
-    if (std::find(names.begin(), names.end(), key) == names.end()) {
+    if (!is_in(names, key) && !is_in(optional, key)) {
       return fail(ErrorCode::kUnknownMember, "this object has no such member", "/" + key);
     }
   }
@@ -63,6 +68,25 @@ Result<std::uint64_t> size_member(const Json& json, const char* name) {
 Result<Digest> root_member(const Json& json, HashAlgorithm algorithm) {
   ASSAY_ASSIGN(const std::string hex, text_member(json, "root"));
   return Digest::from_hex(algorithm, hex);
+}
+
+// The patterns of parameters. An empty list says nothing, so it is not written.
+Result<std::vector<std::string>> read_ignore(const Json& json) {
+  std::vector<std::string> patterns;
+  if (!json.contains("ignore")) {
+    return patterns;
+  }
+  const Json& list = json["ignore"];
+  if (!list.is_array() || list.empty()) {
+    return fail(ErrorCode::kSchemaViolation, "a list of patterns is expected", "/ignore");
+  }
+  for (const Json& item : list) {
+    if (!item.is_string()) {
+      return fail(ErrorCode::kSchemaViolation, "a pattern is a string", "/ignore");
+    }
+    patterns.push_back(item.get<std::string>());
+  }
+  return patterns;
 }
 
 Result<Entry> file_from_json(const Json& json, HashAlgorithm algorithm) {
@@ -174,7 +198,80 @@ Status check(const TreeParameters& parameters) {
     return fail(ErrorCode::kInvalidParameter,
                 "the chunk size must be a power of two from 4096 to 1048576");
   }
+  if (parameters.ignore.empty()) {
+    return {};
+  }
+  for (const std::string& pattern : parameters.ignore) {
+    ASSAY_TRY(check_ignore_pattern(pattern));
+  }
+  const auto not_ascending = std::ranges::adjacent_find(parameters.ignore, std::greater_equal<>());
+  if (not_ascending != parameters.ignore.end()) {
+    return fail(ErrorCode::kInvalidParameter, "ignore patterns must be sorted, none twice",
+                *not_ascending);
+  }
+  ASSAY_ASSIGN(const std::string canonical, canonical_json(to_json(parameters)));
+  if (canonical.size() > kMaxParametersBytes) {
+    return fail(ErrorCode::kLimitExceeded,
+                "the ignore patterns are too long: parameters have at most 4095 bytes");
+  }
   return {};
+}
+
+Status check_ignore_pattern(std::string_view pattern) {
+  std::string_view body = pattern;
+  if (body.starts_with('/')) {
+    body.remove_prefix(1);
+  }
+  const auto begins_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  };
+  const auto characters = std::count_if(pattern.begin(), pattern.end(), begins_character);
+  if (static_cast<std::size_t>(characters) > kMaxPatternLength) {
+    return fail(ErrorCode::kInvalidParameter, "an ignore pattern has at most 512 characters");
+  }
+  // What a pattern may consist of is what a path may consist of.
+  if (!check_path(body)) {
+    return fail(ErrorCode::kInvalidParameter,
+                "an ignore pattern needs parts that are neither empty nor '.' nor '..'",
+                std::string(pattern));
+  }
+  return {};
+}
+
+void sort_ignore(std::vector<std::string>& patterns) {
+  std::ranges::sort(patterns);
+  const auto repeated = std::ranges::unique(patterns);
+  patterns.erase(repeated.begin(), repeated.end());
+}
+
+Result<Objects> parse_objects(std::string_view text) {
+  for (const Objects objects : {Objects::kFiles, Objects::kTensors, Objects::kBoth}) {
+    if (text == name(objects)) {
+      return objects;
+    }
+  }
+  return fail(ErrorCode::kInvalidParameter, "objects must be files, tensors or both");
+}
+
+std::string_view name(Objects objects) {
+  switch (objects) {
+    case Objects::kFiles:
+      return "files";
+    case Objects::kTensors:
+      return "tensors";
+    case Objects::kBoth:
+      break;
+  }
+  return "both";
+}
+
+Objects objects_of(const std::vector<Entry>& entries) {
+  const bool files = !entries.empty() && std::holds_alternative<FileEntry>(entries.front());
+  const bool tensors = !entries.empty() && std::holds_alternative<TensorEntry>(entries.back());
+  if (files && tensors) {
+    return Objects::kBoth;
+  }
+  return tensors ? Objects::kTensors : Objects::kFiles;
 }
 
 Status check_path(std::string_view path) {
@@ -246,12 +343,19 @@ Result<ArtifactId> artifact_id(const Artifact& artifact) {
 }
 
 Json to_json(const TreeParameters& parameters) {
-  return {
+  Json json = {
       {"chunk_size", parameters.chunk_size}, {"hash", name(parameters.hash)}, {"tree", kTreeName}};
+  if (!parameters.ignore.empty()) {
+    json["ignore"] = parameters.ignore;
+  }
+  if (parameters.follow_symlinks) {
+    json["follow_symlinks"] = true;
+  }
+  return json;
 }
 
 Result<TreeParameters> tree_parameters_from_json(const Json& json) {
-  ASSAY_TRY(check_members(json, {"chunk_size", "hash", "tree"}));
+  ASSAY_TRY(check_members(json, {"chunk_size", "hash", "tree"}, {"ignore", "follow_symlinks"}));
   if (json["tree"] != kTreeName) {
     return fail(ErrorCode::kSchemaViolation, "the tree must be assay-tree-v1", "/tree");
   }
@@ -261,8 +365,18 @@ Result<TreeParameters> tree_parameters_from_json(const Json& json) {
   if (chunk_size > kMaxChunkSize) {
     return fail(ErrorCode::kInvalidParameter, "the chunk size is too large", "/chunk_size");
   }
-  const TreeParameters parameters{algorithm, static_cast<std::uint32_t>(chunk_size)};
-  ASSAY_TRY(check(parameters));
+  TreeParameters parameters{algorithm, static_cast<std::uint32_t>(chunk_size)};
+  ASSAY_ASSIGN(parameters.ignore, read_ignore(json));
+  // As for patterns: `false` says nothing, and would be another leaf for the same rules.
+  if (json.contains("follow_symlinks") && json["follow_symlinks"] != true) {
+    return fail(ErrorCode::kSchemaViolation, "write true, or leave it out", "/follow_symlinks");
+  }
+  parameters.follow_symlinks = json.contains("follow_symlinks");
+  if (auto status = check(parameters); !status) {
+    Error error = std::move(status).error();
+    error.where = error.where.empty() ? "" : "/ignore";
+    return std::unexpected(std::move(error));
+  }
   return parameters;
 }
 

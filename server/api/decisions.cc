@@ -1,32 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decisions: ask for one, look them up, replay them.
 
+#include "schemas/location.h"
 #include "schemas/validate.h"
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
+#include "server/service/collect.h"
 #include "server/service/decide.h"
 
 namespace assay::server {
 namespace {
 
-Result<DecisionRequest> decision_request(const Call& call) {
+// A pod is judged as it was admitted: nothing else of the request says what it runs.
+Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
+  const Json& pod = json["pod"];
+  if (request.point != DecisionPoint::kServe || json.contains("model") || json.contains("node") ||
+      json.contains("workload") || json.contains("locations")) {
+    return fail(ErrorCode::kInvalidParameter,
+                "a pod is judged at serve, as it was admitted: leave out what it runs", "pod");
+  }
+  request.cluster = pod["cluster"].get<std::string>();
+  request.pod_uid = pod["uid"].get<std::string>();
+  ConditionResult known{"pod", Outcome::kPass, {}, "a pod that was admitted", pod, {}, {}};
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  const auto row = snapshot->pod(request.cluster, request.pod_uid);
+  if (row) {
+    ASSAY_ASSIGN(request.workload, policy::workload_from_json(row->workload));
+    request.workload.node = row->node;
+    request.models = references_in(reference_to(row->models));
+    if (!row->decision.empty()) {
+      known.evidence.push_back(row->decision);
+    }
+  } else if (row.error().code == ErrorCode::kNotFound) {
+    request.workload_known = false;
+    known.outcome = Outcome::kFail;
+    known.code = ErrorCode::kPodUnknown;
+  } else {
+    return std::unexpected(row.error());
+  }
+  request.preconditions.push_back(std::move(known));
+  return {};
+}
+
+Status use_locations(const Json& json, DecisionRequest& request) {
+  for (const Json& text : json.value("locations", Json::array())) {
+    auto location = normalise_location(text.get<std::string>());
+    if (!location) {
+      return fail(location.error().code, location.error().detail, "locations");
+    }
+    request.locations.push_back(*std::move(location));
+  }
+  return {};
+}
+
+Result<DecisionRequest> decision_request(Api& api, const Call& call) {
   ASSAY_ASSIGN(const Json json, parse_json(call.request.body));
   ASSAY_TRY(validate("decision-request", json));
   const Json empty = Json::object();
   const Json& workload = json.contains("workload") ? json["workload"] : empty;
   DecisionRequest request{};
   ASSAY_ASSIGN(request.point, decision_point_from(json["point"].get_ref<const std::string&>()));
-  request.model.text = json.value("model", "");
+  request.models = references_in(json.value("model", ""));
   request.workload.name_space = workload.value("namespace", "");
   request.workload.labels = workload.value("labels", std::map<std::string, std::string>());
   request.workload.resources = workload.value("resources", std::vector<std::string>());
+  request.workload.accelerators = workload.value("accelerators", std::vector<std::string>());
   request.workload.node = json.value("node", "");
   request.dry_run = json.value("dry_run", false);
+  ASSAY_TRY(use_locations(json, request));
+  if (json.contains("pod")) {
+    ASSAY_TRY(use_pod(api, json, request));
+  }
   request.principal = call.principal.name;
   request.context = {{"principal", call.principal.name},
                      {"namespace", request.workload.name_space},
                      {"request_id", call.request.request_id}};
+  if (!request.pod_uid.empty()) {
+    request.context["cluster"] = request.cluster;
+    request.context["pod_uid"] = request.pod_uid;
+  }
   if (!request.workload.node.empty()) {
     request.context["node"] = request.workload.node;
   }
@@ -34,17 +87,26 @@ Result<DecisionRequest> decision_request(const Call& call) {
   return request;
 }
 
+Json ordered_jobs(const DecisionAnswer& answer) {
+  Json jobs = Json::array();
+  for (const OrderedJob& job : answer.ordered) {
+    jobs.push_back({{"id", job.id}, {"location", job.location}});
+  }
+  return jobs;
+}
+
 Json nullable(const std::optional<Json>& value) { return value ? *value : Json(); }
 
 }  // namespace
 
 Result<Response> post_decision(Api& api, const Call& call) {
-  ASSAY_ASSIGN(const DecisionRequest request, decision_request(call));
+  ASSAY_ASSIGN(const DecisionRequest request, decision_request(api, call));
   ASSAY_ASSIGN(const DecisionAnswer answer, decide(api.services, request));
   Json body = {{"selected", answer.selected},
                {"decision", answer.decision ? to_json(*answer.decision) : Json()},
                {"envelope", Json()},
-               {"log", nullable(answer.receipt)}};
+               {"log", nullable(answer.receipt)},
+               {"ordered_jobs", ordered_jobs(answer)}};
   if (!answer.envelope.empty()) {
     ASSAY_ASSIGN(body["envelope"], parse_json(answer.envelope));
   }

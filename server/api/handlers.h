@@ -63,6 +63,7 @@ Result<Response> list_jobs(Api& api, const Call& call);
 Result<Response> get_job(Api& api, const Call& call);
 Result<Response> post_lease(Api& api, const Call& call);
 Result<Response> renew_job(Api& api, const Call& call);
+Result<Response> fail_lease(Api& api, const Call& call);
 Result<Response> post_report(Api& api, const Call& call);
 Result<Response> post_outline(Api& api, const Call& call);
 Result<Response> post_spot(Api& api, const Call& call);

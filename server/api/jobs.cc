@@ -38,6 +38,17 @@ Result<std::optional<bool>> wants_finished(const Call& call) {
   return *state == "finished";
 }
 
+// What a worker may say of a job that it cannot do.
+Result<ErrorCode> failure_of(const Call& call) {
+  const std::string given = call.parameter("code").value_or("");
+  for (const ErrorCode code : {ErrorCode::kLocationUnmapped, ErrorCode::kPodVolumeMissing}) {
+    if (info(code).code == given) {
+      return code;
+    }
+  }
+  return fail(ErrorCode::kInvalidParameter, "location-unmapped or pod-volume-missing", "code");
+}
+
 using Submit = Result<ReportAnswer> (*)(Services&, const LeaseCall&, ByteView);
 
 Result<Response> submit(Api& api, const Call& call, Submit step) {
@@ -106,6 +117,15 @@ Result<Response> renew_job(Api& api, const Call& call) {
   ASSAY_ASSIGN(const LeaseCall lease, lease_call(call));
   ASSAY_ASSIGN(const Timestamp expires_at, renew_lease(api.services, lease));
   return json_response(200, Json{{"expires_at", to_rfc3339(expires_at)}});
+}
+
+Result<Response> fail_lease(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const LeaseCall lease, lease_call(call));
+  ASSAY_ASSIGN(const ErrorCode why, failure_of(call));
+  ASSAY_TRY(fail_job(api.services, lease, why));
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const storage::JobRow job, snapshot->job(lease.job));
+  return json_response(200, job_view(job));
 }
 
 Result<Response> post_report(Api& api, const Call& call) {

@@ -29,7 +29,8 @@ Result<Response> list_nodes(Api& api, const Call& call) {
   ASSAY_ASSIGN(const auto nodes, snapshot->nodes(call.parameter("after").value_or(""), limit));
   Json items = Json::array();
   for (const storage::NodeRow& node : nodes) {
-    items.push_back(node_view(node, now));
+    ASSAY_ASSIGN(Json view, node_view(*snapshot, node, now));
+    items.push_back(std::move(view));
   }
   std::optional<std::string> next;
   if (nodes.size() == limit) {
@@ -41,8 +42,8 @@ Result<Response> list_nodes(Api& api, const Call& call) {
 Result<Response> get_node(Api& api, const Call& call) {
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(const storage::NodeRow node, snapshot->node(call.capture("node")));
-  return with_etag(call, json_response(200, node_view(node, api.services.clock.now())),
-                   kRevalidate);
+  ASSAY_ASSIGN(const Json view, node_view(*snapshot, node, api.services.clock.now()));
+  return with_etag(call, json_response(200, view), kRevalidate);
 }
 
 }  // namespace assay::server

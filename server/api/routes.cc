@@ -121,9 +121,9 @@ void add_decisions(std::vector<Route>& table) {
   table.push_back(get("/v1/decisions/{id}", lookers, get_decision, {}, {kJson, kDsse}));
   table.push_back(
       post_empty("/v1/decisions/{id}:replay", roles({kDecider, kAuditor}), replay_decision));
-  table.push_back(post_json(Listener::kAdmission, "/v1/admission/validate", roles({kDecider}),
+  table.push_back(post_json(Listener::kAdmission, "/v1/admission/validate", roles({kAdmission}),
                             admission_validate, kReviewBytes, {"timeout"}));
-  table.push_back(post_json(Listener::kAdmission, "/v1/admission/mutate", roles({kDecider}),
+  table.push_back(post_json(Listener::kAdmission, "/v1/admission/mutate", roles({kAdmission}),
                             admission_mutate, kReviewBytes, {"timeout"}));
 }
 
@@ -142,6 +142,7 @@ void add_nodes(std::vector<Route>& table) {
   table.push_back(
       get("/v1/jobs/{id}", roles({kReader, kSubmitter, kAuditor, kDecider, kWorker}), get_job));
   table.push_back(post_empty("/v1/jobs/{id}:renew", worker, renew_job, {"lease"}));
+  table.push_back(post_empty("/v1/jobs/{id}:fail", worker, fail_lease, {"lease", "code"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/report", worker, post_report,
                             kReportBytes, {"lease"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/outline", worker, post_outline,
@@ -175,7 +176,8 @@ void add_log(std::vector<Route>& table) {
 void add_operations(std::vector<Route>& table) {
   table.push_back(get("/livez", kPublic, get_livez, {}, {kPlainText}));
   table.push_back(get("/readyz", kPublic, get_readyz, {}, {kPlainText}));
-  table.push_back(get("/metrics", kAnyRole, get_metrics, {}, {kPlainText}));
+  table.push_back(
+      get("/metrics", roles({kMonitor, kAuditor, kAdmin}), get_metrics, {}, {kPlainText}));
   table.push_back(get("/version", kAnyRole, get_version));
   table.push_back(get("/openapi.json", kPublic, get_openapi));
   table.push_back(get("/.well-known/jwks.json", kPublic, get_jwks));

@@ -111,6 +111,7 @@ Result<Response> accepted_response(Api& api, const Accepted& accepted, const std
   ASSAY_ASSIGN(Json view, statement_view(*snapshot, accepted.row));
   const std::string tag = '"' + sha256(as_bytes(view.dump())).hex() + '"';
   view["log"] = accepted.receipt;
+  view["record"] = accepted.record;
   Response response = json_response(accepted.created ? 201 : 200, view);
   response.headers.emplace_back("Location", path + "/" + accepted.row.id.text());
   response.headers.emplace_back("ETag", tag);

@@ -42,6 +42,16 @@ Result<Response> get_trust(Api& api, const Call& call) {
     for (const Principal& principal : principals) {
       body["principals"].push_back(principal_view(principal));
     }
+    ASSAY_ASSIGN(const auto appraisals, snapshot->appraisals());
+    body["appraisals"] = Json::array();
+    for (const Appraisal& appraisal : appraisals) {
+      body["appraisals"].push_back(to_json(appraisal));
+    }
+    ASSAY_ASSIGN(const auto registrations, snapshot->registrations());
+    body["registrations"] = Json::array();
+    for (const Registration& registration : registrations) {
+      body["registrations"].push_back(to_json(registration));
+    }
   }
   return with_etag(call, json_response(200, body), kRevalidate);
 }

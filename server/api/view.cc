@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/api/view.h"
 
+#include "schemas/placement.h"
+
 namespace assay::server {
 namespace {
 
@@ -20,7 +22,8 @@ Result<Json> signers_view(storage::Snapshot& snapshot,
     ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
     list.push_back(Json{{"key_id", signer.key.text()},
                         {"identity", key.identity},
-                        {"signed_at", to_rfc3339(signer.signed_at)}});
+                        {"signed_at", to_rfc3339(signer.signed_at)},
+                        {"log_index", signer.log_index}});
   }
   return list;
 }
@@ -60,6 +63,10 @@ Result<Json> statement_view(storage::Snapshot& snapshot, const storage::Statemen
   if (row.kind == storage::StatementKind::kPolicy) {
     view["version"] = row.version;
   }
+  if (row.predicate_type == kPlacementPredicateType) {
+    view["locations"] = row.locations;
+    view["artifact"] = row.subjects.front();
+  }
   if (row.kind == storage::StatementKind::kManifest) {
     view["locations"] = row.locations;
     view["artifact"] = row.subjects.front();  // its own root (accept_manifest)
@@ -81,7 +88,7 @@ Json decision_view(const storage::DecisionRow& row) {
   return {{"id", row.id},
           {"verdict", row.allowed ? "allow" : "deny"},
           {"point", row.point},
-          {"subject", row.subject},
+          {"subjects", row.subjects},
           {"namespace", row.name_space},
           {"reasons", row.reasons},
           {"envelope", row.envelope.text()},

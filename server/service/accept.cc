@@ -7,6 +7,7 @@
 #include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
 #include "schemas/manifest.h"
+#include "schemas/placement.h"
 #include "server/service/store_statement.h"
 
 namespace assay::server {
@@ -87,6 +88,7 @@ Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Pr
   storage::StatementRow row = make_row(verified, storage::StatementKind::kManifest);
   row.predicate_type = statement.predicate_type;
   row.name = manifest.name;
+  row.version = kManifestForm;
   row.subjects = subject_texts(statement);
   // Its own root first, before other digests of the model.
   ASSAY_ASSIGN(const ArtifactId own, artifact_id(manifest));
@@ -98,10 +100,39 @@ Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Pr
       {std::move(row), event::kManifestAccepted, Json{{"name", manifest.name}}, {}}, actor);
 }
 
+namespace {
+
+// Where a model lies is said by whom a manifest of it could come from.
+Result<Accepted> accept_placement(Services& services, ByteView envelope,
+                                  const VerifiedEnvelope& verified, const Statement& statement,
+                                  const Principal& actor) {
+  ASSAY_ASSIGN(const Placement placement, placement_from(statement));
+  const SigningContext context{
+      KeyPurpose::kPublisher, {}, statement.predicate_type, placement.name};
+  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+  storage::StatementRow row = make_row(verified, storage::StatementKind::kAttestation);
+  row.predicate_type = statement.predicate_type;
+  row.name = placement.name;
+  row.subjects = subject_texts(statement);
+  row.locations = placement.locations;
+  return store_statement(
+      services, verified, envelope,
+      {std::move(row),
+       event::kAttestationAccepted,
+       Json{{"predicate_type", statement.predicate_type}, {"name", placement.name}},
+       {}},
+      actor);
+}
+
+}  // namespace
+
 Result<Accepted> accept_attestation(Services& services, ByteView envelope, const Principal& actor) {
   ASSAY_ASSIGN(const VerifiedEnvelope verified,
                verify_envelope(services, envelope, kStatementPayloadType));
   ASSAY_ASSIGN(const Statement statement, parse_statement(verified.envelope.payload));
+  if (statement.predicate_type == kPlacementPredicateType) {
+    return accept_placement(services, envelope, verified, statement, actor);
+  }
   if (statement.predicate_type == kManifestPredicateType) {
     return fail(ErrorCode::kPredicateTypeUnknown, "send manifests to /v1/manifests");
   }

@@ -14,7 +14,8 @@ namespace assay::server {
 struct Accepted {
   storage::StatementRow row;
   bool created;  // false: it was there already (with these signatures)
-  Json receipt;  // see log_receipt
+  Json receipt;  // see log_receipt; of the newest record that names a signature of the envelope
+  Json record;   // that record
 };
 
 // A DSSE envelope over an in-toto statement with the merkle-manifest predicate, signed by at least
@@ -24,7 +25,8 @@ struct Accepted {
 
 // A DSSE envelope over any other in-toto statement. Lifecycle statements must follow their schema;
 // at least one signature must come from a signer key whose role covers stage, predicate type and
-// the name of each subject.
+// the name of each subject. Placement statements must follow theirs and come from a publisher whose
+// role covers the name.
 [[nodiscard]] Result<Accepted> accept_attestation(Services& services, ByteView envelope,
                                                   const Principal& actor);
 

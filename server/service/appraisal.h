@@ -27,6 +27,9 @@ struct Appraised {
   std::string document;       // canonical JSON: what is stored
   std::string ear;            // JWT; empty without a key for it, and for refused evidence
   std::uint64_t trust_epoch;  // the appraisal policy is of
+  DocumentId policy;          // digest of what the evidence was held against
+  Evidence presented;
+  ReportDataBytes expected;
 };
 
 // Appraises under what the trust store says about the type, or else its default. Refused evidence
@@ -35,11 +38,18 @@ struct Appraised {
                                                   const ReportDataBytes& expected,
                                                   const EvidenceContext& context);
 
-// Stores and logs an accepted appraisal and raises the high-water marks: collateral-rollback when
-// newer collateral was seen, unavailable when trust changed since it was appraised.
+// Stores and logs an accepted appraisal and its evidence, on which node or job stands from now on,
+// and raises the high-water marks: collateral-rollback when newer collateral was seen, unavailable
+// when trust changed since it was appraised.
 [[nodiscard]] Result<DocumentId> record_appraisal(storage::Transaction& transaction,
                                                   const Appraised& appraised,
                                                   const EvidenceContext& context);
+
+// Stores and logs what came of appraising stored evidence again, under the appraisal `policy`.
+[[nodiscard]] Result<DocumentId> record_again(storage::Transaction& transaction,
+                                              const storage::EvidenceRow& row,
+                                              const DocumentId& policy,
+                                              const attestation::AppraisedEvidence& evidence);
 
 // The EAR in a stored appraisal, or null.
 [[nodiscard]] Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal);

@@ -75,6 +75,31 @@ Result<ConditionResult> precondition_from_json(const Json& json) {
                          std::move(evidence), {}};
 }
 
+// Judging an old case by new rules would not show what was decided then.
+Status check_versions(const Json& json) {
+  if (!json.is_object()) {
+    return broken();
+  }
+  const bool same = json.contains("format") && json["format"] == kDecisionFormat &&
+                    json.contains("evaluator") && json["evaluator"] == kEvaluator;
+  return same
+             ? Status()
+             : fail(ErrorCode::kCaseUnsupported,
+                    "the case has another format, or was judged by other rules, than this service");
+}
+
+Result<std::vector<policy::Facts>> models_from_json(const Json& json) {
+  if (!json.is_array() || json.empty()) {
+    return broken();
+  }
+  std::vector<policy::Facts> models;
+  for (const Json& item : json) {
+    ASSAY_ASSIGN(policy::Facts model, policy::facts_from_json(item));
+    models.push_back(std::move(model));
+  }
+  return models;
+}
+
 }  // namespace
 
 Result<std::string> encode(const CaseFile& file) {
@@ -86,7 +111,13 @@ Result<std::string> encode(const CaseFile& file) {
   for (const StatementId& id : file.policies) {
     policies.push_back(id.text());
   }
-  return canonical_json({{"facts", policy::to_json(file.facts)},
+  Json models = Json::array();
+  for (const policy::Facts& model : file.models) {
+    models.push_back(policy::to_json(model));
+  }
+  return canonical_json({{"format", kDecisionFormat},
+                         {"evaluator", kEvaluator},
+                         {"models", std::move(models)},
                          {"workload", policy::to_json(file.workload)},
                          {"preconditions", std::move(preconditions)},
                          {"policies", std::move(policies)},
@@ -96,18 +127,19 @@ Result<std::string> encode(const CaseFile& file) {
 
 Result<CaseFile> parse_case_file(ByteView bytes) {
   ASSAY_ASSIGN(const Json json, parse_json(bytes, kCaseFileLimits));
-  for (const char* member : {"facts", "workload", "preconditions", "policies", "point", "now"}) {
-    if (!json.is_object() || !json.contains(member)) {
+  ASSAY_TRY(check_versions(json));
+  for (const char* member : {"models", "workload", "preconditions", "policies", "point", "now"}) {
+    if (!json.contains(member)) {
       return broken();
     }
   }
-  ASSAY_ASSIGN(policy::Facts facts, policy::facts_from_json(json["facts"]));
+  ASSAY_ASSIGN(std::vector<policy::Facts> models, models_from_json(json["models"]));
   ASSAY_ASSIGN(policy::Workload workload, policy::workload_from_json(json["workload"]));
   ASSAY_ASSIGN(const std::string point_name, text_at(json, "point"));
   ASSAY_ASSIGN(const DecisionPoint point, decision_point_from(point_name));
   ASSAY_ASSIGN(const std::string now_text, text_at(json, "now"));
   ASSAY_ASSIGN(const Timestamp now, parse_rfc3339(now_text));
-  CaseFile file{std::move(facts), std::move(workload), {}, {}, point, now};
+  CaseFile file{std::move(models), std::move(workload), {}, {}, point, now};
   ASSAY_ASSIGN(const auto policies, texts_at(json, "policies"));
   for (const std::string& text : policies) {
     ASSAY_ASSIGN(StatementId id, StatementId::parse(text));

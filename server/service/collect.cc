@@ -3,6 +3,8 @@
 
 #include "attestation/dsse.h"
 #include "schemas/manifest.h"
+#include "schemas/placement.h"
+#include "server/service/outlines.h"
 #include "server/service/store_statement.h"
 
 namespace assay::server {
@@ -31,22 +33,45 @@ Result<policy::StatementFact> statement_fact(storage::Snapshot& snapshot,
 }
 
 // The root was recomputed when the manifest was accepted, and the stored bytes are checked against
-// their digest whenever they are read: here only the parameters are of interest.
+// their digest whenever they are read: here only parameters and kinds of entries are of interest.
+Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
+                                           policy::StatementFact fact, const Json& predicate) {
+  const bool readable = predicate.is_object() && predicate.contains("parameters") &&
+                        predicate.contains("entries") && predicate["entries"].is_array() &&
+                        !predicate["entries"].empty();
+  if (!readable) {
+    return fail(ErrorCode::kDataLoss, "a stored manifest has no parameters or no entries");
+  }
+  ASSAY_ASSIGN(TreeParameters parameters, tree_parameters_from_json(predicate["parameters"]));
+  // Files stand before tensors.
+  std::vector<Entry> ends;
+  for (const Json* json : {&predicate["entries"].front(), &predicate["entries"].back()}) {
+    ASSAY_ASSIGN(Entry entry, entry_from_json(*json, parameters.hash));
+    ends.push_back(std::move(entry));
+  }
+  return policy::ManifestFact{std::move(fact), row.name, std::move(parameters), row.locations,
+                              objects_of(ends)};
+}
+
 Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row,
                 policy::Facts& facts) {
+  if (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row)) {
+    return {};
+  }
   ASSAY_ASSIGN(policy::StatementFact fact, statement_fact(snapshot, row));
   ASSAY_ASSIGN(Statement statement, load_statement(snapshot, row));
+  if (row.predicate_type == kPlacementPredicateType) {
+    facts.placements.push_back({std::move(fact), row.name, row.locations});
+    return {};
+  }
   if (row.kind != storage::StatementKind::kManifest) {
     fact.predicate = std::move(statement.predicate);
     facts.statements.push_back(std::move(fact));
     return {};
   }
-  if (!statement.predicate.is_object() || !statement.predicate.contains("parameters")) {
-    return fail(ErrorCode::kDataLoss, "a stored manifest has no parameters");
-  }
-  ASSAY_ASSIGN(const TreeParameters parameters,
-               tree_parameters_from_json(statement.predicate["parameters"]));
-  facts.manifests.push_back({std::move(fact), row.name, parameters, row.locations});
+  ASSAY_ASSIGN(policy::ManifestFact manifest,
+               manifest_fact(row, std::move(fact), statement.predicate));
+  facts.manifests.push_back(std::move(manifest));
   return {};
 }
 

@@ -19,23 +19,51 @@ inline constexpr std::size_t kMaxStatementsPerArtifact = 4096;
 [[nodiscard]] Result<policy::Facts> collect_facts(storage::Snapshot& snapshot,
                                                   const ArtifactId& artifact);
 
-// Adds what the store knows of `node`: its enrolment with the newest accepted evidence, and its
-// newest report of each scope about facts.artifact. A node that never enrolled adds nothing.
-[[nodiscard]] Status collect_node(storage::Snapshot& snapshot, const std::string& node,
+// Places with reports of one node about one artifact that a decision looks at; more is
+// limit-exceeded, hence a deny.
+inline constexpr std::size_t kMaxReportPlaces = 256;
+
+// What is asked about the workload's node.
+struct NodeQuestion {
+  const policy::Workload& workload;      // with its node
+  std::string cluster{};                 // of the pod
+  std::string pod_uid{};                 // at serve: reports on this pod's own mounts count
+  std::vector<std::string> locations{};  // without a pod: that reports are wanted on; empty: on all
+};
+// What is known of the claims that the pod mounts.
+[[nodiscard]] Result<std::vector<policy::ClaimFact>> known_claims(storage::Snapshot& snapshot,
+                                                                  const policy::Workload& workload,
+                                                                  const std::string& cluster);
+// Adds what the store knows of the node: its enrolment with the newest accepted evidence, and its
+// newest report about facts.artifact of each scope and place: where the pod mounts something, else
+// the locations asked for, else every one with a report. A node that never enrolled adds nothing.
+[[nodiscard]] Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
                                   policy::Facts& facts);
 
-// A reference resolved, and the preconditions that say how that went. `artifact` is set only when
-// the reference stands for exactly one artifact.
+// References resolved, and the preconditions that say how that went. Models are distinct.
 struct ResolvedReference {
-  std::optional<ArtifactId> artifact;
-  std::string model_name;
+  std::vector<DecidedModel> models;
   std::vector<ConditionResult> preconditions;
 };
 
-// Resolves by artifact id, by model name, or by the places alone (in this order), looking only at
-// manifests whose publisher signatures count at `now`. Ids of the preconditions: "model-reference"
-// and, when a place must map to the model, "reference-bound".
+// Resolves each of `references`: by artifact id, or by model name, which stands for what trusted
+// manifests under that very name say. Without any, the models are those whose trusted manifests
+// name a location that the workload mounts. Trusted are manifests with a publisher's signature that
+// counts at `now`. A reference that does not stand for exactly one artifact, and more than
+// kMaxModels of them, is a precondition that fails; their id is "model-reference".
 [[nodiscard]] Result<ResolvedReference> resolve(storage::Snapshot& snapshot,
-                                                const ModelReference& reference, Timestamp now);
+                                                const std::vector<std::string>& references,
+                                                const policy::Workload& workload, Timestamp now);
+
+// Manifests about `artifact` with a publisher's signature that counts at `now`, in log order.
+[[nodiscard]] Result<std::vector<storage::StatementRow>> trusted_manifests(
+    storage::Snapshot& snapshot, const ArtifactId& artifact, Timestamp now);
+
+// Placements of `artifact`, likewise.
+[[nodiscard]] Result<std::vector<storage::StatementRow>> trusted_placements(
+    storage::Snapshot& snapshot, const ArtifactId& artifact, Timestamp now);
+
+// The models as references_in() reads them: "name@artifact id" or "artifact id", in order.
+[[nodiscard]] std::string reference_to(const std::vector<DecidedModel>& models);
 
 }  // namespace assay::server

@@ -55,7 +55,7 @@ Result<std::set<std::uint64_t>> left_out(const VerificationReport& report,
 
 Difference make_difference(Difference::Kind kind, const Entry& entry) {
   EntryName own = name_of(entry);
-  return {kind, {}, std::move(own.path), std::move(own.tensor), {}, {}, false, {}};
+  return {kind, {}, std::move(own.path), std::move(own.tensor), {}, {}, false, {}, 0};
 }
 
 // Nothing when they are the same.
@@ -108,6 +108,39 @@ Status add_extras(const Artifact& expected, const Found& found, Comparison& comp
   return {};
 }
 
+// Files that no entry covers. A report cannot take a file out of its entries by calling it extra.
+Status add_extra_files(const Artifact& expected, const VerificationReport& report,
+                       Comparison& comparison) {
+  if (report.extra_count == 0) {
+    return report.extra.empty() ? Status() : unfit("extra files that do not count", "/extra");
+  }
+  std::set<std::string_view> covered;
+  for (const Entry& entry : expected.entries) {
+    if (const auto* file = std::get_if<FileEntry>(&entry)) {
+      covered.insert(file->path);
+    }
+  }
+  for (const ExtraFile& file : report.extra) {
+    if (covered.contains(file.path)) {
+      return unfit("an extra file is an entry of the artifact", "/extra");
+    }
+    comparison.differences.push_back(
+        {Difference::Kind::kExtra, {}, file.path, {}, {}, file.size, false, {}, 0});
+  }
+  if (report.extra_count > report.extra.size()) {
+    comparison.differences.push_back({Difference::Kind::kExtra,
+                                      {},
+                                      {},
+                                      {},
+                                      {},
+                                      {},
+                                      false,
+                                      {},
+                                      report.extra_count - report.extra.size()});
+  }
+  return {};
+}
+
 }  // namespace
 
 EntryName name_of(const Entry& entry) {
@@ -147,10 +180,16 @@ Json to_json(const Difference& difference) {
     }
     json["ranges"] = std::move(ranges);
   }
+  if (difference.others > 0) {
+    json["others"] = difference.others;
+  }
   return json;
 }
 
 std::string describe(const Difference& difference) {
+  if (difference.others > 0) {
+    return std::to_string(difference.others) + " files that no entry covers";
+  }
   std::string text = difference.path;
   if (difference.tensor) {
     text += "#" + *difference.tensor;
@@ -197,6 +236,7 @@ Result<Comparison> compare_report(const Artifact& expected, std::span<const std:
     found.erase(actual);
   }
   ASSAY_TRY(add_extras(expected, found, comparison));
+  ASSAY_TRY(add_extra_files(expected, report, comparison));
   return comparison;
 }
 

@@ -31,22 +31,27 @@ struct Difference {
   // Outline digests can tell where it differs; `ranges` once they did.
   bool can_localise = false;
   std::vector<ByteRange> ranges;
+  // Of kExtra, with an empty path: so many more files that the report counts and does not list.
+  std::uint64_t others = 0;
 };
-// {"entry","path","tensor","kind","expected_size","actual_size","ranges":[[begin,end],...]}; what
-// is absent is left out.
+// {"entry","path","tensor","kind","expected_size","actual_size","ranges":[[begin,end],...],"others"};
+// what is absent is left out.
 [[nodiscard]] Json to_json(const Difference& difference);
 // "model.safetensors#layer.0 bytes 0-1048576", for people.
 [[nodiscard]] std::string describe(const Difference& difference);
 
 struct Comparison {
-  std::vector<Difference> differences;  // in the order of the artifact, extras last
+  // In the order of the artifact, then extras. Empty only if every entry that was covered agrees
+  // and no file is extra.
+  std::vector<Difference> differences;
   // What was to be hashed and was, by position.
   std::vector<std::uint64_t> covered;
 };
 
 // Compares by identity (path of a file; file and name of a tensor). `subset` as in a job: empty for
-// all. report-mismatch when the report does not follow from the job: other parameters, entries
-// outside the subset, entries that are both reported and not covered, positions out of order.
+// all. report-mismatch when the report does not follow from the job: other parameters (ignore rules
+// among them), entries outside the subset, entries that are both reported and not covered,
+// positions out of order, extra files that are entries.
 [[nodiscard]] Result<Comparison> compare_report(const Artifact& expected,
                                                 std::span<const std::uint64_t> subset,
                                                 const VerificationReport& report);

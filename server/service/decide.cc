@@ -2,6 +2,7 @@
 #include "server/service/decide.h"
 
 #include <algorithm>
+#include <set>
 
 #include "attestation/dsse.h"
 #include "policy/affinity.h"
@@ -10,13 +11,14 @@
 #include "schemas/log_record.h"
 #include "server/service/case_file.h"
 #include "server/service/collect.h"
+#include "server/service/order_reports.h"
 #include "server/service/receipt.h"
 #include "server/service/store_statement.h"
 
 namespace assay::server {
 namespace {
 
-// Times that a request is judged when trust or policies change before its decision is written.
+// Times that a request is judged when what it rests on changes before its decision is written.
 constexpr int kAttempts = 3;
 
 Result<std::vector<policy::ActivePolicy>> policies_in_force(storage::Snapshot& snapshot) {
@@ -46,12 +48,21 @@ struct Evaluated {
 
 Result<Evaluated> evaluate_case(const CaseFile& file,
                                 std::span<const policy::ActivePolicy> policies) {
-  Verdict verdict = policy::evaluate(policies, file.workload, file.facts, file.preconditions,
+  Verdict verdict = policy::evaluate(policies, file.workload, file.models, file.preconditions,
                                      file.point, file.now);
   ASSAY_ASSIGN(std::string bytes, encode(file));
   DocumentId id(sha256(as_bytes(bytes)));
   ASSAY_ASSIGN(Digest replay, replay_digest(verdict, id, file.now));
   return Evaluated{std::move(verdict), std::move(bytes), std::move(id), std::move(replay)};
+}
+
+// Artifact ids, ascending.
+std::vector<std::string> subjects_of(const Decision& decision) {
+  std::set<std::string> subjects;
+  for (const DecidedModel& model : decision.models) {
+    subjects.insert(model.artifact.text());
+  }
+  return {subjects.begin(), subjects.end()};
 }
 
 LogRecord decision_record(const Decision& decision, const DecisionRequest& request,
@@ -65,9 +76,7 @@ LogRecord decision_record(const Decision& decision, const DecisionRequest& reque
                               {"verdict", decision.verdict.allowed ? "allow" : "deny"},
                               {"point", name(decision.point)},
                               {"namespace", request.workload.name_space}}};
-  if (decision.artifact) {
-    record.subjects.push_back(decision.artifact->text());
-  }
+  record.subjects = subjects_of(decision);
   if (!request.workload.node.empty()) {
     record.detail["node"] = request.workload.node;
   }
@@ -85,7 +94,7 @@ storage::DecisionRow decision_row(const Decision& decision, const DecisionReques
                            .envelope = envelope,
                            .allowed = decision.verdict.allowed,
                            .point = std::string(name(decision.point)),
-                           .subject = decision.artifact ? decision.artifact->text() : "",
+                           .subjects = subjects_of(decision),
                            .name_space = request.workload.name_space,
                            .reasons = {},
                            .evaluated_at = decision.evaluated_at,
@@ -94,18 +103,6 @@ storage::DecisionRow decision_row(const Decision& decision, const DecisionReques
     row.reasons.emplace_back(info(code).code);
   }
   return row;
-}
-
-storage::PodRow pod_row(const PodKey& pod, const Decision& decision, const DecisionRequest& request,
-                        Timestamp now) {
-  return {.uid = pod.uid,
-          .name_space = pod.name_space,
-          .name = pod.name,
-          .decision = decision.id,
-          .artifact = decision.artifact,
-          .model_name = decision.model_name,
-          .workload = policy::to_json(request.workload),
-          .admitted_at = now};
 }
 
 Status check_deadline(const Services& services, const DecisionRequest& request) {
@@ -125,22 +122,72 @@ Status check_node(const DecisionRequest& request) {
   return node.empty() ? Status() : check_node_name(node);
 }
 
+// What a decision rests on, counted: it is written only when all of this is as it was read. A
+// revocation, a mismatch or a statement that was answered must not be followed by an allow that did
+// not know of it.
+struct Versions {
+  storage::Epochs epochs;
+  std::uint64_t node = 0;                         // of its row and its reports
+  std::map<std::string, std::uint64_t> subjects;  // statements about each artifact
+  std::vector<policy::ClaimFact> claims;
+  bool operator==(const Versions&) const = default;
+};
+
+Result<Versions> versions_of(storage::Snapshot& view, const DecisionRequest& request,
+                             const std::vector<DecidedModel>& models) {
+  Versions versions;
+  ASSAY_ASSIGN(versions.epochs, view.epochs());
+  if (!request.workload.node.empty()) {
+    ASSAY_ASSIGN(versions.node, view.node_version(request.workload.node));
+    ASSAY_ASSIGN(versions.claims, known_claims(view, request.workload, request.cluster));
+  }
+  for (const DecidedModel& model : models) {
+    ASSAY_ASSIGN(const std::uint64_t version, view.subject_version(model.artifact));
+    versions.subjects[model.artifact.text()] = version;
+  }
+  return versions;
+}
+
 // What one snapshot says about a request. The snapshot is given back before anything is written.
 struct Judged {
   DecisionAnswer answer;
   std::optional<Evaluated> evaluated;  // absent when no policy selects the workload
-  storage::Epochs epochs;
+  Versions versions = {};
 };
 
-// A revocation that was answered must not be followed by an allow that did not know of it.
-Status require_same_epochs(storage::Transaction& transaction, const storage::Epochs& epochs) {
-  ASSAY_ASSIGN(const storage::Epochs present, transaction.epochs());
-  return present == epochs ? Status()
-                           : fail(ErrorCode::kTrustSequence, "trust or policies changed meanwhile");
+Status require_same_versions(storage::Transaction& transaction, const DecisionRequest& request,
+                             const Judged& judged) {
+  ASSAY_ASSIGN(const Versions present,
+               versions_of(transaction, request, judged.answer.decision->models));
+  return present == judged.versions
+             ? Status()
+             : fail(ErrorCode::kTrustSequence, "what the decision rests on changed meanwhile");
+}
+
+// The pod itself is read before the decision begins, so that only its caller can read it again.
+Status require_same_pod(const Services& services, storage::Transaction& transaction,
+                        const DecisionRequest& request) {
+  if (!request.seen) {
+    return {};
+  }
+  const auto waiting = services.unselected.find(request.seen->cluster, request.seen->uid);
+  if (waiting) {
+    return *waiting == *request.seen
+               ? Status()
+               : fail(ErrorCode::kUnavailable, "the pod changed meanwhile; ask again");
+  }
+  const auto present = transaction.pod(request.seen->cluster, request.seen->uid);
+  if (!present) {
+    return present.error().code == ErrorCode::kNotFound ? Status()
+                                                        : std::unexpected(present.error());
+  }
+  return *present == *request.seen
+             ? Status()
+             : fail(ErrorCode::kUnavailable, "the pod changed meanwhile; ask again");
 }
 
 // Signs, stores and logs; fills in the envelope and the receipt of the answer. trust-sequence when
-// trust or policies changed after the snapshot: nothing is stored then.
+// something that the decision rests on changed after the snapshot: nothing is stored then.
 Status record(Services& services, const DecisionRequest& request, Judged& judged) {
   DecisionAnswer& answer = judged.answer;
   const Decision& decision = *answer.decision;
@@ -152,15 +199,17 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
   LeafIndex index = 0;
   const auto work = [&](storage::Transaction& transaction) -> Status {
     ASSAY_TRY(check_deadline(services, request));
-    ASSAY_TRY(require_same_epochs(transaction, judged.epochs));
+    ASSAY_TRY(require_same_versions(transaction, request, judged));
     ASSAY_TRY(transaction.put_document("application/json", as_bytes(judged.evaluated->case_file)));
     ASSAY_ASSIGN(const DocumentId id,
                  transaction.put_document(kEnvelopeMediaType, as_bytes(answer.envelope)));
     ASSAY_ASSIGN(index,
                  transaction.append(decision_record(decision, request, id, transaction.now())));
     ASSAY_TRY(transaction.put_decision(decision_row(decision, request, id, index)));
-    if (request.admits && decision.verdict.allowed) {
-      return transaction.put_pod(pod_row(*request.admits, decision, request, transaction.now()));
+    if (request.keeps && decision.verdict.allowed) {
+      ASSAY_TRY(require_same_pod(services, transaction, request));
+      services.unselected.remove(request.keeps->cluster, request.keeps->uid);
+      return keep_pod(transaction, *request.keeps, &decision);
     }
     return {};
   };
@@ -174,14 +223,22 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
 Result<CaseFile> open_case(storage::Snapshot& snapshot, const DecisionRequest& request,
                            const ResolvedReference& resolved,
                            std::span<const policy::ActivePolicy> policies, Timestamp now) {
-  policy::Facts facts;
-  if (resolved.artifact) {
-    ASSAY_ASSIGN(facts, collect_facts(snapshot, *resolved.artifact));
+  CaseFile file{{}, request.workload, resolved.preconditions, {}, request.point, now};
+  for (const DecidedModel& model : resolved.models) {
+    ASSAY_ASSIGN(policy::Facts facts, collect_facts(snapshot, model.artifact));
+    facts.name = model.name;
+    file.models.push_back(std::move(facts));
   }
-  if (!request.workload.node.empty()) {
-    ASSAY_TRY(collect_node(snapshot, request.workload.node, facts));
+  if (file.models.empty()) {
+    file.models.emplace_back();
   }
-  CaseFile file{std::move(facts), request.workload, resolved.preconditions, {}, request.point, now};
+  for (policy::Facts& facts : file.models) {
+    if (!request.workload.node.empty()) {
+      ASSAY_TRY(collect_node(
+          snapshot, {request.workload, request.cluster, request.pod_uid, request.locations},
+          facts));
+    }
+  }
   for (const policy::ActivePolicy& policy : policies) {
     file.policies.push_back(policy.id);
   }
@@ -190,17 +247,17 @@ Result<CaseFile> open_case(storage::Snapshot& snapshot, const DecisionRequest& r
 
 bool is_unselected(std::span<const policy::ActivePolicy> policies, const DecisionRequest& request) {
   return request.skip_unselected &&
-         !(request.workload_known ? policy::selected(policies, request.workload)
+         !(request.workload_known ? policy::selected(policies, request.workload, request.point)
                                   : policy::may_enforce(policies, request.workload.name_space));
 }
 
 // The caller's preconditions first; the model only when they pass.
 Result<ResolvedReference> resolve_model(storage::Snapshot& snapshot, const DecisionRequest& request,
                                         Timestamp now) {
-  ResolvedReference resolved{{}, {}, request.preconditions};
+  ResolvedReference resolved{{}, request.preconditions};
   if (std::all_of(resolved.preconditions.begin(), resolved.preconditions.end(),
                   [](const auto& one) { return one.outcome == Outcome::kPass; })) {
-    ASSAY_ASSIGN(ResolvedReference found, resolve(snapshot, request.model, now));
+    ASSAY_ASSIGN(ResolvedReference found, resolve(snapshot, request.models, request.workload, now));
     found.preconditions.insert(found.preconditions.begin(), resolved.preconditions.begin(),
                                resolved.preconditions.end());
     resolved = std::move(found);
@@ -210,15 +267,15 @@ Result<ResolvedReference> resolve_model(storage::Snapshot& snapshot, const Decis
 
 Result<Judged> judge(Services& services, const DecisionRequest& request) {
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
-  // After the first read: everything the snapshot shows was logged before `now`.
+  // Read after the snapshot: everything that shows was logged before `now`.
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
   ASSAY_ASSIGN(const auto policies, policies_in_force(*snapshot));
   if (is_unselected(policies, request)) {
-    return Judged{{false, {}, {}, {}}, {}, epochs};
+    return Judged{{false, {}, {}, {}}, {}};
   }
   ASSAY_ASSIGN(const ResolvedReference resolved, resolve_model(*snapshot, request, now));
+  ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
   ASSAY_ASSIGN(const CaseFile file, open_case(*snapshot, request, resolved, policies, now));
   ASSAY_TRY(check_deadline(services, request));
   ASSAY_ASSIGN(Evaluated evaluated, evaluate_case(file, policies));
@@ -227,17 +284,16 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
   answer.decision = Decision{.id = std::move(id),
                              .point = request.point,
                              .verdict = evaluated.verdict,
-                             .artifact = resolved.artifact,
-                             .model_name = resolved.model_name,
+                             .models = resolved.models,
                              .request = request.context,
                              .dry_run = request.dry_run,
                              .evaluated_at = now,
-                             .epochs = epochs.trust,
-                             .policy_epoch = epochs.policy,
+                             .epochs = versions.epochs.trust,
+                             .policy_epoch = versions.epochs.policy,
                              .tree_size = log.size,
                              .facts = evaluated.case_id,
                              .replay_digest = evaluated.replay};
-  return Judged{std::move(answer), std::move(evaluated), epochs};
+  return Judged{std::move(answer), std::move(evaluated), std::move(versions)};
 }
 
 }  // namespace
@@ -251,13 +307,28 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
     }
     const Status recorded = record(services, request, judged);
     if (recorded) {
+      judged.answer.ordered =
+          order_reports(services, request.workload.node, *judged.answer.decision);
       return std::move(judged.answer);
     }
     if (recorded.error().code != ErrorCode::kTrustSequence) {
       return std::unexpected(recorded.error());
     }
   }
-  return fail(ErrorCode::kUnavailable, "trust or policies keep changing; ask again");
+  return fail(ErrorCode::kUnavailable, "what the decision rests on keeps changing; ask again");
+}
+
+Status keep_pod(storage::Transaction& transaction, storage::PodRow row, const Decision* decision) {
+  if (decision != nullptr) {
+    row.decision = decision->id;
+    if (!decision->models.empty()) {
+      row.models = decision->models;
+    }
+  }
+  if (row.admitted_at == Timestamp()) {
+    row.admitted_at = transaction.now();
+  }
+  return transaction.put_pod(row);
 }
 
 Result<ReplayAnswer> replay(Services& services, const std::string& decision_id) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/evaluate.h"
@@ -13,24 +14,18 @@
 
 namespace assay::server {
 
-// How the asker names the model: an artifact id, a model name, or nothing. Places are the locations
-// of the workload's volumes, images and storage URIs (schemas/location.h).
-struct ModelReference {
-  std::string text;  // "acme/demo", "assay-tree-v1-sha256:...", "acme/demo@assay-tree..."
-  std::vector<std::string> places;
-  bool must_be_bound = false;  // a place must map to the model (admission); false for REST callers
-};
+// Models that one workload may name.
+inline constexpr std::size_t kMaxModels = 8;
 
-// A pod as its object says: what a later binding will be about.
-struct PodKey {
-  std::string uid;  // may be empty
-  std::string name_space;
-  std::string name;
-};
+// References separated by commas, spaces around them left out: none for an empty text. An empty one
+// between commas stays: it stands for nothing.
+[[nodiscard]] std::vector<std::string> references_in(std::string_view text);
 
 struct DecisionRequest {
   DecisionPoint point;
-  ModelReference model;
+  // "acme/demo", "assay-tree-v1-sha256:...", "acme/demo@assay-tree...", at most kMaxModels. None:
+  // the models are those whose trusted manifests name a location that the workload mounts.
+  std::vector<std::string> models;
   policy::Workload workload;     // with its node at bind; at create it has none
   Json context;                  // kept in the decision as `request`: uid, kind, name ...
   std::string principal;         // who asks; the actor of the log record
@@ -39,12 +34,25 @@ struct DecisionRequest {
   // False: nothing is known of the workload but its namespace and node, so with skip_unselected it
   // is judged when an enforce policy may select it.
   bool workload_known = true;
+  std::string cluster = {};  // of the pod; its claims are looked up there
+  std::string pod_uid = {};  // at serve: reports on what this pod has mounted count
+  // Without a pod: where the model lies; reports on these count. None: on every place with one.
+  std::vector<std::string> locations = {};
   // What the caller found out before. When one of them does not pass, no model is looked for.
   std::vector<ConditionResult> preconditions = {};
-  std::optional<PodKey> admits = {};  // kept with an allow, in the same write
+  // Kept with an allow, in the same write, with the decision and its models.
+  std::optional<storage::PodRow> keeps = {};
+  // The same pod as it was read before: unavailable when it is another by the time of the write.
+  std::optional<storage::PodRow> seen = {};
   // By the service's clock. When it is over before evaluation or before the write:
   // evaluation-deadline, and nothing is stored.
   std::optional<Timestamp> deadline = {};
+};
+
+// A job that a decision ordered, or that was open already.
+struct OrderedJob {
+  std::string id;
+  std::string location;
 };
 
 struct DecisionAnswer {
@@ -54,11 +62,18 @@ struct DecisionAnswer {
   std::optional<Json> receipt;  // log receipt; absent for a dry run
   // Labels that the pod's node must have (policy/affinity.h).
   std::map<std::string, std::vector<std::string>> node_affinity = {};
+  // Jobs that the node has to do now because of this decision (order_reports.h).
+  std::vector<OrderedJob> ordered = {};
 };
 
 // Decides. Errors are "could not decide": callers answer deny. invalid-parameter when the point is
 // bind and there is no node, when it is create and there is one, and for a name that no node has.
 [[nodiscard]] Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request);
+
+// Puts the row of a pod: with the decision and its models when there is one, and with the time of
+// its admission when it has none yet.
+[[nodiscard]] Status keep_pod(storage::Transaction& transaction, storage::PodRow row,
+                              const Decision* decision);
 
 struct ReplayAnswer {
   bool reproduced;
@@ -68,7 +83,7 @@ struct ReplayAnswer {
 };
 
 // Evaluates the stored facts of a decision again under the stored policies and time. not-found when
-// there is no such decision.
+// there is no such decision; case-unsupported when it was made in another format or by other rules.
 [[nodiscard]] Result<ReplayAnswer> replay(Services& services, const std::string& decision_id);
 
 }  // namespace assay::server

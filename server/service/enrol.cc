@@ -8,6 +8,7 @@
 #include "server/service/appraisal.h"
 #include "server/service/nodes.h"
 #include "server/service/receipt.h"
+#include "server/service/registration.h"
 #include "server/service/store_statement.h"
 
 namespace assay::server {
@@ -84,9 +85,11 @@ Status require_own_key(storage::Snapshot& snapshot, const Presented& presented) 
   return {};
 }
 
-// The node as it is, if it may be enrolled (again) by this principal with this key.
-Result<std::optional<storage::NodeRow>> admissible(storage::Snapshot& snapshot,
-                                                   const Presented& presented) {
+// The node as it is, if it may be enrolled (again) by this principal with this key. Operators may
+// have registered the name for another principal than before.
+Result<std::optional<storage::NodeRow>> admissible(
+    storage::Snapshot& snapshot, const Presented& presented,
+    const std::optional<Registration>& registration) {
   ASSAY_TRY(require_own_key(snapshot, presented));
   auto node = snapshot.node(presented.enrolment.request.node);
   if (!node) {
@@ -94,7 +97,7 @@ Result<std::optional<storage::NodeRow>> admissible(storage::Snapshot& snapshot,
                ? Result<std::optional<storage::NodeRow>>(std::nullopt)
                : std::unexpected(node.error());
   }
-  if (node->principal != presented.actor.name) {
+  if (!registration && node->principal != presented.actor.name) {
     return fail(ErrorCode::kNodeTaken, "only the principal that enrolled the node may renew it");
   }
   if (node->revoked) {
@@ -136,6 +139,7 @@ Json device_list(const Enrolment& enrolment) {
 }
 
 storage::NodeRow node_row(const Services& services, const Presented& presented,
+                          const std::optional<Registration>& registration,
                           const std::optional<Appraised>& appraised) {
   storage::NodeRow row{.name = presented.enrolment.request.node,
                        .principal = presented.actor.name,
@@ -148,31 +152,60 @@ storage::NodeRow node_row(const Services& services, const Presented& presented,
                        .devices = device_list(presented.enrolment),
                        .enrolment = presented.document,
                        .measured = {},
-                       .log_index = 0};
+                       .log_index = 0,
+                       .registration = registration ? registration->id : std::string(),
+                       .ended = {}};
   if (appraised && appraised->evidence.valid_until) {
     row.expires_at = std::min(row.expires_at, *appraised->evidence.valid_until);
   }
   return row;
 }
 
-// One write: evidence, envelope, records, node.
-Status store_node(storage::Transaction& transaction, const Presented& presented,
+// What the enrolment stands on from now on.
+Result<std::optional<storage::NodeRow::Measured>> store_evidence_of(
+    storage::Transaction& transaction, const Presented& presented,
+    const std::optional<Appraised>& appraised) {
+  if (!appraised) {
+    ASSAY_TRY(transaction.forget_evidence(node_subject(presented.enrolment.request.node)));
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(const DocumentId document,
+               record_appraisal(transaction, *appraised, context_of(presented)));
+  const attestation::AppraisedEvidence& evidence = appraised->evidence;
+  if (!evidence.anchor) {
+    return fail(ErrorCode::kInternal, "accepted evidence without an anchor");
+  }
+  return storage::NodeRow::Measured{document,         presented.now,
+                                    appraised->type,  evidence.tcb_status,
+                                    *evidence.anchor, evidence.anchor_is_vendor};
+}
+
+// What the enrolment was checked against is what is in force at the write.
+Status require_same_registration(const Services& services, storage::Transaction& transaction,
+                                 const Presented& presented,
+                                 const std::optional<Registration>& registration) {
+  ASSAY_ASSIGN(const auto now,
+               require_registration(services, transaction, presented.enrolment.request,
+                                    presented.actor.name));
+  if (now != registration) {
+    return fail(ErrorCode::kUnavailable,
+                "the node's registration changed meanwhile; begin again with a new challenge");
+  }
+  return {};
+}
+
+// One write: evidence, envelope, records, node, and what ends for it.
+Status store_node(const Services& services, storage::Transaction& transaction,
+                  const Presented& presented, const std::optional<Registration>& registration,
                   const std::optional<Appraised>& appraised, storage::NodeRow& row, bool& renewed) {
-  ASSAY_ASSIGN(const auto before, admissible(transaction, presented));
+  ASSAY_TRY(require_same_registration(services, transaction, presented, registration));
+  ASSAY_ASSIGN(const auto before, admissible(transaction, presented, registration));
   renewed = before && before->key == presented.key;
-  row.measured.reset();
+  ASSAY_TRY(claim_platform(transaction, row, registration));
+  ASSAY_ASSIGN(row.measured, store_evidence_of(transaction, presented, appraised));
   std::vector<DocumentId> documents = {presented.document};
-  if (appraised) {
-    ASSAY_ASSIGN(const DocumentId document,
-                 record_appraisal(transaction, *appraised, context_of(presented)));
-    documents.push_back(document);
-    const attestation::AppraisedEvidence& evidence = appraised->evidence;
-    if (!evidence.anchor) {
-      return fail(ErrorCode::kInternal, "accepted evidence without an anchor");
-    }
-    row.measured = storage::NodeRow::Measured{document,         presented.now,
-                                              appraised->type,  evidence.tcb_status,
-                                              *evidence.anchor, evidence.anchor_is_vendor};
+  if (row.measured) {
+    documents.push_back(row.measured->appraisal);
   }
   ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, presented.bytes));
   LogRecord record{.type = std::string(event::kNodeEnrolled),
@@ -184,6 +217,7 @@ Status store_node(storage::Transaction& transaction, const Presented& presented,
                               {"key_id", row.key.text()},
                               {"renewal", renewed},
                               {"worker_measured", row.measured.has_value()},
+                              {"registration", row.registration},
                               {"expires_at", to_rfc3339(row.expires_at)}}};
   ASSAY_ASSIGN(row.log_index, transaction.append(std::move(record)));
   return transaction.put_node(row);
@@ -199,16 +233,21 @@ Result<Enrolled> enrol_presented(Services& services, const Presented& presented)
                 "/request/audience");
   }
   ASSAY_TRY(verify_single_signature(presented.envelope, enrolment.public_key));
+  std::optional<Registration> registration;
   {
     ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-    ASSAY_TRY(admissible(*snapshot, presented));
+    ASSAY_ASSIGN(registration, require_registration(services, *snapshot, enrolment.request,
+                                                    presented.actor.name));
+    ASSAY_TRY(admissible(*snapshot, presented, registration));
   }
+  ASSAY_TRY(verify_identity(services, registration, enrolment, presented.now));
   ASSAY_ASSIGN(const std::optional<Appraised> appraised, appraise(services, presented));
-  storage::NodeRow row = node_row(services, presented, appraised);
+  storage::NodeRow row = node_row(services, presented, registration, appraised);
   bool renewed = false;
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
-    return store_node(transaction, presented, appraised, row, renewed);
+    return store_node(services, transaction, presented, registration, appraised, row, renewed);
   }));
+  evidence_moved(services);
   const bool has_ear = appraised && !appraised->ear.empty();
   Enrolled enrolled{std::move(row), renewed, has_ear ? Json(appraised->ear) : Json(), Json()};
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
@@ -261,6 +300,9 @@ Result<storage::NodeRow> owned_node(storage::NodeReads& reads, const std::string
 Status require_active(const storage::NodeRow& node, Timestamp now) {
   if (node.revoked) {
     return fail(ErrorCode::kNodeRevoked, "the node has been revoked");
+  }
+  if (node.ended) {
+    return fail(ErrorCode::kEnrolmentEnded, "the enrolment was ended: " + node.ended->reason);
   }
   if (node.expires_at <= now) {
     return fail(ErrorCode::kEnrolmentExpired, "renew the node's enrolment");

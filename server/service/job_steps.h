@@ -23,6 +23,8 @@ struct Pending {
   Timestamp leased_at;
   std::optional<DocumentId> report;  // envelope
   std::optional<Timestamp> reported_at;
+  std::optional<Timestamp> read_since;  // leased_at of the lease whose nonce the report answers
+  std::string volume;                   // that the report names
   std::optional<DocumentId> appraisal;  // of its evidence
   bool worker_measured = false;
   Json detail = Json::object();          // of the job once it is finished
@@ -42,6 +44,9 @@ struct OwnJob {
 };
 [[nodiscard]] Result<OwnJob> own_job(storage::Snapshot& snapshot, const LeaseCall& call);
 
+// The pod whose own mount the job is about.
+[[nodiscard]] std::optional<JobPod> pod_of(const storage::JobRow& job);
+
 // lease-lost unless the lease with this token runs at `now`.
 [[nodiscard]] Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp now);
 
@@ -54,14 +59,18 @@ struct OwnJob {
 struct Ending {
   std::string_view result;
   Json detail;
-  std::optional<DocumentId> report;
-  std::optional<DocumentId> appraisal;
-  bool worker_measured = false;
   std::string_view code;  // error code of a failed job; empty otherwise
 };
-// Writes the row and its record: report.accepted for what a report ended, else job.finished.
-[[nodiscard]] Status finish(storage::Transaction& transaction, storage::JobRow job, Ending ending,
-                            const std::string& actor);
+// Writes the row, with the report of `pending` if one is in, and its record: report.accepted for
+// what a report ended, else job.finished.
+[[nodiscard]] Status finish(storage::Transaction& transaction, storage::JobRow job,
+                            const Pending& pending, Ending ending, const std::string& actor);
+
+// How a job ends that nobody works on any more; `code` says why when no report is in. A report that
+// is in stands: one that differs as it is, since only where it differs was still to be said; one
+// whose spot check nobody answered as if the answers had been wrong, or silence would be a way out.
+[[nodiscard]] Ending lost_ending(const storage::JobRow& job, const Pending& pending,
+                                 ErrorCode code);
 
 // The detail of a job that ended with a mismatch.
 [[nodiscard]] Json mismatch_detail(const Pending& pending);

@@ -17,23 +17,96 @@ namespace {
 
 // Jobs that one write ends on the way to the next one that can be leased.
 constexpr int kMaxEndedAtOnce = 32;
+// Who acts when nobody asked.
+constexpr std::string_view kSystem = "system";
+// A job that failed is not ordered again at once; looked for among so many.
+constexpr std::chrono::seconds kOrderPause{60};
+constexpr std::size_t kLookBack = 32;
 
-// Name of the model, once its manifest is trusted and the entries asked for exist.
-Result<std::string> check_artifact(storage::Snapshot& snapshot, const JobRequest& request,
-                                   Timestamp now) {
-  ASSAY_ASSIGN(const ResolvedReference resolved,
-               resolve(snapshot, {request.artifact.text(), {}, false}, now));
-  if (resolved.model_name.empty()) {
+// A place where a trusted manifest says that the model lies.
+struct NamedPlace {
+  std::string location;  // empty: nowhere in particular
+  std::string model_name;
+};
+
+// What trusted publishers say of the artifact: its names, and where it lies under each. Whether a
+// location counts for a pod is for the pod's policies to say.
+Result<std::vector<NamedPlace>> named_places(storage::Snapshot& snapshot,
+                                             const ArtifactId& artifact, Timestamp now) {
+  ASSAY_ASSIGN(const auto manifests, trusted_manifests(snapshot, artifact, now));
+  std::vector<NamedPlace> places;
+  if (!manifests.empty()) {
+    ASSAY_ASSIGN(const auto placements, trusted_placements(snapshot, artifact, now));
+    for (const storage::StatementRow& row : placements) {
+      for (const std::string& location : row.locations) {
+        places.push_back({location, row.name});
+      }
+    }
+  }
+  for (const storage::StatementRow& row : manifests) {
+    // A manifest of another root that names this artifact as one more digest does not say where
+    // this one lies.
+    if (row.subjects.front() != artifact.text()) {
+      continue;
+    }
+    places.push_back({{}, row.name});
+    for (const std::string& location : row.locations) {
+      places.push_back({location, row.name});
+    }
+  }
+  return places;
+}
+
+// What a job about a pod reads is the volume that the kubelet has under this name. Only of a claim
+// the service can tell, by the volume behind it, that this is the location.
+Status check_pod_place(const JobRequest& request) {
+  if (!request.pod || request.location.empty() || request.location.starts_with("pvc://")) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidParameter,
+              "a job about a pod names a pvc location, or none for a volume that the pod fills",
+              "/location");
+}
+
+// The place that the request means. A volume that a pod fills at run time lies nowhere.
+Result<NamedPlace> choose_place(const JobRequest& request, const std::vector<NamedPlace>& places) {
+  if (places.empty()) {
     return fail(ErrorCode::kNotFound, "no trusted publisher signed a manifest of this artifact",
                 "/artifact");
   }
+  // Without a pod there is a location; when the request does not say which, there must be one only.
+  const bool guess = request.location.empty() && !request.pod;
+  const NamedPlace* found = nullptr;
+  for (const NamedPlace& place : places) {
+    if (guess ? place.location.empty() : place.location != request.location) {
+      continue;
+    }
+    if (found != nullptr && found->location != place.location) {
+      return fail(ErrorCode::kInvalidParameter, "the model lies at several locations; name one",
+                  "/location");
+    }
+    found = found == nullptr ? &place : found;
+  }
+  if (found == nullptr) {
+    return fail(ErrorCode::kReferenceUnbound,
+                "no trusted manifest of the artifact names this location", "/location");
+  }
+  return *found;
+}
+
+// The place, once its manifest is trusted and the entries asked for exist.
+Result<NamedPlace> check_artifact(storage::Snapshot& snapshot, const JobRequest& request,
+                                  Timestamp now) {
+  ASSAY_TRY(check_pod_place(request));
+  ASSAY_ASSIGN(const auto places, named_places(snapshot, request.artifact, now));
+  ASSAY_ASSIGN(NamedPlace place, choose_place(request, places));
   if (!request.subset.empty()) {
     ASSAY_ASSIGN(const Artifact artifact, load_artifact(snapshot, request.artifact));
     if (request.subset.back() >= artifact.entries.size()) {
       return fail(ErrorCode::kInvalidParameter, "the artifact has no such entry", "/subset");
     }
   }
-  return resolved.model_name;
+  return place;
 }
 
 Result<storage::JobRow> new_job(Services& services, const JobRequest& request,
@@ -45,37 +118,55 @@ Result<storage::JobRow> new_job(Services& services, const JobRequest& request,
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(const std::string id, make_uuid_v7(services.random, now));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(const std::string model, check_artifact(*snapshot, request, now));
-  storage::JobRow job{.id = id,
-                      .artifact = request.artifact,
-                      .model_name = model,
-                      .scope = std::string(name(request.scope)),
-                      .node = request.node,
-                      .path = request.path.empty() ? model : request.path,
-                      .subset = Json(request.subset),
-                      .created_by = actor.name,
-                      .created_at = now,
-                      .state = storage::JobState::kQueued,
-                      .token = 0,
-                      .lease_expires_at = {},
-                      .pending = Json(),
-                      .result = {},
-                      .detail = Json::object(),
-                      .report = {},
-                      .worker_measured = false,
-                      .device_attested = false,
-                      .finished_at = {},
-                      .log_index = 0};
-  ASSAY_TRY(check_path(job.path));
-  return job;
+  ASSAY_ASSIGN(NamedPlace place, check_artifact(*snapshot, request, now));
+  return storage::JobRow{.id = id,
+                         .artifact = request.artifact,
+                         .model_name = std::move(place.model_name),
+                         .scope = std::string(name(request.scope)),
+                         .node = request.node,
+                         .location = std::move(place.location),
+                         .pod = request.pod ? request.pod->uid : std::string(),
+                         .pod_volume = request.pod ? request.pod->volume : std::string(),
+                         .subset = Json(request.subset),
+                         .created_by = actor.name,
+                         .created_at = now,
+                         .state = storage::JobState::kQueued,
+                         .token = 0,
+                         .lease_expires_at = {},
+                         .pending = Json(),
+                         .result = {},
+                         .detail = Json::object(),
+                         .report = {},
+                         .worker_measured = false,
+                         .device_attested = false,
+                         .finished_at = {},
+                         .log_index = 0};
+}
+
+// What both are about.
+bool same_work(const storage::JobRow& a, const storage::JobRow& b) {
+  return a.artifact == b.artifact && a.scope == b.scope && a.location == b.location &&
+         a.pod == b.pod && a.pod_volume == b.pod_volume && a.subset == b.subset;
 }
 
 bool same_wish(const storage::JobRow& a, const storage::JobRow& b) {
-  return a.state == storage::JobState::kQueued && a.artifact == b.artifact && a.scope == b.scope &&
-         a.path == b.path && a.subset == b.subset && a.created_by == b.created_by;
+  return a.state == storage::JobState::kQueued && same_work(a, b) && a.created_by == b.created_by;
 }
 
-Status insert_job(storage::Transaction& transaction, storage::JobRow& job, bool& created) {
+Json created_detail(const storage::JobRow& job) {
+  Json detail = {
+      {"job", job.id}, {"node", job.node}, {"scope", job.scope}, {"location", job.location}};
+  if (!job.pod.empty()) {
+    detail["pod"] = job.pod;
+  }
+  return detail;
+}
+
+// Says whether a job that is there already is as good as a new one.
+using IsEnough = bool (*)(const storage::JobRow& known, const storage::JobRow& wished);
+
+Status insert_job(storage::Transaction& transaction, storage::JobRow& job, IsEnough is_enough,
+                  bool& created) {
   created = false;
   const auto node = transaction.node(job.node);
   if (!node && node.error().code == ErrorCode::kNotFound) {
@@ -89,7 +180,7 @@ Status insert_job(storage::Transaction& transaction, storage::JobRow& job, bool&
   query.limit = kMaxOpenJobs;
   ASSAY_ASSIGN(const auto open, transaction.jobs(query));
   const auto same =
-      std::ranges::find_if(open, [&](const storage::JobRow& row) { return same_wish(row, job); });
+      std::ranges::find_if(open, [&](const storage::JobRow& row) { return is_enough(row, job); });
   if (same != open.end()) {
     job = *same;
     return {};
@@ -97,43 +188,23 @@ Status insert_job(storage::Transaction& transaction, storage::JobRow& job, bool&
   if (open.size() >= kMaxOpenJobs) {
     return fail(ErrorCode::kOverloaded, "the node has too many open jobs");
   }
-  ASSAY_ASSIGN(
-      job.log_index,
-      transaction.append(
-          {.type = std::string(event::kJobCreated),
-           .time = transaction.now(),
-           .actor = job.created_by,
-           .subjects = {job.artifact.text(), job_subject(job.id), node_subject(job.node)},
-           .documents = {},
-           .detail = {
-               {"job", job.id}, {"node", job.node}, {"scope", job.scope}, {"path", job.path}}}));
+  ASSAY_ASSIGN(job.log_index,
+               transaction.append(
+                   {.type = std::string(event::kJobCreated),
+                    .time = transaction.now(),
+                    .actor = job.created_by,
+                    .subjects = {job.artifact.text(), job_subject(job.id), node_subject(job.node)},
+                    .documents = {},
+                    .detail = created_detail(job)}));
   created = true;
   return transaction.put_job(job);
-}
-
-// How a job ends that cannot be leased again. A report that is in stands: one that differs as it
-// is, since only where it differs was still to be said; one whose spot check nobody answered as if
-// the answers had been wrong, or silence would be a way out.
-Ending lost_ending(const storage::JobRow& job, const Pending& pending) {
-  Ending ending{kFailed,           Json::object(),          pending.report,
-                pending.appraisal, pending.worker_measured, info(ErrorCode::kLeaseLost).code};
-  if (job.state == storage::JobState::kOutline) {
-    ending.result = kMismatch;
-    ending.detail = mismatch_detail(pending);
-    ending.code = {};
-  } else if (pending.report) {
-    ending.detail = pending.detail;
-    ending.detail["spot_check"] = {{"spans", pending.drawn.size()}, {"answered", false}};
-    ending.code = info(ErrorCode::kSpotCheckFailed).code;
-  }
-  return ending;
 }
 
 // The result that is counted.
 Result<std::string_view> end_lost(storage::Transaction& transaction, const storage::JobRow& job) {
   ASSAY_ASSIGN(const Pending pending, pending_from(job));
-  const Ending ending = lost_ending(job, pending);
-  ASSAY_TRY(finish(transaction, job, ending, "system"));
+  const Ending ending = lost_ending(job, pending, ErrorCode::kLeaseLost);
+  ASSAY_TRY(finish(transaction, job, pending, ending, std::string(kSystem)));
   return ending.result;
 }
 
@@ -149,7 +220,8 @@ Result<JobLease> lease_of(const storage::JobRow& job, const Challenge& challenge
                   .model_name = job.model_name,
                   .scope = scope,
                   .node = job.node,
-                  .path = job.path,
+                  .location = job.location,
+                  .pod = pod_of(job),
                   .subset = job.subset.get<std::vector<std::uint64_t>>(),
                   .token = job.token,
                   .expires_at = *job.lease_expires_at,
@@ -250,6 +322,20 @@ Result<LeaseTry> lease_once(Services& services, const std::string& node, const P
   return result;
 }
 
+// True when the same work ended a moment ago without a report: another job would end alike.
+Result<bool> was_tried(storage::Transaction& transaction, const storage::JobRow& wished) {
+  storage::JobQuery query;
+  query.node = wished.node;
+  query.artifact = wished.artifact.text();
+  query.finished = true;
+  query.limit = kLookBack;
+  ASSAY_ASSIGN(const auto finished, transaction.jobs(query));
+  return std::ranges::any_of(finished, [&](const storage::JobRow& row) {
+    return same_work(row, wished) && !row.report && row.finished_at &&
+           *row.finished_at > wished.created_at - kOrderPause;
+  });
+}
+
 }  // namespace
 
 Result<JobCreated> create_job(Services& services, const JobRequest& request,
@@ -258,9 +344,31 @@ Result<JobCreated> create_job(Services& services, const JobRequest& request,
   JobCreated result{wished, false};
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
     result.job = wished;
-    return insert_job(transaction, result.job, result.created);
+    return insert_job(transaction, result.job, same_wish, result.created);
   }));
   if (result.created && services.job_bell != nullptr) {
+    services.job_bell->ring();
+  }
+  return result;
+}
+
+Result<std::optional<JobCreated>> order_job(Services& services, const JobRequest& request) {
+  const Principal system{std::string(kSystem), {}, {}, {}};
+  auto made = new_job(services, request, system);
+  if (!made) {
+    return std::unexpected(std::move(made).error());
+  }
+  std::optional<JobCreated> result;
+  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
+    result.reset();
+    ASSAY_ASSIGN(const bool recent, was_tried(transaction, *made));
+    if (recent) {
+      return {};
+    }
+    result = JobCreated{*made, false};
+    return insert_job(transaction, result->job, same_work, result->created);
+  }));
+  if (result && result->created && services.job_bell != nullptr) {
     services.job_bell->ring();
   }
   return result;
@@ -296,6 +404,23 @@ Result<LeaseAnswer> lease_job(Services& services, const std::string& node, const
       return LeaseAnswer{{}, LeaseAnswer::Next::kAskNow};
     }
   }
+}
+
+Status fail_job(Services& services, const LeaseCall& call, ErrorCode why) {
+  if (why != ErrorCode::kLocationUnmapped && why != ErrorCode::kPodVolumeMissing) {
+    return fail(ErrorCode::kInvalidParameter, "a worker cannot end a job with this code", "code");
+  }
+  const Timestamp now = services.clock.now();
+  std::string_view result;
+  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(OwnJob own, still_own(transaction, call, now));
+    ASSAY_ASSIGN(const Pending pending, pending_from(own.job));
+    Ending ending = lost_ending(own.job, pending, why);
+    result = ending.result;
+    return finish(transaction, std::move(own.job), pending, std::move(ending), call.actor.name);
+  }));
+  count(services, NodeEvent::kJob, result);
+  return {};
 }
 
 Result<Timestamp> renew_lease(Services& services, const LeaseCall& call) {

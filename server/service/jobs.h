@@ -31,11 +31,17 @@ struct JobCreated {
   storage::JobRow job;
   bool created;  // false: the same job waits for its worker already
 };
-// not-found without a manifest that a trusted publisher signed; node-not-enrolled, node-revoked,
-// enrolment-expired; invalid-parameter for entries that the artifact does not have; overloaded
-// beyond kMaxOpenJobs.
+// not-found without a manifest that a trusted publisher signed, reference-unbound when none names
+// the location, invalid-parameter when the request leaves open which is meant; node-not-enrolled,
+// node-revoked, enrolment-expired; invalid-parameter for entries that the artifact does not have;
+// overloaded beyond kMaxOpenJobs.
 [[nodiscard]] Result<JobCreated> create_job(Services& services, const JobRequest& request,
                                             const Principal& actor);
+
+// As create_job, for the service itself: any open job about the same is enough, and so is one that
+// ended without a report less than a minute ago (nothing then). On all entries.
+[[nodiscard]] Result<std::optional<JobCreated>> order_job(Services& services,
+                                                          const JobRequest& request);
 
 struct LeaseAnswer {
   enum class Next : std::uint8_t {
@@ -63,6 +69,11 @@ struct LeaseCall {
 
 // The new end of the lease. lease-lost, and the errors of lease_job.
 [[nodiscard]] Result<Timestamp> renew_lease(Services& services, const LeaseCall& call);
+
+// The worker cannot do the job, now and later: location-unmapped or pod-volume-missing. Ends it as
+// failed; a report of it that is in stands as when its lease is lost. invalid-parameter for another
+// code, and the errors of renew_lease.
+[[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why);
 
 // What the worker found (body: ReportSubmission). The checks stand in the order of the errors:
 // not-found, node-taken, lease-lost, those of spend_challenge, signature-invalid, untrusted-signer,

@@ -44,15 +44,16 @@ struct Enrolled {
 };
 // A DSSE envelope over an Enrolment, signed by the key that it names and by no other. The same
 // envelope again answers as the first time while that enrolment counts. Errors: those of
-// spend_challenge; enrolment-mismatch for another audience or platform; signature-invalid;
-// key-not-unique, node-taken, node-revoked; evidence-missing; evidence-rejected, whose detail
-// begins with the code of the evidence type; collateral-rollback.
+// spend_challenge; enrolment-mismatch for another audience, platform or identity token;
+// signature-invalid; node-not-registered; key-not-unique, node-taken, node-revoked;
+// identity-token-missing, identity-token-rejected; evidence-missing; evidence-rejected, whose
+// detail begins with the code of the evidence type; platform-taken; collateral-rollback.
 [[nodiscard]] Result<Enrolled> enrol(Services& services, ByteView envelope, const Principal& actor);
 
 // The node, when it is `actor`'s: node-not-enrolled, node-taken.
 [[nodiscard]] Result<storage::NodeRow> owned_node(storage::NodeReads& reads,
                                                   const std::string& name, const Principal& actor);
-// node-revoked, enrolment-expired.
+// node-revoked, enrolment-ended, enrolment-expired.
 [[nodiscard]] Status require_active(const storage::NodeRow& node, Timestamp now);
 
 // True when `envelope` has exactly one signature and `public_key` (SubjectPublicKeyInfo DER) made
@@ -65,7 +66,8 @@ struct Enrolled {
 [[nodiscard]] std::string job_subject(std::string_view job);
 
 // The NodeView and the Enrolled answer of schemas/openapi.yaml.
-[[nodiscard]] Json node_view(const storage::NodeRow& node, Timestamp now);
+[[nodiscard]] Result<Json> node_view(storage::NodeReads& reads, const storage::NodeRow& node,
+                                     Timestamp now);
 [[nodiscard]] Json enrolled_view(const Enrolled& enrolled);
 
 }  // namespace assay::server

@@ -30,6 +30,10 @@ Status require_span(std::uint64_t span) {
 
 }  // namespace
 
+bool is_current_manifest(const storage::StatementRow& row) {
+  return row.kind == storage::StatementKind::kManifest && row.version == kManifestForm;
+}
+
 Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id) {
   storage::StatementQuery query;
   query.kind = storage::StatementKind::kManifest;
@@ -38,7 +42,8 @@ Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id
   for (;;) {
     ASSAY_ASSIGN(const auto page, snapshot.statements(query));
     // A manifest may name the artifact beside its own root, which is its first subject.
-    if (!page.items.empty() && page.items.front().subjects.front() == id.text()) {
+    if (!page.items.empty() && is_current_manifest(page.items.front()) &&
+        page.items.front().subjects.front() == id.text()) {
       ASSAY_ASSIGN(const storage::Document document,
                    snapshot.document(page.items.front().envelopes.front()));
       ASSAY_ASSIGN(const attestation::Envelope envelope,

@@ -14,6 +14,10 @@ namespace assay::server {
 // Longest outline that is taken.
 inline constexpr std::size_t kMaxOutlineBytes = 64U << 20;
 
+// False for a manifest of before kManifestForm: its ignore rules are bound by nothing, so it counts
+// neither as a fact, nor for a reference, nor for a report.
+[[nodiscard]] bool is_current_manifest(const storage::StatementRow& row);
+
 // The entries of an artifact, from any manifest of it (its root binds them); not-found.
 [[nodiscard]] Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id);
 

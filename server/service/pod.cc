@@ -4,49 +4,12 @@
 #include <algorithm>
 #include <set>
 
-#include "schemas/location.h"
+#include "server/service/accelerators.h"
+#include "server/service/json_at.h"
+#include "server/service/pod_volumes.h"
 
 namespace assay::server {
 namespace {
-
-// Member `name` of `json` when both are objects; an empty object otherwise.
-const Json& object_at(const Json& json, std::string_view name) {
-  static const Json empty = Json::object();
-  if (!json.is_object()) {
-    return empty;
-  }
-  const auto found = json.find(name);
-  return found != json.end() && found->is_object() ? *found : empty;
-}
-
-const Json& array_at(const Json& json, std::string_view name) {
-  static const Json empty = Json::array();
-  if (!json.is_object()) {
-    return empty;
-  }
-  const auto found = json.find(name);
-  return found != json.end() && found->is_array() ? *found : empty;
-}
-
-std::string text_at(const Json& json, std::string_view name) {
-  if (!json.is_object()) {
-    return {};
-  }
-  const auto found = json.find(name);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-constexpr std::string_view kContainerLists[] = {"containers", "initContainers",
-                                                "ephemeralContainers"};
-
-template <typename Visit>
-void for_each_container(const PodView& pod, Visit visit) {
-  for (const std::string_view list : kContainerLists) {
-    for (const Json& container : array_at(pod.spec, list)) {
-      visit(container);
-    }
-  }
-}
 
 // A quantity is zero only when it says so in digits: anything unreadable counts as asked for.
 bool is_zero(const Json& quantity) {
@@ -68,75 +31,40 @@ void add_resources(const Json& holder, std::set<std::string>& names) {
   }
 }
 
-class Places {
- public:
-  void add(const std::string& uri) {
-    if (const auto spelled = normalise_location(uri)) {
-      if (std::find(list_.begin(), list_.end(), *spelled) == list_.end()) {
-        list_.push_back(*spelled);
-      }
-    }
-  }
-  [[nodiscard]] std::vector<std::string> take() { return std::move(list_); }
-
- private:
-  std::vector<std::string> list_;
-};
-
-// Names of the volume attributes under which CSI drivers keep the URI of a model.
-constexpr std::string_view kCsiUriAttributes[] = {"modelUri", "storageUri", "uri"};
-
-// The URI of a volume's source; empty for sources that hold no model (secrets, empty directories).
-std::string volume_uri(const Json& volume, const std::string& name_space) {
-  if (const std::string claim = text_at(object_at(volume, "persistentVolumeClaim"), "claimName");
-      !claim.empty()) {
-    return "pvc://" + name_space + "/" + claim;
-  }
-  if (const std::string path = text_at(object_at(volume, "hostPath"), "path"); !path.empty()) {
-    return "hostpath://" + path;
-  }
-  if (const std::string image = text_at(object_at(volume, "image"), "reference"); !image.empty()) {
-    return "oci://" + image;
-  }
-  const Json& nfs = object_at(volume, "nfs");
-  if (const std::string host = text_at(nfs, "server"); !host.empty()) {
-    return "nfs://" + host + text_at(nfs, "path");
-  }
-  const Json& csi = object_at(volume, "csi");
-  const std::string driver = text_at(csi, "driver");
-  for (const std::string_view attribute : kCsiUriAttributes) {
-    const std::string uri = text_at(object_at(csi, "volumeAttributes"), attribute);
-    if (!driver.empty() && !uri.empty()) {
-      return uri;
-    }
-  }
-  return {};
+// A sidecar stands among the init containers and runs beside the others: what it puts into a volume
+// may change after the volume was read.
+bool goes_on(const Json& container) {
+  const Json& policy = member_at(container, "restartPolicy");
+  return !(policy.is_null() || policy == "Never" || policy == "OnFailure");
 }
 
-void add_mounts(const Json& container, const std::string& volume, const std::string& uri,
-                Places& places) {
-  for (const Json& mount : array_at(container, "volumeMounts")) {
-    const std::string sub_path = text_at(mount, "subPath");
-    if (text_at(mount, "name") == volume && !sub_path.empty()) {
-      places.add(uri + "/" + sub_path);
+// The controller gives each pod claims of its own: volumes named like the templates, claims named
+// TEMPLATE-SET-ORDINAL. They go behind the volumes of the template, and take the place of one with
+// the same name.
+void add_claims_of_first_pod(const Json& set, Json& spec) {
+  const Json& wanted = object_at(set, "spec");
+  const Json& start = member_at(object_at(wanted, "ordinals"), "start");
+  const std::string ordinal = start.is_number_integer() ? start.dump() : "0";
+  Json volumes = Json::array();
+  std::set<std::string> names;
+  for (const Json& claim : array_at(wanted, "volumeClaimTemplates")) {
+    const std::string name = metadata_text(claim, "name");
+    if (names.insert(name).second) {
+      const std::string claim_name = name + "-" + metadata_text(set, "name") + "-" + ordinal;
+      volumes.push_back({{"name", name}, {"persistentVolumeClaim", {{"claimName", claim_name}}}});
     }
   }
-}
-
-// Environment variables by which serving runtimes are told where the model is.
-constexpr std::string_view kUriVariables[] = {"STORAGE_URI", "MODEL_URI"};
-
-void add_container(const Json& container, Places& places) {
-  if (const std::string image = text_at(container, "image"); !image.empty()) {
-    places.add("oci://" + image);
+  if (volumes.empty()) {
+    return;
   }
-  for (const Json& variable : array_at(container, "env")) {
-    const std::string name = text_at(variable, "name");
-    if (std::find(std::begin(kUriVariables), std::end(kUriVariables), name) !=
-        std::end(kUriVariables)) {
-      places.add(text_at(variable, "value"));
+  Json kept = Json::array();
+  for (const Json& volume : array_at(spec, "volumes")) {
+    if (!names.contains(text_at(volume, "name"))) {
+      kept.push_back(volume);
     }
   }
+  kept.insert(kept.end(), volumes.begin(), volumes.end());
+  spec["volumes"] = std::move(kept);
 }
 
 constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -164,11 +92,15 @@ std::optional<PodView> pod_of(std::string_view kind, const Json& object) {
   if (kind == "Pod") {
     return PodView{"", object_at(object, "metadata"), object_at(object, "spec")};
   }
-  static const std::set<std::string_view> with_template = {"Deployment", "ReplicaSet",
-                                                           "StatefulSet", "DaemonSet", "Job"};
+  static const std::set<std::string_view> with_template = {
+      "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController"};
   if (with_template.contains(kind)) {
     const Json& pod = object_at(object_at(object, "spec"), "template");
-    return PodView{"/spec/template", object_at(pod, "metadata"), object_at(pod, "spec")};
+    PodView view{"/spec/template", object_at(pod, "metadata"), object_at(pod, "spec")};
+    if (kind == "StatefulSet") {
+      add_claims_of_first_pod(object, view.spec);
+    }
+    return view;
   }
   if (kind == "CronJob") {
     const Json& job = object_at(object_at(object, "spec"), "jobTemplate");
@@ -183,38 +115,36 @@ std::string annotation(const PodView& pod, std::string_view name) {
   return text_at(object_at(pod.metadata, "annotations"), name);
 }
 
-policy::Workload workload_of(const PodView& pod, std::string name_space) {
-  policy::Workload workload;
-  workload.name_space = std::move(name_space);
+std::map<std::string, std::string> labels_of(const PodView& pod) {
+  std::map<std::string, std::string> labels;
   for (const auto& [key, value] : object_at(pod.metadata, "labels").items()) {
     if (value.is_string()) {
-      workload.labels[key] = value.get<std::string>();
+      labels.emplace(key, value.get<std::string>());
     }
   }
-  std::set<std::string> names;
-  add_resources(pod.spec, names);
-  for_each_container(pod, [&](const Json& container) { add_resources(container, names); });
-  if (!array_at(pod.spec, "resourceClaims").empty()) {
-    names.insert("resource-claims");
-  }
-  workload.resources.assign(names.begin(), names.end());
-  return workload;
+  return labels;
 }
 
-std::vector<std::string> places_of(const PodView& pod, const std::string& name_space) {
-  Places places;
-  for (const Json& volume : array_at(pod.spec, "volumes")) {
-    const std::string uri = volume_uri(volume, name_space);
-    if (uri.empty()) {
-      continue;
+Result<policy::Workload> workload_of(const PodView& pod, std::string name_space) {
+  ASSAY_ASSIGN(PodMounts mounts, read_mounts(pod, name_space));
+  policy::Workload workload;
+  workload.name_space = std::move(name_space);
+  workload.labels = labels_of(pod);
+  workload.pod = true;
+  std::set<std::string> resources;
+  add_resources(pod.spec, resources);
+  for (const std::string_view list : kContainerLists) {
+    for (const Json& container : array_at(pod.spec, list)) {
+      add_resources(container, resources);
+      workload.images.push_back({.container = text_at(container, "name"),
+                                 .image = text_at(container, "image"),
+                                 .init = list == kInitContainers && !goes_on(container)});
     }
-    places.add(uri);
-    const std::string name = text_at(volume, "name");
-    for_each_container(pod,
-                       [&](const Json& container) { add_mounts(container, name, uri, places); });
   }
-  for_each_container(pod, [&](const Json& container) { add_container(container, places); });
-  return places.take();
+  workload.resources.assign(resources.begin(), resources.end());
+  workload.accelerators = accelerators_of(pod, resources, mounts);
+  workload.mounts = std::move(mounts.mounts);
+  return workload;
 }
 
 std::string node_of(const PodView& pod) { return text_at(pod.spec, "nodeName"); }

@@ -16,12 +16,18 @@
 namespace assay::server {
 
 // The pod inside an object: a Pod itself, or the template of a Deployment, ReplicaSet, StatefulSet,
-// DaemonSet, Job or CronJob.
+// DaemonSet, Job, CronJob or ReplicationController. That of a StatefulSet has the claims that its
+// first pod will have.
 struct PodView {
   std::string pointer;  // JSON pointer of the object that has `metadata` and `spec`; "" for a Pod
   Json metadata;        // object; empty when absent
   Json spec;            // object; empty when absent
 };
+
+// The members of a pod's spec that list containers.
+inline constexpr std::string_view kInitContainers = "initContainers";
+inline constexpr std::string_view kContainerLists[] = {"containers", kInitContainers,
+                                                       "ephemeralContainers"};
 
 // Nothing for a kind that runs no pods.
 [[nodiscard]] std::optional<PodView> pod_of(std::string_view kind, const Json& object);
@@ -29,14 +35,14 @@ struct PodView {
 // Annotation `name`, or empty.
 [[nodiscard]] std::string annotation(const PodView& pod, std::string_view name);
 
-// Namespace as given; labels of the pod; names of every resource that a container of any sort asks
-// for with a quantity that is not zero, and "resource-claims" when the pod has resource claims
-// (dynamic resource allocation), so that policies can select on either.
-[[nodiscard]] policy::Workload workload_of(const PodView& pod, std::string name_space);
+[[nodiscard]] std::map<std::string, std::string> labels_of(const PodView& pod);
 
-// Locations (schemas/location.h) of volumes, images and storage URIs, without duplicates. What has
-// no valid spelling is left out: it maps to no model.
-[[nodiscard]] std::vector<std::string> places_of(const PodView& pod, const std::string& name_space);
+// Namespace as given; labels of the pod; names of every resource that a container of any sort asks
+// for with a quantity that is not zero; ways to accelerators (accelerators.h); what the containers
+// mount (pod_volumes.h) and their images. Volumes that no container mounts do not count, nor do
+// variables and annotations that name places. malformed-admission-review for what no API server
+// takes, limit-exceeded for more containers, volumes or mounts than any honest pod has.
+[[nodiscard]] Result<policy::Workload> workload_of(const PodView& pod, std::string name_space);
 
 // Name of the node that the pod is bound to; empty when it is not.
 [[nodiscard]] std::string node_of(const PodView& pod);

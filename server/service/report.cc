@@ -64,10 +64,11 @@ Result<std::optional<ReportAnswer>> answered_before(const storage::JobRow& job,
 Status check_binding(const VerificationReport& report, const storage::JobRow& job,
                      const LeaseCall& call) {
   const bool same = report.job == job.id && report.node == job.node && report.lease == call.token &&
-                    report.artifact == job.artifact && name(report.scope) == job.scope;
+                    report.artifact == job.artifact && name(report.scope) == job.scope &&
+                    report.location == job.location && report.pod == pod_of(job);
   if (!same) {
     return fail(ErrorCode::kReportMismatch,
-                "job, node, lease, artifact and scope must be those of the lease");
+                "job, node, lease, artifact, scope, location and pod must be those of the lease");
   }
   return {};
 }
@@ -118,6 +119,7 @@ Json base_detail(const VerificationReport& report, const Comparison& comparison,
           {"bytes", report.bytes},
           {"entries", comparison.covered.size()},
           {"not_covered", std::move(not_covered)},
+          {"extra_count", report.extra_count},
           {"device", to_json(report.device)},
           {"kernel_digest", report.kernel_digest ? Json(report.kernel_digest->text()) : Json()},
           {"leased_at", to_rfc3339(leased_at)},
@@ -159,7 +161,9 @@ void plan_mismatch(const Comparison& comparison, const std::optional<Outline>& o
       plan.pending.differences.push_back(to_json(difference));
     }
   }
-  plan.pending.detail["differences_total"] = comparison.differences.size();
+  const std::uint64_t others = comparison.differences.back().others;  // files that have no own
+  plan.pending.detail["differences_total"] =
+      comparison.differences.size() + (others > 0 ? others - 1 : 0);
   plan.pending.detail["differing"] = describe(comparison.differences.front());
   if (outline) {
     ask_for_outline(comparison, *outline, plan);
@@ -258,6 +262,8 @@ Result<Plan> make_plan(Services& services, const storage::JobRow& job, const Sub
   ASSAY_ASSIGN(const Compared compared, compare(services, job, submitted.report));
   Plan plan{std::move(pending), storage::JobState::kDone, kVerified, {}};
   plan.pending.report = submitted.document;
+  plan.pending.read_since = plan.pending.leased_at;
+  plan.pending.volume = submitted.report.volume;
   plan.pending.appraisal.reset();
   plan.pending.detail = base_detail(submitted.report, compared.comparison, plan.pending.leased_at);
   if (!compared.comparison.differences.empty()) {
@@ -275,13 +281,7 @@ Status store_step(storage::Transaction& transaction, storage::JobRow job, const 
                   const LeaseCall& call) {
   if (plan.next == storage::JobState::kDone) {
     Json detail = plan.result == kMismatch ? mismatch_detail(plan.pending) : plan.pending.detail;
-    return finish(transaction, std::move(job),
-                  {plan.result,
-                   std::move(detail),
-                   plan.pending.report,
-                   plan.pending.appraisal,
-                   plan.pending.worker_measured,
-                   {}},
+    return finish(transaction, std::move(job), plan.pending, {plan.result, std::move(detail), {}},
                   call.actor.name);
   }
   if (plan.challenge) {
@@ -356,6 +356,7 @@ Result<ReportAnswer> accept_report(Services& services, const LeaseCall& call, co
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
     return store_report(transaction, {call, submitted, appraised, own.node.key, now}, plan);
   }));
+  evidence_moved(services);
   if (plan.next == storage::JobState::kDone) {
     count(services, NodeEvent::kJob, plan.result);
   }

@@ -35,16 +35,13 @@ Result<Waiting> require_waiting(OwnJob own, const LeaseCall& call, storage::JobS
 
 Status end(Services& services, const LeaseCall& call, const Pending& pending, Ending ending,
            Timestamp now) {
-  ending.report = pending.report;
-  ending.appraisal = pending.appraisal;
-  ending.worker_measured = pending.worker_measured;
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
     ASSAY_ASSIGN(OwnJob own, still_own(transaction, call, now));
     ASSAY_ASSIGN(const Pending newest, pending_from(own.job));
     if (newest.report != pending.report) {
       return fail(ErrorCode::kConflict, "the job waits for something else");
     }
-    return finish(transaction, std::move(own.job), ending, call.actor.name);
+    return finish(transaction, std::move(own.job), pending, ending, call.actor.name);
   }));
   count(services, NodeEvent::kJob, ending.result);
   return {};
@@ -117,7 +114,7 @@ Result<Json> localised_detail(const Ground& ground, const OutlineSubmission& sub
     ASSAY_ASSIGN(const auto ranges, localise(ground, submission.entries[i]));
     const EntryName own = name_of(ground.artifact.entries.at(submission.entries[i].entry));
     Difference difference{
-        Difference::Kind::kChanged, {}, own.path, own.tensor, {}, {}, true, ranges};
+        Difference::Kind::kChanged, {}, own.path, own.tensor, {}, {}, true, ranges, 0};
     if (i == 0) {
       pending.detail["differing"] = describe(difference);
     }
@@ -193,8 +190,7 @@ Result<ReportAnswer> submit_outline(Services& services, const LeaseCall& call, B
     ASSAY_TRY(require_asked(submission, *waiting->pending.answer));
     ASSAY_ASSIGN(detail, localised_detail(ground, submission, waiting->pending));
   }
-  ASSAY_TRY(end(services, call, waiting->pending, {kMismatch, std::move(detail), {}, {}, false, {}},
-                now));
+  ASSAY_TRY(end(services, call, waiting->pending, {kMismatch, std::move(detail), {}}, now));
   return done(ReportAnswer::State::kMismatch);
 }
 
@@ -216,11 +212,7 @@ Result<ReportAnswer> submit_spot(Services& services, const LeaseCall& call, Byte
     return fail(ErrorCode::kChallengeMismatch, "the nonce is of an earlier spot check");
   }
   const bool right = all_right(waiting.pending.expected, submission.answers);
-  Ending ending{right ? kVerified : kFailed,
-                spot_detail(waiting.pending, submission.nonce, right),
-                {},
-                {},
-                false,
+  Ending ending{right ? kVerified : kFailed, spot_detail(waiting.pending, submission.nonce, right),
                 right ? std::string_view() : info(ErrorCode::kSpotCheckFailed).code};
   ASSAY_TRY(end(services, call, waiting.pending, std::move(ending), now));
   if (!right) {

@@ -10,6 +10,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
+#include "server/service/unselected.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -22,7 +23,8 @@ struct NodeSettings {
   std::chrono::seconds challenge_life{120};  // of a nonce that is answered at once
   std::chrono::seconds enrolment_life{86'400};
   std::chrono::seconds lease_life{60};
-  bool dangerous_allow_unmeasured = false;  // nodes may enrol without evidence
+  bool dangerous_allow_unmeasured = false;    // nodes may enrol without evidence
+  bool dangerous_allow_unregistered = false;  // names need no registration
   // Directory with models by name, of which spans are read for spot checks; empty: none are made.
   std::string mirror;
   std::size_t spot_checks = 16;  // spans of one check
@@ -48,11 +50,20 @@ struct Services {
   std::string version = {};            // of the build, as tokens name it
   JobBell* job_bell = nullptr;         // null: nobody waits for a job
   std::function<void(NodeEvent, std::string_view result)> count = {};  // may be empty
+  UnselectedWorkloads unselected{store, clock};  // flush() it once a second, and at the end
+  // Called when evidence may have become stale: somebody should reappraise(). May be empty.
+  std::function<void()> evidence_moved = {};
 };
 
 // The name under which the service asks for evidence.
 [[nodiscard]] inline const std::string& audience(const Services& services) {
   return services.nodes.audience.empty() ? services.log_origin : services.nodes.audience;
+}
+
+inline void evidence_moved(const Services& services) {
+  if (services.evidence_moved) {
+    services.evidence_moved();
+  }
 }
 
 inline void count(const Services& services, NodeEvent event, std::string_view result) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/store_statement.h"
 
+#include <algorithm>
 #include <set>
 
 #include "server/service/receipt.h"
@@ -50,21 +51,36 @@ Status insert(storage::Transaction& transaction, const VerifiedEnvelope& verifie
               const NewStatement& statement, const Principal& actor) {
   storage::StatementRow row = statement.row;
   const std::vector<KeyId> signers = further_signers(verified, {});
-  for (const KeyId& key : signers) {
-    row.signers.push_back({key, transaction.now()});
-  }
   ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
   row.envelopes = {document};
   row.accepted_at = transaction.now();
   ASSAY_ASSIGN(row.log_index, append_record(transaction, statement, document, signers, actor));
+  for (const KeyId& key : signers) {
+    row.signers.push_back({key, transaction.now(), row.log_index});
+  }
   return transaction.put_statement(row);
 }
 
 Status extend(storage::Transaction& transaction, const std::vector<KeyId>& further, ByteView bytes,
               const NewStatement& statement, const Principal& actor) {
   ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
-  ASSAY_TRY(append_record(transaction, statement, document, further, actor));
-  return transaction.add_envelope(statement.row.id, document, further);
+  ASSAY_ASSIGN(const LeafIndex record,
+               append_record(transaction, statement, document, further, actor));
+  return transaction.add_envelope(statement.row.id, document, further, record);
+}
+
+// The newest record that names a signature of `verified`: that of these very bytes when they
+// brought a signature, now or before. The record of the first signer would promise nothing to the
+// second.
+LeafIndex own_record(const VerifiedEnvelope& verified, const storage::StatementRow& row) {
+  LeafIndex newest = row.log_index;
+  for (const storage::SignerRow& signer : row.signers) {
+    const bool ours =
+        std::any_of(verified.signatures.begin(), verified.signatures.end(),
+                    [&](const auto& signature) { return signature.key.id == signer.key; });
+    newest = ours ? std::max(newest, signer.log_index) : newest;
+  }
+  return newest;
 }
 
 }  // namespace
@@ -121,8 +137,11 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
   ASSAY_TRY(services.store.write(work));
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(storage::StatementRow row, snapshot->statement(statement.row.id));
-  ASSAY_ASSIGN(Json receipt, log_receipt(*snapshot, row.log_index));
-  return Accepted{std::move(row), created, std::move(receipt)};
+  const LeafIndex index = own_record(verified, row);
+  ASSAY_ASSIGN(Json receipt, log_receipt(*snapshot, index));
+  ASSAY_ASSIGN(const Bytes record, snapshot->log_record(index));
+  ASSAY_ASSIGN(Json logged, parse_json(record));
+  return Accepted{std::move(row), created, std::move(receipt), std::move(logged)};
 }
 
 }  // namespace assay::server

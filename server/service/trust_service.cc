@@ -5,12 +5,14 @@
 
 #include "attestation/dsse.h"
 #include "attestation/evidence_verifier.h"
+#include "attestation/identity_token.h"
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/accept.h"
 #include "server/service/job_bell.h"
 #include "server/service/receipt.h"
+#include "server/service/registration.h"
 #include "server/service/store_statement.h"
 
 namespace assay::server {
@@ -65,6 +67,22 @@ Result<Json> appraisal_summary(const Appraisal& appraisal) {
               {"dangerous_anchors", std::move(anchors)},
               {"dangerous_allow_missing_reference_values",
                appraisal.dangerous_allow_missing_reference_values}};
+}
+
+// What the log says of a registration: its key set can be long.
+Result<Json> registration_summary(const Registration& registration) {
+  ASSAY_ASSIGN(const std::string text, canonical_json(to_json(registration)));
+  return Json{{"op", "put-registration"},
+              {"id", registration.id},
+              {"node", registration.node},
+              {"principal", registration.principal},
+              {"registration", sha256(as_bytes(text)).text()}};
+}
+
+Status check_registration(const Registration& registration) {
+  return registration.service_account
+             ? attestation::check_key_set(registration.service_account->jwks)
+             : Status();
 }
 
 // Applies one operation; returns what the log says about it.
@@ -140,9 +158,40 @@ class Applier {
                 {"reason", operation.reason}};
   }
 
+  Result<Json> operator()(const PutRegistration& operation) {
+    const Registration& registration = operation.registration;
+    ASSAY_TRY(check_registration(registration));
+    ASSAY_ASSIGN(const auto known, transaction_.registrations());
+    for (const Registration& before : known) {
+      // Who enrolled under less than what is asked for now enrols again.
+      if (before.id == registration.id &&
+          (before.service_account != registration.service_account ||
+           before.nodes_per_platform > registration.nodes_per_platform)) {
+        renewed_.insert(registration.id);
+      }
+    }
+    registrations_moved_ = true;
+    ASSAY_TRY(transaction_.put_registration(registration));
+    return registration_summary(registration);
+  }
+
+  Result<Json> operator()(const RemoveRegistration& operation) {
+    registrations_moved_ = true;
+    renewed_.insert(operation.id);
+    ASSAY_TRY(transaction_.remove_registration(operation.id));
+    return Json{{"op", "remove-registration"}, {"id", operation.id}};
+  }
+
+  // What follows from all operations together.
+  Status settle() {
+    return registrations_moved_ ? settle_registrations(transaction_, renewed_) : Status();
+  }
+
  private:
   storage::Transaction& transaction_;
   storage::Epochs& epochs_;
+  bool registrations_moved_ = false;
+  std::set<std::string> renewed_;
 };
 
 Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
@@ -159,6 +208,7 @@ Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
     ASSAY_ASSIGN(Json summary, std::visit(applier, operation));
     operations.push_back(std::move(summary));
   }
+  ASSAY_TRY(applier.settle());
   ASSAY_TRY(transaction.set_epochs(epochs));
   ASSAY_TRY(check_still_governable(transaction, transaction.now()));
   return Json{{"trust_epoch", epochs.trust.trust},
@@ -203,6 +253,11 @@ Status apply_bootstrap(storage::Transaction& transaction, const Bootstrap& boots
     summary.erase("op");
     appraisals.push_back(std::move(summary));
   }
+  for (const Registration& registration : bootstrap.registrations) {
+    ASSAY_TRY(check_registration(registration));
+    ASSAY_TRY(transaction.put_registration(registration));
+  }
+  ASSAY_TRY(settle_registrations(transaction, {}));
   ASSAY_TRY(check_still_governable(transaction, transaction.now()));
   ASSAY_ASSIGN(const DocumentId id, transaction.put_document("application/json", document));
   LogRecord record{.type = std::string(event::kTrustBootstrapped),
@@ -212,7 +267,8 @@ Status apply_bootstrap(storage::Transaction& transaction, const Bootstrap& boots
                    .documents = {id},
                    .detail = {{"keys", bootstrap.keys.size()},
                               {"principals", bootstrap.principals.size()},
-                              {"appraisals", std::move(appraisals)}}};
+                              {"appraisals", std::move(appraisals)},
+                              {"registrations", bootstrap.registrations.size()}}};
   ASSAY_TRY(transaction.append(std::move(record)));
   return {};
 }
@@ -248,6 +304,7 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
     return {};
   };
   ASSAY_TRY(services.store.write(work));
+  evidence_moved(services);
   if (services.job_bell != nullptr) {
     services.job_bell->ring();  // the worker of a node that was revoked hears of it now
   }

@@ -94,6 +94,7 @@ CREATE TABLE statement_signers (
   ordinal INTEGER NOT NULL,
   key BLOB NOT NULL,
   signed_at INTEGER NOT NULL,
+  record INTEGER NOT NULL,  -- index of the log record that names this signature
   PRIMARY KEY (log_index, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX statement_signers_by_key ON statement_signers (key, log_index);
@@ -103,6 +104,16 @@ CREATE TABLE statement_envelopes (
   ordinal INTEGER NOT NULL,
   document BLOB NOT NULL REFERENCES documents (id),
   PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- --- versions: how often something was written that decisions read. kind 1: statements about a
+-- subject, 2: a node and the reports of its jobs.
+
+CREATE TABLE versions (
+  kind INTEGER NOT NULL CHECK (kind IN (1, 2)),
+  name TEXT NOT NULL,
+  value INTEGER NOT NULL,
+  PRIMARY KEY (kind, name)
 ) STRICT, WITHOUT ROWID;
 
 -- --- trust
@@ -172,14 +183,20 @@ CREATE TABLE decisions (
   envelope BLOB NOT NULL REFERENCES documents (id),
   allowed INTEGER NOT NULL CHECK (allowed IN (0, 1)),
   point TEXT NOT NULL,
-  subject TEXT NOT NULL,
   name_space TEXT NOT NULL,
   time INTEGER NOT NULL,
   time_high INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX decisions_by_allowed ON decisions (allowed);
-CREATE INDEX decisions_by_subject ON decisions (subject);
 CREATE INDEX decisions_by_name_space ON decisions (name_space);
+
+CREATE TABLE decision_subjects (
+  log_index INTEGER NOT NULL REFERENCES decisions (log_index),
+  ordinal INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX decision_subjects_by_subject ON decision_subjects (subject, log_index);
 
 CREATE TABLE decision_reasons (
   log_index INTEGER NOT NULL REFERENCES decisions (log_index),
@@ -207,6 +224,10 @@ CREATE TRIGGER decisions_keep_update BEFORE UPDATE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER decisions_keep_delete BEFORE DELETE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
+CREATE TRIGGER versions_only_rise BEFORE UPDATE ON versions WHEN NEW.value <= OLD.value
+BEGIN SELECT RAISE(ABORT, 'a version only rises'); END;
+CREATE TRIGGER versions_keep_delete BEFORE DELETE ON versions
+BEGIN SELECT RAISE(ABORT, 'versions are kept'); END;
 CREATE TRIGGER statements_keep_update BEFORE UPDATE ON statements
 BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END;
 CREATE TRIGGER statements_keep_delete BEFORE DELETE ON statements

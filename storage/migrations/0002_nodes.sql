@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Nodes: challenges, enrolments, verification jobs, outlines, admitted pods, appraisals. Rows change
+-- Nodes: challenges, registrations, enrolments, verification jobs, outlines, admitted pods, claims,
+-- appraisals, evidence. Rows change
 -- as nodes and jobs go on; what happened stands in documents and log. Conventions as in
 -- 0001_initial.sql. JSON columns hold canonical JSON (RFC 8785).
 
@@ -17,6 +18,15 @@ CREATE TABLE challenges (
 CREATE INDEX challenges_by_expiry ON challenges (expires_at);
 
 -- --- nodes
+
+-- `body` is a registration as signed.
+CREATE TABLE registrations (
+  id TEXT NOT NULL PRIMARY KEY,
+  node TEXT NOT NULL UNIQUE,
+  pattern INTEGER NOT NULL CHECK (pattern IN (0, 1)),
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX registrations_patterns ON registrations (id) WHERE pattern = 1;
 
 CREATE TABLE nodes (
   name TEXT NOT NULL PRIMARY KEY,
@@ -37,13 +47,19 @@ CREATE TABLE nodes (
   anchor BLOB,
   anchor_is_vendor INTEGER CHECK (anchor_is_vendor IN (0, 1)),
   log_index INTEGER NOT NULL REFERENCES log_records (idx),
+  registration TEXT NOT NULL,
+  ended_at INTEGER,
+  ended_reason TEXT,
   CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL)),
+  CHECK ((ended_at IS NULL) = (ended_reason IS NULL)),
   CHECK ((appraisal IS NULL) = (appraised_at IS NULL)),
   CHECK ((appraisal IS NULL) = (evidence_type IS NULL)),
   CHECK ((appraisal IS NULL) = (tcb_status IS NULL)),
   CHECK ((appraisal IS NULL) = (anchor IS NULL)),
   CHECK ((appraisal IS NULL) = (anchor_is_vendor IS NULL))
 ) STRICT;
+CREATE INDEX nodes_by_platform ON nodes (platform, expires_at)
+  WHERE revoked_at IS NULL AND ended_at IS NULL;
 
 -- Every key that a node ever had. A key never moves to another node, not even when it is no longer
 -- used.
@@ -63,7 +79,9 @@ CREATE TABLE jobs (
   model_name TEXT NOT NULL,
   scope TEXT NOT NULL,
   node TEXT NOT NULL,
-  path TEXT NOT NULL,
+  location TEXT NOT NULL,
+  pod TEXT NOT NULL,
+  pod_volume TEXT NOT NULL CHECK ((pod = '') = (pod_volume = '')),
   subset TEXT NOT NULL,
   created_by TEXT NOT NULL,
   created_at INTEGER NOT NULL,
@@ -76,10 +94,14 @@ CREATE TABLE jobs (
   result TEXT NOT NULL CHECK ((result = '') = (state <> 5)),
   detail TEXT NOT NULL,
   report BLOB REFERENCES documents (id),
+  volume TEXT NOT NULL,
+  read_since INTEGER,
   worker_measured INTEGER NOT NULL CHECK (worker_measured IN (0, 1)),
   device_attested INTEGER NOT NULL CHECK (device_attested IN (0, 1)),
   finished_at INTEGER CHECK ((finished_at IS NULL) = (state <> 5)),
-  finish_order INTEGER UNIQUE CHECK ((finish_order IS NULL) = (state <> 5))
+  finish_order INTEGER UNIQUE CHECK ((finish_order IS NULL) = (state <> 5)),
+  CHECK (location <> '' OR pod <> ''),
+  CHECK (state <> 5 OR (report IS NULL) = (read_since IS NULL))
 ) STRICT;
 CREATE INDEX jobs_by_node ON jobs (node);
 CREATE INDEX jobs_by_artifact ON jobs (artifact);
@@ -88,11 +110,10 @@ CREATE INDEX jobs_by_node_artifact ON jobs (node, artifact);
 CREATE INDEX jobs_by_node_finished ON jobs (node, finished);
 CREATE INDEX jobs_by_artifact_finished ON jobs (artifact, finished);
 CREATE INDEX jobs_by_node_artifact_finished ON jobs (node, artifact, finished);
--- Of jobs whose report counts for the model: other paths hold other files, and a part that is right
--- says nothing of the rest.
-CREATE INDEX jobs_with_report ON jobs (node, artifact, scope, finish_order)
-  WHERE report IS NOT NULL AND finish_order IS NOT NULL AND path = model_name
-    AND (subset = '[]' OR result <> 'verified');
+-- Of jobs whose report counts: a part that is right says nothing of the rest.
+CREATE INDEX jobs_with_report
+  ON jobs (node, artifact, scope, pod, location, pod_volume, finish_order)
+  WHERE report IS NOT NULL AND finish_order IS NOT NULL AND (subset = '[]' OR result <> 'verified');
 
 -- --- what else belongs to models, pods and evidence
 
@@ -101,16 +122,30 @@ CREATE TABLE outlines (
   document BLOB NOT NULL REFERENCES documents (id)
 ) STRICT, WITHOUT ROWID;
 
+-- Admitted pods, by the cluster that they run in and their uid: names are used again.
 CREATE TABLE pods (
+  cluster TEXT NOT NULL,
+  uid TEXT NOT NULL,
+  name_space TEXT NOT NULL,
+  name TEXT NOT NULL,
+  node TEXT NOT NULL,
+  bound INTEGER NOT NULL CHECK (bound = (node <> '')),
+  decision TEXT NOT NULL,
+  models TEXT NOT NULL,
+  workload TEXT NOT NULL,
+  admitted_at INTEGER NOT NULL,
+  PRIMARY KEY (cluster, uid)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pods_by_age ON pods (bound, admitted_at);
+
+-- Which volume is behind a persistent volume claim.
+CREATE TABLE claims (
+  cluster TEXT NOT NULL,
   name_space TEXT NOT NULL,
   name TEXT NOT NULL,
   uid TEXT NOT NULL,
-  decision TEXT NOT NULL,
-  artifact TEXT,
-  model_name TEXT NOT NULL,
-  workload TEXT NOT NULL,
-  admitted_at INTEGER NOT NULL,
-  PRIMARY KEY (name_space, name)
+  volume TEXT NOT NULL,
+  PRIMARY KEY (cluster, name_space, name)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE appraisals (
@@ -118,10 +153,40 @@ CREATE TABLE appraisals (
   body TEXT NOT NULL
 ) STRICT;
 
+-- `collateral`: the newest that was seen with this value.
 CREATE TABLE high_waters (
   name TEXT NOT NULL PRIMARY KEY,
-  value INTEGER NOT NULL CHECK (value >= 0)
+  value INTEGER NOT NULL CHECK (value >= 0),
+  collateral BLOB REFERENCES documents (id)
 ) STRICT, WITHOUT ROWID;
+
+-- Evidence that an enrolment or a report stands on, and how it was last appraised. `seen` is the
+-- generation at that time: what is older than the newest generation is to be appraised again.
+CREATE TABLE evidence (
+  subject TEXT NOT NULL PRIMARY KEY,
+  node TEXT NOT NULL,
+  type TEXT NOT NULL,
+  evidence BLOB NOT NULL REFERENCES documents (id),
+  expected BLOB NOT NULL CHECK (length(expected) = 64),
+  platform TEXT NOT NULL,
+  policy BLOB NOT NULL,
+  error TEXT NOT NULL,
+  appraisal BLOB NOT NULL REFERENCES documents (id),
+  appraised_at INTEGER NOT NULL,
+  tcb_status TEXT NOT NULL,
+  anchor BLOB,
+  anchor_is_vendor INTEGER NOT NULL CHECK (anchor_is_vendor IN (0, 1)),
+  marks TEXT NOT NULL,
+  seen INTEGER NOT NULL CHECK (seen >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX evidence_by_seen ON evidence (seen, subject);
+
+-- Moves with every appraisal that is put and every high-water mark that rises.
+CREATE TABLE evidence_generation (
+  only INTEGER NOT NULL PRIMARY KEY CHECK (only = 1),
+  value INTEGER NOT NULL CHECK (value >= 0)
+) STRICT;
+INSERT INTO evidence_generation (only, value) VALUES (1, 0);
 
 -- --- what never changes again
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decision is a row at its log index with its reasons beside it.
+// A decision is a row at its log index with its subjects and reasons beside it.
 #include "storage/sqlite/decision_tables.h"
 
 #include "storage/sqlite/documents.h"
@@ -7,17 +7,26 @@
 namespace assay::storage::sqlite {
 namespace {
 
-Result<std::vector<std::string>> load_reasons(Connection& connection, LeafIndex index) {
-  std::vector<std::string> reasons;
-  Query query = connection.query(Sql::kDecisionReasons);
+Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, LeafIndex index) {
+  std::vector<std::string> texts;
+  Query query = connection.query(sql);
   query.bind(index);
   while (true) {
     ASSAY_ASSIGN(const bool row, query.next());
     if (!row) {
-      return reasons;
+      return texts;
     }
-    reasons.push_back(query.text(0));
+    texts.push_back(query.text(0));
   }
+}
+
+Status insert_texts(Connection& connection, Sql sql, LeafIndex index,
+                    const std::vector<std::string>& texts) {
+  std::size_t ordinal = 0;
+  for (const std::string& text : texts) {
+    ASSAY_TRY(connection.query(sql).bind(index).bind(ordinal++).bind(text).run());
+  }
+  return {};
 }
 
 Result<std::optional<LeafIndex>> find_index(Connection& connection, const std::string& id) {
@@ -53,15 +62,16 @@ Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index) {
     return fail(ErrorCode::kDataLoss, "an index names a decision that is missing");
   }
   ASSAY_ASSIGN(Digest envelope, query.digest(1));
-  ASSAY_ASSIGN(auto reasons, load_reasons(connection, index));
+  ASSAY_ASSIGN(auto subjects, load_texts(connection, Sql::kDecisionSubjects, index));
+  ASSAY_ASSIGN(auto reasons, load_texts(connection, Sql::kDecisionReasons, index));
   return DecisionRow{.id = query.text(0),
                      .envelope = DocumentId(std::move(envelope)),
                      .allowed = query.integer(2) != 0,
                      .point = query.text(3),
-                     .subject = query.text(4),
-                     .name_space = query.text(5),
+                     .subjects = std::move(subjects),
+                     .name_space = query.text(4),
                      .reasons = std::move(reasons),
-                     .evaluated_at = query.time(6),
+                     .evaluated_at = query.time(5),
                      .log_index = index};
 }
 
@@ -98,20 +108,12 @@ Status put_decision(Connection& connection, const DecisionRow& row, TreeSize siz
                 .bind(row.envelope)
                 .bind(row.allowed ? 1 : 0)
                 .bind(row.point)
-                .bind(row.subject)
                 .bind(row.name_space)
                 .bind(row.evaluated_at)
                 .bind(time_high)
                 .run());
-  std::size_t ordinal = 0;
-  for (const std::string& reason : row.reasons) {
-    ASSAY_TRY(connection.query(Sql::kDecisionReasonInsert)
-                  .bind(row.log_index)
-                  .bind(ordinal++)
-                  .bind(reason)
-                  .run());
-  }
-  return {};
+  ASSAY_TRY(insert_texts(connection, Sql::kDecisionSubjectInsert, row.log_index, row.subjects));
+  return insert_texts(connection, Sql::kDecisionReasonInsert, row.log_index, row.reasons);
 }
 
 Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection) {

@@ -2,12 +2,14 @@
 // A job is one row: what was asked for never changes, the rest until it is done.
 #include "storage/sqlite/job_tables.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
 
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -60,7 +62,9 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
                 .model_name = query.text(2),
                 .scope = query.text(3),
                 .node = query.text(4),
-                .path = query.text(5),
+                .location = query.text(5),
+                .pod = query.text(20),
+                .pod_volume = query.text(21),
                 .subset = std::move(subset),
                 .created_by = query.text(7),
                 .created_at = query.time(8),
@@ -71,6 +75,8 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
                 .result = query.text(14),
                 .detail = std::move(detail),
                 .report = std::move(report),
+                .volume = query.text(22),
+                .read_since = optional_time(query, 23),
                 .worker_measured = query.integer(17) != 0,
                 .device_attested = query.integer(18) != 0,
                 .finished_at = optional_time(query, 19),
@@ -110,14 +116,22 @@ Status check_row(Connection& connection, const JobRow& row) {
   if (is_leased(row.state) && (row.token == 0 || !row.lease_expires_at)) {
     return fail(ErrorCode::kInvalidParameter, "a leased job has a token and an end of its lease");
   }
+  if ((row.location.empty() && row.pod.empty()) || row.pod.empty() != row.pod_volume.empty()) {
+    return fail(ErrorCode::kInvalidParameter,
+                "a job is about a location, or about a volume of a pod");
+  }
+  if (done && row.report.has_value() != row.read_since.has_value()) {
+    return fail(ErrorCode::kInvalidParameter, "a report has a time before which nothing was read");
+  }
   return row.report ? require_documents(connection, {*row.report}) : Status();
 }
 
 // What was asked for, which a replacement must repeat.
 bool same_request(const JobRow& a, const JobRow& b) {
   return a.artifact == b.artifact && a.model_name == b.model_name && a.scope == b.scope &&
-         a.node == b.node && a.path == b.path && a.subset == b.subset &&
-         a.created_by == b.created_by && a.created_at == b.created_at && a.log_index == b.log_index;
+         a.node == b.node && a.location == b.location && a.pod == b.pod &&
+         a.pod_volume == b.pod_volume && a.subset == b.subset && a.created_by == b.created_by &&
+         a.created_at == b.created_at && a.log_index == b.log_index;
 }
 
 Status check_replacement(const JobRow& known, const JobRow& row) {
@@ -133,6 +147,11 @@ Status check_replacement(const JobRow& known, const JobRow& row) {
   return {};
 }
 
+// Whether newest_report() may look at the job: a queue that moves on changes no decision.
+bool may_count(const JobRow& row) {
+  return row.report || (row.state != JobState::kQueued && row.state != JobState::kLeased);
+}
+
 Result<std::optional<std::int64_t>> finish_order(Connection& connection, const JobRow& row) {
   if (row.state != JobState::kDone) {
     return std::nullopt;
@@ -141,6 +160,12 @@ Result<std::optional<std::int64_t>> finish_order(Connection& connection, const J
   ASSAY_ASSIGN(const bool found, query.next());
   const bool any = found && !query.is_null(0);
   return std::optional<std::int64_t>(any ? query.integer(0) + 1 : 1);
+}
+
+void add_once(std::vector<ReportPlace>& places, ReportPlace place) {
+  if (std::find(places.begin(), places.end(), place) == places.end()) {
+    places.push_back(std::move(place));
+  }
 }
 
 // Text of the JSON columns.
@@ -167,7 +192,8 @@ Query& bind_progress(Query& query, const JobRow& row, const JsonTexts& texts,
       .bind(texts.pending)
       .bind(row.result)
       .bind(texts.detail);
-  bind_optional(query, row.report)
+  bind_optional(query, row.report).bind(row.volume);
+  bind_optional(query, row.read_since)
       .bind(row.worker_measured ? 1 : 0)
       .bind(row.device_attested ? 1 : 0);
   return bind_optional(bind_optional(query, row.finished_at), order);
@@ -181,7 +207,9 @@ Status insert_job(Connection& connection, const JobRow& row, const JsonTexts& te
       .bind(row.model_name)
       .bind(row.scope)
       .bind(row.node)
-      .bind(row.path)
+      .bind(row.location)
+      .bind(row.pod)
+      .bind(row.pod_volume)
       .bind(texts.subset)
       .bind(row.created_by)
       .bind(row.created_at)
@@ -233,16 +261,54 @@ Result<JobRow> load_next_job(Connection& connection, const std::string& node, Ti
 
 Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
                                   const ArtifactId& artifact, const std::string& scope,
-                                  Timestamp now) {
+                                  const ReportPlace& place, Timestamp now) {
+  const auto bind_place = [&](Query& query) -> Query& {
+    return query.bind(node)
+        .bind(artifact.text())
+        .bind(scope)
+        .bind(place.pod)
+        .bind(place.location)
+        .bind(place.pod_volume);
+  };
   Query doubt = connection.query(Sql::kJobOpenDoubt);
-  doubt.bind(node).bind(artifact.text()).bind(scope).bind(now);
+  bind_place(doubt).bind(now);
   ASSAY_ASSIGN(const bool open, doubt.next());
   if (open) {
     return load_job_at(connection, doubt.integer(0));
   }
   Query query = connection.query(Sql::kJobNewestReport);
-  query.bind(node).bind(artifact.text()).bind(scope);
+  bind_place(query);
   return load_found(connection, query);
+}
+
+Result<std::vector<ReportPlace>> load_report_places(Connection& connection, const std::string& node,
+                                                    const ArtifactId& artifact,
+                                                    const std::string& scope,
+                                                    const std::string& pod, std::size_t limit) {
+  std::vector<ReportPlace> places;
+  {
+    Query open = connection.query(Sql::kJobOpenPlaces);
+    open.bind(node).bind(artifact.text()).bind(scope).bind(pod);
+    while (places.size() < limit) {
+      ASSAY_ASSIGN(const bool found, open.next());
+      if (!found) {
+        break;
+      }
+      add_once(places, {open.text(0), pod, open.text(1)});
+    }
+  }
+  ReportPlace last{{}, pod, {}};
+  while (places.size() < limit) {
+    Query query = connection.query(Sql::kJobNextPlace);
+    query.bind(node).bind(artifact.text()).bind(scope).bind(pod);
+    ASSAY_ASSIGN(const bool found, query.bind(last.location).bind(last.pod_volume).next());
+    if (!found) {
+      break;
+    }
+    last = {query.text(0), pod, query.text(1)};
+    add_once(places, last);
+  }
+  return places;
 }
 
 Status put_job(Connection& connection, const JobRow& row, TreeSize size) {
@@ -252,9 +318,14 @@ Status put_job(Connection& connection, const JobRow& row, TreeSize size) {
   ASSAY_TRY(check_row(connection, row));
   ASSAY_ASSIGN(const JsonTexts texts, json_texts(row));
   ASSAY_ASSIGN(const auto seq, find_job(connection, row.id));
+  bool counts = may_count(row);
   if (seq) {
     ASSAY_ASSIGN(const JobRow known, load_job_at(connection, *seq));
     ASSAY_TRY(check_replacement(known, row));
+    counts = counts || may_count(known);
+  }
+  if (counts) {
+    ASSAY_TRY(raise_version(connection, Versioned::kNode, row.node));
   }
   ASSAY_ASSIGN(const auto order, finish_order(connection, row));
   if (!seq) {

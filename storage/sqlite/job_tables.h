@@ -16,7 +16,11 @@ namespace assay::storage::sqlite {
                                            Timestamp now);
 [[nodiscard]] Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
                                                 const ArtifactId& artifact,
-                                                const std::string& scope, Timestamp now);
+                                                const std::string& scope, const ReportPlace& place,
+                                                Timestamp now);
+[[nodiscard]] Result<std::vector<ReportPlace>> load_report_places(
+    Connection& connection, const std::string& node, const ArtifactId& artifact,
+    const std::string& scope, const std::string& pod, std::size_t limit);
 // `size` is the size of the log.
 [[nodiscard]] Status put_job(Connection& connection, const JobRow& row, TreeSize size);
 

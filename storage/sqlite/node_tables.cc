@@ -5,6 +5,7 @@
 
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -55,6 +56,10 @@ Result<NodeRow> node_from(const Query& query) {
   if (!query.is_null(7)) {
     revoked = Revocation{query.time(7), query.text(8)};
   }
+  std::optional<Revocation> ended;
+  if (!query.is_null(19)) {
+    ended = Revocation{query.time(19), query.text(20)};
+  }
   return NodeRow{.name = query.text(0),
                  .principal = query.text(1),
                  .key = KeyId(std::move(key)),
@@ -66,7 +71,9 @@ Result<NodeRow> node_from(const Query& query) {
                  .devices = std::move(devices),
                  .enrolment = DocumentId(std::move(enrolment)),
                  .measured = std::move(measured),
-                 .log_index = query.count(17)};
+                 .log_index = query.count(17),
+                 .registration = query.text(18),
+                 .ended = std::move(ended)};
 }
 
 Result<std::optional<NodeRow>> find_node(Connection& connection, const std::string& name) {
@@ -77,6 +84,18 @@ Result<std::optional<NodeRow>> find_node(Connection& connection, const std::stri
   }
   ASSAY_ASSIGN(NodeRow row, node_from(query));
   return row;
+}
+
+Result<std::vector<NodeRow>> all_nodes(Query& query) {
+  std::vector<NodeRow> nodes;
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return nodes;
+    }
+    ASSAY_ASSIGN(NodeRow node, node_from(query));
+    nodes.push_back(std::move(node));
+  }
 }
 
 Result<std::optional<std::string>> find_key_owner(Connection& connection, const KeyId& key) {
@@ -112,6 +131,14 @@ Status remember_key(Connection& connection, const NodeRow& row) {
                : connection.query(Sql::kEnrolledKeyInsert).bind(row.key).bind(row.name).run();
 }
 
+void bind_end(Query& query, const std::optional<Revocation>& end) {
+  if (end) {
+    query.bind(end->at).bind(end->reason);
+  } else {
+    query.bind_null().bind_null();
+  }
+}
+
 void bind_measured(Query& query, const std::optional<NodeRow::Measured>& measured) {
   if (!measured) {
     query.bind_null().bind_null().bind_null().bind_null().bind_null().bind_null();
@@ -123,15 +150,6 @@ void bind_measured(Query& query, const std::optional<NodeRow::Measured>& measure
       .bind(measured->tcb_status)
       .bind(measured->anchor)
       .bind(measured->anchor_is_vendor ? 1 : 0);
-}
-
-Result<Appraisal> appraisal_from(const Query& query) {
-  ASSAY_ASSIGN(const Json body, json_column(query, 0));
-  auto appraisal = appraisal_from_json(body);
-  if (!appraisal) {
-    return fail(ErrorCode::kDataLoss, "a stored appraisal cannot be read");
-  }
-  return appraisal;
 }
 
 }  // namespace
@@ -189,17 +207,16 @@ Result<std::vector<NodeRow>> load_nodes(Connection& connection, const std::strin
   if (limit < 1 || limit > kMaxLimit) {
     return fail(ErrorCode::kInvalidParameter, "the limit of a page is 1 to 1000");
   }
-  std::vector<NodeRow> nodes;
   Query query = connection.query(Sql::kEnrolledList);
   query.bind(after).bind(limit);
-  while (true) {
-    ASSAY_ASSIGN(const bool row, query.next());
-    if (!row) {
-      return nodes;
-    }
-    ASSAY_ASSIGN(NodeRow node, node_from(query));
-    nodes.push_back(std::move(node));
-  }
+  return all_nodes(query);
+}
+
+Result<std::vector<NodeRow>> load_nodes_on(Connection& connection, const std::string& platform,
+                                           Timestamp now) {
+  Query query = connection.query(Sql::kEnrolledOnPlatform);
+  query.bind(platform).bind(now);
+  return all_nodes(query);
 }
 
 Result<std::string> load_key_owner(Connection& connection, const KeyId& key) {
@@ -222,14 +239,13 @@ Status put_node(Connection& connection, const NodeRow& row, TreeSize size) {
       .bind(row.platform)
       .bind(row.enrolled_at)
       .bind(row.expires_at);
-  if (row.revoked) {
-    query.bind(row.revoked->at).bind(row.revoked->reason);
-  } else {
-    query.bind_null().bind_null();
-  }
+  bind_end(query, row.revoked);
   query.bind(devices).bind(row.enrolment);
   bind_measured(query, row.measured);
-  return query.bind(row.log_index).run();
+  query.bind(row.log_index).bind(row.registration);
+  bind_end(query, row.ended);
+  ASSAY_TRY(query.run());
+  return raise_version(connection, Versioned::kNode, row.name);
 }
 
 Result<DocumentId> load_outline(Connection& connection, const ArtifactId& artifact) {
@@ -254,79 +270,6 @@ Status put_outline(Connection& connection, const ArtifactId& artifact, const Doc
     return std::unexpected(known.error());
   }
   return connection.query(Sql::kOutlineInsert).bind(artifact.text()).bind(document).run();
-}
-
-Result<PodRow> load_pod(Connection& connection, const std::string& name_space,
-                        const std::string& name) {
-  Query query = connection.query(Sql::kPodGet);
-  ASSAY_ASSIGN(const bool found, query.bind(name_space).bind(name).next());
-  if (!found) {
-    return fail(ErrorCode::kNotFound, "no pod was admitted under this name",
-                name_space + "/" + name);
-  }
-  std::optional<ArtifactId> artifact;
-  if (!query.is_null(2)) {
-    ASSAY_ASSIGN(artifact, artifact_column(query, 2));
-  }
-  ASSAY_ASSIGN(Json workload, json_column(query, 4));
-  return PodRow{.uid = query.text(0),
-                .name_space = name_space,
-                .name = name,
-                .decision = query.text(1),
-                .artifact = std::move(artifact),
-                .model_name = query.text(3),
-                .workload = std::move(workload),
-                .admitted_at = query.time(5)};
-}
-
-Status put_pod(Connection& connection, const PodRow& row) {
-  ASSAY_ASSIGN(const std::string workload, canonical_json(row.workload));
-  Query query = connection.query(Sql::kPodPut);
-  query.bind(row.name_space).bind(row.name).bind(row.uid).bind(row.decision);
-  if (row.artifact) {
-    query.bind(row.artifact->text());
-  } else {
-    query.bind_null();
-  }
-  return query.bind(row.model_name).bind(workload).bind(row.admitted_at).run();
-}
-
-Result<Appraisal> load_appraisal(Connection& connection, const std::string& evidence_type) {
-  Query query = connection.query(Sql::kAppraisalGet);
-  ASSAY_ASSIGN(const bool found, query.bind(evidence_type).next());
-  if (!found) {
-    return fail(ErrorCode::kNotFound, "no appraisal is stored for this type of evidence",
-                evidence_type);
-  }
-  return appraisal_from(query);
-}
-
-Result<std::vector<Appraisal>> load_appraisals(Connection& connection) {
-  std::vector<Appraisal> appraisals;
-  Query query = connection.query(Sql::kAppraisalList);
-  while (true) {
-    ASSAY_ASSIGN(const bool row, query.next());
-    if (!row) {
-      return appraisals;
-    }
-    ASSAY_ASSIGN(Appraisal appraisal, appraisal_from(query));
-    appraisals.push_back(std::move(appraisal));
-  }
-}
-
-Status put_appraisal(Connection& connection, const Appraisal& appraisal) {
-  ASSAY_ASSIGN(const std::string body, canonical_json(to_json(appraisal)));
-  return connection.query(Sql::kAppraisalPut).bind(appraisal.evidence_type).bind(body).run();
-}
-
-Result<std::uint64_t> load_high_water(Connection& connection, const std::string& name) {
-  Query query = connection.query(Sql::kHighWaterGet);
-  ASSAY_ASSIGN(const bool found, query.bind(name).next());
-  return found ? query.count(0) : 0;
-}
-
-Status raise_high_water(Connection& connection, const std::string& name, std::uint64_t value) {
-  return connection.query(Sql::kHighWaterRaise).bind(name).bind(value).run();
 }
 
 }  // namespace assay::storage::sqlite

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Challenges, enrolled nodes, outlines, admitted pods, appraisals and high-water marks. See
-// NodeReads and NodeWrites for what the functions mean.
+// Challenges, enrolled nodes and outlines. See NodeReads and NodeWrites for what the functions
+// mean.
 #pragma once
 
 #include <string>
@@ -20,6 +20,9 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<NodeRow> load_node_by_key(Connection& connection, const KeyId& key);
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes(Connection& connection,
                                                       const std::string& after, std::size_t limit);
+[[nodiscard]] Result<std::vector<NodeRow>> load_nodes_on(Connection& connection,
+                                                         const std::string& platform,
+                                                         Timestamp now);
 [[nodiscard]] Result<std::string> load_key_owner(Connection& connection, const KeyId& key);
 // `size` is the size of the log.
 [[nodiscard]] Status put_node(Connection& connection, const NodeRow& row, TreeSize size);
@@ -27,19 +30,5 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<DocumentId> load_outline(Connection& connection, const ArtifactId& artifact);
 [[nodiscard]] Status put_outline(Connection& connection, const ArtifactId& artifact,
                                  const DocumentId& document);
-
-[[nodiscard]] Result<PodRow> load_pod(Connection& connection, const std::string& name_space,
-                                      const std::string& name);
-[[nodiscard]] Status put_pod(Connection& connection, const PodRow& row);
-
-[[nodiscard]] Result<Appraisal> load_appraisal(Connection& connection,
-                                               const std::string& evidence_type);
-[[nodiscard]] Result<std::vector<Appraisal>> load_appraisals(Connection& connection);
-[[nodiscard]] Status put_appraisal(Connection& connection, const Appraisal& appraisal);
-
-[[nodiscard]] Result<std::uint64_t> load_high_water(Connection& connection,
-                                                    const std::string& name);
-[[nodiscard]] Status raise_high_water(Connection& connection, const std::string& name,
-                                      std::uint64_t value);
 
 }  // namespace assay::storage::sqlite

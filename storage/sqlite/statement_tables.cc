@@ -6,6 +6,7 @@
 #include <set>
 
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -53,7 +54,7 @@ Result<std::vector<SignerRow>> load_signers(Connection& connection, LeafIndex in
       return signers;
     }
     ASSAY_ASSIGN(Digest key, query.digest(0));
-    signers.push_back({KeyId(std::move(key)), query.time(1)});
+    signers.push_back({KeyId(std::move(key)), query.time(1), query.count(2)});
   }
 }
 
@@ -62,6 +63,13 @@ Status insert_texts(Connection& connection, Sql sql, LeafIndex index,
   std::size_t ordinal = 0;
   for (const std::string& text : texts) {
     ASSAY_TRY(connection.query(sql).bind(index).bind(ordinal++).bind(text).run());
+  }
+  return {};
+}
+
+Status raise_versions(Connection& connection, const std::vector<std::string>& subjects) {
+  for (const std::string& subject : subjects) {
+    ASSAY_TRY(raise_version(connection, Versioned::kSubject, subject));
   }
   return {};
 }
@@ -81,6 +89,7 @@ Status insert_signers(Connection& connection, LeafIndex index,
                     .bind(ordinal)
                     .bind(signer.key)
                     .bind(signer.signed_at)
+                    .bind(signer.log_index)
                     .run());
     }
   }
@@ -226,9 +235,7 @@ Result<std::vector<StatementRow>> manifests_at(Connection& connection, const std
   std::vector<StatementRow> rows;
   for (const LeafIndex index : indexes) {
     ASSAY_ASSIGN(StatementRow row, load_statement_at(connection, index));
-    if (row.kind == StatementKind::kManifest) {
-      rows.push_back(std::move(row));
-    }
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -239,6 +246,7 @@ Status put_statement(Connection& connection, const StatementRow& row, TreeSize s
   ASSAY_TRY(insert_row(connection, row, time_high));
   const LeafIndex index = row.log_index;
   ASSAY_TRY(insert_texts(connection, Sql::kStatementSubjectInsert, index, row.subjects));
+  ASSAY_TRY(raise_versions(connection, row.subjects));
   ASSAY_TRY(insert_texts(connection, Sql::kStatementLocationInsert, index, row.locations));
   ASSAY_TRY(insert_signers(connection, index, row.signers, {}));
   return insert_envelopes(connection, index, row.envelopes, {});
@@ -248,6 +256,7 @@ Status add_envelope(Connection& connection, const StatementId& id, const Documen
                     const std::vector<SignerRow>& signers) {
   ASSAY_ASSIGN(const StatementRow row, load_statement(connection, id));
   ASSAY_TRY(require_documents(connection, {envelope}));
+  ASSAY_TRY(raise_versions(connection, row.subjects));
   ASSAY_TRY(insert_signers(connection, row.log_index, signers, row.signers));
   return insert_envelopes(connection, row.log_index, {envelope}, row.envelopes);
 }

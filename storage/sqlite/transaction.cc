@@ -4,8 +4,10 @@
 
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/node_tables.h"
+#include "storage/sqlite/pod_tables.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/trust_tables.h"
 
@@ -31,11 +33,14 @@ Status SqliteTransaction::put_statement(const StatementRow& row) {
 }
 
 Status SqliteTransaction::add_envelope(const StatementId& id, const DocumentId& envelope,
-                                       const std::vector<KeyId>& signers) {
+                                       const std::vector<KeyId>& signers, LeafIndex record) {
   std::vector<SignerRow> rows;
   rows.reserve(signers.size());
   for (const KeyId& key : signers) {
-    rows.push_back({key, now_});
+    rows.push_back({key, now_, record});
+  }
+  if (record >= tail_.frontier.size()) {
+    return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
   }
   return sqlite::add_envelope(connection(), id, envelope, rows);
 }
@@ -88,14 +93,46 @@ Status SqliteTransaction::put_outline(const ArtifactId& artifact, const Document
   return sqlite::put_outline(connection(), artifact, document);
 }
 
-Status SqliteTransaction::put_pod(const PodRow& row) { return sqlite::put_pod(connection(), row); }
+Status SqliteTransaction::put_pod(const PodRow& row) {
+  return sqlite::put_pod(connection(), row, now_);
+}
+
+Status SqliteTransaction::remove_pod(const std::string& cluster, const std::string& uid) {
+  return sqlite::remove_pod(connection(), cluster, uid);
+}
+
+Status SqliteTransaction::put_claim(const ClaimRow& row) {
+  return sqlite::put_claim(connection(), row);
+}
+
+Status SqliteTransaction::remove_claim(const std::string& cluster, const std::string& name_space,
+                                       const std::string& name, const std::string& uid) {
+  return sqlite::remove_claim(connection(), cluster, name_space, name, uid);
+}
 
 Status SqliteTransaction::put_appraisal(const Appraisal& appraisal) {
   return sqlite::put_appraisal(connection(), appraisal);
 }
 
-Status SqliteTransaction::raise_high_water(const std::string& name, std::uint64_t value) {
-  return sqlite::raise_high_water(connection(), name, value);
+Status SqliteTransaction::put_evidence(const EvidenceRow& row) {
+  return sqlite::put_evidence(connection(), row);
+}
+
+Status SqliteTransaction::forget_evidence(const std::string& subject) {
+  return sqlite::forget_evidence(connection(), subject);
+}
+
+Status SqliteTransaction::put_registration(const Registration& registration) {
+  return sqlite::put_registration(connection(), registration);
+}
+
+Status SqliteTransaction::remove_registration(const std::string& id) {
+  return sqlite::remove_registration(connection(), id);
+}
+
+Status SqliteTransaction::raise_high_water(const std::string& name, std::uint64_t value,
+                                           const std::optional<DocumentId>& collateral) {
+  return sqlite::raise_high_water(connection(), name, value, collateral);
 }
 
 }  // namespace assay::storage::sqlite

@@ -22,7 +22,7 @@ class SqliteTransaction final : public Reading<Transaction> {
   Result<LeafIndex> append(LogRecord record) override;
   Status put_statement(const StatementRow& row) override;
   Status add_envelope(const StatementId& id, const DocumentId& envelope,
-                      const std::vector<KeyId>& signers) override;
+                      const std::vector<KeyId>& signers, LeafIndex record) override;
   Status put_key(const TrustedKey& key) override;
   Status put_principal(const Principal& principal) override;
   Status remove_principal(const std::string& name) override;
@@ -36,8 +36,17 @@ class SqliteTransaction final : public Reading<Transaction> {
   Status put_job(const JobRow& row) override;
   Status put_outline(const ArtifactId& artifact, const DocumentId& document) override;
   Status put_pod(const PodRow& row) override;
+  Status remove_pod(const std::string& cluster, const std::string& uid) override;
+  Status put_claim(const ClaimRow& row) override;
+  Status remove_claim(const std::string& cluster, const std::string& name_space,
+                      const std::string& name, const std::string& uid) override;
   Status put_appraisal(const Appraisal& appraisal) override;
-  Status raise_high_water(const std::string& name, std::uint64_t value) override;
+  Status put_evidence(const EvidenceRow& row) override;
+  Status forget_evidence(const std::string& subject) override;
+  Status put_registration(const Registration& registration) override;
+  Status remove_registration(const std::string& id) override;
+  Status raise_high_water(const std::string& name, std::uint64_t value,
+                          const std::optional<DocumentId>& collateral) override;
 
  private:
   Result<LogState> held_state() override { return log_state(); }

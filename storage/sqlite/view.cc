@@ -5,10 +5,13 @@
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
+#include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/node_tables.h"
+#include "storage/sqlite/pod_tables.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/trust_tables.h"
+#include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -223,8 +226,17 @@ Result<JobRow> Reading<Base>::next_job(const std::string& node, Timestamp now) {
 
 template <typename Base>
 Result<JobRow> Reading<Base>::newest_report(const std::string& node, const ArtifactId& artifact,
-                                            const std::string& scope) {
-  return load_newest_report(connection_, node, artifact, scope, now_);
+                                            const std::string& scope, const ReportPlace& place) {
+  return load_newest_report(connection_, node, artifact, scope, place, now_);
+}
+
+template <typename Base>
+Result<std::vector<ReportPlace>> Reading<Base>::report_places(const std::string& node,
+                                                              const ArtifactId& artifact,
+                                                              const std::string& scope,
+                                                              const std::string& pod,
+                                                              std::size_t limit) {
+  return load_report_places(connection_, node, artifact, scope, pod, limit);
 }
 
 template <typename Base>
@@ -233,8 +245,62 @@ Result<DocumentId> Reading<Base>::outline(const ArtifactId& artifact) {
 }
 
 template <typename Base>
-Result<PodRow> Reading<Base>::pod(const std::string& name_space, const std::string& name) {
-  return load_pod(connection_, name_space, name);
+Result<PodRow> Reading<Base>::pod(const std::string& cluster, const std::string& uid) {
+  return load_pod(connection_, cluster, uid);
+}
+
+template <typename Base>
+Result<ClaimRow> Reading<Base>::claim(const std::string& cluster, const std::string& name_space,
+                                      const std::string& name) {
+  return load_claim(connection_, cluster, name_space, name);
+}
+
+template <typename Base>
+Result<std::uint64_t> Reading<Base>::node_version(const std::string& node) {
+  ASSAY_ASSIGN(const std::uint64_t own, load_version(connection_, Versioned::kNode, node));
+  // Both only rise, so their sum changes with either.
+  ASSAY_ASSIGN(const std::uint64_t evidence, generation(connection_));
+  return own + evidence;
+}
+
+template <typename Base>
+Result<std::uint64_t> Reading<Base>::subject_version(const ArtifactId& artifact) {
+  return load_version(connection_, Versioned::kSubject, artifact.text());
+}
+
+template <typename Base>
+Result<std::vector<NodeRow>> Reading<Base>::nodes_on(const std::string& platform, Timestamp now) {
+  return load_nodes_on(connection_, platform, now);
+}
+
+template <typename Base>
+Result<Registration> Reading<Base>::registration_of(const std::string& node) {
+  return load_registration_of(connection_, node);
+}
+
+template <typename Base>
+Result<std::vector<Registration>> Reading<Base>::registrations() {
+  return load_registrations(connection_);
+}
+
+template <typename Base>
+Result<DocumentId> Reading<Base>::appraisal_id(const std::string& evidence_type) {
+  return load_appraisal_id(connection_, evidence_type);
+}
+
+template <typename Base>
+Result<EvidenceRow> Reading<Base>::evidence(const std::string& subject) {
+  return load_evidence(connection_, subject);
+}
+
+template <typename Base>
+Result<std::vector<EvidenceRow>> Reading<Base>::stale_evidence(std::size_t limit) {
+  return load_stale_evidence(connection_, limit);
+}
+
+template <typename Base>
+Result<DocumentId> Reading<Base>::high_water_collateral(const std::string& name) {
+  return load_high_water_collateral(connection_, name);
 }
 
 template <typename Base>

@@ -67,17 +67,32 @@ class Reading : public Base {
   Result<NodeRow> node(const std::string& name) final;
   Result<NodeRow> node_by_key(const KeyId& key) final;
   Result<std::vector<NodeRow>> nodes(const std::string& after, std::size_t limit) final;
+  Result<std::vector<NodeRow>> nodes_on(const std::string& platform, Timestamp now) final;
+  Result<Registration> registration_of(const std::string& node) final;
+  Result<std::vector<Registration>> registrations() final;
   Result<std::string> key_owner(const KeyId& key) final;
   Result<JobRow> job(const std::string& id) final;
   Result<std::vector<JobRow>> jobs(const JobQuery& query) final;
   Result<JobRow> next_job(const std::string& node, Timestamp now) final;
   Result<JobRow> newest_report(const std::string& node, const ArtifactId& artifact,
-                               const std::string& scope) final;
+                               const std::string& scope, const ReportPlace& place) override;
+  Result<std::vector<ReportPlace>> report_places(const std::string& node,
+                                                 const ArtifactId& artifact,
+                                                 const std::string& scope, const std::string& pod,
+                                                 std::size_t limit) override;
   Result<DocumentId> outline(const ArtifactId& artifact) final;
-  Result<PodRow> pod(const std::string& name_space, const std::string& name) final;
+  Result<PodRow> pod(const std::string& cluster, const std::string& uid) final;
+  Result<ClaimRow> claim(const std::string& cluster, const std::string& name_space,
+                         const std::string& name) final;
+  Result<std::uint64_t> node_version(const std::string& node) final;
+  Result<std::uint64_t> subject_version(const ArtifactId& artifact) final;
   Result<Appraisal> appraisal(const std::string& evidence_type) final;
   Result<std::vector<Appraisal>> appraisals() final;
+  Result<DocumentId> appraisal_id(const std::string& evidence_type) final;
+  Result<EvidenceRow> evidence(const std::string& subject) final;
+  Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) final;
   Result<std::uint64_t> high_water(const std::string& name) final;
+  Result<DocumentId> high_water_collateral(const std::string& name) final;
 
  protected:
   [[nodiscard]] Connection& connection() { return connection_; }

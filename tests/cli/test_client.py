@@ -6,6 +6,7 @@ import ssl
 import stat
 
 import harness
+import receipts
 from harness import NO, TROUBLE, YES
 from reference import dsse, log
 from tls_server import Answer, Server, make_certificate, problem
@@ -32,6 +33,9 @@ class Client(harness.TestCase):
 
     def answer(self, method, path, *answers):
         self.server.answers[f"{method} {path}"] = list(answers)
+
+    def stored(self, name, **options):
+        return receipts.stored((self.dir / name).read_bytes(), **options)
 
     def trust(self, trust=0, policy=0):
         self.answer("GET", "/v1/trust", Answer(200, {
@@ -206,9 +210,8 @@ class Client(harness.TestCase):
                    "m.json")  # fmt: skip
         self.assay("attest", "create", "--stage", "evaluate", "--subject", "m.json", "--key",
                    "k.pem", "--out", "e.json")  # fmt: skip
-        stored = {"id": "x", "log": {"index": 7}}
-        self.answer("POST", "/v1/manifests", Answer(201, stored))
-        self.answer("POST", "/v1/attestations", Answer(200, stored))
+        self.answer("POST", "/v1/manifests", Answer(201, self.stored("m.json", index=7)))
+        self.answer("POST", "/v1/attestations", Answer(200, self.stored("e.json", index=7)))
         got = self.assay("push", "m.json", "e.json", *self.to, "-o", "json").json()
         self.assertEqual([item["kind"] for item in got["items"]], ["manifest", "attestation"])
         self.assertEqual(got["items"][0]["log"]["index"], 7)
@@ -225,6 +228,34 @@ class Client(harness.TestCase):
         self.server.requests.clear()
         self.assertEqual(self.error("push", "e.json", "nosuch.json", *self.to), "file-unreadable")
         self.assertEqual(self.server.requests, [])
+
+    def test_push_refuses_the_receipt_of_another_record(self):
+        key = self.key("k")
+        self.key("first")
+        self.assay("attest", "create", "--stage", "evaluate", "--subject", ARTIFACT, "--name",
+                   "acme/demo", "--key", "k.pem", "--out", "e.json")  # fmt: skip
+        vkey = log.verifier_key("log.example", log.public_bytes(receipts.SEED))
+        push = ("push", "e.json", "--verifier-key", vkey, *self.to)
+        route = "/v1/attestations"
+        good = self.stored("e.json", index=7)
+        self.answer("POST", route, Answer(200, good))
+        self.assay(*push)
+        first = self.stored("e.json", index=6, signers=["sha256:" + "ab" * 32], documents=[])
+        later = {**good, "signers": [{"key_id": key, "log_index": 8}]}
+        swapped = {**good, "record": {**good["record"], "actor": "somebody"}}
+        about = self.stored("e.json", index=7, subject=["sha256:" + "cd" * 32])
+        bare = {name: value for name, value in good.items() if name != "record"}
+        for answer in (first, later, swapped, about, bare):
+            self.answer("POST", route, Answer(200, answer))
+            got = self.assay(*push, "-o", "json", code=NO).json()
+            self.assertEqual(got["items"][0]["error"]["code"], "log-inconsistent", answer)
+        # Signed by another log, or not in the tree: seen with the log's key.
+        broken = self.stored("e.json", index=7)
+        broken["log"]["inclusion"][0] = "00" * 32
+        foreign = self.stored("e.json", index=7, seed=b"x" * 32)
+        for answer in (broken, foreign):
+            self.answer("POST", route, Answer(200, answer))
+            self.assay(*push, code=NO)
 
     def test_policy_activate(self):
         self.key("approver")
@@ -262,17 +293,21 @@ class Client(harness.TestCase):
         return {"allowed": allowed, "reasons": [] if allowed else ["manifest-missing"],
                 "warnings": [], "preconditions": [], "policies": [
                     {"name": "prod", "version": 1, "id": STATEMENT, "mode": "enforce",
-                     "outcome": condition["outcome"], "conditions": [condition]}]}  # fmt: skip
+                     "model": ARTIFACT, "outcome": condition["outcome"],
+                     "conditions": [condition]}]}  # fmt: skip
 
     def decision(self, allowed):
-        return {"selected": True, "decision": {"id": UUID, "point": "create", "artifact": ARTIFACT,
+        return {"selected": True, "decision": {"id": UUID, "point": "create",
+                                               "models": [{"artifact": ARTIFACT, "name": "acme/demo"}],
                                                "verdict": self.verdict(allowed)}}  # fmt: skip
 
     def test_decide(self):
         base = ("decide", "--model", "acme/demo", "--namespace", "prod", "--label", "app=chat",
                 "--resource", "nvidia.com/gpu", *self.to)  # fmt: skip
         self.answer("POST", "/v1/decisions", Answer(200, self.decision(True)))
-        self.assertTrue(self.assay(*base).out.startswith("allow\n"))
+        got = self.assay(*base)
+        self.assertTrue(got.out.startswith("allow\n"))
+        self.assertIn(f"about acme/demo@{ARTIFACT}", got.err)
         self.assertEqual(json.loads(self.server.requests[-1][3]), {
             "point": "create", "model": "acme/demo", "dry_run": False, "workload": {
                 "namespace": "prod", "labels": {"app": "chat"}, "resources": ["nvidia.com/gpu"]}})
@@ -342,6 +377,14 @@ class Client(harness.TestCase):
         self.assertEqual((request["kind"]["kind"], request["subResource"], request["namespace"],
                           request["object"]["target"]["name"]),
                          ("Binding", "binding", "prod", "gpu-1"))  # fmt: skip
+        self.write_json("job.json", {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "demo"}})
+        self.assay("admission", "test", "-f", "job.json", *self.to, code=TROUBLE)  # another uid
+        request = json.loads(self.server.requests[-1][3])["request"]
+        self.assertEqual((request["kind"]["group"], request["kind"]["kind"], request["resource"]["resource"]),
+                         ("batch", "Job", "jobs"))  # fmt: skip
+        for kind, version in (("Job", "v1"), ("Pod", "apps/v1"), ("Service", "v1")):
+            self.write_json("odd.json", {"apiVersion": version, "kind": kind})
+            self.assertEqual(self.error("admission", "test", "-f", "odd.json", *self.to), "usage")
 
     def test_get(self):
         envelope = {"payloadType": "text/plain", "payload": base64.b64encode(b"hi").decode(),

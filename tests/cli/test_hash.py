@@ -15,8 +15,8 @@ class Hash(harness.TestCase):
     def compare(self, path, *options, hash_name="sha256", chunk_size=16384, objects="both",
                 ignore=(), follow=False):  # fmt: skip
         got = self.hash(path, *options)
-        want, _ = tree.hash_path(str(path), hash_name, chunk_size, objects, list(ignore), follow,
-                                 None)  # fmt: skip
+        patterns = list(ignore) + tree.usual_patterns(str(path))
+        want, _ = tree.hash_path(str(path), hash_name, chunk_size, objects, patterns, follow, None)
         self.assertEqual(got["root"], want["root"])
         self.assertEqual(got["parameters"], want["parameters"])
         self.assertEqual(got["objects"], want["objects"])
@@ -35,6 +35,32 @@ class Hash(harness.TestCase):
         paths = {entry.get("path") for entry in self.compare(model)["objects"]}
         self.assertIn(".hidden/also hidden", paths)
         self.assertNotIn(".git/config", paths)
+
+    def test_what_is_left_out_is_bound_and_said(self):
+        model = self.model()
+        got = self.compare(model)
+        self.assertEqual(got["parameters"]["ignore"], ["/.git"])
+        self.assertIn("left out, and bound by the root: /.git", self.assay("hash", model).err)
+        self.write("model/sub/.git/config", b"hashed")
+        self.assertIn("sub/.git/config", {entry.get("path") for entry in self.compare(model)["objects"]})
+        for name in ("model.assay.json", "model.assay.json.times", "model.assay.outline"):
+            self.write(f"model/{name}", b"not part of the model")
+        self.assertEqual(self.compare(model)["parameters"]["ignore"],
+                         ["/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline"])  # fmt: skip
+        self.write("plain/config.json", b"{}")
+        self.assertEqual(set(self.compare(self.dir / "plain")["parameters"]), {"chunk_size", "hash", "tree"})
+
+    def test_other_patterns_are_another_artifact(self):
+        self.write("plain/config.json", b"{}")
+        roots = {self.hash("plain", *options)["root"] for options in (
+            (), ("--ignore", "*.py"), ("--ignore", "*.md"), ("--follow-symlinks",))}  # fmt: skip
+        self.assertEqual(len(roots), 4)
+        same = {self.hash("plain", *options)["root"] for options in (
+            ("--ignore", "a", "--ignore", "b"), ("--ignore", "b", "--ignore", "a", "--ignore", "b"))}  # fmt: skip
+        self.assertEqual(len(same), 1)
+        self.assertEqual(self.error("hash", "plain", "--ignore", "../x"), "invalid-parameter")
+        many = [word for n in range(9) for word in ("--ignore", str(n) + "x" * 499)]
+        self.assertEqual(self.error("hash", "plain", *many), "limit-exceeded")
 
     def test_parameters_and_objects(self):
         model = self.model()
@@ -164,8 +190,12 @@ class Hash(harness.TestCase):
                         "--chunk-size", str(want["parameters"]["chunk_size"])]  # fmt: skip
             with self.subTest(case=number):
                 got = self.hash(root, *options)
-                self.assertEqual(got["root"], want["root"])
-                self.assertEqual(got["objects"], want["objects"])
+                if got["parameters"] == want["parameters"]:
+                    self.assertEqual(got["root"], want["root"])
+                    self.assertEqual(got["objects"], want["objects"])
+                else:  # the vector's patterns do not name what is left out here
+                    self.assertEqual(case["name"], "single files and folders")
+                    self.assertEqual(got["parameters"]["ignore"], ["/.git"])
 
 
 if __name__ == "__main__":

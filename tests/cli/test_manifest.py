@@ -37,7 +37,7 @@ class Manifest(ManifestCase):
         self.assertEqual(statement["predicateType"], "https://assay.dev/merkle-manifest/v1")
         subject = statement["subject"][0]
         self.assertEqual(subject["name"], "acme/demo")
-        want, _ = tree.hash_path(str(self.dir / "model"))
+        want, _ = tree.hash_path(str(self.dir / "model"), patterns=["/.git"])
         self.assertEqual(subject["digest"],
                          {"assay-tree-v1-sha256": want["root"], "sha256": "a" * 64})  # fmt: skip
 
@@ -86,7 +86,53 @@ class Manifest(ManifestCase):
         self.signed("--outline", "model/model.outline", out="model/model.assay.json")
         self.assertTrue(self.verify(envelope="model/model.assay.json")["verified"])
         shown = self.assay("manifest", "show", "model/model.assay.json", "-o", "json").json()
-        self.assertEqual(shown["ignore"], ["/model.assay.json", "/model.outline"])
+        self.assertEqual(shown["parameters"]["ignore"], ["/.git", "/model.assay.json", "/model.outline"])
+        self.assertNotIn("ignore", shown)
+
+    def test_usual_names_need_no_word_and_others_do(self):
+        options = ("manifest", "create", "model", "--name", "acme/demo")
+        usual = self.assay(*options, "--out", "model/model.assay.json", "--outline",
+                           "model/model.assay.outline").err  # fmt: skip
+        self.assertNotIn("parameters.ignore", usual)
+        other = self.assay(*options, "--out", "model/m.json").err
+        self.assertIn("left out of the model: /m.json; policies accept this pattern only", other)
+        # Whoever hashes the directory afterwards finds the same root.
+        self.assay(*options, "--out", "model/model.assay.json", "--outline", "model/model.assay.outline",
+                   "--ignore", "/m.json")  # fmt: skip
+        made = self.read_json("model/model.assay.json")["subject"][0]["digest"]["assay-tree-v1-sha256"]
+        self.assertEqual(self.assay("hash", "model", "--ignore", "/m.json", "-o", "json").json()["root"], made)
+
+    def test_an_extra_file_is_a_failure(self):
+        self.signed()
+        self.write("model/modeling_evil.py", "import os")
+        got = self.verify(code=NO)
+        self.assertEqual([(item["kind"], item["file"]) for item in got["differences"]],
+                         [("extra", "modeling_evil.py")])  # fmt: skip
+        # A second publisher's manifest that leaves code out is of another artifact.
+        self.signed("--ignore", "*.py", out="evil.json")
+        self.assertTrue(self.verify(envelope="evil.json")["verified"])
+        artifact = self.assay("manifest", "show", "signed.json", "-o", "json").json()["artifact"]
+        refused = self.verify("--artifact", artifact, envelope="evil.json", code=NO)
+        self.assertEqual(refused["error"]["code"], "subject-mismatch")
+
+    def test_rules_that_the_root_does_not_bind_are_no_manifest(self):
+        self.create()
+        statement = self.read_json("manifest.json")
+        statement["predicate"]["ignore"] = ["*.py"]
+        self.write_json("old.json", statement)
+        self.assertEqual(self.error("manifest", "show", "old.json"), "unknown-member")
+        del statement["predicate"]["ignore"]
+        statement["predicate"]["parameters"]["ignore"] = ["*.py", "/.git"]
+        self.write_json("changed.json", statement)
+        self.assertEqual(self.error("manifest", "show", "changed.json"), "root-mismatch")
+
+    def test_tensors_alone_verify_no_directory(self):
+        self.signed("--objects", "tensors")
+        got = self.verify(code=NO)
+        files = {item["file"] for item in got["differences"]}
+        self.assertTrue({"config.json", "model.safetensors"} <= files, files)
+        self.assertEqual({item["kind"] for item in got["differences"]}, {"extra"})
+        self.assertTrue(self.verify("--tensor", "layer.0.weight")["verified"])
 
     def test_every_kind_of_difference(self):
         self.signed("--outline", "model.outline", "--outline-span", "16384")
@@ -404,7 +450,7 @@ class Reuse(harness.TestCase):
     def test_times_inside_the_model_are_no_part_of_it(self):
         self.create("model/m.json", "--record-mtime")
         shown = self.assay("manifest", "show", "model/m.json", "-o", "json").json()
-        self.assertIn("/m.json.times", shown["ignore"])
+        self.assertIn("/m.json.times", shown["parameters"]["ignore"])
         self.assertTrue((self.dir / "model/m.json.times").exists())
 
 

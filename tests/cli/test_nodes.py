@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import harness
+import receipts
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from harness import NO, TROUBLE
@@ -16,6 +17,7 @@ from tls_server import Answer, Server, make_certificate, problem
 
 JOB = "0198f0a2-7c3e-7bbb-8123-456789abcdef"
 NODE = "node-1"
+LOCATION = "pvc://inference/llm"
 NONCE = "9f" * 32
 
 
@@ -66,8 +68,8 @@ class Verbs(NodeTestCase):
 
     def job(self, **members):
         return {"id": JOB, "state": "queued", "artifact": "assay-tree-v1-sha256:" + "ab" * 32,
-                "model_name": "acme/llm", "scope": "files", "node": NODE, "path": "acme/llm",
-                "result": None, "detail": {}, "worker_measured": False, "attempt": 0,
+                "model_name": "acme/llm", "scope": "files", "node": NODE, "location": LOCATION,
+                "pod": None, "volume": "", "result": None, "detail": {}, "worker_measured": False, "attempt": 0,
                 **members}  # fmt: skip
 
     def test_nodes(self):
@@ -93,14 +95,14 @@ class Verbs(NodeTestCase):
     def test_a_new_job(self):
         self.answer("POST /v1/jobs", Answer(201, self.job()))
         artifact = "assay-tree-v1-sha256:" + "ab" * 32
-        out = self.assay("job", "new", artifact, "--node", NODE, "--path", "llm/v2", "--entries",
+        out = self.assay("job", "new", artifact, "--node", NODE, "--location", LOCATION, "--entries",
                          "0,2", *self.to).out  # fmt: skip
         self.assertEqual(out, JOB + "\n")
         self.assertEqual(json.loads(self.requests("POST /v1/jobs")[0][1]), {
-            "artifact": artifact, "scope": "files", "node": NODE, "path": "llm/v2",
+            "artifact": artifact, "scope": "files", "node": NODE, "location": LOCATION,
             "subset": [0, 2]})  # fmt: skip
         for bad in (("--entries", "2,1"), ("--entries", "1,"), ("--entries", "x"),
-                    ("--path", "../up"), ("--wait-limit", "999999999")):  # fmt: skip
+                    ("--location", "../up"), ("--pod", "uid-1"), ("--volume", "pv-1"), ("--wait-limit", "999999999")):  # fmt: skip
             with self.subTest(bad=bad):
                 options = bad if bad != ("--entries", "1,") else ("--entries", "1,,2")
                 self.assay("job", "new", artifact, "--node", NODE, *options, *self.to,
@@ -150,7 +152,8 @@ class Verbs(NodeTestCase):
         self.assay("manifest", "create", "model", "--name", "acme/llm", "--key", "publisher.pem",
                    "--out", "llm.json", "--outline", "llm.outline")  # fmt: skip
         artifact = self.assay("manifest", "show", "llm.json", "-o", "json").json()["artifact"]
-        self.answer("POST /v1/manifests", Answer(201, {"id": "x", "log": {"index": 1}}))
+        self.answer("POST /v1/manifests", Answer(
+            201, receipts.stored((self.dir / "llm.json").read_bytes(), index=1)))  # fmt: skip
         put = f"PUT /v1/models/{artifact}/outline"
         self.answer(put, Answer(201, {"artifact": artifact, "log": {"index": 2}}))
         got = self.assay("push", "llm.json", "--outline", "llm.outline", *self.to, "-o", "json")
@@ -168,13 +171,20 @@ class Verbs(NodeTestCase):
     def test_trust_operations(self):
         appraisal = {"evidence_type": "tdx", "policy": {"reference_values": {"mrtd": ["00" * 48]}}}
         self.write_json("appraisal.json", appraisal)
+        registration = {"id": "one", "node": NODE, "principal": "worker-1"}
+        self.write_json("registration.json", registration)
         self.assay("trust", "change", "--appraisal", "appraisal.json", "--revoke-node", NODE,
-                   "--reason", "stolen", "--sequence", "3", "--out", "change.json")  # fmt: skip
+                   "--register", "registration.json", "--unregister", "old", "--reason", "stolen",
+                   "--sequence", "3", "--out", "change.json")  # fmt: skip
         operations = {}
         for item in self.read_json("change.json")["operations"]:
             operations.update(item)
         self.assertEqual(operations["revoke_node"], {"node": NODE, "reason": "stolen"})
         self.assertEqual(operations["put_appraisal"]["policy"], appraisal["policy"])
+        self.assertEqual(operations["put_registration"], {**registration, "nodes_per_platform": 1})
+        self.assertEqual(operations["remove_registration"], {"id": "old"})
+        self.write_json("registration.json", {**registration, "node": "node-*"})
+        self.error("trust", "change", "--register", "registration.json", "--sequence", "3")
         self.assertEqual(self.error("trust", "change", "--revoke-node", NODE, "--sequence", "3"),
                          "usage")  # fmt: skip
         self.write_json("appraisal.json", {**appraisal, "more": 1})
@@ -212,13 +222,14 @@ class Agent(NodeTestCase):
     def lease(self, **members):
         return Answer(200, {
             "protocol": 1, "job": JOB, "artifact": self.artifact, "model_name": "acme/llm",
-            "scope": "files", "node": NODE, "path": "acme/llm", "subset": [], "token": 7,
+            "scope": "files", "node": NODE, "location": LOCATION, "subset": [], "token": 7,
             "expires_at": time_text(60), "lease_seconds": 60,
             "challenge": challenge("report", job=JOB), **members})  # fmt: skip
 
     def command(self, *options):
-        return [harness.PROGRAM, "worker", "run", "--node", NODE, "--models", "models",
-                "--evidence", "none", "--device", "cpu", "-o", "json", *options, *self.to]
+        return [harness.PROGRAM, "worker", "run", "--node", NODE,
+                "--map", f"{LOCATION}={self.dir}/models/acme/llm", "--evidence", "none",
+                "--device", "cpu", "-o", "json", *options, *self.to]
 
     def start(self, *options):
         process = subprocess.Popen(self.command(*options), cwd=self.dir, env=self.environment,
@@ -277,10 +288,76 @@ class Agent(NodeTestCase):
         entries = self.assay("manifest", "show", "llm.json", "-o", "json").json()["objects"]
         expected = {"job": JOB, "node": NODE, "nonce": NONCE, "lease": 7, "scope": "files",
                     "artifact": self.artifact, "entries": entries, "not_covered": [],
-                    "bytes": 2_500_002, "check": "full"}
+                    "extra": [], "extra_count": 0,
+                    "bytes": 2_500_002, "check": "full", "location": LOCATION, "volume": ""}
         self.assertEqual({name: report[name] for name in expected}, expected)
         self.assertEqual(report["device"]["id"], "cpu")
         self.assertEqual(events["finished"]["result"], "verified")
+
+    def test_a_location_without_a_directory_ends_the_job(self):
+        self.answer(f"POST /v1/jobs/{JOB}:fail", Answer(200, {}))
+        for location, code in (("pvc://inference/other", "location-unmapped"),
+                               (LOCATION, "pod-volume-missing")):
+            pod = {"pod": {"uid": "uid-1", "volume": "pv-1"}} if location == LOCATION else {}
+            with self.subTest(code=code):
+                self.answer(f"POST /v1/nodes/{NODE}/lease", self.lease(location=location, **pod))
+                finished = self.once(NO)["finished"]
+                self.assertEqual(finished["result"], "unmapped")
+                self.assertEqual(finished["error"]["code"], code)
+                target, _ = self.requests(f"POST /v1/jobs/{JOB}:fail")[-1]
+                self.assertTrue(target.endswith(f"?lease=7&code={code}"), target)
+        self.assertEqual(self.requests(self.report), [])
+        self.assertEqual(self.requests("GET /v1/manifests"), [])
+
+    def test_a_pods_own_mount_is_read(self):
+        volume = self.dir / "kubelet/pods/uid-1/volumes/kubernetes.io~csi/pv-1"
+        volume.mkdir(parents=True)
+        (self.dir / "models/acme/llm").rename(volume / "mount")
+        self.answer(f"POST /v1/nodes/{NODE}/lease", self.lease(
+            pod={"uid": "uid-1", "volume": "pv-1"}))  # fmt: skip
+        self.answer(self.report, Answer(200, {"state": "verified"}))
+        command = self.command("--once", "--kubelet-dir", f"{self.dir}/kubelet")
+        del command[command.index("--map"):command.index("--map") + 2]
+        done = subprocess.run(command, cwd=self.dir, env=self.environment, capture_output=True,
+                              text=True, timeout=harness.SLOW)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        (enrolment,) = self.enrolments()
+        ((_, body),) = self.requests(self.report)
+        report = self.opened(base64.b64decode(json.loads(body)["envelope"]),
+                             base64.b64decode(enrolment["public_key"]))
+        self.assertEqual(report["pod"], {"uid": "uid-1", "volume": "pv-1"})
+        self.assertEqual((report["location"], report["volume"]), (LOCATION, "pv-1"))
+        self.assertEqual(report["not_covered"], [])
+
+    def test_it_lists_what_no_entry_covers(self):
+        self.write("models/acme/llm/modeling_evil.py", "import os")
+        self.write("models/acme/llm/.git/HEAD", "x")
+        self.answer(f"POST /v1/nodes/{NODE}/lease", self.lease())
+        self.answer(self.report, Answer(200, {"state": "mismatch"}))
+        events = self.once(1)
+        self.assertEqual(events["hashed"]["extra"], 2)
+        ((_, body),) = self.requests(self.report)
+        key = base64.b64decode(self.enrolments()[0]["public_key"])
+        report = self.opened(base64.b64decode(json.loads(body)["envelope"]), key)
+        self.assertEqual(report["extra"], [{"path": ".git/HEAD", "size": 1},
+                                           {"path": "modeling_evil.py", "size": 9}])  # fmt: skip
+        self.assertEqual(report["extra_count"], 2)
+        self.assertEqual(report["bytes"], 2_500_002)
+
+    def test_a_manifest_of_an_earlier_form_is_passed_over(self):
+        import copy
+        statement = self.read_json("llm.json")
+        payload = json.loads(base64.b64decode(statement["payload"]))
+        payload["predicate"]["ignore"] = ["*.py"]
+        old = copy.deepcopy(statement)
+        old["payload"] = base64.b64encode(json.dumps(payload).encode()).decode()
+        self.answer("GET /v1/manifests", Answer(200, {"items": [
+            {"id": self.manifest, "name": "acme/other", "artifact": self.artifact},
+            {"id": "old", "name": "acme/llm", "artifact": self.artifact}]}))  # fmt: skip
+        self.answer("GET /v1/manifests/old", Answer(200, old))
+        self.answer(f"POST /v1/nodes/{NODE}/lease", self.lease())
+        self.answer(self.report, Answer(200, {"state": "verified"}))
+        self.assertEqual(self.once(0)["finished"]["result"], "verified")
 
     def test_collateral_is_sent_without_members_of_others(self):
         self.write("seed", b"a seed of these tests")
@@ -356,7 +433,7 @@ class Agent(NodeTestCase):
 
     def test_leases_that_cannot_be_understood_are_told(self):
         other = challenge("report", job="0198f0a2-7c3e-7bbb-8123-000000000000")
-        for members in ({"protocol": 2}, {"path": "../up"}, {"path": "/etc"}, {"more": 1},
+        for members in ({"protocol": 2}, {"location": "../up"}, {"location": ""}, {"path": "llm"},
                         {"node": "node-2"}, {"challenge": other},
                         {"challenge": challenge("spot", job=JOB)}):  # fmt: skip
             with self.subTest(members=members):
@@ -415,13 +492,16 @@ class Agent(NodeTestCase):
         self.until(process, "enrolled")
 
     def test_usage(self):
-        for options in (("--node", "No Name"), ("--models", "llm.json"), ("--models", "absent"),
+        for options in (("--node", "No Name"), ("--map", LOCATION), ("--map", LOCATION + "=models"),
+                        ("--map", LOCATION + "=/absent"), ("--map", f"x={self.dir}"),
+                        ("--map", f"hostpath:///data={self.dir},volume=pv-1"),
+                        ("--kubelet-dir", "relative"),
                         ("--simulator-seed", "llm.json"), ("--metrics-port", "70000"),
                         ("--drain", "100000"), ("--key", "absent.pem"),
                         ("--evidence", "simulate"), ("--evidence", "abacus")):  # fmt: skip
             with self.subTest(options=options):
                 name, value = options
-                given = {"--node": NODE, "--models": "models", "--evidence": "none",
+                given = {"--node": NODE, "--map": f"{LOCATION}={self.dir}", "--evidence": "none",
                          "--device": "cpu", name: value}  # fmt: skip
                 self.assay("worker", "run", *[part for pair in given.items() for part in pair],
                            *self.to, code=TROUBLE)  # fmt: skip

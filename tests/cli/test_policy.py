@@ -30,8 +30,9 @@ def facts(accuracy=None):
     found = {
         "format": "assay-facts-v1", "artifact": ARTIFACT,
         "manifests": [{**common, "id": "sha256:" + "22" * 32, "log_index": 1, "name": "acme/demo",
-                       "locations": [], "parameters": {"chunk_size": 16384, "hash": "sha256",
-                                                       "tree": "assay-tree-v1"},
+                       "locations": [], "objects": "both",
+                       "parameters": {"chunk_size": 16384, "hash": "sha256",
+                                      "tree": "assay-tree-v1"},
                        "signers": [signer("publisher", [{"stage": "*", "predicate_type": "*",
                                                          "namespace": "acme"}])]}],
         "statements": [],
@@ -77,6 +78,36 @@ class Policy(harness.TestCase):
         warned = any(item["level"] == "warning" for item in
                      self.assay("policy", "lint", "odd.json", "-o", "json").json()["findings"])
         self.assay("policy", "lint", "odd.json", "--strict", code=NO if warned else 0)
+
+    def test_lint_says_what_no_pod_can_meet(self):
+        self.write_json("unbound.json", {**POLICY, "require": POLICY["require"][1:]})
+        got = self.assay("policy", "lint", "unbound.json", "-o", "json", code=NO).json()
+        self.assertTrue(got["valid"])
+        self.assertIn("error", [item["level"] for item in got["findings"]])
+
+    def test_lint_warns_of_selection_by_one_name(self):
+        named = {**POLICY, "match": {"resources": ["nvidia.com/gpu"]}}
+        self.write_json("named.json", named)
+        self.assertIn("selects by resource name", self.assay("policy", "lint", "named.json").out)
+        self.write_json("any.json", {**POLICY, "match": {"accelerators": "any"}})
+        self.assertNotIn("warning", self.assay("policy", "lint", "any.json").out)
+
+    def test_accelerators_of_the_workload(self):
+        self.write_json("any.json", {**POLICY, "match": {"accelerators": "any"}})
+        self.write_json("good.json", facts(0.95))
+        base = ("policy", "test", "any.json", "--facts", "good.json", *self.AT)
+        for way in (("--accelerator", "resource-claims"), ("--resource", "nvidia.com/mig-1g.5gb")):
+            with self.subTest(way=way):
+                self.assay(*base, *way)
+        # Nothing that leads to an accelerator: not selected.
+        self.assay(*base, "--resource", "memory", code=NO)
+        case = {"name": "claims", "facts": facts(0.95), "expect": "allow",
+                "workload": {"accelerators": ["resource-claims"]}}  # fmt: skip
+        self.write_json("cases.json", {"cases": [case]})
+        self.assay("policy", "test", "any.json", "--facts", "cases.json", *self.AT)
+        case["workload"] = {"accelerators": "resource-claims"}
+        self.write_json("cases.json", {"cases": [case]})
+        self.assay("policy", "test", "any.json", "--facts", "cases.json", *self.AT, code=TROUBLE)
 
     def test_one_question(self):
         self.write_json("good.json", facts(0.95))

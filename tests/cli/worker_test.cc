@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the node agent that need no service: pace, event lines, paths, the model on disk.
+// Parts of the node agent that need no service: pace, event lines, the model on disk.
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -141,6 +141,7 @@ TEST(Outcome, ExitStatusOfOneJob) {
 TEST(Outcome, WhatEndsTheAgent) {
   EXPECT_TRUE(is_final({ErrorCode::kNodeRevoked, "", ""}));
   EXPECT_TRUE(is_final({ErrorCode::kNodeTaken, "", ""}));
+  EXPECT_TRUE(is_final({ErrorCode::kEnrolmentEnded, "", ""}));
   EXPECT_FALSE(is_final({ErrorCode::kEnrolmentExpired, "", ""}));
   EXPECT_FALSE(is_final({ErrorCode::kConnectionFailed, "", ""}));
 }
@@ -225,48 +226,6 @@ class OnDisk : public testing::Test {
       gpu_hash::make_engine({gpu_hash::DeviceChoice::Kind::kCpu, {}, {}}).value();
 };
 
-class ModelPath : public OnDisk {};
-
-TEST_F(ModelPath, OnlyBelowTheModels) {
-  write(models_ / "acme/llm/config.json", "{}");
-  write(dir_ / "secret", "x");
-  EXPECT_EQ(resolve_model(models_, "acme/llm").value(), models_ / "acme/llm");
-  EXPECT_EQ(resolve_model(models_, "acme/llm/config.json").value(),
-            models_ / "acme/llm/config.json");
-  for (const char* path :
-       {"", ".", "..", "../secret", "acme/../../secret", "/etc/passwd", "acme//llm", "acme/llm/"}) {
-    const auto refused = resolve_model(models_, path);
-    ASSERT_FALSE(refused) << path;
-    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidPath) << path;
-  }
-}
-
-TEST_F(ModelPath, NoLinkAnywhere) {
-  write(dir_ / "outside/llm/config.json", "{}");
-  write(models_ / "acme/llm/config.json", "{}");
-  fs::create_directory_symlink(dir_ / "outside", models_ / "out");
-  fs::create_directory_symlink(models_ / "acme", models_ / "in");
-  fs::create_symlink(dir_ / "outside/llm/config.json", models_ / "file");
-  for (const char* path : {"out/llm", "out", "in/llm", "file"}) {
-    const auto refused = resolve_model(models_, path);
-    ASSERT_FALSE(refused) << path;
-    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidPath) << path;
-  }
-  // The directory of models itself may be reached through one.
-  fs::create_directory_symlink(models_, dir_ / "link");
-  EXPECT_EQ(resolve_model(dir_ / "link", "acme/llm").value(), models_ / "acme/llm");
-}
-
-TEST_F(ModelPath, WhatIsNotThere) {
-  write(models_ / "file", "x");
-  for (const char* path : {"acme/none", "none", "file/below"}) {
-    const auto absent = resolve_model(models_, path);
-    ASSERT_FALSE(absent) << path;
-    EXPECT_EQ(absent.error().code, ErrorCode::kNotFound) << path;
-  }
-  EXPECT_EQ(resolve_model(dir_ / "no models", "acme").error().code, ErrorCode::kFileUnreadable);
-}
-
 class Model : public OnDisk {
  protected:
   void SetUp() override {
@@ -307,19 +266,36 @@ TEST_F(Model, AFlippedByteChangesItsEntryAlone) {
 
 TEST_F(Model, MissingAndExtraFilesShow) {
   fs::remove(model_ / "config.json");
-  write(model_ / "extra.bin", "more");
+  write(model_ / "modeling_evil.py", "more");
+  write(model_ / "a/extra.safetensors", "no safetensors at all");
   const auto hashed = look();
   ASSERT_TRUE(hashed);
-  ASSERT_EQ(hashed->entries.size(), 5U);
-  EXPECT_EQ(std::get<FileEntry>(hashed->entries[1]).path, "extra.bin");
+  EXPECT_EQ(hashed->entries.size(), 4U);
+  EXPECT_EQ(hashed->extra,
+            (std::vector<ExtraFile>{{"a/extra.safetensors", 21}, {"modeling_evil.py", 4}}));
+  EXPECT_EQ(hashed->extra_count, 2U);
   EXPECT_TRUE(hashed->not_covered.empty());
 }
 
-TEST_F(Model, IgnoredFilesAreNoPartOfIt) {
+// The rules are those that the root binds: a name as .git has no rule of its own.
+TEST_F(Model, OnlyBoundPatternsLeaveOut) {
   write(model_ / "notes.tmp", "more");
-  EXPECT_EQ(look().value().entries.size(), 6U);
-  manifest_.ignore = {"*.tmp"};
-  EXPECT_EQ(look().value().entries, manifest_.artifact.entries);
+  write(model_ / ".git/HEAD", "x");
+  EXPECT_EQ(look().value().extra, (std::vector<ExtraFile>{{".git/HEAD", 1}, {"notes.tmp", 4}}));
+  manifest_.artifact.parameters.ignore = {"*.tmp", "/.git"};
+  const auto hashed = look();
+  EXPECT_EQ(hashed.value().entries, manifest_.artifact.entries);
+  EXPECT_EQ(hashed.value().extra_count, 0U);
+}
+
+TEST_F(Model, ManyExtraFilesAreCounted) {
+  for (std::size_t i = 0; i < kMaxExtraFiles + 5; ++i) {
+    write(model_ / "extra" / std::to_string(i), "");
+  }
+  const auto hashed = look();
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->extra.size(), kMaxExtraFiles);
+  EXPECT_EQ(hashed->extra_count, kMaxExtraFiles + 5);
 }
 
 TEST_F(Model, ASubsetLooksAtItsEntriesAlone) {
@@ -332,6 +308,8 @@ TEST_F(Model, ASubsetLooksAtItsEntriesAlone) {
   EXPECT_EQ(hashed->entries[0], manifest_.artifact.entries[big]);
   EXPECT_EQ(hashed->entries[1], manifest_.artifact.entries[tensor]);
   EXPECT_EQ(hashed->bytes, 3'000'050U);
+  // What lies beside the model is no question of the subset.
+  EXPECT_EQ(hashed->extra, (std::vector<ExtraFile>{{"extra.bin", 4}}));
 }
 
 TEST_F(Model, BrokenSafetensorsAreNotCoveredButTheirFileIs) {
@@ -343,15 +321,15 @@ TEST_F(Model, BrokenSafetensorsAreNotCoveredButTheirFileIs) {
   EXPECT_EQ(hashed->entries.size(), 4U);
 }
 
-TEST_F(Model, ATensorManifestDoesNotOverlookABrokenFile) {
+TEST_F(Model, ATensorManifestCoversNoFile) {
   gpu_hash::ArtifactOptions options;
-  options.objects = gpu_hash::Objects::kTensors;
+  options.objects = Objects::kTensors;
   manifest_.artifact = gpu_hash::hash_artifact(model_, options, *engine_).value().artifact;
-  EXPECT_EQ(look().value().entries, manifest_.artifact.entries);
   write(model_ / "more.safetensors", "no safetensors at all");
-  const auto refused = look();
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kMalformedSafetensors);
+  const auto hashed = look();
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+  EXPECT_EQ(hashed->extra_count, 5U);  // config.json, empty, big.bin, and both safetensors files
 }
 
 TEST_F(Model, LinksAndPipesAreRefusedAsAWhole) {
@@ -397,12 +375,12 @@ TEST_F(Model, AFileThatChangesWhileItIsHashedIsNotCovered) {
   EXPECT_EQ(positions(*hashed), std::vector{at("config.json")});
 }
 
-TEST_F(Model, AnExtraFileThatChangesIsNeverForgotten) {
+TEST_F(Model, AnExtraFileThatGoesIsNeverForgotten) {
   write(model_ / "extra.bin", "more");
   auto model = NodeModel::find(model_, manifest_, {}, {});
   ASSERT_TRUE(model);
   fs::remove(model_ / "extra.bin");
-  EXPECT_FALSE(model->hash(*engine_, {}, {}));
+  EXPECT_EQ(model->hash(*engine_, {}, {}).value().extra_count, 1U);
 }
 
 TEST_F(Model, StopsWhenToldTo) {

@@ -28,10 +28,10 @@ Artifact sample() {
   return artifact;
 }
 
-Result<Artifact> read(const Json& entries, HashAlgorithm hash, std::uint32_t chunk_size) {
-  Artifact artifact{{hash, chunk_size}, {}};
+Result<Artifact> read(const Json& entries, const TreeParameters& parameters) {
+  Artifact artifact{parameters, {}};
   for (const Json& item : entries) {
-    ASSAY_ASSIGN(Entry entry, entry_from_json(item, hash));
+    ASSAY_ASSIGN(Entry entry, entry_from_json(item, parameters.hash));
     artifact.entries.push_back(std::move(entry));
   }
   ASSAY_TRY(check(artifact));
@@ -42,8 +42,9 @@ TEST(Artifact, Vectors_GiveLeavesRootAndId) {
   const Json vectors = test::load_vectors("artifact.json");
   ASSERT_GE(vectors["artifacts"].size(), 30U);
   for (const Json& row : vectors["artifacts"]) {
-    const auto artifact = read(row["entries"], *hash_algorithm_from(row["hash"].get<std::string>()),
-                               row["chunk_size"]);
+    const auto parameters = tree_parameters_from_json(row["parameters"]);
+    ASSERT_TRUE(parameters) << row["name"] << to_string(parameters.error());
+    const auto artifact = read(row["entries"], *parameters);
     ASSERT_TRUE(artifact) << row["name"] << to_string(artifact.error());
     const auto leaves = artifact_leaves(*artifact);
     ASSERT_TRUE(leaves);
@@ -60,8 +61,9 @@ TEST(Artifact, LeafData_IsTheCanonicalEntry) {
   const Json vectors = test::load_vectors("artifact.json");
   for (const Json& row : vectors["artifacts"]) {
     const HashAlgorithm hash = *hash_algorithm_from(row["hash"].get<std::string>());
-    EXPECT_EQ(canonical_json(to_json(TreeParameters{hash, row["chunk_size"]})),
-              row["leaves"][0].get<std::string>());
+    const auto parameters = tree_parameters_from_json(row["parameters"]);
+    ASSERT_TRUE(parameters) << row["name"] << to_string(parameters.error());
+    EXPECT_EQ(canonical_json(to_json(*parameters)), row["leaves"][0].get<std::string>());
     for (std::size_t i = 0; i < row["entries"].size(); ++i) {
       const auto entry = entry_from_json(row["entries"][i], hash);
       ASSERT_TRUE(entry);
@@ -75,8 +77,7 @@ TEST(Artifact, RefusedEntries_AreRefused) {
   ASSERT_GE(vectors["refused_entries"].size(), 30U);
   for (const Json& row : vectors["refused_entries"]) {
     const auto entries = parse_json(row["entries"].get<std::string>());
-    EXPECT_FALSE(entries && read(*entries, HashAlgorithm::kSha256, kDefaultChunkSize))
-        << row["name"];
+    EXPECT_FALSE(entries && read(*entries, {})) << row["name"];
   }
 }
 
@@ -178,6 +179,79 @@ TEST(TreeParameters, Json_RoundTripsAndRefusesChanges) {
   extra["extra"] = 1;
   EXPECT_EQ(code_of(tree_parameters_from_json(extra)), "unknown-member");
   EXPECT_FALSE(tree_parameters_from_json(Json::array()));
+}
+
+TEST(TreeParameters, Refused_AsInTheVectors) {
+  const Json vectors = test::load_vectors("artifact.json");
+  ASSERT_GE(vectors["refused_parameters"].size(), 15U);
+  for (const Json& row : vectors["refused_parameters"]) {
+    const auto json = parse_json(row["parameters"].get<std::string>());
+    ASSERT_TRUE(json) << row["name"];
+    EXPECT_FALSE(tree_parameters_from_json(*json)) << row["name"];
+  }
+}
+
+TEST(TreeParameters, IgnoreRules_AreMembersOnlyWhenTheySaySomething) {
+  TreeParameters parameters;
+  EXPECT_EQ(canonical_json(to_json(parameters)),
+            R"({"chunk_size":16384,"hash":"sha256","tree":"assay-tree-v1"})");
+  parameters.ignore = {"*.tmp", "/.git"};
+  parameters.follow_symlinks = true;
+  const Json json = to_json(parameters);
+  EXPECT_EQ(canonical_json(json), R"({"chunk_size":16384,"follow_symlinks":true,"hash":"sha256",)"
+                                  R"("ignore":["*.tmp","/.git"],"tree":"assay-tree-v1"})");
+  EXPECT_EQ(tree_parameters_from_json(json), parameters);
+}
+
+// Whoever leaves out another set of files signs another artifact.
+TEST(Artifact, OtherIgnoreRules_AreAnotherArtifact) {
+  std::vector<ArtifactId> ids = {*artifact_id(sample())};
+  for (const std::vector<std::string>& ignore :
+       {std::vector<std::string>{}, {"*.py"}, {"/modeling.py"}, {"*.py", "/modeling.py"}}) {
+    for (const bool follow : {false, true}) {
+      Artifact other = sample();
+      other.parameters.ignore = ignore;
+      other.parameters.follow_symlinks = follow;
+      if (other != sample()) {
+        ids.push_back(*artifact_id(other));
+      }
+    }
+  }
+  ASSERT_EQ(ids.size(), 8U);
+  std::ranges::sort(ids);
+  EXPECT_EQ(std::ranges::adjacent_find(ids), ids.end());
+}
+
+TEST(TreeParameters, PatternsThatAreNotInOrder_HaveNoRoot) {
+  Artifact artifact = sample();
+  artifact.parameters.ignore = {"b", "a"};
+  EXPECT_EQ(code_of(artifact_id(artifact)), "invalid-parameter");
+  sort_ignore(artifact.parameters.ignore = {"b", "a", "b"});
+  EXPECT_EQ(artifact.parameters.ignore, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(artifact_id(artifact));
+  artifact.parameters.ignore = {""};
+  EXPECT_EQ(code_of(artifact_id(artifact)), "invalid-parameter");
+  artifact.parameters.ignore = {"\xFF"};
+  EXPECT_EQ(code_of(artifact_id(artifact)), "invalid-parameter");
+}
+
+// Leaf 0 must stay shorter than any chunk: schemas/tree.md section 5.2.
+TEST(TreeParameters, LongerThanAChunk_AreRefused) {
+  TreeParameters parameters;
+  for (int i = 0; i < 8; ++i) {
+    parameters.ignore.push_back(std::to_string(i) + std::string(499, 'x'));
+  }
+  ASSERT_LE(canonical_json(to_json(parameters))->size(), kMaxParametersBytes);
+  EXPECT_TRUE(check(parameters));
+  parameters.ignore.push_back("9");
+  EXPECT_EQ(code_of(check(parameters)), "limit-exceeded");
+}
+
+TEST(Objects, OfEntries_AreWhatTheirEndsAre) {
+  const std::vector<Entry> both = sample().entries;
+  EXPECT_EQ(objects_of(both), Objects::kBoth);
+  EXPECT_EQ(objects_of({both.begin(), both.begin() + 2}), Objects::kFiles);
+  EXPECT_EQ(objects_of({both.begin() + 2, both.end()}), Objects::kTensors);
 }
 
 TEST(Entry, Json_RefusesEveryMistypedMember) {

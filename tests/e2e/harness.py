@@ -33,6 +33,7 @@ class Service:
         """`config` adds to CONFIG, or replaces members of it."""
         self.config = {**CONFIG, **config}
         self.appraisals = []  # files for the bootstrap
+        self.registrations = []  # likewise
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="assay-e2e-"))
         self.process = None
         self.env = {
@@ -85,7 +86,7 @@ class Service:
                  "--token-out", f"tokens/{name}", "--out", f"tokens/{name}.json")
 
     def _extend(self):
-        """More keys, principals and appraisals, before the service is made."""
+        """More keys, principals, appraisals and registrations, before the service is made."""
 
     def _make(self):
         self.key("operator-1", "operator", "olga")
@@ -101,7 +102,8 @@ class Service:
         principals = [part for path in sorted(self.dir.glob("tokens/*.json"))
                       for part in ("--principal", str(path))]
         appraisals = [part for path in self.appraisals for part in ("--appraisal", str(path))]
-        self.run("assay", "trust", "bootstrap", *keys, *principals, *appraisals,
+        registrations = [part for path in self.registrations for part in ("--register", str(path))]
+        self.run("assay", "trust", "bootstrap", *keys, *principals, *appraisals, *registrations,
                  "--out", "service/bootstrap.json")
         (self.dir / "service/assayd.json").write_text(json.dumps(self.config))
         made = self.run("assayd", "init", "--config", "service/assayd.json",

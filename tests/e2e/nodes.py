@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service that knows simulated nodes, and the node agent as a process of a test's own."""
+"""A service that knows simulated nodes, who may enrol them, and the node agent as a process of a test's own."""
 import json
 import os
 import signal
@@ -10,6 +10,8 @@ import urllib.request
 
 import harness
 
+LOCATION = "pvc://inference/models"  # of the model that tests publish
+VOLUME = "pv-models"  # behind that claim
 SLOW = 90  # seconds that one step may take on a loaded machine
 
 
@@ -56,12 +58,14 @@ class NodeService(harness.Service):
         self.key("approver", "approver", "quentin")
         self.principal("worker-1", "worker")
         self.principal("worker-2", "worker")
+        for number in (1, 2):
+            self.registrations.append(self.registration(f"node-{number}", f"worker-{number}"))
         self.principal("desk", "policy-author", "policy-approver", "reader")
         self.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                  "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=kube-apiserver",
                  "-keyout", "kube.key", "-out", "kube.crt")
         (self.dir / "kube.key").chmod(0o600)
-        self.run("assay", "token", "new", "--principal", "kube-apiserver", "--role", "decider",
+        self.run("assay", "token", "new", "--principal", "kube-apiserver", "--role", "admission",
                  "--certificate", "kube.crt", "--out", "tokens/kube-apiserver.json")
 
     def appraisal(self, name="appraisal.json", **policy):
@@ -77,14 +81,22 @@ class NodeService(harness.Service):
             "dangerous_anchors": [machine["dangerous_anchor"]]}))
         return path
 
-    def publish(self, name="a", files=None):
+    def registration(self, node, principal, **members):
+        """A document that lets the principal enrol the node; its path."""
+        name = members.pop("id", node)
+        path = self.dir / f"registration-{name}.json"
+        path.write_text(json.dumps({"id": name, "node": node, "principal": principal, **members}))
+        return path
+
+    def publish(self, name="a", files=None, locations=(LOCATION,)):
         """A model with its manifest and outline in the service; the artifact id."""
         model = self.dir / f"model-{name}"
         model.mkdir()
         for path, content in (files or MODEL).items():
             (model / path).write_bytes(content)
-        self.run("assay", "manifest", "create", str(model), "--name", "acme/demo", "--location",
-                 "pvc://inference/models", "--out", f"{name}.json", "--outline", f"{name}.outline")
+        places = [part for location in locations for part in ("--location", location)]
+        self.run("assay", "manifest", "create", str(model), "--name", "acme/demo", *places,
+                 "--out", f"{name}.json", "--outline", f"{name}.outline")
         self.run("assay", "sign", f"{name}.json", "--key", "keys/publisher.pem",
                  "--out", f"{name}.signed.json")
         self.run("assay", "push", f"{name}.signed.json", "--outline", f"{name}.outline", token="ci")
@@ -93,17 +105,22 @@ class NodeService(harness.Service):
 
     def place(self, node, name="a"):
         """The model's copy on a node; its directory."""
-        models = self.dir / f"models-{node}"
-        (models / "acme").mkdir(parents=True, exist_ok=True)
-        self.run("rm", "-rf", str(models / "acme/demo"))
-        self.run("cp", "-r", f"model-{name}", str(models / "acme/demo"))
-        return models / "acme/demo"
+        claim = self.claim_on(node)
+        self.run("rm", "-rf", str(claim))
+        self.run("cp", "-r", f"model-{name}", str(claim))
+        return claim
+
+    def claim_on(self, node):
+        """Where a node has the claim of the models mounted."""
+        claim = self.dir / f"claims-{node}" / "models"
+        claim.mkdir(parents=True, exist_ok=True)
+        return claim
 
     def worker(self, node="node-1", principal="worker-1", server=None, **options):
         return Worker(self, node, principal, server, **options)
 
     def new_job(self, artifact, node="node-1", **members):
-        body = json.dumps({"artifact": artifact, "node": node, **members})
+        body = json.dumps({"artifact": artifact, "node": node, "location": LOCATION, **members})
         status, job = self.request("POST", "/v1/jobs", body)
         if status not in (200, 201):
             raise AssertionError(f"no job: {status} {job}")
@@ -167,9 +184,8 @@ class Worker:
         env = dict(service.env, ASSAY_TOKEN_FILE=f"tokens/{principal}")
         if server:
             env["ASSAY_SERVER"] = server
-        models = service.dir / f"models-{node}"
-        models.mkdir(exist_ok=True)
-        command = ["assay", "worker", "run", "--node", node, "--models", str(models),
+        command = ["assay", "worker", "run", "--node", node,
+                   "--map", f"{LOCATION}={service.claim_on(node)},volume={VOLUME}",
                    "--evidence", evidence, "--device", device, "-o", "json", *options]
         if evidence == "simulate":
             command += ["--simulator-seed", seed]

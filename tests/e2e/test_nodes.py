@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that enrol, verify models and are asked about; and everything that is refused."""
+import base64
 import json
 import os
+import re
 import signal
 import sys
+import time
 import unittest
 
 import harness
 import nodes
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 sys.path.insert(0, str(harness.ROOT / "deploy/demo"))
 import pod  # noqa: E402
@@ -24,10 +29,40 @@ def flip(path, offset):
         file.write(bytes([byte ^ 1]))
 
 
+class Cluster:
+    """An API server that signs ServiceAccount tokens."""
+
+    ISSUER = "https://kubernetes.default.svc"
+    SUBJECT = "system:serviceaccount:assay-system:assay-worker"
+
+    def __init__(self):
+        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+    def account(self):
+        numbers = self.key.public_key().public_numbers()
+        key = {"kty": "RSA", "kid": "kube-1", "alg": "RS256", "use": "sig",
+               "n": base64url(numbers.n.to_bytes(256, "big")), "e": "AQAB"}
+        return {"issuer": self.ISSUER, "subject": self.SUBJECT, "jwks": {"keys": [key]}}
+
+    def token(self, node, audience):
+        now = int(time.time())
+        claims = {"iss": self.ISSUER, "sub": self.SUBJECT, "aud": [audience], "iat": now,
+                  "nbf": now, "exp": now + 3600,
+                  "kubernetes.io": {"namespace": "assay-system", "node": {"name": node}}}
+        text = ".".join(base64url(json.dumps(part).encode())
+                        for part in ({"alg": "RS256", "kid": "kube-1"}, claims))
+        signature = self.key.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256())
+        return f"{text}.{base64url(signature)}"
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
 def policy(version, anchor, age=3600):
     return {
         "name": "gpu-nodes", "version": version, "mode": "enforce",
-        "match": {"resources": ["nvidia.com/gpu"]},
+        "match": {"accelerators": "any"},
         "require": [
             {"id": "published", "manifest": {"signers": {"at_least": 1}}},
             {"id": "node", "node": {"max_evidence_age_seconds": age, "anchors": [anchor]}},
@@ -53,6 +88,7 @@ class Story(unittest.TestCase):
             artifact = self.service.publish()
             copy = self.service.place(NODE)
             self.service.activate(policy(1, self.service.anchor))
+            self.service.ask(pod.claim("models", nodes.VOLUME))
             allowed, said = self.service.ask(pod.pod("llm", "models", "acme/demo"))
             self.assertTrue(allowed, said)
             self.assert_refused("node-not-enrolled")
@@ -60,9 +96,10 @@ class Story(unittest.TestCase):
                 enrolled = worker.wait("enrolled")
                 self.assertTrue(enrolled["worker_measured"])
                 self.enrolled()
-                self.assert_refused("report-missing")
+                self.ordered(worker)
                 self.verified(worker, artifact)
                 self.assertEqual(self.bind()[0], True)
+                self.another_volume()
                 self.flipped(copy, artifact)
                 self.revoked(worker)
 
@@ -74,6 +111,26 @@ class Story(unittest.TestCase):
         self.assertFalse(node["measured"]["anchor_is_vendor"])
         text = self.service.run("assay", "node", "list", token="ci").stdout
         self.assertRegex(text, r"node-1 +enrolled +tdx UpToDate, anchor is not the vendor's")
+
+    def ordered(self, worker):
+        """The refusal orders the job that was missing."""
+        allowed, said = self.bind()
+        self.assertFalse(allowed, said)
+        self.assertIn("report-missing", said)
+        job = re.search(r"job ([0-9a-f-]{36}) was ordered on " + nodes.LOCATION, said)
+        self.assertTrue(job, said)
+        view = self.service.finished(job[1])
+        self.assertEqual((view["result"], view["created_by"]), ("verified", "system"))
+        self.assertEqual((view["location"], view["volume"]), (nodes.LOCATION, nodes.VOLUME))
+        worker.wait("finished", job=job[1], result="verified")
+        self.assertEqual(self.bind()[0], True)
+
+    def another_volume(self):
+        """A claim that is deleted and made again has other bytes, whatever was verified."""
+        self.service.ask(pod.claim("models", "pv-other"))
+        self.assert_refused("volume-changed")
+        self.service.ask(pod.claim("models", nodes.VOLUME))
+        self.assertEqual(self.bind()[0], True)
 
     def verified(self, worker, artifact):
         done = self.service.run("assay", "job", "new", "acme/demo", "--node", NODE, "--wait",
@@ -87,8 +144,8 @@ class Story(unittest.TestCase):
         self.assertEqual(hashed["not_covered"], 0)
         worker.wait("finished", job=job["id"], result="verified")
         metrics = worker.metrics()
-        self.assertEqual(metrics['worker_jobs_total{result="verified"}'], 1)
-        self.assertEqual(metrics["worker_hashed_bytes_total"], hashed["bytes"])
+        self.assertEqual(metrics['worker_jobs_total{result="verified"}'], 2)
+        self.assertEqual(metrics["worker_hashed_bytes_total"], 2 * hashed["bytes"])
         self.assertGreater(metrics["worker_enrolment_expires_timestamp_seconds"],
                            metrics["worker_last_contact_timestamp_seconds"])
 
@@ -143,7 +200,7 @@ class Enrolment(unittest.TestCase):
                     first.wait("enrolled")
                     with self.service.worker(principal="worker-2") as second:
                         self.assertEqual(second.end(), 2)
-                        self.assertIn("node-taken", second.errors)
+                        self.assertIn("node-not-registered", second.errors)
                     self.assertEqual(first.stop(), 0)
             with self.subTest("another's key"):
                 self.service.run("assay", "key", "new", "--algorithm", "ecdsa-p256", "--out",
@@ -154,6 +211,61 @@ class Enrolment(unittest.TestCase):
                     with self.service.worker("node-2", "worker-2", options=key) as second:
                         self.assertEqual(second.end(), 2)
                         self.assertIn("key-not-unique", second.errors)
+
+    def test_one_machine_has_one_name(self):
+        with nodes.NodeService() as self.service:
+            with self.service.worker() as first:
+                first.wait("enrolled")
+                with self.subTest("a second name for the platform"):
+                    with self.service.worker("node-2", "worker-2") as second:
+                        self.assertEqual(second.end(), 2)
+                        self.assertIn("platform-taken", second.errors)
+                with self.subTest("another machine"):
+                    machine = ("--simulator-platform", "22" * 16)
+                    with self.service.worker("node-2", "worker-2", options=machine) as second:
+                        second.wait("enrolled")
+                with self.subTest("a free name, the same token, another machine"):
+                    machine = ("--simulator-platform", "33" * 16)
+                    with self.service.worker("node-3", "worker-1", options=machine) as second:
+                        self.assertEqual(second.end(), 2)
+                        self.assertIn("node-not-registered", second.errors)
+                self.assertEqual(first.stop(), 0)
+
+    def test_a_pool_needs_tokens_of_its_nodes(self):
+        with nodes.NodeService() as self.service:
+            cluster = Cluster()
+            path = self.service.registration("pool-*", "worker-1", id="pool",
+                                             service_account=cluster.account())
+            self.service.change_trust("--register", str(path))
+            options = ("--service-account-token", "token")
+            (self.service.dir / "token").write_text(cluster.token("pool-b", self.service.config["log"]["origin"]))
+            with self.service.worker("pool-a", options=options) as worker:
+                self.assertEqual(worker.end(), 2)
+                self.assertIn("identity-token-rejected", worker.errors)
+            with self.service.worker("pool-a") as worker:
+                self.assertEqual(worker.end(), 2)
+                self.assertIn("identity-token-missing", worker.errors)
+            (self.service.dir / "token").write_text(cluster.token("pool-a", self.service.config["log"]["origin"]))
+            with self.service.worker("pool-a", options=options) as worker:
+                worker.wait("enrolled")
+
+    def test_a_replaced_image_counts_at_once(self):
+        with nodes.NodeService() as self.service, self.service.worker() as worker:
+            worker.wait("enrolled")
+            path = self.service.appraisal("next.json")
+            document = json.loads(path.read_text())
+            document["policy"]["reference_values"]["mrtd"] = ["77" * 48]
+            path.write_text(json.dumps(document))
+            self.service.change_trust("--appraisal", str(path))
+
+            def refused():
+                view = self.service.request("GET", f"/v1/nodes/{NODE}")[1]
+                return view if view["measured"]["error"] else None
+            view = nodes.wait_until("the evidence is appraised again", refused)
+            self.assertEqual(view["measured"]["error"], "TD_MRTD_MISMATCH")
+            self.assertFalse(view["worker_measured"])
+            text = self.service.run("assay", "node", "show", NODE, token="ci").stdout
+            self.assertIn("refused by now: TD_MRTD_MISMATCH", text)
 
     def test_simulated_evidence_without_the_dangerous_anchor(self):
         with nodes.NodeService(trusted=False) as self.service:
@@ -179,6 +291,7 @@ class Enrolment(unittest.TestCase):
             view = self.service.job(job)
             self.assertEqual((view["result"], view["worker_measured"]), ("verified", False))
             self.service.activate(policy(1, self.service.anchor))
+            self.service.ask(pod.claim("models", nodes.VOLUME))
             self.service.ask(pod.pod("llm", "models", "acme/demo"))
             allowed, said = self.service.ask(pod.binding("llm", NODE))
             self.assertFalse(allowed)
@@ -192,7 +305,8 @@ class Jobs(unittest.TestCase):
         checks = {"mirror": "mirror", "spot_checks": 2}
         cls.service = nodes.NodeService(nodes=checks).__enter__()
         cls.addClassCleanup(cls.service.__exit__)
-        cls.artifact = cls.service.publish()
+        cls.artifact = cls.service.publish(locations=(
+            nodes.LOCATION, nodes.LOCATION + "/none", nodes.LOCATION + "/out", "hostpath:///data"))
         (cls.service.dir / "service/mirror/acme").mkdir(parents=True)
         cls.service.run("cp", "-r", "model-a", "service/mirror/acme/demo")
 
@@ -221,23 +335,28 @@ class Jobs(unittest.TestCase):
                          {("missing", "config.json"), ("extra", "extra")})
 
     def test_no_model_at_all(self):
-        found = self.differences(self.result(path="acme/elsewhere"))
+        found = self.differences(self.result(location=nodes.LOCATION + "/none"))
         self.assertEqual(found, {("missing", "config.json"), ("missing", "model.safetensors")})
 
     def test_another_size(self):
         (self.copy / "config.json").write_bytes(b"{}")
         self.assertEqual(self.differences(self.result()), {("size", "config.json")})
 
+    def test_what_the_worker_does_not_map(self):
+        view = self.result(location="hostpath:///data")
+        self.assertEqual((view["result"], view["detail"]["code"]), ("failed", "location-unmapped"))
+        self.worker.wait("finished", job=view["id"], result="unmapped")
+        self.assertEqual(self.result()["result"], "verified")
+
     def test_paths_out_of_the_models(self):
-        os.symlink("/etc", self.copy.parent / "out")
-        self.addCleanup(os.unlink, self.copy.parent / "out")
-        view = self.result(path="acme/out")
+        os.symlink("/etc", self.copy / "out")
+        view = self.result(location=nodes.LOCATION + "/out")
         self.assertEqual(view["result"], "incomplete", view)
         self.worker.wait("not-covered", job=view["id"])
         status, problem = self.service.request(
             "POST", "/v1/jobs", json.dumps({"artifact": self.artifact, "node": NODE,
-                                            "path": "../secret"}))
-        self.assertEqual((status, problem["code"]), (400, "invalid-path"))
+                                            "location": "pvc://inference/secret"}))
+        self.assertEqual((status, problem["code"]), (403, "reference-unbound"))
 
     def test_links_inside_are_not_covered(self):
         os.symlink("config.json", self.copy / "link")

@@ -29,6 +29,9 @@ class Killed(unittest.TestCase):
         """The job ended once, as `result`; nothing else was ever recorded about it."""
         view = self.service.finished(job)
         self.assertEqual(view["result"], result, view)
+        # The log is shown up to its anchor, which follows the row of the job within moments.
+        nodes.wait_until(f"a record of {job}", lambda: self.service.records(
+            type="report.accepted", subject=f"job:{job}"))  # fmt: skip
         reports = self.service.records(type="report.accepted", subject=f"job:{job}")
         self.assertEqual(len(reports), 1, reports)
         self.assertEqual(self.service.records(type="job.finished", subject=f"job:{job}"), [])

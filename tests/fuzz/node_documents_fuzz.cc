@@ -44,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_json(challenge_from_json, bytes);
   check_json(evidence_from_json, bytes);
   check_json(appraisal_from_json, bytes);
+  check_json(registration_from_json, bytes);
   check(parse_enrolment, bytes);
   check(parse_job_request, bytes);
   check(parse_job_lease, bytes);

@@ -27,7 +27,8 @@ void check(const PolicyDocument& policy, const policy::Facts& facts) {
   const policy::Workload workload{"prod-eu", {{"app", "chat"}}, {"nvidia.com/gpu"}, "gpu-1"};
   const Timestamp now = parse_rfc3339("2026-06-01T12:00:00Z").value();
   const auto evaluate = [&](const policy::Facts& used) {
-    return policy::evaluate(policies, workload, used, {}, DecisionPoint::kServe, now);
+    return policy::evaluate(policies, workload, std::span(&used, 1), {}, DecisionPoint::kServe,
+                            now);
   };
   const Verdict verdict = evaluate(facts);
   require(verdict.allowed == verdict.reasons.empty());

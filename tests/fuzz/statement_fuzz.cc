@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements: what is read is written, and reads back as the same; so do manifests (whose root must
-// follow from their entries) and lifecycle predicates inside.
+// follow from their entries) and lifecycle and placement predicates inside.
 #include <cstdlib>
 
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
+#include "schemas/placement.h"
 
 namespace {
 
@@ -20,8 +21,7 @@ void check_manifest(const Manifest& manifest) {
   const Statement statement = to_statement(manifest).value();
   const Manifest again = manifest_from(statement).value();
   require(again.artifact == manifest.artifact && again.name == manifest.name &&
-          again.ignore == manifest.ignore && again.locations == manifest.locations &&
-          again.other_digests == manifest.other_digests);
+          again.locations == manifest.locations && again.other_digests == manifest.other_digests);
   require(statement.subjects.front().artifact().has_value());
 }
 
@@ -37,6 +37,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(encode_statement(again).value() == encoded);
   if (const auto manifest = manifest_from(*statement)) {
     check_manifest(*manifest);
+  }
+  if (const auto placement = placement_from(*statement)) {
+    const Placement written = placement_from(to_statement(*placement).value()).value();
+    require(written.name == placement->name && written.artifact == placement->artifact &&
+            written.locations == placement->locations);
   }
   if (const auto lifecycle = lifecycle_from(*statement)) {
     const Statement written = to_statement(*lifecycle, statement->subjects).value();

@@ -21,10 +21,11 @@ void write_tree(const TempDir& dir, const Json& vectors, const Json& tree) {
 ArtifactOptions options_of(const Json& tree) {
   ArtifactOptions options;
   options.parameters = {*hash_algorithm_from(tree["hash"].get<std::string>()),
-                        tree["chunk_size"].get<std::uint32_t>()};
+                        tree["chunk_size"].get<std::uint32_t>(),
+                        tree["ignore"].get<std::vector<std::string>>()};
+  sort_ignore(options.parameters.ignore);
   options.objects = *parse_objects(tree["objects"].get<std::string>());
   options.outline_span = tree["span"].get<std::uint64_t>();
-  options.walk.ignore = tree["ignore"].get<std::vector<std::string>>();
   return options;
 }
 
@@ -52,6 +53,7 @@ TEST(Artifact, TreeVectors_GiveEntriesRootAndOutline) {
       ASSERT_TRUE(hashed.has_value()) << to_string(hashed.error());
       const Json& want = tree["result"];
       EXPECT_EQ(entries_json(hashed->artifact), want["objects"]);
+      EXPECT_EQ(to_json(hashed->artifact.parameters), want["parameters"]);
       EXPECT_EQ(hashed->id.root().hex(), want["root"].get<std::string>());
       EXPECT_EQ(hashed->bytes, want["bytes"].get<std::uint64_t>());
       EXPECT_EQ(hashed->engine.id, engine->info().id);

@@ -33,6 +33,11 @@ class VerifyArtifact : public testing::Test {
     outline_ = Outline{4096, hashed->outlines};
   }
 
+  void keep_tensors() {
+    std::erase_if(expected_.entries,
+                  [](const Entry& entry) { return std::holds_alternative<FileEntry>(entry); });
+  }
+
   void write_model(const Bytes& file) { dir_.write("model.safetensors", file); }
 
   std::vector<Difference> verify(bool with_outline = true) {
@@ -109,20 +114,58 @@ TEST_F(VerifyArtifact, ExtraMalformedSafetensors_IsOneExtraFile) {
   EXPECT_EQ(differences[0].file, "other.safetensors");
 }
 
+// Its root binds nothing of config.json, nor of code beside the weights.
+TEST_F(VerifyArtifact, TensorsOnly_NeverVerifyADirectory) {
+  keep_tensors();
+  auto differences = verify(false);
+  ASSERT_EQ(differences.size(), 2U);
+  EXPECT_EQ(differences[0].kind, Kind::kExtra);
+  EXPECT_EQ(differences[0].file, "config.json");
+  EXPECT_EQ(differences[1].file, "model.safetensors");
+  fs::remove(dir_.path() / "config.json");
+  differences = verify(false);
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0].kind, Kind::kExtra);
+  EXPECT_FALSE(differences[0].tensor);
+}
+
+TEST_F(VerifyArtifact, BoundPatterns_LeaveOutAndNothingElseDoes) {
+  dir_.write("modeling_evil.py", "import os");
+  dir_.write(".git/HEAD", "x");
+  auto differences = verify(false);
+  ASSERT_EQ(differences.size(), 2U);
+  EXPECT_EQ(differences[0].file, ".git/HEAD");
+  EXPECT_EQ(differences[1].file, "modeling_evil.py");
+  EXPECT_EQ(differences[1].kind, Kind::kExtra);
+  expected_.parameters.ignore = {"/.git"};
+  differences = verify(false);
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0].file, "modeling_evil.py");
+}
+
+TEST_F(VerifyArtifact, ExtraFiles_AreNotHashed) {
+  dir_.write("extra.bin", std::string(100'000, 'x'));
+  const auto verified = verify_artifact(dir_.path(), expected_, {}, *engine_);
+  ASSERT_TRUE(verified.has_value());
+  EXPECT_EQ(verified->differences.size(), 1U);
+  EXPECT_LT(verified->bytes, 100'000U);
+}
+
 TEST_F(VerifyArtifact, TensorsOnly_SeesRenamedTensorAndExtraMalformedFile) {
-  std::erase_if(expected_.entries,
-                [](const Entry& entry) { return std::holds_alternative<FileEntry>(entry); });
+  keep_tensors();
   std::string header(kHeader);
   header.replace(header.find("\"w\""), 3, "\"v\"");
   write_model(safetensors_file(header, pattern(20100)));
   dir_.write("other.safetensors", "x");
   const auto differences = verify(false);
-  ASSERT_EQ(differences.size(), 3U);
+  ASSERT_EQ(differences.size(), 5U);
   EXPECT_EQ(differences[0].kind, Kind::kExtra);
   EXPECT_EQ(differences[0].tensor, "v");
   EXPECT_EQ(differences[1].kind, Kind::kMissing);
   EXPECT_EQ(differences[1].tensor, "w");
-  EXPECT_EQ(differences[2].file, "other.safetensors");
+  EXPECT_EQ(differences[2].file, "config.json");
+  EXPECT_EQ(differences[3].file, "model.safetensors");
+  EXPECT_EQ(differences[4].file, "other.safetensors");
 }
 
 TEST_F(VerifyArtifact, SameBytesAsAnotherDtype_IsChanged) {

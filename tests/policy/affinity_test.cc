@@ -58,7 +58,7 @@ TEST(NodeAffinity, OnlyMatchingEnforcePolicies_Count) {
 TEST(NodeAffinity, Conflict_DeniesAtEveryPoint) {
   const std::vector policies = {asking({{"zone", {"a"}}}), asking({{"zone", {"b"}}})};
   for (const DecisionPoint point : {DecisionPoint::kCreate, DecisionPoint::kBind}) {
-    const Verdict verdict = evaluate(policies, workload(), valid_facts(), {}, point, now());
+    const Verdict verdict = evaluate(policies, workload(), one(valid_facts()), {}, point, now());
     EXPECT_FALSE(verdict.allowed);
     EXPECT_EQ(verdict.reasons, std::vector{ErrorCode::kConditionFailed});
     ASSERT_EQ(verdict.preconditions.size(), 1U);

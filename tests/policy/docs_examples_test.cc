@@ -76,7 +76,7 @@ Result<PolicyDocument> around(const std::string& text) {
 
 // The page's workload goes to the node of the facts.
 Verdict decide_at_bind(const PolicyDocument& policy, const Workload& asker = workload_on_node()) {
-  return evaluate(std::vector{active(policy)}, asker, demo_facts(), {}, DecisionPoint::kBind,
+  return evaluate(std::vector{active(policy)}, asker, one(demo_facts()), {}, DecisionPoint::kBind,
                   now());
 }
 
@@ -190,21 +190,48 @@ TEST(PolicyPage, TruthTable_IsThatOfTheCode) {
 
 TEST(PolicyPage, EveryReason_IsExplained) {
   const std::string page = read_text("docs/policies.md");
-  for (const char* code : {"no-matching-policy",  "model-reference-missing",
-                           "manifest-missing",    "signers-insufficient",
-                           "key-revoked",         "key-expired",
-                           "key-not-yet-valid",   "wrong-purpose",
-                           "role-not-granted",    "statement-missing",
-                           "predicate-mismatch",  "statement-stale",
-                           "value-missing",       "parameters-mismatch",
-                           "condition-failed",    "condition-undecided",
-                           "condition-deferred",  "pod-unknown",
-                           "node-unknown",        "node-not-enrolled",
-                           "node-revoked",        "enrolment-expired",
-                           "evidence-stale",      "worker-not-measured",
-                           "anchor-not-accepted", "tcb-not-accepted",
-                           "report-missing",      "report-stale",
-                           "model-mismatch",      "spot-check-missing",
+  for (const char* code : {"no-matching-policy",
+                           "model-reference-missing",
+                           "model-reference-ambiguous",
+                           "subject-mismatch",
+                           "limit-exceeded",
+                           "reference-unbound",
+                           "volume-unaccounted",
+                           "mount-overlaps",
+                           "mount-writable",
+                           "image-not-allowed",
+                           "manifest-missing",
+                           "signers-insufficient",
+                           "key-revoked",
+                           "key-expired",
+                           "key-not-yet-valid",
+                           "wrong-purpose",
+                           "role-not-granted",
+                           "statement-missing",
+                           "predicate-mismatch",
+                           "statement-stale",
+                           "value-missing",
+                           "parameters-mismatch",
+                           "condition-failed",
+                           "condition-undecided",
+                           "condition-deferred",
+                           "pod-unknown",
+                           "binding-without-uid",
+                           "annotation-reserved",
+                           "node-unknown",
+                           "node-not-enrolled",
+                           "node-revoked",
+                           "enrolment-expired",
+                           "evidence-stale",
+                           "worker-not-measured",
+                           "anchor-not-accepted",
+                           "tcb-not-accepted",
+                           "report-missing",
+                           "report-stale",
+                           "claim-unknown",
+                           "volume-changed",
+                           "model-mismatch",
+                           "spot-check-missing",
                            "device-not-attested"}) {
     EXPECT_NE(page.find("`" + std::string(code) + "`"), std::string::npos) << code;
   }

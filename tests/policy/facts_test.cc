@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/core/sha.h"
+#include "schemas/placement.h"
 #include "tests/policy/fixture.h"
 
 namespace assay::policy::test {
@@ -23,6 +24,9 @@ Facts full_facts() {
   facts.statements.push_back(foreign_statement(
       8, kLicenceType, {{"licence", "mit"}, {"n", {1, 2.5, nullptr, true}}}, {two_roles}));
   facts.statements.back().signers.front().signed_at = from_now(-5);
+  const ManifestFact placed = manifest(9, "acme/demo", {publisher("a", "alice")});
+  facts.placements = {{placed.statement, placed.name, {"pvc://prod/moved", "nfs://host/a"}}};
+  facts.placements.front().statement.predicate_type = kPlacementPredicateType;
   return facts;
 }
 
@@ -54,6 +58,13 @@ TEST(Facts, RoundTrip_KeepsEveryField) {
   EXPECT_EQ(again.manifests[1].parameters, facts.manifests[1].parameters);
   EXPECT_EQ(again.manifests[1].locations,
             (std::vector<std::string>{"pvc://prod/a", "s3://models/b"}));
+  ASSERT_EQ(again.placements.size(), 1U);
+  EXPECT_EQ(again.placements[0].statement.id, facts.placements[0].statement.id);
+  EXPECT_EQ(again.placements[0].statement.predicate_type, kPlacementPredicateType);
+  EXPECT_EQ(again.placements[0].statement.signers.size(), 1U);
+  EXPECT_EQ(again.placements[0].name, "acme/demo");
+  EXPECT_EQ(again.placements[0].locations,
+            (std::vector<std::string>{"nfs://host/a", "pvc://prod/moved"}));
   const StatementFact& before = facts.statements.back();
   const StatementFact& after = again.statements.back();
   EXPECT_EQ(after.id, before.id);
@@ -128,7 +139,7 @@ void refuse_mutations(const Json& document, const Json::json_pointer& place) {
   for (const auto& [name, value] : object.items()) {
     Json without = document;
     without[place].erase(name);
-    const bool optional = name == "artifact" || name == "revoked";
+    const bool optional = name == "artifact" || name == "revoked" || name == "placements";
     EXPECT_EQ(facts_from_json(without).has_value(), optional) << place.to_string() << " " << name;
     Json mistyped = document;
     mistyped[place][name] = Json::object({{"surprise", 1}});

@@ -86,7 +86,8 @@ ManifestFact manifest(std::uint64_t number, std::string_view name, std::vector<T
   return {foreign_statement(number, kManifestPredicateType, nullptr, std::move(keys)),
           std::string(name),
           {},
-          {"pvc://prod/models"}};
+          {"pvc://prod/models"},
+          Objects::kBoth};
 }
 
 Facts valid_facts() {
@@ -111,6 +112,8 @@ NodeFact node_fact() {
   node.expires_at = from_now(82800);
   node.worker_measured = true;
   node.appraised_at = from_now(-1800);
+  node.appraisal_current = true;
+  node.appraisal_policy = DocumentId(sha256(as_bytes("appraisal policy")));
   node.evidence_type = "tdx";
   node.tcb_status = "UpToDate";
   node.anchor = sha256(as_bytes("vendor's root"));
@@ -124,8 +127,12 @@ ReportFact report_fact() {
   report.job = "job-1";
   report.scope = "files";
   report.result = "verified";
-  report.reported_at = from_now(-900);
+  report.location = "pvc://inference/models";
+  report.volume = "pv-1";
+  report.reported_at = from_now(-600);
+  report.read_since = from_now(-900);
   report.worker_measured = true;
+  report.appraisal_current = true;
   report.spot_checks = 16;
   report.report = DocumentId(sha256(as_bytes("report")));
   return report;
@@ -185,19 +192,64 @@ Workload workload_on_node() {
   return on_node;
 }
 
+Mount mount_at(std::string_view path, std::string_view location) {
+  return {.container = "server",
+          .path = std::string(path),
+          .volume = "volume of " + std::string(path),
+          .source = "persistentVolumeClaim",
+          .location = std::string(location),
+          .kind = VolumeKind::kModel,
+          .read_only = true};
+}
+
+Mount config_at(std::string_view path) {
+  Mount mount = mount_at(path, "");
+  mount.source = "configMap";
+  mount.kind = VolumeKind::kConfig;
+  return mount;
+}
+
+Mount scratch_at(std::string_view container, std::string_view path, std::string_view volume,
+                 bool read_only) {
+  Mount mount = mount_at(path, "");
+  mount.container = container;
+  mount.volume = volume;
+  mount.source = "emptyDir";
+  mount.kind = VolumeKind::kScratch;
+  mount.read_only = read_only;
+  return mount;
+}
+
+Workload pod_with(std::vector<Mount> mounts) {
+  Workload pod = workload();
+  pod.pod = true;
+  pod.mounts = std::move(mounts);
+  pod.images = {{"server", "registry.example/server:1", false}};
+  return pod;
+}
+
+ConditionResult implied(const Verdict& verdict, std::string_view id) {
+  for (const ConditionResult& result : verdict.policies.at(0).conditions) {
+    if (result.id == id) {
+      return result;
+    }
+  }
+  return {{}, Outcome::kError, {}, nullptr, nullptr, {}, {}};
+}
+
 Verdict decide_on_node(const std::vector<ActivePolicy>& policies, const Facts& facts) {
-  return evaluate(policies, workload_on_node(), facts, {}, DecisionPoint::kServe, now());
+  return evaluate(policies, workload_on_node(), one(facts), {}, DecisionPoint::kServe, now());
 }
 
 ConditionResult judge_on_node(ConditionKind kind, const Facts& facts, const Workload& workload) {
   const std::vector policies = {active(policy_with({condition("it", std::move(kind))}))};
-  return evaluate(policies, workload, facts, {}, DecisionPoint::kBind, now())
+  return evaluate(policies, workload, one(facts), {}, DecisionPoint::kBind, now())
       .policies.front()
       .conditions.front();
 }
 
 Verdict decide(const std::vector<ActivePolicy>& policies, const Facts& facts) {
-  return evaluate(policies, workload(), facts, {}, DecisionPoint::kCreate, now());
+  return evaluate(policies, workload(), one(facts), {}, DecisionPoint::kCreate, now());
 }
 
 Verdict decide(const PolicyDocument& policy, const Facts& facts) {

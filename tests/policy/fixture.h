@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policy/conditions.h"
@@ -70,6 +71,19 @@ Workload workload();
 
 // workload() on gpu-1.
 Workload workload_on_node();
+
+// One model, as evaluate() takes them.
+inline std::vector<Facts> one(Facts facts) { return {std::move(facts)}; }
+
+// A claim, mounted read-only in the container "server"; its volume is named by `path`.
+Mount mount_at(std::string_view path, std::string_view location);
+Mount config_at(std::string_view path);
+Mount scratch_at(std::string_view container, std::string_view path, std::string_view volume,
+                 bool read_only);
+// workload() as a pod with these mounts and one container.
+Workload pod_with(std::vector<Mount> mounts);
+// The implied result `id` about the first model; a result without id when there is none.
+ConditionResult implied(const Verdict& verdict, std::string_view id);
 
 // Evaluates at the point serve, workload_on_node() and now(): nothing is deferred.
 Verdict decide_on_node(const std::vector<ActivePolicy>& policies, const Facts& facts);

@@ -47,17 +47,19 @@ std::string warning_of_test(PredicateTest test, std::string_view predicate_type 
 TEST(Lint, GoodPolicy_HasOnlyNotes) {
   EXPECT_TRUE(warnings(valid_policy()).empty()) << testing::PrintToString(warnings(valid_policy()));
   const std::vector<Finding> findings = lint(valid_policy());
-  ASSERT_EQ(findings.size(), 3U);
+  ASSERT_EQ(findings.size(), 4U);
+  EXPECT_TRUE(findings[0].condition.empty() && findings[0].text.starts_with("no images"));
   for (const Finding& finding : findings) {
     EXPECT_EQ(finding.level, Finding::Level::kNote);
-    EXPECT_EQ(finding.text, "decided at create");
+    EXPECT_TRUE(finding.condition.empty() || finding.text == "decided at create");
   }
-  EXPECT_EQ(findings[1].condition, "evaluated");
+  EXPECT_EQ(findings[2].condition, "evaluated");
 }
 
 TEST(Lint, Levels_HaveNames) {
   EXPECT_EQ(name(Finding::Level::kNote), "note");
   EXPECT_EQ(name(Finding::Level::kWarning), "warning");
+  EXPECT_EQ(name(Finding::Level::kError), "error");
 }
 
 TEST(Lint, PolicyThatMatchesEverything_IsNamed) {
@@ -67,14 +69,6 @@ TEST(Lint, PolicyThatMatchesEverything_IsNamed) {
     ASSERT_EQ(warnings(policy).size(), 1U);
     EXPECT_EQ(warnings(policy).front(), ": matches every workload of every namespace");
   }
-}
-
-TEST(Lint, PolicyThatLabelsAloneSelect_IsNamed) {
-  PolicyDocument policy = valid_policy();
-  policy.match = {{}, {{"app", "chat"}}, {}};
-  EXPECT_EQ(warnings(policy).size(), 1U);
-  policy.match.resources = {"nvidia.com/gpu"};
-  EXPECT_TRUE(warnings(policy).empty());
 }
 
 TEST(Lint, ModesThatDoNotEnforce_AreNamed) {
@@ -90,7 +84,9 @@ TEST(Lint, PolicyThatRequiresNothing_IsNamed) { EXPECT_EQ(warnings(policy_with({
 
 TEST(Lint, NoManifestConditionForSure_IsNamed) {
   const Condition evaluated = valid_policy().require[1];
-  EXPECT_EQ(warnings(policy_with({evaluated})).size(), 1U);
+  PolicyDocument watching = policy_with({evaluated});
+  watching.mode = PolicyMode::kWarn;
+  EXPECT_EQ(warnings(watching).size(), 2U);
   const Condition any = condition("any", AnyCondition{{manifest_condition(), evaluated}});
   EXPECT_EQ(warnings(policy_with({any})).size(), 1U);
   const Condition all = condition("all", AllCondition{{manifest_condition(), evaluated}});
@@ -126,6 +122,9 @@ TEST(Lint, Parameters_ThatConstrainNothingOrEverything_AreNamed) {
   EXPECT_TRUE(is_about(warning_of(ParametersCondition{{"md5"}, {}}), "cannot pass"));
   EXPECT_TRUE(is_about(warning_of(ParametersCondition{{}, {5000}}), "cannot pass"));
   EXPECT_EQ(warning_of(ParametersCondition{{"sha256"}, {16384}}), "");
+  EXPECT_TRUE(is_about(warning_of(ParametersCondition{{}, {}, std::vector<std::string>{"*.py"}}),
+                       "leave out"));
+  EXPECT_EQ(warning_of(ParametersCondition{{}, {}, std::vector<std::string>{"/cache"}}), "");
 }
 
 TEST(Lint, StatementKindsThatCannotExist_AreNamed) {

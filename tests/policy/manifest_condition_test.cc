@@ -151,5 +151,108 @@ TEST(ParametersCondition, ManifestOfAnotherRoot_SaysNothing) {
          ErrorCode::kConditionUndecided);
 }
 
+Facts leaving_out(std::vector<std::string> ignore) {
+  Facts facts = valid_facts();
+  facts.manifests.front().parameters.ignore = std::move(ignore);
+  return facts;
+}
+
+TEST(ParametersCondition, Patterns_MustAllBeListed) {
+  ParametersCondition listed;
+  listed.ignore = {"*.tmp", "/.git"};
+  expect(judge_alone(listed, leaving_out({"*.tmp", "/.git"})), Outcome::kPass, std::nullopt);
+  expect(judge_alone(listed, leaving_out({})), Outcome::kPass, std::nullopt);
+  // Compared as text: what a listed pattern would match is another pattern.
+  for (const char* pattern : {"*.py", "a.tmp", "/.git/", "*"}) {
+    expect(judge_alone(listed, leaving_out({pattern})), Outcome::kFail,
+           ErrorCode::kParametersMismatch);
+  }
+  ParametersCondition none;
+  none.ignore.emplace();
+  expect(judge_alone(none, leaving_out({})), Outcome::kPass, std::nullopt);
+  expect(judge_alone(none, leaving_out({"/.git"})), Outcome::kFail, ErrorCode::kParametersMismatch);
+  EXPECT_EQ(judge_alone(listed, leaving_out({"*.py"})).actual["ignore"], Json({"*.py"}));
+}
+
+TEST(ParametersCondition, Objects_MustBeIncluded) {
+  const auto judged = [](Objects has, Objects wanted) {
+    Facts facts = valid_facts();
+    facts.manifests.front().objects = has;
+    ParametersCondition condition;
+    condition.objects = wanted;
+    return judge_alone(condition, facts);
+  };
+  for (const Objects wanted : {Objects::kFiles, Objects::kTensors, Objects::kBoth}) {
+    expect(judged(Objects::kBoth, wanted), Outcome::kPass, std::nullopt);
+    expect(judged(wanted, wanted), Outcome::kPass, std::nullopt);
+  }
+  for (const auto& [has, wanted] :
+       {std::pair{Objects::kTensors, Objects::kFiles}, std::pair{Objects::kTensors, Objects::kBoth},
+        std::pair{Objects::kFiles, Objects::kTensors}}) {
+    expect(judged(has, wanted), Outcome::kFail, ErrorCode::kParametersMismatch);
+  }
+}
+
+// --- what every policy asks without writing it
+
+Verdict decided(const Facts& facts, std::vector<Condition> extra = {}) {
+  std::vector<Condition> require = {manifest_condition()};
+  require.insert(require.end(), extra.begin(), extra.end());
+  return decide(policy_with(std::move(require)), facts);
+}
+
+TEST(IgnoreAccepted, UsualPatterns_AreAccepted) {
+  for (const std::vector<std::string>& ignore :
+       {std::vector<std::string>{},
+        {"/.git"},
+        {"/.git", "/model.assay.json"},
+        {"/model.assay.json.times", "/model.assay.outline"}}) {
+    const Verdict verdict = decided(leaving_out(ignore));
+    EXPECT_TRUE(verdict.allowed);
+    EXPECT_EQ(verdict.policies.front().conditions.back().id, "ignore-accepted");
+  }
+}
+
+// A publisher that the policy lists may sign a manifest that leaves out code: another artifact, and
+// no allow for it.
+TEST(IgnoreAccepted, OtherPatterns_AreAMismatch) {
+  for (const char* pattern :
+       {"*.py", ".git", "/.git*", "/model.assay.json/x", "model.assay.json", "/modeling.py"}) {
+    const Verdict verdict = decided(leaving_out({pattern}));
+    EXPECT_FALSE(verdict.allowed) << pattern;
+    EXPECT_EQ(verdict.reasons, std::vector{ErrorCode::kParametersMismatch}) << pattern;
+  }
+}
+
+TEST(IgnoreAccepted, OwnPatternsOfThePolicy_TakeItsPlace) {
+  ParametersCondition own;
+  own.ignore = {"*.md"};
+  const std::vector<Condition> below_any = {
+      condition("any", AnyCondition{{condition("tree", own)}})};
+  for (const auto& require : {std::vector{condition("tree", own)}, below_any}) {
+    EXPECT_TRUE(decided(leaving_out({"*.md"}), require).allowed);
+    EXPECT_FALSE(decided(leaving_out({"/.git"}), require).allowed);
+    EXPECT_EQ(decided(leaving_out({"*.md"}), require).policies.front().conditions.size(), 2U);
+  }
+  // A parameters condition without patterns, or below a `not`, says nothing of them.
+  EXPECT_FALSE(
+      decided(leaving_out({"*.md"}), {condition("tree", ParametersCondition{{"sha256"}, {}})})
+          .allowed);
+  own.ignore = {"/other"};
+  EXPECT_FALSE(
+      decided(leaving_out({"*.md"}), {condition("no", NotCondition{{condition("tree", own)}})})
+          .allowed);
+}
+
+TEST(IgnoreAccepted, WithoutAManifestOfTheRoot_NothingIsAccepted) {
+  Facts facts = valid_facts();
+  facts.manifests.clear();
+  EXPECT_EQ(decided(facts).policies.front().conditions.back().code, ErrorCode::kManifestMissing);
+  facts = valid_facts();
+  facts.manifests.front().parameters.hash = HashAlgorithm::kSha384;  // another root
+  const ConditionResult result = decided(facts).policies.front().conditions.back();
+  expect(result, Outcome::kError, ErrorCode::kConditionUndecided);
+}
+
 }  // namespace
 }  // namespace assay::policy::test

@@ -84,6 +84,14 @@ std::vector<Case> cases() {
       {"stale by a millisecond",
        [](NodeFact& n) { n.appraised_at = from_now(-3600) - std::chrono::milliseconds(1); }, fail,
        ErrorCode::kEvidenceStale},
+      {"appraised under what is no longer in force",
+       [](NodeFact& n) { n.appraisal_current = false; }, fail, ErrorCode::kEvidenceStale},
+      {"refused by now",
+       [](NodeFact& n) {
+         n.appraisal_error = "TD_MRTD_MISMATCH";
+         n.worker_measured = false;
+       },
+       fail, ErrorCode::kEvidenceRejected},
       {"appraised later", [](NodeFact& n) { n.appraised_at = from_now(1); }, error,
        ErrorCode::kConditionUndecided},
       {"strange anchor", [](NodeFact& n) { n.anchor_is_vendor = false; }, fail,
@@ -181,7 +189,7 @@ TEST(NodeCondition, AtCreate_IsDeferredVisibly) {
       active(policy_with({manifest_condition(), condition("node", strict())}));
   const Verdict verdict = decide({policy}, valid_facts());
   EXPECT_TRUE(verdict.allowed);
-  const ConditionResult& result = verdict.policies.front().conditions.back();
+  const ConditionResult& result = verdict.policies.front().conditions.at(1);
   expect(result, Outcome::kDeferred, ErrorCode::kConditionDeferred);
   EXPECT_EQ(verdict.policies.front().outcome, Outcome::kDeferred);
   EXPECT_EQ(point_of(condition("node", strict())), DecisionPoint::kBind);
@@ -191,7 +199,7 @@ TEST(NodeCondition, AtBind_DecidesTheVerdict) {
   const std::vector policies = {
       active(policy_with({manifest_condition(), condition("node", strict())}))};
   const auto at_bind = [&](const Facts& facts) {
-    return evaluate(policies, workload_on_node(), facts, {}, DecisionPoint::kBind, now());
+    return evaluate(policies, workload_on_node(), one(facts), {}, DecisionPoint::kBind, now());
   };
   EXPECT_TRUE(at_bind(facts_on_node()).allowed);
   const Verdict denied = at_bind(valid_facts());

@@ -17,10 +17,16 @@ std::string canonical(const Facts& facts) { return canonical_json(to_json(facts)
 Facts full_facts() {
   Facts facts = facts_on_node();
   facts.node->revoked = Revocation{from_now(-60), "stolen"};
+  facts.node->appraisal_error = "TD_MRTD_MISMATCH";
   facts.reports.front().differing = "model.bin bytes 0-1048576";
   facts.reports.push_back(report_fact());
   facts.reports.back().scope = "device-memory";
   facts.reports.back().device_attested = true;
+  facts.reports.back().pod = "uid-1";
+  facts.reports.back().pod_volume = "cache";
+  facts.claims = {{"pvc://inference/models", "claim-1", "pv-1"}, {"pvc://a/b", "claim-2", ""}};
+  facts.asked_locations = {"hostpath:///data"};
+  facts.pod = "uid-1";
   return facts;
 }
 
@@ -56,13 +62,26 @@ TEST(NodeFacts, RoundTrip_KeepsEveryField) {
   EXPECT_EQ(again.node->anchor, facts.node->anchor);
   EXPECT_TRUE(again.node->anchor_is_vendor);
   EXPECT_EQ(again.node->appraisal, facts.node->appraisal);
+  EXPECT_EQ(again.node->appraisal_policy, facts.node->appraisal_policy);
+  EXPECT_TRUE(again.node->appraisal_current);
+  EXPECT_EQ(again.node->appraisal_error, "TD_MRTD_MISMATCH");
+  EXPECT_TRUE(again.reports.back().appraisal_current);
   ASSERT_EQ(again.reports.size(), 2U);
   const ReportFact& files = again.reports.back();  // device-memory comes first
   EXPECT_EQ(files.job, "job-1");
   EXPECT_EQ(files.scope, "files");
   EXPECT_EQ(files.result, "verified");
   EXPECT_EQ(files.differing, "model.bin bytes 0-1048576");
+  EXPECT_EQ(files.location, "pvc://inference/models");
+  EXPECT_EQ(files.volume, "pv-1");
+  EXPECT_EQ(files.pod, "");
+  EXPECT_EQ(again.reports.front().pod, "uid-1");
+  EXPECT_EQ(again.reports.front().pod_volume, "cache");
   EXPECT_EQ(files.reported_at, facts.reports.front().reported_at);
+  EXPECT_EQ(files.read_since, facts.reports.front().read_since);
+  EXPECT_EQ(again.claims, (std::vector{facts.claims[1], facts.claims[0]}));  // by name
+  EXPECT_EQ(again.asked_locations, facts.asked_locations);
+  EXPECT_EQ(again.pod, "uid-1");
   EXPECT_TRUE(files.worker_measured);
   EXPECT_FALSE(files.device_attested);
   EXPECT_EQ(files.spot_checks, 16U);
@@ -73,7 +92,9 @@ TEST(NodeFacts, RoundTrip_KeepsEveryField) {
 TEST(NodeFacts, WithoutANode_HaveNoMembersForIt) {
   const Json document = to_json(valid_facts());
   EXPECT_FALSE(document.contains("node"));
-  EXPECT_FALSE(document.contains("reports"));
+  for (const char* member : {"reports", "claims", "asked_locations", "pod"}) {
+    EXPECT_FALSE(document.contains(member)) << member;
+  }
   EXPECT_FALSE(to_json(workload()).contains("node"));
 }
 
@@ -84,7 +105,7 @@ TEST(NodeFacts, OrderOfReports_DoesNotMatter) {
 }
 
 TEST(NodeFacts, EveryField_ChangesTheDocument) {
-  std::vector<Facts> variants(20, full_facts());
+  std::vector<Facts> variants(32, full_facts());
   variants[0].node.reset();
   variants[1].node->name = "gpu-2";
   variants[2].node->enrolled_at += std::chrono::milliseconds(1);
@@ -105,6 +126,18 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
   variants[17].reports[0].worker_measured = false;
   variants[18].reports[0].device_attested = true;
   variants[19].reports[0].spot_checks = 17;
+  variants[20].reports[0].location = "hostpath:///data";
+  variants[21].reports[0].volume.clear();
+  variants[22].reports[0].read_since += std::chrono::milliseconds(1);
+  variants[23].reports[1].pod = "uid-2";
+  variants[24].reports[1].pod_volume = "more";
+  variants[25].claims[0].volume = "pv-2";
+  variants[26].asked_locations.clear();
+  variants[27].pod.clear();
+  variants[28].node->appraisal_policy.reset();
+  variants[29].node->appraisal_current = false;
+  variants[30].node->appraisal_error.clear();
+  variants[31].reports[0].appraisal_current = false;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     EXPECT_NE(canonical(variants[i]), canonical(full_facts())) << i;
   }
@@ -113,8 +146,8 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
 // Every object of the document refuses a member more, less or of another type.
 void refuse_mutations(const Json& document, const char* path) {
   const Json::json_pointer place(path);
-  const std::set<std::string> optional = {"revoked",   "evidence",  "anchor",
-                                          "appraisal", "differing", "report"};
+  const std::set<std::string> optional = {"revoked", "evidence", "anchor", "appraisal", "differing",
+                                          "report",  "volume",   "pod",    "policy",    "error"};
   for (const auto& [name, value] : document[place].items()) {
     Json without = document;
     without[place].erase(name);

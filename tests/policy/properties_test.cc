@@ -12,13 +12,18 @@ namespace assay::policy::test {
 namespace {
 
 constexpr std::uint64_t kCases = 2500;
+// Of each way to know less of a node or its reports.
+constexpr std::uint64_t kNodeCases = 1200;
 
 using Property = std::function<void(RandomCase& random)>;
 
-void for_random_cases(const RandomOptions& options, const Property& property) {
-  for (std::uint64_t seed = 1; seed <= kCases && !testing::Test::HasFailure(); ++seed) {
+void for_random_cases(const RandomOptions& options, const Property& property,
+                      std::uint64_t cases = kCases) {
+  for (std::uint64_t seed = 1; seed <= cases && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    RandomCase random(seed, options);
+    RandomOptions mixed = options;
+    mixed.honest = seed % 2 == 0;
+    RandomCase random(seed, mixed);
     property(random);
   }
 }
@@ -59,6 +64,7 @@ TEST(Properties, Replay_GivesTheSameDigest) {
     EXPECT_EQ(replay_digest(decide_on_node(policies, stored), id, now()).value(), first);
     std::reverse(facts.statements.begin(), facts.statements.end());
     std::reverse(facts.manifests.begin(), facts.manifests.end());
+    std::reverse(facts.placements.begin(), facts.placements.end());
     std::reverse(facts.reports.begin(), facts.reports.end());
     EXPECT_EQ(replay_digest(decide_on_node(policies, facts), id, now()).value(), first);
   });
@@ -81,6 +87,7 @@ TEST(Properties, StatementThatFails_NeverTurnsDenyIntoAllow) {
   const RandomOptions options{false,
                               {Quantifier::kEvery, Quantifier::kLatest},
                               {{"/good", Comparison::kEqual, true}},
+                              false,
                               false};
   int denied_by_it = 0;
   for_random_cases(options, [&](RandomCase& random) {
@@ -112,6 +119,11 @@ std::vector<SignerFact*> signatures(Facts& facts) {
       all.push_back(&signer);
     }
   }
+  for (PlacementFact& placement : facts.placements) {
+    for (SignerFact& signer : placement.statement.signers) {
+      all.push_back(&signer);
+    }
+  }
   return all;
 }
 
@@ -138,6 +150,9 @@ void remove_signature(Facts& facts, const SignerFact* signature) {
   }
   for (StatementFact& statement : facts.statements) {
     remove_from(statement.signers);
+  }
+  for (PlacementFact& placement : facts.placements) {
+    remove_from(placement.statement.signers);
   }
 }
 
@@ -189,6 +204,15 @@ TEST(Properties, RemovingASignature_NeverHelpsWithQuantifierAny) {
   never_helps({false, {Quantifier::kAny}}, false, drop_signature);
 }
 
+TEST(Properties, RevokingAKey_NeverHelpsBelowNot) {
+  never_helps({true, {Quantifier::kAny, Quantifier::kLatest}}, true, revoke_signer);
+  never_helps({true, {Quantifier::kAny}}, false, revoke_signer);
+}
+
+TEST(Properties, RemovingASignature_NeverHelpsBelowNot) {
+  never_helps({true, {Quantifier::kAny}}, false, drop_signature);
+}
+
 TEST(Properties, RevokingAKey_HelpsEveryOnlyByWithdrawingARefusal) {
   never_helps({false, {Quantifier::kEvery}}, true, revoke_signer);
 }
@@ -207,19 +231,62 @@ TEST(Properties, OrderOfPolicies_DoesNotChangeTheAnswer) {
   });
 }
 
+// Asks something of the node or of its reports; sometimes for the contrary.
+Condition asked_of_node(RandomCase& random, bool negation) {
+  Condition asked = random.below(2) == 0 ? condition("asked", random.node_condition())
+                                         : condition("asked", random.report_condition());
+  if (!negation || random.below(2) == 0) {
+    return asked;
+  }
+  NotCondition turned;
+  turned.of.push_back(std::move(asked));
+  return condition("not-asked", std::move(turned));
+}
+
 // Runs `weaken` on what is known of the node: no allow may come of it.
-void never_helps_on_node(const std::function<void(Facts&)>& weaken) {
+void never_helps_on_node(const std::function<void(Facts&)>& weaken, bool negation = false) {
   int denied_by_it = 0;
-  for_random_cases({false, {Quantifier::kAny}}, [&](RandomCase& random) {
+  const RandomOptions options{
+      .negation = negation, .quantifiers = {Quantifier::kAny}, .one_leaf_in = 2};
+  const auto property = [&](RandomCase& random) {
     Facts facts = random.facts();
-    const std::vector policies = {active(random.policy())};
+    PolicyDocument policy = random.policy();
+    if (random.below(2) == 0) {
+      policy.require = {asked_of_node(random, negation)};
+    }
+    const std::vector policies = {active(std::move(policy))};
     const bool before = decide_on_node(policies, facts).allowed;
     weaken(facts);
     const bool after = decide_on_node(policies, facts).allowed;
     EXPECT_LE(after, before);
     denied_by_it += before && !after ? 1 : 0;
-  });
-  EXPECT_GT(denied_by_it, 0);
+  };
+  for_random_cases(options, property, kNodeCases);
+  EXPECT_GT(denied_by_it, 3);
+}
+
+using Weaken = std::function<void(Facts&)>;
+
+Weaken in_each_report(const std::function<void(ReportFact&)>& change) {
+  return
+      [change](Facts& facts) { std::for_each(facts.reports.begin(), facts.reports.end(), change); };
+}
+
+// What lies in the future is an error, and stays one.
+void make_older(ReportFact& report) {
+  if (report.read_since <= now()) {
+    report.read_since -= std::chrono::hours(1);
+  }
+}
+
+// What makes reports count for less without saying that anything is wrong with the model.
+std::vector<Weaken> doubts_in_reports() {
+  return {[](Facts& facts) { facts.reports.clear(); },
+          in_each_report([](ReportFact& report) { report.worker_measured = false; }),
+          in_each_report([](ReportFact& report) { report.appraisal_current = false; }),
+          in_each_report([](ReportFact& report) { report.device_attested = false; }),
+          in_each_report([](ReportFact& report) { report.spot_checks = 0; }),
+          in_each_report(make_older)};
 }
 
 TEST(Properties, LessTrustInTheNode_NeverHelps) {
@@ -249,22 +316,85 @@ TEST(Properties, LessTrustInTheNode_NeverHelps) {
 }
 
 TEST(Properties, LessInTheReports_NeverHelps) {
-  never_helps_on_node([](Facts& facts) { facts.reports.clear(); });
-  const auto for_each = [](const std::function<void(ReportFact&)>& change) {
-    return [change](Facts& facts) {
-      for (ReportFact& report : facts.reports) {
-        change(report);
-      }
+  never_helps_on_node(in_each_report([](ReportFact& report) { report.result = "mismatch"; }));
+  for (const Weaken& doubt : doubts_in_reports()) {
+    never_helps_on_node(doubt);
+  }
+}
+
+TEST(Properties, LessKnownOfTheNode_NeverHelpsBelowNot) {
+  never_helps_on_node([](Facts& facts) { facts.node.reset(); }, true);
+  never_helps_on_node(
+      [](Facts& facts) {
+        if (facts.node) {
+          facts.node->revoked = Revocation{now(), "stolen"};
+        }
+      },
+      true);
+  for (const Weaken& doubt : doubts_in_reports()) {
+    never_helps_on_node(doubt, true);
+  }
+}
+
+// Runs `weaken` on what is known of the places that a pod mounts.
+void never_helps_a_pod(bool negation, const Weaken& weaken) {
+  int denied_by_it = 0;
+  const RandomOptions options{
+      .negation = negation, .quantifiers = {Quantifier::kAny}, .one_leaf_in = 2};
+  const auto property = [&](RandomCase& random) {
+    Facts facts = random.facts();
+    PolicyDocument policy = random.policy();
+    policy.require.push_back(manifest_condition());
+    policy.require.push_back(condition("verified", ReportCondition{}));
+    // What is filled at run time lies at no place.
+    policy.fill_at_run.clear();
+    policy.other_volumes = {"*"};
+    policy.images.clear();
+    Workload pod = workload_on_node();
+    // Mounts at random would rarely be allowed, and then there is nothing to deny.
+    pod.pod = true;
+    pod.mounts = {{.container = "server",
+                   .path = "/m",
+                   .volume = "v",
+                   .source = "persistentVolumeClaim",
+                   .location = "pvc://prod/a",
+                   .kind = VolumeKind::kModel,
+                   .read_only = true,
+                   .device = false}};
+    const std::vector policies = {active(std::move(policy))};
+    const auto allowed = [&] {
+      return evaluate(policies, pod, one(facts), {}, DecisionPoint::kServe, now()).allowed;
     };
+    const bool before = allowed();
+    weaken(facts);
+    const bool after = allowed();
+    EXPECT_LE(after, before);
+    denied_by_it += before && !after ? 1 : 0;
   };
-  never_helps_on_node(for_each([](ReportFact& report) { report.result = "mismatch"; }));
-  never_helps_on_node(for_each([](ReportFact& report) { report.worker_measured = false; }));
-  never_helps_on_node(for_each([](ReportFact& report) { report.spot_checks = 0; }));
-  never_helps_on_node(for_each([](ReportFact& report) {
-    if (report.reported_at <= now()) {
-      report.reported_at -= std::chrono::hours(1);
-    }
-  }));
+  for_random_cases(options, property, kNodeCases);
+  EXPECT_GT(denied_by_it, 3);
+}
+
+TEST(Properties, LessKnownOfThePlacesOfAPod_NeverHelps) {
+  for (const bool negation : {false, true}) {
+    never_helps_a_pod(negation, [](Facts& facts) { facts.claims.clear(); });
+    never_helps_a_pod(negation, [](Facts& facts) {
+      for (ClaimFact& claim : facts.claims) {
+        claim.volume = "pv-9";
+      }
+    });
+    never_helps_a_pod(negation, in_each_report([](ReportFact& report) { report.volume.clear(); }));
+    never_helps_a_pod(negation, in_each_report([](ReportFact& report) {
+                        report.location = "pvc://prod/elsewhere";
+                      }));
+    never_helps_a_pod(negation, [](Facts& facts) {
+      facts.placements.clear();
+      for (ManifestFact& manifest : facts.manifests) {
+        manifest.locations.clear();
+      }
+    });
+    never_helps_a_pod(negation, [](Facts& facts) { facts.artifact.reset(); });
+  }
 }
 
 // `not` opens nothing for a node of which nothing can be relied on.

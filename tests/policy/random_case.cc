@@ -18,19 +18,19 @@ SignerFact RandomCase::signed_by(bool as_publisher, Timestamp at) {
   const std::string identity = pick(Names{"ann", "ben", "cat"});
   const std::string label = identity + pick(Names{"-1", "-2"});
   const std::string name_space = pick(Names{"*", "acme", "acme", "acme/demo", "beta"});
-  TrustedKey key = as_publisher != one_in(16)
+  TrustedKey key = as_publisher != wrong_in(16)
                        ? publisher(label, identity, name_space)
                        : signer(label, identity, pick(Names{"*", "train", "approve"}),
                                 one_in(4) ? kLicenceType : kLifecyclePredicateType, name_space);
-  if (one_in(8)) {
+  if (wrong_in(8)) {
     key = revoked(std::move(key), pick(std::vector{from_now(-5), now(), from_now(5)}));
   }
-  if (one_in(7)) {
+  if (wrong_in(7)) {
     key.not_after = from_now(-1800);
-  } else if (one_in(8)) {
+  } else if (wrong_in(8)) {
     key.not_before = from_now(-1800);
   }
-  return {std::move(key), one_in(8) ? pick(std::vector{at, from_now(-60), from_now(60)}) : at};
+  return {std::move(key), wrong_in(8) ? pick(std::vector{at, from_now(-60), from_now(60)}) : at};
 }
 
 Json RandomCase::value() {
@@ -50,7 +50,7 @@ Json RandomCase::predicate() {
 
 StatementFact RandomCase::statement(std::uint64_t number) {
   const Timestamp at =
-      one_in(12) ? from_now(30) : pick(std::vector{from_now(-3600), from_now(-60), now()});
+      wrong_in(12) ? from_now(30) : pick(std::vector{from_now(-3600), from_now(-60), now()});
   StatementFact fact = foreign_statement(number, kLicenceType, predicate(), {});
   if (!one_in(4)) {
     fact.predicate_type = kLifecyclePredicateType;
@@ -65,71 +65,196 @@ StatementFact RandomCase::statement(std::uint64_t number) {
 
 NodeFact RandomCase::node() {
   NodeFact node = node_fact();
-  node.name = one_in(10) ? "gpu-2" : "gpu-1";
-  node.enrolled_at = one_in(10) ? from_now(1) : from_now(-3600);
-  node.expires_at = one_in(6) ? pick(std::vector{now(), from_now(-5)}) : from_now(1);
-  node.worker_measured = !one_in(5);
-  if (one_in(5)) {
+  node.name = wrong_in(10) ? "gpu-2" : "gpu-1";
+  node.enrolled_at = wrong_in(10) ? from_now(1) : from_now(-3600);
+  node.expires_at = wrong_in(6) ? pick(std::vector{now(), from_now(-5)}) : from_now(1);
+  node.worker_measured = !wrong_in(5);
+  if (wrong_in(5)) {
     node.appraised_at.reset();
     node.anchor.reset();
   } else {
-    node.appraised_at = one_in(8) ? from_now(5) : pick(std::vector{from_now(-60), from_now(-3600)});
-    node.anchor_is_vendor = !one_in(4);
+    node.appraised_at =
+        wrong_in(8) ? from_now(5) : pick(std::vector{from_now(-60), from_now(-3600)});
+    node.anchor_is_vendor = !wrong_in(4);
     node.tcb_status = one_in(4) ? "OutOfDate" : "UpToDate";
+    node.appraisal_current = !wrong_in(6);
+    node.appraisal_error = wrong_in(8) ? "TD_MRTD_MISMATCH" : "";
   }
-  if (one_in(8)) {
+  if (wrong_in(8)) {
     node.anchor.reset();
   }
-  if (one_in(6)) {
+  if (wrong_in(6)) {
     node.revoked = Revocation{pick(std::vector{from_now(-5), from_now(5)}), "test"};
   }
   return node;
+}
+
+// Of a model; mounts have others besides.
+std::string RandomCase::location() {
+  return pick(Names{"pvc://prod/a", "pvc://prod/a", "pvc://prod/b/x", "hostpath:///data"});
 }
 
 ReportFact RandomCase::report(std::uint64_t number) {
   ReportFact report = report_fact();
   report.job = "job-" + std::to_string(number);
   report.scope = one_in(3) ? "device-memory" : "files";
-  report.result = one_in(3) ? pick(Names{"mismatch", "incomplete", "failed"}) : "verified";
+  report.result = wrong_in(3) ? pick(Names{"mismatch", "incomplete", "failed"}) : "verified";
   report.reported_at =
-      one_in(8) ? from_now(5) : pick(std::vector{from_now(-60), from_now(-61), from_now(-3600)});
-  report.worker_measured = !one_in(5);
-  report.device_attested = one_in(2);
-  report.spot_checks = below(3);
+      wrong_in(8) ? from_now(5) : pick(std::vector{from_now(-60), from_now(-61), from_now(-3600)});
+  report.read_since =
+      wrong_in(8) ? from_now(5) : pick(std::vector{from_now(-60), from_now(-61), from_now(-3600)});
+  report.location = location();
+  report.volume = wrong_in(3) ? pick(Names{"pv-2", ""}) : "pv-1";
+  if (one_in(4)) {
+    report.pod = wrong_in(3) ? "uid-2" : "uid-1";
+    report.pod_volume = pick(Names{"v", "w"});
+    if (one_in(2)) {
+      report.pod_volume = "f";
+      report.location.clear();
+    }
+  }
+  report.worker_measured = !wrong_in(5);
+  report.appraisal_current = !wrong_in(6);
+  report.device_attested = !wrong_in(2);
+  report.spot_checks = wrong_in(3) ? 0 : 1 + below(3);
   return report;
+}
+
+ManifestFact RandomCase::own_manifest(std::uint64_t number) {
+  ManifestFact one =
+      manifest(number, wrong_in(2) ? pick(Names{"acme", "acme-2", "beta/x"}) : "acme/demo", {});
+  for (std::size_t i = wrong_in(3) ? 0 : 1 + below(2); i > 0; --i) {
+    one.statement.signers.push_back(signed_by(true, one.statement.accepted_at));
+  }
+  one.parameters.hash = wrong_in(6) ? HashAlgorithm::kSha384 : HashAlgorithm::kSha256;
+  one.locations = pick(std::vector<Names>{
+      {"pvc://prod/a"}, {"pvc://prod/a", "pvc://prod/b/x"}, {"pvc://prod/b", location()}, {}});
+  one.parameters.chunk_size = wrong_in(8) ? 4096 : 16384;
+  if (options_.ignore && wrong_in(6)) {
+    one.parameters.ignore = pick(std::vector<Names>{{"/.git"}, {"*.py"}, {"*.py", "/.git"}});
+  }
+  one.objects = options_.ignore && wrong_in(8) ? Objects::kTensors : Objects::kBoth;
+  return one;
+}
+
+PlacementFact RandomCase::placement(std::uint64_t number) {
+  const ManifestFact like = own_manifest(number);
+  return {like.statement, like.name, {location()}};
+}
+
+std::vector<ClaimFact> RandomCase::claims() {
+  std::vector<ClaimFact> found;
+  for (const char* claim : {"pvc://prod/a", "pvc://prod/b"}) {
+    if (!wrong_in(4)) {
+      found.push_back({claim, "claim-1", wrong_in(4) ? pick(Names{"pv-2", ""}) : "pv-1"});
+    }
+  }
+  return found;
 }
 
 Facts RandomCase::facts() {
   Facts facts;
-  if (!one_in(12)) {
+  if (!wrong_in(12)) {
     facts.artifact = artifact();
   }
+  facts.name = wrong_in(4) ? "acme" : pick(Names{"", "acme/demo", "acme/demo"});
   std::uint64_t number = 1;
-  for (std::size_t i = one_in(6) ? 0 : 1 + below(2); i > 0; --i) {
-    ManifestFact one =
-        manifest(number++, pick(Names{"acme/demo", "acme/demo", "acme", "acme-2", "beta/x"}), {});
-    for (std::size_t k = below(3); k > 0; --k) {
-      one.statement.signers.push_back(signed_by(true, one.statement.accepted_at));
-    }
-    one.parameters.hash = one_in(6) ? HashAlgorithm::kSha384 : HashAlgorithm::kSha256;
-    one.parameters.chunk_size = one_in(8) ? 4096 : 16384;
-    facts.manifests.push_back(std::move(one));
+  for (std::size_t i = wrong_in(6) ? 0 : 1 + below(2); i > 0; --i) {
+    facts.manifests.push_back(own_manifest(number++));
   }
   for (std::size_t i = below(5); i > 0; --i) {
     facts.statements.push_back(statement(number++));
   }
-  if (!one_in(8)) {
+  for (std::size_t i = one_in(2) ? below(3) : 0; i > 0; --i) {
+    facts.placements.push_back(placement(number++));
+  }
+  if (!wrong_in(8)) {
     facts.node = node();
   }
-  for (std::size_t i = below(4); i > 0; --i) {
+  for (std::size_t i = below(6); i > 0; --i) {
     facts.reports.push_back(report(number++));
+  }
+  if (!wrong_in(2)) {
+    facts.pod = "uid-1";
+  }
+  facts.claims = claims();
+  if (one_in(4)) {
+    facts.asked_locations = {one_in(4) ? "nfs://h/x" : location()};
   }
   return facts;
 }
 
-SignerRequirement RandomCase::requirement() {
-  SignerRequirement requirement{1 + below(2), {}};
+std::vector<Facts> RandomCase::models() {
+  std::vector<Facts> models = {facts()};
+  if (one_in(4)) {
+    models.push_back(facts());
+    models.back().node = models.front().node;
+  }
+  return models;
+}
+
+// Mostly what an honest pod has, so that each wrong thing decides by itself.
+Mount RandomCase::mount() {
+  Mount one;
+  one.container = pick(Names{"server", "server", "server", "init", "side"});
+  one.path = wrong_in(2) ? pick(Names{"/m/x", "/n/../m", "//o/", "/mm", "/"})
+                         : pick(Names{"/m", "/n", "/o", "/p"});
+  one.volume = pick(Names{"v", "w"});
+  one.source = pick(Names{"persistentVolumeClaim", "persistentVolumeClaim", "nfs"});
+  one.location =
+      wrong_in(2)
+          ? pick(Names{"pvc://prod/b", "pvc://prod/a/sub", "pvc://prod/aa", "pvc://prod", ""})
+          : location();
+  one.read_only = !one_in(8);
+  one.device = one_in(24);
+  if (one_in(4)) {
+    one.kind = one_in(2) ? VolumeKind::kConfig : VolumeKind::kScratch;
+    one.source = one.kind == VolumeKind::kConfig ? "configMap" : "emptyDir";
+    one.location = one_in(8) ? "pvc://prod/a" : "";
+  }
+  return one;
+}
+
+void RandomCase::add_pod(Workload& workload) {
+  workload.pod = true;
+  for (std::size_t i = below(4); i > 0; --i) {
+    workload.mounts.push_back(mount());
+  }
+  if (one_in(4)) {
+    for (const char* container : {"init", "server"}) {
+      workload.mounts.push_back({.container = container,
+                                 .path = "/filled",
+                                 .volume = "f",
+                                 .source = "emptyDir",
+                                 .location = {},
+                                 .kind = VolumeKind::kScratch,
+                                 .read_only = !one_in(3)});
+    }
+  }
+  if (!one_in(8)) {
+    workload.images = {
+        {"server", pick(Names{"registry/a:1", "registry/a:1", "other"}), false},
+        {"init", pick(Names{"registry/init@sha256:1", "registry/init@sha256:2"}), !one_in(4)}};
+  }
+}
+
+void RandomCase::add_pod_members(PolicyDocument& policy) {
+  if (one_in(2)) {
+    policy.other_volumes = pick(std::vector<Names>{{"nfs"}, {"pvc://*"}, {"*"}, {"pvc://prod/b"}});
+  }
+  if (one_in(4)) {
+    policy.images = pick(std::vector<Names>{{"registry/*"}, {"other", "*@sha256:*"}});
+  }
+  policy.mounts = one_in(3) ? MountRule::kWithin : MountRule::kExact;
+  policy.writable_mounts = one_in(3);
   if (one_in(3)) {
+    policy.fill_at_run = {"sha256:1"};
+  }
+}
+
+SignerRequirement RandomCase::requirement() {
+  SignerRequirement requirement{wrong_in(2) ? 2U : 1U, {}};
+  if (wrong_in(3)) {
     requirement.identities = pick(std::vector<Names>{{"ann"}, {"ann", "ben"}, {"cat", "ben"}});
   }
   return requirement;
@@ -162,6 +287,7 @@ NodeCondition RandomCase::node_condition() {
 ReportCondition RandomCase::report_condition() {
   ReportCondition report;
   report.scope = one_in(4) ? "device-memory" : "files";
+  report.at_serve = one_in(5);
   if (one_in(2)) {
     report.max_age_seconds = pick(std::vector<std::uint64_t>{60, 61, 3600});
   }
@@ -174,18 +300,25 @@ ReportCondition RandomCase::report_condition() {
 }
 
 ConditionKind RandomCase::leaf() {
-  if (options_.nodes && one_in(12)) {
+  if (options_.nodes && one_in(options_.one_leaf_in)) {
     return node_condition();
   }
-  if (options_.nodes && one_in(12)) {
+  if (options_.nodes && one_in(options_.one_leaf_in)) {
     return report_condition();
   }
   if (one_in(4)) {
     return ManifestCondition{requirement()};
   }
   if (one_in(8)) {
-    return ParametersCondition{one_in(2) ? Names{"sha256"} : Names{},
-                               one_in(2) ? std::vector{16384U} : std::vector<std::uint32_t>{}};
+    ParametersCondition parameters{one_in(2) ? Names{"sha256"} : Names{},
+                                   one_in(2) ? std::vector{16384U} : std::vector<std::uint32_t>{}};
+    if (options_.ignore && one_in(3)) {
+      parameters.ignore = pick(std::vector<Names>{{}, {"*.py"}, {"*.py", "/.git"}});
+    }
+    if (options_.ignore && one_in(3)) {
+      parameters.objects = pick(std::vector{Objects::kFiles, Objects::kTensors, Objects::kBoth});
+    }
+    return parameters;
   }
   StatementCondition statement;
   statement.predicate_type = kLicenceType;
@@ -231,11 +364,18 @@ Condition RandomCase::condition(int depth) {
 
 PolicyDocument RandomCase::policy() {
   std::vector<Condition> require;
+  if (options_.honest && one_in(2)) {
+    require.push_back(manifest_condition());
+    if (options_.nodes && one_in(3)) {
+      require.push_back(assay::policy::test::condition("verified", ReportCondition{}));
+    }
+  }
   for (std::size_t i = 1 + below(2); i > 0; --i) {
     require.push_back(condition(3));
   }
   PolicyDocument policy = policy_with(std::move(require));
   policy.version = 1 + below(1000);
+  add_pod_members(policy);
   return policy;
 }
 
@@ -245,11 +385,17 @@ std::vector<ActivePolicy> RandomCase::policies() {
     PolicyDocument one = policy();
     one.mode = pick(std::vector{PolicyMode::kEnforce, PolicyMode::kEnforce, PolicyMode::kWarn,
                                 PolicyMode::kShadow});
-    one.match = pick(std::vector<WorkloadMatch>{{},
-                                                {{"prod-*"}, {}, {}},
-                                                {{"*-eu", "x"}, {{"app", "chat"}}, {}},
-                                                {{}, {}, {"nvidia.com/gpu"}},
-                                                {{"test"}, {}, {}}});
+    one.match = pick(std::vector<WorkloadMatch>{
+        {},
+        {{"prod-*"}, {}, {}},
+        {{"*-eu", "x"}, {{"app", "chat"}}, {}},
+        {{}, {}, {"nvidia.com/gpu"}},
+        {{"test"}, {}, {}},
+        {.resources = {"*.com/gpu"}},
+        {.exclude_namespaces = {"prod-eu", "x"}},
+        {.accelerators = true},
+        {.accelerators = true, .harmless_resources = {"nvidia.com/*", "rdma/*"}},
+        {.namespaces = {"prod-*"}, .nodes = {"gpu-*"}}});
     policies.push_back(active(std::move(one)));
   }
   return policies;

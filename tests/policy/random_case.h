@@ -16,6 +16,10 @@ struct RandomOptions {
   std::vector<Quantifier> quantifiers = {Quantifier::kEvery, Quantifier::kAny, Quantifier::kLatest};
   std::vector<PredicateTest> always{};  // in every statement condition
   bool nodes = true;                    // conditions on node and reports, too
+  bool ignore = true;                   // ignore rules and kinds of entries, too
+  // One leaf in so many is about the node, and of the others about its reports.
+  std::size_t one_leaf_in = 12;
+  bool honest = false;  // wrong things are rarer, so that more is allowed
 };
 
 class RandomCase {
@@ -24,27 +28,39 @@ class RandomCase {
       : engine_(seed), options_(std::move(options)) {}
 
   [[nodiscard]] Facts facts();
+  // One or two of them, on the same node.
+  [[nodiscard]] std::vector<Facts> models();
+  [[nodiscard]] PlacementFact placement(std::uint64_t number);
+  // Makes the workload a pod with a few containers, mounts and images.
+  void add_pod(Workload& workload);
   [[nodiscard]] std::vector<ActivePolicy> policies();
   [[nodiscard]] PolicyDocument policy();
   [[nodiscard]] StatementFact statement(std::uint64_t number);
   [[nodiscard]] NodeFact node();
   [[nodiscard]] ReportFact report(std::uint64_t number);
+  [[nodiscard]] NodeCondition node_condition();
+  [[nodiscard]] ReportCondition report_condition();
   // 0 to `limit` - 1.
   [[nodiscard]] std::size_t below(std::size_t limit);
 
  private:
   [[nodiscard]] bool one_in(std::size_t n) { return below(n) == 0; }
+  // Something is wrong.
+  [[nodiscard]] bool wrong_in(std::size_t n) { return one_in(options_.honest ? 4 * n : n); }
   template <typename T>
   [[nodiscard]] T pick(std::vector<T> choices) {
     return choices.at(below(choices.size()));
   }
   [[nodiscard]] SignerFact signed_by(bool publisher, Timestamp at);
+  [[nodiscard]] std::string location();
+  [[nodiscard]] ManifestFact own_manifest(std::uint64_t number);
+  [[nodiscard]] std::vector<ClaimFact> claims();
   [[nodiscard]] Json predicate();
   [[nodiscard]] Json value();
   [[nodiscard]] SignerRequirement requirement();
   [[nodiscard]] PredicateTest test();
-  [[nodiscard]] NodeCondition node_condition();
-  [[nodiscard]] ReportCondition report_condition();
+  void add_pod_members(PolicyDocument& policy);
+  [[nodiscard]] Mount mount();
   [[nodiscard]] ConditionKind leaf();
   [[nodiscard]] Condition condition(int depth);
 

@@ -29,15 +29,36 @@ std::string describe(const reference::Answer& answer) {
   return text;
 }
 
+// Of a pod; sometimes none.
+std::vector<std::string> ways(RandomCase& random) {
+  std::vector<std::string> found;
+  for (const char* way : {"privileged", "resource:rdma/hca", "runtime-class:nvidia"}) {
+    if (random.below(4) == 0) {
+      found.emplace_back(way);
+    }
+  }
+  return found;
+}
+
+// Half of the cases are mostly honest, so that a single wrong thing decides; a third ask much of
+// the node.
+RandomOptions options_of(std::uint64_t seed) {
+  return {.one_leaf_in = seed % 3 == 0 ? 2U : 12U, .honest = seed % 2 == 0};
+}
+
 void compare_case(std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
-  RandomCase random(seed);
-  const Facts facts = random.facts();
+  RandomCase random(seed, options_of(seed));
+  const std::vector<Facts> models = random.models();
   const std::vector<ActivePolicy> policies = random.policies();
   const auto point = static_cast<DecisionPoint>(random.below(3));
-  const Workload asker = random.below(8) == 0 ? workload() : workload_on_node();
-  const Verdict verdict = evaluate(policies, asker, facts, {}, point, now());
-  const reference::Decision expected = reference::evaluate(policies, asker, facts, point, now());
+  Workload asker = random.below(8) == 0 ? workload() : workload_on_node();
+  asker.accelerators = ways(random);
+  if (random.below(2) == 0) {
+    random.add_pod(asker);
+  }
+  const Verdict verdict = evaluate(policies, asker, models, {}, point, now());
+  const reference::Decision expected = reference::evaluate(policies, asker, models, point, now());
   EXPECT_EQ(verdict.allowed, expected.allowed);
   EXPECT_EQ(verdict.reasons, expected.reasons);
   ASSERT_EQ(verdict.policies.size(), expected.policies.size());
@@ -63,14 +84,57 @@ void tally(const ConditionResult& result, std::map<std::string, int>& seen) {
   }
 }
 
+constexpr const char* kCodes[] = {"pass",
+                                  "manifest-missing",
+                                  "signers-insufficient",
+                                  "statement-missing",
+                                  "predicate-mismatch",
+                                  "value-missing",
+                                  "condition-undecided",
+                                  "statement-stale",
+                                  "parameters-mismatch",
+                                  "condition-failed",
+                                  "key-revoked",
+                                  "key-expired",
+                                  "key-not-yet-valid",
+                                  "role-not-granted",
+                                  "wrong-purpose",
+                                  "node-not-enrolled",
+                                  "node-revoked",
+                                  "enrolment-expired",
+                                  "evidence-stale",
+                                  "evidence-rejected",
+                                  "claim-unknown",
+                                  "volume-changed",
+                                  "anchor-not-accepted",
+                                  "tcb-not-accepted",
+                                  "worker-not-measured",
+                                  "device-not-attested",
+                                  "reference-unbound",
+                                  "volume-unaccounted",
+                                  "mount-overlaps",
+                                  "mount-writable",
+                                  "image-not-allowed",
+                                  "report-missing",
+                                  "report-stale",
+                                  "model-mismatch",
+                                  "spot-check-missing"};
+
 // The cases above are worth something: every code and both answers occur often.
 TEST(Reference, RandomCases_ReachEveryCode) {
   std::map<std::string, int> seen;
   int allowed = 0;
+  int pods_allowed = 0;
   for (std::uint64_t seed = 1; seed <= 2 * kCases; ++seed) {
-    RandomCase random(seed);
-    const Facts facts = random.facts();
-    const Verdict verdict = decide_on_node(random.policies(), facts);
+    RandomCase random(seed, options_of(seed));
+    const std::vector<Facts> models = random.models();
+    Workload asker = workload_on_node();
+    if (random.below(2) == 0) {
+      random.add_pod(asker);
+    }
+    const Verdict verdict =
+        evaluate(random.policies(), asker, models, {}, DecisionPoint::kServe, now());
+    pods_allowed += verdict.allowed && asker.pod ? 1 : 0;
     allowed += verdict.allowed ? 1 : 0;
     for (const PolicyResult& policy : verdict.policies) {
       for (const ConditionResult& result : policy.conditions) {
@@ -79,33 +143,8 @@ TEST(Reference, RandomCases_ReachEveryCode) {
     }
   }
   EXPECT_GT(allowed, 200);
-  for (const char* code : {"pass",
-                           "manifest-missing",
-                           "signers-insufficient",
-                           "statement-missing",
-                           "predicate-mismatch",
-                           "value-missing",
-                           "condition-undecided",
-                           "statement-stale",
-                           "parameters-mismatch",
-                           "condition-failed",
-                           "key-revoked",
-                           "key-expired",
-                           "key-not-yet-valid",
-                           "role-not-granted",
-                           "wrong-purpose",
-                           "node-not-enrolled",
-                           "node-revoked",
-                           "enrolment-expired",
-                           "evidence-stale",
-                           "anchor-not-accepted",
-                           "tcb-not-accepted",
-                           "worker-not-measured",
-                           "device-not-attested",
-                           "report-missing",
-                           "report-stale",
-                           "model-mismatch",
-                           "spot-check-missing"}) {
+  EXPECT_GT(pods_allowed, 10);
+  for (const char* code : kCodes) {
     EXPECT_GT(seen[code], 5) << code;
   }
 }

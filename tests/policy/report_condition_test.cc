@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/conditions.h"
 #include "tests/policy/fixture.h"
 
 namespace assay::policy::test {
@@ -42,9 +43,13 @@ TEST(ReportCondition, FreshReportOfTheNode_Passes) {
   EXPECT_EQ(result.actual, (Json{{"node", "gpu-1"},
                                  {"job", "job-1"},
                                  {"result", "verified"},
-                                 {"reported_at", to_rfc3339(from_now(-900))},
+                                 {"location", "pvc://inference/models"},
+                                 {"volume", "pv-1"},
+                                 {"reported_at", to_rfc3339(from_now(-600))},
+                                 {"read_since", to_rfc3339(from_now(-900))},
                                  {"age_seconds", 900},
                                  {"worker_measured", true},
+                                 {"appraisal_current", true},
                                  {"device_attested", false},
                                  {"spot_checks", 16}}));
   expect(judge_on_node(ReportCondition{}, facts_on_node()), Outcome::kPass, std::nullopt);
@@ -71,12 +76,16 @@ std::vector<Case> cases() {
       {"failed", [](Facts& f) { f.reports[0].result = "failed"; }, fail, ErrorCode::kReportMissing},
       {"no result", [](Facts& f) { f.reports[0].result.clear(); }, fail, ErrorCode::kReportMissing},
       {"stale by a millisecond",
-       [](Facts& f) { f.reports[0].reported_at = from_now(-3600) - std::chrono::milliseconds(1); },
+       [](Facts& f) { f.reports[0].read_since = from_now(-3600) - std::chrono::milliseconds(1); },
        fail, ErrorCode::kReportStale},
       {"from the future", [](Facts& f) { f.reports[0].reported_at = from_now(1); }, error,
        ErrorCode::kConditionUndecided},
+      {"read in the future", [](Facts& f) { f.reports[0].read_since = from_now(1); }, error,
+       ErrorCode::kConditionUndecided},
       {"worker not measured", [](Facts& f) { f.reports[0].worker_measured = false; }, fail,
        ErrorCode::kWorkerNotMeasured},
+      {"appraised under what is no longer in force",
+       [](Facts& f) { f.reports[0].appraisal_current = false; }, fail, ErrorCode::kEvidenceStale},
       {"spot checks", [](Facts& f) { f.reports[0].spot_checks = 15; }, fail,
        ErrorCode::kSpotCheckMissing},
       {"revoked", [](Facts& f) { f.node->revoked = Revocation{now(), "x"}; }, fail,
@@ -100,8 +109,148 @@ TEST(ReportCondition, WithoutANode_Fails) {
 
 TEST(ReportCondition, AgeIsCountedToTheMillisecond) {
   expect(judge_on_node(strict(),
-                       with([](Facts& facts) { facts.reports[0].reported_at = from_now(-3600); })),
+                       with([](Facts& facts) { facts.reports[0].read_since = from_now(-3600); })),
          Outcome::kPass, std::nullopt);
+}
+
+// --- places
+
+// A pod that mounts these; with the claim behind inference/models.
+ConditionResult judge_pod(const ReportCondition& report, Facts facts,
+                          std::vector<std::string> bound, std::vector<std::string> filled = {}) {
+  facts.claims.push_back({"pvc://inference/models", "claim-1", "pv-1"});
+  const JudgedFacts judged = judge_signers(facts, now());
+  const std::string node = "gpu-1";
+  const Scope scope{
+      judged,           facts, node, kPoints, DecisionPoint::kServe, now(), std::move(bound), true,
+      std::move(filled)};
+  return judge(report, scope);
+}
+
+TEST(ReportCondition, AgeCountsFromTheNonceNotFromTheEnd) {
+  // Six hours of hashing, reported a moment ago.
+  const Facts facts = with([](Facts& all) {
+    all.reports[0].reported_at = from_now(-1);
+    all.reports[0].read_since = from_now(-6 * 3600);
+  });
+  expect(judge_on_node(strict(), facts), Outcome::kFail, ErrorCode::kReportStale);
+}
+
+TEST(ReportCondition, OfAPod_CountsWhatItMounts) {
+  const std::string mounted = "pvc://inference/models";
+  expect(judge_pod(strict(), facts_on_node(), {mounted}), Outcome::kPass, std::nullopt);
+  // The job hashed another directory than the pod mounts.
+  const ConditionResult other = judge_pod(strict(), facts_on_node(), {"pvc://inference/evil"});
+  expect(other, Outcome::kFail, ErrorCode::kReportMissing);
+  EXPECT_EQ(other.actual[std::string(kToVerify)], Json::array({"pvc://inference/evil"}));
+  expect(judge_pod(strict(), facts_on_node(), {mounted + "/sub"}), Outcome::kFail,
+         ErrorCode::kReportMissing);
+  expect(judge_pod(strict(), facts_on_node(), {}), Outcome::kFail, ErrorCode::kReportMissing);
+}
+
+TEST(ReportCondition, OfAPod_EveryMountNeedsOneAndTheWorstDecides) {
+  const std::vector<std::string> both = {"hostpath:///data", "pvc://inference/models"};
+  expect(judge_pod(strict(), facts_on_node(), both), Outcome::kFail, ErrorCode::kReportMissing);
+  const auto second = [](const std::string& result) {
+    return with([&](Facts& all) {
+      all.reports.push_back(report_fact());
+      all.reports[1].job = "job-2";
+      all.reports[1].location = "hostpath:///data";
+      all.reports[1].volume.clear();
+      all.reports[1].result = result;
+    });
+  };
+  const ConditionResult good = judge_pod(strict(), second("verified"), both);
+  expect(good, Outcome::kPass, std::nullopt);
+  EXPECT_EQ(good.evidence.size(), 2U);
+  expect(judge_pod(strict(), second("mismatch"), both), Outcome::kFail, ErrorCode::kModelMismatch);
+  // What the pod does not mount says nothing about it.
+  expect(judge_pod(strict(), second("mismatch"), {"pvc://inference/models"}), Outcome::kPass,
+         std::nullopt);
+}
+
+TEST(ReportCondition, OfAPod_AnotherVolumeBehindTheClaimIsAnother) {
+  const std::string mounted = "pvc://inference/models/llm";
+  const auto judged = [&](const std::string& volume, const std::string& result = "verified") {
+    return judge_pod(strict(), with([&](Facts& all) {
+                       all.reports[0].location = mounted;
+                       all.reports[0].volume = volume;
+                       all.reports[0].result = result;
+                     }),
+                     {mounted});
+  };
+  expect(judged("pv-1"), Outcome::kPass, std::nullopt);
+  // Deleted and made again, or never known to the node.
+  for (const char* volume : {"pv-2", ""}) {
+    const ConditionResult result = judged(volume);
+    expect(result, Outcome::kFail, ErrorCode::kVolumeChanged);
+    EXPECT_EQ(result.actual[std::string(kToVerify)], Json::array({mounted}));
+    EXPECT_EQ(judged(volume, "mismatch").code, ErrorCode::kVolumeChanged);
+  }
+  const auto unseen = [&](const std::string& location) {
+    return judge_pod(strict(), with([&](Facts& all) { all.reports[0].location = location; }),
+                     {location});
+  };
+  expect(unseen("pvc://inference/other"), Outcome::kFail, ErrorCode::kClaimUnknown);
+  expect(unseen("pvc://inference-2/models"), Outcome::kFail, ErrorCode::kClaimUnknown);
+  Facts waiting = facts_on_node();
+  waiting.claims.push_back({"pvc://inference/models", "claim-2", ""});
+  expect(judge_pod(strict(), waiting, {"pvc://inference/models"}), Outcome::kFail,
+         ErrorCode::kClaimUnknown);
+}
+
+TEST(ReportCondition, WithoutAPod_EveryReportOrThoseAskedForCount) {
+  const auto facts = [](std::vector<std::string> asked) {
+    return with([&](Facts& all) {
+      all.reports.push_back(report_fact());
+      all.reports[1].location = "hostpath:///data";
+      all.reports[1].result = "mismatch";
+      all.asked_locations = std::move(asked);
+    });
+  };
+  expect(judge_on_node(strict(), facts({})), Outcome::kFail, ErrorCode::kModelMismatch);
+  expect(judge_on_node(strict(), facts({"pvc://inference/models"})), Outcome::kPass, std::nullopt);
+  expect(judge_on_node(strict(), facts({"pvc://inference/models", "nfs://host/x"})), Outcome::kFail,
+         ErrorCode::kReportMissing);
+}
+
+TEST(ReportCondition, AtServe_OnlyReportsOnThatPodCount) {
+  ReportCondition serve = strict();
+  serve.at_serve = true;
+  EXPECT_EQ(point_of(condition("serve", serve)), DecisionPoint::kServe);
+  const std::string mounted = "pvc://inference/models";
+  const auto judged = [&](const std::string& pod, const std::string& asked,
+                          std::vector<std::string> bound, const std::string& location,
+                          std::vector<std::string> filled = {}) {
+    return judge_pod(serve, with([&](Facts& all) {
+                       all.pod = asked;
+                       all.reports[0].pod = pod;
+                       all.reports[0].pod_volume = pod.empty() ? "" : "pv-1";
+                       all.reports[0].location = location;
+                     }),
+                     std::move(bound), std::move(filled));
+  };
+  expect(judged("uid-1", "uid-1", {mounted}, mounted), Outcome::kPass, std::nullopt);
+  for (const auto& [pod, asked] : std::vector<std::pair<std::string, std::string>>{
+           {"uid-2", "uid-1"}, {"", "uid-1"}, {"uid-1", ""}, {"", ""}}) {
+    expect(judged(pod, asked, {mounted}, mounted), Outcome::kFail, ErrorCode::kReportMissing);
+  }
+  // Filled at run time: there is no location, and the volume of the pod was read.
+  expect(judged("uid-1", "uid-1", {}, "", {"pv-1"}), Outcome::kPass, std::nullopt);
+  expect(judged("uid-2", "uid-1", {}, "", {"pv-1"}), Outcome::kFail, ErrorCode::kReportMissing);
+  // Another of its volumes was read, or only one of two.
+  expect(judged("uid-1", "uid-1", {}, ""), Outcome::kFail, ErrorCode::kReportMissing);
+  expect(judged("uid-1", "uid-1", {}, "", {"model"}), Outcome::kFail, ErrorCode::kReportMissing);
+  expect(judged("uid-1", "uid-1", {}, "", {"model", "pv-1"}), Outcome::kFail,
+         ErrorCode::kReportMissing);
+  // A report on a pod's own mount is none on the node's directory.
+  ReportCondition bind = strict();
+  expect(judge_pod(bind, with([](Facts& all) {
+                     all.pod = "uid-1";
+                     all.reports[0].pod = "uid-1";
+                   }),
+                   {mounted}),
+         Outcome::kFail, ErrorCode::kReportMissing);
 }
 
 TEST(ReportCondition, DeviceAttested_IsAskedFor) {
@@ -127,7 +276,7 @@ TEST(ReportCondition, SeveralReports_TheNewestCounts) {
   newer.job = "job-2";
   newer.result = "mismatch";
   newer.differing = "model.bin bytes 0-1048576";
-  newer.reported_at = from_now(-600);
+  newer.reported_at = from_now(-500);
   for (const bool first : {true, false}) {
     const ConditionResult result = judge_on_node(
         strict(), with([&](Facts& facts) {

@@ -140,6 +140,35 @@ TEST(Names, SeveralNames_OneIsEnough) {
                   ErrorCode::kRoleNotGranted);
 }
 
+// A placement is a publisher's word, within its own names; it names no model for other statements.
+TEST(Placements, SignersAreJudgedAsPublishersOfItsName) {
+  const auto state = [](const TrustedKey& key, std::string_view name) {
+    Facts facts = valid_facts();
+    facts.manifests.clear();
+    ManifestFact made = manifest(9, name, {key});
+    facts.placements = {{made.statement, made.name, made.locations}};
+    const JudgedFacts judged = judge_signers(facts, now());
+    EXPECT_TRUE(judged.names.empty());
+    EXPECT_EQ(judged.placements.at(0), &facts.placements[0]);
+    return judged.placement_statements.at(0).signers.at(0).state;
+  };
+  EXPECT_EQ(state(publisher("k", "alice"), "acme/demo"), SignerState::kCounts);
+  EXPECT_EQ(state(publisher("k", "alice"), "beta/demo"), SignerState::kRejected);
+  EXPECT_EQ(state(revoked(publisher("k", "alice"), now()), "acme/demo"), SignerState::kRejected);
+  EXPECT_EQ(state(signer("k", "alice"), "acme/demo"), SignerState::kRejected);
+}
+
+TEST(Placements, AreInTheOrderOfTheLog) {
+  Facts facts = valid_facts();
+  for (const std::uint64_t number : {12U, 11U}) {
+    ManifestFact made = manifest(number, "acme/demo", {publisher("k", "alice")});
+    facts.placements.push_back({made.statement, made.name, {}});
+  }
+  const JudgedFacts judged = judge_signers(facts, now());
+  EXPECT_EQ(judged.placements.front()->statement.log_index, 11U);
+  EXPECT_EQ(judged.placement_statements.front().fact, &judged.placements.front()->statement);
+}
+
 TEST(Names, SimilarNames_AreNotCovered) {
   Facts facts = valid_facts();
   facts.manifests = {manifest(1, "acme-x/demo", {publisher("a", "alice", "*")}),

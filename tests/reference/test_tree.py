@@ -39,14 +39,19 @@ class Directory(unittest.TestCase):
 
 
 class Walk(Directory):
-    def test_hidden_files_count_and_git_does_not(self):
+    def test_hidden_files_count_and_no_name_is_special(self):
         write(self.top, {"a": b"", ".b": b"", ".git/x": b"", "sub/.git/y": b"", "sub/c": b""})
         os.mkdir(os.path.join(self.top, "empty"))
-        self.assertEqual(self.paths(), [".b", "a", "sub/.git/y", "sub/c"])
+        self.assertEqual(self.paths(), [".b", ".git/x", "a", "sub/.git/y", "sub/c"])
+        self.assertEqual(self.paths(["/.git"]), [".b", "a", "sub/.git/y", "sub/c"])
 
-    def test_git_may_be_a_file(self):
-        write(self.top, {"a": b"", ".git": b"gitdir: elsewhere"})
-        self.assertEqual(self.paths(), ["a"])
+    def test_usual_patterns_are_of_what_is_there(self):
+        self.assertEqual(tree.usual_patterns(self.top), [])
+        write(self.top, {"a": b"", ".git": b"gitdir: elsewhere", "sub/model.assay.json": b""})
+        self.assertEqual(tree.usual_patterns(self.top), ["/.git"])
+        self.assertEqual(self.paths(tree.usual_patterns(self.top)), ["a", "sub/model.assay.json"])
+        write(self.top, {"model.assay.json": b"", "model.assay.outline": b""})
+        self.assertEqual(tree.usual_patterns(self.top), ["/.git", "/model.assay.json", "/model.assay.outline"])
 
     def test_links(self):
         write(self.top, {"real": b"1", "dir/x": b"2"})
@@ -118,15 +123,27 @@ class Artifacts(Directory):
     def test_vectors(self):
         data = support.vectors("artifact")
         for case in data["artifacts"]:
-            leaves = tree.artifact_leaves(case["entries"], case["hash"], case["chunk_size"])
+            known = tree.read_parameters(case["parameters"])
+            self.assertEqual(known[:2], (case["hash"], case["chunk_size"]))
+            leaves = tree.artifact_leaves(case["entries"], *known)
             self.assertEqual([leaf.decode() for leaf in leaves], case["leaves"])
-            root = tree.artifact_root(case["entries"], case["hash"], case["chunk_size"])
+            root = tree.artifact_root(case["entries"], *known)
             self.assertEqual(root.hex(), case["root"])
             self.assertEqual(tree.artifact_id(root, case["hash"]), case["id"])
         for case in data["refused_entries"]:
             with self.assertRaises((tree.TreeError, jcs.JsonError), msg=case["name"]) as caught:
                 tree.check_entries(jcs.loads(case["entries"].encode()), "sha256")
             self.assertEqual(caught.exception.reason, case["reason"], case["name"])
+        for case in data["refused_parameters"]:
+            self.assert_refused(case["reason"], tree.read_parameters, jcs.loads(case["parameters"].encode()))
+
+    def test_other_ignore_rules_are_another_artifact(self):
+        write(self.top, {"model.bin": b"weights"})
+        roots = {tree.hash_path(self.top, patterns=patterns, follow=follow)[0]["root"]
+                 for patterns in ([], ["*.py"], ["/x.py"], ["*.py", "/x.py"]) for follow in (False, True)}  # fmt: skip
+        self.assertEqual(len(roots), 8)
+        same = {tree.hash_path(self.top, patterns=patterns)[0]["root"] for patterns in (["a", "b"], ["b", "a", "b"])}
+        self.assertEqual(len(same), 1)
 
     def test_vectors_of_directories_and_outlines(self):
         data = support.vectors("artifact")
@@ -136,9 +153,9 @@ class Artifacts(Directory):
             result, subtrees = tree.hash_path(top, case["hash"], case["chunk_size"], case["objects"],
                                               case["ignore"], span=case["span"])  # fmt: skip
             self.assertEqual(result, case["result"])
-            known = (case["hash"], case["chunk_size"])
+            known = tree.read_parameters(result["parameters"])
             blob = base64.b64decode(case["outline"])
-            self.assertEqual(tree.write_outline(result["objects"], subtrees, *known, case["span"]), blob)
+            self.assertEqual(tree.write_outline(result["objects"], subtrees, *known[:2], case["span"], *known[2:]), blob)
             self.assertEqual(tree.read_outline(blob, result["objects"], *known), (case["span"], subtrees))
         model = next(case for case in data["trees"] if case["name"] == "a model")
         for case in data["refused_outlines"]:
@@ -177,6 +194,13 @@ class Artifacts(Directory):
         outline = tree.write_outline(result["objects"], subtrees, "sha256", 4096, 8192)
         self.assertEqual(hexadecimal(blocks[5]), outline)
         self.assertEqual(len(outline), 224)
+        ignore = ["*.tmp", "/.git"]
+        other = tree.artifact_leaves(result["objects"], "sha256", 4096, ignore)
+        self.assertEqual(blocks[6].splitlines(), [other[0].decode()])
+        self.assertEqual(other[1:], leaves[1:])
+        first = merkle.leaf_hash("sha256", other[0])
+        want = [first, node(first, hashes[1]), tree.artifact_root(result["objects"], "sha256", 4096, ignore)]
+        self.assertEqual(re.findall(r"\b[0-9a-f]{64}\b", blocks[7]), [digest.hex() for digest in want])
 
     def test_single_file_has_its_base_name(self):
         write(self.top, {"d/x.bin": b"abc"})

@@ -85,7 +85,7 @@ Json example(std::string_view text, std::size_t index = 0) {
 }
 
 TEST(Agreement, Policy) {
-  for (const std::size_t index : {0U, 1U}) {
+  for (const std::size_t index : {0U, 1U, 2U}) {
     compare("policy", example(embedded::kPolicySchemaJson, index),
             [](const Json& json) { return code_of(parse_policy(bytes_of(json))); },
             {"policy-invalid"});
@@ -139,14 +139,14 @@ TEST(Agreement, Lifecycle) {
 
 TEST(Agreement, Manifest) {
   const Statement good = *to_statement(test::sample_manifest());
-  compare(
-      "manifest", good.predicate,
-      [&](const Json& json) {
-        Statement statement = good;
-        statement.predicate = json;
-        return code_of(manifest_from(statement));
-      },
-      {"schema-violation", "root-mismatch", "subject-mismatch", "invalid-path", "invalid-digest"});
+  compare("manifest", good.predicate,
+          [&](const Json& json) {
+            Statement statement = good;
+            statement.predicate = json;
+            return code_of(manifest_from(statement));
+          },
+          {"schema-violation", "root-mismatch", "subject-mismatch", "invalid-path",
+           "invalid-digest", "invalid-parameter", "limit-exceeded"});
 }
 
 TEST(Agreement, LogRecord) {
@@ -162,6 +162,14 @@ TEST(Agreement, Appraisal) {
   compare("appraisal", example(embedded::kAppraisalSchemaJson, 1),
           [](const Json& json) { return code_of(appraisal_from_json(json)); },
           {"invalid-encoding"});
+}
+
+TEST(Agreement, Registration) {
+  for (const std::size_t which : {0U, 1U}) {
+    compare("registration", example(embedded::kRegistrationSchemaJson, which),
+            [](const Json& json) { return code_of(registration_from_json(json)); },
+            {"schema-violation"});
+  }
 }
 
 TEST(Agreement, ChallengeRequest) {

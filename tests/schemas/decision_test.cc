@@ -32,6 +32,7 @@ Verdict sample_verdict() {
             3,
             StatementId(digest_of("policy")),
             PolicyMode::kEnforce,
+            ArtifactId(digest_of("root")).text(),
             Outcome::kFail,
             {failed, later}}}};
 }
@@ -42,8 +43,7 @@ Decision sample_decision() {
   return {"0198f0a2-7c3e-7bbb-8123-456789abcdef",
           DecisionPoint::kCreate,
           sample_verdict(),
-          ArtifactId(digest_of("root")),
-          "acme/demo-llm",
+          {{ArtifactId(digest_of("root")), "acme/demo-llm"}},
           {{"uid", "1"}},
           false,
           now,
@@ -68,12 +68,26 @@ TEST(Decision, Json_FollowsTheSchema) {
 
 TEST(Decision, UnknownModel_LeavesItOut) {
   Decision decision = sample_decision();
-  decision.artifact.reset();
-  decision.model_name.clear();
+  decision.models.clear();
   const Json json = to_json(decision);
   EXPECT_TRUE(validate("decision", json));
-  EXPECT_FALSE(json.contains("artifact"));
-  EXPECT_FALSE(json.contains("model_name"));
+  EXPECT_EQ(json["models"], Json::array());
+}
+
+TEST(Decision, Models_ComeWithTheNameThatWasAskedFor) {
+  Decision decision = sample_decision();
+  decision.models.push_back({ArtifactId(digest_of("adapter")), ""});
+  const Json json = to_json(decision);
+  EXPECT_TRUE(validate("decision", json));
+  EXPECT_EQ(json["models"],
+            Json({{{"artifact", ArtifactId(digest_of("root")).text()}, {"name", "acme/demo-llm"}},
+                  {{"artifact", ArtifactId(digest_of("adapter")).text()}}}));
+}
+
+TEST(Decision, Json_SaysItsFormatAndTheRulesOfItsVerdict) {
+  const Json json = to_json(sample_decision());
+  EXPECT_EQ(json["format"], kDecisionFormat);
+  EXPECT_EQ(json["evaluator"], kEvaluator);
 }
 
 TEST(Decision, Schema_HoldsCodeAndOutcomeTogether) {

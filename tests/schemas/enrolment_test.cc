@@ -198,6 +198,25 @@ TEST(Enrolment, RoundTrips) {
   }
 }
 
+TEST(Enrolment, IdentityToken_RoundTripsAndMovesTheReportData) {
+  Enrolment enrolment = sample_enrolment();
+  const auto before =
+      enrolment_report_data(enrolment.nonce, enrolment.public_key, enrolment.request);
+  enrolment.identity_token = "e30.e30.AA";
+  enrolment.request.identity_token = std::string(64, 'a');
+  const auto read = parse_enrolment(bytes_of(to_json(enrolment)));
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(read->identity_token, "e30.e30.AA");
+  EXPECT_EQ(read->request, enrolment.request);
+  EXPECT_NE(enrolment_report_data(enrolment.nonce, enrolment.public_key, enrolment.request),
+            before);
+  for (const char* bad : {"", "a b", "e30.e30.AA\n"}) {
+    Json document = to_json(enrolment);
+    document["identity_token"] = bad;
+    EXPECT_EQ(code_of(parse_enrolment(bytes_of(document))), "schema-violation");
+  }
+}
+
 TEST(Enrolment, DevicesThatShareTheWork_HaveOneId) {
   Json document = to_json(sample_enrolment());
   document["devices"][0]["id"] = "opencl:0,2";

@@ -2,6 +2,7 @@
 // Jobs, reports and what follows them: reading, writing, and what is refused.
 #include <gtest/gtest.h>
 
+#include "schemas/claim.h"
 #include "tests/schemas/node_samples.h"
 
 namespace assay {
@@ -27,7 +28,8 @@ TEST(JobRequest, RoundTrips) {
   for (const bool bare : {false, true}) {
     if (bare) {
       request.scope = JobScope::kDeviceMemory;
-      request.path.clear();
+      request.location.clear();
+      request.pod = JobPod{"uid-1", "cache"};
       request.subset.clear();
     }
     const auto read = parse_job_request(bytes_of(to_json(request)));
@@ -35,7 +37,8 @@ TEST(JobRequest, RoundTrips) {
     EXPECT_EQ(read->artifact, request.artifact);
     EXPECT_EQ(read->scope, request.scope);
     EXPECT_EQ(read->node, request.node);
-    EXPECT_EQ(read->path, request.path);
+    EXPECT_EQ(read->location, request.location);
+    EXPECT_EQ(read->pod, request.pod);
     EXPECT_EQ(read->subset, request.subset);
   }
 }
@@ -46,17 +49,43 @@ TEST(JobRequest, WithoutScope_IsAboutFiles) {
   EXPECT_EQ(parse_job_request(bytes_of(json))->scope, JobScope::kFiles);
 }
 
+TEST(JobRequest, Locations_HaveOneSpelling) {
+  Json json = to_json(sample_job_request());
+  json["location"] = "PVC://inference/models";
+  EXPECT_EQ(parse_job_request(bytes_of(json))->location, "pvc://inference/models");
+}
+
+TEST(Claim, IsTheBeginningOfItsLocations) {
+  const auto claim = claim_in("pvc://inference/models/acme/llm");
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(claim->location, "pvc://inference/models");
+  EXPECT_EQ(claim->name_space, "inference");
+  EXPECT_EQ(claim->name, "models");
+  EXPECT_EQ(claim->below, "acme/llm");
+  EXPECT_EQ(claim_in("pvc://inference/models")->below, "");
+  for (const char* other : {"", "pvc://", "pvc://inference", "pvc://inference/", "pvc:///models",
+                            "hostpath:///inference/models", "xpvc://inference/models"}) {
+    EXPECT_FALSE(claim_in(other)) << other;
+  }
+}
+
 TEST(JobRequest, Changes_AreRefused) {
   const std::tuple<const char*, Json, const char*> changes[] = {
       {"/artifact", "sha256:" + std::string(64, 'a'), "schema-violation"},
       {"/scope", "gpu", "schema-violation"},
       {"/node", "", "schema-violation"},
-      {"/path", "", "schema-violation"},
-      {"/path", "/etc", "invalid-path"},
-      {"/path", "../other", "invalid-path"},
-      {"/path", "a//b", "invalid-path"},
-      {"/path", std::string("a\0b", 3), "invalid-path"},
-      {"/path", std::string(4097, 'a'), "schema-violation"},
+      {"/location", "", "schema-violation"},
+      {"/location", "/etc", "schema-violation"},
+      {"/location", "pvc://a/b/../c", "schema-violation"},
+      {"/location", "file:///etc", "schema-violation"},
+      {"/location", "pvc://a/" + std::string(2048, 'b'), "schema-violation"},
+      {"/path", "demo", "unknown-member"},
+      {"/pod", {{"uid", "uid-1"}}, "schema-violation"},
+      {"/pod", {{"uid", ".."}, {"volume", "v"}}, "schema-violation"},
+      {"/pod", {{"uid", "a/b"}, {"volume", "v"}}, "schema-violation"},
+      {"/pod", {{"uid", "uid-1"}, {"volume", ".."}}, "schema-violation"},
+      {"/pod", {{"uid", "uid-1"}, {"volume", "a..b"}}, "schema-violation"},
+      {"/pod", {{"uid", "uid-1"}, {"volume", "a/b"}}, "schema-violation"},
       {"/subset", {2, 0}, "schema-violation"},
       {"/subset", {2, 2}, "schema-violation"},
       {"/subset", {-1}, "schema-violation"},
@@ -82,7 +111,8 @@ TEST(JobLease, RoundTrips) {
   EXPECT_EQ(read->model_name, lease.model_name);
   EXPECT_EQ(read->scope, lease.scope);
   EXPECT_EQ(read->node, lease.node);
-  EXPECT_EQ(read->path, lease.path);
+  EXPECT_EQ(read->location, lease.location);
+  EXPECT_EQ(read->pod, lease.pod);
   EXPECT_EQ(read->subset, lease.subset);
   EXPECT_EQ(read->token, lease.token);
   EXPECT_EQ(read->expires_at, lease.expires_at);
@@ -98,8 +128,9 @@ TEST(JobLease, Changes_AreRefused) {
       {"/challenge/purpose", "spot", "challenge-mismatch"},
       {"/challenge/nonce", "", "schema-violation"},
       {"/challenge/expires_at", "2026-13-01T00:00:00Z", "invalid-time"},
-      {"/path", "", "schema-violation"},
-      {"/path", "..", "invalid-path"},
+      {"/location", "..", "schema-violation"},
+      {"/location", "hostpath:///data", "invalid-parameter"},  // no kubelet mounts it
+      {"/pod/uid", "../..", "schema-violation"},
       {"/token", 0, "schema-violation"},
       {"/lease_seconds", 0, "schema-violation"},
       {"/subset", {1, 1}, "schema-violation"},
@@ -110,6 +141,16 @@ TEST(JobLease, Changes_AreRefused) {
         code)
         << place << value;
   }
+}
+
+TEST(JobLease, NamesALocationUnlessAPodFillsItsVolume) {
+  JobLease lease = sample_job_lease();
+  lease.location.clear();
+  EXPECT_TRUE(parse_job_lease(bytes_of(to_json(lease))));
+  lease.pod.reset();
+  const auto read = parse_job_lease(bytes_of(to_json(lease)));
+  EXPECT_EQ(code_of(read), "schema-violation");
+  EXPECT_EQ(where_of(read), "/location");
 }
 
 TEST(JobLease, OtherProtocol_IsNamedWhateverElseItSays) {
@@ -133,7 +174,12 @@ void expect_same(const Result<VerificationReport>& read, const VerificationRepor
   EXPECT_EQ(read->artifact, report.artifact);
   EXPECT_EQ(read->parameters, report.parameters);
   EXPECT_EQ(read->scope, report.scope);
+  EXPECT_EQ(read->location, report.location);
+  EXPECT_EQ(read->volume, report.volume);
+  EXPECT_EQ(read->pod, report.pod);
   EXPECT_EQ(read->entries, report.entries);
+  EXPECT_EQ(read->extra, report.extra);
+  EXPECT_EQ(read->extra_count, report.extra_count);
   EXPECT_EQ(read->device, report.device);
   EXPECT_EQ(read->kernel_digest, report.kernel_digest);
   EXPECT_EQ(read->check, report.check);
@@ -150,6 +196,9 @@ TEST(VerificationReport, RoundTrips) {
   report.not_covered.clear();
   report.entries.clear();
   report.scope = JobScope::kDeviceMemory;
+  report.location = "hostpath:///data";
+  report.volume.clear();
+  report.pod.reset();
   expect_same(parse_verification_report(bytes_of(to_json(report))), report);
 }
 
@@ -165,6 +214,9 @@ TEST(VerificationReport, Changes_AreRefused) {
       {"/parameters/tree", "assay-tree-v2", "schema-violation"},
       {"/parameters/hash", "sha384", "schema-violation"},
       {"/scope", "disk", "schema-violation"},
+      {"/location", "hostpath:///data", "schema-violation"},  // has no volume
+      {"/volume", "../etc", "schema-violation"},
+      {"/volume", nullptr, "schema-violation"},
       {"/entries/0/size", -1, "schema-violation"},
       {"/entries/0/path", "../a.bin", "invalid-path"},
       {"/entries/0/path", "z.bin", "schema-violation"},  // out of order
@@ -181,7 +233,16 @@ TEST(VerificationReport, Changes_AreRefused) {
       {"/bytes", 1.5, "schema-violation"},
       {"/started_at", "yesterday", "schema-violation"},
       {"/finished_at", "2026-01-02T25:04:06.001Z", "invalid-time"},
-      {"/extra", 1, "unknown-member"}};
+      {"/extra", 1, "schema-violation"},
+      {"/extra", Json(), "schema-violation"},
+      {"/extra/0/path", "../x", "invalid-path"},
+      {"/extra/0/path", "x/y", "schema-violation"},  // twice
+      {"/extra/0/path", "z", "schema-violation"},    // out of order
+      {"/extra/0/size", -1, "schema-violation"},
+      {"/extra_count", 1, "schema-violation"},  // fewer than are listed
+      {"/parameters/ignore", Json::array(), "schema-violation"},
+      {"/parameters/follow_symlinks", false, "schema-violation"},
+      {"/more", 1, "unknown-member"}};
   for (const auto& [place, value, code] : changes) {
     EXPECT_EQ(code_of(parse_verification_report(
                   bytes_of(changed(to_json(sample_report()), place, value)))),

@@ -2,6 +2,8 @@
 // Manifests: what is signed must follow from its own entries.
 #include "schemas/manifest.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "tests/schemas/samples.h"
@@ -30,8 +32,6 @@ TEST(Manifest, Statement_RoundTrips) {
   ASSERT_TRUE(manifest) << to_string(manifest.error());
   EXPECT_EQ(manifest->name, sample.name);
   EXPECT_EQ(manifest->artifact, sample.artifact);
-  EXPECT_EQ(manifest->ignore, sample.ignore);
-  EXPECT_EQ(manifest->follow_symlinks, sample.follow_symlinks);
   EXPECT_EQ(manifest->locations, sample.locations);
   EXPECT_EQ(manifest->other_digests, sample.other_digests);
   EXPECT_EQ(*artifact_id(*manifest), *artifact_id(sample));
@@ -48,14 +48,43 @@ TEST(Manifest, Sha384Tree_RoundTrips) {
 
 TEST(Manifest, OptionalMembers_HaveSafeDefaults) {
   Statement statement = sample_statement();
-  for (const char* member : {"ignore", "follow_symlinks", "locations"}) {
-    statement.predicate.erase(member);
-  }
+  statement.predicate.erase("locations");
   const auto manifest = manifest_from(statement);
   ASSERT_TRUE(manifest);
-  EXPECT_TRUE(manifest->ignore.empty());
-  EXPECT_FALSE(manifest->follow_symlinks);
   EXPECT_TRUE(manifest->locations.empty());
+}
+
+// A second publisher cannot add rules to somebody else's root.
+TEST(Manifest, OtherIgnoreRules_AreAnotherRoot) {
+  const Json evil = Json::array({"*.py", "*.tmp", "/.git"});
+  for (const auto& change : std::initializer_list<std::function<void(Json&)>>{
+           [&](Json& parameters) { parameters["ignore"] = evil; },
+           [](Json& parameters) { parameters.erase("ignore"); },
+           [](Json& parameters) { parameters["follow_symlinks"] = true; }}) {
+    Statement statement = sample_statement();
+    change(statement.predicate["parameters"]);
+    EXPECT_EQ(code_of(manifest_from(statement)), "root-mismatch");
+  }
+}
+
+// What manifests had before their rules were bound.
+TEST(Manifest, RulesBesideTheParameters_AreRefused) {
+  for (const auto& [member, value] : {std::pair<const char*, Json>{"ignore", {"*.py"}},
+                                      {"ignore", Json::array()},
+                                      {"follow_symlinks", false}}) {
+    Statement statement = sample_statement();
+    statement.predicate[member] = value;
+    EXPECT_EQ(code_of(manifest_from(statement)), "unknown-member") << member;
+  }
+}
+
+TEST(Manifest, ParametersThatSayNothing_AreRefused) {
+  Statement statement = sample_statement();
+  statement.predicate["parameters"]["ignore"] = Json::array();
+  EXPECT_EQ(code_of(manifest_from(statement)), "schema-violation");
+  statement = sample_statement();
+  statement.predicate["parameters"]["follow_symlinks"] = false;
+  EXPECT_EQ(code_of(manifest_from(statement)), "schema-violation");
 }
 
 TEST(Manifest, WrongRoot_IsRootMismatch) {
@@ -150,14 +179,17 @@ TEST(Manifest, IgnorePatterns_AreCheckedAsInTheVectors) {
   ASSERT_FALSE(refused.empty());
   for (const Json& pattern : refused) {
     Statement statement = sample_statement();
-    statement.predicate["ignore"] = {pattern};
-    EXPECT_EQ(code_of(manifest_from(statement)), "schema-violation") << pattern;
+    statement.predicate["parameters"]["ignore"] = {pattern};
+    const std::string code = code_of(manifest_from(statement));
+    EXPECT_TRUE(code == "schema-violation" || code == "invalid-parameter") << code << pattern;
   }
   const Json ignored = test::load_vectors("paths.json")["ignored"];
   for (const Json& row : ignored) {
-    Statement statement = sample_statement();
-    statement.predicate["ignore"] = row["patterns"];
-    EXPECT_TRUE(manifest_from(statement)) << row;
+    Manifest manifest = sample_manifest();
+    manifest.artifact.parameters.ignore = row["patterns"].get<std::vector<std::string>>();
+    const auto statement = to_statement(manifest);
+    ASSERT_TRUE(statement) << row;
+    EXPECT_TRUE(manifest_from(*statement)) << row;
   }
 }
 

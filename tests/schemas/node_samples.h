@@ -51,7 +51,7 @@ inline JobRequest sample_job_request() {
   return {.artifact = sample_artifact(),
           .scope = JobScope::kFiles,
           .node = "gpu-node-1",
-          .path = "llm/v2",
+          .location = "pvc://inference/models/llm",
           .subset = {0, 2, 7}};
 }
 
@@ -61,7 +61,8 @@ inline JobLease sample_job_lease() {
           .model_name = "acme/demo-llm",
           .scope = JobScope::kFiles,
           .node = "gpu-node-1.example",
-          .path = "acme/demo-llm",
+          .location = "pvc://inference/models",
+          .pod = JobPod{"5f1d0c52-6a3c-4a7e-9d0e-0b8f3a5d2c11", "pv-1"},
           .subset = {1, 2},
           .token = 3,
           .expires_at = at("2026-01-02T03:05:05.678Z"),
@@ -77,8 +78,13 @@ inline VerificationReport sample_report() {
           .artifact = sample_artifact(),
           .parameters = {HashAlgorithm::kSha256, 4096},
           .scope = JobScope::kFiles,
+          .location = "pvc://inference/models",
+          .volume = "pv-1",
+          .pod = JobPod{"5f1d0c52-6a3c-4a7e-9d0e-0b8f3a5d2c11", "pv-1"},
           .entries = sample_manifest().artifact.entries,
           .not_covered = {{3, "file-unreadable"}, {9, "gone"}},
+          .extra = {{"modeling.py", 812}, {"x/y", 0}},
+          .extra_count = 3,
           .device = sample_device(),
           .kernel_digest = digest_of("kernel"),
           .check = "full",

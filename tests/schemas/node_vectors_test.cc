@@ -25,13 +25,13 @@ Bytes painted(std::size_t size) {
 
 EnrolmentRequest request_of(const Json& json) {
   return {json["audience"].get<std::string>(), json["node"].get<std::string>(),
-          json["platform"].get<std::string>()};
+          json["platform"].get<std::string>(), json.value("identity_token", "")};
 }
 
 TEST(NodeVectors, EnrolmentReportData) {
   const Json vectors = test::load_vectors("nodes.json");
   const Bytes spki = test::from_base64(vectors["spki"]);
-  ASSERT_EQ(vectors["enrolments"].size(), 9U);
+  ASSERT_EQ(vectors["enrolments"].size(), 12U);
   for (const Json& item : vectors["enrolments"]) {
     const EnrolmentRequest request = request_of(item["request"]);
     EXPECT_EQ(canonical_json(to_json(request)), item["canonical"].get<std::string>());

@@ -40,7 +40,8 @@ TEST(Policy, Example_IsReadInFull) {
   EXPECT_EQ(policy->version, 1U);
   EXPECT_EQ(policy->mode, PolicyMode::kEnforce);
   EXPECT_EQ(policy->match.namespaces, std::vector<std::string>{"prod-*"});
-  EXPECT_EQ(policy->match.resources, std::vector<std::string>{"nvidia.com/gpu"});
+  EXPECT_TRUE(policy->match.accelerators);
+  EXPECT_TRUE(policy->match.resources.empty() && policy->match.labels.empty());
   ASSERT_EQ(policy->require.size(), 5U);
   const auto& manifest = std::get<ManifestCondition>(policy->require[0].kind);
   EXPECT_EQ(manifest.signers.at_least, 2U);
@@ -219,6 +220,8 @@ TEST(PolicyNames, RoundTrip) {
   EXPECT_EQ(name(Quantifier::kEvery), "every");
   EXPECT_EQ(name(Comparison::kIn), "in");
   EXPECT_EQ(name(Comparison::kNotEqual), "!=");
+  EXPECT_EQ(name(MountRule::kExact), "exact");
+  EXPECT_EQ(name(MountRule::kWithin), "within");
   for (const DecisionPoint point :
        {DecisionPoint::kCreate, DecisionPoint::kBind, DecisionPoint::kServe}) {
     EXPECT_EQ(decision_point_from(name(point)), point);
@@ -355,6 +358,85 @@ TEST(Policy, NodeAffinity_LabelsFollowKubernetes) {
 
 TEST(Policy, NodeAffinity_EmptyValue_IsAValue) {
   EXPECT_EQ(code_of(parse_policy(bytes_of(bind_with("/node_affinity/zone/0", "")))), "ok");
+}
+
+// --- pods
+
+Json pod_sample() { return Json::parse(embedded::kPolicySchemaJson)["examples"][2]; }
+
+TEST(Policy, PodMembers_AreReadInFull) {
+  const auto policy = parse_policy(bytes_of(pod_sample()));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(policy->match.namespaces, (Texts{"prod-*", "serving"}));
+  EXPECT_EQ(policy->match.exclude_namespaces, Texts{"prod-operators"});
+  EXPECT_EQ(policy->match.labels, (std::map<std::string, std::string>{{"tier", "gold"}}));
+  EXPECT_EQ(policy->match.resources, Texts{"nvidia.com/*"});
+  EXPECT_TRUE(policy->match.accelerators);
+  EXPECT_EQ(policy->match.harmless_resources, Texts{"rdma/*"});
+  EXPECT_EQ(policy->match.nodes, Texts{"gpu-*"});
+  EXPECT_EQ(policy->other_volumes, (Texts{"pvc://prod-*/cache", "nfs"}));
+  EXPECT_EQ(policy->images, Texts{"registry.example/serving/*@sha256:*"});
+  EXPECT_EQ(policy->mounts, MountRule::kWithin);
+  EXPECT_TRUE(policy->writable_mounts);
+  ASSERT_EQ(policy->fill_at_run.size(), 1U);
+  EXPECT_TRUE(Digest::parse(policy->fill_at_run[0]));
+  EXPECT_EQ(to_json(*policy), pod_sample());
+}
+
+TEST(Policy, AbsentPodMembers_AreTheStrictOnes) {
+  const auto policy = parse_policy(bytes_of(sample()));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  EXPECT_TRUE(policy->other_volumes.empty() && policy->images.empty());
+  EXPECT_TRUE(policy->fill_at_run.empty() && policy->match.nodes.empty());
+  EXPECT_EQ(policy->mounts, MountRule::kExact);
+  EXPECT_FALSE(policy->writable_mounts);
+  Json spelled = pod_sample();
+  spelled["mounts"] = "exact";
+  spelled["writable_mounts"] = false;
+  const auto strict = parse_policy(bytes_of(spelled));
+  ASSERT_TRUE(strict) << to_string(strict.error());
+  EXPECT_EQ(strict->mounts, MountRule::kExact);
+  EXPECT_FALSE(to_json(*strict).contains("mounts"));
+  EXPECT_FALSE(to_json(*strict).contains("writable_mounts"));
+}
+
+TEST(Policy, PodMembers_Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/match/accelerators", "none", "schema-violation"},
+      {"/match/accelerators", true, "schema-violation"},
+      {"/match/accelerators", nullptr, "schema-violation"},
+      {"/match/exclude_namespaces", Json::array(), "schema-violation"},
+      {"/match/exclude_namespaces/0", "Kube", "schema-violation"},
+      {"/match/harmless_resources/0", "a b", "schema-violation"},
+      {"/match/nodes", Json::array(), "schema-violation"},
+      {"/match/nodes/0", "GPU", "schema-violation"},
+      {"/match/resources/0", "nvidia.com/gpu?", "schema-violation"},
+      {"/match/resources", {"a", "a"}, "schema-violation"},
+      {"/other_volumes", Json::array(), "schema-violation"},
+      {"/other_volumes/0", "pvc://a b", "schema-violation"},
+      {"/other_volumes/0", std::string(513, 'a'), "schema-violation"},
+      {"/images", "nginx", "schema-violation"},
+      {"/images/0", "", "schema-violation"},
+      {"/mounts", "below", "schema-violation"},
+      {"/writable_mounts", "yes", "schema-violation"},
+      {"/fill_at_run", Json::array(), "schema-violation"},
+      {"/fill_at_run/0", "registry.example/init:v1", "schema-violation"},
+      {"/fill_at_run/0", "sha384:" + std::string(96, 'a'), "schema-violation"}};
+  for (const auto& [place, value, code] : changes) {
+    Json json = pod_sample();
+    json[Json::json_pointer(place)] = value;
+    EXPECT_EQ(code_of(parse_policy(bytes_of(json))), code) << place << value;
+  }
+}
+
+// Alone they would look like a rule and be none.
+TEST(Policy, HarmlessResources_StandOnlyBesideAccelerators) {
+  Json json = pod_sample();
+  json["match"].erase("accelerators");
+  EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "schema-violation");
+  json["match"].erase("harmless_resources");
+  EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "ok");
 }
 
 }  // namespace

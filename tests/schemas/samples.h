@@ -28,7 +28,7 @@ inline Manifest sample_manifest() {
   manifest.artifact.entries = {FileEntry{"a.bin", 9000, digest_of("a")},
                                FileEntry{"b.safetensors", 64, digest_of("b")},
                                TensorEntry{"t", "U8", {3}, "b.safetensors", 61, 3, digest_of("t")}};
-  manifest.ignore = {"*.tmp"};
+  manifest.artifact.parameters.ignore = {"*.tmp", "/.git"};
   manifest.locations = {"pvc://serving/models/demo-llm"};
   manifest.other_digests = {{"sha512", std::string(128, 'c')}};
   return manifest;

@@ -24,6 +24,7 @@ Bootstrap sample_bootstrap() {
   Principal other{"admin", {AccessRole::kAdmin}, {}, std::nullopt};
   return {{sample_key(KeyPurpose::kOperator, 1), sample_key(KeyPurpose::kPublisher, 2)},
           {sample_principal(), other},
+          {},
           {}};
 }
 
@@ -252,6 +253,87 @@ TEST(TrustChange, OfNodes_Changes_AreRefused) {
     const auto parsed = parse_trust_change(bytes_of(json));
     EXPECT_EQ(code_of(parsed), code) << place << value;
     EXPECT_EQ(where_of(parsed), where);
+  }
+}
+
+// --- registrations
+
+Registration sample_registration() { return {"gpu-1", "gpu-1.example", "agent", {"00ff"}, 2, {}}; }
+
+Registration sample_pool() {
+  const Json key = {{"kty", "EC"}, {"kid", "1"}, {"crv", "P-256"}, {"x", "AA"}, {"y", "AA"}};
+  return {"pool",
+          "gpu-*.example",
+          "agent",
+          {},
+          1,
+          ServiceAccountIssuer{
+              "https://kube", "system:serviceaccount:a:b", {{"keys", Json::array({key})}}}};
+}
+
+TEST(Registration, InAChangeAndABootstrap_RoundTrips) {
+  const TrustChange change{9,
+                           {PutRegistration{sample_registration()}, PutRegistration{sample_pool()},
+                            RemoveRegistration{"gpu-0"}}};
+  const auto parsed = parse_trust_change(bytes_of(to_json(change)));
+  ASSERT_TRUE(parsed) << to_string(parsed.error());
+  EXPECT_EQ(std::get<PutRegistration>(parsed->operations[0]).registration, sample_registration());
+  EXPECT_EQ(std::get<PutRegistration>(parsed->operations[1]).registration, sample_pool());
+  EXPECT_EQ(std::get<RemoveRegistration>(parsed->operations[2]).id, "gpu-0");
+  EXPECT_EQ(to_json(*parsed), to_json(change));
+  Bootstrap bootstrap = sample_bootstrap();
+  bootstrap.registrations = {sample_registration(), sample_pool()};
+  EXPECT_EQ(parse_bootstrap(bytes_of(to_json(bootstrap)))->registrations, bootstrap.registrations);
+  bootstrap.registrations[1].id = "gpu-1";
+  EXPECT_EQ(where_of(parse_bootstrap(bytes_of(to_json(bootstrap)))), "/registrations/1");
+}
+
+TEST(Registration, Changes_AreRefused) {
+  const std::tuple<const char*, Json, const char*> changes[] = {
+      {"/id", "GPU 1", "schema-violation"},
+      {"/node", "GPU", "schema-violation"},
+      {"/node", "gpu-**", "schema-violation"},
+      {"/node", "*-gpu-*", "schema-violation"},
+      {"/node", "gpu..1", "schema-violation"},
+      {"/principal", "", "schema-violation"},
+      {"/platforms", Json::array(), "schema-violation"},
+      {"/nodes_per_platform", 0, "schema-violation"},
+      {"/service_account/jwks/keys/0/d", "AA", "unknown-member"},
+      {"/service_account/subject", "admin", "schema-violation"},
+      {"/extra", 1, "unknown-member"}};
+  for (const auto& [place, value, code] : changes) {
+    Json json = to_json(sample_pool());
+    json[Json::json_pointer(place)] = value;
+    EXPECT_EQ(code_of(registration_from_json(json)), code) << place << value;
+  }
+  Registration alone = sample_pool();
+  alone.service_account.reset();
+  EXPECT_EQ(where_of(registration_from_json(to_json(alone))), "/service_account");
+}
+
+TEST(Registration, Pattern_CoversOneLabelEach) {
+  EXPECT_TRUE(covers("gpu-1", "gpu-1"));
+  EXPECT_FALSE(covers("gpu-1", "gpu-11"));
+  EXPECT_TRUE(covers("gpu-*", "gpu-1"));
+  EXPECT_TRUE(covers("*", "a"));
+  EXPECT_TRUE(covers("ip-*.*.internal", "ip-10-0-0-1.eu.internal"));
+  EXPECT_FALSE(covers("gpu-*", "gpu-")) << "one character at least";
+  EXPECT_FALSE(covers("gpu-*", "gpu-1.example"));
+  EXPECT_FALSE(covers("*", "a.b"));
+  EXPECT_FALSE(covers("a*a", "aa"));
+  EXPECT_FALSE(covers("gpu-*", "gpu-*"));
+  EXPECT_FALSE(covers("gpu-*", "cpu-1"));
+}
+
+TEST(Registration, Overlap_IsFoundBothWays) {
+  const std::tuple<const char*, const char*, bool> cases[] = {
+      {"gpu-*", "gpu-1", true},    {"gpu-*", "*-1", true},    {"gpu-*", "g*", true},
+      {"*", "gpu-*", true},        {"gpu-*", "cpu-*", false}, {"*-a", "*-b", false},
+      {"gpu-*", "gpu-*.x", false}, {"*.x", "gpu-*.x", true},  {"*.x", "*.y", false},
+      {"gpu-1", "gpu-1", true},    {"gpu-1", "gpu-2", false}, {"a*.*", "*b.c*", true}};
+  for (const auto& [left, right, expected] : cases) {
+    EXPECT_EQ(overlap(left, right), expected) << left << " " << right;
+    EXPECT_EQ(overlap(right, left), expected) << right << " " << left;
   }
 }
 

@@ -84,7 +84,7 @@ TEST(Validate, TextsOfMegabytes_AreRefusedWithoutHarm) {
   document["metrics"][huge] = {{"value", 1}, {"unit", "1"}};
   EXPECT_EQ(code_of(validate("lifecycle", document)), "schema-violation");
   document = manifest();
-  document["ignore"][0] = huge;
+  document["parameters"]["ignore"][0] = huge;
   EXPECT_EQ(code_of(validate("manifest", document)), "schema-violation");
   document = lifecycle();
   document["parameters"]["text"] = huge;
@@ -100,9 +100,9 @@ TEST(Validate, LongestTexts_ReachTheirPattern) {
   for (int i = 0; i < 512; ++i) {
     pattern += "\u20AC";
   }
-  document["ignore"] = {pattern};
+  document["parameters"]["ignore"] = {pattern};
   EXPECT_TRUE(validate("manifest", document));
-  document["ignore"] = {pattern + "x"};
+  document["parameters"]["ignore"] = {pattern + "x"};
   EXPECT_EQ(code_of(validate("manifest", document)), "schema-violation");
 }
 

@@ -18,6 +18,7 @@
 #include "schemas/core/sha.h"
 #include "schemas/enrolment.h"
 #include "schemas/trust.h"
+#include "server/admission_principals.h"
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/init.h"
@@ -146,8 +147,7 @@ TEST_F(AppTest, Service_AnswersOnBothListeners) {
   EXPECT_EQ(ready["api_port"], app_->port(Listener::kApi));
   EXPECT_EQ(ready["admission_port"], app_->port(Listener::kAdmission));
   EXPECT_EQ(ask("/livez")->body, "ok\n");
-  EXPECT_EQ(ask("/readyz")->status, 401);
-  EXPECT_EQ(ask("/readyz", "Authorization: Bearer assay_root\r\n")->status, 200);
+  EXPECT_EQ(ask("/readyz")->status, 200) << "probes have no credential";
   const std::string fields = "Content-Type: application/json\r\n";
   EXPECT_EQ(
       ask("/" + secret_ + "/v1/admission/validate", fields, Listener::kAdmission, "{}")->status,
@@ -168,6 +168,7 @@ class WaitingWorker : public AppTest {
                                 {AccessRole::kWorker},
                                 {{CredentialKind::kToken, sha256(as_bytes("assay_agent"))}},
                                 {}});
+    start.registrations = {{"gpu-1", "gpu-1", "agent", {}, 1, {}}};
     EXPECT_TRUE(initialise(config_, as_bytes(to_json(start).dump()), clock_, random_));
     start_app();
   }
@@ -280,7 +281,7 @@ TEST_F(AppTest, AdmissionByCertificate_TakesThePinnedKeyOnly) {
   Bootstrap start = parse_bootstrap(bootstrap_document()).value();
   const Digest pin = certificate_pin(folder_ / "webhook.crt").value();
   start.principals.push_back(
-      {"webhook", {AccessRole::kDecider}, {{CredentialKind::kClientCertificate, pin}}, {}});
+      {"webhook", {AccessRole::kAdmission}, {{CredentialKind::kClientCertificate, pin}}, {}});
   Json json = configuration();
   json["admission"] = {{"port", 0}, {"client_auth", "required"}};
   config_ = parse_config(json.dump(), folder_).value();
@@ -303,6 +304,81 @@ TEST_F(AppTest, AdmissionByCertificate_TakesThePinnedKeyOnly) {
   EXPECT_EQ(status("webhook"), 400);  // it may ask; this is no review
   EXPECT_EQ(status("other"), 401);
   EXPECT_EQ(status(""), 0);
+}
+
+// API servers that were set up with the role of orchestrators are named, and stay out.
+TEST_F(AppTest, DeciderWithACertificate_IsNamedAtTheStart) {
+  const std::string base = (folder_ / "old").string();
+  ASSERT_TRUE(make_self_signed({base + ".crt", base + ".key", "127.0.0.1", clock_.now()}));
+  const Digest pin = certificate_pin(folder_ / "old.crt").value();
+  Bootstrap start = parse_bootstrap(bootstrap_document()).value();
+  start.principals.push_back(
+      {"old-apiserver", {AccessRole::kDecider}, {{CredentialKind::kClientCertificate, pin}}, {}});
+  start.principals.push_back({"orchestrator",
+                              {AccessRole::kDecider},
+                              {{CredentialKind::kToken, sha256(as_bytes("assay_o"))}},
+                              {}});
+  Json json = configuration();
+  json["admission"] = {{"port", 0}, {"client_auth", "required"}};
+  config_ = parse_config(json.dump(), folder_).value();
+  ASSERT_TRUE(initialise(config_, as_bytes(to_json(start).dump()), clock_, random_));
+  start_app();
+  TlsClient client({.port = app_->port(Listener::kAdmission),
+                    .certificate_file = folder_ / "old.crt",
+                    .private_key_file = folder_ / "old.key"});
+  ASSERT_TRUE(client.handshake());
+  const auto answer = client.exchange(
+      "POST /v1/admission/validate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+      "Content-Length: 2\r\n\r\n{}");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 403);
+  const std::string lines = test::read_file(folder_ / "assayd.log");
+  const std::size_t line = lines.find("admission_role_missing");
+  ASSERT_NE(line, std::string::npos) << lines;
+  EXPECT_NE(lines.find(R"(["old-apiserver"])", line), std::string::npos) << lines;
+  EXPECT_NE(lines.find("admission_unused"), std::string::npos) << lines;
+}
+
+TEST(AdmissionPrincipals, OnlyDecidersWithACertificateAndWithoutTheRole_AreMissingIt) {
+  const Credential certificate{CredentialKind::kClientCertificate, sha256(as_bytes("a"))};
+  const Credential token{CredentialKind::kToken, sha256(as_bytes("b"))};
+  const AdmissionPrincipals found =
+      admission_principals({{"new", {AccessRole::kAdmission}, {certificate}, {}},
+                            {"both", {AccessRole::kAdmission, AccessRole::kDecider}, {token}, {}},
+                            {"old", {AccessRole::kDecider}, {token, certificate}, {}},
+                            {"orchestrator", {AccessRole::kDecider}, {token}, {}},
+                            {"desk", {AccessRole::kReader}, {certificate}, {}}});
+  EXPECT_EQ(found.with_role, (std::vector<std::string>{"new", "both"}));
+  EXPECT_EQ(found.deciders_without_it, std::vector<std::string>{"old"});
+}
+
+TEST_F(AppTest, WhatNoPolicySelects_IsOneRecordAtTheEnd) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  start_app();
+  const std::string pod =
+      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",)"
+      R"("kind":{"group":"","version":"v1","kind":"Pod"},"namespace":"tools","name":"p",)"
+      R"("operation":"CREATE","object":{"metadata":{"name":"p"},)"
+      R"("spec":{"containers":[{"name":"c","image":"i"}]}}}})";
+  for (int i = 0; i < 5; ++i) {
+    const auto answer = ask("/" + secret_ + "/v1/admission/validate",
+                            "Content-Type: application/json\r\n", Listener::kAdmission, pod);
+    ASSERT_TRUE(answer);
+    EXPECT_NE(answer->body.find(R"("allowed":true)"), std::string::npos) << answer->body;
+  }
+  app_.reset();
+  start_app();
+  const auto events =
+      ask("/v1/audit/events?type=admission.", "Authorization: Bearer assay_root\r\n");
+  ASSERT_TRUE(events);
+  const Json items = Json::parse(events->body)["items"];
+  ASSERT_GE(items.size(), 1U);
+  std::uint64_t count = 0;
+  for (const Json& item : items) {
+    count += item["detail"]["count"].get<std::uint64_t>();
+    EXPECT_EQ(item["detail"]["groups"][0]["cluster"], "admission-webhook");
+  }
+  EXPECT_EQ(count, 5U);
 }
 
 TEST_F(AppTest, Metrics_CountByTemplate) {

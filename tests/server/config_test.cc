@@ -117,6 +117,7 @@ TEST(Config, WhatTheSchemaCannotSay_IsChecked) {
 TEST(Config, Nodes_HaveSafeDefaults) {
   const auto config = parse(minimal());
   EXPECT_FALSE(config->nodes.dangerous_allow_unmeasured);
+  EXPECT_FALSE(config->nodes.dangerous_allow_unregistered);
   EXPECT_EQ(config->nodes.lease_seconds, 60U);
   EXPECT_EQ(config->nodes.mirror, "");
   EXPECT_EQ(config->attestation.challenge_seconds, 120U);
@@ -132,6 +133,7 @@ TEST(Config, Nodes_AreRead) {
                          {"challenge_seconds", 5},
                          {"enrolment_seconds", 600}};
   json["nodes"] = {{"dangerous_allow_unmeasured", true},
+                   {"dangerous_allow_unregistered", true},
                    {"lease_seconds", 7},
                    {"mirror", "models"},
                    {"spot_checks", 3}};
@@ -142,6 +144,7 @@ TEST(Config, Nodes_AreRead) {
             (std::vector<std::string>{"/etc/assay/ear.key", "/old/ear.key"}));
   EXPECT_EQ(config->nodes.mirror, "/etc/assay/models");
   EXPECT_TRUE(config->nodes.dangerous_allow_unmeasured);
+  EXPECT_TRUE(config->nodes.dangerous_allow_unregistered);
   EXPECT_EQ(to_json(*parse(to_json(*config))), to_json(*config));
   EXPECT_EQ(to_json(*config)["nodes"]["spot_checks"], 3);
 }

@@ -142,6 +142,17 @@ TEST_F(ProgramTest, CheckConfig_JudgesAndPrints) {
   EXPECT_NE(read("err").find("schema-violation"), std::string::npos);
 }
 
+TEST_F(ProgramTest, Check_SaysWhatTheStoreHolds) {
+  write_files();
+  EXPECT_EQ(run({"check", "assayd.json"}), 2);  // there is no store yet
+  ASSERT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 0);
+  EXPECT_EQ(run({"check", "assayd.json"}), 0) << read("err");
+  EXPECT_EQ(Json::parse(read("out")), (Json{{"findings", Json::array()}}));
+  EXPECT_EQ(run({"check", "--config", "assayd.json"}), 0);
+  serve();
+  EXPECT_EQ(run({"check", "assayd.json"}), 2);  // a service has it open
+}
+
 TEST_F(ProgramTest, Sigterm_StopsWithStatus0) {
   write_files();
   ASSERT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 0)

@@ -131,7 +131,7 @@ TEST_P(StoreContract, Decision_PutAndGet_EveryFieldKept) {
   EXPECT_EQ(stored.envelope, row.envelope);
   EXPECT_EQ(stored.allowed, row.allowed);
   EXPECT_EQ(stored.point, row.point);
-  EXPECT_EQ(stored.subject, row.subject);
+  EXPECT_EQ(stored.subjects, row.subjects);
   EXPECT_EQ(stored.name_space, row.name_space);
   EXPECT_EQ(stored.reasons, row.reasons);
   EXPECT_EQ(stored.evaluated_at, row.evaluated_at);
@@ -172,7 +172,8 @@ TEST_P(StoreContract, Decisions_EveryFilter_FindsExactlyItsRows) {
   for (unsigned i = 0; i < (1U << kFilters); ++i) {
     clock_.set(start + std::chrono::seconds(i));
     DecisionRow row = make_decision("d" + std::to_string(i));
-    row.subject = (i & 1U) != 0 ? "special" : "";
+    row.subjects =
+        (i & 1U) != 0 ? std::vector<std::string>{"other", "special"} : std::vector<std::string>{};
     row.name_space = (i & 2U) != 0 ? "special" : "prod";
     row.reasons = (i & 4U) != 0 ? std::vector<std::string>{"other", "special"}
                                 : std::vector<std::string>{"other"};

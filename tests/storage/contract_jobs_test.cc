@@ -16,7 +16,7 @@ JobRow make_job(const std::string& id, const std::string& node = "gpu-1",
           .model_name = "acme/demo",
           .scope = "files",
           .node = node,
-          .path = "demo/v1",
+          .location = "pvc://prod/demo",
           .subset = {0, 2},
           .created_by = "ci",
           .created_at = Timestamp(std::chrono::hours(5)),
@@ -33,10 +33,11 @@ JobRow make_job(const std::string& id, const std::string& node = "gpu-1",
           .log_index = 0};
 }
 
-// On all of the model, where it lies by default.
+const ReportPlace kPlace{"pvc://prod/demo"};
+
+// On all of the model.
 JobRow make_whole_job(const std::string& id) {
   JobRow job = make_job(id);
-  job.path = job.model_name;
   job.subset = Json::array();
   return job;
 }
@@ -68,7 +69,9 @@ void expect_same(const Result<JobRow>& found, const JobRow& job) {
   EXPECT_EQ(found->model_name, job.model_name);
   EXPECT_EQ(found->scope, job.scope);
   EXPECT_EQ(found->node, job.node);
-  EXPECT_EQ(found->path, job.path);
+  EXPECT_EQ(found->location, job.location);
+  EXPECT_EQ(found->pod, job.pod);
+  EXPECT_EQ(found->pod_volume, job.pod_volume);
   EXPECT_EQ(found->subset, job.subset);
   EXPECT_EQ(found->created_by, job.created_by);
   EXPECT_EQ(found->created_at, job.created_at);
@@ -79,6 +82,8 @@ void expect_same(const Result<JobRow>& found, const JobRow& job) {
   EXPECT_EQ(found->result, job.result);
   EXPECT_EQ(found->detail, job.detail);
   EXPECT_EQ(found->report, job.report);
+  EXPECT_EQ(found->volume, job.volume);
+  EXPECT_EQ(found->read_since, job.read_since);
   EXPECT_EQ(found->worker_measured, job.worker_measured);
   EXPECT_EQ(found->device_attested, job.device_attested);
   EXPECT_EQ(found->finished_at, job.finished_at);
@@ -104,6 +109,8 @@ void JobContract::report(JobRow& job, const std::string& result) {
   finish(job, result);
   write([&](Transaction& transaction) -> Status {
     ASSAY_ASSIGN(job.report, transaction.put_document("x", as_bytes("report " + job.id)));
+    job.volume = "pv-1";
+    job.read_since = Timestamp(std::chrono::hours(5));
     return transaction.put_job(job);
   });
 }
@@ -166,7 +173,8 @@ TEST_P(JobContract, Job_WhatItAsksForAndItsToken_NeverGoBack) {
            [](JobRow& row) { row.artifact = artifact_of("model-b"); },
            [](JobRow& row) { row.node = "gpu-2"; },
            [](JobRow& row) { row.scope = "device-memory"; },
-           [](JobRow& row) { row.path = "other"; },
+           [](JobRow& row) { row.location = "pvc://prod/other"; },
+           [](JobRow& row) { row.pod = "uid-1", row.pod_volume = "pv-1"; },
            [](JobRow& row) { row.subset = Json::array(); },
            [](JobRow& row) { row.model_name = "acme/other"; },
            [](JobRow& row) { row.created_by = "mallory"; },
@@ -181,6 +189,8 @@ TEST_P(JobContract, Job_WhatItAsksForAndItsToken_NeverGoBack) {
 TEST_P(JobContract, Job_ThatContradictsItself_IsRefused) {
   for (const auto& change : std::vector<std::function<void(JobRow&)>>{
            [](JobRow& row) { row.log_index = 1000; },
+           [](JobRow& row) { row.location.clear(); },
+           [](JobRow& row) { row.pod = "uid-1"; },
            [](JobRow& row) { row.result = "verified"; },
            [](JobRow& row) { row.finished_at = Timestamp(); },
            [](JobRow& row) { row.state = JobState::kDone; },
@@ -252,7 +262,7 @@ TEST_P(JobContract, NewestReport_FollowsTheOrderOfFinishing) {
     put(job);
   }
   const auto newest = [&] {
-    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files");
+    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files", kPlace);
   };
   EXPECT_EQ(newest().error().code, ErrorCode::kNotFound);
   report(second, "verified");
@@ -271,7 +281,7 @@ TEST_P(JobContract, NewestReport_IsOfThatNodeArtifactAndScope) {
   put(job);
   report(job, "verified");
   const auto code = [&](const char* node, const char* artifact, const char* scope) {
-    return snapshot()->newest_report(node, artifact_of(artifact), scope).has_value();
+    return snapshot()->newest_report(node, artifact_of(artifact), scope, kPlace).has_value();
   };
   EXPECT_TRUE(code("gpu-1", "model-a", "files"));
   EXPECT_FALSE(code("gpu-2", "model-a", "files"));
@@ -281,7 +291,7 @@ TEST_P(JobContract, NewestReport_IsOfThatNodeArtifactAndScope) {
 
 TEST_P(JobContract, NewestReport_OnAPartCountsUnlessItIsVerified) {
   const auto newest = [&] {
-    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files");
+    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files", kPlace);
   };
   JobRow part = make_whole_job("job-1");
   part.subset = Json::array({0});
@@ -302,24 +312,51 @@ TEST_P(JobContract, NewestReport_OnAPartCountsUnlessItIsVerified) {
   }
 }
 
-TEST_P(JobContract, NewestReport_OnAnotherPath_IsNone) {
-  for (const char* result : {"verified", "mismatch", "incomplete", "failed"}) {
-    JobRow job = make_whole_job(std::string("job-") + result);
-    job.path = "copies/demo";
+// Each place has its own newest report, finished or open.
+TEST_P(JobContract, NewestReport_IsOfItsPlace) {
+  const std::vector<ReportPlace> places = {{"pvc://prod/demo"},
+                                           {"pvc://prod/other"},
+                                           {"pvc://prod/demo", "uid-1", "pv-1"},
+                                           {"pvc://prod/demo", "uid-2", "pv-1"},
+                                           {"", "uid-1", "cache"},
+                                           {"", "uid-1", "more"}};
+  const auto newest = [&](const ReportPlace& place) {
+    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files", place);
+  };
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t other = i; other < places.size(); ++other) {
+      EXPECT_FALSE(newest(places[other])) << i << " " << other;
+    }
+    JobRow job = make_whole_job("job-" + std::to_string(i));
+    job.location = places[i].location;
+    job.pod = places[i].pod;
+    job.pod_volume = places[i].pod_volume;
     put(job);
-    report(job, result);
+    if (i % 2 == 0) {
+      report(job, "verified");
+    } else {
+      lease(job, clock_.now());
+      job.state = JobState::kOutline;
+      put(job);
+    }
   }
-  JobRow open = make_whole_job("job-open");
-  open.path = "copies/demo";
-  lease(open, clock_.now());
-  open.state = JobState::kOutline;
-  put(open);
-  EXPECT_FALSE(snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files"));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_EQ(newest(places[i])->id, "job-" + std::to_string(i));
+  }
+  const auto listed = [&](const std::string& pod, std::size_t limit) {
+    return snapshot()->report_places("gpu-1", artifact_of("model-a"), "files", pod, limit).value();
+  };
+  EXPECT_EQ(listed("", 9), (std::vector<ReportPlace>{{"pvc://prod/other"}, {"pvc://prod/demo"}}));
+  EXPECT_EQ(listed("", 1).size(), 1U);
+  EXPECT_EQ(listed("uid-1", 9).size(), 3U);
+  EXPECT_EQ(listed("uid-2", 9).size(), 1U);
+  EXPECT_EQ(listed("uid-3", 9).size(), 0U);
+  EXPECT_EQ(snapshot()->report_places("gpu-2", artifact_of("model-a"), "files", "", 9)->size(), 0U);
 }
 
 TEST_P(JobContract, NewestReport_OpenJobThatSpeaksAgainstTheBytes_ComesFirst) {
   const auto newest = [&] {
-    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files")->id;
+    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files", kPlace)->id;
   };
   JobRow open = make_whole_job("job-1");
   put(open);
@@ -392,6 +429,28 @@ TEST_P(JobContract, Jobs_Pages_ContinueAfterAnId) {
         filter("", "", std::nullopt, "", 1001)}) {
     EXPECT_EQ(snapshot()->jobs(query).error().code, ErrorCode::kInvalidParameter);
   }
+}
+
+// A decision rests on reports: what only moves a job through the queue must not make it judged
+// again.
+TEST_P(JobContract, NodeVersion_RisesWithWhatMayCount) {
+  JobRow job = make_whole_job("job-1");
+  const auto version = [&] { return snapshot()->node_version("gpu-1").value(); };
+  put(job);
+  lease(job, Timestamp(std::chrono::hours(6)));
+  put(job);
+  EXPECT_EQ(version(), 0U);
+  job.state = JobState::kSpot;
+  put(job);
+  EXPECT_EQ(version(), 1U);
+  lease(job, Timestamp(std::chrono::hours(7)));
+  put(job);
+  EXPECT_EQ(version(), 2U) << "the check that was open is not any more";
+  put(job);
+  EXPECT_EQ(version(), 2U);
+  report(job, "mismatch");
+  EXPECT_EQ(version(), 3U);
+  EXPECT_EQ(snapshot()->node_version("gpu-2"), 0U);
 }
 
 }  // namespace assay::storage

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract of storage/node_store.h: challenges, enrolled nodes, outlines, pods, appraisals,
-// high-water marks. Jobs: contract_jobs_test.cc.
+// Contract of storage/node_store.h: challenges, enrolled nodes, outlines, appraisals, high-water
+// marks. Jobs: contract_jobs_test.cc; pods, claims and versions: contract_pods_test.cc.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -212,6 +212,8 @@ void expect_same(const Result<NodeRow>& found, const NodeRow& row) {
   EXPECT_EQ(found->enrolment, row.enrolment);
   EXPECT_EQ(found->measured, row.measured);
   EXPECT_EQ(found->log_index, row.log_index);
+  EXPECT_EQ(found->registration, row.registration);
+  EXPECT_EQ(found->ended, row.ended);
 }
 
 TEST_P(StoreContract, Node_PutAndGet_EveryFieldKept) {
@@ -341,40 +343,6 @@ TEST_P(StoreContract, Outline_First_Stays) {
   EXPECT_EQ(snapshot()->outline(artifact), DocumentId(digest_of("one")));
 }
 
-// --- pods
-
-TEST_P(StoreContract, Pod_AdmittedAgain_ReplacesTheFormerOne) {
-  PodRow pod{.uid = "uid-1",
-             .name_space = "prod",
-             .name = "llm-0",
-             .decision = "decision-1",
-             .artifact = ArtifactId(digest_of("artifact")),
-             .model_name = "acme/demo",
-             .workload = {{"namespace", "prod"}, {"labels", {{"app", "chat"}}}},
-             .admitted_at = Timestamp(std::chrono::hours(7))};
-  write([&](Transaction& transaction) { return transaction.put_pod(pod); });
-  reopen();
-  auto found = snapshot()->pod("prod", "llm-0");
-  ASSERT_TRUE(found) << to_string(found.error());
-  EXPECT_EQ(found->uid, "uid-1");
-  EXPECT_EQ(found->name_space, "prod");
-  EXPECT_EQ(found->name, "llm-0");
-  EXPECT_EQ(found->decision, "decision-1");
-  EXPECT_EQ(found->artifact, pod.artifact);
-  EXPECT_EQ(found->model_name, "acme/demo");
-  EXPECT_EQ(found->workload, pod.workload);
-  EXPECT_EQ(found->admitted_at, pod.admitted_at);
-  pod.uid = "uid-2";
-  pod.artifact.reset();
-  write([&](Transaction& transaction) { return transaction.put_pod(pod); });
-  found = snapshot()->pod("prod", "llm-0");
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->uid, "uid-2");
-  EXPECT_FALSE(found->artifact);
-  EXPECT_EQ(snapshot()->pod("test", "llm-0").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(snapshot()->pod("prod", "llm-1").error().code, ErrorCode::kNotFound);
-}
-
 // --- appraisals and high-water marks
 
 TEST_P(StoreContract, Appraisal_Put_ReplacesThatOfItsType) {
@@ -397,7 +365,7 @@ TEST_P(StoreContract, Appraisal_Put_ReplacesThatOfItsType) {
 
 TEST_P(StoreContract, HighWater_NeverFalls) {
   const auto raise = [&](const char* name, std::uint64_t value) {
-    write([&](Transaction& t) { return t.raise_high_water(name, value); });
+    write([&](Transaction& t) { return t.raise_high_water(name, value, {}); });
   };
   EXPECT_EQ(snapshot()->high_water("tdx/a"), 0U);
   raise("tdx/a", 17);
@@ -408,8 +376,175 @@ TEST_P(StoreContract, HighWater_NeverFalls) {
   reopen();
   EXPECT_EQ(snapshot()->high_water("tdx/a"), 18U);
   EXPECT_EQ(snapshot()->high_water("tdx/b"), 3U);
-  EXPECT_EQ(write_error([](Transaction& t) { return t.raise_high_water("x", UINT64_MAX); }),
+  EXPECT_EQ(write_error([](Transaction& t) { return t.raise_high_water("x", UINT64_MAX, {}); }),
             ErrorCode::kInvalidParameter);
+}
+
+TEST_P(StoreContract, HighWater_KeepsTheNewestCollateralOfItsValue) {
+  std::vector<DocumentId> ids;
+  write([&](Transaction& t) -> Status {
+    ids.clear();
+    for (const char* text : {"a", "b", "c"}) {
+      ASSAY_ASSIGN(DocumentId id, t.put_document("x", as_bytes(text)));
+      ids.push_back(std::move(id));
+    }
+    return t.raise_high_water("tdx/a", 2, ids[0]);
+  });
+  EXPECT_EQ(snapshot()->high_water_collateral("tdx/a"), ids[0]);
+  EXPECT_EQ(snapshot()->high_water_collateral("tdx/b").error().code, ErrorCode::kNotFound);
+  write([&](Transaction& t) { return t.raise_high_water("tdx/a", 1, ids[1]); });
+  EXPECT_EQ(snapshot()->high_water_collateral("tdx/a"), ids[0]);
+  write([&](Transaction& t) { return t.raise_high_water("tdx/a", 2, ids[2]); });
+  EXPECT_EQ(snapshot()->high_water_collateral("tdx/a"), ids[2]);
+  EXPECT_EQ(write_error([](Transaction& t) {
+              return t.raise_high_water("tdx/a", 3, DocumentId(digest_of("nowhere")));
+            }),
+            ErrorCode::kNotFound);
+}
+
+// --- platforms
+
+TEST_P(StoreContract, NodesOn_AreThoseOfThePlatformThatCount) {
+  const Timestamp now{std::chrono::hours(12)};
+  write([&](Transaction& t) -> Status {
+    NodeRow other = make_node("other", 3);
+    other.platform = "01";
+    NodeRow ended = make_node("ended", 4);
+    ended.ended = Revocation{now, "moved"};
+    ended.registration = "pool";
+    NodeRow over = make_node("over", 5);
+    over.expires_at = now;
+    NodeRow revoked = make_node("revoked", 6);
+    revoked.revoked = Revocation{now, "sold"};
+    for (const NodeRow& row : {make_node("a", 1), make_node("b", 2), other, ended, over, revoked}) {
+      ASSAY_TRY(put(t, row));
+    }
+    return {};
+  });
+  reopen();
+  const auto nodes = snapshot()->nodes_on("00ff", now);
+  ASSERT_TRUE(nodes);
+  ASSERT_EQ(nodes->size(), 2U);
+  EXPECT_EQ((*nodes)[0].name, "a");
+  EXPECT_EQ((*nodes)[1].name, "b");
+  const auto ended = snapshot()->node("ended");
+  EXPECT_EQ(ended->ended, (Revocation{now, "moved"}));
+  EXPECT_EQ(ended->registration, "pool");
+  EXPECT_FALSE((*nodes)[0].ended);
+}
+
+// --- evidence
+
+EvidenceRow evidence_row(const std::string& subject, const DocumentId& id) {
+  return {.subject = subject,
+          .node = "gpu-1",
+          .type = "tdx",
+          .evidence = id,
+          .expected = Bytes(64, 7),
+          .platform = "00ff",
+          .policy = DocumentId(digest_of("policy")),
+          .error = {},
+          .appraisal = id,
+          .appraised_at = Timestamp(std::chrono::seconds(9)),
+          .tcb_status = "UpToDate",
+          .anchor = digest_of("root"),
+          .anchor_is_vendor = true,
+          .marks = {{"tdx/a", 17}}};
+}
+
+TEST_P(StoreContract, Evidence_Put_IsFoundAndForgotten) {
+  std::optional<DocumentId> id;
+  write([&](Transaction& t) -> Status {
+    ASSAY_ASSIGN(id, t.put_document("x", as_bytes("evidence")));
+    return t.put_evidence(evidence_row("node:gpu-1", *id));
+  });
+  reopen();
+  const auto row = snapshot()->evidence("node:gpu-1");
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->expected, Bytes(64, 7));
+  EXPECT_EQ(row->marks, (Json{{"tdx/a", 17}}));
+  EXPECT_EQ(row->appraised_at, Timestamp(std::chrono::seconds(9)));
+  EXPECT_EQ(row->anchor, digest_of("root"));
+  EXPECT_EQ(write_error([&](Transaction& t) {
+              EvidenceRow bad = evidence_row("node:gpu-1", *id);
+              bad.expected.pop_back();
+              return t.put_evidence(bad);
+            }),
+            ErrorCode::kInvalidParameter);
+  write([](Transaction& t) { return t.forget_evidence("node:gpu-1"); });
+  write([](Transaction& t) { return t.forget_evidence("node:gpu-1"); });
+  EXPECT_EQ(snapshot()->evidence("node:gpu-1").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, Evidence_IsStale_AfterAppraisalsAndRisingMarks) {
+  std::optional<DocumentId> id;
+  const auto put = [&](const char* subject) {
+    write([&](Transaction& t) -> Status {
+      ASSAY_ASSIGN(id, t.put_document("x", as_bytes("evidence")));
+      return t.put_evidence(evidence_row(subject, *id));
+    });
+  };
+  const auto stale = [&](std::size_t limit = 10) {
+    std::vector<std::string> subjects;
+    const auto rows = snapshot()->stale_evidence(limit);
+    EXPECT_TRUE(rows);
+    for (const EvidenceRow& row : *rows) {
+      subjects.push_back(row.subject);
+    }
+    return subjects;
+  };
+  using Subjects = std::vector<std::string>;
+  put("job:a");
+  put("node:gpu-1");
+  EXPECT_EQ(stale(), Subjects());
+  write([](Transaction& t) { return t.put_appraisal({"tdx", Json::object(), {}, false}); });
+  EXPECT_EQ(stale(), (Subjects{"job:a", "node:gpu-1"}));
+  EXPECT_EQ(stale(1), Subjects{"job:a"});
+  put("job:a");
+  EXPECT_EQ(stale(), Subjects{"node:gpu-1"});
+  put("node:gpu-1");
+  write([](Transaction& t) { return t.raise_high_water("tdx/a", 18, {}); });
+  EXPECT_EQ(stale().size(), 2U);
+  put("job:a");
+  put("node:gpu-1");
+  write([](Transaction& t) { return t.raise_high_water("tdx/a", 18, {}); });
+  write([](Transaction& t) { return t.raise_high_water("tdx/a", 4, {}); });
+  EXPECT_EQ(stale(), Subjects());
+}
+
+TEST_P(StoreContract, AppraisalId_IsTheDigestOfItsCanonicalForm) {
+  const Appraisal tdx{"tdx", {{"allow_debug", true}}, {to_bytes("DER")}, true};
+  EXPECT_EQ(snapshot()->appraisal_id("tdx").error().code, ErrorCode::kNotFound);
+  write([&](Transaction& t) { return t.put_appraisal(tdx); });
+  EXPECT_EQ(snapshot()->appraisal_id("tdx"), DocumentId(digest_of(*canonical_json(to_json(tdx)))));
+}
+
+// --- registrations
+
+TEST_P(StoreContract, Registration_OfANode_IsItsOwnBeforeAPattern) {
+  const Json jwks = {{"keys", {{{"kty", "EC"}, {"kid", "1"}}}}};
+  const ServiceAccountIssuer issuer{"https://kube", "system:serviceaccount:a:b", jwks};
+  const Registration own{"own", "gpu-1", "agent", {"00"}, 2, {}};
+  const Registration pool{"pool", "gpu-*", "agent", {}, 1, issuer};
+  EXPECT_EQ(snapshot()->registration_of("gpu-1").error().code, ErrorCode::kNotFound);
+  write([&](Transaction& t) -> Status {
+    ASSAY_TRY(t.put_registration(pool));
+    return t.put_registration(own);
+  });
+  reopen();
+  EXPECT_EQ(snapshot()->registration_of("gpu-1"), own);
+  EXPECT_EQ(snapshot()->registration_of("gpu-2"), pool);
+  EXPECT_EQ(snapshot()->registration_of("cpu-2").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(snapshot()->registration_of("gpu-*").error().code, ErrorCode::kNotFound)
+      << "a pattern is nobody's name";
+  EXPECT_EQ(snapshot()->registrations(), (std::vector{own, pool}));
+  const Registration second{"second", "gpu-1", "other", {}, 1, {}};
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.put_registration(second); }),
+            ErrorCode::kConflict);
+  write([](Transaction& t) { return t.remove_registration("own"); });
+  EXPECT_EQ(snapshot()->registration_of("gpu-1"), pool);
+  EXPECT_EQ(write_error([](Transaction& t) { return t.remove_registration("own"); }),
+            ErrorCode::kNotFound);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace assay::storage {
 namespace {
 
 SignerRow signer_row(const std::string& key) {
-  return {KeyId(digest_of(key)), Timestamp(std::chrono::hours(7))};
+  return {KeyId(digest_of(key)), Timestamp(std::chrono::hours(7)), 0};
 }
 
 void expect_same(const StatementRow& actual, const StatementRow& expected) {
@@ -104,26 +104,29 @@ TEST_P(StoreContract, AddEnvelope_NewSigners_AreAddedOnceInOrder) {
   });
   clock_.advance(std::chrono::seconds(5));
   std::optional<DocumentId> second;
+  append(1);
   for (int i = 0; i < 2; ++i) {
     write([&](Transaction& transaction) -> Status {
       ASSAY_ASSIGN(second, transaction.put_document("application/json", as_bytes("second")));
       return transaction.add_envelope(row.id, *second,
-                                      {KeyId(digest_of("b")), KeyId(digest_of("a"))});
+                                      {KeyId(digest_of("b")), KeyId(digest_of("a"))}, 1);
     });
     const auto now = snapshot()->statement(row.id).value();
     EXPECT_EQ(now.envelopes, (std::vector{row.envelopes[0], *second}));
     ASSERT_EQ(now.signers.size(), 2U);
     EXPECT_EQ(now.signers[0], row.signers[0]) << "the first signature keeps its time";
-    EXPECT_EQ(now.signers[1], (SignerRow{KeyId(digest_of("b")), clock_.now()}));
+    EXPECT_EQ(now.signers[1], (SignerRow{KeyId(digest_of("b")), clock_.now(), 1}));
   }
   EXPECT_EQ(write_error([&](Transaction& t) {
-              return t.add_envelope(StatementId(digest_of("none")), *second, {});
+              return t.add_envelope(StatementId(digest_of("none")), *second, {}, 1);
             }),
             ErrorCode::kNotFound);
   EXPECT_EQ(write_error([&](Transaction& t) {
-              return t.add_envelope(row.id, DocumentId(digest_of("none")), {});
+              return t.add_envelope(row.id, DocumentId(digest_of("none")), {}, 1);
             }),
             ErrorCode::kNotFound);
+  EXPECT_EQ(write_error([&](Transaction& t) { return t.add_envelope(row.id, *second, {}, 2); }),
+            ErrorCode::kInvalidParameter);
   StatementQuery query;
   query.signer = KeyId(digest_of("b"));
   EXPECT_EQ(snapshot()->statements(query)->items.size(), 1U);
@@ -280,18 +283,18 @@ TEST_P(StoreContract, ManifestsAt_PlaceAndThoseAbove_AreFoundInLogOrder) {
       row.locations = locations;
       ASSAY_TRY(put(transaction, row));
     }
-    StatementRow no_manifest = make_statement("acme/5");
-    no_manifest.kind = StatementKind::kAttestation;
-    no_manifest.locations = {"pvc://prod/models"};
-    ASSAY_TRY(put(transaction, no_manifest));
+    StatementRow placement = make_statement("acme/5");
+    placement.kind = StatementKind::kAttestation;
+    placement.locations = {"pvc://prod/models"};
+    ASSAY_TRY(put(transaction, placement));
     return {};
   });
   const auto view = snapshot();
   const auto at = [&](const char* uri) { return indexes_of(view->manifests_at(uri).value()); };
-  EXPECT_EQ(at("pvc://prod/models/llm/v1"), (std::vector<LeafIndex>{0, 1, 4}));
-  EXPECT_EQ(at("pvc://prod/models/llm"), (std::vector<LeafIndex>{0, 1, 4}));
-  EXPECT_EQ(at("pvc://prod/models"), (std::vector<LeafIndex>{1, 4}));
-  EXPECT_EQ(at("pvc://prod/models/llm2/x"), (std::vector<LeafIndex>{1, 2, 4}));
+  EXPECT_EQ(at("pvc://prod/models/llm/v1"), (std::vector<LeafIndex>{0, 1, 4, 5}));
+  EXPECT_EQ(at("pvc://prod/models/llm"), (std::vector<LeafIndex>{0, 1, 4, 5}));
+  EXPECT_EQ(at("pvc://prod/models"), (std::vector<LeafIndex>{1, 4, 5}));
+  EXPECT_EQ(at("pvc://prod/models/llm2/x"), (std::vector<LeafIndex>{1, 2, 4, 5}));
   EXPECT_EQ(at("pvc://prod"), std::vector<LeafIndex>());
   EXPECT_EQ(at("oci://registry/x"), (std::vector<LeafIndex>{1}));
   EXPECT_EQ(at(""), std::vector<LeafIndex>());

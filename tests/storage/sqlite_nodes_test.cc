@@ -34,18 +34,27 @@ class SqliteNodes : public SqliteTest {
                                       .devices = Json::array(),
                                       .enrolment = id,
                                       .measured = std::nullopt,
-                                      .log_index = 0}));
+                                      .log_index = 0,
+                                      .registration = "",
+                                      .ended = std::nullopt}));
       ASSAY_TRY(transaction.put_outline(artifact_, id));
       ASSAY_TRY(transaction.put_appraisal({"tdx", Json::object(), {}, false}));
-      ASSAY_TRY(transaction.put_pod(
-          {"uid", "prod", "pod", "decision", artifact_, "m", Json::object(), Timestamp()}));
-      ASSAY_TRY(transaction.raise_high_water("tdx", 5));
+      ASSAY_TRY(transaction.put_pod({.cluster = "kube",
+                                     .uid = "uid",
+                                     .name_space = "prod",
+                                     .name = "pod",
+                                     .node = "",
+                                     .decision = "decision",
+                                     .models = {{artifact_, "m"}},
+                                     .workload = Json::object(),
+                                     .admitted_at = clock_.now()}));
+      ASSAY_TRY(transaction.raise_high_water("tdx", 5, {}));
       JobRow job{.id = "job-1",
                  .artifact = artifact_,
                  .model_name = "m",
                  .scope = "files",
                  .node = "gpu-1",
-                 .path = "m",
+                 .location = "pvc://prod/m",
                  .created_by = "ci",
                  .created_at = Timestamp(),
                  .state = JobState::kDone,
@@ -102,6 +111,9 @@ TEST_F(SqliteNodes, WhatIsFinal_CannotBeChangedBySql) {
            "UPDATE outlines SET artifact = 'x'",
            "DELETE FROM outlines",
            "UPDATE high_waters SET value = 4",
+           "UPDATE versions SET value = value",
+           "UPDATE versions SET value = 0",
+           "DELETE FROM versions",
        }) {
     EXPECT_FALSE(connection->execute(sql)) << sql;
   }
@@ -114,8 +126,14 @@ TEST_F(SqliteNodes, DamagedRows_AreDataLoss) {
   const auto node = [](Snapshot& view) { return view.node("gpu-1"); };
   EXPECT_EQ(after("UPDATE nodes SET devices = '['", node), ErrorCode::kDataLoss);
   EXPECT_EQ(after("UPDATE nodes SET devices = '[]', key = x'00'", node), ErrorCode::kDataLoss);
-  const auto pod = [](Snapshot& view) { return view.pod("prod", "pod"); };
-  EXPECT_EQ(after("UPDATE pods SET artifact = 'sha256:00'", pod), ErrorCode::kDataLoss);
+  const auto pod = [](Snapshot& view) { return view.pod("kube", "uid"); };
+  for (const char* models :
+       {"[", "{}", "[1]", "[{}]", R"([{"artifact":"sha256:00","name":""}])",
+        R"([{"artifact":1,"name":""}])", R"([{"artifact":"sha256:00","name":1}])"}) {
+    EXPECT_EQ(after("UPDATE pods SET models = '" + std::string(models) + "'", pod),
+              ErrorCode::kDataLoss)
+        << models;
+  }
   const auto outline = [&](Snapshot& view) { return view.outline(artifact_); };
   EXPECT_EQ(after("DROP TRIGGER outlines_keep_update; PRAGMA foreign_keys = OFF; "
                   "UPDATE outlines SET document = x'00'",

@@ -24,11 +24,12 @@ struct Answer {
 struct Decision {
   bool allowed = false;
   std::vector<ErrorCode> reasons;
-  std::vector<std::vector<Answer>> policies;  // of those that match, in order
+  std::vector<std::vector<Answer>> policies;  // of those that match, for each model, in order
 };
 
-// Without preconditions. At most 20 unknown things in one condition.
+// Without preconditions. At least one model, at most 20 unknown things in one condition.
 [[nodiscard]] Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& workload,
-                                const Facts& facts, DecisionPoint point, Timestamp now);
+                                const std::vector<Facts>& models, DecisionPoint point,
+                                Timestamp now);
 
 }  // namespace assay::policy::reference

@@ -60,9 +60,10 @@ TEST_F(AccessTest, WithoutCredential_OnlyPublicRoutesAnswer) {
     EXPECT_EQ(answer.code(), "unauthenticated");
     EXPECT_EQ(answer.header("WWW-Authenticate"), "Bearer realm=\"assay\"");
   }
-  EXPECT_EQ(open, (std::set<std::string>{"/livez", "/openapi.json", "/.well-known/jwks.json",
-                                         "/log/checkpoint", "/log/tile/{level}/{index...}",
-                                         "/log/tile/entries/{index...}"}));
+  EXPECT_EQ(open,
+            (std::set<std::string>{"/livez", "/openapi.json", "/.well-known/jwks.json", "/readyz",
+                                   "/log/checkpoint", "/log/tile/{level}/{index...}",
+                                   "/log/tile/entries/{index...}"}));
 }
 
 TEST_F(AccessTest, UnknownToken_IsUnauthenticated) {
@@ -112,10 +113,29 @@ TEST_F(AccessTest, UnknownRoute_IsNotFound) {
 }
 
 TEST_F(AccessTest, OtherListenersRoutes_AreNotFound) {
-  EXPECT_EQ(call(Method::kPost, "/v1/admission/validate", "decider", "{}").status, 404);
+  EXPECT_EQ(call(Method::kPost, "/v1/admission/validate", "admission", "{}").status, 404);
   EXPECT_EQ(
       drive(Listener::kAdmission, head(Method::kGet, "/version", "auditor", "", {}), "").status,
       404);
+}
+
+// An orchestrator asks for decisions; it must not make up pods that an API server admitted. And an
+// API server asks for nothing else.
+TEST_F(AccessTest, OnlyTheRoleAdmission_SpeaksForPods) {
+  const auto review = [this](const std::string& verb, const std::string& role) {
+    Head made = head(Method::kPost, "/v1/admission/" + verb, role, "{}",
+                     {{"content-type", "application/json"}});
+    return drive(Listener::kAdmission, std::move(made), "{}");
+  };
+  for (const char* verb : {"validate", "mutate"}) {
+    for (const std::string& role : role_names()) {
+      const auto answer = review(verb, role);
+      EXPECT_EQ(answer.status, role == "admission" ? 400 : 403) << verb << " " << role;
+      EXPECT_EQ(answer.code(), role == "admission" ? "malformed-admission-review" : "forbidden");
+    }
+  }
+  EXPECT_EQ(post_json("/v1/decisions", "admission", {{"point", "create"}}).code(), "forbidden");
+  EXPECT_NE(post_json("/v1/decisions", "decider", {{"point", "create"}}).code(), "forbidden");
 }
 
 TEST_F(AccessTest, WrongMethod_NamesTheRightOnes) {
@@ -225,7 +245,7 @@ TEST_F(AccessTest, Observer_SeesTemplatesAndNoValues) {
 TEST_F(AccessTest, AdmissionSecret_StandsForThePrincipal) {
   DispatchOptions options;
   options.admission_secret = "0123456789abcdef0123456789abcdef";
-  options.admission_principal = {"webhook", {AccessRole::kDecider}, {}, {}};
+  options.admission_principal = {"webhook", {AccessRole::kAdmission}, {}, {}};
   make_dispatcher(options);
   const auto status = [this](const std::string& prefix, const std::string& role) {
     Head made = head(Method::kPost, prefix + "/v1/admission/validate", role, "{}",
@@ -236,6 +256,7 @@ TEST_F(AccessTest, AdmissionSecret_StandsForThePrincipal) {
   EXPECT_EQ(recording_.requests.back().principal, "webhook");
   EXPECT_EQ(recording_.requests.back().route, "/v1/admission/validate");
   EXPECT_EQ(status("", "decider"), 404);
+  EXPECT_EQ(status("", "admission"), 404);
   EXPECT_EQ(status("/", ""), 404);
   EXPECT_EQ(status("/0123456789abcdef0123456789abcdeF", ""), 404);
   EXPECT_EQ(status("/0123456789abcdef0123456789abcdef0", ""), 404);

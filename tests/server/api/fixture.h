@@ -67,8 +67,8 @@ class ApiTest : public ServiceTest {
 
 inline const std::vector<std::string>& role_names() {
   static const std::vector<std::string> names = {
-      "reader",          "submitter", "worker",  "policy-author",
-      "policy-approver", "decider",   "auditor", "admin"};
+      "reader",  "submitter", "worker",  "policy-author", "policy-approver",
+      "decider", "admission", "auditor", "monitor",       "admin"};
   return names;
 }
 

@@ -87,7 +87,11 @@ TEST_F(TrustTest, Principals_AreForAdminAndAuditor) {
   EXPECT_EQ(seen["keys"].size(), 10U);
   EXPECT_EQ(seen["principals"].size(), test::role_names().size());
   EXPECT_EQ(seen.dump().find("credential"), std::string::npos);
+  EXPECT_TRUE(seen["registrations"].is_array());
   EXPECT_FALSE(get("/v1/trust", "policy-author").json().contains("principals"));
+  EXPECT_FALSE(get("/v1/trust", "policy-author").json().contains("appraisals"));
+  EXPECT_EQ(seen["appraisals"], Json::array());
+  EXPECT_FALSE(get("/v1/trust", "policy-author").json().contains("registrations"));
 }
 
 TEST_F(TrustTest, Change_TakesEffectAtOnce) {
@@ -121,7 +125,7 @@ TEST_F(DecisionsTest, GoodModel_IsAllowedStoredAndReplayed) {
   const Json body = answer.json();
   EXPECT_EQ(body["selected"], true);
   EXPECT_EQ(body["decision"]["verdict"]["allowed"], true);
-  EXPECT_EQ(body["decision"]["artifact"], id_of(manifest("one")).text());
+  EXPECT_EQ(body["decision"]["models"][0]["artifact"], id_of(manifest("one")).text());
   EXPECT_EQ(body["envelope"]["payloadType"], kDecisionPayloadType);
   EXPECT_TRUE(body["log"].contains("checkpoint"));
   EXPECT_EQ(decided_, (std::vector<bool>{true}));
@@ -216,7 +220,7 @@ TEST_F(DecisionsTest, AdmissionTimeout_BoundsTheDecision) {
                          {"object", {{"spec", {{"containers", Json::array({container})}}}}}}}};
   const std::string body = review.dump();
   const auto message = [&](const std::string& query) {
-    Head made = head(Method::kPost, "/v1/admission/validate" + query, "decider", body,
+    Head made = head(Method::kPost, "/v1/admission/validate" + query, "admission", body,
                      {{"content-type", "application/json"}});
     const auto answer = drive(Listener::kAdmission, std::move(made), body);
     EXPECT_EQ(answer.status, 200) << answer.body;
@@ -255,7 +259,7 @@ TEST_F(DecisionsTest, Admission_AnswersWithTheUid) {
   for (const char* verb : {"validate", "mutate"}) {
     const std::string body = review.dump();
     Head made = head(Method::kPost, std::string("/v1/admission/") + verb + "?timeout=10s",
-                     "decider", body, {{"content-type", "application/json"}});
+                     "admission", body, {{"content-type", "application/json"}});
     const auto answer = drive(Listener::kAdmission, std::move(made), body);
     ASSERT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(answer.json()["response"]["uid"], "u-1");
@@ -350,7 +354,7 @@ TEST_F(LogTest, Tiles_AreTheRecords) {
 TEST_F(LogTest, Operations_Answer) {
   EXPECT_EQ(get("/livez", "").body, "ok\n");
   EXPECT_EQ(get("/readyz", "worker").status, 200);
-  EXPECT_EQ(get("/metrics", "worker").body, "metrics\n");
+  EXPECT_EQ(get("/metrics", "monitor").body, "metrics\n");
   EXPECT_EQ(get("/version", "worker").json()["version"], "1.2.3");
   EXPECT_EQ(get("/openapi.json", "").json()["info"]["title"], "Assay");
   EXPECT_TRUE(get("/.well-known/jwks.json", "").json().contains("keys"));

@@ -17,6 +17,7 @@ class NodesApi : public ApiTest {
  protected:
   NodesApi() {
     services_->nodes.dangerous_allow_unmeasured = true;
+    services_->nodes.dangerous_allow_unregistered = true;
     const auto accepted = accept_manifest(*services_, signed_manifest(model_), actor_);
     EXPECT_TRUE(accepted);
   }
@@ -73,6 +74,9 @@ class NodesApi : public ApiTest {
         .artifact = id_of(model_),
         .parameters = model_.artifact.parameters,
         .scope = JobScope::kFiles,
+        .location = lease["location"],
+        .volume = "pv-1",
+        .pod = {},
         .entries = model_.artifact.entries,
         .not_covered = {},
         .device = {"cpu", "a processor", "none"},
@@ -121,7 +125,24 @@ TEST_F(NodesApi, Story_FromChallengeToVerified) {
   EXPECT_EQ(job["state"], "done");
   EXPECT_EQ(job["result"], "verified");
   EXPECT_EQ(job["worker_measured"], false);
+  EXPECT_EQ(job["location"], model_.locations[0]);
+  EXPECT_EQ(job["volume"], "pv-1");
+  EXPECT_EQ(job["read_since"], to_rfc3339(clock_.now()));
   EXPECT_EQ(post_nothing("/v1/jobs/" + id + ":renew?lease=1").code(), "lease-lost");
+}
+
+TEST_F(NodesApi, WorkerThatCannot_EndsTheJobWithAKnownCode) {
+  ASSERT_EQ(post("/v1/nodes", "worker", enrolment("gpu-1")).status, 201);
+  const std::string job =
+      "/v1/jobs/" + send("/v1/jobs", job_request(), "decider").json()["id"].get<std::string>();
+  ASSERT_EQ(post_nothing("/v1/nodes/gpu-1/lease?wait=0").status, 200);
+  EXPECT_EQ(post_nothing(job + ":fail?lease=1&code=model-mismatch").code(), "invalid-parameter");
+  EXPECT_EQ(post_nothing(job + ":fail?lease=1").code(), "invalid-parameter");
+  EXPECT_EQ(post_nothing(job + ":fail?lease=2&code=location-unmapped").code(), "lease-lost");
+  const auto ended = post_nothing(job + ":fail?lease=1&code=location-unmapped");
+  ASSERT_EQ(ended.status, 200) << ended.body;
+  EXPECT_EQ(ended.json()["result"], "failed");
+  EXPECT_EQ(ended.json()["detail"]["code"], "location-unmapped");
 }
 
 TEST_F(NodesApi, Refusals_CarryTheirCode) {
@@ -151,7 +172,7 @@ TEST_F(NodesApi, JobsThatCannotBe_AreRefused) {
   request["artifact"] = id_of(manifest("unknown")).text();
   EXPECT_EQ(send("/v1/jobs", request, "submitter").code(), "not-found");
   request = job_request();
-  request["path"] = "../secret";
+  request["location"] = "pvc://inference/../secret";
   EXPECT_EQ(send("/v1/jobs", request, "decider").status, 400);
   request = job_request();
   request["subset"] = {1};

@@ -187,9 +187,10 @@ TEST(OpenApi, Statuses_HaveACodeInTheTable) {
 
 TEST(OpenApi, AccessRoles_AreTheTable) {
   Names table;
-  for (const AccessRole role : {AccessRole::kReader, AccessRole::kSubmitter, AccessRole::kWorker,
-                                AccessRole::kPolicyAuthor, AccessRole::kPolicyApprover,
-                                AccessRole::kDecider, AccessRole::kAuditor, AccessRole::kAdmin}) {
+  for (const AccessRole role :
+       {AccessRole::kReader, AccessRole::kSubmitter, AccessRole::kWorker, AccessRole::kPolicyAuthor,
+        AccessRole::kPolicyApprover, AccessRole::kDecider, AccessRole::kAdmission,
+        AccessRole::kAuditor, AccessRole::kMonitor, AccessRole::kAdmin}) {
     table.insert(std::string(name(role)));
   }
   EXPECT_EQ(document()["components"]["schemas"]["Role"]["enum"].get<Names>(), table);

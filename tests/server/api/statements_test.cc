@@ -43,6 +43,8 @@ TEST_F(StatementsTest, NewManifest_IsCreatedOnce) {
   EXPECT_EQ(view["envelopes"], Json::array({DocumentId(sha256(envelope)).text()}));
   EXPECT_EQ(first.header("Location"), "/v1/manifests/" + view["id"].get<std::string>());
   check_receipt(view["log"]);
+  EXPECT_EQ(view["signers"][0]["log_index"], view["log"]["index"]);
+  EXPECT_EQ(view["record"]["documents"], view["envelopes"]);
 
   const auto second = post("/v1/manifests", "submitter", envelope);
   EXPECT_EQ(second.status, 200);

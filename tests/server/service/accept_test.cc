@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is accepted, what is refused and with which code; that a refusal stores nothing.
 #include "schemas/core/merkle.h"
+#include "schemas/core/sha.h"
+#include "schemas/placement.h"
+#include "server/service/collect.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {
@@ -50,6 +53,43 @@ TEST_F(Accept, SecondPublisherSigns_AddsTheSignatureWithItsOwnTime) {
   EXPECT_TRUE(both->created);
   ASSERT_EQ(both->row.signers.size(), 2U);
   EXPECT_EQ(both->row.signers[1].signed_at - both->row.signers[0].signed_at, std::chrono::hours(1));
+}
+
+// The receipt of the first signer's record would still verify when the second one's was left out.
+TEST_F(Accept, SecondSignature_GetsTheReceiptOfItsOwnRecord) {
+  const TestKey other = make_key(KeyPurpose::kPublisher, "mirror", {publisher_role()});
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {AddKey{other.record}}, {&operator1_, &operator2_}), actor_));
+  const Manifest model = manifest("a");
+  const Bytes by_first = signed_manifest(model);
+  const Bytes by_second = signed_manifest(model, {&other});
+  const auto first = accept_manifest(*services_, by_first, actor_).value();
+  const auto second = accept_manifest(*services_, by_second, actor_).value();
+  const auto index = [](const Accepted& accepted) {
+    return accepted.receipt["index"].get<LeafIndex>();
+  };
+  EXPECT_EQ(index(first), first.row.log_index);
+  EXPECT_EQ(index(second), first.row.log_index + 1);
+  EXPECT_EQ(second.row.log_index, first.row.log_index);
+  EXPECT_EQ(second.row.signers[0].log_index, index(first));
+  EXPECT_EQ(second.row.signers[1].log_index, index(second));
+  EXPECT_EQ(second.record["detail"]["signers"], Json::array({other.record.id.text()}));
+  EXPECT_EQ(second.record["documents"], Json::array({DocumentId(sha256(by_second)).text()}));
+  const std::string leaf =
+      merkle_leaf(HashAlgorithm::kSha256, as_bytes(canonical_json(second.record).value())).hex();
+  EXPECT_EQ(second.receipt["leaf_hash"], leaf);
+  // Everybody who sends a signature again is answered with the record that names it.
+  EXPECT_EQ(index(accept_manifest(*services_, by_first, actor_).value()), index(first));
+  EXPECT_EQ(index(accept_manifest(*services_, by_second, actor_).value()), index(second));
+  EXPECT_EQ(index(accept_manifest(*services_, signed_manifest(model, {&publisher_, &other}), actor_)
+                      .value()),
+            index(second));
+  // A log without that record keeps no promise of this receipt.
+  const auto snapshot = store_->snapshot().value();
+  for (LeafIndex i = 0; i < snapshot->log_state()->size; ++i) {
+    const Digest one = merkle_leaf(HashAlgorithm::kSha256, snapshot->log_record(i).value());
+    EXPECT_EQ(one.hex() == leaf, i == index(second)) << i;
+  }
 }
 
 TEST_F(Accept, UnknownKey_IsRefusedAndNothingIsStored) {
@@ -151,6 +191,80 @@ TEST_F(Accept, SecondSubjectOutsideTheNamespace_IsRefused) {
 TEST_F(Accept, ManifestOnTheAttestationRoute_IsRefused) {
   EXPECT_EQ(refusal(accept_attestation(*services_, signed_manifest(manifest("a")), actor_)),
             ErrorCode::kPredicateTypeUnknown);
+}
+
+// --- placements
+
+Statement placement_of(const Manifest& manifest, const std::string& location,
+                       const std::string& name) {
+  return to_statement(Placement{name, artifact_id(manifest).value(), {location}}).value();
+}
+
+constexpr const char* kMoved = "pvc://prod/moved/demo";
+
+TEST_F(Accept, PlacementByAPublisherOfTheName_IsStoredWithItsLocations) {
+  const Manifest model = manifest("a");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  const auto accepted = accept_attestation(
+      *services_, statement_envelope(placement_of(model, kMoved, model.name), {&publisher_}),
+      actor_);
+  ASSERT_TRUE(accepted) << to_string(accepted.error());
+  EXPECT_EQ(accepted->row.locations, std::vector<std::string>{kMoved});
+  EXPECT_EQ(accepted->row.name, model.name);
+  const auto snapshot = store_->snapshot().value();
+  const auto found = snapshot->manifests_at(kMoved).value();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].subjects.front(), id_of(model).text());
+  const policy::Facts facts = collect_facts(*snapshot, id_of(model)).value();
+  ASSERT_EQ(facts.placements.size(), 1U);
+  EXPECT_EQ(facts.placements[0].locations, std::vector<std::string>{kMoved});
+  EXPECT_EQ(facts.placements[0].statement.signers[0].key.identity, "release");
+  EXPECT_TRUE(facts.statements.empty());
+  EXPECT_EQ(facts.manifests.size(), 1U);
+}
+
+// The pod that mounts the new place needs no annotation either.
+TEST_F(Accept, PlacementResolvesAMountedLocation_UntilItsKeyIsRevoked) {
+  const Manifest model = manifest("a");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  ASSERT_TRUE(accept_attestation(
+      *services_, statement_envelope(placement_of(model, kMoved, model.name), {&publisher_}),
+      actor_));
+  policy::Workload workload;
+  workload.name_space = "prod";
+  workload.pod = true;
+  workload.mounts = {{"c", "/models", "v", "persistentVolumeClaim", kMoved}};
+  const auto models = [&] {
+    return resolve(*store_->snapshot().value(), {}, workload, clock_.now()).value().models;
+  };
+  ASSERT_EQ(models().size(), 1U);
+  EXPECT_EQ(models()[0].artifact, id_of(model));
+  ASSERT_TRUE(apply_trust_change(
+      *services_,
+      trust_change(1, {RevokeKey{publisher_.record.id, "stolen"}}, {&operator1_, &operator2_}),
+      actor_));
+  EXPECT_TRUE(models().empty());
+}
+
+TEST_F(Accept, PlacementByAnybodyElse_IsRefused) {
+  const Manifest model = manifest("a");
+  const auto code = [&](const TestKey& key, const std::string& name) {
+    return refusal(accept_attestation(
+        *services_, statement_envelope(placement_of(model, kMoved, name), {&key}), actor_));
+  };
+  EXPECT_EQ(code(evaluator_, model.name), ErrorCode::kWrongPurpose);
+  EXPECT_EQ(code(publisher_, "other/demo"), ErrorCode::kRoleNotGranted);
+  const TestKey stranger = make_key(KeyPurpose::kPublisher, "stranger", {publisher_role()});
+  EXPECT_EQ(code(stranger, model.name), ErrorCode::kUntrustedSigner);
+  EXPECT_TRUE(store_->snapshot().value()->manifests_at(kMoved).value().empty());
+}
+
+TEST_F(Accept, PlacementThatIsNone_IsRefused) {
+  Statement statement = placement_of(manifest("a"), kMoved, "acme/demo");
+  statement.predicate["locations"] = {"pvc://prod/moved/../other"};
+  EXPECT_EQ(
+      refusal(accept_attestation(*services_, statement_envelope(statement, {&publisher_}), actor_)),
+      ErrorCode::kSchemaViolation);
 }
 
 TEST_F(Accept, PolicyVersionWithOtherContent_Conflicts) {

@@ -16,9 +16,11 @@ Json pod_review(const std::string& annotation, const std::string& claim) {
   if (!annotation.empty()) {
     metadata["annotations"] = {{"assay.dev/model", annotation}};
   }
-  const Json container = {{"name", "server"},
-                          {"image", "registry.example.com/vllm:1"},
-                          {"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}};
+  const Json container = {
+      {"name", "server"},
+      {"image", "registry.example.com/vllm:1"},
+      {"volumeMounts", {{{"name", "model"}, {"mountPath", "/models"}, {"readOnly", true}}}},
+      {"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}};
   const Json volume = {{"name", "model"}, {"persistentVolumeClaim", {{"claimName", claim}}}};
   return {{"apiVersion", "admission.k8s.io/v1"},
           {"kind", "AdmissionReview"},
@@ -62,7 +64,8 @@ TEST_F(Admission, GoodModel_IsAllowed) {
   EXPECT_EQ(response["auditAnnotations"]["verdict"], "allow");
 }
 
-TEST_F(Admission, Mutation_PinsTheDigestAndIsIdempotent) {
+// A second call changes the decision that it names, and nothing else.
+TEST_F(Admission, Mutation_PinsTheDigestOnce) {
   const Manifest model = manifest("good");
   store_good_model(model);
   Json pod = pod_review("acme/demo", "good");
@@ -75,7 +78,10 @@ TEST_F(Admission, Mutation_PinsTheDigestAndIsIdempotent) {
             "acme/demo@" + id_of(model).text());
   const Json second = ask(pod, AdmissionCall::kMutate);
   EXPECT_EQ(second["allowed"], true);
-  EXPECT_FALSE(second.contains("patch"));
+  const Json patch = patch_of(second);
+  ASSERT_EQ(patch.size(), 1U) << patch.dump();
+  EXPECT_EQ(patch[0]["path"], "/metadata/annotations/assay.dev~1decision-id");
+  EXPECT_EQ(patch[0]["value"], second["auditAnnotations"]["decision-id"]);
 }
 
 TEST_F(Admission, PodWithoutAnnotations_GetsTheMapAndThePin) {
@@ -116,6 +122,8 @@ TEST_F(Admission, WorkloadThatNoPolicySelects_IsAllowedAndLogged) {
   const Json response = ask(pod);
   EXPECT_EQ(response["allowed"], true);
   EXPECT_EQ(response["auditAnnotations"]["verdict"], "not-applicable");
+  EXPECT_EQ(log_size(), size) << "counted, and logged with others";
+  ASSERT_TRUE(services_->unselected.flush());
   const auto record = store_->snapshot().value()->log_record(size).value();
   EXPECT_EQ(parse_log_record(record).value().type, event::kNotApplicable);
 }
@@ -130,6 +138,14 @@ TEST_F(Admission, GpuInAnyContainerList_IsSelected) {
   }
 }
 
+TEST_F(Admission, MutationOfWhatNoPolicySelects_IsNotLogged) {
+  Json pod = pod_review("", "x");
+  pod["request"]["object"]["spec"]["containers"][0].erase("resources");
+  const TreeSize size = log_size();
+  EXPECT_EQ(ask(pod, AdmissionCall::kMutate)["auditAnnotations"]["verdict"], "not-applicable");
+  EXPECT_EQ(log_size(), size);
+}
+
 TEST_F(Admission, DeploymentTemplate_IsJudgedLikeAPod) {
   store_good_model(manifest("good"));
   Json pod = pod_review("acme/demo", "good");
@@ -141,7 +157,9 @@ TEST_F(Admission, DeploymentTemplate_IsJudgedLikeAPod) {
   EXPECT_EQ(ask(pod)["allowed"], true);
   request["object"]["spec"]["template"]["metadata"]["annotations"]["assay.dev/model"] =
       "acme/unknown";
-  EXPECT_EQ(ask(pod)["allowed"], false);
+  const Json response = ask(pod);
+  EXPECT_EQ(response["allowed"], true) << "its pods are denied";
+  EXPECT_EQ(response["auditAnnotations"]["verdict"], "advice");
 }
 
 TEST_F(Admission, UnknownKindOrOperation_IsDenied) {
@@ -167,8 +185,9 @@ TEST_F(Admission, UpdateThatChangesNothingJudged_IsAllowed) {
   pod["request"]["operation"] = "UPDATE";
   pod["request"]["oldObject"] = pod["request"]["object"];
   pod["request"]["object"]["metadata"]["finalizers"] = {"example.com/f"};
-  EXPECT_EQ(ask(pod)["allowed"], true);
   pod["request"]["object"]["metadata"]["labels"]["app"] = "other";
+  EXPECT_EQ(ask(pod)["allowed"], true);
+  pod["request"]["object"]["spec"]["containers"][0]["image"] = "registry.example.com/vllm:2";
   EXPECT_EQ(ask(pod)["allowed"], false);
 }
 

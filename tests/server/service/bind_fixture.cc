@@ -3,6 +3,7 @@
 
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "server/service/reappraise.h"
 
 namespace assay::server::test {
 
@@ -13,6 +14,15 @@ BindTest::BindTest() {
   put_policy(bind_policy());
   put(node_row());
   put(report_row(id_of(model_)));
+  put_claim("good", "pv-1");
+}
+
+void BindTest::put_claim(const std::string& name, const std::string& volume,
+                         const std::string& cluster) {
+  const auto written = store_->write([&](storage::Transaction& transaction) {
+    return transaction.put_claim({cluster, "inference", name, "uid of " + volume, volume});
+  });
+  EXPECT_TRUE(written) << to_string(written.error());
 }
 
 storage::NodeRow BindTest::node_row(const std::string& name) const {
@@ -29,7 +39,9 @@ storage::NodeRow BindTest::node_row(const std::string& name) const {
                        .revoked = {},
                        .enrolment = stored,
                        .measured = {},
-                       .log_index = 0};
+                       .log_index = 0,
+                       .registration = {},
+                       .ended = {}};
   row.measured = storage::NodeRow::Measured{.appraisal = stored,
                                             .appraised_at = now,
                                             .evidence_type = "tdx",
@@ -39,13 +51,31 @@ storage::NodeRow BindTest::node_row(const std::string& name) const {
   return row;
 }
 
+storage::EvidenceRow BindTest::evidence_row(const std::string& subject,
+                                            const storage::NodeRow& node) const {
+  return {.subject = subject,
+          .node = node.name,
+          .type = node.measured->evidence_type,
+          .evidence = node.measured->appraisal,
+          .expected = Bytes(64),
+          .platform = node.platform,
+          .policy = appraisal_id_in_force(*store_->snapshot().value(), "tdx").value(),
+          .error = {},
+          .appraisal = node.measured->appraisal,
+          .appraised_at = node.measured->appraised_at,
+          .tcb_status = node.measured->tcb_status,
+          .anchor = node.measured->anchor,
+          .anchor_is_vendor = node.measured->anchor_is_vendor,
+          .marks = Json::object()};
+}
+
 storage::JobRow BindTest::report_row(const ArtifactId& artifact, const std::string& node) {
   storage::JobRow row{.id = make_uuid_v7(random_, clock_.now()).value(),
                       .artifact = artifact,
                       .model_name = "acme/demo",
                       .scope = "files",
                       .node = node,
-                      .path = "acme/demo",
+                      .location = "pvc://inference/good",
                       .created_by = "tester",
                       .created_at = clock_.now(),
                       .state = storage::JobState::kDone,
@@ -55,6 +85,8 @@ storage::JobRow BindTest::report_row(const ArtifactId& artifact, const std::stri
                       .result = "verified",
                       .detail = {{"spot_checks", 16}},
                       .report = document("report " + std::to_string(++jobs_)),
+                      .volume = "pv-1",
+                      .read_since = clock_.now(),
                       .worker_measured = true,
                       .finished_at = clock_.now()};
   return row;
@@ -71,16 +103,29 @@ DocumentId BindTest::document(const std::string& text) {
 }
 
 void BindTest::put(storage::NodeRow row) {
+  std::optional<storage::EvidenceRow> evidence;
+  if (row.measured) {
+    evidence = evidence_row("node:" + row.name, row);
+  }
   const auto written = store_->write([&](storage::Transaction& transaction) -> Status {
     ASSAY_TRY(transaction.put_document("application/json", as_bytes(row.name)));
+    if (evidence) {
+      ASSAY_TRY(transaction.put_evidence(*evidence));
+    }
     return transaction.put_node(row);
   });
   EXPECT_TRUE(written) << to_string(written.error());
 }
 
 void BindTest::put(storage::JobRow row) {
-  const auto written =
-      store_->write([&](storage::Transaction& transaction) { return transaction.put_job(row); });
+  const storage::EvidenceRow evidence = evidence_row("job:" + row.id, node_row(row.node));
+  const auto written = store_->write([&](storage::Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_document("application/json", as_bytes(row.node)));
+    if (row.worker_measured) {
+      ASSAY_TRY(transaction.put_evidence(evidence));
+    }
+    return transaction.put_job(row);
+  });
   EXPECT_TRUE(written) << to_string(written.error());
 }
 
@@ -111,9 +156,11 @@ void BindTest::put_policy(const Json& document) {
 
 Json BindTest::pod_review(const std::string& uid, const std::string& model,
                           const std::string& claim) {
-  const Json container = {{"name", "server"},
-                          {"image", "registry.example.com/vllm:1"},
-                          {"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}};
+  const Json container = {
+      {"name", "server"},
+      {"image", "registry.example.com/vllm:1"},
+      {"volumeMounts", {{{"name", "model"}, {"mountPath", "/models"}, {"readOnly", true}}}},
+      {"resources", {{"limits", {{"nvidia.com/gpu", "1"}}}}}};
   const Json volume = {{"name", "model"}, {"persistentVolumeClaim", {{"claimName", claim}}}};
   const Json pod = {
       {"apiVersion", "v1"},
@@ -155,8 +202,65 @@ Json BindTest::binding_review(const std::string& uid, const std::string& node) {
               {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}}}}}};
 }
 
-Json BindTest::ask(const Json& review_json, AdmissionCall call) {
-  const auto answer = review(*services_, call, as_bytes(review_json.dump()), "kube-apiserver");
+Json BindTest::update_review(const Json& before, const Json& after) {
+  Json review = before;
+  review["request"]["operation"] = "UPDATE";
+  review["request"]["oldObject"] = before["request"]["object"];
+  review["request"]["object"] = after;
+  return review;
+}
+
+Json BindTest::claim_review(const std::string& operation, const std::string& uid,
+                            const std::string& volume) {
+  Json spec = Json::object();
+  if (!volume.empty()) {
+    spec["volumeName"] = volume;
+  }
+  const Json claim = {{"apiVersion", "v1"},
+                      {"kind", "PersistentVolumeClaim"},
+                      {"metadata", {{"name", "good"}, {"namespace", "inference"}, {"uid", uid}}},
+                      {"spec", spec}};
+  Json review = {
+      {"apiVersion", "admission.k8s.io/v1"},
+      {"kind", "AdmissionReview"},
+      {"request",
+       {{"uid", "905ab4f5-6393-11e8-b7cc-42010a800002"},
+        {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "PersistentVolumeClaim"}}},
+        {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "persistentvolumeclaims"}}},
+        {"namespace", "inference"},
+        {"name", "good"},
+        {"operation", operation},
+        {"object", nullptr},
+        {"oldObject", nullptr}}}};
+  review["request"][operation == "DELETE" ? "oldObject" : "object"] = claim;
+  return review;
+}
+
+bool BindTest::denied_with(const Json& response, std::string_view code) {
+  const Json message = response.value("status", Json::object()).value("message", "");
+  EXPECT_EQ(response["allowed"], false) << response.dump();
+  return message.get<std::string>().find(code) != std::string::npos;
+}
+
+std::optional<storage::PodRow> BindTest::pod_row(const std::string& uid,
+                                                 const std::string& cluster) {
+  EXPECT_TRUE(services_->unselected.flush());
+  const auto row = store_->snapshot().value()->pod(cluster, uid);
+  EXPECT_TRUE(row || row.error().code == ErrorCode::kNotFound) << to_string(row.error());
+  return row ? std::optional(*row) : std::nullopt;
+}
+
+void BindTest::revoke(const TestKey& key) {
+  const auto changed =
+      apply_trust_change(*services_,
+                         trust_change(++trust_epoch_, {RevokeKey{key.record.id, "stolen"}},
+                                      {&operator1_, &operator2_}),
+                         actor_);
+  ASSERT_TRUE(changed) << to_string(changed.error());
+}
+
+Json BindTest::ask(const Json& review_json, AdmissionCall call, const std::string& cluster) {
+  const auto answer = review(*services_, call, as_bytes(review_json.dump()), cluster);
   EXPECT_TRUE(answer) << to_string(answer.error());
   const Json json = parse_json(*answer).value();
   EXPECT_EQ(json["response"]["uid"], review_json["request"]["uid"]);

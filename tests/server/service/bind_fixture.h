@@ -17,8 +17,14 @@ class BindTest : public ServiceTest {
   // Rows as they are written after a real enrolment or report; each changes one thing.
   storage::NodeRow node_row(const std::string& name = "gpu-1") const;
   storage::JobRow report_row(const ArtifactId& artifact, const std::string& node = "gpu-1");
+  // What a measured node or report stands on, accepted and current.
+  storage::EvidenceRow evidence_row(const std::string& subject, const storage::NodeRow& node) const;
+  // With their evidence, when they are measured.
   void put(storage::NodeRow row);
   void put(storage::JobRow row);
+  // What the API server said of a claim in the namespace of the reviews.
+  void put_claim(const std::string& name, const std::string& volume,
+                 const std::string& cluster = "kube-apiserver");
 
   // Puts a policy in force.
   void put_policy(const Json& document);
@@ -29,7 +35,17 @@ class BindTest : public ServiceTest {
   static Json pod_review(const std::string& uid, const std::string& model,
                          const std::string& claim = "good");
   static Json binding_review(const std::string& uid, const std::string& node = "gpu-1");
-  Json ask(const Json& review_json, AdmissionCall call = AdmissionCall::kValidate);
+  // Reviews of an update of that pod, and of one of its claims.
+  static Json update_review(const Json& before, const Json& after);
+  static Json claim_review(const std::string& operation, const std::string& uid,
+                           const std::string& volume);
+  Json ask(const Json& review_json, AdmissionCall call = AdmissionCall::kValidate,
+           const std::string& cluster = "kube-apiserver");
+  static bool denied_with(const Json& response, std::string_view code);
+  // The row of a pod that is known; nothing otherwise.
+  std::optional<storage::PodRow> pod_row(const std::string& uid = "uid-1",
+                                         const std::string& cluster = "kube-apiserver");
+  void revoke(const TestKey& key);
   static Json patch_of(const Json& response);
 
   // Creates the pod and binds it: the answer to the binding.
@@ -43,6 +59,7 @@ class BindTest : public ServiceTest {
   DocumentId document(const std::string& text);
 
   std::uint64_t policy_epoch_ = 0;
+  std::uint64_t trust_epoch_ = 0;
   std::uint64_t jobs_ = 0;
 };
 

@@ -19,7 +19,7 @@ class Bind : public BindTest {
  protected:
   DecisionRequest request(const std::string& node = "gpu-1") {
     DecisionRequest request{.point = DecisionPoint::kBind,
-                            .model = {id_of(model_).text(), {}, false},
+                            .models = {id_of(model_).text()},
                             .workload = {"inference", {}, {"nvidia.com/gpu"}, node},
                             .context = Json::object(),
                             .principal = "orchestrator"};
@@ -36,6 +36,7 @@ class Bind : public BindTest {
     Pending pending{};
     pending.leased_at = clock_.now();
     pending.reported_at = clock_.now();
+    pending.read_since = clock_.now();
     pending.report = std::exchange(row.report, std::nullopt);
     pending.worker_measured = true;
     pending.detail = detail;
@@ -102,20 +103,52 @@ TEST_F(Bind, ReportOnAPartOfTheModel_IsNoReport) {
   EXPECT_EQ(reasons(), Codes{ErrorCode::kModelMismatch});
 }
 
-TEST_F(Bind, ReportOnAnotherPath_IsAboutOtherFiles) {
-  const auto elsewhere = [this](const std::string& result) {
-    storage::JobRow row = report_row(id_of(model_));
-    row.path = "copies/demo";
-    row.result = result;
-    put(row);
-  };
-  elsewhere("mismatch");
-  EXPECT_EQ(reasons(), Codes{});
+// Without a pod the request names where the model lies, or every place with a report counts.
+TEST_F(Bind, ReportOnAnotherLocation_CountsUnlessTheRequestNamesSome) {
   storage::JobRow row = report_row(id_of(model_));
+  row.location = "hostpath:///data";
+  row.volume.clear();
   row.result = "mismatch";
   put(row);
-  elsewhere("verified");
   EXPECT_EQ(reasons(), Codes{ErrorCode::kModelMismatch});
+  DecisionRequest asked = request();
+  asked.locations = {"pvc://inference/good"};
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{});
+  asked.locations = {"pvc://inference/other"};
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{ErrorCode::kReportMissing});
+}
+
+TEST_F(Bind, BytesReadSixHoursAgo_AreNotNew) {
+  storage::JobRow row = report_row(id_of(model_));
+  clock_.advance(hours(6));
+  put(node_row());
+  row.finished_at = clock_.now();
+  put(row);
+  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportStale});
+}
+
+TEST_F(Bind, MissingReport_OrdersAJobOnce) {
+  put(node_row("gpu-2"));
+  DecisionRequest asked = request("gpu-2");
+  asked.locations = {"pvc://inference/good"};
+  const auto first = decide(*services_, asked).value();
+  EXPECT_FALSE(first.decision->verdict.allowed);
+  ASSERT_EQ(first.ordered.size(), 1U);
+  EXPECT_EQ(first.ordered[0].location, "pvc://inference/good");
+  const auto again = decide(*services_, asked).value();
+  ASSERT_EQ(again.ordered.size(), 1U);
+  EXPECT_EQ(again.ordered[0].id, first.ordered[0].id);
+  const storage::JobRow job = store_->snapshot().value()->job(first.ordered[0].id).value();
+  EXPECT_EQ(job.node, "gpu-2");
+  EXPECT_EQ(job.location, "pvc://inference/good");
+  EXPECT_EQ(job.created_by, "system");
+  asked.dry_run = true;
+  EXPECT_TRUE(decide(*services_, asked)->ordered.empty());
+  // Nothing is missing on the other node, and one that may not act gets no job.
+  EXPECT_TRUE(decide(*services_, request())->ordered.empty());
+  asked.dry_run = false;
+  asked.workload.node = "gpu-9";
+  EXPECT_TRUE(decide(*services_, asked)->ordered.empty());
 }
 
 TEST_F(Bind, MismatchThatAwaitsItsOutline_IsRefused) {
@@ -136,6 +169,7 @@ TEST_F(Bind, JobThatEndedWithoutAReport_LeavesTheReportBefore) {
   storage::JobRow row = report_row(id_of(model_));
   row.result = "failed";
   row.report.reset();
+  row.read_since.reset();
   put(row);
   EXPECT_EQ(reasons(), Codes{});
 }
@@ -200,7 +234,7 @@ TEST_F(Bind, ReportOfAnotherModel_DoesNotCount) {
   const Manifest other = manifest("other");
   store_good_model(other);
   DecisionRequest asked = request();
-  asked.model.text = id_of(other).text();
+  asked.models = {id_of(other).text()};
   EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{ErrorCode::kReportMissing});
 }
 
@@ -262,11 +296,14 @@ TEST_F(Bind, Deadline_StopsBeforeEvaluationOrBeforeTheWrite) {
     const SteppingClock clock(start, std::chrono::milliseconds(10));
     Services services{*store_, *service_key_, clock, random_, "example.com/log"};
     DecisionRequest asked = request();
-    asked.admits = PodKey{"uid-1", "inference", "llm-" + std::to_string(deadline)};
+    storage::PodRow pod;
+    pod.cluster = "kube-apiserver";
+    pod.uid = "uid-" + std::to_string(deadline);
+    asked.keeps = pod;
     asked.deadline = start + std::chrono::milliseconds(10 * deadline);
     const TreeSize before = log_size();
     const auto answer = decide(services, asked);
-    const bool kept = store_->snapshot().value()->pod("inference", asked.admits->name).has_value();
+    const bool kept = pod_row(pod.uid).has_value();
     if (answer) {
       ++made;
       EXPECT_EQ(log_size(), before + 1);

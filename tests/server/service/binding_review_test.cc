@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pod's way through admission: its creation, the labels that its node must have, its binding.
+// A pod's way to its node: its creation, its binding, and who it is for whom.
 #include "tests/server/service/bind_fixture.h"
+#include "tests/server/service/full_store.h"
 
 namespace assay::server::test {
 namespace {
 
-class Binding : public BindTest {
- protected:
-  bool denied_with(const Json& response, std::string_view code) {
-    const Json message = response.value("status", Json::object()).value("message", "");
-    EXPECT_EQ(response["allowed"], false) << response.dump();
-    return message.get<std::string>().find(code) != std::string::npos;
-  }
-  storage::PodRow pod_row() {
-    return store_->snapshot().value()->pod("inference", "llm-0").value();
-  }
-};
+class Binding : public BindTest {};
 
 TEST_F(Binding, AdmittedPodOnAVerifiedNode_IsBound) {
   const Json response = create_and_bind();
@@ -23,22 +14,28 @@ TEST_F(Binding, AdmittedPodOnAVerifiedNode_IsBound) {
   EXPECT_EQ(response["auditAnnotations"]["verdict"], "allow");
   const Json decision = decision_of(response);
   EXPECT_EQ(decision["point"], "bind");
-  EXPECT_EQ(decision["artifact"], id_of(model_).text());
+  EXPECT_EQ(decision["models"][0]["artifact"], id_of(model_).text());
   const Json& pod = decision["verdict"]["preconditions"][0];
   EXPECT_EQ(pod["id"], "pod");
   EXPECT_EQ(pod["outcome"], "pass");
-  EXPECT_EQ(pod["evidence"], Json::array({pod_row().decision}));
+  EXPECT_EQ(pod["evidence"].size(), 1U);
+  EXPECT_EQ(pod_row()->node, "gpu-1");
+  EXPECT_EQ(pod_row()->decision, decision["id"].get<std::string>());
 }
 
 TEST_F(Binding, CreationRemembersThePod) {
   const Json created = ask(pod_review("uid-1", "acme/demo"));
-  const storage::PodRow row = pod_row();
-  EXPECT_EQ(row.uid, "uid-1");
-  EXPECT_EQ(row.decision, created["auditAnnotations"]["decision-id"].get<std::string>());
-  EXPECT_EQ(row.artifact, id_of(model_));
-  EXPECT_EQ(row.model_name, "acme/demo");
-  EXPECT_EQ(row.workload["resources"], Json::array({"nvidia.com/gpu"}));
-  EXPECT_EQ(row.admitted_at, clock_.now());
+  const auto row = pod_row();
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->cluster, "kube-apiserver");
+  EXPECT_EQ(row->uid, "uid-1");
+  EXPECT_EQ(row->name_space, "inference");
+  EXPECT_EQ(row->name, "llm-0");
+  EXPECT_EQ(row->node, "");
+  EXPECT_EQ(row->decision, created["auditAnnotations"]["decision-id"].get<std::string>());
+  EXPECT_EQ(row->models, (std::vector<DecidedModel>{{id_of(model_), "acme/demo"}}));
+  EXPECT_EQ(row->workload["resources"], Json::array({"nvidia.com/gpu"}));
+  EXPECT_EQ(row->admitted_at, clock_.now());
 }
 
 TEST_F(Binding, MutationDryRunOrRefusal_RememberNoPod) {
@@ -47,8 +44,7 @@ TEST_F(Binding, MutationDryRunOrRefusal_RememberNoPod) {
   dry_run["request"]["dryRun"] = true;
   EXPECT_EQ(ask(dry_run)["allowed"], true);
   EXPECT_EQ(ask(pod_review("uid-1", "acme/unknown"))["allowed"], false);
-  EXPECT_EQ(store_->snapshot().value()->pod("inference", "llm-0").error().code,
-            ErrorCode::kNotFound);
+  EXPECT_FALSE(pod_row());
 }
 
 TEST_F(Binding, PodThatWasNeverAdmitted_IsUnknown) {
@@ -60,7 +56,114 @@ TEST_F(Binding, PodThatWasNeverAdmitted_IsUnknown) {
 TEST_F(Binding, UidOfAnotherPod_IsUnknown) {
   ask(pod_review("uid-1", "acme/demo"));
   EXPECT_TRUE(denied_with(ask(binding_review("uid-2")), "pod-unknown"));
-  EXPECT_EQ(ask(binding_review(""))["allowed"], true);
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+}
+
+// Case 7: it used to be about the newest pod of the name.
+TEST_F(Binding, WithoutUid_IsRefused) {
+  ask(pod_review("uid-1", "acme/demo"));
+  const Json response = ask(binding_review(""));
+  EXPECT_TRUE(denied_with(response, "pod: binding-without-uid"));
+  EXPECT_EQ(decision_of(response)["verdict"]["allowed"], false);
+  EXPECT_EQ(pod_row()->node, "");
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+}
+
+// The API server takes the uid off a binding that is posted to the older resource `bindings`.
+TEST_F(Binding, OfTheOlderResource_IsJudgedLikeTheOther) {
+  ask(pod_review("uid-1", "acme/demo"));
+  const auto legacy = [](const std::string& uid, const std::string& node) {
+    Json review = binding_review(uid, node);
+    review["request"]["resource"]["resource"] = "bindings";
+    review["request"].erase("subResource");
+    return review;
+  };
+  EXPECT_TRUE(denied_with(ask(legacy("", "gpu-1")), "binding-without-uid"));
+  EXPECT_TRUE(denied_with(ask(legacy("uid-2", "gpu-1")), "pod-unknown"));
+  EXPECT_TRUE(denied_with(ask(legacy("uid-1", "gpu-9")), "node-not-enrolled"));
+  EXPECT_EQ(ask(legacy("uid-1", "gpu-1"))["allowed"], true);
+}
+
+// Case 12: the API server answers 409 to the second creation, after we allowed it.
+TEST_F(Binding, CreationThatIsRefusedLater_LeavesTheWaitingPodAlone) {
+  ask(pod_review("uid-1", "acme/demo"));
+  const auto waiting = pod_row("uid-1");
+  Json other = pod_review("uid-2", "");
+  other["request"]["object"]["spec"]["containers"][0].erase("resources");
+  EXPECT_EQ(ask(other)["allowed"], true);
+  EXPECT_EQ(pod_row("uid-1"), waiting);
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+}
+
+TEST_F(Binding, PodOfAnotherCluster_IsUnknown) {
+  ask(pod_review("uid-1", "acme/demo"));
+  const Json elsewhere = ask(binding_review("uid-1"), AdmissionCall::kValidate, "kube-west");
+  EXPECT_TRUE(denied_with(elsewhere, "pod-unknown"));
+  EXPECT_FALSE(pod_row("uid-1", "kube-west"));
+  ask(pod_review("uid-1", "acme/demo"), AdmissionCall::kValidate, "kube-west");
+  put_claim("good", "pv-1", "kube-west");
+  EXPECT_EQ(ask(binding_review("uid-1"), AdmissionCall::kValidate, "kube-west")["allowed"], true);
+  EXPECT_EQ(pod_row("uid-1")->node, "") << "the other cluster's pod still waits";
+}
+
+// Case 13: the API server gives annotations of a binding to the pod.
+TEST_F(Binding, AnnotationsOfOurs_AreRefused) {
+  ask(pod_review("uid-1", "acme/demo"));
+  for (const char* name : {"assay.dev/model", "assay.dev/decision-id", "assay.dev/x"}) {
+    Json binding = binding_review("uid-1");
+    binding["request"]["object"]["metadata"]["annotations"] = {{name, "acme/evil"}};
+    EXPECT_TRUE(denied_with(ask(binding), "annotation-reserved")) << name;
+  }
+  Json binding = binding_review("uid-1");
+  binding["request"]["object"]["metadata"]["annotations"] = {{"example.com/scheduler", "mine"}};
+  EXPECT_EQ(ask(binding)["allowed"], true);
+}
+
+// Nothing is read from the pod after its creation: what pods/status or an update makes of its
+// annotations changes nothing.
+TEST_F(Binding, ModelThatWasNamedLater_DoesNotCount) {
+  const Json created = pod_review("uid-1", "acme/demo");
+  ask(created);
+  Json renamed = created["request"]["object"];
+  renamed["metadata"]["annotations"]["assay.dev/model"] = "acme/unknown";
+  const Json update = ask(update_review(created, renamed));
+  EXPECT_EQ(update["auditAnnotations"]["verdict"], "unchanged");
+  const Json response = ask(binding_review("uid-1"));
+  EXPECT_EQ(response["allowed"], true) << response.dump();
+  EXPECT_EQ(decision_of(response)["models"][0]["name"], "acme/demo");
+}
+
+TEST_F(Binding, DryRun_LeavesThePodWhereItIs) {
+  ask(pod_review("uid-1", "acme/demo"));
+  Json binding = binding_review("uid-1");
+  binding["request"]["dryRun"] = true;
+  const TreeSize size = log_size();
+  EXPECT_EQ(ask(binding)["allowed"], true);
+  EXPECT_EQ(log_size(), size);
+  EXPECT_EQ(pod_row()->node, "");
+}
+
+TEST_F(Binding, DeletedPod_IsUnknown) {
+  ask(pod_review("uid-1", "acme/demo"));
+  ask(pod_review("uid-2", "acme/demo"));
+  Json deletion = pod_review("uid-1", "acme/demo");
+  deletion["request"]["operation"] = "DELETE";
+  std::swap(deletion["request"]["oldObject"], deletion["request"]["object"]);
+  deletion["request"]["dryRun"] = true;
+  EXPECT_EQ(ask(deletion)["allowed"], true);
+  EXPECT_TRUE(pod_row("uid-1"));
+  deletion["request"]["dryRun"] = false;
+  EXPECT_EQ(ask(deletion)["allowed"], true);
+  EXPECT_FALSE(pod_row("uid-1"));
+  EXPECT_TRUE(denied_with(ask(binding_review("uid-1")), "pod-unknown"));
+  EXPECT_EQ(ask(binding_review("uid-2"))["allowed"], true);
+}
+
+// Nothing is kept in memory only.
+TEST_F(Binding, AfterARestart_IsJudgedTheSame) {
+  ask(pod_review("uid-1", "acme/demo"));
+  reopen();
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
 }
 
 TEST_F(Binding, PodOfAnotherNamespace_IsUnknown) {
@@ -87,12 +190,10 @@ TEST_F(Binding, WhatChangedSinceCreation_Counts) {
   EXPECT_TRUE(denied_with(response, "model.bin bytes 0-1048576"));
 }
 
+// Case 2: models and mounts are judged again, by the keys that count now.
 TEST_F(Binding, PublisherRevokedSinceCreation_IsRefused) {
   ask(pod_review("uid-1", "acme/demo"));
-  ASSERT_TRUE(apply_trust_change(
-      *services_,
-      trust_change(1, {RevokeKey{publisher_.record.id, "stolen"}}, {&operator1_, &operator2_}),
-      actor_));
+  revoke(publisher_);
   EXPECT_TRUE(denied_with(ask(binding_review("uid-1")), "published: key-revoked"));
 }
 
@@ -100,15 +201,57 @@ TEST_F(Binding, PodThatNoPolicySelects_IsBoundAnywhere) {
   Json pod = pod_review("uid-1", "");
   pod["request"]["object"]["spec"]["containers"][0].erase("resources");
   EXPECT_EQ(ask(pod)["auditAnnotations"]["verdict"], "not-applicable");
-  EXPECT_EQ(pod_row().decision, "");
+  EXPECT_EQ(pod_row()->decision, "");
   const Json response = ask(binding_review("uid-1", "any-node"));
+  EXPECT_EQ(pod_row()->node, "any-node");
   EXPECT_EQ(response["allowed"], true);
   EXPECT_EQ(response["auditAnnotations"]["verdict"], "not-applicable");
+}
+
+// A full disk stops what policies select, and nothing else.
+TEST_F(Binding, WithAFullDisk_WhatNoPolicySelectsIsCreatedAndBound) {
+  FullStore full(*store_);
+  full.full = true;
+  Services services{full, *service_key_, clock_, random_, "example.com/log"};
+  const auto allowed = [&](const Json& json) {
+    const auto answer =
+        review(services, AdmissionCall::kValidate, as_bytes(json.dump()), "kube-apiserver");
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    return parse_json(*answer).value()["response"]["allowed"].get<bool>();
+  };
+  Json pod = pod_review("uid-1", "");
+  pod["request"]["object"]["spec"]["containers"][0].erase("resources");
+  EXPECT_TRUE(allowed(pod));
+  EXPECT_TRUE(allowed(binding_review("uid-1", "any-node")));
+  EXPECT_EQ(full.writes, 0U);
+  EXPECT_FALSE(allowed(pod_review("uid-2", "acme/demo")));
+  EXPECT_FALSE(allowed(binding_review("uid-2")));
+  // What was seen meanwhile is known once there is room again.
+  full.full = false;
+  ASSERT_TRUE(services.unselected.flush());
+  EXPECT_EQ(pod_row("uid-1")->node, "any-node");
+}
+
+// A Deployment and its pods cost one record a second, not one for each review.
+TEST_F(Binding, ManyWorkloadsThatNoPolicySelects_AreOneRecord) {
+  const TreeSize size = log_size();
+  for (int i = 0; i < 20; ++i) {
+    Json pod = pod_review("uid-" + std::to_string(i), "");
+    pod["request"]["object"]["spec"]["containers"][0].erase("resources");
+    EXPECT_EQ(ask(pod)["allowed"], true);
+    EXPECT_EQ(ask(binding_review("uid-" + std::to_string(i), "any-node"))["allowed"], true);
+  }
+  EXPECT_EQ(log_size(), size);
+  ASSERT_TRUE(services_->unselected.flush());
+  EXPECT_EQ(log_size(), size + 1);
+  EXPECT_EQ(pod_row("uid-19")->node, "any-node");
 }
 
 TEST_F(Binding, PolicyThatCameAfterCreation_SelectsThePodAtItsBinding) {
   Json pod = pod_review("uid-1", "");
   pod["request"]["object"]["spec"]["containers"][0].erase("resources");
+  pod["request"]["object"]["spec"]["volumes"] = Json::array();
+  pod["request"]["object"]["spec"]["containers"][0].erase("volumeMounts");
   EXPECT_EQ(ask(pod)["allowed"], true);
   Json all = bind_policy();
   all["version"] = 2;
@@ -168,114 +311,7 @@ TEST_F(Binding, DeadlineThatIsOver_IsADenial) {
   ASSERT_TRUE(answer) << to_string(answer.error());
   const Json response = parse_json(*answer).value()["response"];
   EXPECT_TRUE(denied_with(response, "evaluation-deadline"));
-  EXPECT_EQ(store_->snapshot().value()->pod("inference", "llm-0").error().code,
-            ErrorCode::kNotFound);
-}
-
-// --- node affinity
-
-class Affinity : public BindTest {
- protected:
-  // The pod's spec after mutation, which must change nothing the second time.
-  Json mutated_spec(const Json& affinity) {
-    Json pod = pod_review("uid-1", "acme/demo");
-    Json& object = pod["request"]["object"];
-    if (!affinity.is_null()) {
-      object["spec"]["affinity"] = affinity;
-    }
-    const Json response = ask(pod, AdmissionCall::kMutate);
-    EXPECT_EQ(response["allowed"], true) << response.dump();
-    object = object.patch(patch_of(response));
-    const Json second = ask(pod, AdmissionCall::kMutate);
-    EXPECT_FALSE(second.contains("patch")) << patch_of(second).dump();
-    return object["spec"];
-  }
-  static Json required(Json terms) {
-    return {{"nodeAffinity",
-             {{"requiredDuringSchedulingIgnoredDuringExecution",
-               {{"nodeSelectorTerms", std::move(terms)}}}}}};
-  }
-  static Json in(const char* key, const char* value) {
-    return {{"key", key}, {"operator", "In"}, {"values", {value}}};
-  }
-  const Json ours_ = in("assay.dev/attested", "true");
-};
-
-TEST_F(Affinity, PodWithoutAny_GetsTheStructureAndTheLabel) {
-  const Json wanted = required({{{"matchExpressions", Json::array({ours_})}}});
-  EXPECT_EQ(mutated_spec(nullptr)["affinity"], wanted);
-  EXPECT_EQ(mutated_spec(Json::object())["affinity"], wanted);
-  EXPECT_EQ(mutated_spec({{"nodeAffinity", nullptr}})["affinity"], wanted);
-}
-
-TEST_F(Affinity, EveryTerm_GetsTheLabel) {
-  const Json zone = in("zone", "a");
-  const Json field = in("metadata.name", "gpu-1");
-  const Json spec = mutated_spec(required(
-      {{{"matchExpressions", Json::array({zone})}}, {{"matchFields", Json::array({field})}}}));
-  EXPECT_EQ(spec["affinity"], required({{{"matchExpressions", {zone, ours_}}},
-                                        {{"matchFields", Json::array({field})},
-                                         {"matchExpressions", Json::array({ours_})}}}));
-}
-
-// A term without expressions selects nothing: with ours alone it would open the pod's own choice.
-TEST_F(Affinity, EmptyTerm_StaysEmpty) {
-  const Json zone = in("zone", "a");
-  const Json spec = mutated_spec(
-      required(Json::array({{{"matchExpressions", Json::array({zone})}}, Json::object()})));
-  const Json& terms = spec["affinity"]["nodeAffinity"]
-                          ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
-  EXPECT_EQ(terms[0]["matchExpressions"], (Json{zone, ours_}));
-  EXPECT_EQ(terms[1], Json::object());
-}
-
-TEST_F(Affinity, OtherAffinity_IsKept) {
-  const Json mine = {
-      {"podAntiAffinity", {{"x", 1}}},
-      {"nodeAffinity", {{"preferredDuringSchedulingIgnoredDuringExecution", {{{"weight", 1}}}}}}};
-  const Json affinity = mutated_spec(mine)["affinity"];
-  EXPECT_EQ(affinity["podAntiAffinity"], mine["podAntiAffinity"]);
-  EXPECT_EQ(affinity["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"],
-            mine["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]);
-}
-
-TEST_F(Affinity, LabelsOfTwoPolicies_AreMerged) {
-  Json second = bind_policy();
-  second["name"] = "zones";
-  second["node_affinity"] = {{"zone", {"b", "a"}}, {"assay.dev/attested", {"true", "maybe"}}};
-  put_policy(second);
-  const Json affinity = mutated_spec(nullptr)["affinity"];
-  const Json zones = {{"key", "zone"}, {"operator", "In"}, {"values", {"a", "b"}}};
-  EXPECT_EQ(affinity, required({{{"matchExpressions", {ours_, zones}}}}));
-}
-
-TEST_F(Affinity, PoliciesThatLeaveNoNode_Deny) {
-  Json second = bind_policy();
-  second["name"] = "contrary";
-  second["node_affinity"] = {{"assay.dev/attested", {"false"}}};
-  put_policy(second);
-  const Json response = ask(pod_review("uid-1", "acme/demo"), AdmissionCall::kMutate);
-  EXPECT_EQ(response["allowed"], false);
-  const std::string message = response["status"]["message"];
-  EXPECT_NE(message.find("node-affinity: condition-failed"), std::string::npos) << message;
-}
-
-TEST_F(Affinity, UpdatesAndTemplates_AreLeftAlone) {
-  Json pod = pod_review("uid-1", "acme/demo");
-  pod["request"]["operation"] = "UPDATE";
-  Json response = ask(pod, AdmissionCall::kMutate);
-  ASSERT_EQ(response["allowed"], true) << response.dump();
-  EXPECT_FALSE(pod["request"]["object"].patch(patch_of(response))["spec"].contains("affinity"));
-  const Json object = pod["request"]["object"];
-  pod["request"]["operation"] = "CREATE";
-  pod["request"]["kind"]["kind"] = "Deployment";
-  pod["request"]["object"] = {
-      {"spec", {{"template", {{"metadata", object["metadata"]}, {"spec", object["spec"]}}}}}};
-  response = ask(pod, AdmissionCall::kMutate);
-  ASSERT_EQ(response["allowed"], true) << response.dump();
-  for (const Json& operation : patch_of(response)) {
-    EXPECT_EQ(operation["path"].get<std::string>().find("affinity"), std::string::npos);
-  }
+  EXPECT_FALSE(pod_row());
 }
 
 }  // namespace

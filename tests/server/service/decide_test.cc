@@ -2,7 +2,9 @@
 // Decisions over a real store: the story's allow, each of its refusals, and replay.
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
+#include "server/service/case_file.h"
 #include "tests/server/service/fixture.h"
+#include "tests/server/service/hooked_store.h"
 
 namespace assay::server::test {
 namespace {
@@ -13,11 +15,33 @@ class Decide : public ServiceTest {
 
   DecisionRequest request(const std::string& model, std::vector<std::string> places = {}) {
     DecisionRequest request{.point = DecisionPoint::kCreate,
-                            .model = {model, std::move(places), true},
+                            .models = references_in(model),
                             .workload = {"inference", {}, {"nvidia.com/gpu"}},
                             .context = Json::object(),
                             .principal = "kube-apiserver"};
+    request.workload.pod = true;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::string number = std::to_string(i);
+      request.workload.mounts.push_back({.container = "server",
+                                         .path = "/models/" + number,
+                                         .volume = "model-" + number,
+                                         .source = "persistentVolumeClaim",
+                                         .location = places[i],
+                                         .read_only = true});
+    }
     return request;
+  }
+  // Version 2 of the policy: only `identity` publishes.
+  void put_listed_policy(const std::string& identity) {
+    Json document = parse_json(attestation::parse_envelope(policy(2)).value().payload).value();
+    document["require"][0]["manifest"]["signers"]["identities"] = {identity};
+    const auto accepted = accept_policy(
+        *services_, envelope(kPolicyPayloadType, canonical_json(document).value(), {&author_}),
+        actor_);
+    ASSERT_TRUE(accepted) << to_string(accepted.error());
+    const StatementId id = accepted->row.id;
+    ASSERT_TRUE(apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                                      policy_approval(id, 2, policy_approver_), actor_));
   }
   Decision decide_on(const DecisionRequest& asked) {
     const auto answer = decide(*services_, asked);
@@ -29,23 +53,7 @@ class Decide : public ServiceTest {
   }
 };
 
-// Passes everything on, and runs `before_write` in front of each write.
-class StoreWithHook final : public storage::Store {
- public:
-  StoreWithHook(storage::Store& store, std::function<void()> before_write)
-      : store_(store), before_write_(std::move(before_write)) {}
-  Result<std::unique_ptr<storage::Snapshot>> snapshot() override { return store_.snapshot(); }
-  Result<storage::LogState> write(
-      const std::function<Status(storage::Transaction&)>& work) override {
-    before_write_();
-    return store_.write(work);
-  }
-  [[nodiscard]] bool healthy() const override { return store_.healthy(); }
-
- private:
-  storage::Store& store_;
-  std::function<void()> before_write_;
-};
+using Models = std::vector<DecidedModel>;
 
 bool has(const Decision& decision, ErrorCode code) {
   const auto& reasons = decision.verdict.reasons;
@@ -58,7 +66,7 @@ TEST_F(Decide, GoodModel_IsAllowedSignedAndLogged) {
   const auto answer = decide(*services_, request("acme/demo", model.locations));
   ASSERT_TRUE(answer) << to_string(answer.error());
   EXPECT_TRUE(answer->decision->verdict.allowed);
-  EXPECT_EQ(answer->decision->artifact, id_of(model));
+  EXPECT_EQ(answer->decision->models, (Models{{id_of(model), "acme/demo"}}));
   const auto envelope = attestation::parse_envelope(as_bytes(answer->envelope)).value();
   const auto key = attestation::PublicKey::from_der(service_key_->public_key()).value();
   EXPECT_TRUE(
@@ -175,7 +183,7 @@ TEST_F(Decide, NameOfTwoArtifacts_IsAmbiguousUntilAPlaceSinglesOneOut) {
   EXPECT_TRUE(has(decide_on(request("acme/demo")), ErrorCode::kModelReferenceAmbiguous));
   const Decision decision = decide_on(request("acme/demo", two.locations));
   EXPECT_TRUE(decision.verdict.allowed);
-  EXPECT_EQ(decision.artifact, id_of(two));
+  EXPECT_EQ(decision.models, (Models{{id_of(two), "acme/demo"}}));
 }
 
 // Another digest of the same model, joined by the manifest that names both.
@@ -187,11 +195,12 @@ TEST_F(Decide, ManifestThatNamesAnotherRoot_StandsForItsOwnAndForThatWhenAsked) 
   std::get<FileEntry>(model.artifact.entries[0]).root = sha(HashAlgorithm::kSha384, {});
   std::get<FileEntry>(model.artifact.entries[0]).size = 0;
   ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
-  EXPECT_EQ(decide_on(request("acme/demo", model.locations)).artifact, id_of(model));
-  EXPECT_EQ(decide_on(request("", model.locations)).artifact, id_of(model));
+  const Models own = {{id_of(model), "acme/demo"}};
+  EXPECT_EQ(decide_on(request("acme/demo", model.locations)).models, own);
+  EXPECT_EQ(decide_on(request("", model.locations)).models, own);
   const Decision asked = decide_on(request(other.text(), model.locations));
-  EXPECT_EQ(asked.artifact, other);
-  EXPECT_EQ(asked.model_name, "acme/demo");
+  EXPECT_EQ(asked.models, (Models{{other, ""}}));
+  EXPECT_TRUE(has(asked, ErrorCode::kReferenceUnbound)) << "it speaks of its own bytes";
 }
 
 TEST_F(Decide, PlaceAlone_StandsForTheModelItMapsTo) {
@@ -205,7 +214,8 @@ TEST_F(Decide, PlaceThatTheManifestDoesNotName_IsUnbound) {
   const Manifest model = manifest("m");
   store_good_model(model);
   const Decision decision = decide_on(request("acme/demo", {"pvc://inference/other"}));
-  EXPECT_EQ(decision.verdict.reasons, std::vector<ErrorCode>{ErrorCode::kReferenceUnbound});
+  EXPECT_EQ(decision.verdict.reasons,
+            (std::vector{ErrorCode::kReferenceUnbound, ErrorCode::kVolumeUnaccounted}));
 }
 
 TEST_F(Decide, DryRun_LeavesNoTrace) {
@@ -232,6 +242,140 @@ TEST_F(Decide, Replay_ReproducesWhateverHappenedSince) {
   EXPECT_TRUE(again->reproduced);
   EXPECT_TRUE(again->verdict.allowed);
   EXPECT_EQ(again->recomputed, decision.replay_digest);
+}
+
+// --- several models
+
+TEST_F(Decide, EveryNamedModel_IsJudged) {
+  const Manifest base = manifest("base", "acme/demo");
+  const Manifest adapter = manifest("adapter", "acme/lora");
+  store_good_model(base);
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(adapter), actor_));
+  const std::vector<std::string> places = {base.locations[0], adapter.locations[0]};
+  const Decision denied = decide_on(request("acme/demo, acme/lora", places));
+  EXPECT_EQ(denied.models, (Models{{id_of(base), "acme/demo"}, {id_of(adapter), "acme/lora"}}));
+  EXPECT_EQ(denied.verdict.reasons, (std::vector{ErrorCode::kStatementMissing}));
+  for (const Bytes& bytes : {evaluation(adapter, 0.95), approval(adapter, approver_a_),
+                             approval(adapter, approver_b_)}) {
+    ASSERT_TRUE(accept_attestation(*services_, bytes, actor_));
+  }
+  const Decision allowed = decide_on(request("acme/demo,acme/lora", places));
+  EXPECT_TRUE(allowed.verdict.allowed) << to_json(allowed.verdict).dump(1);
+  EXPECT_EQ(allowed.verdict.policies.size(), 2U);
+  const auto row = store_->snapshot().value()->decision(allowed.id).value();
+  EXPECT_EQ(row.subjects.size(), 2U);
+  EXPECT_TRUE(replay(*services_, allowed.id)->reproduced);
+  // Both have to be mounted, and naming one does not account for the other.
+  EXPECT_TRUE(
+      has(decide_on(request("acme/demo,acme/lora", {places[0]})), ErrorCode::kReferenceUnbound));
+  EXPECT_TRUE(has(decide_on(request("acme/demo", places)), ErrorCode::kVolumeUnaccounted));
+}
+
+TEST_F(Decide, MountsOfSeveralModels_NameThemAll) {
+  const Manifest base = manifest("base", "acme/demo");
+  const Manifest adapter = manifest("adapter", "acme/lora");
+  store_good_model(base);
+  store_good_model(adapter);
+  const Decision decision = decide_on(request("", {base.locations[0], adapter.locations[0]}));
+  EXPECT_TRUE(decision.verdict.allowed) << to_json(decision.verdict).dump(1);
+  EXPECT_EQ(decision.models.size(), 2U);
+}
+
+TEST_F(Decide, MoreModelsThanAllowed_AreRefused) {
+  store_good_model(manifest("m"));
+  std::string nine = "acme/demo";
+  for (int i = 1; i < 9; ++i) {
+    nine += ",acme/demo";
+  }
+  const Decision decision = decide_on(request(nine, {"pvc://inference/m"}));
+  EXPECT_EQ(decision.verdict.reasons.front(), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(decision.models.empty());
+  // The same model named twice is one.
+  EXPECT_TRUE(decide_on(request("acme/demo,acme/demo", {"pvc://inference/m"})).verdict.allowed);
+}
+
+TEST_F(Decide, EmptyOrUnknownReferenceAmongOthers_IsRefused) {
+  store_good_model(manifest("m"));
+  for (const char* text : {"acme/demo,", ",acme/demo", "acme/demo,,acme/demo", "acme/demo,acme/x",
+                           " ", "acme/demo;acme/demo"}) {
+    EXPECT_TRUE(
+        has(decide_on(request(text, {"pvc://inference/m"})), ErrorCode::kModelReferenceMissing))
+        << text;
+  }
+}
+
+TEST_F(Decide, OneLocationOfTwoArtifacts_IsAmbiguousWithoutAReference) {
+  Manifest one = manifest("one");
+  Manifest two = manifest("two");
+  two.locations = one.locations;
+  store_good_model(one);
+  store_good_model(two);
+  EXPECT_TRUE(has(decide_on(request("", one.locations)), ErrorCode::kModelReferenceAmbiguous));
+  EXPECT_TRUE(decide_on(two).verdict.allowed) << "the artifact id says which";
+}
+
+// --- locations
+
+// A second publisher, trusted but not listed by the policy, adds a location for the same bytes.
+TEST_F(Decide, LocationOfAPublisherThatThePolicyDoesNotList_BindsNothing) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  const TestKey other = make_key(KeyPurpose::kPublisher, "mallory", {publisher_role()});
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {AddKey{other.record}}, {&operator1_, &operator2_}), actor_));
+  Manifest moved = manifest("m");
+  moved.locations = {"hostpath:///data/evil"};
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(moved, {&other}), actor_));
+  put_listed_policy(publisher_.record.identity);
+  EXPECT_TRUE(has(decide_on(request("acme/demo", moved.locations)), ErrorCode::kReferenceUnbound));
+  EXPECT_TRUE(decide_on(request("acme/demo", model.locations)).verdict.allowed);
+}
+
+TEST_F(Decide, LocationUnderAnotherName_BindsNothing) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  Manifest renamed = manifest("m", "acme/other");
+  renamed.locations = {"pvc://inference/other"};
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(renamed), actor_));
+  const std::string id = id_of(model).text();
+  EXPECT_TRUE(
+      has(decide_on(request("acme/demo@" + id, renamed.locations)), ErrorCode::kReferenceUnbound));
+  EXPECT_TRUE(decide_on(request("acme/demo@" + id, model.locations)).verdict.allowed);
+  EXPECT_TRUE(decide_on(request("acme/other@" + id, renamed.locations)).verdict.allowed);
+}
+
+TEST_F(Decide, NameThatNoManifestSays_IsRefused) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  EXPECT_TRUE(has(decide_on(request("acme/x@" + id_of(model).text(), model.locations)),
+                  ErrorCode::kSubjectMismatch));
+}
+
+// Whoever asks by REST describes no pod.
+TEST_F(Decide, WorkloadWithoutPod_IsJudgedWithoutMounts) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  DecisionRequest asked = request("acme/demo");
+  asked.workload.pod = false;
+  EXPECT_TRUE(decide_on(asked).verdict.allowed);
+}
+
+// --- cases of other versions
+
+TEST(CaseFiles, OfAnotherFormatOrOtherRules_AreNotJudgedAgain) {
+  const CaseFile file{{policy::Facts{}}, {}, {}, {}, DecisionPoint::kCreate, Timestamp()};
+  const Json json = parse_json(encode(file).value()).value();
+  EXPECT_TRUE(parse_case_file(as_bytes(json.dump())));
+  for (const char* member : {"format", "evaluator"}) {
+    Json other = json;
+    other[member] = 1;
+    EXPECT_EQ(refusal(parse_case_file(as_bytes(other.dump()))), ErrorCode::kCaseUnsupported);
+    other.erase(member);
+    EXPECT_EQ(refusal(parse_case_file(as_bytes(other.dump()))), ErrorCode::kCaseUnsupported);
+  }
+  Json broken = json;
+  broken["models"] = Json::array();
+  EXPECT_EQ(refusal(parse_case_file(as_bytes(broken.dump()))), ErrorCode::kDataLoss);
 }
 
 }  // namespace

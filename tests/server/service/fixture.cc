@@ -26,16 +26,7 @@ std::string canonical(const Json& json) { return canonical_json(json).value(); }
 ServiceTest::ServiceTest() : directory_(make_directory()), clock_(time_of("2026-11-21T12:00:00Z")) {
   log_key_ = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
   service_key_ = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
-  storage::SqliteOptions options;
-  options.path = directory_ / "assay.db";
-  options.create = true;
-  options.origin = "example.com/log";
-  options.anchor_path = directory_ / "anchor";
-  options.readers = 1;  // who opens a second snapshot while holding one waits for itself
-  store_ = storage::open_sqlite(options, *log_key_, clock_).value();
-  services_ = std::unique_ptr<Services>(
-      new Services{*store_, *service_key_, clock_, random_, "example.com/log"});
-
+  reopen();
   Bootstrap start;
   for (const TestKey* key :
        {&operator1_, &operator1_second_, &operator2_, &publisher_, &evaluator_, &approver_a_,
@@ -190,6 +181,20 @@ StatementId ServiceTest::put_policy_in_force() {
                                              policy_approval(id, 1, policy_approver_), actor_);
   EXPECT_TRUE(applied) << to_string(applied.error());
   return id;
+}
+
+void ServiceTest::reopen() {
+  services_.reset();
+  store_.reset();
+  storage::SqliteOptions options;
+  options.path = directory_ / "assay.db";
+  options.create = true;
+  options.origin = "example.com/log";
+  options.anchor_path = directory_ / "anchor";
+  options.readers = 1;  // who opens a second snapshot while holding one waits for itself
+  store_ = storage::open_sqlite(options, *log_key_, clock_).value();
+  services_ = std::unique_ptr<Services>(
+      new Services{*store_, *service_key_, clock_, random_, "example.com/log"});
 }
 
 TreeSize ServiceTest::log_size() { return store_->snapshot().value()->log_state().value().size; }

@@ -63,6 +63,8 @@ class ServiceTest : public ::testing::Test {
   StatementId put_policy_in_force();
 
   TreeSize log_size();
+  // Closes the store and opens it again, as a restart does.
+  void reopen();
 
   std::filesystem::path directory_;
   ManualClock clock_;

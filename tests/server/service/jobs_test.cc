@@ -29,7 +29,9 @@ TEST_F(Jobs, NewJob_IsQueuedAndLogged) {
   const Json view = job_view(job_row(made.job.id));
   EXPECT_EQ(view["state"], "queued");
   EXPECT_EQ(view["model_name"], "acme/demo");
-  EXPECT_EQ(view["path"], "acme/demo");
+  EXPECT_EQ(view["location"], kLocation) << "the only one";
+  EXPECT_EQ(view["pod"], Json());
+  EXPECT_EQ(view["read_since"], Json());
   EXPECT_EQ(view["attempt"], 0);
   EXPECT_EQ(view["result"], Json());
   EXPECT_EQ(newest_records(1), (std::vector<std::string>{"job.created"}));
@@ -40,10 +42,80 @@ TEST_F(Jobs, SameWishWhileQueued_IsTheSameJob) {
   const JobCreated again = new_job(model_, worker_.node);
   EXPECT_FALSE(again.created);
   EXPECT_EQ(again.job.id, first.job.id);
-  const auto elsewhere = [](JobRequest& request) { request.path = "copies/demo"; };
+  const auto elsewhere = [](JobRequest& request) { request.pod = JobPod{"uid-1", "pv-1"}; };
   EXPECT_TRUE(new_job(model_, worker_.node, elsewhere).created);
   ASSERT_TRUE(ask(worker_));
   EXPECT_TRUE(new_job(model_, worker_.node).created);
+}
+
+TEST_F(Jobs, Location_IsOneThatATrustedManifestOfThisVeryArtifactNames) {
+  const auto create = [&](const std::string& location, std::optional<JobPod> pod = {}) {
+    return create_job(*services_,
+                      {model_.id, JobScope::kFiles, worker_.node, location, {}, std::move(pod)},
+                      actor_);
+  };
+  EXPECT_TRUE(create(kLocation));
+  for (const char* other :
+       {"pvc://inference/models/sub", "pvc://inference/model", "hostpath:///data"}) {
+    EXPECT_EQ(refusal(create(other)), ErrorCode::kReferenceUnbound) << other;
+  }
+  // A volume that a pod fills lies nowhere; its claims lie where manifests say.
+  EXPECT_EQ(create("", JobPod{"uid-1", "cache"})->job.location, "");
+  EXPECT_TRUE(create(kLocation, JobPod{"uid-1", "pv-1"}));
+  EXPECT_EQ(refusal(create("pvc://a/b", JobPod{"uid-1", "pv-1"})), ErrorCode::kReferenceUnbound);
+  // A second place, under another name.
+  Manifest second = model_.manifest;
+  second.name = "acme/demo-2";
+  second.locations = {"hostpath:///data"};
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(second), actor_));
+  EXPECT_EQ(create("hostpath:///data")->job.model_name, "acme/demo-2");
+  EXPECT_EQ(create(kLocation)->job.model_name, "acme/demo");
+  EXPECT_EQ(refusal(create("")), ErrorCode::kInvalidParameter) << "which of the two?";
+  EXPECT_EQ(refusal(create("hostpath:///data", JobPod{"uid-1", "pv-1"})),
+            ErrorCode::kInvalidParameter)
+      << "nothing ties a volume of the pod to that place";
+}
+
+TEST_F(Jobs, OrderedJob_IsOneForAsLongAsItIsOpen) {
+  const JobRequest request{model_.id, JobScope::kFiles, worker_.node, kLocation, {}, {}};
+  const auto order = [&] { return order_job(*services_, request).value(); };
+  const auto first = order();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->created);
+  EXPECT_EQ(first->job.created_by, "system");
+  EXPECT_EQ(order()->job.id, first->job.id);
+  const JobLease leased = lease(worker_);
+  EXPECT_EQ(order()->job.id, first->job.id) << "under way";
+  // The node cannot do it: it is not told so again and again.
+  ASSERT_TRUE(fail_job(*services_, {leased.job, leased.token, worker_.principal},
+                       ErrorCode::kLocationUnmapped));
+  EXPECT_FALSE(order());
+  clock_.advance(std::chrono::minutes(2));
+  EXPECT_TRUE(order()->created);
+}
+
+TEST_F(Jobs, WorkerWithoutTheLocation_EndsTheJob) {
+  const std::string id = new_job(model_, worker_.node).job.id;
+  const JobLease leased = lease(worker_);
+  EXPECT_EQ(leased.location, kLocation);
+  const auto give_up = [&](std::uint64_t token, const Worker& worker, ErrorCode why) {
+    const Status status = fail_job(*services_, {leased.job, token, worker.principal}, why);
+    return status ? std::nullopt : std::optional(status.error().code);
+  };
+  EXPECT_EQ(give_up(leased.token, worker_, ErrorCode::kSpotCheckFailed),
+            ErrorCode::kInvalidParameter);
+  EXPECT_EQ(give_up(leased.token + 1, worker_, ErrorCode::kLocationUnmapped),
+            ErrorCode::kLeaseLost);
+  EXPECT_EQ(give_up(leased.token, {worker_.node, other_.principal, nullptr},
+                    ErrorCode::kLocationUnmapped),
+            ErrorCode::kNodeTaken);
+  EXPECT_EQ(give_up(leased.token, worker_, ErrorCode::kLocationUnmapped), std::nullopt);
+  const Json view = job_view(job_row(id));
+  EXPECT_EQ(view["state"], "done");
+  EXPECT_EQ(view["result"], "failed");
+  EXPECT_EQ(view["detail"]["code"], "location-unmapped");
+  EXPECT_EQ(view["report"], Json());
+  EXPECT_EQ(newest_records(1), (std::vector<std::string>{"job.finished"}));
 }
 
 TEST_F(Jobs, ModelWithoutTrustedManifest_IsNotFound) {

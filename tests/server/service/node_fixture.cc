@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "schemas/core/merkle.h"
+#include "schemas/core/sha.h"
 
 namespace assay::server::test {
 namespace {
@@ -31,9 +32,47 @@ Bytes sign(std::string_view type, const Json& payload, const Signer& key) {
       attestation::sign_envelope(type, as_bytes(canonical(payload)), signers).value()));
 }
 
+policy::Workload workload_on(const std::string& node) {
+  policy::Workload workload;
+  workload.node = node;
+  return workload;
+}
+
+// What makes the machine of a node another one than that of gpu-1.
+tdx::SimulationSpec on_machine_of(const std::string& node, tdx::SimulationSpec spec) {
+  if (node != "gpu-1") {
+    const Digest digest = sha256(as_bytes(node));
+    std::ranges::copy_n(digest.bytes().begin(), spec.platform.ppid.size(),
+                        spec.platform.ppid.begin());
+  }
+  return spec;
+}
+
 }  // namespace
 
-NodeTest::NodeTest() { put_appraisal(simulator_appraisal()); }
+NodeTest::NodeTest() {
+  const auto applied =
+      change_trust({PutAppraisal{simulator_appraisal()}, PutRegistration{registration_of(worker_)},
+                    PutRegistration{registration_of(other_)}});
+  EXPECT_TRUE(applied) << to_string(applied.error());
+}
+
+Result<TrustApplied> NodeTest::change_trust(std::vector<TrustOperation> operations) {
+  const auto epochs = store_->snapshot().value()->epochs().value();
+  return apply_trust_change(
+      *services_,
+      trust_change(epochs.trust.trust + 1, std::move(operations), {&operator1_, &operator2_}),
+      actor_);
+}
+
+Registration NodeTest::registration_of(const Worker& worker) {
+  return {worker.node, worker.node, worker.principal.name, {}, 1, {}};
+}
+
+void NodeTest::register_node(const Registration& registration) {
+  const auto applied = change_trust({PutRegistration{registration}});
+  ASSERT_TRUE(applied) << to_string(applied.error());
+}
 
 Worker NodeTest::make_worker(const std::string& node, const std::string& principal) {
   return {node,
@@ -60,21 +99,12 @@ Appraisal NodeTest::simulator_appraisal() const {
 }
 
 void NodeTest::put_appraisal(const Appraisal& appraisal) {
-  const auto epochs = store_->snapshot().value()->epochs().value();
-  const auto applied = apply_trust_change(
-      *services_,
-      trust_change(epochs.trust.trust + 1, {PutAppraisal{appraisal}}, {&operator1_, &operator2_}),
-      actor_);
+  const auto applied = change_trust({PutAppraisal{appraisal}});
   ASSERT_TRUE(applied) << to_string(applied.error());
 }
 
 void NodeTest::revoke(const std::string& node) {
-  const auto epochs = store_->snapshot().value()->epochs().value();
-  const auto applied =
-      apply_trust_change(*services_,
-                         trust_change(epochs.trust.trust + 1, {RevokeNode{node, "stolen"}},
-                                      {&operator1_, &operator2_}),
-                         actor_);
+  const auto applied = change_trust({RevokeNode{node, "stolen"}});
   ASSERT_TRUE(applied) << to_string(applied.error());
 }
 
@@ -84,8 +114,9 @@ Evidence NodeTest::evidence_of(const tdx::SimulationSpec& spec) {
 }
 
 Evidence NodeTest::evidence_for(const ReportDataBytes& data,
-                                const Change<tdx::SimulationSpec>& change) const {
-  tdx::SimulationSpec spec = platform();
+                                const Change<tdx::SimulationSpec>& change,
+                                const std::string& node) const {
+  tdx::SimulationSpec spec = on_machine_of(node, platform());
   std::ranges::copy(data, spec.quote.report.report_data.begin());
   if (change) {
     change(spec);
@@ -93,7 +124,9 @@ Evidence NodeTest::evidence_for(const ReportDataBytes& data,
   return evidence_of(spec);
 }
 
-std::string NodeTest::platform_id() const { return hex_encode(platform().platform.ppid); }
+std::string NodeTest::platform_id(const std::string& node) const {
+  return hex_encode(on_machine_of(node, platform()).platform.ppid);
+}
 
 Challenge NodeTest::challenge(const Worker& worker) {
   return issue_challenge(*services_, {ChallengePurpose::kEnrol, worker.node}, worker.principal)
@@ -102,7 +135,7 @@ Challenge NodeTest::challenge(const Worker& worker) {
 
 Enrolment NodeTest::enrolment(const Worker& worker, const Nonce& nonce,
                               const Change<Enrolment>& before, const Change<Enrolment>& after) {
-  Enrolment made{{audience(*services_), worker.node, platform_id()},
+  Enrolment made{{audience(*services_), worker.node, platform_id(worker.node)},
                  nonce,
                  worker.key->public_key(),
                  {},
@@ -110,7 +143,8 @@ Enrolment NodeTest::enrolment(const Worker& worker, const Nonce& nonce,
   if (before) {
     before(made);
   }
-  made.evidence = evidence_for(enrolment_report_data(made.nonce, made.public_key, made.request));
+  made.evidence = evidence_for(enrolment_report_data(made.nonce, made.public_key, made.request), {},
+                               worker.node);
   if (after) {
     after(made);
   }
@@ -139,8 +173,9 @@ void NodeTest::enrol_ok(const Worker& worker) {
 }
 
 std::optional<Json> NodeTest::node_row(const std::string& node) {
-  const auto row = store_->snapshot().value()->node(node);
-  return row ? std::optional(node_view(*row, clock_.now())) : std::nullopt;
+  const auto snapshot = store_->snapshot().value();
+  const auto row = snapshot->node(node);
+  return row ? std::optional(node_view(*snapshot, *row, clock_.now()).value()) : std::nullopt;
 }
 
 std::vector<std::string> NodeTest::newest_records(std::size_t count) {
@@ -179,6 +214,7 @@ Bytes NodeTest::content(std::size_t size, std::uint8_t seed) {
 NodeTest::Model NodeTest::make_model(std::vector<Bytes> files) {
   Manifest manifest;
   manifest.name = "acme/demo";
+  manifest.locations = {kLocation};
   manifest.artifact.parameters.chunk_size = kChunk;
   Outline outline{kSpan, {}};
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -237,6 +273,9 @@ VerificationReport NodeTest::report(const JobLease& lease, const Model& model) {
           .artifact = lease.artifact,
           .parameters = model.manifest.artifact.parameters,
           .scope = lease.scope,
+          .location = lease.location,
+          .volume = lease.location.empty() ? "" : "pv-1",
+          .pod = lease.pod,
           .entries = model.manifest.artifact.entries,
           .not_covered = {},
           .device = {"cpu", "a processor", "none"},
@@ -252,7 +291,8 @@ Bytes NodeTest::submission(const Worker& worker, const VerificationReport& repor
   const Json payload = to_json(report);
   ReportSubmission made{sign(kVerificationReportPayloadType, payload, *worker.key),
                         evidence_for(report_report_data(report.nonce, worker.key->public_key(),
-                                                        as_bytes(canonical(payload))))};
+                                                        as_bytes(canonical(payload))),
+                                     {}, worker.node)};
   if (change) {
     change(made);
   }
@@ -275,7 +315,8 @@ storage::JobRow NodeTest::job_row(const std::string& id) {
 std::optional<policy::ReportFact> NodeTest::report_seen(const Worker& worker, const Model& model) {
   policy::Facts facts;
   facts.artifact = model.id;
-  const auto collected = collect_node(*store_->snapshot().value(), worker.node, facts);
+  const policy::Workload workload = workload_on(worker.node);
+  const auto collected = collect_node(*store_->snapshot().value(), {workload}, facts);
   EXPECT_TRUE(collected) << to_string(collected.error());
   return facts.reports.empty() ? std::nullopt : std::optional(facts.reports.front());
 }

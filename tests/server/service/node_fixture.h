@@ -40,10 +40,17 @@ class NodeTest : public ServiceTest {
   Appraisal simulator_appraisal() const;
   void put_appraisal(const Appraisal& appraisal);
   void revoke(const std::string& node);
+  // The next change of trust, signed by both operators.
+  Result<TrustApplied> change_trust(std::vector<TrustOperation> operations);
+  // A node under its own name, for one principal.
+  static Registration registration_of(const Worker& worker);
+  void register_node(const Registration& registration);
   static Evidence evidence_of(const attestation::tdx::SimulationSpec& spec);
+  // Each node is a machine of its own.
   Evidence evidence_for(const ReportDataBytes& data,
-                        const Change<attestation::tdx::SimulationSpec>& change = {}) const;
-  std::string platform_id() const;
+                        const Change<attestation::tdx::SimulationSpec>& change = {},
+                        const std::string& node = "gpu-1") const;
+  std::string platform_id(const std::string& node = "gpu-1") const;
 
   // --- enrolment
 
@@ -91,6 +98,8 @@ class NodeTest : public ServiceTest {
   storage::JobRow job_row(const std::string& id);
   // The report that a decision at bind sees now; nothing when there is none.
   std::optional<policy::ReportFact> report_seen(const Worker& worker, const Model& model);
+
+  static constexpr const char* kLocation = "pvc://inference/models";  // of every model here
 
   Bytes seed_ = to_bytes("tests of server/service");
   Worker worker_ = make_worker("gpu-1", "node-agent-1");

@@ -294,11 +294,13 @@ TEST_F(Nodes, WithoutReferenceValues_IsRejectedUnlessWaived) {
 TEST_F(Nodes, OlderCollateral_IsCollateralRollback) {
   const auto numbered = [this](int number) {
     return [this, number](Enrolment& made) {
-      made.evidence = evidence_for(enrolment_report_data(made.nonce, made.public_key, made.request),
-                                   [number](tdx::SimulationSpec& spec) {
-                                     spec.tcb_info["tcbEvaluationDataNumber"] = number;
-                                     spec.qe_identity["tcbEvaluationDataNumber"] = number;
-                                   });
+      made.evidence = evidence_for(
+          enrolment_report_data(made.nonce, made.public_key, made.request),
+          [number](tdx::SimulationSpec& spec) {
+            spec.tcb_info["tcbEvaluationDataNumber"] = number;
+            spec.qe_identity["tcbEvaluationDataNumber"] = number;
+          },
+          made.request.node);
     };
   };
   ASSERT_TRUE(enrol_with(worker_, {}, numbered(30)));
@@ -368,7 +370,9 @@ TEST_F(Nodes, WorkerKey_NeverBecomesATrustedKey) {
       ErrorCode::kKeyNotUnique);
 }
 
-TEST_F(Nodes, NodeOfAnotherPrincipal_IsNodeTaken) {
+TEST_F(Nodes, NodeOfAnotherPrincipal_WithoutRegistration_IsNodeTaken) {
+  services_->nodes.dangerous_allow_unregistered = true;
+  ASSERT_TRUE(change_trust({RemoveRegistration{"gpu-1"}}));
   enrol_ok(worker_);
   remember();
   Worker intruder = make_worker(worker_.node, "intruder");

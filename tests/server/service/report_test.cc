@@ -71,7 +71,29 @@ TEST_F(Reports, EverythingAsInTheManifest_IsVerified) {
   const auto snapshot = store_->snapshot().value();
   const Bytes envelope = parse_report_submission(body).value().envelope;
   EXPECT_EQ(snapshot->document(job.report.value()).value().bytes, envelope);
-  EXPECT_EQ(snapshot->newest_report(worker_.node, model_.id, "files").value().id, job_);
+  EXPECT_EQ(snapshot->newest_report(worker_.node, model_.id, "files", {kLocation}).value().id,
+            job_);
+}
+
+// Renewals do not move the time before which nothing was read; another lease does.
+TEST_F(Reports, ReadSince_IsWhenTheNonceWasGivenOut) {
+  clock_.advance(std::chrono::seconds(60));
+  const JobLease leased = lease(worker_);
+  const Timestamp given_out = clock_.now();
+  for (int i = 0; i < 100; ++i) {
+    clock_.advance(std::chrono::seconds(50));
+    ASSERT_TRUE(renew_lease(*services_, {leased.job, leased.token, worker_.principal}));
+  }
+  ASSERT_TRUE(send_report(worker_, leased, report(leased, model_)));
+  const storage::JobRow job = job_row(job_);
+  EXPECT_EQ(job.read_since, given_out);
+  EXPECT_EQ(job.finished_at, clock_.now());
+  EXPECT_EQ(job.volume, "pv-1");
+  const auto seen = report_seen(worker_, model_);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->read_since, given_out);
+  EXPECT_EQ(seen->location, kLocation);
+  EXPECT_EQ(seen->volume, "pv-1");
 }
 
 TEST_F(Reports, SameReportAgain_IsAnsweredAsBefore) {
@@ -98,7 +120,70 @@ TEST_F(Reports, EntriesLeftOut_AreIncomplete) {
   EXPECT_EQ(detail()["not_covered"], Json::parse(R"([{"entry":0,"reason":"unreadable"}])"));
 }
 
+TEST_F(Reports, ExtraFiles_AreAMismatch) {
+  const auto answer = send_changed([](VerificationReport& made) {
+    made.extra = {{"config.py", 3}, {"modeling_evil.py", 812}};
+    made.extra_count = 2;
+  });
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(answer->state, State::kMismatch);
+  EXPECT_EQ(job_row(job_).result, "mismatch");
+  EXPECT_EQ(detail()["extra_count"], 2);
+  EXPECT_EQ(detail()["differences_total"], 2);
+  EXPECT_EQ(detail()["differences"][1],
+            Json::parse(R"({"kind":"extra","path":"modeling_evil.py","actual_size":812})"));
+  EXPECT_EQ(report_seen(worker_, model_)->differing, "config.py extra");
+}
+
+// A worker lists only so many, or none that it has room for: the number alone is enough.
+TEST_F(Reports, ExtraFilesThatAreOnlyCounted_AreAMismatch) {
+  const auto answer = send_changed([](VerificationReport& made) { made.extra_count = 7; });
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(answer->state, State::kMismatch);
+  EXPECT_EQ(detail()["differences_total"], 7);
+  EXPECT_EQ(detail()["differing"], "7 files that no entry covers");
+}
+
+TEST_F(Reports, ExtraFilesOfASubset_AreAMismatch) {
+  ASSERT_TRUE(send_report(worker_, *lease_, report(*lease_, model_)));
+  job_ = new_job(model_, worker_.node, [](JobRequest& request) { request.subset = {1}; }).job.id;
+  lease_ = lease(worker_);
+  const auto answer = send_changed([](VerificationReport& made) {
+    made.entries.erase(made.entries.begin());
+    made.extra = {{"modeling_evil.py", 812}};
+    made.extra_count = 1;
+  });
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_EQ(answer->state, State::kMismatch);
+}
+
 // --- attacks
+
+// A second publisher's manifest with other ignore rules is another artifact: a report made by them
+// says nothing of this one, and rules that the report alone has are refused.
+TEST_F(Reports, OtherIgnoreRules_AreReportMismatch) {
+  Model evil = make_model(model_.files);
+  evil.manifest.artifact.parameters.ignore = {"*.py"};
+  evil.id = artifact_id(evil.manifest).value();
+  ASSERT_NE(evil.id, model_.id);
+  store_model(evil, false);
+  expect_refused(send_changed([](VerificationReport& made) { made.parameters.ignore = {"*.py"}; }),
+                 ErrorCode::kReportMismatch);
+  job_ = new_job(model_, worker_.node).job.id;
+  lease_ = lease(worker_);
+  expect_refused(
+      send_changed([](VerificationReport& made) { made.parameters.follow_symlinks = true; }),
+      ErrorCode::kReportMismatch);
+}
+
+// An entry that differs cannot be hidden among the extra files.
+TEST_F(Reports, EntryThatIsCalledExtra_IsReportMismatch) {
+  expect_refused(send_changed([](VerificationReport& made) {
+                   made.extra = {{"weights/0.bin", 1}};
+                   made.extra_count = 1;
+                 }),
+                 ErrorCode::kReportMismatch);
+}
 
 TEST_F(Reports, ReplayedReportUnderAnotherJob_IsRefused) {
   const Bytes body = submission(worker_, report(*lease_, model_));
@@ -118,6 +203,8 @@ TEST_F(Reports, ReportForAnotherJobModelOrNode_IsReportMismatch) {
       [&](VerificationReport& made) { made.node = other_.node; },
       [](VerificationReport& made) { made.lease = 2; },
       [](VerificationReport& made) { made.scope = JobScope::kDeviceMemory; },
+      [](VerificationReport& made) { made.location = "pvc://inference/other"; },
+      [](VerificationReport& made) { made.pod = JobPod{"uid-1", "pv-1"}; },
       // Of another tree: the entries are right for it.
       [](VerificationReport& made) { made.parameters.chunk_size = 8192; },
   };
@@ -403,6 +490,9 @@ class Comparisons : public NodeTest {
                               .artifact = model_.id,
                               .parameters = model_.manifest.artifact.parameters,
                               .scope = JobScope::kFiles,
+                              .location = {},
+                              .volume = {},
+                              .pod = {},
                               .entries = model_.manifest.artifact.entries,
                               .not_covered = {},
                               .device = {},

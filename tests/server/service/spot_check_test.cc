@@ -99,8 +99,10 @@ TEST_F(SpotCheck, WrongAnswer_FailsTheJob) {
   EXPECT_EQ(refusal(send_spot(answers_to(asked))), ErrorCode::kSpotCheckFailed);
   EXPECT_EQ(refusal(send(worker_, *lease_, body_)), ErrorCode::kSpotCheckFailed);
   // It counts against the node: no older report stands in for it.
-  const auto newest =
-      store_->snapshot().value()->newest_report(worker_.node, model_.id, "files").value();
+  const auto newest = store_->snapshot()
+                          .value()
+                          ->newest_report(worker_.node, model_.id, "files", {kLocation})
+                          .value();
   EXPECT_EQ(newest.result, "failed");
 }
 

@@ -30,6 +30,10 @@ DEFAULT_CHUNK = 16384
 MIN_CHUNK, MAX_CHUNK = 4096, 1048576
 DEFAULT_SPAN = 1048576
 MAX_SPAN = 2**40
+MAX_PARAMETERS = 4095
+MAX_PATTERN = 512
+# Left out where it is there, and bound as such (section 4.2).
+USUAL = ("/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline")
 DIGEST_SIZE = {"sha256": 32, "sha384": 48}
 OUTLINE_MAGIC = b"assay-outline-v1"
 OUTLINE_HASH = {"sha256": 1, "sha384": 2}
@@ -50,12 +54,17 @@ def is_power_of_two(n):
     return n > 0 and n & (n - 1) == 0
 
 
-def check_parameters(hash_name, chunk_size):
+def check_parameters(hash_name, chunk_size, ignore=()):
     """Section 1: the parameters and their limits."""
     if hash_name not in DIGEST_SIZE:
         raise TreeError("hash", repr(hash_name))
     if not is_power_of_two(chunk_size) or not MIN_CHUNK <= chunk_size <= MAX_CHUNK:
         raise TreeError("chunk-size", str(chunk_size))
+    for pattern in ignore:
+        check_pattern(pattern)
+    keys = [pattern.encode() for pattern in ignore]
+    if any(before >= after for before, after in zip(keys, keys[1:])):
+        raise TreeError("ignore-order", repr(ignore))
 
 
 def chunk_leaves(stream, size, hash_name, chunk_size):
@@ -117,6 +126,8 @@ def check_pattern(pattern):
     body = pattern[1:] if pattern.startswith("/") else pattern
     if body == "" or "\0" in body or any(part in ("", ".", "..") for part in body.split("/")):
         raise TreeError("pattern", repr(pattern))
+    if len(pattern) > MAX_PATTERN:
+        raise TreeError("pattern", "too long")
     if "/" not in pattern:
         return ["**", body]
     return body.split("/")
@@ -124,8 +135,6 @@ def check_pattern(pattern):
 
 def is_ignored(path, patterns):
     """Section 4.3: is this file or directory (text path) ignored by one of the patterns?"""
-    if path == ".git":  # section 4.2
-        return True
     return any(_match_parts(check_pattern(p), path.split("/")) for p in patterns)
 
 
@@ -135,6 +144,31 @@ def walk(top, patterns=(), follow=False):
     found = {}
     _walk_into(real_top, b"", real_top, [real_top], patterns, follow, found)
     return found
+
+
+def _stays_beneath(full, real_top):
+    """Section 4.2: no link on the way is absolute or leads out, even when it leads in again."""
+    at = []
+    left = os.path.relpath(full, real_top).split(b"/")
+    for _ in range(10000):
+        if not left:
+            return True
+        part = left.pop(0)
+        here = os.path.join(real_top, *at, part)
+        if part == b"..":
+            if not at:
+                return False
+            at.pop()
+        elif part in (b"", b"."):
+            continue
+        elif os.path.islink(here):
+            target = os.readlink(here)
+            if target.startswith(b"/"):
+                return False
+            left = target.split(b"/") + left
+        else:
+            at.append(part)
+    return False
 
 
 def _walk_into(directory, prefix, real_top, open_directories, patterns, follow, found):
@@ -150,6 +184,8 @@ def _walk_into(directory, prefix, real_top, open_directories, patterns, follow, 
                 raise TreeError("symlink", text)
             real = os.path.realpath(full)
             if real != real_top and not real.startswith(real_top.rstrip(b"/") + b"/"):
+                raise TreeError("symlink-outside", text)
+            if not _stays_beneath(full, real_top):
                 raise TreeError("symlink-outside", text)
             try:
                 mode = os.stat(real).st_mode
@@ -169,8 +205,36 @@ def _walk_into(directory, prefix, real_top, open_directories, patterns, follow, 
 # --- entries and the artifact root: schemas/tree.md sections 3 and 5 -------------------------
 
 
-def parameters(hash_name, chunk_size):
-    return {"chunk_size": chunk_size, "hash": hash_name, "tree": TREE}
+def parameters(hash_name, chunk_size, ignore=(), follow=False):
+    """Section 1: ignore rules are members only when they say something."""
+    known = {"chunk_size": chunk_size, "hash": hash_name, "tree": TREE}
+    if ignore:
+        known["ignore"] = list(ignore)
+    if follow:
+        known["follow_symlinks"] = True
+    return known
+
+
+def read_parameters(known):
+    """Section 1: parameters of a JSON object, as arguments of the functions here."""
+    members = {"chunk_size", "hash", "tree"}
+    if not isinstance(known, dict) or not members <= set(known):
+        raise TreeError("members", str(known))
+    if set(known) - members - {"ignore", "follow_symlinks"} or known["tree"] != TREE:
+        raise TreeError("members", str(known))
+    ignore = known.get("ignore", [])
+    if "ignore" in known and (not isinstance(ignore, list) or not ignore):
+        raise TreeError("members", "ignore")
+    if any(not isinstance(pattern, str) for pattern in ignore):
+        raise TreeError("members", "ignore")
+    if known.get("follow_symlinks", True) is not True:
+        raise TreeError("members", "follow_symlinks")
+    if not _is_natural(known["chunk_size"]) or not isinstance(known["hash"], str):
+        raise TreeError("members", str(known))
+    check_parameters(known["hash"], known["chunk_size"], ignore)
+    if len(jcs.dumps(known)) > MAX_PARAMETERS:
+        raise TreeError("parameters-size")
+    return known["hash"], known["chunk_size"], tuple(ignore), "follow_symlinks" in known
 
 
 def entry_key(entry):
@@ -253,16 +317,17 @@ def _check_one_entry(entry, hash_name):
         raise TreeError("size", entry["name"])
 
 
-def artifact_leaves(entries, hash_name, chunk_size):
+def artifact_leaves(entries, hash_name, chunk_size, ignore=(), follow=False):
     """Section 5: leaf data, parameters first. `entries` must be in order already."""
-    check_parameters(hash_name, chunk_size)
+    known = parameters(hash_name, chunk_size, ignore, follow)
+    read_parameters(known)
     check_entries(entries, hash_name)
-    return [jcs.dumps(parameters(hash_name, chunk_size))] + [jcs.dumps(e) for e in entries]
+    return [jcs.dumps(known)] + [jcs.dumps(e) for e in entries]
 
 
-def artifact_root(entries, hash_name, chunk_size):
+def artifact_root(entries, hash_name, chunk_size, ignore=(), follow=False):
     """Section 5: the artifact root, raw bytes."""
-    data = artifact_leaves(entries, hash_name, chunk_size)
+    data = artifact_leaves(entries, hash_name, chunk_size, ignore, follow)
     return merkle.root(hash_name, [merkle.leaf_hash(hash_name, leaf) for leaf in data])
 
 
@@ -273,14 +338,13 @@ def artifact_id(root, hash_name):
 
 def hash_path(path, hash_name="sha256", chunk_size=DEFAULT_CHUNK, objects="both", patterns=(),
               follow=False, span=None):  # fmt: skip
-    """Sections 4 to 6 together.
+    """Sections 4 to 6 together. `patterns` in any order; nothing is added to them.
 
     Returns (result, subtrees): the JSON of `assay hash` and, where a span is given, the subtree
     digests of each entry in artifact order.
     """
-    check_parameters(hash_name, chunk_size)
-    for pattern in patterns:
-        check_pattern(pattern)
+    patterns = sorted(set(patterns), key=str.encode)
+    check_parameters(hash_name, chunk_size, patterns)
     if os.path.isdir(path):
         files = walk(path, patterns, follow)
     else:  # section 4.2: a single file's path is its base name
@@ -312,10 +376,10 @@ def hash_path(path, hash_name="sha256", chunk_size=DEFAULT_CHUNK, objects="both"
                 found.append((entry, digests))
     found.sort(key=lambda pair: entry_key(pair[0]))
     entries = [entry for entry, _ in found]
-    root = artifact_root(entries, hash_name, chunk_size)
+    root = artifact_root(entries, hash_name, chunk_size, patterns, follow)
     result = {
         "root": root.hex(),
-        "parameters": parameters(hash_name, chunk_size),
+        "parameters": parameters(hash_name, chunk_size, patterns, follow),
         "objects": entries,
         "bytes": sum(entry["size"] for entry in entries),
     }
@@ -338,13 +402,18 @@ def span_digests(leaves, hash_name, chunk_size, span):
     return [merkle.root(hash_name, leaves[i : i + per]) for i in range(0, len(leaves), per)]
 
 
-def write_outline(entries, subtrees, hash_name, chunk_size, span):
+def usual_patterns(path):
+    """Section 4.2: what a program adds to the patterns of a directory."""
+    return [p for p in USUAL if os.path.isdir(path) and os.path.lexists(os.path.join(path, p[1:]))]
+
+
+def write_outline(entries, subtrees, hash_name, chunk_size, span, ignore=(), follow=False):
     """Section 7.1: the outline as bytes."""
     check_span(span, chunk_size)
     out = [
         OUTLINE_MAGIC,
         struct.pack("<IIQQ", OUTLINE_HASH[hash_name], chunk_size, span, len(entries)),
-        artifact_root(entries, hash_name, chunk_size),
+        artifact_root(entries, hash_name, chunk_size, ignore, follow),
     ]
     for digests in subtrees:
         out.append(struct.pack("<Q", len(digests)))
@@ -352,7 +421,7 @@ def write_outline(entries, subtrees, hash_name, chunk_size, span):
     return b"".join(out)
 
 
-def read_outline(blob, entries, hash_name, chunk_size):
+def read_outline(blob, entries, hash_name, chunk_size, ignore=(), follow=False):
     """Section 7.3: check an outline against the entries; returns (span, digests per entry)."""
     width = DIGEST_SIZE[hash_name]
     if len(blob) < 40 + width or blob[:16] != OUTLINE_MAGIC:
@@ -363,7 +432,7 @@ def read_outline(blob, entries, hash_name, chunk_size):
     check_span(span, chunk_size)
     if count != len(entries):
         raise TreeError("outline-count")
-    if blob[40 : 40 + width] != artifact_root(entries, hash_name, chunk_size):
+    if blob[40 : 40 + width] != artifact_root(entries, hash_name, chunk_size, ignore, follow):
         raise TreeError("outline-root")
     position = 40 + width
     subtrees = []
@@ -393,8 +462,8 @@ def locate(result, blob, path, follow=False):
     Yields (entry, begin, end); begin and end count from the start of the entry's object. A file
     that is absent or has another size is reported as one range over the whole object.
     """
-    hash_name, chunk_size = result["parameters"]["hash"], result["parameters"]["chunk_size"]
-    span, subtrees = read_outline(blob, result["objects"], hash_name, chunk_size)
+    hash_name, chunk_size, ignore, followed = read_parameters(result["parameters"])
+    span, subtrees = read_outline(blob, result["objects"], hash_name, chunk_size, ignore, followed)
     for entry, expected in zip(result["objects"], subtrees):
         text = entry["path"] if entry["kind"] == "file" else entry["file"]
         name = os.path.join(path, text) if os.path.isdir(path) else path
@@ -446,10 +515,12 @@ def _hash(args):
     span = getattr(args, "span", None)
     if span is not None:
         check_span(span, args.chunk_size)
-    result, subtrees = hash_path(args.path, args.hash, args.chunk_size, args.objects, args.ignore,
+    patterns = args.ignore + usual_patterns(args.path)
+    result, subtrees = hash_path(args.path, args.hash, args.chunk_size, args.objects, patterns,
                                  args.follow_symlinks, span)  # fmt: skip
     if args.verb == "outline":
-        blob = write_outline(result["objects"], subtrees, args.hash, args.chunk_size, span)
+        hash_name, chunk_size, ignore, follow = read_parameters(result["parameters"])
+        blob = write_outline(result["objects"], subtrees, hash_name, chunk_size, span, ignore, follow)
         with open(args.out, "wb") as stream:
             stream.write(blob)
     print(json.dumps(result, indent=1, ensure_ascii=False))
@@ -467,8 +538,7 @@ def _check_outline(args):
             status = 1
             print(json.dumps({"object": entry, "begin": begin, "end": end}, ensure_ascii=False))
         return status
-    known = result["parameters"]
-    span, subtrees = read_outline(blob, result["objects"], known["hash"], known["chunk_size"])
+    span, subtrees = read_outline(blob, result["objects"], *read_parameters(result["parameters"]))
     print(json.dumps({"span": span, "digests": sum(len(digests) for digests in subtrees)}))
     return 0
 

@@ -22,12 +22,13 @@ def tensor_entry(file, name, dtype, shape, offset, size, hash_name, chunk):
             "offset": offset, "size": size, "root": root}  # fmt: skip
 
 
-def artifact(name, entries, hash_name="sha256", chunk=16384):
+def artifact(name, entries, hash_name="sha256", chunk=16384, ignore=(), follow=False):
     entries = sorted(entries, key=tree.entry_key)
-    leaves = tree.artifact_leaves(entries, hash_name, chunk)
-    root = tree.artifact_root(entries, hash_name, chunk)
+    leaves = tree.artifact_leaves(entries, hash_name, chunk, ignore, follow)
+    root = tree.artifact_root(entries, hash_name, chunk, ignore, follow)
     return {
         "name": name,
+        "parameters": tree.parameters(hash_name, chunk, ignore, follow),
         "hash": hash_name,
         "chunk_size": chunk,
         "entries": entries,
@@ -36,6 +37,54 @@ def artifact(name, entries, hash_name="sha256", chunk=16384):
         "root": root.hex(),
         "id": tree.artifact_id(root, hash_name),
     }
+
+
+def patterns_of(length):
+    """Patterns that make parameters (sha256, 16384) of this many bytes."""
+    rest = length - len(jcs.dumps(tree.parameters("sha256", 16384, ["x"]))) + 1
+    patterns = []
+    while rest > 0:
+        size = min(400, rest)
+        patterns.append(f"{len(patterns):03}" + "x" * (size - 3))
+        rest -= size + 3  # the next one has quotes and a comma
+    assert len(jcs.dumps(tree.parameters("sha256", 16384, patterns))) == length
+    return patterns
+
+
+def refused_parameters():
+    """Parameters as JSON text, with the reason of tree.read_parameters."""
+    good = tree.parameters("sha256", 16384, ["/.git"])
+    rows = [
+        ("member missing", "members", {k: v for k, v in good.items() if k != "tree"}),
+        ("unknown member", "members", {**good, "files": []}),
+        ("another tree", "members", {**good, "tree": "assay-tree-v2"}),
+        ("unknown hash", "hash", {**good, "hash": "sha512"}),
+        ("chunk size", "chunk-size", {**good, "chunk_size": 5000}),
+        ("no patterns", "members", {**good, "ignore": []}),
+        ("one pattern as text", "members", {**good, "ignore": "/.git"}),
+        ("pattern that is a number", "members", {**good, "ignore": [1]}),
+        ("empty pattern", "pattern", {**good, "ignore": [""]}),
+        ("pattern that leads out", "pattern", {**good, "ignore": ["../x"]}),
+        ("pattern with NUL", "pattern", {**good, "ignore": ["a\0b"]}),
+        ("pattern too long", "pattern", {**good, "ignore": ["x" * 513]}),
+        ("patterns out of order", "ignore-order", {**good, "ignore": ["b", "a"]}),
+        ("order of UTF-16", "ignore-order", {**good, "ignore": ["\U0001f600", "\uff21"]}),
+        ("pattern twice", "ignore-order", {**good, "ignore": ["a", "a"]}),
+        ("links not followed, in words", "members", {**good, "follow_symlinks": False}),
+        ("links by a number", "members", {**good, "follow_symlinks": 1}),
+        ("one byte too long", "parameters-size", {**good, "ignore": patterns_of(4096)}),
+    ]  # fmt: skip
+    out = []
+    for name, reason, known in rows:
+        try:
+            tree.read_parameters(known)
+        except tree.TreeError as error:
+            assert error.reason == reason, (name, error)
+        else:
+            raise AssertionError(name)
+        out.append({"name": name, "reason": reason,
+                    "parameters": json.dumps(known, ensure_ascii=True, separators=(",", ":"))})  # fmt: skip
+    return out
 
 
 def artifacts():
@@ -58,6 +107,13 @@ def artifacts():
             t("model.safetensors", "empty", "F16", [0, 7], 41000, 0),
             t("model.safetensors", "scalar", "I64", [], 992, 8),
         ], hash_name, chunk))  # fmt: skip
+    for name, ignore, follow in (
+        ("a pattern", ["*.tmp"], False), ("links followed", [], True),
+        ("patterns and links", ["/.git", "/model.assay.json", "\uff21", "\U0001f600"], True),
+        ("patterns of the greatest length", patterns_of(tree.MAX_PARAMETERS), False),
+    ):  # fmt: skip
+        found.append(artifact(f"one file, {name}", [file_entry("weights.bin", 100000, "sha256", 16384)],
+                              ignore=ignore, follow=follow))  # fmt: skip
     f = lambda path, size=3: file_entry(path, size, "sha256", 16384)  # noqa: E731
     t = lambda file, name: tensor_entry(file, name, "U8", [3], 0, 3, "sha256", 16384)  # noqa: E731
     # UTF-8 order: U+FF21 (ef bc a1) before U+1F600 (f0 9f 98 80); UTF-16 order is the reverse.
@@ -104,8 +160,12 @@ def model_bytes():
 TREES = (
     ("single files and folders", {
         "config.json": b'{"a":1}\n', "empty": b"", "sub/.hidden": b"x", "sub/deep/er/file": painted(5000),
-        ".gitattributes": b"*.bin -text\n", ".git/HEAD": b"not hashed", "sub/.git/HEAD": b"hashed",
+        ".gitattributes": b"*.bin -text\n", ".git/HEAD": b"hashed", "sub/.git/HEAD": b"hashed",
     }, []),  # fmt: skip
+    ("what may lie beside a model", {
+        "config.json": b"{}", ".git/HEAD": b"not hashed", "sub/.git/HEAD": b"hashed",
+        "model.assay.json": b"not hashed", "sub/model.assay.json": b"hashed",
+    }, ["/.git", "/model.assay.json"]),  # fmt: skip
     ("ignore patterns", {
         "keep.txt": b"1", "drop.tmp": b"2", "sub/drop.tmp": b"3", "logs/a/b": b"4", "sub/logs/c": b"5",
         "x/y/z.bin": b"6",
@@ -134,7 +194,8 @@ def trees():
             write_tree(top, files)
             for hash_name, chunk, objects, span in variants:
                 result, subtrees = tree.hash_path(top, hash_name, chunk, objects, ignore, span=span)
-                blob = tree.write_outline(result["objects"], subtrees, hash_name, chunk, span)
+                known = tree.read_parameters(result["parameters"])
+                blob = tree.write_outline(result["objects"], subtrees, hash_name, chunk, span, *known[2:])
                 found.append({
                     "name": name,
                     "files": [{"path": path,
@@ -195,7 +256,7 @@ def refused_lists():
 def refused_outlines():
     """Mutations of the outline of one tree of this file, with the reason of tree.read_outline."""
     with tempfile.TemporaryDirectory() as top:
-        write_tree(top, TREES[2][1])
+        write_tree(top, TREES[-1][1])
         result, subtrees = tree.hash_path(top, "sha256", 4096, "both", span=8192)
     good = tree.write_outline(result["objects"], subtrees, "sha256", 4096, 8192)
 
@@ -248,12 +309,12 @@ def build():
             raise AssertionError(name)
         refused.append({"name": name, "reason": reason, "entries": text})
     return {
-        "what": "Artifact roots of assay-tree-v1. artifacts: entries in artifact order, leaf data "
+        "what": "Artifact roots of assay-tree-v1. artifacts: parameters, entries in artifact order, leaf data "
         "as text (leaf 0: the parameters), leaf hashes, root, id. model_hex: a real safetensors "
         "file. trees: directories (a file is given by its hex, or is the model), what hashing "
         "them gives, and the outline in base64. refused_entries: entry lists (JSON text, hash "
         "sha256) that a reader refuses. refused_outlines: broken outlines of the first tree "
-        "named 'a model' in trees. Reasons are the words of the reference; what counts is "
+        "named 'a model' in trees. refused_parameters: parameters (JSON text) that a reader refuses. Reasons are the words of the reference; what counts is "
         "accept or refuse.",
         "source": "computed by tests/support/reference/tree.py from schemas/tree.md, RFC 8785 and "
         "RFC 9162 section 2.1.1",
@@ -261,5 +322,6 @@ def build():
         "model_hex": model_bytes().hex(),
         "trees": trees(),
         "refused_entries": refused,
+        "refused_parameters": refused_parameters(),
         "refused_outlines": refused_outlines(),
     }

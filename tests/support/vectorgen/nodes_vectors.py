@@ -14,6 +14,8 @@ REQUESTS = (
     {"audience": "assay.example.com/log", "node": "gpu-1.rack-2.example",
      "platform": "00112233445566778899aabbccddeeff", "purpose": "enrol"},
     {"audience": "quote\"back\\slash/\u00e9\U0001f600", "node": "n", "platform": "ff", "purpose": "enrol"},
+    {"audience": "assay.example.com/log", "identity_token": "9f" * 32, "node": "pool-1",
+     "platform": "ff", "purpose": "enrol"},
 )  # fmt: skip
 PAYLOADS = (b"", b"{}", painted(1000))
 

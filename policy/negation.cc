@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/negation.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "policy/checks.h"
+#include "policy/compare.h"
+
+namespace assay::policy {
+namespace {
+
+// All codes that say that the thing was looked at and found to be otherwise. Every other code,
+// those that will be added included, is an error below a `not`.
+constexpr std::array kFoundWrong = {ErrorCode::kPredicateMismatch, ErrorCode::kParametersMismatch,
+                                    ErrorCode::kModelMismatch, ErrorCode::kTcbNotAccepted};
+
+bool found_wrong(ErrorCode code) {
+  return std::find(kFoundWrong.begin(), kFoundWrong.end(), code) != kFoundWrong.end();
+}
+
+bool found_wrong(std::string_view code) {
+  return std::any_of(kFoundWrong.begin(), kFoundWrong.end(),
+                     [code](ErrorCode one) { return info(one).code == code; });
+}
+
+// Why a failure may not be turned round; nothing when it may.
+using Doubt = std::optional<ErrorCode>;
+
+// --- Several demands on one fact (checks.h)
+
+// A mismatch in a report that is stale, or a status of a node that is revoked, is not relied on.
+bool only_found_wrong(const Json& actual) {
+  const auto failed = actual.is_object() ? actual.find(kFailedMember) : actual.end();
+  return failed != actual.end() && failed->is_array() && !actual.contains(kUndecidedMember) &&
+         std::all_of(failed->begin(), failed->end(), [](const Json& code) {
+           return code.is_string() && found_wrong(code.get_ref<const std::string&>());
+         });
+}
+
+// --- Statements
+
+bool listed(const SignerRequirement& signers, std::string_view identity) {
+  return signers.identities.empty() ||
+         std::find(signers.identities.begin(), signers.identities.end(), identity) !=
+             signers.identities.end();
+}
+
+// Why nothing follows from what `statement` says: nobody stands behind it now, or it is not of an
+// age that the condition accepts.
+Doubt unreliable(const StatementCondition& condition, const JudgedStatement& statement,
+                 Timestamp now) {
+  const StatementFact& fact = *statement.fact;
+  if (!statement.has_signer()) {
+    // Stored facts may have the signers in another order: that must not change the answer.
+    const auto first = std::min_element(
+        statement.signers.begin(), statement.signers.end(),
+        [](const auto& a, const auto& b) { return info(a.code).code < info(b.code).code; });
+    return first == statement.signers.end() ? ErrorCode::kStatementMissing : first->code;
+  }
+  if (fact.accepted_at > now) {
+    return ErrorCode::kConditionUndecided;
+  }
+  if (condition.max_age_seconds && is_older(fact.accepted_at, *condition.max_age_seconds, now)) {
+    return ErrorCode::kStatementStale;
+  }
+  return std::nullopt;
+}
+
+struct Said {
+  bool otherwise = false;  // a value was read, and is not as required
+  Doubt unread;            // a value could not be read or compared
+};
+
+Said what_it_says(const StatementCondition& condition, const StatementFact& fact) {
+  Said said;
+  for (const PredicateTest& test : condition.where) {
+    const TestOutcome tested = run(test, fact.predicate);
+    said.otherwise = said.otherwise || tested.outcome == Outcome::kFail;
+    if (tested.outcome == Outcome::kError && !said.unread) {
+      said.unread = tested.code.value_or(ErrorCode::kConditionUndecided);
+    }
+  }
+  return said;
+}
+
+// The statements that decide: all of the kind, whether or not a signature still counts; for
+// `latest` the last of them. A statement that was withdrawn may have said anything.
+std::vector<const JudgedStatement*> deciding(const StatementCondition& condition,
+                                             const JudgedFacts& facts) {
+  std::vector<const JudgedStatement*> all;
+  for (const JudgedStatement& statement : facts.statements) {
+    if (statement.fact->predicate_type == condition.predicate_type &&
+        statement.fact->stage == condition.stage) {
+      all.push_back(&statement);
+    }
+  }
+  if (condition.quantifier == Quantifier::kLatest && all.size() > 1) {
+    all.erase(all.begin(), all.end() - 1);
+  }
+  return all;
+}
+
+// Found wrong is a statement condition when as many identities as it asks for, of those that it
+// lists, stand behind statements that say otherwise. For `any`, besides, no listed identity may
+// have signed a statement that is as required, or of which that is not known.
+Doubt doubt_about_statements(const StatementCondition& condition, const Scope& scope) {
+  std::set<std::string_view> otherwise;
+  bool maybe = false;
+  Doubt why;
+  for (const JudgedStatement* statement : deciding(condition, scope.facts)) {
+    Doubt here = unreliable(condition, *statement, scope.now);
+    const Said said = here ? Said{} : what_it_says(condition, *statement->fact);
+    if (!here && !said.otherwise) {
+      here = said.unread;
+    }
+    why = why ? why : here;
+    for (const JudgedSigner& signer : statement->signers) {
+      if (!listed(condition.signers, signer.identity)) {
+        continue;
+      }
+      if (!said.otherwise) {
+        maybe = true;
+      } else if (signer.state == SignerState::kCounts) {
+        otherwise.insert(signer.identity);
+      }
+    }
+  }
+  const bool enough = otherwise.size() >= std::max<std::size_t>(condition.signers.at_least, 1);
+  if (enough && (condition.quantifier != Quantifier::kAny || !maybe)) {
+    return std::nullopt;
+  }
+  return why.value_or(ErrorCode::kSignersInsufficient);
+}
+
+}  // namespace
+
+void judge_below_not(const Condition& condition, const Scope& scope, ConditionResult& result) {
+  if (result.outcome != Outcome::kFail) {
+    return;
+  }
+  const ErrorCode code = result.code.value_or(ErrorCode::kConditionUndecided);
+  Doubt doubt = found_wrong(code) ? Doubt() : code;
+  if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
+    // `code` belongs to the first statement that fails; it may be stale, and another one decide.
+    doubt = doubt_about_statements(*statement, scope);
+    result.code =
+        found_wrong(code) || !doubt ? doubt.value_or(ErrorCode::kPredicateMismatch) : code;
+  } else if (std::holds_alternative<NodeCondition>(condition.kind) ||
+             std::holds_alternative<ReportCondition>(condition.kind)) {
+    if (!doubt && !only_found_wrong(result.actual)) {
+      doubt = ErrorCode::kConditionUndecided;
+    }
+    result.code = doubt.value_or(code);
+  }
+  if (doubt) {
+    result.outcome = Outcome::kError;
+  }
+}
+
+}  // namespace assay::policy

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The document of a workload.
+#include <array>
+
+#include "policy/facts.h"
+#include "policy/json_reader.h"
+
+namespace assay::policy {
+namespace {
+
+using reading::check_members;
+using reading::Reader;
+using reading::text_of;
+using reading::violation;
+
+constexpr std::array<std::string_view, 3> kKinds = {"scratch", "config", "model"};
+
+Json to_json(const Mount& mount) {
+  return {{"container", mount.container}, {"path", mount.path},         {"volume", mount.volume},
+          {"source", mount.source},       {"location", mount.location}, {"kind", name(mount.kind)},
+          {"read_only", mount.read_only}, {"device", mount.device}};
+}
+
+Json to_json(const ContainerImage& image) {
+  return {{"container", image.container}, {"image", image.image}, {"init", image.init}};
+}
+
+template <typename Item>
+Json list_to_json(const std::vector<Item>& items) {
+  Json list = Json::array();
+  for (const Item& item : items) {
+    list.push_back(to_json(item));
+  }
+  return list;
+}
+
+Result<VolumeKind> volume_kind_from(std::string_view text) {
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (kKinds.at(i) == text) {
+      return static_cast<VolumeKind>(i);
+    }
+  }
+  return fail(ErrorCode::kSchemaViolation, "this must be scratch, config or model");
+}
+
+Result<Mount> mount_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(
+      json, where,
+      {"container", "path", "volume", "source", "location", "kind", "read_only", "device"}));
+  const Reader in{json, where};
+  Mount mount;
+  ASSAY_ASSIGN(mount.container, in.text("container"));
+  ASSAY_ASSIGN(mount.path, in.text("path"));
+  ASSAY_ASSIGN(mount.volume, in.text("volume"));
+  ASSAY_ASSIGN(mount.source, in.text("source"));
+  ASSAY_ASSIGN(mount.location, in.text("location"));
+  ASSAY_ASSIGN(mount.kind, in.parsed("kind", volume_kind_from));
+  ASSAY_ASSIGN(mount.read_only, in.flag("read_only"));
+  ASSAY_ASSIGN(mount.device, in.flag("device"));
+  return mount;
+}
+
+Result<ContainerImage> image_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where, {"container", "image", "init"}));
+  const Reader in{json, where};
+  ContainerImage image;
+  ASSAY_ASSIGN(image.container, in.text("container"));
+  ASSAY_ASSIGN(image.image, in.text("image"));
+  ASSAY_ASSIGN(image.init, in.flag("init"));
+  return image;
+}
+
+Status pod_from_json(const Json& json, const std::string& where, Workload& workload) {
+  ASSAY_TRY(check_members(json, where, {"mounts", "images"}));
+  const Reader in{json, where};
+  workload.pod = true;
+  ASSAY_ASSIGN(workload.mounts, in.list<Mount>("mounts", mount_from_json));
+  ASSAY_ASSIGN(workload.images, in.list<ContainerImage>("images", image_from_json));
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(VolumeKind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
+
+Json to_json(const Workload& workload) {
+  Json json = {{"namespace", workload.name_space},
+               {"labels", workload.labels},
+               {"resources", workload.resources}};
+  if (!workload.node.empty()) {
+    json["node"] = workload.node;
+  }
+  if (!workload.accelerators.empty()) {
+    json["accelerators"] = workload.accelerators;
+  }
+  if (workload.pod) {
+    json["pod"] = {{"mounts", list_to_json(workload.mounts)},
+                   {"images", list_to_json(workload.images)}};
+  }
+  return json;
+}
+
+Result<Workload> workload_from_json(const Json& json) {
+  const std::string top;
+  ASSAY_TRY(check_members(json, top, {"namespace", "labels", "resources"},
+                          {"node", "accelerators", "pod"}));
+  const Reader in{json, top};
+  Workload workload;
+  ASSAY_ASSIGN(workload.name_space, in.text("namespace"));
+  ASSAY_ASSIGN(workload.resources, in.list<std::string>("resources", text_of));
+  if (!json["labels"].is_object()) {
+    return violation("this must be an object", in.place("labels"));
+  }
+  for (const auto& [label, value] : json["labels"].items()) {
+    ASSAY_ASSIGN(workload.labels[label], text_of(value, in.place("labels")));
+  }
+  if (json.contains("node")) {
+    ASSAY_ASSIGN(workload.node, in.text("node"));
+  }
+  if (json.contains("accelerators")) {
+    ASSAY_ASSIGN(workload.accelerators, in.list<std::string>("accelerators", text_of));
+  }
+  if (json.contains("pod")) {
+    ASSAY_TRY(pod_from_json(json["pod"], "/pod", workload));
+  }
+  return workload;
+}
+
+}  // namespace assay::policy

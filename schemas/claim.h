@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Claims inside of locations: pvc://<namespace>/<claim>[/<sub path>] (schemas/location.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+struct Claim {
+  std::string location;  // "pvc://<namespace>/<claim>"
+  std::string name_space;
+  std::string name;
+  std::string below;  // the sub path; empty for the claim itself
+};
+
+// Nothing when the location, in its one spelling, names no claim.
+[[nodiscard]] std::optional<Claim> claim_in(std::string_view location);
+
+}  // namespace assay

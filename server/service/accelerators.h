@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways by which a pod can reach an accelerator. docs/policies.md lists them for people.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/service/pod.h"
+#include "server/service/pod_volumes.h"
+
+namespace assay::server {
+
+// More ways than these are not listed one by one: the last is then "more".
+inline constexpr std::size_t kMaxWays = 64;
+
+// In order, each once:
+//   "resource:NAME"       an extended resource is asked for (policy/accelerator.h)
+//   "resource-claims"     dynamic resource allocation, by the pod or a container
+//   "runtime-class:NAME"  any, since only its handler knows what it adds
+//   "env:NAME"            *_VISIBLE_DEVICES and the like, unless the value says none
+//   "cdi-annotation", "device-annotation"  devices asked for past the scheduler
+//   "privileged"          a container that sees the node's devices
+//   "device-path:PATH"    device files of the node, or a directory that has them
+//   "runtime-socket:PATH" sockets and directories by which a container gets devices, or another
+//                         container that has them
+[[nodiscard]] std::vector<std::string> accelerators_of(const PodView& pod,
+                                                       const std::set<std::string>& resources,
+                                                       const PodMounts& mounts);
+
+}  // namespace assay::server

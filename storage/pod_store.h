@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the store that is about pods: those that were admitted, and the persistent volume
+// claims that they mount. Read and written through Snapshot and Transaction (storage/store.h),
+// whose rules hold here too.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/json.h"
+#include "schemas/decision.h"
+
+namespace assay::storage {
+
+// A pod that was admitted: what its binding and later changes are about. Its model and its workload
+// are kept as they were judged; nothing of that is read from the pod again.
+struct PodRow {
+  std::string cluster;  // name of the principal whose API server spoke of it
+  std::string uid;
+  std::string name_space;
+  std::string name;
+  std::string node;      // empty before it is bound
+  std::string decision;  // id of the newest that allowed it; empty when no policy selected it
+  std::vector<DecidedModel> models = {};
+  Json workload = Json::object();  // canonical form of policy::Workload
+  Timestamp admitted_at;
+  bool operator==(const PodRow&) const = default;
+};
+
+// How long pods are kept that nobody deletes: DELETE reviews may be lost, and a pod that was judged
+// may never have come to be.
+inline constexpr std::chrono::hours kKeepUnboundPod{30 * 24};
+inline constexpr std::chrono::hours kKeepBoundPod{400 * 24};
+
+// What reviews said of a persistent volume claim. A claim made again under its name has another
+// uid, and another volume.
+struct ClaimRow {
+  std::string cluster;
+  std::string name_space;
+  std::string name;
+  std::string uid;
+  std::string volume;  // name of the persistent volume; empty before it is bound
+  bool operator==(const ClaimRow&) const = default;
+};
+
+class PodReads {
+ public:
+  virtual ~PodReads() = default;
+
+  // not-found when no such pod was admitted, or when it is deleted or forgotten.
+  [[nodiscard]] virtual Result<PodRow> pod(const std::string& cluster, const std::string& uid) = 0;
+  [[nodiscard]] virtual Result<ClaimRow> claim(const std::string& cluster,
+                                               const std::string& name_space,
+                                               const std::string& name) = 0;
+};
+
+class PodWrites {
+ public:
+  virtual ~PodWrites() = default;
+
+  // Inserts or replaces the row of this cluster and uid. Also forgets a few pods that were admitted
+  // longer ago than kKeepUnboundPod or kKeepBoundPod.
+  [[nodiscard]] virtual Status put_pod(const PodRow& row) = 0;
+  // Removing what is not there changes nothing.
+  [[nodiscard]] virtual Status remove_pod(const std::string& cluster, const std::string& uid) = 0;
+  // Replaces what is known of the claim of this name, whatever uid it has.
+  [[nodiscard]] virtual Status put_claim(const ClaimRow& row) = 0;
+  // Nothing happens when the claim of this name has another uid.
+  [[nodiscard]] virtual Status remove_claim(const std::string& cluster,
+                                            const std::string& name_space, const std::string& name,
+                                            const std::string& uid) = 0;
+};
+
+}  // namespace assay::storage

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appraisals, high-water marks, evidence that something stands on, and registrations. See NodeReads
+// and NodeWrites for what the functions mean.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/connection.h"
+#include "storage/store.h"
+
+namespace assay::storage::sqlite {
+
+[[nodiscard]] Result<Appraisal> load_appraisal(Connection& connection,
+                                               const std::string& evidence_type);
+[[nodiscard]] Result<std::vector<Appraisal>> load_appraisals(Connection& connection);
+[[nodiscard]] Result<DocumentId> load_appraisal_id(Connection& connection,
+                                                   const std::string& evidence_type);
+[[nodiscard]] Status put_appraisal(Connection& connection, const Appraisal& appraisal);
+
+[[nodiscard]] Result<std::uint64_t> load_high_water(Connection& connection,
+                                                    const std::string& name);
+[[nodiscard]] Result<DocumentId> load_high_water_collateral(Connection& connection,
+                                                            const std::string& name);
+[[nodiscard]] Status raise_high_water(Connection& connection, const std::string& name,
+                                      std::uint64_t value,
+                                      const std::optional<DocumentId>& collateral);
+
+// Rises with everything that makes evidence stale.
+[[nodiscard]] Result<std::uint64_t> generation(Connection& connection);
+
+[[nodiscard]] Result<EvidenceRow> load_evidence(Connection& connection, const std::string& subject);
+[[nodiscard]] Result<std::vector<EvidenceRow>> load_stale_evidence(Connection& connection,
+                                                                   std::size_t limit);
+[[nodiscard]] Status put_evidence(Connection& connection, const EvidenceRow& row);
+[[nodiscard]] Status forget_evidence(Connection& connection, const std::string& subject);
+
+[[nodiscard]] Result<Registration> load_registration_of(Connection& connection,
+                                                        const std::string& node);
+[[nodiscard]] Result<std::vector<Registration>> load_registrations(Connection& connection);
+[[nodiscard]] Status put_registration(Connection& connection, const Registration& registration);
+[[nodiscard]] Status remove_registration(Connection& connection, const std::string& id);
+
+}  // namespace assay::storage::sqlite

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/sqlite/pod_tables.h"
+
+#include "storage/sqlite/columns.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+// Rows that one write makes forgotten: more than it adds, so that the table shrinks, and few, so
+// that a write stays short.
+constexpr int kForgetAtOnce = 16;
+
+Json to_json(const std::vector<DecidedModel>& models) {
+  Json json = Json::array();
+  for (const DecidedModel& model : models) {
+    json.push_back({{"artifact", model.artifact.text()}, {"name", model.name}});
+  }
+  return json;
+}
+
+bool is_model(const Json& json) {
+  return json.is_object() && json.size() == 2 && json.contains("artifact") &&
+         json["artifact"].is_string() && json.contains("name") && json["name"].is_string();
+}
+
+Result<std::vector<DecidedModel>> models_from(const Query& query, int column) {
+  ASSAY_ASSIGN(const Json json, json_column(query, column));
+  if (!json.is_array()) {
+    return fail(ErrorCode::kDataLoss, "the models of a stored pod cannot be read");
+  }
+  std::vector<DecidedModel> models;
+  for (const Json& model : json) {
+    const std::string id = is_model(model) ? model["artifact"].get<std::string>() : std::string();
+    const auto artifact = ArtifactId::parse(id);
+    if (!artifact) {
+      return fail(ErrorCode::kDataLoss, "the models of a stored pod cannot be read");
+    }
+    models.push_back({*artifact, model["name"].get<std::string>()});
+  }
+  return models;
+}
+
+Status forget(Connection& connection, bool bound, Timestamp before) {
+  return connection.query(Sql::kPodForget)
+      .bind(bound ? 1 : 0)
+      .bind(before)
+      .bind(kForgetAtOnce)
+      .run();
+}
+
+}  // namespace
+
+Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
+                        const std::string& uid) {
+  Query query = connection.query(Sql::kPodGet);
+  ASSAY_ASSIGN(const bool found, query.bind(cluster).bind(uid).next());
+  if (!found) {
+    return fail(ErrorCode::kNotFound, "no pod was admitted under this uid", uid);
+  }
+  ASSAY_ASSIGN(std::vector<DecidedModel> models, models_from(query, 4));
+  ASSAY_ASSIGN(Json workload, json_column(query, 5));
+  return PodRow{.cluster = cluster,
+                .uid = uid,
+                .name_space = query.text(0),
+                .name = query.text(1),
+                .node = query.text(2),
+                .decision = query.text(3),
+                .models = std::move(models),
+                .workload = std::move(workload),
+                .admitted_at = query.time(6)};
+}
+
+Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {
+  ASSAY_TRY(forget(connection, false, now - kKeepUnboundPod));
+  ASSAY_TRY(forget(connection, true, now - kKeepBoundPod));
+  ASSAY_ASSIGN(const std::string models, canonical_json(to_json(row.models)));
+  ASSAY_ASSIGN(const std::string workload, canonical_json(row.workload));
+  return connection.query(Sql::kPodPut)
+      .bind(row.cluster)
+      .bind(row.uid)
+      .bind(row.name_space)
+      .bind(row.name)
+      .bind(row.node)
+      .bind(row.node.empty() ? 0 : 1)
+      .bind(row.decision)
+      .bind(models)
+      .bind(workload)
+      .bind(row.admitted_at)
+      .run();
+}
+
+Status remove_pod(Connection& connection, const std::string& cluster, const std::string& uid) {
+  return connection.query(Sql::kPodRemove).bind(cluster).bind(uid).run();
+}
+
+Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
+                            const std::string& name_space, const std::string& name) {
+  Query query = connection.query(Sql::kClaimGet);
+  ASSAY_ASSIGN(const bool found, query.bind(cluster).bind(name_space).bind(name).next());
+  if (!found) {
+    return fail(ErrorCode::kNotFound, "nothing is known of this claim", name_space + "/" + name);
+  }
+  return ClaimRow{cluster, name_space, name, query.text(0), query.text(1)};
+}
+
+Status put_claim(Connection& connection, const ClaimRow& row) {
+  return connection.query(Sql::kClaimPut)
+      .bind(row.cluster)
+      .bind(row.name_space)
+      .bind(row.name)
+      .bind(row.uid)
+      .bind(row.volume)
+      .run();
+}
+
+Status remove_claim(Connection& connection, const std::string& cluster,
+                    const std::string& name_space, const std::string& name,
+                    const std::string& uid) {
+  return connection.query(Sql::kClaimRemove)
+      .bind(cluster)
+      .bind(name_space)
+      .bind(name)
+      .bind(uid)
+      .run();
+}
+
+}  // namespace assay::storage::sqlite

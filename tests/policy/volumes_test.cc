@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pod may mount beside a judged model, and which images it may run.
+#include <ctime>
+
+#include <gtest/gtest.h>
+
+#include "policy/reference.h"
+#include "tests/policy/fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+constexpr const char* kModel = "pvc://prod/models";  // of manifest()
+
+PolicyDocument plain() { return policy_with({manifest_condition()}); }
+
+Verdict judge_pod(const PolicyDocument& policy, const Workload& pod) {
+  return evaluate(std::vector{active(policy)}, pod, one(valid_facts()), {}, DecisionPoint::kCreate,
+                  now());
+}
+
+ConditionResult volumes(const PolicyDocument& policy, std::vector<Mount> mounts) {
+  return implied(judge_pod(policy, pod_with(std::move(mounts))), "volumes");
+}
+
+Mount in(std::string_view container, Mount mount) {
+  mount.container = container;
+  return mount;
+}
+
+TEST(Volumes, ModelConfigAndScratch_Pass) {
+  const Verdict verdict = judge_pod(
+      plain(), pod_with({mount_at("/models/demo", kModel), config_at("/etc/app"),
+                         scratch_at("server", "/tmp", "tmp", false), config_at("/models/other")}));
+  EXPECT_TRUE(verdict.allowed) << to_json(verdict).dump(1);
+}
+
+// --- accounted for
+
+TEST(Volumes, GoodClaimDeclaredAndAnotherMounted_IsRefused) {
+  const ConditionResult result =
+      volumes(plain(), {mount_at("/m", kModel), mount_at("/data", "hostpath:///data/evil")});
+  EXPECT_EQ(result.code, ErrorCode::kVolumeUnaccounted);
+  EXPECT_EQ(result.actual["unaccounted"], Json::array({"server:/data (hostpath:///data/evil)"}));
+}
+
+TEST(Volumes, UnknownSourcesAndDevices_AreUnaccounted) {
+  Mount unknown = mount_at("/data", "");
+  unknown.source = "futureVolume";
+  Mount device = mount_at("/dev/xvda", "pvc://prod/disk");
+  device.device = true;
+  Mount scratch_device = scratch_at("server", "/dev/x", "x", true);
+  scratch_device.device = true;
+  for (const Mount& other : {unknown, device, scratch_device}) {
+    EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), other}).code,
+              ErrorCode::kVolumeUnaccounted);
+  }
+}
+
+TEST(Volumes, EveryContainerIsLookedAt) {
+  EXPECT_EQ(
+      volumes(plain(), {mount_at("/m", kModel), in("debugger", mount_at("/m", "pvc://prod/other"))})
+          .code,
+      ErrorCode::kVolumeUnaccounted);
+}
+
+TEST(Volumes, OtherVolumes_AllowLocationsAndSources) {
+  PolicyDocument policy = plain();
+  Mount cache = mount_at("/cache", "pvc://prod/cache");
+  Mount nfs = mount_at("/share", "");
+  nfs.source = "nfs";
+  policy.other_volumes = {"pvc://prod/cache", "nfs"};
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), cache, nfs}).outcome, Outcome::kPass);
+  policy.other_volumes = {"pvc://prod/c*e"};
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), cache}).outcome, Outcome::kPass);
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), nfs}).code, ErrorCode::kVolumeUnaccounted);
+  // Other volumes account for a mount; they never make it the model.
+  EXPECT_EQ(implied(judge_pod(policy, pod_with({cache})), "reference-bound").code,
+            ErrorCode::kReferenceUnbound);
+}
+
+// --- overlaps
+
+TEST(Volumes, ConfigMapOverTheModel_IsRefused) {
+  for (const char* path :
+       {"/m", "/m/", "/m/modeling.py", "/m//sub", "/x/../m/code", "/./m", "m/code"}) {
+    const ConditionResult result = volumes(plain(), {mount_at("/m", kModel), config_at(path)});
+    EXPECT_EQ(result.code, ErrorCode::kMountOverlaps) << path;
+  }
+  for (const char* path : {"/", "/mm", "/m2/x", "/other", "/x/m"}) {
+    EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), config_at(path)}).outcome, Outcome::kPass)
+        << path;
+  }
+}
+
+TEST(Volumes, ScratchAndOtherVolumesOverTheModel_AreRefused) {
+  PolicyDocument policy = plain();
+  policy.other_volumes = {"pvc://prod/cache"};
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), scratch_at("server", "/m/x", "t", true)}).code,
+            ErrorCode::kMountOverlaps);
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), mount_at("/m/x", "pvc://prod/cache")}).code,
+            ErrorCode::kMountOverlaps);
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), mount_at("/m/x", kModel)}).code,
+            ErrorCode::kMountOverlaps);
+  EXPECT_EQ(volumes(policy, {mount_at("/", kModel), config_at("/etc/app")}).code,
+            ErrorCode::kMountOverlaps);
+}
+
+TEST(Volumes, SamePathInAnotherContainer_IsNoOverlap) {
+  EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), in("side", config_at("/m/x"))}).outcome,
+            Outcome::kPass);
+}
+
+TEST(Volumes, PathThatNoKernelTakes_IsRefused) {
+  std::string path;
+  for (int i = 0; i < 5000; ++i) {
+    path += "/a";
+  }
+  EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), config_at(path)}).code,
+            ErrorCode::kMountOverlaps);
+}
+
+// --- writing
+
+TEST(Volumes, WritableModel_IsRefusedUnlessThePolicySaysSo) {
+  Mount writable = mount_at("/m", kModel);
+  writable.read_only = false;
+  PolicyDocument policy = plain();
+  EXPECT_EQ(volumes(policy, {writable}).code, ErrorCode::kMountWritable);
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), in("side", writable)}).code,
+            ErrorCode::kMountWritable);
+  policy.writable_mounts = true;
+  EXPECT_EQ(volumes(policy, {writable}).outcome, Outcome::kPass);
+}
+
+// The claim that holds the model, or a directory of the model, mounted elsewhere and writable.
+TEST(Volumes, WritingAroundTheReadOnlyMount_IsRefused) {
+  PolicyDocument policy = plain();
+  policy.other_volumes = {"*"};
+  for (const char* place : {"pvc://prod", "pvc://prod/models/sub"}) {
+    Mount around = in("side", mount_at("/elsewhere", place));
+    EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), around}).outcome, Outcome::kPass) << place;
+    around.read_only = false;
+    EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), around}).code, ErrorCode::kMountWritable)
+        << place;
+  }
+  Mount beside = in("side", mount_at("/elsewhere", "pvc://prod/models2"));
+  beside.read_only = false;
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), beside}).outcome, Outcome::kPass);
+}
+
+TEST(Volumes, BlockDeviceOfTheModel_IsWritable) {
+  Mount device = in("side", mount_at("/dev/x", kModel));
+  device.device = true;
+  device.read_only = false;
+  EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), device}).code, ErrorCode::kMountWritable);
+}
+
+TEST(Volumes, EveryFailure_IsNamed) {
+  Mount writable = mount_at("/m", kModel);
+  writable.read_only = false;
+  const ConditionResult result =
+      volumes(plain(), {writable, config_at("/m/x"), mount_at("/o", "")});
+  EXPECT_EQ(result.actual["failed"],
+            Json({"volume-unaccounted", "mount-overlaps", "mount-writable"}));
+}
+
+// --- images
+
+TEST(Images, EveryContainerNeedsAnAllowedImage) {
+  PolicyDocument policy = plain();
+  Workload pod = pod_with({mount_at("/m", kModel)});
+  EXPECT_EQ(implied(judge_pod(policy, pod), "images").id, "") << "any image";
+  policy.images = {"registry.example/*"};
+  EXPECT_TRUE(judge_pod(policy, pod).allowed);
+  pod.images.push_back({"debugger", "docker.io/evil:1", false});
+  const ConditionResult result = implied(judge_pod(policy, pod), "images");
+  EXPECT_EQ(result.code, ErrorCode::kImageNotAllowed);
+  EXPECT_EQ(result.actual, Json::array({"debugger: docker.io/evil:1"}));
+  pod.images = {{"init", "evil", true}, {"server", "registry.example/server:1", false}};
+  EXPECT_EQ(implied(judge_pod(policy, pod), "images").code, ErrorCode::kImageNotAllowed);
+}
+
+TEST(Images, PodWithoutContainers_IsUndecided) {
+  PolicyDocument policy = plain();
+  policy.images = {"*"};
+  Workload pod = pod_with({mount_at("/m", kModel)});
+  pod.images.clear();
+  EXPECT_EQ(implied(judge_pod(policy, pod), "images").outcome, Outcome::kError);
+}
+
+// --- bounds
+
+TEST(Volumes, Explanations_StaySmall) {
+  std::vector<Mount> mounts = {mount_at("/m", kModel)};
+  for (int i = 0; i < 1000; ++i) {
+    mounts.push_back(mount_at("/" + std::string(4000, 'x') + std::to_string(i), ""));
+  }
+  const ConditionResult result = volumes(plain(), mounts);
+  EXPECT_EQ(result.actual["unaccounted"].size(), kMaxShown + 1);
+  EXPECT_LT(to_json(result).dump().size(), 16384U);
+}
+
+double cost_of(std::size_t count) {
+  std::vector<Mount> mounts;
+  for (std::size_t i = 0; i < count; ++i) {
+    mounts.push_back(mount_at("/m/" + std::to_string(i), kModel));
+  }
+  const std::clock_t start = std::clock();
+  EXPECT_EQ(volumes(plain(), mounts).outcome, Outcome::kPass);
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+TEST(Volumes, ManyMounts_StayNearlyLinear) {
+  (void)cost_of(100);
+  const double small = cost_of(2000);
+  EXPECT_LT(cost_of(8000), 12 * small + 0.05);
+}
+
+}  // namespace
+}  // namespace assay::policy::test

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a pod after its creation, and to templates of pods.
+#include "tests/server/service/bind_fixture.h"
+
+namespace assay::server::test {
+namespace {
+
+class PodUpdate : public BindTest {
+ protected:
+  static Json object_of(const Json& review) { return review["request"]["object"]; }
+  // The pod with an ephemeral container of this image.
+  static Json with_debugger(const Json& pod, const std::string& image) {
+    Json changed = pod;
+    changed["spec"]["ephemeralContainers"] = {{{"name", "debugger"}, {"image", image}}};
+    return changed;
+  }
+  static Json ephemeral_review(const Json& created, const std::string& image) {
+    Json review = update_review(created, with_debugger(object_of(created), image));
+    review["request"]["subResource"] = "ephemeralcontainers";
+    return review;
+  }
+  const Json created_ = pod_review("uid-1", "acme/demo");
+};
+
+TEST_F(PodUpdate, OfMetadataAlone_IsNoReview) {
+  ask(created_);
+  const auto row = pod_row();
+  revoke(publisher_);
+  Json changed = object_of(created_);
+  changed["metadata"]["labels"] = {{"app", "other"}};
+  changed["metadata"]["finalizers"] = {"example.com/f"};
+  changed["metadata"]["annotations"]["assay.dev/model"] = "acme/unknown";
+  changed["spec"]["tolerations"] = {{{"key", "x"}}};
+  const TreeSize size = log_size();
+  const Json response = ask(update_review(created_, changed));
+  EXPECT_EQ(response["allowed"], true) << response.dump();
+  EXPECT_EQ(response["auditAnnotations"]["verdict"], "unchanged");
+  EXPECT_EQ(log_size(), size);
+  EXPECT_EQ(pod_row(), row);
+}
+
+// Case 7: the change is judged, about the model that was admitted, and replaces what was judged.
+TEST_F(PodUpdate, EphemeralContainer_IsAReviewOfItsOwn) {
+  ask(created_);
+  const auto row = pod_row();
+  const Json review = ephemeral_review(created_, "registry.example.com/debug:1");
+  const Json response = ask(review);
+  EXPECT_EQ(response["auditAnnotations"]["verdict"], "allow") << response.dump();
+  const Json decision = decision_of(response);
+  EXPECT_EQ(decision["point"], "create");
+  EXPECT_EQ(decision["models"][0]["artifact"], id_of(model_).text());
+  EXPECT_NE(pod_row()->workload, row->workload);
+  EXPECT_EQ(pod_row()->decision, decision["id"].get<std::string>());
+  EXPECT_EQ(pod_row()->admitted_at, row->admitted_at);
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+  revoke(publisher_);
+  const auto before = pod_row();
+  EXPECT_TRUE(denied_with(ask(ephemeral_review(created_, "x:2")), "published: key-revoked"));
+  EXPECT_EQ(pod_row(), before);
+}
+
+// Case 7: an own image can hold an own model, and an own mount can change the admitted one.
+TEST_F(PodUpdate, EphemeralContainerWithAnotherModel_IsRefused) {
+  Json policy = bind_policy();
+  policy["version"] = 2;
+  policy["images"] = {"registry.example.com/*"};
+  put_policy(policy);
+  ask(created_);
+  const auto row = pod_row();
+  EXPECT_TRUE(denied_with(ask(ephemeral_review(created_, "docker.io/evil/model:1")),
+                          "images: image-not-allowed"));
+  Json writes = ephemeral_review(created_, "registry.example.com/debug:1");
+  Json& debugger = writes["request"]["object"]["spec"]["ephemeralContainers"][0];
+  debugger["volumeMounts"] = {{{"name", "model"}, {"mountPath", "/models"}}};
+  EXPECT_TRUE(denied_with(ask(writes), "volumes: mount-writable"));
+  EXPECT_EQ(pod_row(), row);
+  debugger["volumeMounts"][0]["readOnly"] = true;
+  EXPECT_EQ(ask(writes)["allowed"], true);
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+}
+
+// A runtime may read devices from annotations: these are not metadata alone.
+TEST_F(PodUpdate, AnnotationThatAsksForDevices_IsAReviewOfItsOwn) {
+  Json policy = bind_policy();
+  policy["version"] = 2;
+  policy["match"] = {{"accelerators", "any"}};
+  put_policy(policy);
+  Json plain = pod_review("uid-1", "");
+  plain["request"]["object"]["spec"]["containers"][0].erase("resources");
+  plain["request"]["object"]["spec"]["containers"][0].erase("volumeMounts");
+  EXPECT_EQ(ask(plain)["auditAnnotations"]["verdict"], "not-applicable");
+  Json changed = object_of(plain);
+  changed["metadata"]["annotations"]["cdi.k8s.io/mine"] = "nvidia.com/gpu=all";
+  EXPECT_TRUE(denied_with(ask(update_review(plain, changed)), "model-reference-missing"));
+  Json binding = binding_review("uid-1");
+  binding["request"]["object"]["metadata"]["annotations"] = {
+      {"cdi.k8s.io/mine", "nvidia.com/gpu=all"}};
+  EXPECT_TRUE(denied_with(ask(binding), "model-reference-missing"));
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+}
+
+TEST_F(PodUpdate, ChangedImage_IsAReviewOfItsOwn) {
+  ask(created_);
+  Json changed = object_of(created_);
+  changed["spec"]["containers"][0]["image"] = "registry.example.com/other:1";
+  EXPECT_EQ(ask(update_review(created_, changed))["auditAnnotations"]["verdict"], "allow");
+  changed["spec"]["containers"][0]["image"] = "registry.example.com/other:2";
+  revoke(publisher_);
+  EXPECT_TRUE(denied_with(ask(update_review(created_, changed)), "published: key-revoked"));
+}
+
+// The models that were admitted stay those of the pod, whatever its annotation says by now.
+TEST_F(PodUpdate, AnnotationAtTheChange_DoesNotCount) {
+  ask(created_);
+  Json review = ephemeral_review(created_, "registry.example.com/debug:1");
+  review["request"]["object"]["metadata"]["annotations"]["assay.dev/model"] = "acme/unknown";
+  const Json response = ask(review);
+  EXPECT_EQ(response["allowed"], true) << response.dump();
+  EXPECT_EQ(decision_of(response)["models"][0]["name"], "acme/demo");
+}
+
+TEST_F(PodUpdate, OfABoundPod_IsJudgedAtBind) {
+  Json bound = created_;
+  ASSERT_EQ(create_and_bind()["allowed"], true);
+  bound["request"]["object"]["spec"]["nodeName"] = "gpu-1";
+  const Json response = ask(ephemeral_review(bound, "registry.example.com/debug:1"));
+  EXPECT_EQ(response["allowed"], true) << response.dump();
+  EXPECT_EQ(decision_of(response)["point"], "bind");
+  EXPECT_EQ(pod_row()->node, "gpu-1");
+  storage::JobRow row = report_row(id_of(model_));
+  row.result = "mismatch";
+  put(row);
+  EXPECT_TRUE(denied_with(ask(ephemeral_review(bound, "x:2")), "verified: model-mismatch"));
+}
+
+// --- pods that are not known: they waited when the webhook came, or their row was lost
+
+TEST_F(PodUpdate, OfAnUnknownWaitingPod_MakesItKnown) {
+  EXPECT_TRUE(denied_with(ask(binding_review("uid-1")), "pod-unknown"));
+  Json changed = object_of(created_);
+  changed["metadata"]["annotations"]["seen"] = "1";
+  const Json response = ask(update_review(created_, changed));
+  EXPECT_EQ(response["auditAnnotations"]["verdict"], "allow") << response.dump();
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+}
+
+TEST_F(PodUpdate, OfAnUnknownPodThatWouldBeDenied_LeavesItUnknown) {
+  const Json bad = pod_review("uid-1", "acme/unknown");
+  Json changed = object_of(bad);
+  changed["metadata"]["finalizers"] = Json::array();
+  const Json response = ask(update_review(bad, changed));
+  EXPECT_EQ(response["allowed"], true) << "metadata stay changeable";
+  EXPECT_EQ(response["auditAnnotations"]["verdict"], "unchanged");
+  EXPECT_EQ(response["warnings"].size(), 1U);
+  EXPECT_FALSE(pod_row());
+  EXPECT_TRUE(denied_with(ask(binding_review("uid-1")), "pod-unknown"));
+  EXPECT_TRUE(denied_with(ask(ephemeral_review(bad, "x:1")), "model-reference-missing"));
+}
+
+TEST_F(PodUpdate, OfAnUnknownBoundPod_IsJudgedAtBindWhenItChangesWhatRuns) {
+  Json bound = created_;
+  bound["request"]["object"]["spec"]["nodeName"] = "gpu-1";
+  Json changed = object_of(bound);
+  changed["metadata"]["labels"] = {{"app", "other"}};
+  EXPECT_EQ(ask(update_review(bound, changed))["auditAnnotations"]["verdict"], "unchanged");
+  EXPECT_FALSE(pod_row());
+  Json elsewhere = bound;
+  elsewhere["request"]["object"]["spec"]["nodeName"] = "gpu-9";
+  EXPECT_TRUE(denied_with(ask(ephemeral_review(elsewhere, "x:1")), "node-not-enrolled"));
+  const Json response = ask(ephemeral_review(bound, "x:1"));
+  EXPECT_EQ(response["allowed"], true) << response.dump();
+  EXPECT_EQ(decision_of(response)["point"], "bind");
+  EXPECT_EQ(pod_row()->node, "gpu-1");
+}
+
+TEST_F(PodUpdate, WithoutAnOldObject_IsAChange) {
+  ask(created_);
+  revoke(publisher_);
+  Json review = update_review(created_, object_of(created_));
+  review["request"]["oldObject"] = nullptr;
+  EXPECT_TRUE(denied_with(ask(review), "published: key-revoked"));
+}
+
+TEST_F(PodUpdate, DryRun_KeepsNothing) {
+  ask(created_);
+  const auto row = pod_row();
+  Json review = ephemeral_review(created_, "x:1");
+  review["request"]["dryRun"] = true;
+  const TreeSize size = log_size();
+  EXPECT_EQ(ask(review)["allowed"], true);
+  EXPECT_EQ(log_size(), size);
+  EXPECT_EQ(pod_row(), row);
+}
+
+// --- templates
+
+Json template_of(const Json& pod_review, const std::string& kind) {
+  Json review = pod_review;
+  const Json& pod = pod_review["request"]["object"];
+  Json wrapped = {{"template", {{"metadata", pod["metadata"]}, {"spec", pod["spec"]}}}};
+  if (kind == "CronJob") {
+    wrapped = {{"jobTemplate", {{"spec", wrapped}}}};
+  }
+  review["request"]["kind"] = {
+      {"group", kind.ends_with("Job") ? "batch" : "apps"}, {"version", "v1"}, {"kind", kind}};
+  review["request"]["object"] = {{"metadata", {{"name", "llm"}}}, {"spec", wrapped}};
+  return review;
+}
+
+TEST_F(PodUpdate, Templates_GetWarningsAndLeaveNoTrace) {
+  for (const char* kind :
+       {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob"}) {
+    const TreeSize size = log_size();
+    Json response = ask(template_of(pod_review("uid-1", "acme/demo"), kind));
+    EXPECT_EQ(response["allowed"], true) << kind;
+    EXPECT_FALSE(response.contains("warnings")) << response.dump();
+    response = ask(template_of(pod_review("uid-1", "acme/unknown"), kind));
+    EXPECT_EQ(response["allowed"], true) << kind;
+    EXPECT_EQ(response["auditAnnotations"]["verdict"], "advice");
+    EXPECT_TRUE(response["auditAnnotations"]["reasons"].get<std::string>().starts_with(
+        "model-reference-missing"));
+    ASSERT_TRUE(response.contains("warnings")) << response.dump();
+    EXPECT_NE(response["warnings"][1].get<std::string>().find("model-reference-missing"),
+              std::string::npos);
+    EXPECT_EQ(log_size(), size);
+  }
+  EXPECT_EQ(ask(pod_review("uid-1", "acme/unknown"))["allowed"], false) << "its pod is denied";
+}
+
+}  // namespace
+}  // namespace assay::server::test

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is read of a pod: everything that a container mounts, with its one location, and nothing
+// that the pod only says.
+#include "server/service/pod.h"
+
+#include <iterator>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "schemas/location.h"
+#include "server/service/pod_volumes.h"
+#include "tests/support/vectors.h"
+
+namespace assay::server::test {
+namespace {
+
+using policy::Mount;
+using policy::VolumeKind;
+using policy::Workload;
+
+const std::string kDigest = "@sha256:" + std::string(64, 'a');
+
+// One container "server" that mounts volume "v" with source `source` at /models.
+Json pod_with(const Json& source, Json mount = Json::object()) {
+  Json volume = source;
+  volume["name"] = "v";
+  mount["name"] = "v";
+  if (!mount.contains("mountPath")) {
+    mount["mountPath"] = "/models";
+  }
+  return {{"containers",
+           {{{"name", "server"}, {"image", "serving:1"}, {"volumeMounts", Json::array({mount})}}}},
+          {"volumes", Json::array({volume})}};
+}
+
+Result<Workload> read(Json spec, Json metadata = Json::object()) {
+  const Json pod = {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}};
+  return workload_of(pod_of("Pod", pod).value(), "prod");
+}
+
+// The one mount of the pod.
+Mount mount_of(const Json& spec) {
+  const auto workload = read(spec);
+  EXPECT_TRUE(workload) << to_string(workload.error());
+  if (!workload || workload->mounts.size() != 1) {
+    ADD_FAILURE() << spec;
+    return {};
+  }
+  return workload->mounts.front();
+}
+
+std::string location_of(const Json& source, const Json& mount = Json::object()) {
+  return mount_of(pod_with(source, mount)).location;
+}
+
+Json claim(const std::string& name) { return {{"persistentVolumeClaim", {{"claimName", name}}}}; }
+
+TEST(PodMounts, Claim_IsReadInFull) {
+  const auto workload = read(pod_with(claim("models"), {{"readOnly", true}}));
+  ASSERT_TRUE(workload);
+  EXPECT_TRUE(workload->pod);
+  EXPECT_EQ(workload->name_space, "prod");
+  ASSERT_EQ(workload->mounts.size(), 1U);
+  const Mount& mount = workload->mounts[0];
+  EXPECT_EQ(mount.container, "server");
+  EXPECT_EQ(mount.path, "/models");
+  EXPECT_EQ(mount.volume, "v");
+  EXPECT_EQ(mount.source, "persistentVolumeClaim");
+  EXPECT_EQ(mount.location, "pvc://prod/models");
+  EXPECT_EQ(mount.kind, VolumeKind::kModel);
+  EXPECT_TRUE(mount.read_only);
+  EXPECT_FALSE(mount.device);
+}
+
+TEST(PodMounts, EachSource_HasItsLocation) {
+  EXPECT_EQ(location_of({{"hostPath", {{"path", "/data/models"}}}}), "hostpath:///data/models");
+  EXPECT_EQ(location_of({{"hostPath", {{"path", "/data//./models/"}}}}), "hostpath:///data/models");
+  EXPECT_EQ(location_of({{"nfs", {{"server", "NFS.example"}, {"path", "/export/m/"}}}}),
+            "nfs://nfs.example/export/m");
+  EXPECT_EQ(location_of({{"image", {{"reference", "demo:v1" + kDigest}}}}),
+            "oci://docker.io/library/demo" + kDigest);
+  const Json attributes = {{"bucket", "models"}};
+  EXPECT_EQ(location_of({{"csi", {{"driver", "d.example"}, {"volumeAttributes", attributes}}}}),
+            csi_location("d.example", attributes).value());
+  EXPECT_EQ(location_of({{"csi", {{"driver", "d.example"}}}}),
+            csi_location("d.example", Json::object()).value());
+}
+
+TEST(PodMounts, WhatHasNoSpelling_IsModelWithoutLocation) {
+  const Json sources[] = {
+      {{"image", {{"reference", "demo:v1"}}}},
+      {{"image", {{"reference", "demo"}}}},
+      {{"hostPath", {{"path", "/"}}}},
+      {{"hostPath", {{"path", "/data/../models"}}}},
+      {{"hostPath", {{"path", "data"}}}},
+      {{"hostPath", {{"path", "/data with spaces"}}}},
+      {{"nfs", {{"server", "a"}, {"path", "/../b"}}}},
+      {{"nfs", {{"server", "a"}, {"path", "/"}}}},
+      {{"persistentVolumeClaim", Json::object()}},
+      {{"persistentVolumeClaim", {{"claimName", "../other/models"}}}},
+      {{"persistentVolumeClaim", {{"claimName", "a/b"}}}, {"emptyDir", Json::object()}},
+      {{"emptyDir", Json::object()}, {"hostPath", {{"path", "/data"}}}},
+      {{"emptyDir", "text"}},
+      {{"csi", {{"driver", "d"}, {"volumeAttributes", {{"uri", 7}}}}}},
+      {{"csi", {{"volumeAttributes", {{"uri", "pvc://prod/models"}}}}}},
+      {{"ephemeral", {{"volumeClaimTemplate", {{"spec", Json::object()}}}}}},
+      {{"iscsi", {{"targetPortal", "10.0.0.1"}}}},
+      {{"gitRepo", {{"repository", "https://example.com/model"}}}},
+      {{"quantumStore", {{"path", "/models"}}}},
+      {{"emptyDir", nullptr}},
+      Json::object()};
+  for (const Json& source : sources) {
+    const Mount mount = mount_of(pod_with(source));
+    EXPECT_EQ(mount.location, "") << source;
+    EXPECT_EQ(mount.kind, VolumeKind::kModel) << source;
+  }
+}
+
+TEST(PodMounts, ConfigAndScratch_AreWhatTheyAre) {
+  for (const char* source : {"configMap", "secret", "projected", "downwardAPI"}) {
+    EXPECT_EQ(mount_of(pod_with({{source, Json::object()}})).kind, VolumeKind::kConfig) << source;
+  }
+  EXPECT_EQ(mount_of(pod_with({{"emptyDir", {{"medium", "Memory"}}}})).kind, VolumeKind::kScratch);
+}
+
+// Any driver takes any attribute: one that reads like a location says nothing about what is there.
+TEST(PodMounts, UriAttributeOfADriver_IsNotBelieved) {
+  for (const char* attribute : {"uri", "modelUri", "storageUri"}) {
+    const Json attributes = {{attribute, "pvc://prod/models"}};
+    const std::string location =
+        location_of({{"csi", {{"driver", "d.example"}, {"volumeAttributes", attributes}}}});
+    EXPECT_TRUE(location.starts_with("csi://d.example/")) << location;
+  }
+}
+
+TEST(PodMounts, CsiVolumeWithASecret_HasNoLocation) {
+  const Json volume = {{"driver", "d.example"}, {"nodePublishSecretRef", {{"name", "s3"}}}};
+  EXPECT_EQ(location_of({{"csi", volume}}), "");
+}
+
+TEST(PodMounts, SubPath_IsPartOfTheLocation) {
+  EXPECT_EQ(location_of(claim("cache"), {{"subPath", "hub/demo"}}), "pvc://prod/cache/hub/demo");
+  EXPECT_EQ(location_of(claim("cache"), {{"subPath", "hub//./demo/"}}),
+            "pvc://prod/cache/hub/demo");
+  EXPECT_EQ(location_of(claim("cache"), {{"subPath", "."}}), "pvc://prod/cache");
+  EXPECT_EQ(location_of(claim("cache"), {{"subPath", ""}}), "pvc://prod/cache");
+  EXPECT_EQ(location_of({{"hostPath", {{"path", "/"}}}}, {{"subPath", "data/models"}}),
+            "hostpath:///data/models");
+  EXPECT_EQ(location_of({{"image", {{"reference", "demo" + kDigest}}}}, {{"subPath", "models"}}),
+            "oci://docker.io/library/demo" + kDigest + "/models");
+}
+
+TEST(PodMounts, SubPathThatGoesUpOrIsMadeAtRunTime_HasNoLocation) {
+  const Json mounts[] = {{{"subPath", "../models"}},
+                         {{"subPath", "a/../../models"}},
+                         {{"subPath", "/models"}},
+                         {{"subPath", "a b"}},
+                         {{"subPath", 7}},
+                         {{"subPathExpr", "$(NAME)"}},
+                         {{"subPathExpr", "plain"}},
+                         {{"subPathExpr", 7}},
+                         {{"subPath", "a"}, {"subPathExpr", "a"}}};
+  for (const Json& mount : mounts) {
+    EXPECT_EQ(location_of(claim("cache"), mount), "") << mount;
+  }
+}
+
+// Case 2: the good claim was declared, and another volume mounted.
+TEST(PodMounts, WhatIsDeclaredAndNotMounted_DoesNotCount) {
+  Json spec = pod_with({{"hostPath", {{"path", "/data/evil"}}}});
+  spec["volumes"].push_back({{"name", "good"}, {"persistentVolumeClaim", {{"claimName", "good"}}}});
+  EXPECT_EQ(mount_of(spec).location, "hostpath:///data/evil");
+}
+
+// Case 2: a sidecar's variable named the place.
+TEST(PodMounts, VariablesAndImages_AreNoMounts) {
+  Json spec = {{"containers",
+                {{{"name", "side"},
+                  {"image", "registry.example/demo" + kDigest},
+                  {"env",
+                   {{{"name", "MODEL_URI"}, {"value", "pvc://prod/models"}},
+                    {{"name", "STORAGE_URI"}, {"value", "pvc://prod/models"}}}}}}}};
+  const auto workload = read(std::move(spec));
+  ASSERT_TRUE(workload);
+  EXPECT_TRUE(workload->mounts.empty());
+  ASSERT_EQ(workload->images.size(), 1U);
+  EXPECT_EQ(workload->images[0].image, "registry.example/demo" + kDigest);
+}
+
+TEST(PodMounts, EveryKindOfContainer_Counts) {
+  Json spec = {{"volumes", {{{"name", "v"}, {"emptyDir", Json::object()}}}}};
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
+    spec[list] = {
+        {{"name", list}, {"image", "i"}, {"volumeMounts", {{{"name", "v"}, {"mountPath", "/a"}}}}}};
+  }
+  const auto workload = read(spec);
+  ASSERT_TRUE(workload);
+  ASSERT_EQ(workload->mounts.size(), 3U);
+  ASSERT_EQ(workload->images.size(), 3U);
+  EXPECT_EQ(workload->mounts[0].container, "containers");
+  EXPECT_EQ(workload->mounts[1].container, "initContainers");
+  EXPECT_EQ(workload->mounts[2].container, "ephemeralContainers");
+  EXPECT_FALSE(workload->images[0].init);
+  EXPECT_TRUE(workload->images[1].init);
+  EXPECT_FALSE(workload->images[2].init);
+}
+
+// One that goes on beside the others may write when everybody has looked.
+TEST(PodMounts, SidecarAmongInitContainers_IsNone) {
+  for (const char* policy : {"Always", "Never", "OnFailure", "Sometimes"}) {
+    Json spec;
+    spec["initContainers"] = {{{"name", "a"}, {"image", "i"}, {"restartPolicy", policy}}};
+    const auto workload = read(spec);
+    ASSERT_TRUE(workload);
+    const std::string_view text = policy;
+    EXPECT_EQ(workload->images.at(0).init, text == "Never" || text == "OnFailure") << policy;
+  }
+}
+
+TEST(PodMounts, BlockDevices_AreModels) {
+  Json spec = pod_with(claim("raw"));
+  spec["containers"][0].erase("volumeMounts");
+  spec["containers"][0]["volumeDevices"] = {
+      {{"name", "v"}, {"devicePath", "/dev/xvda"}, {"readOnly", true}}};
+  const Mount mount = mount_of(spec);
+  EXPECT_TRUE(mount.device);
+  EXPECT_FALSE(mount.read_only);
+  EXPECT_EQ(mount.kind, VolumeKind::kModel);
+  EXPECT_EQ(mount.path, "/dev/xvda");
+  EXPECT_EQ(mount.location, "pvc://prod/raw");
+}
+
+TEST(PodMounts, MountOfNoVolume_StaysVisible) {
+  Json spec = pod_with(claim("models"), {{"readOnly", true}});
+  spec["volumes"] = Json::array();
+  const Mount mount = mount_of(spec);
+  EXPECT_EQ(mount.kind, VolumeKind::kModel);
+  EXPECT_EQ(mount.location, "");
+  EXPECT_EQ(mount.source, "");
+}
+
+TEST(PodMounts, ReadOnlyVolume_IsReadOnlyInEveryContainer) {
+  EXPECT_FALSE(mount_of(pod_with(claim("m"))).read_only);
+  EXPECT_FALSE(mount_of(pod_with(claim("m"), {{"readOnly", "true"}})).read_only);
+  Json source = claim("m");
+  source["persistentVolumeClaim"]["readOnly"] = true;
+  EXPECT_TRUE(mount_of(pod_with(source)).read_only);
+  EXPECT_TRUE(mount_of(pod_with({{"image", {{"reference", "demo" + kDigest}}}})).read_only);
+}
+
+TEST(PodMounts, Paths_AreReadAsTheKernelReadsThem) {
+  const auto path = [](const std::string& text) {
+    return mount_of(pod_with(claim("m"), {{"mountPath", text}})).path;
+  };
+  EXPECT_EQ(path("/models/"), "/models");
+  EXPECT_EQ(path("//models/./x"), "/models/x");
+  EXPECT_EQ(path("/tmp/../models"), "/models");
+  EXPECT_EQ(path("/../.."), "/");
+  EXPECT_EQ(path("models"), "/models");
+  EXPECT_EQ(path(""), "/");
+}
+
+// --- whatever the pod is
+
+// Replaces one random value anywhere in `json` by another one.
+void corrupt(Json& json, std::mt19937& random) {
+  static const Json values[] = {nullptr,        7,    "text", "../..", Json::array({1}),
+                                Json::object(), true, "$(X)", "/"};
+  Json* place = &json;
+  while (place->is_structured() && !place->empty() && random() % 6 != 0) {
+    auto it = place->begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(random() % place->size()));
+    place = &*it;
+  }
+  *place = values[random() % std::size(values)];
+}
+
+std::size_t elements(const Json& spec, const char* containers, const char* list) {
+  std::size_t count = 0;
+  if (spec.is_object() && spec.contains(containers) && spec[containers].is_array()) {
+    for (const Json& container : spec[containers]) {
+      count += container.is_object() && container.contains(list) ? container[list].size() : 0;
+    }
+  }
+  return count;
+}
+
+// Also in tests/fuzz/pod_fuzz.cc, for inputs that a fuzzer finds.
+TEST(PodMounts, OfCorruptedPods_NeverDisappear) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  int read_well = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Json spec = pod_with(claim("models"), {{"subPath", "a/b"}, {"readOnly", true}});
+    spec["initContainers"] = spec["containers"];
+    spec["volumes"].push_back({{"name", "w"}, {"emptyDir", Json::object()}});
+    spec["containers"][0]["volumeMounts"].push_back({{"name", "w"}, {"mountPath", "/tmp"}});
+    for (std::size_t changes = random() % 3; changes > 0; --changes) {
+      corrupt(spec, random);
+    }
+    const auto workload = read(spec);
+    if (!workload) {
+      EXPECT_EQ(::assay::test::code_of(workload), "malformed-admission-review") << spec;
+      continue;
+    }
+    ++read_well;
+    EXPECT_EQ(workload->mounts.size(), elements(spec, "containers", "volumeMounts") +
+                                           elements(spec, "initContainers", "volumeMounts"))
+        << spec;
+    for (const Mount& mount : workload->mounts) {
+      EXPECT_EQ(mount.kind == VolumeKind::kScratch, mount.source == "emptyDir") << spec;
+      EXPECT_TRUE(mount.location.empty() || mount.location == "pvc://prod/models/a/b" ||
+                  normalise_location(mount.location) == mount.location)
+          << spec;
+    }
+  }
+  EXPECT_GT(read_well, 500);
+}
+
+// --- templates
+
+TEST(PodTemplates, StatefulSet_HasTheClaimsOfItsFirstPod) {
+  const Json spec = pod_with(claim("ignored"));
+  const Json set = {
+      {"metadata", {{"name", "llm"}}},
+      {"spec",
+       {{"template", {{"spec", spec}}},
+        {"volumeClaimTemplates", {{{"metadata", {{"name", "v"}}}, {"spec", Json::object()}}}}}}};
+  const auto workload = workload_of(pod_of("StatefulSet", set).value(), "prod");
+  ASSERT_TRUE(workload) << to_string(workload.error());
+  ASSERT_EQ(workload->mounts.size(), 1U);
+  EXPECT_EQ(workload->mounts[0].location, "pvc://prod/v-llm-0");
+}
+
+TEST(PodTemplates, EveryKind_IsRead) {
+  const Json pod = {{"spec", pod_with(claim("models"))}};
+  for (const char* kind :
+       {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController"}) {
+    const auto view = pod_of(kind, {{"spec", {{"template", pod}}}});
+    ASSERT_TRUE(view) << kind;
+    EXPECT_EQ(workload_of(*view, "prod").value().mounts.size(), 1U) << kind;
+  }
+  const auto cron =
+      pod_of("CronJob", {{"spec", {{"jobTemplate", {{"spec", {{"template", pod}}}}}}}});
+  ASSERT_TRUE(cron);
+  EXPECT_EQ(workload_of(*cron, "prod").value().mounts.size(), 1U);
+  EXPECT_FALSE(pod_of("Service", {{"spec", Json::object()}}));
+}
+
+// --- limits
+
+TEST(PodLimits, WhatNoApiServerTakes_IsAnError) {
+  const Json mount = {{"name", "v"}, {"mountPath", "/a"}};
+  const Json specs[] = {
+      {{"volumes", "none"}},
+      {{"volumes", {"v"}}},
+      {{"volumes", {{{"name", nullptr}, {"emptyDir", Json::object()}}}}},
+      {{"containers", {{{"volumeMounts", {{{"name", Json::object()}}}}}}}},
+      {{"volumes", {{{"name", "v"}, {"emptyDir", Json::object()}}, {{"name", "v"}}}}},
+      {{"containers", Json::object()}},
+      {{"initContainers", {7}}},
+      {{"ephemeralContainers", "x"}},
+      {{"containers", {{{"volumeMounts", mount}}}}},
+      {{"containers", {{{"volumeMounts", {"v"}}}}}},
+      {{"containers", {{{"volumeDevices", true}}}}},
+      {{"containers", {{{"name", std::string(254, 'a')}}}}},
+      {{"containers", {{{"volumeMounts", {{{"name", std::string(254, 'v')}}}}}}}},
+      {{"containers", {{{"volumeMounts", {{{"mountPath", std::string(4097, '/')}}}}}}}}};
+  for (const Json& spec : specs) {
+    EXPECT_EQ(::assay::test::code_of(read(spec)), "malformed-admission-review")
+        << spec.dump().substr(0, 200);
+  }
+}
+
+TEST(PodLimits, MoreThanAnyHonestPodHas_IsRefusedNotCut) {
+  Json spec = pod_with(claim("models"));
+  const Json mount = spec["containers"][0]["volumeMounts"][0];
+  Json& mounts = spec["containers"][0]["volumeMounts"];
+  while (mounts.size() < kMaxPodMounts) {
+    mounts.push_back(mount);
+  }
+  EXPECT_EQ(read(spec).value().mounts.size(), kMaxPodMounts);
+  mounts.push_back(mount);
+  EXPECT_EQ(::assay::test::code_of(read(spec)), "limit-exceeded");
+  Json many = {{"containers", Json::array()}, {"volumes", Json::array()}};
+  for (std::size_t i = 0; i <= kMaxPodContainers; ++i) {
+    many["containers"].push_back({{"name", "c" + std::to_string(i)}});
+  }
+  EXPECT_EQ(::assay::test::code_of(read(many)), "limit-exceeded");
+  many["containers"] = Json::array();
+  for (std::size_t i = 0; i <= kMaxPodVolumes; ++i) {
+    many["volumes"].push_back({{"name", "v" + std::to_string(i)}});
+  }
+  EXPECT_EQ(::assay::test::code_of(read(many)), "limit-exceeded");
+}
+
+// Volumes times mounts: what is long in a volume is not copied for each of its mounts.
+TEST(PodLimits, LongNamesInVolumes_AreNotMultiplied) {
+  for (const char* source : {"hostPath", "persistentVolumeClaim", "nfs"}) {
+    const std::string text = "/" + std::string(1U << 20, 'a');
+    Json spec = pod_with({{source, {{"path", text}, {"claimName", text}, {"server", text}}}});
+    Json& mounts = spec["containers"][0]["volumeMounts"];
+    const Json mount = mounts[0];
+    while (mounts.size() < kMaxPodMounts) {
+      mounts.push_back(mount);
+    }
+    const auto workload = read(std::move(spec));
+    ASSERT_TRUE(workload);
+    EXPECT_EQ(workload->mounts.back().location, "") << source;
+    EXPECT_LT(canonical_json(policy::to_json(*workload)).value().size(), 2U << 20) << source;
+  }
+}
+
+}  // namespace
+}  // namespace assay::server::test

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads that no policy selects: one record for many, and nothing that they need of the store.
+#include "server/service/unselected.h"
+
+#include <thread>
+
+#include "schemas/log_record.h"
+#include "tests/server/service/fixture.h"
+#include "tests/server/service/full_store.h"
+
+namespace assay::server::test {
+namespace {
+
+class UnselectedTest : public ServiceTest {
+ protected:
+  static Unselected pod(const std::string& uid, const std::string& name_space = "tools") {
+    storage::PodRow row;
+    row.cluster = "kube-1";
+    row.uid = uid;
+    row.name_space = name_space;
+    row.name = "pod-" + uid;
+    row.workload = {{"namespace", name_space}};
+    return {"kube-1", name_space, "Pod", std::move(row)};
+  }
+  static Unselected deployment() { return {"kube-1", "tools", "Deployment", std::nullopt}; }
+
+  Json newest_detail() {
+    const auto snapshot = store_->snapshot().value();
+    const Bytes record = snapshot->log_record(snapshot->log_state()->size - 1).value();
+    const LogRecord parsed = parse_log_record(record).value();
+    EXPECT_EQ(parsed.type, event::kNotApplicable);
+    return parsed.detail;
+  }
+  bool stored(const std::string& uid) {
+    return store_->snapshot().value()->pod("kube-1", uid).has_value();
+  }
+
+  FullStore full_{*store_};
+  UnselectedWorkloads unselected_{full_, clock_};
+};
+
+TEST_F(UnselectedTest, ManyWorkloads_AreOneRecordWithTheirCounts) {
+  const TreeSize before = log_size();
+  const std::string since = to_rfc3339(clock_.now());
+  for (int i = 0; i < 5; ++i) {
+    unselected_.add(pod(std::to_string(i)));
+    unselected_.add(deployment());
+    clock_.advance(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(log_size(), before) << "nothing is written for one";
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_EQ(log_size(), before + 1);
+  EXPECT_EQ(
+      newest_detail(),
+      (Json{{"since", since},
+            {"count", 10},
+            {"groups",
+             {{{"cluster", "kube-1"}, {"namespace", "tools"}, {"kind", "Deployment"}, {"count", 5}},
+              {{"cluster", "kube-1"}, {"namespace", "tools"}, {"kind", "Pod"}, {"count", 5}}}},
+            {"others", 0},
+            {"pods_forgotten", 0}}));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(stored(std::to_string(i)));
+  }
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_EQ(log_size(), before + 1) << "nothing new, no record";
+  EXPECT_EQ(full_.writes, 1U);
+}
+
+TEST_F(UnselectedTest, Pod_IsFoundUntilItIsInTheStore) {
+  unselected_.add(pod("u"));
+  const auto found = unselected_.find("kube-1", "u");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->name, "pod-u");
+  EXPECT_EQ(found->admitted_at, clock_.now());
+  EXPECT_FALSE(unselected_.find("kube-2", "u")) << "another cluster";
+  EXPECT_FALSE(unselected_.find("kube-1", "v"));
+  EXPECT_FALSE(stored("u"));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_FALSE(unselected_.find("kube-1", "u"));
+  EXPECT_TRUE(stored("u"));
+}
+
+TEST_F(UnselectedTest, PodThatIsDeletedBefore_IsNotWritten) {
+  unselected_.add(pod("u"));
+  unselected_.remove("kube-1", "u");
+  unselected_.remove("kube-1", "never-seen");
+  EXPECT_FALSE(unselected_.find("kube-1", "u"));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_FALSE(stored("u"));
+}
+
+TEST_F(UnselectedTest, FullDisk_KeepsWhatIsToBeWritten) {
+  full_.full = true;
+  const TreeSize before = log_size();
+  unselected_.add(pod("a"));
+  EXPECT_EQ(unselected_.flush().error().code, ErrorCode::kStorage);
+  unselected_.add(pod("b"));
+  unselected_.add(deployment());
+  EXPECT_EQ(unselected_.flush().error().code, ErrorCode::kStorage);
+  EXPECT_TRUE(unselected_.find("kube-1", "a"));
+  EXPECT_TRUE(unselected_.find("kube-1", "b"));
+  full_.full = false;
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_EQ(log_size(), before + 1);
+  EXPECT_EQ(newest_detail()["count"], 3);
+  EXPECT_TRUE(stored("a"));
+  EXPECT_TRUE(stored("b"));
+}
+
+TEST_F(UnselectedTest, ManyGroups_AreCountedTogetherAndFitARecord) {
+  const std::string name(200, '\x01');  // six bytes each in JSON
+  for (std::size_t i = 0; i < 2 * UnselectedWorkloads::kMaxGroups; ++i) {
+    unselected_.add({name, std::to_string(i) + name, name, std::nullopt});
+  }
+  ASSERT_TRUE(unselected_.flush());
+  const Json detail = newest_detail();
+  EXPECT_EQ(detail["count"], 2 * UnselectedWorkloads::kMaxGroups);
+  std::uint64_t named = 0;
+  for (const Json& group : detail["groups"]) {
+    named += group["count"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(named + detail["others"].get<std::uint64_t>(), 2 * UnselectedWorkloads::kMaxGroups);
+  EXPECT_GE(detail["others"], UnselectedWorkloads::kMaxGroups);
+}
+
+TEST_F(UnselectedTest, LongNames_AreCutBetweenCharacters) {
+  std::string name(63, 'n');
+  name += "\u00e9\u00e9";
+  unselected_.add({"kube-1", name, "Pod", std::nullopt});
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_EQ(newest_detail()["groups"][0]["namespace"], std::string(63, 'n'));
+}
+
+TEST_F(UnselectedTest, TooManyPods_ForgetsTheOldestAndSaysSo) {
+  full_.full = true;
+  for (std::size_t i = 0; i < UnselectedWorkloads::kMaxPods + 3; ++i) {
+    unselected_.add(pod(std::to_string(i)));
+  }
+  for (const char* uid : {"0", "1", "2"}) {
+    EXPECT_FALSE(unselected_.find("kube-1", uid));
+  }
+  EXPECT_TRUE(unselected_.find("kube-1", "3"));
+  full_.full = false;
+  full_.writes = 0;
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_EQ(full_.writes, UnselectedWorkloads::kMaxPods / UnselectedWorkloads::kMaxRows);
+  EXPECT_EQ(newest_detail()["pods_forgotten"], 3);
+  EXPECT_TRUE(stored("3"));
+}
+
+TEST_F(UnselectedTest, LargePods_AreBoundedByTheirBytes) {
+  const auto large = [](const std::string& uid, std::size_t bytes) {
+    Unselected one = pod(uid);
+    one.pod->workload["labels"] = {{"a", std::string(bytes, 'x')}};
+    return one;
+  };
+  unselected_.add(large("huge", UnselectedWorkloads::kMaxPodBytes));
+  EXPECT_FALSE(unselected_.find("kube-1", "huge"));
+  for (const char* uid : {"a", "b", "c"}) {
+    unselected_.add(large(uid, UnselectedWorkloads::kMaxPodBytes / 2 - 4096));
+  }
+  EXPECT_FALSE(unselected_.find("kube-1", "a"));
+  EXPECT_TRUE(unselected_.find("kube-1", "b"));
+  EXPECT_TRUE(unselected_.find("kube-1", "c"));
+}
+
+// A later review of the same pod replaces what is kept.
+TEST_F(UnselectedTest, PodSeenAgain_IsKeptOnceAsItIsNow) {
+  unselected_.add(pod("u", "tools"));
+  Unselected again = pod("u", "tools");
+  again.pod->node = "gpu-1";
+  unselected_.add(again);
+  EXPECT_EQ(unselected_.find("kube-1", "u")->node, "gpu-1");
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_EQ(store_->snapshot().value()->pod("kube-1", "u")->node, "gpu-1");
+}
+
+// Another write may know better while a flush is on its way.
+TEST_F(UnselectedTest, PodThatIsRemovedWhileItIsWritten_DoesNotOverwriteTheNewerRow) {
+  unselected_.add(pod("u"));
+  storage::PodRow newer = *pod("u").pod;
+  newer.decision = "0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11";
+  ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) {
+    unselected_.remove("kube-1", "u");
+    return transaction.put_pod(newer);
+  }));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_EQ(store_->snapshot().value()->pod("kube-1", "u")->decision, newer.decision);
+}
+
+TEST_F(UnselectedTest, ManyThreads_LoseNothing) {
+  constexpr int kEach = 200;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([this, thread] {
+      for (int i = 0; i < kEach; ++i) {
+        unselected_.add(pod(std::to_string(thread) + "-" + std::to_string(i)));
+        if (i % 50 == 0) {
+          EXPECT_TRUE(unselected_.flush());
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  ASSERT_TRUE(unselected_.flush());
+  for (int thread = 0; thread < 4; ++thread) {
+    for (int i = 0; i < kEach; ++i) {
+      EXPECT_TRUE(stored(std::to_string(thread) + "-" + std::to_string(i)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::server::test

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contract of storage/node_store.h: admitted pods, claims, and the versions of what decisions read.
+#include "tests/storage/store_contract.h"
+
+namespace assay::storage {
+namespace {
+
+constexpr std::chrono::milliseconds kInstant{1};
+// After the clock of the tests, so that nothing is forgotten by itself.
+constexpr Timestamp kLater(std::chrono::hours(24 * 365 * 100));
+
+PodRow make_pod(const std::string& uid, const std::string& cluster = "east") {
+  return {.cluster = cluster,
+          .uid = uid,
+          .name_space = "prod",
+          .name = "llm-0",
+          .node = "",
+          .decision = "decision-1",
+          .models = {{ArtifactId(digest_of("base")), "acme/base"},
+                     {ArtifactId(digest_of("adapter")), ""}},
+          .workload = {{"namespace", "prod"}, {"labels", {{"app", "chat"}}}},
+          .admitted_at = kLater};
+}
+
+TEST_P(StoreContract, Pod_PutAndGet_EveryFieldKept) {
+  PodRow pod = make_pod("uid-1");
+  write([&](Transaction& transaction) { return transaction.put_pod(pod); });
+  reopen();
+  EXPECT_EQ(snapshot()->pod("east", "uid-1"), pod);
+  pod.node = "gpu-1";
+  pod.decision = "decision-2";
+  pod.models.clear();
+  pod.workload = {{"namespace", "prod"}};
+  write([&](Transaction& transaction) { return transaction.put_pod(pod); });
+  EXPECT_EQ(snapshot()->pod("east", "uid-1"), pod);
+}
+
+// A name is used again, and a uid means something in its own cluster only.
+TEST_P(StoreContract, Pods_OfOneNameOrOneUid_AreKeptApart) {
+  const PodRow waiting = make_pod("uid-1");
+  PodRow refused = make_pod("uid-2");
+  refused.decision = "decision-2";
+  PodRow elsewhere = make_pod("uid-1", "west");
+  elsewhere.models.clear();
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_pod(waiting));
+    ASSAY_TRY(transaction.put_pod(refused));
+    return transaction.put_pod(elsewhere);
+  });
+  EXPECT_EQ(snapshot()->pod("east", "uid-1"), waiting);
+  EXPECT_EQ(snapshot()->pod("east", "uid-2"), refused);
+  EXPECT_EQ(snapshot()->pod("west", "uid-1"), elsewhere);
+  EXPECT_EQ(snapshot()->pod("west", "uid-2").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(snapshot()->pod("", "uid-1").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, Pod_Removed_IsGoneAlone) {
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_pod(make_pod("uid-1")));
+    ASSAY_TRY(transaction.put_pod(make_pod("uid-1", "west")));
+    return transaction.put_pod(make_pod("uid-2"));
+  });
+  for (int i = 0; i < 2; ++i) {
+    write([](Transaction& transaction) { return transaction.remove_pod("east", "uid-1"); });
+    EXPECT_EQ(snapshot()->pod("east", "uid-1").error().code, ErrorCode::kNotFound);
+  }
+  EXPECT_TRUE(snapshot()->pod("west", "uid-1"));
+  EXPECT_TRUE(snapshot()->pod("east", "uid-2"));
+}
+
+TEST_P(StoreContract, Pods_AdmittedLongAgo_AreForgottenWhenAnotherComes) {
+  PodRow waiting = make_pod("waiting");
+  waiting.admitted_at = clock_.now();
+  PodRow running = make_pod("running");
+  running.admitted_at = clock_.now();
+  running.node = "gpu-1";
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_pod(waiting));
+    return transaction.put_pod(running);
+  });
+  const auto another = [&] {
+    PodRow pod = make_pod("another");
+    pod.admitted_at = clock_.now();
+    write([&](Transaction& transaction) { return transaction.put_pod(pod); });
+  };
+  clock_.advance(kKeepUnboundPod);
+  another();
+  EXPECT_TRUE(snapshot()->pod("east", "waiting")) << "its time is not over";
+  clock_.advance(kInstant);
+  another();
+  EXPECT_FALSE(snapshot()->pod("east", "waiting"));
+  EXPECT_TRUE(snapshot()->pod("east", "running"));
+  clock_.advance(kKeepBoundPod - kKeepUnboundPod);
+  another();
+  EXPECT_FALSE(snapshot()->pod("east", "running"));
+  EXPECT_TRUE(snapshot()->pod("east", "another"));
+}
+
+TEST_P(StoreContract, Pods_ToForget_GoAFewAtATime) {
+  constexpr int kPods = 100;
+  write([&](Transaction& transaction) -> Status {
+    for (int i = 0; i < kPods; ++i) {
+      PodRow pod = make_pod("old-" + std::to_string(i));
+      pod.admitted_at = transaction.now();
+      ASSAY_TRY(transaction.put_pod(pod));
+    }
+    return {};
+  });
+  clock_.advance(kKeepUnboundPod + kInstant);
+  PodRow pod = make_pod("new");
+  pod.admitted_at = clock_.now();
+  write([&](Transaction& transaction) { return transaction.put_pod(pod); });
+  int left = 0;
+  for (int i = 0; i < kPods; ++i) {
+    left += snapshot()->pod("east", "old-" + std::to_string(i)) ? 1 : 0;
+  }
+  EXPECT_GT(left, 0);
+  EXPECT_LT(left, kPods - 1);
+}
+
+// --- claims
+
+TEST_P(StoreContract, Claim_OfAnotherUid_ReplacesAndIsNotRemovedByTheFormer) {
+  const ClaimRow first{"east", "prod", "models", "uid-1", "pv-1"};
+  const ClaimRow second{"east", "prod", "models", "uid-2", ""};
+  const ClaimRow elsewhere{"west", "prod", "models", "uid-1", "pv-9"};
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_claim(first));
+    return transaction.put_claim(elsewhere);
+  });
+  reopen();
+  EXPECT_EQ(snapshot()->claim("east", "prod", "models"), first);
+  write([&](Transaction& transaction) { return transaction.put_claim(second); });
+  EXPECT_EQ(snapshot()->claim("east", "prod", "models"), second);
+  write([](Transaction& t) { return t.remove_claim("east", "prod", "models", "uid-1"); });
+  EXPECT_EQ(snapshot()->claim("east", "prod", "models"), second);
+  write([](Transaction& t) { return t.remove_claim("east", "prod", "models", "uid-2"); });
+  EXPECT_EQ(snapshot()->claim("east", "prod", "models").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(snapshot()->claim("west", "prod", "models"), elsewhere);
+  EXPECT_EQ(snapshot()->claim("west", "test", "models").error().code, ErrorCode::kNotFound);
+}
+
+// --- versions
+
+TEST_P(StoreContract, SubjectVersion_RisesWithStatementsAndSignatures) {
+  const ArtifactId artifact(digest_of("artifact"));
+  const ArtifactId other(digest_of("other"));
+  EXPECT_EQ(snapshot()->subject_version(artifact), 0U);
+  StatementRow row = make_statement("one");
+  row.subjects = {artifact.text(), "sha256:" + digest_of("file").hex()};
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(row, put(transaction, row));
+    return {};
+  });
+  EXPECT_EQ(snapshot()->subject_version(artifact), 1U);
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(const DocumentId envelope, transaction.put_document("x", as_bytes("second")));
+    ASSAY_ASSIGN(const LeafIndex record, transaction.append(make_record("test.signed")));
+    return transaction.add_envelope(row.id, envelope, {make_key(9).id}, record);
+  });
+  reopen();
+  EXPECT_EQ(snapshot()->subject_version(artifact), 2U);
+  EXPECT_EQ(snapshot()->subject_version(other), 0U);
+  EXPECT_EQ(snapshot()->node_version(artifact.text()), 0U);
+}
+
+TEST_P(StoreContract, Version_OfAWriteThatFails_StaysWhatItWas) {
+  const ArtifactId artifact(digest_of("artifact"));
+  EXPECT_EQ(write_error([&](Transaction& transaction) -> Status {
+              StatementRow row = make_statement("one");
+              row.subjects = {artifact.text()};
+              ASSAY_TRY(put(transaction, row));
+              EXPECT_EQ(transaction.subject_version(artifact), 1U);
+              return fail(ErrorCode::kConflict, "after it");
+            }),
+            ErrorCode::kConflict);
+  EXPECT_EQ(snapshot()->subject_version(artifact), 0U);
+}
+
+NodeRow make_node(const DocumentId& enrolment) {
+  const TestSigner key(1);
+  return {.name = "gpu-1",
+          .principal = "worker-1",
+          .key = key.key_id(),
+          .public_key = key.public_key(),
+          .platform = "00",
+          .enrolled_at = Timestamp(),
+          .expires_at = Timestamp(std::chrono::hours(24)),
+          .revoked = std::nullopt,
+          .devices = Json::array(),
+          .enrolment = enrolment,
+          .measured = std::nullopt,
+          .log_index = 0};
+}
+
+TEST_P(StoreContract, NodeVersion_RisesWithEveryRowOfTheNode) {
+  append(1);
+  EXPECT_EQ(snapshot()->node_version("gpu-1"), 0U);
+  for (std::uint64_t i = 1; i <= 2; ++i) {
+    write([](Transaction& transaction) -> Status {
+      ASSAY_ASSIGN(const DocumentId id, transaction.put_document("x", as_bytes("enrolment")));
+      return transaction.put_node(make_node(id));
+    });
+    EXPECT_EQ(snapshot()->node_version("gpu-1"), i);
+  }
+  EXPECT_EQ(snapshot()->node_version("gpu-2"), 0U);
+}
+
+}  // namespace
+}  // namespace assay::storage

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second evaluator: one model under one policy. Conditions on what is signed are judged in
+// policy_reference_signed.cc, the others and combinations in policy_reference.cc.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "schemas/manifest.h"
+#include "schemas/placement.h"
+#include "tests/support/policy_reference.h"
+#include "tests/support/policy_reference_pod.h"
+
+namespace assay::policy::reference {
+
+enum class Truth { kNo, kYes, kUnknown };
+
+inline Truth truth(bool value) { return value ? Truth::kYes : Truth::kNo; }
+
+// One world: every unknown thing, in the order it is asked for, is yes or no.
+class World {
+ public:
+  explicit World(std::uint32_t bits) : bits_(bits) {}
+  bool decide(Truth value) {
+    if (value != Truth::kUnknown) {
+      return value == Truth::kYes;
+    }
+    if (++unknown_ > 20) {
+      std::abort();
+    }
+    return (bits_ >> (unknown_ - 1) & 1U) != 0;
+  }
+  [[nodiscard]] int unknown() const { return unknown_; }
+
+ private:
+  std::uint32_t bits_;
+  int unknown_ = 0;
+};
+
+// pass or fail when `holds` says the same in every world, else error.
+template <typename Holds>
+Outcome in_every_world(Holds holds) {
+  World first(0);
+  const bool answer = holds(first);
+  for (std::uint32_t bits = 1; bits < 1U << first.unknown(); ++bits) {
+    World world(bits);
+    if (holds(world) != answer) {
+      return Outcome::kError;
+    }
+  }
+  return answer ? Outcome::kPass : Outcome::kFail;
+}
+
+inline Answer answer(Outcome outcome, ErrorCode code) {
+  return {{}, outcome, outcome == Outcome::kPass ? std::nullopt : std::optional(code), {}};
+}
+
+// What one statement is worth to a `not`.
+struct Heard {
+  enum { kOtherwise, kAsRequired, kUnknown } says = kAsRequired;
+  std::optional<ErrorCode> why;  // it is unknown
+};
+
+struct Case {
+  const Facts& facts;
+  const std::string& node;
+  DecisionPoint point;
+  Timestamp now;
+  bool pod = false;
+  std::set<std::string> bound{};   // of this model, under the policy that is judged
+  std::set<std::string> filled{};  // volumes of the pod
+
+  // --- signatures
+  [[nodiscard]] Truth counts(const SignerFact& signer, const SigningContext& context,
+                             std::optional<ErrorCode>* why = nullptr) const {
+    const Status grant = check_grant(signer.key, context, signer.signed_at, now);
+    if (!grant && why != nullptr) {
+      *why = grant.error().code;
+    }
+    if (!grant) {
+      return Truth::kNo;
+    }
+    return signer.signed_at > now ? Truth::kUnknown : Truth::kYes;
+  }
+
+  static SigningContext publisher_of(const ManifestFact& manifest) {
+    return {KeyPurpose::kPublisher, "", std::string(kManifestPredicateType), manifest.name};
+  }
+  static SigningContext publisher_of(const PlacementFact& placement) {
+    return {KeyPurpose::kPublisher, "", std::string(kPlacementPredicateType), placement.name};
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> list;
+    for (const ManifestFact& manifest : facts.manifests) {
+      for (const SignerFact& signer : manifest.statement.signers) {
+        if (counts(signer, publisher_of(manifest)) == Truth::kYes) {
+          list.push_back(manifest.name);
+        }
+      }
+    }
+    return list.empty() ? std::vector<std::string>{"!"} : list;
+  }
+
+  // A manifest or a placement, and who says so.
+  template <typename Fact>
+  [[nodiscard]] Said said_by(const Fact& fact) const {
+    Said said{fact.name, fact.locations, {}, {}};
+    for (const SignerFact& signer : fact.statement.signers) {
+      const Truth truth = counts(signer, publisher_of(fact));
+      if (truth == Truth::kYes) {
+        said.surely.insert(signer.key.identity);
+      }
+      if (truth != Truth::kNo) {
+        said.perhaps.insert(signer.key.identity);
+      }
+    }
+    return said;
+  }
+
+  // What manifests of this very root, and placements of it, say of where it lies.
+  [[nodiscard]] Placed placed() const {
+    Placed model{facts.name, {}};
+    if (!facts.artifact) {
+      return model;
+    }
+    for (const ManifestFact& manifest : facts.manifests) {
+      if (facts.artifact->root().algorithm() == manifest.parameters.hash) {
+        model.said.push_back(said_by(manifest));
+      }
+    }
+    for (const PlacementFact& placement : facts.placements) {
+      model.said.push_back(said_by(placement));
+    }
+    return model;
+  }
+
+  [[nodiscard]] Truth counts(const SignerFact& signer, const StatementFact& statement) const {
+    Truth best = Truth::kNo;
+    for (const std::string& name : names()) {
+      const Truth one =
+          counts(signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, name});
+      best = one == Truth::kNo ? best : one;
+    }
+    return best;
+  }
+
+  // --- conditions
+  [[nodiscard]] Answer judge(const ManifestCondition& condition) const;
+  [[nodiscard]] Answer judge(const StatementCondition& condition) const;
+  [[nodiscard]] Answer judge(const ParametersCondition& condition) const;
+  [[nodiscard]] Answer judge(const NodeCondition& condition, bool below_not) const;
+  [[nodiscard]] Answer judge(const ReportCondition& condition, bool below_not) const;
+  // Hash, chunk size, patterns, links, kinds of entries.
+  using Bound = std::tuple<std::string, std::uint32_t, std::set<std::string>, bool, std::string>;
+  [[nodiscard]] std::set<Bound> bound_parameters() const;
+  [[nodiscard]] std::optional<Answer> judge_implied(const std::vector<Condition>& require) const;
+  [[nodiscard]] Answer judge(const Condition& condition, bool below_not) const;
+
+  // --- below a `not`
+  [[nodiscard]] ErrorCode why_not(const SignerFact& signer, const StatementFact& statement) const;
+  [[nodiscard]] Heard hear(const StatementCondition& condition,
+                           const StatementFact& statement) const;
+  [[nodiscard]] Answer turned(const StatementCondition& condition, const Answer& plain) const;
+};
+
+struct Tested {
+  Truth holds;
+  ErrorCode code;
+};
+
+// The first test with this truth; nullptr when there is none.
+const Tested* first(const std::vector<Tested>& list, Truth wanted);
+
+// What a `not` turns round.
+bool is_about_the_thing_itself(ErrorCode code);
+
+}  // namespace assay::policy::reference

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/policy_reference_pod.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+
+namespace assay::policy::reference {
+namespace {
+
+bool glob(const std::string& pattern, const std::string& text) {
+  std::string regex;
+  for (const char c : pattern) {
+    regex += c == '*' ? std::string(".*") : std::string("[") + c + "]";
+  }
+  return std::regex_match(text, std::regex(regex));
+}
+
+bool one_of(const std::vector<std::string>& patterns, const std::string& text) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return glob(pattern, text); });
+}
+
+void gather(const std::vector<Condition>& list, std::vector<SignerRequirement>& found) {
+  for (const Condition& condition : list) {
+    if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
+      found.push_back(manifest->signers);
+    } else if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
+      gather(all->of, found);
+    } else if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {
+      gather(any->of, found);
+    } else if (const auto* some = std::get_if<AtLeastCondition>(&condition.kind)) {
+      gather(some->of, found);
+    }
+  }
+}
+
+bool meets(const std::set<std::string>& identities, const SignerRequirement& asked) {
+  std::size_t listed = 0;
+  for (const std::string& one : identities) {
+    const auto& list = asked.identities;
+    listed += list.empty() || std::count(list.begin(), list.end(), one) > 0 ? 1U : 0U;
+  }
+  return listed >= std::max<std::size_t>(asked.at_least, 1);
+}
+
+using Texts = std::set<std::string>;
+
+// The pod under one policy in one world.
+struct Pod {
+  const PolicyDocument& policy;
+  const Workload& workload;
+  const std::vector<Placed>& models;
+  bool optimist;
+
+  [[nodiscard]] Texts places(const Placed& model) const {
+    std::vector<SignerRequirement> asked;
+    gather(policy.require, asked);
+    Texts found;
+    for (const Said& said : model.said) {
+      bool counts = !asked.empty() && (model.name.empty() || model.name == said.name);
+      for (const SignerRequirement& one : asked) {
+        counts = counts && meets(optimist ? said.perhaps : said.surely, one);
+      }
+      if (counts) {
+        found.insert(said.locations.begin(), said.locations.end());
+      }
+    }
+    return found;
+  }
+  static bool can_hold(const Mount& mount) {
+    return mount.device || mount.kind == VolumeKind::kModel;
+  }
+  // The locations of `model` that the mount shows.
+  [[nodiscard]] Texts shown(const Mount& mount, const Placed& model) const {
+    Texts found;
+    for (const std::string& place : places(model)) {
+      const bool inside = mount.location.starts_with(place + "/");
+      if (can_hold(mount) && !mount.location.empty() &&
+          (mount.location == place || (inside && policy.mounts == MountRule::kWithin))) {
+        found.insert(place);
+      }
+    }
+    return found;
+  }
+  [[nodiscard]] bool is_judged(const Mount& mount) const {
+    return std::any_of(models.begin(), models.end(),
+                       [&](const Placed& model) { return !shown(mount, model).empty(); });
+  }
+  // Of places inside each other the innermost is meant.
+  [[nodiscard]] Texts bound(const Placed& model) const {
+    Texts found;
+    for (const Mount& mount : workload.mounts) {
+      const Texts all = shown(mount, model);
+      const auto longest = std::max_element(
+          all.begin(), all.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+      if (!mount.device && longest != all.end()) {
+        found.insert(*longest);
+      }
+    }
+    return found;
+  }
+  [[nodiscard]] bool is_init(const std::string& container, bool allowed) const {
+    return std::any_of(workload.images.begin(), workload.images.end(), [&](const auto& image) {
+      bool listed = false;
+      for (const std::string& digest : policy.fill_at_run) {
+        listed = listed || image.image.ends_with("@" + digest);
+      }
+      return image.init && image.container == container && (!allowed || listed);
+    });
+  }
+  [[nodiscard]] bool is_filled(const std::string& volume) const {
+    Texts containers;
+    bool filler = false;
+    for (const Mount& mount : workload.mounts) {
+      if (mount.volume == volume && mount.kind == VolumeKind::kScratch && !mount.device) {
+        containers.insert(mount.container);
+        filler = filler || is_init(mount.container, true);
+      }
+    }
+    return filler && containers.size() > 1;
+  }
+  [[nodiscard]] bool is_filled(const Mount& mount) const {
+    return mount.kind == VolumeKind::kScratch && is_filled(mount.volume);
+  }
+
+  [[nodiscard]] bool accounted() const {
+    return std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
+      return !can_hold(mount) || is_judged(mount) || one_of(policy.other_volumes, mount.source) ||
+             (!mount.location.empty() && one_of(policy.other_volumes, mount.location));
+    });
+  }
+  [[nodiscard]] bool apart() const {
+    const auto clean = [](const std::string& path) {
+      const std::filesystem::path below = std::filesystem::path(path).relative_path();
+      const std::string text = ("/" / below).lexically_normal().string();
+      return text.ends_with('/') ? text : text + "/";
+    };
+    for (std::size_t a = 0; a < workload.mounts.size(); ++a) {
+      for (std::size_t b = 0; b < workload.mounts.size(); ++b) {
+        const Mount& model = workload.mounts[a];
+        const Mount& other = workload.mounts[b];
+        if (a != b && model.container == other.container &&
+            (is_judged(model) || is_filled(model)) &&
+            clean(other.path).starts_with(clean(model.path))) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool kept() const {
+    Texts all;
+    for (const Placed& model : models) {
+      all.merge(bound(model));
+    }
+    return policy.writable_mounts ||
+           std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
+             const bool touches =
+                 can_hold(mount) && !mount.location.empty() &&
+                 std::any_of(all.begin(), all.end(), [&](const std::string& place) {
+                   return (place + "/").starts_with(mount.location + "/") ||
+                          (mount.location + "/").starts_with(place + "/");
+                 });
+             const bool fills = is_init(mount.container, true);
+             return mount.read_only || (is_filled(mount) ? fills : !is_judged(mount) && !touches);
+           });
+  }
+};
+
+Answer make(const char* id, Outcome outcome, ErrorCode code) {
+  return {id, outcome, outcome == Outcome::kPass ? std::nullopt : std::optional(code), {}};
+}
+
+bool has_report_at_serve(const std::vector<Condition>& list) {
+  return std::any_of(list.begin(), list.end(), [](const Condition& condition) {
+    const auto* all = std::get_if<AllCondition>(&condition.kind);
+    const auto* report = std::get_if<ReportCondition>(&condition.kind);
+    return (report != nullptr && (report->at_serve || report->scope != "files")) ||
+           (all != nullptr && has_report_at_serve(all->of));
+  });
+}
+
+Answer bound(const Pod& no, const Pod& yes, const Placed& model, DecisionPoint point) {
+  constexpr const char* kId = "reference-bound";
+  if (!no.bound(model).empty()) {
+    return make(kId, Outcome::kPass, ErrorCode::kInternal);
+  }
+  const bool filled =
+      std::any_of(no.workload.mounts.begin(), no.workload.mounts.end(),
+                  [&](const Mount& mount) { return !mount.device && no.is_filled(mount); });
+  if (filled && point != DecisionPoint::kServe) {
+    return make(kId, Outcome::kDeferred, ErrorCode::kConditionDeferred);
+  }
+  if (filled && has_report_at_serve(no.policy.require)) {
+    return make(kId, Outcome::kPass, ErrorCode::kInternal);
+  }
+  return yes.bound(model).empty() ? make(kId, Outcome::kFail, ErrorCode::kReferenceUnbound)
+                                  : make(kId, Outcome::kError, ErrorCode::kConditionUndecided);
+}
+
+Answer volumes(const Pod& no, const Pod& yes) {
+  constexpr const char* kId = "volumes";
+  if (!yes.accounted()) {
+    return make(kId, Outcome::kFail, ErrorCode::kVolumeUnaccounted);
+  }
+  if (!no.apart()) {
+    return make(kId, Outcome::kFail, ErrorCode::kMountOverlaps);
+  }
+  if (!no.kept()) {
+    return make(kId, Outcome::kFail, ErrorCode::kMountWritable);
+  }
+  return no.accounted() ? make(kId, Outcome::kPass, ErrorCode::kInternal)
+                        : make(kId, Outcome::kError, ErrorCode::kConditionUndecided);
+}
+
+Answer images(const PolicyDocument& policy, const Workload& workload) {
+  const bool good = std::all_of(workload.images.begin(), workload.images.end(),
+                                [&](const auto& one) { return one_of(policy.images, one.image); });
+  if (!good) {
+    return make("images", Outcome::kFail, ErrorCode::kImageNotAllowed);
+  }
+  return make("images", workload.images.empty() ? Outcome::kError : Outcome::kPass,
+              ErrorCode::kConditionUndecided);
+}
+
+}  // namespace
+
+std::set<std::string> bound_places(const PolicyDocument& policy, const Workload& workload,
+                                   const std::vector<Placed>& models, std::size_t index) {
+  return workload.pod ? Pod{policy, workload, models, false}.bound(models[index])
+                      : std::set<std::string>();
+}
+
+std::set<std::string> filled_volumes(const PolicyDocument& policy, const Workload& workload) {
+  std::set<std::string> found;
+  const std::vector<Placed> none;
+  const Pod pod{policy, workload, none, false};
+  for (const Mount& mount : workload.mounts) {
+    if (workload.pod && !mount.device && pod.is_filled(mount)) {
+      found.insert(mount.volume);
+    }
+  }
+  return found;
+}
+
+std::vector<Answer> implied(const PolicyDocument& policy, const Workload& workload,
+                            const std::vector<Placed>& models, std::size_t index,
+                            DecisionPoint point) {
+  if (!workload.pod) {
+    return {};
+  }
+  const Pod no{policy, workload, models, false};
+  const Pod yes{policy, workload, models, true};
+  std::vector<Answer> answers = {bound(no, yes, models[index], point)};
+  if (index == 0) {
+    answers.push_back(volumes(no, yes));
+    if (!policy.images.empty()) {
+      answers.push_back(images(policy, workload));
+    }
+  }
+  return answers;
+}
+
+}  // namespace assay::policy::reference

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions on manifests, statements and parameters, and what they are worth to a `not`.
+#include <algorithm>
+#include <map>
+
+#include "tests/support/policy_reference_case.h"
+
+namespace assay::policy::reference {
+namespace {
+
+bool enough(const std::set<std::string>& identities, const SignerRequirement& requirement) {
+  std::size_t listed = 0;
+  for (const std::string& identity : identities) {
+    const auto& list = requirement.identities;
+    if (list.empty() || std::find(list.begin(), list.end(), identity) != list.end()) {
+      ++listed;
+    }
+  }
+  return listed >= requirement.at_least;
+}
+
+bool is_listed(const std::string& identity, const SignerRequirement& requirement) {
+  const auto& list = requirement.identities;
+  return list.empty() || std::find(list.begin(), list.end(), identity) != list.end();
+}
+
+// The value at an RFC 6901 pointer, by nlohmann's own implementation.
+std::optional<Json> find(const Json& document, const std::string& pointer) {
+  const Json::json_pointer place(pointer);
+  return document.contains(place) ? std::optional(document.at(place)) : std::nullopt;
+}
+
+Truth compare(const Json& a, Comparison op, const Json& b) {
+  if (op == Comparison::kIn) {
+    Truth best = Truth::kUnknown;
+    for (const Json& element : b) {
+      const Truth one = compare(a, Comparison::kEqual, element);
+      if (one == Truth::kYes) {
+        return one;
+      }
+      best = one == Truth::kNo ? one : best;
+    }
+    return best;
+  }
+  if (a.is_number() && b.is_number()) {
+    const auto x = a.get<long double>();
+    const auto y = b.get<long double>();
+    const bool holds[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};
+    return truth(holds[static_cast<std::size_t>(op)]);
+  }
+  const bool same = (a.is_string() && b.is_string()) || (a.is_boolean() && b.is_boolean()) ||
+                    (a.is_null() && b.is_null());
+  if (!same || (op != Comparison::kEqual && op != Comparison::kNotEqual)) {
+    return Truth::kUnknown;
+  }
+  return truth((a.dump() == b.dump()) == (op == Comparison::kEqual));
+}
+
+// Everything that is asked of one statement.
+std::vector<Tested> tests(const StatementCondition& condition, const StatementFact& statement,
+                          Timestamp now) {
+  if (statement.accepted_at > now) {
+    return {{Truth::kUnknown, ErrorCode::kConditionUndecided}};
+  }
+  std::vector<Tested> list;
+  for (const PredicateTest& test : condition.where) {
+    const auto value = find(statement.predicate, test.pointer);
+    if (!value) {
+      list.push_back({Truth::kUnknown, ErrorCode::kValueMissing});
+      continue;
+    }
+    const Truth holds = compare(*value, test.op, test.value);
+    list.push_back({holds, holds == Truth::kUnknown ? ErrorCode::kConditionUndecided
+                                                    : ErrorCode::kPredicateMismatch});
+  }
+  if (condition.max_age_seconds) {
+    const auto age = now - statement.accepted_at;
+    list.push_back({truth(age <= std::chrono::seconds(*condition.max_age_seconds)),
+                    ErrorCode::kStatementStale});
+  }
+  return list;
+}
+
+bool holds(const std::set<std::string>& all, const std::set<std::string>& part) {
+  return std::includes(all.begin(), all.end(), part.begin(), part.end());
+}
+
+// True when some parameters condition lists patterns, outside of every `not`.
+bool lists_patterns(const Condition& condition) {
+  const auto any_of = [](const std::vector<Condition>& parts) {
+    return std::any_of(parts.begin(), parts.end(), lists_patterns);
+  };
+  if (const auto* parameters = std::get_if<ParametersCondition>(&condition.kind)) {
+    return parameters->ignore.has_value();
+  }
+  if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
+    return any_of(all->of);
+  }
+  if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {
+    return any_of(any->of);
+  }
+  const auto* at_least = std::get_if<AtLeastCondition>(&condition.kind);
+  return at_least != nullptr && any_of(at_least->of);
+}
+
+}  // namespace
+
+const Tested* first(const std::vector<Tested>& list, Truth wanted) {
+  for (const Tested& one : list) {
+    if (one.holds == wanted) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+bool is_about_the_thing_itself(ErrorCode code) {
+  return code == ErrorCode::kPredicateMismatch || code == ErrorCode::kParametersMismatch ||
+         code == ErrorCode::kModelMismatch || code == ErrorCode::kTcbNotAccepted;
+}
+
+Answer Case::judge(const ManifestCondition& condition) const {
+  const Outcome outcome = in_every_world([&](World& world) {
+    std::set<std::string> identities;
+    for (const ManifestFact& manifest : facts.manifests) {
+      for (const SignerFact& signer : manifest.statement.signers) {
+        if (world.decide(counts(signer, publisher_of(manifest)))) {
+          identities.insert(signer.key.identity);
+        }
+      }
+    }
+    return enough(identities, condition.signers);
+  });
+  if (outcome != Outcome::kFail) {
+    return answer(outcome, ErrorCode::kConditionUndecided);
+  }
+  if (facts.manifests.empty()) {
+    return answer(outcome, ErrorCode::kManifestMissing);
+  }
+  std::set<ErrorCode> reasons;
+  for (const ManifestFact& manifest : facts.manifests) {
+    for (const SignerFact& signer : manifest.statement.signers) {
+      std::optional<ErrorCode> why = ErrorCode::kInternal;  // counts, or might
+      (void)counts(signer, publisher_of(manifest), &why);
+      if (is_listed(signer.key.identity, condition.signers)) {
+        reasons.insert(*why);
+      }
+    }
+  }
+  const bool one = reasons.size() == 1 && !reasons.contains(ErrorCode::kInternal);
+  return answer(outcome, one ? *reasons.begin() : ErrorCode::kSignersInsufficient);
+}
+
+Answer Case::judge(const StatementCondition& condition) const {
+  std::vector<StatementFact> statements;
+  for (const StatementFact& statement : facts.statements) {
+    bool somebody = false;
+    for (const SignerFact& signer : statement.signers) {
+      somebody = somebody || counts(signer, statement) != Truth::kNo;
+    }
+    if (somebody && statement.predicate_type == condition.predicate_type &&
+        statement.stage == condition.stage) {
+      statements.push_back(statement);
+    }
+  }
+  if (statements.empty()) {
+    return answer(Outcome::kFail, ErrorCode::kStatementMissing);
+  }
+  std::sort(statements.begin(), statements.end(),
+            [](const auto& a, const auto& b) { return a.log_index < b.log_index; });
+  if (condition.quantifier == Quantifier::kLatest) {
+    statements = {statements.back()};
+  }
+  const bool any = condition.quantifier == Quantifier::kAny;
+  const Outcome outcome = in_every_world([&](World& world) {
+    std::set<std::string> identities;
+    bool all = true;
+    for (const StatementFact& statement : statements) {
+      bool holds = true;
+      for (const Tested& test : tests(condition, statement, now)) {
+        holds = world.decide(test.holds) && holds;
+      }
+      all = all && holds;
+      for (const SignerFact& signer : statement.signers) {
+        if (world.decide(counts(signer, statement)) && holds) {
+          identities.insert(signer.key.identity);
+        }
+      }
+    }
+    return (any || all) && enough(identities, condition.signers);
+  });
+  std::optional<ErrorCode> failed;
+  std::optional<ErrorCode> unknown;
+  bool one_passed = false;
+  for (const StatementFact& statement : statements) {
+    const auto list = tests(condition, statement, now);
+    if (const Tested* no = first(list, Truth::kNo)) {
+      failed = failed ? failed : no->code;
+    } else if (const Tested* maybe = first(list, Truth::kUnknown)) {
+      unknown = unknown ? unknown : maybe->code;
+    } else {
+      one_passed = true;
+    }
+  }
+  if (outcome == Outcome::kError) {
+    return answer(outcome, unknown.value_or(ErrorCode::kConditionUndecided));
+  }
+  const bool tests_decide = failed && (!any || !one_passed);
+  return answer(outcome, tests_decide ? *failed : ErrorCode::kSignersInsufficient);
+}
+
+// What the manifests of this very root say; one of them is what the root binds.
+std::set<Case::Bound> Case::bound_parameters() const {
+  std::set<Bound> found;
+  for (const ManifestFact& manifest : facts.manifests) {
+    const bool of_this_root =
+        facts.artifact && facts.artifact->root().algorithm() == manifest.parameters.hash;
+    if (of_this_root) {
+      const TreeParameters& tree = manifest.parameters;
+      found.emplace(name(tree.hash), tree.chunk_size,
+                    std::set<std::string>(tree.ignore.begin(), tree.ignore.end()),
+                    tree.follow_symlinks, name(manifest.objects));
+    }
+  }
+  return found;
+}
+
+Answer Case::judge(const ParametersCondition& condition) const {
+  const std::set<Bound> found = bound_parameters();
+  if (found.size() != 1) {
+    return answer(Outcome::kError, ErrorCode::kConditionUndecided);
+  }
+  const auto& [hash, size, ignore, links, objects] = *found.begin();
+  const auto& h = condition.hash;
+  const auto& s = condition.chunk_size;
+  bool fits = (h.empty() || std::count(h.begin(), h.end(), hash) > 0) &&
+              (s.empty() || std::count(s.begin(), s.end(), size) > 0);
+  if (condition.ignore) {
+    fits = fits && holds({condition.ignore->begin(), condition.ignore->end()}, ignore);
+  }
+  if (condition.objects) {
+    fits = fits && (objects == "both" || objects == name(*condition.objects));
+  }
+  return answer(fits ? Outcome::kPass : Outcome::kFail, ErrorCode::kParametersMismatch);
+}
+
+// What every policy asks that does not list patterns itself.
+std::optional<Answer> Case::judge_implied(const std::vector<Condition>& require) const {
+  if (!facts.artifact || std::any_of(require.begin(), require.end(), lists_patterns)) {
+    return std::nullopt;
+  }
+  Answer result = answer(Outcome::kError, ErrorCode::kConditionUndecided);
+  const std::set<Bound> found = bound_parameters();
+  if (facts.manifests.empty()) {
+    result = answer(Outcome::kFail, ErrorCode::kManifestMissing);
+  } else if (found.size() == 1) {
+    const bool fits =
+        holds({"/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline"},
+              std::get<2>(*found.begin()));
+    result = answer(fits ? Outcome::kPass : Outcome::kFail, ErrorCode::kParametersMismatch);
+  }
+  result.id = "ignore-accepted";
+  return result;
+}
+
+// --- below a `not`
+
+ErrorCode Case::why_not(const SignerFact& signer, const StatementFact& statement) const {
+  std::optional<ErrorCode> why;
+  for (const std::string& name : names()) {
+    std::optional<ErrorCode> here;
+    (void)counts(signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, name},
+                 &here);
+    const bool says_more = here && *here != ErrorCode::kRoleNotGranted;
+    why = says_more || !why ? here : why;
+  }
+  return why.value_or(ErrorCode::kInternal);
+}
+
+Heard Case::hear(const StatementCondition& condition, const StatementFact& statement) const {
+  std::map<std::string, ErrorCode> reasons;
+  bool somebody = false;
+  for (const SignerFact& signer : statement.signers) {
+    somebody = somebody || counts(signer, statement) != Truth::kNo;
+    const ErrorCode why = why_not(signer, statement);
+    reasons.emplace(info(why).code, why);
+  }
+  if (!somebody) {
+    return {Heard::kUnknown,
+            reasons.empty() ? ErrorCode::kStatementMissing : reasons.begin()->second};
+  }
+  const auto list = tests(condition, statement, now);
+  for (const Tested& one : list) {
+    if (one.holds == Truth::kNo && one.code == ErrorCode::kStatementStale) {
+      return {Heard::kUnknown, one.code};
+    }
+  }
+  if (first(list, Truth::kNo) != nullptr) {
+    return {Heard::kOtherwise, {}};
+  }
+  const Tested* unknown = first(list, Truth::kUnknown);
+  return unknown == nullptr ? Heard{} : Heard{Heard::kUnknown, unknown->code};
+}
+
+// A statement condition that failed is wrong for good when enough listed identities say otherwise;
+// with `any`, only if no listed identity says, or may have said, what is asked for.
+Answer Case::turned(const StatementCondition& condition, const Answer& plain) const {
+  if (plain.outcome != Outcome::kFail) {
+    return plain;
+  }
+  std::map<std::uint64_t, const StatementFact*> all;
+  for (const StatementFact& statement : facts.statements) {
+    if (statement.predicate_type == condition.predicate_type &&
+        statement.stage == condition.stage) {
+      all[statement.log_index] = &statement;
+    }
+  }
+  while (condition.quantifier == Quantifier::kLatest && all.size() > 1) {
+    all.erase(all.begin());
+  }
+  std::set<std::string> against;
+  std::set<std::string> others;
+  std::optional<ErrorCode> why;
+  for (const auto& [index, statement] : all) {
+    const Heard heard = hear(condition, *statement);
+    why = why ? why : heard.why;
+    for (const SignerFact& signer : statement->signers) {
+      if (heard.says != Heard::kOtherwise) {
+        others.insert(signer.key.identity);
+      } else if (counts(signer, *statement) == Truth::kYes) {
+        against.insert(signer.key.identity);
+      }
+    }
+  }
+  SignerRequirement one = condition.signers;
+  one.at_least = 1;
+  const bool contested = condition.quantifier == Quantifier::kAny && enough(others, one);
+  if (enough(against, condition.signers) && !contested) {
+    return answer(Outcome::kFail, ErrorCode::kPredicateMismatch);
+  }
+  return answer(Outcome::kError, is_about_the_thing_itself(*plain.code)
+                                     ? why.value_or(ErrorCode::kSignersInsufficient)
+                                     : *plain.code);
+}
+
+}  // namespace assay::policy::reference
