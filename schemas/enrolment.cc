@@ -2,10 +2,24 @@
 // Enrolments: shape by enrolment.schema.json.
 #include "schemas/enrolment.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "schemas/members.h"
 #include "schemas/validate.h"
 
 namespace assay {
+namespace {
+
+// Too long for a pattern of the schema. Compact JWS, RFC 7515 section 3.1.
+bool is_token_text(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  });
+}
+
+}  // namespace
 
 Json to_json(const NodeDevice& device) {
   return {{"id", device.id}, {"name", device.name}, {"driver", device.driver}};
@@ -38,6 +52,10 @@ Result<Enrolment> parse_enrolment(ByteView payload) {
                        members::text(request, "platform"),
                        members::text(request, "identity_token")};
   enrolment.identity_token = members::text(json, "identity_token");
+  if (!is_token_text(enrolment.identity_token)) {
+    return fail(ErrorCode::kSchemaViolation, "a token has letters, digits, '_', '-' and '.' alone",
+                "/identity_token");
+  }
   ASSAY_ASSIGN(enrolment.nonce, parse_nonce(members::text(json, "nonce")));
   auto key = base64_decode(members::text(json, "public_key"));
   if (!key) {
