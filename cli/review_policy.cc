@@ -139,13 +139,6 @@ std::string flag_of(const Difference& one) {
   return one.path.ends_with(']') ? list_flag(one) : scalar_flag(one);
 }
 
-std::string text_of(const Json& object, const char* member) {
-  const auto found = object.is_object() ? object.find(member) : object.end();
-  return object.is_object() && found != object.end() && found->is_string()
-             ? found->get<std::string>()
-             : std::string();
-}
-
 std::string title_of(const Json& policy) {
   return "policy " + quoted(policy.value("name", Json())) + " version " +
          quoted(policy.value("version", Json()));

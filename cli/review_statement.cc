@@ -14,19 +14,6 @@ namespace assay::cli {
 
 namespace {
 
-std::string text_of(const Json& object, const char* member) {
-  const auto found = object.is_object() ? object.find(member) : object.end();
-  return object.is_object() && found != object.end() && found->is_string()
-             ? found->get<std::string>()
-             : std::string();
-}
-
-const Json& list_of(const Json& object, const char* member) {
-  static const Json none = Json::array();
-  const auto found = object.is_object() ? object.find(member) : object.end();
-  return object.is_object() && found != object.end() && found->is_array() ? *found : none;
-}
-
 Json predicate_of(const Json& statement) {
   const Json predicate = statement.is_object() ? statement.value("predicate", Json()) : Json();
   return predicate.is_object() ? predicate : Json::object();

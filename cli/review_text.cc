@@ -152,6 +152,19 @@ void add_leaves(const Json& value, const std::string& path, std::size_t limit,
 
 }  // namespace
 
+std::string text_of(const Json& object, const char* member) {
+  const auto found = object.is_object() ? object.find(member) : object.end();
+  return object.is_object() && found != object.end() && found->is_string()
+             ? found->get<std::string>()
+             : std::string();
+}
+
+const Json& list_of(const Json& object, const char* member) {
+  static const Json none = Json::array();
+  const auto found = object.is_object() ? object.find(member) : object.end();
+  return object.is_object() && found != object.end() && found->is_array() ? *found : none;
+}
+
 std::string quoted(const Json& value) {
   return value.dump(-1, ' ', true, Json::error_handler_t::replace);
 }

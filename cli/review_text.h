@@ -9,6 +9,10 @@
 
 namespace assay::cli {
 
+// Member of an object: a text, or empty; a list, or an empty one. The list belongs to the object.
+[[nodiscard]] std::string text_of(const Json& object, const char* member);
+[[nodiscard]] const Json& list_of(const Json& object, const char* member);
+
 // JSON in ASCII: control characters, marks that turn the direction of text, and letters that look
 // like others are seen as \u escapes.
 [[nodiscard]] std::string quoted(const Json& value);

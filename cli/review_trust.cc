@@ -40,19 +40,6 @@ std::string meaning(const std::string_view (&table)[N], const std::string& name)
   return quoted(Json(name));
 }
 
-std::string text_of(const Json& object, const char* member) {
-  const auto found = object.is_object() ? object.find(member) : object.end();
-  return object.is_object() && found != object.end() && found->is_string()
-             ? found->get<std::string>()
-             : std::string();
-}
-
-const Json& list_of(const Json& object, const char* member) {
-  static const Json none = Json::array();
-  const auto found = object.is_object() ? object.find(member) : object.end();
-  return object.is_object() && found != object.end() && found->is_array() ? *found : none;
-}
-
 // The entry of a list whose member has this value; null when there is none.
 Json entry(const Json& list, const char* member, const std::string& value) {
   for (const Json& item : list) {

@@ -9,6 +9,7 @@
 #include "schemas/core/digest.h"
 #include "schemas/core/sha.h"
 #include "schemas/image_name.h"
+#include "schemas/members.h"
 
 namespace assay {
 namespace {
@@ -155,6 +156,20 @@ Result<std::string> normalise_location(std::string_view uri) {
     return refuse("a location has at most 2048 bytes");
   }
   return location;
+}
+
+Status check_locations(const std::vector<std::string>& locations) {
+  for (std::size_t i = 0; i < locations.size(); ++i) {
+    const std::string where = "/predicate/locations/" + std::to_string(i);
+    auto normal = normalise_location(locations[i]);
+    if (!normal) {
+      return members::under(where, std::move(normal).error());
+    }
+    if (*normal != locations[i]) {
+      return fail(ErrorCode::kSchemaViolation, "write the location as " + *normal, where);
+    }
+  }
+  return {};
 }
 
 bool location_covers(std::string_view location, std::string_view place) {

@@ -10,6 +10,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schemas/core/error.h"
 #include "schemas/core/json.h"
@@ -20,6 +21,10 @@ namespace assay {
 // '/', at most 2048 bytes; images by digest and without tag) and returns the one spelling.
 // schema-violation otherwise.
 [[nodiscard]] Result<std::string> normalise_location(std::string_view uri);
+
+// Each location is spelled as normalise_location spells it: schema-violation otherwise, with the
+// place in the predicate.
+[[nodiscard]] Status check_locations(const std::vector<std::string>& locations);
 
 // True when `place` is `location` or a path inside of it ("pvc://a/b" covers "pvc://a/b/c"). Only
 // for policies with `mounts: within`, and for directories behind locations.

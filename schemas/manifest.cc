@@ -21,20 +21,6 @@ Status check_count(std::size_t entries) {
   return {};
 }
 
-Status check_locations(const std::vector<std::string>& locations) {
-  for (std::size_t i = 0; i < locations.size(); ++i) {
-    const std::string where = "/predicate/locations/" + std::to_string(i);
-    auto normal = normalise_location(locations[i]);
-    if (!normal) {
-      return members::under(where, std::move(normal).error());
-    }
-    if (*normal != locations[i]) {
-      return fail(ErrorCode::kSchemaViolation, "write the location as " + *normal, where);
-    }
-  }
-  return {};
-}
-
 Result<std::vector<Entry>> read_entries(const Json& list, HashAlgorithm algorithm) {
   std::vector<Entry> entries;
   entries.reserve(list.size());

@@ -7,23 +7,6 @@
 #include "schemas/validate.h"
 
 namespace assay {
-namespace {
-
-Status check_locations(const std::vector<std::string>& locations) {
-  for (std::size_t i = 0; i < locations.size(); ++i) {
-    const std::string where = "/predicate/locations/" + std::to_string(i);
-    auto normal = normalise_location(locations[i]);
-    if (!normal) {
-      return members::under(where, std::move(normal).error());
-    }
-    if (*normal != locations[i]) {
-      return fail(ErrorCode::kSchemaViolation, "write the location as " + *normal, where);
-    }
-  }
-  return {};
-}
-
-}  // namespace
 
 Result<Statement> to_statement(const Placement& placement) {
   ASSAY_TRY(check_model_name(placement.name));
