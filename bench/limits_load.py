@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What one user of the service feels of the others: a real assayd, over TLS.
+
+Usage: bench/limits_load.py [--seconds N] [--bin DIR]
+Prints one line of JSON: milliseconds, with the bar beside each figure that has one. Measures
+  admission         reviews of pods that a policy selects, one after the other, each a stored decision
+  busy_admission    the same while `--connections` API connections ask without a pause
+  silent            lists from one address while another opens 10,000 connections and says nothing
+  body              processor time of the service for one body of 32 MiB
+  recovery          from the end of the load to the first ten answers as fast as before it
+Clients and service share the machine, so latencies beside a load are at most as good as they are
+with clients elsewhere.
+"""
+import argparse
+import http.client
+import json
+import multiprocessing
+import os
+import pathlib
+import platform
+import resource
+import selectors
+import socket
+import ssl
+import sys
+import time
+import uuid
+
+ROOT = pathlib.Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+SILENT = 10_000
+BODY = 32 << 20
+
+
+def quantile(values, part):
+    ordered = sorted(values)
+    return round(ordered[min(int(part * len(ordered)), len(ordered) - 1)], 2)
+
+
+def spread(values, bar=None):
+    figure = {"p50_ms": quantile(values, 0.5), "p99_ms": quantile(values, 0.99),
+              "max_ms": round(max(values), 2), "requests": len(values)}
+    return figure if bar is None else {**figure, "bar_p99_ms": bar}
+
+
+def timed(seconds, ask):
+    """Milliseconds of each call of `ask` until the time is over."""
+    taken = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        start = time.monotonic()
+        ask()
+        taken.append(1000 * (time.monotonic() - start))
+    return taken
+
+
+class Reviewer:
+    """An API server with one connection."""
+
+    def __init__(self, service, pods):
+        self.pods = pods
+        context = ssl.create_default_context(cafile=str(service.dir / "service/tls.crt"))
+        context.check_hostname = False
+        context.load_cert_chain(service.dir / "kube.crt", service.dir / "kube.key")
+        self.connection = http.client.HTTPSConnection(
+            "127.0.0.1", service.ready["admission_port"], context=context, timeout=60)
+
+    def ask(self):
+        """One new pod, which must be allowed."""
+        review = self.pods.review(self.pods.stored(self.pods.pod("llm")))
+        self.connection.request("POST", "/v1/admission/validate", json.dumps(review),
+                                {"Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        said = json.loads(answer.read())
+        if answer.status != 200 or not said["response"]["allowed"]:
+            raise AssertionError(f"{answer.status} {said}")
+
+
+class Reader:
+    """A client of the API with one connection from an address of its own."""
+
+    def __init__(self, service, address="127.0.0.2"):
+        self.service = service
+        context = ssl.create_default_context(cafile=str(service.dir / "service/tls.crt"))
+        context.check_hostname = False
+        self.connection = http.client.HTTPSConnection(
+            "127.0.0.1", service.port, context=context, timeout=60, source_address=(address, 0))
+
+    def ask(self):
+        """The first manifests; 503 counts as an answer only while the service is at its limit."""
+        status, _ = self.service.request("GET", "/v1/manifests?limit=10",
+                                         connection=self.connection)
+        if status != 200:
+            raise AssertionError(f"status {status}")
+
+
+def busy(port, ca, token, connections, started):
+    """Asks on every connection again as soon as it has its answer, until it is killed."""
+    context = ssl.create_default_context(cafile=ca)
+    context.check_hostname = False
+    request = (f"GET /v1/manifests?limit=100 HTTP/1.1\r\nHost: localhost\r\n"
+               f"Authorization: Bearer {token}\r\n\r\n").encode()
+    waiting = selectors.DefaultSelector()
+    for _ in range(connections):
+        one = context.wrap_socket(socket.create_connection(("127.0.0.1", port)))
+        one.sendall(request)
+        one.setblocking(False)
+        waiting.register(one, selectors.EVENT_READ, {"left": None, "head": b""})
+    started.release()
+    while True:
+        for key, _ in waiting.select():
+            take(key.fileobj, key.data, request, waiting)
+
+
+def take(one, state, request, waiting):
+    """What has come of an answer; the next request when it is whole."""
+    try:
+        data = one.recv(1 << 16)
+    except ssl.SSLWantReadError:
+        return
+    if not data:
+        waiting.unregister(one)
+        one.close()
+        return
+    if state["left"] is None:
+        state["head"] += data
+        head, end, data = state["head"].partition(b"\r\n\r\n")
+        if not end:
+            return
+        lines = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        state["left"] = int(lines[b"content-length"])
+    state["left"] -= len(data)
+    if state["left"] <= 0:
+        state.update(left=None, head=b"")
+        one.setblocking(True)
+        one.sendall(request)
+        one.setblocking(False)
+
+
+class Load:
+    """Processes that keep API connections busy."""
+
+    def __init__(self, service, connections, processes):
+        started = multiprocessing.Semaphore(0)
+        arguments = (service.port, str(service.dir / "service/tls.crt"), service.token("ci"),
+                     connections // processes, started)
+        self.processes = [multiprocessing.Process(target=busy, args=arguments, daemon=True)
+                          for _ in range(processes)]
+        for process in self.processes:
+            process.start()
+        for _ in self.processes:
+            if not started.acquire(timeout=120):
+                raise AssertionError("the load did not start")
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.join()
+
+
+def recovery(ask, before):
+    """Milliseconds until ten answers in a row are no slower than twice the slowest tenth before."""
+    limit = 2 * quantile(before, 0.9)
+    start = time.monotonic()
+    good_since, good = start, 0
+    while good < 10:
+        begin = time.monotonic()
+        ask()
+        if 1000 * (time.monotonic() - begin) <= limit:
+            good_since, good = (begin, 1) if good == 0 else (good_since, good + 1)
+        else:
+            good = 0
+        if begin - start > 60:
+            raise AssertionError("no recovery within a minute")
+    return round(1000 * (good_since - start), 1)
+
+
+def beside_load(service, pods, options):
+    reviewer, reader = Reviewer(service, pods), Reader(service)
+    timed(1, reviewer.ask)
+    alone = timed(options.seconds, reviewer.ask)
+    read_alone = timed(options.seconds, reader.ask)
+    load = Load(service, options.connections, options.processes)
+    timed(1, reviewer.ask)
+    loaded = timed(options.seconds, reviewer.ask)
+    load.end()
+    back = recovery(reader.ask, read_alone)
+    return {"admission": spread(alone), "busy_admission": spread(loaded, 20),
+            "reads": spread(read_alone),
+            "recovery": {"ms": back, "bar_ms": 1000}}
+
+
+def silent(service, options):
+    reader = Reader(service)
+    alone = timed(options.seconds, reader.ask)
+    held, turned_away = [], 0
+    taken = []
+    for number in range(SILENT):
+        try:
+            held.append(socket.create_connection(("127.0.0.1", service.port), timeout=10))
+        except OSError:
+            turned_away += 1
+        if number % 50 == 0:
+            taken.extend(timed(0.01, reader.ask))
+    taken.extend(timed(options.seconds, reader.ask))
+    reconnect = timed(options.seconds, lambda: Reader(service, "127.0.0.3").ask())
+    for one in held:
+        one.close()
+    back = recovery(reader.ask, alone)
+    return {"opened": len(held), "refused": turned_away, "before": spread(alone),
+            "others": spread(taken), "new_connections_of_others": spread(reconnect),
+            "recovery": {"ms": back, "bar_ms": 1000}}
+
+
+def processor_ms(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def body(service, text):
+    """Least of five; the service reads the body whole before it refuses it."""
+    path = f"/v1/jobs/{uuid.UUID(int=0)}/report?lease=1"
+    taken = []
+    for _ in range(5):
+        before = processor_ms(service.process.pid)
+        status, said = service.request("POST", path, text, token="worker-1")
+        if status not in (400, 404, 422):
+            raise AssertionError(f"{status} {said}")
+        taken.append(processor_ms(service.process.pid) - before)
+    return {"bytes": len(text), "processor_ms": min(taken), "answer": said["code"]}
+
+
+def bodies(service):
+    """One that is no JSON from its first byte, and one long string of JSON."""
+    read = body(service, b"A" * BODY)
+    parsed = body(service, b'{"payload":"' + b"A" * (BODY - 14) + b'"}')
+    return {"read": {**read, "bar_ms": 100}, "read_and_parsed": parsed}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=5, help="of each measurement")
+    parser.add_argument("--connections", type=int, default=400, help="busy ones of the API")
+    parser.add_argument("--processes", type=int, default=2, help="that keep them busy")
+    parser.add_argument("--bin", default=str(ROOT / "build/release/bin"), help="folder of programs")
+    options = parser.parse_args()
+    os.environ["ASSAY_BIN"] = options.bin
+    resource.setrlimit(resource.RLIMIT_NOFILE, (SILENT + 2000, SILENT + 2000))
+    import nodes
+    import pods
+    with nodes.NodeService() as service:
+        service.publish()
+        service.activate(pods.manifest_policy("limits"))
+        figures = {"machine": platform.processor() or platform.machine(),
+                   "cores": os.cpu_count(), "kernel": platform.release()}
+        figures.update(beside_load(service, pods, options))
+        figures["silent"] = silent(service, options)
+        figures["body"] = bodies(service)
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
