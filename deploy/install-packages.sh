@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages of the sections named (see debian-packages.txt) that are missing.
+# Installs the Debian packages of the sections named (see debian-packages.txt) that are missing. Of
+# packages in a section NAME-headers it unpacks the files into build/headers and installs nothing.
 #
 # Usage: deploy/install-packages.sh SECTION...      e.g. build test lint analysis fresh
 #
@@ -14,11 +15,17 @@ if [ $# -eq 0 ]; then
     exit 2
 fi
 
-wanted=""
-for section in "$@"; do
-    packages=$(awk -v section="[$section]" '
+packages_of() {
+    awk -v section="[$1]" '
         /^\[/ { inside = ($0 == section); next }
-        inside && NF && $1 !~ /^#/ { print $1 }' "$list")
+        inside && NF && $1 !~ /^#/ { print $1 }' "$list"
+}
+
+wanted=""
+unpacked=""
+for section in "$@"; do
+    packages=$(packages_of "$section")
+    unpacked="$unpacked $(packages_of "$section-headers")"
     if [ -z "$packages" ]; then
         echo "$0: no section [$section] in $list" >&2
         exit 2
@@ -31,22 +38,50 @@ done
 installed=$(dpkg-query -W -f='${Package} ${Status}\n' $wanted 2>/dev/null |
     sed -n 's/ install ok installed$//p') || true
 missing=$(printf '%s\n' $wanted | sort -u | grep -vxF "${installed:-none}") || true
-[ -n "$missing" ] || exit 0
 missing=$(echo $missing)
 
-if [ "$(id -u)" -ne 0 ]; then
+headers=$(dirname -- "$0")/../build/headers
+not_unpacked=""
+for package in $unpacked; do
+    [ -e "$headers/.$package" ] || not_unpacked="$not_unpacked $package"
+done
+[ -n "$missing$not_unpacked" ] || exit 0
+
+if [ -n "$missing" ] && [ "$(id -u)" -ne 0 ]; then
     echo "Debian packages are missing. Run as root, then try again:" >&2
     echo "  apt-get update && apt-get install --no-install-recommends -y $missing" >&2
     exit 2
 fi
 
-echo "Installing Debian packages: $missing" >&2
 export DEBIAN_FRONTEND=noninteractive
 # Wait for another apt instead of failing at its lock.
 options="-q -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3"
-# shellcheck disable=SC2086
-{
+# shellcheck disable=SC2086  # so here and below
+[ -z "$missing" ] || {
+    echo "Installing Debian packages: $missing"
     # A foreign source that is out of reach must not stop what Debian's mirror can serve.
     apt-get $options update || echo "apt-get update failed; going on with the lists at hand"
     apt-get $options install -y --no-install-recommends $missing
 } >&2
+
+# Into build/headers; apt checks the signature of what it downloads.
+unpack() (
+    download=$(mktemp -d)
+    trap 'rm -rf "$download"' EXIT
+    mkdir -p "$headers"
+    (cd "$download" && apt-get $options download "$1") >"$download/log" 2>&1 ||
+        { cat "$download/log" >&2; return 1; }
+    dpkg-deb --extract "$download"/*.deb "$headers"
+    touch "$headers/.$1"
+)
+
+for package in $not_unpacked; do
+    echo "Taking the headers of the Debian package $package" >&2
+    unpack "$package" && continue
+    if [ "$(id -u)" -ne 0 ]; then
+        echo "Run as root, then try again: apt-get update" >&2
+        exit 2
+    fi
+    apt-get $options update >&2
+    unpack "$package"
+done
