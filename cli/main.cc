@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   cli::CommandLine line(context, "assay",
                         "May this model run here? Hash, sign, verify, ask, audit.");
   const cli::Command root = line.root();
+  cli::add_setup(root, context);
   cli::add_hash(root, context);
   cli::add_device(root, context);
   cli::add_manifest(root, context);

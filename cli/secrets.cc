@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/secrets.h"
 
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -101,6 +102,14 @@ Result<SecretBytes> read_passphrase(const std::string& file, const std::string& 
                                     bool confirm) {
   protect_process();
   return file.empty() ? ask_passphrase(prompt, confirm) : read_secret_file(file);
+}
+
+Result<std::string> make_token(Random& random) {
+  std::array<std::uint8_t, 32> bytes{};
+  ASSAY_TRY(random.fill(bytes));
+  std::string token = "assay_" + base64url_encode(bytes);
+  secure_wipe(bytes);
+  return token;
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay token: credentials of callers, and the entries that make them known.
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -16,8 +15,6 @@ namespace assay::cli {
 
 namespace {
 
-constexpr std::string_view kTokenPrefix = "assay_";
-
 struct TokenOptions {
   std::string principal;
   std::vector<std::string> roles;
@@ -26,15 +23,6 @@ struct TokenOptions {
   std::string certificate;
   std::string out;
 };
-
-// "assay_" and 32 random bytes: what scanners for leaked secrets can recognise.
-Result<std::string> make_token(Random& random) {
-  std::array<std::uint8_t, 32> bytes{};
-  ASSAY_TRY(random.fill(bytes));
-  std::string token = std::string(kTokenPrefix) + base64url_encode(bytes);
-  secure_wipe(bytes);
-  return token;
-}
 
 Result<Principal> principal_of(const Context& context, const TokenOptions& options,
                                Credential credential) {

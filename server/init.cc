@@ -9,6 +9,7 @@
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/service/accept.h"
+#include "storage/durable_file.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -109,6 +110,9 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
   ASSAY_TRY(bootstrap(services, document));
   ASSAY_ASSIGN(report.log_verifier_key,
                note_verifier_key(config.log_origin, log_signer->public_key()));
+  const std::string public_half = config.log_key_file + ".vkey";
+  ASSAY_TRY(storage::replace_file(public_half, as_bytes(report.log_verifier_key + "\n")));
+  report.created.push_back(public_half);
   report.service_key_id = service_signer->key_id().text();
   return report;
 }

@@ -20,7 +20,8 @@ struct InitReport {
 };
 [[nodiscard]] Json to_json(const InitReport& report);
 
-// Makes what is missing (keys, self-signed certificate, database, their folders) and puts
+// Makes what is missing (keys, self-signed certificate, database, their folders), writes the log's
+// verifier key beside its private one (FILE.vkey, for those who check the log), and puts
 // `document` (a bootstrap) into the empty store. Existing keys and certificates are kept. conflict
 // when the store has trust already.
 [[nodiscard]] Result<InitReport> initialise(const Config& config, ByteView document,
