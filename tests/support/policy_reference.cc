@@ -141,7 +141,7 @@ Answer Case::judge(const ReportCondition& condition, bool below_not) const {
     return answer(Outcome::kFail,
                   node.empty() ? ErrorCode::kNodeUnknown : ErrorCode::kNodeNotEnrolled);
   }
-  return judge_reports(condition, {facts, node, now, pod, bound, filled, below_not});
+  return judge_reports(condition, {facts, node, now, pod, bound, filled, below_not, besides});
 }
 
 Answer Case::judge(const Condition& condition, bool below_not) const {
@@ -211,13 +211,22 @@ Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& wor
     enforce = enforce || policy.document.mode == PolicyMode::kEnforce;
     warn = warn || policy.document.mode == PolicyMode::kWarn;
     for (std::size_t i = 0; i < models.size(); ++i) {
-      const Case one_case{models[i],
-                          workload.node,
-                          point,
-                          now,
-                          workload.pod,
-                          bound_places(policy.document, workload, placed, i),
-                          filled_volumes(policy.document, workload)};
+      Case one_case{models[i], workload.node, point,
+                    now,       workload.pod,  bound_places(policy.document, workload, placed, i)};
+      std::set<std::size_t> homeless;
+      for (std::size_t k = 0; k < models.size(); ++k) {
+        if (bound_places(policy.document, workload, placed, k).empty()) {
+          homeless.insert(k);
+        }
+      }
+      for (std::size_t k = 0; k < models.size(); ++k) {
+        const bool may_be_filled = homeless.empty() || homeless.contains(k);
+        if (may_be_filled && k == i) {
+          one_case.filled = filled_volumes(policy.document, workload);
+        } else if (may_be_filled) {
+          one_case.besides.push_back(&models[k]);
+        }
+      }
       std::vector<Answer> answers;
       for (const Condition& condition : policy.document.require) {
         answers.push_back(one_case.judge(condition, false));
