@@ -107,7 +107,7 @@ TEST(WorkloadLint, Surprises_AreNoted) {
 TEST(WorkloadLint, MountPaths_AreAdvisedAndLeadThroughNoLink) {
   PolicyDocument policy = valid_policy();
   EXPECT_TRUE(notes(policy, "no mount_paths"));
-  policy.mount_paths = {"/models/*", "/root/.cache"};
+  policy.mount_paths = {"/models/*", "/srv/.cache"};
   EXPECT_FALSE(notes(policy, "no mount_paths"));
   EXPECT_EQ(warning_of(policy), "");
   for (const char* linked : {"/var/run/models", "/lib/models/*", "/proc/self/x", "/dev/fd"}) {

@@ -391,7 +391,7 @@ TEST(Policy, PodMembers_AreReadInFull) {
   EXPECT_EQ(policy->other_volumes, (Texts{"pvc://prod-*/cache", "nfs"}));
   EXPECT_EQ(policy->images, Texts{"registry.example/serving/*@sha256:*"});
   EXPECT_EQ(policy->mounts, MountRule::kWithin);
-  EXPECT_EQ(policy->mount_paths, (Texts{"/models/*", "/root/.cache"}));
+  EXPECT_EQ(policy->mount_paths, (Texts{"/models/*", "/srv/.cache"}));
   EXPECT_TRUE(policy->writable_mounts);
   ASSERT_EQ(policy->fill_at_run.size(), 1U);
   EXPECT_TRUE(Digest::parse(policy->fill_at_run[0]));
