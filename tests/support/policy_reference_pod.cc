@@ -171,6 +171,9 @@ struct Pod {
   }
   // Nothing but models is mounted where the policy lets models be mounted.
   [[nodiscard]] bool reserved(const Mount& mount) const {
+    if (policy.mount_paths.empty()) {
+      return false;
+    }
     const std::optional<std::string> path = real(mount.path);
     return path && !is_model(mount) &&
            std::any_of(policy.mount_paths.begin(), policy.mount_paths.end(),
@@ -185,10 +188,12 @@ struct Pod {
         return false;
       }
       for (const Mount& model : workload.mounts) {
-        const bool both = model.container == other.container && is_model(model);
+        if (model.container != other.container || !is_model(model)) {
+          continue;
+        }
         const auto above = real(model.path);
         const auto below = real(other.path);
-        if (both && (!below || (&other != &model && (!above || below->starts_with(*above))))) {
+        if (!below || (&other != &model && (!above || below->starts_with(*above)))) {
           return false;
         }
       }
