@@ -126,32 +126,8 @@ Result<Statement> statement_from(const CreateOptions& options) {
 Result<Exit> create(const Context& context, const CreateOptions& options) {
   ASSAY_ASSIGN(const Statement statement, statement_from(options));
   ASSAY_TRY(lifecycle_from(statement));  // refused here rather than by the service
-  ASSAY_ASSIGN(std::string document, encode_statement(statement));
-  const std::string id =
-      attestation::statement_id(kStatementPayloadType, as_bytes(document)).text();
-  if (!options.signing.keys.empty()) {
-    ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
-    ASSAY_ASSIGN(
-        const attestation::Envelope envelope,
-        attestation::sign_envelope(kStatementPayloadType, as_bytes(document), borrow(signers)));
-    document = attestation::encode_envelope(envelope);
-  }
-  document += "\n";
-  if (options.out.empty() || options.out == "-") {
-    print_document(document);
-    return Exit::kYes;
-  }
-  ASSAY_TRY(write_file(options.out, document));
-  if (context.json()) {
-    print_json({{"id", id},
-                {"stage", options.stage},
-                {"file", options.out},
-                {"signed", !options.signing.keys.empty()}});
-  } else {
-    print_line(id);
-    message(context, "wrote " + options.out);
-  }
-  return Exit::kYes;
+  return sign_and_write(context, statement, options.signing, options.out,
+                        {{"stage", options.stage}});
 }
 
 // --- verify

@@ -8,6 +8,7 @@
 #include "attestation/private_key.h"
 #include "cli/api.h"
 #include "cli/files.h"
+#include "cli/output.h"
 #include "cli/secrets.h"
 
 namespace assay::cli {
@@ -117,6 +118,36 @@ std::vector<const Signer*> borrow(const std::vector<std::unique_ptr<Signer>>& si
     borrowed.push_back(signer.get());
   }
   return borrowed;
+}
+
+Result<Exit> sign_and_write(const Context& context, const Statement& statement,
+                            const SigningFlags& flags, const std::string& out, Json about) {
+  ASSAY_ASSIGN(std::string document, encode_statement(statement));
+  const std::string id =
+      attestation::statement_id(kStatementPayloadType, as_bytes(document)).text();
+  if (!flags.keys.empty()) {
+    ASSAY_ASSIGN(const auto signers, load_signers(flags));
+    ASSAY_ASSIGN(
+        const attestation::Envelope envelope,
+        attestation::sign_envelope(kStatementPayloadType, as_bytes(document), borrow(signers)));
+    document = attestation::encode_envelope(envelope);
+  }
+  document += "\n";
+  if (out.empty() || out == "-") {
+    print_document(document);
+    return Exit::kYes;
+  }
+  ASSAY_TRY(write_file(out, document));
+  if (context.json()) {
+    about["id"] = id;
+    about["file"] = out;
+    about["signed"] = !flags.keys.empty();
+    print_json(about);
+  } else {
+    print_line(id);
+    message(context, "wrote " + out);
+  }
+  return Exit::kYes;
 }
 
 void add_trust_options(const Command& verb, TrustFlags& flags) {

@@ -10,7 +10,9 @@
 
 #include "attestation/dsse.h"
 #include "cli/command.h"
+#include "cli/context.h"
 #include "schemas/core/signer.h"
+#include "schemas/statement.h"
 #include "schemas/trust.h"
 
 namespace assay::cli {
@@ -30,6 +32,13 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
 [[nodiscard]] Result<std::vector<std::unique_ptr<Signer>>> load_signers(const SigningFlags& flags);
 [[nodiscard]] std::vector<const Signer*> borrow(
     const std::vector<std::unique_ptr<Signer>>& signers);
+
+// Signs `statement` when keys were given and writes it to `out`; without a file, or to "-", to
+// standard output. With a file it prints the id, or as JSON `about` with id, file and whether it is
+// signed.
+[[nodiscard]] Result<Exit> sign_and_write(const Context& context, const Statement& statement,
+                                          const SigningFlags& flags, const std::string& out,
+                                          Json about);
 
 // --- verifying
 

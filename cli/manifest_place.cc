@@ -2,11 +2,8 @@
 // assay manifest place: says where a model lies, without a new manifest.
 #include <memory>
 
-#include "attestation/dsse.h"
 #include "cli/documents.h"
-#include "cli/files.h"
 #include "cli/keys.h"
-#include "cli/output.h"
 #include "cli/verbs.h"
 #include "schemas/location.h"
 #include "schemas/placement.h"
@@ -52,34 +49,10 @@ Result<Exit> place(const Context& context, const PlaceOptions& options) {
   ASSAY_ASSIGN(const Placement placement, placement_of(options));
   ASSAY_ASSIGN(const Statement statement, to_statement(placement));
   ASSAY_TRY(placement_from(statement));  // refused here rather than by the service
-  ASSAY_ASSIGN(std::string document, encode_statement(statement));
-  const std::string id =
-      attestation::statement_id(kStatementPayloadType, as_bytes(document)).text();
-  if (!options.signing.keys.empty()) {
-    ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
-    ASSAY_ASSIGN(
-        const attestation::Envelope envelope,
-        attestation::sign_envelope(kStatementPayloadType, as_bytes(document), borrow(signers)));
-    document = attestation::encode_envelope(envelope);
-  }
-  document += "\n";
-  if (options.out.empty() || options.out == "-") {
-    print_document(document);
-    return Exit::kYes;
-  }
-  ASSAY_TRY(write_file(options.out, document));
-  if (context.json()) {
-    print_json({{"id", id},
-                {"artifact", placement.artifact.text()},
-                {"name", placement.name},
-                {"locations", placement.locations},
-                {"file", options.out},
-                {"signed", !options.signing.keys.empty()}});
-  } else {
-    print_line(id);
-    message(context, "wrote " + options.out);
-  }
-  return Exit::kYes;
+  return sign_and_write(context, statement, options.signing, options.out,
+                        {{"artifact", placement.artifact.text()},
+                         {"name", placement.name},
+                         {"locations", placement.locations}});
 }
 
 }  // namespace

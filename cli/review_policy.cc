@@ -47,6 +47,7 @@ constexpr std::array kLists = {
     ListRule{"identities", ListKind::kAccepted, "the word of more people counts"},
     ListRule{"tcb_status", ListKind::kAccepted, "more states of a platform are taken"},
     ListRule{"images", ListKind::kAccepted, "more images are taken"},
+    ListRule{"mount_paths", ListKind::kAccepted, "models may be mounted at more paths"},
     ListRule{"hash", ListKind::kAccepted, "more kinds of tree are taken"},
     ListRule{"chunk_size", ListKind::kAccepted, "more kinds of tree are taken"},
     ListRule{"objects", ListKind::kAccepted, "more kinds of tree are taken"},

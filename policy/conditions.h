@@ -58,8 +58,10 @@ struct Scope {
   // Locations of this model that the pod mounts, as the policy being judged counts them; ascending.
   std::vector<std::string> bound{};
   bool pod = false;  // the workload was read from a pod: only what it mounts counts
-  // Volumes of the pod that are filled at run time as the policy allows it; ascending.
+  // Volumes of the pod that are filled at run time as the policy allows it, and may hold this
+  // model; ascending. None for a model that is mounted beside others that are not.
   std::vector<std::string> filled{};
+  std::vector<const Facts*> beside{};  // other models that such a volume may hold instead
 };
 
 // Each fills everything but `id`.

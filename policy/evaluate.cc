@@ -147,7 +147,23 @@ struct PodView {
   std::vector<Locations> locations;  // of each model
   MountedModels mounted;
   FilledVolumes filled;
+
+  // Adds the volumes that may hold model `i`, and the other models that they may hold.
+  void add_filled(std::size_t i, std::span<const Facts> models, Scope& scope) const;
 };
+
+void PodView::add_filled(std::size_t i, std::span<const Facts> models, Scope& scope) const {
+  const std::vector<std::size_t> fillable = models_to_fill(mounted);
+  if (std::find(fillable.begin(), fillable.end(), i) == fillable.end()) {
+    return;
+  }
+  scope.filled.assign(filled.allowed.begin(), filled.allowed.end());
+  for (const std::size_t other : fillable) {
+    if (other != i) {
+      scope.beside.push_back(&models[other]);
+    }
+  }
+}
 
 PodView pod_view(const PolicyDocument& policy, const Workload& workload,
                  std::span<const Facts> models, std::span<const JudgedFacts> judged) {
@@ -329,15 +345,10 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
       modes.warn = modes.warn || policy.document.mode == PolicyMode::kWarn;
       const PodView view = pod_view(policy.document, workload, known, judged);
       for (std::size_t i = 0; i < known.size(); ++i) {
-        const Scope scope{judged[i],
-                          known[i],
-                          workload.node,
-                          points,
-                          point,
-                          now,
-                          view.mounted.models[i].bound,
-                          workload.pod,
-                          {view.filled.allowed.begin(), view.filled.allowed.end()}};
+        Scope scope{
+            judged[i],   known[i], workload.node, points, point, now, view.mounted.models[i].bound,
+            workload.pod};
+        view.add_filled(i, known, scope);
         PolicyResult result = judge_policy(policy, scope);
         add_implied(policy.document, view, workload, i, scope, result.conditions);
         result.outcome = combine_all(count(result.conditions));

@@ -126,7 +126,7 @@ enum class VolumeKind : std::uint8_t {
 // One volume in one container.
 struct Mount {
   std::string container;
-  std::string path;    // where the container sees it
+  std::string path;    // where the container sees it; clean, unless it has a part ".."
   std::string volume;  // its name in the pod
   std::string source;  // name of the member that says where it comes from: "persistentVolumeClaim"
   // schemas/location.h, with the sub path; empty when it has none (subPathExpr, unknown sources).
@@ -140,6 +140,9 @@ struct ContainerImage {
   std::string container;
   std::string image;  // as the pod says it
   bool init = false;
+  // It may mount again, writable, what it has read-only: privileged, a capability that lets it
+  // mount, or a mount that it propagates.
+  bool remounts = false;
 };
 
 // The workload that asks, as the match part of policies sees it, and what its containers mount.

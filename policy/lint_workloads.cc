@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/evaluate.h"
+#include "policy/mount_path.h"
 
 namespace assay::policy {
 namespace {
@@ -99,6 +100,16 @@ void Workloads::pods(const PolicyDocument& policy) {
   }
   if (policy.mounts == MountRule::kWithin) {
     note("mounts within: a pod may mount any directory inside of a location");
+  }
+  if (policy.mount_paths.empty() && policy.mode == PolicyMode::kEnforce) {
+    note(
+        "no mount_paths: a link of the image can lead from another mount to the model's; list a "
+        "directory for models alone, such as /models/*");
+  }
+  for (const std::string& pattern : policy.mount_paths) {
+    if (real_path(pattern) != pattern) {
+      warn("mount_paths: many images have a link there: " + pattern);
+    }
   }
   if (policy.writable_mounts) {
     warn("writable_mounts: containers can change the model after the node has verified it");

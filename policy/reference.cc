@@ -11,10 +11,7 @@ namespace {
 
 constexpr std::string_view kId = "reference-bound";
 
-// Manifest conditions that have to hold whatever else does: those below a `not` say who may not
-// have signed.
-void collect(const std::vector<Condition>& conditions, int depth,
-             std::vector<const ManifestCondition*>& found) {
+void collect(const std::vector<Condition>& conditions, int depth, PublisherDemands& found) {
   for (const Condition& condition : conditions) {
     if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
       found.push_back(manifest);
@@ -24,21 +21,6 @@ void collect(const std::vector<Condition>& conditions, int depth,
       collect(*parts, depth + 1, found);
     }
   }
-}
-
-// Whether the signers of one statement satisfy all conditions by themselves.
-Outcome satisfies(const JudgedStatement& statement,
-                  const std::vector<const ManifestCondition*>& conditions) {
-  OutcomeCounts counts;
-  for (const ManifestCondition* condition : conditions) {
-    Tally tally(condition->signers);
-    tally.add(statement);
-    const Outcome outcome = tally.outcome();
-    counts.pass += outcome == Outcome::kPass ? 1U : 0U;
-    counts.fail += outcome == Outcome::kFail ? 1U : 0U;
-    counts.error += outcome == Outcome::kError ? 1U : 0U;
-  }
-  return combine_all(counts);
 }
 
 // The entry of `set` that is `location` or, with `within`, a directory above it.
@@ -88,6 +70,28 @@ std::string advice(const Locations& locations, const FilledVolumes& filled, Deci
 
 }  // namespace
 
+PublisherDemands publisher_demands(const PolicyDocument& policy) {
+  PublisherDemands demands;
+  collect(policy.require, 1, demands);
+  return demands;
+}
+
+Outcome meets(const JudgedStatement& statement, const PublisherDemands& demands) {
+  if (demands.empty()) {
+    return Outcome::kFail;
+  }
+  OutcomeCounts counts;
+  for (const ManifestCondition* condition : demands) {
+    Tally tally(condition->signers);
+    tally.add(statement);
+    const Outcome outcome = tally.outcome();
+    counts.pass += outcome == Outcome::kPass ? 1U : 0U;
+    counts.fail += outcome == Outcome::kFail ? 1U : 0U;
+    counts.error += outcome == Outcome::kError ? 1U : 0U;
+  }
+  return combine_all(counts);
+}
+
 std::vector<LocationStatement> location_statements(const JudgedFacts& facts) {
   std::vector<LocationStatement> found;
   auto own = facts.own_manifests.begin();
@@ -106,21 +110,20 @@ std::vector<LocationStatement> location_statements(const JudgedFacts& facts) {
 
 Locations locations_of(const PolicyDocument& policy, const JudgedFacts& facts,
                        const std::string& name) {
-  std::vector<const ManifestCondition*> conditions;
-  collect(policy.require, 1, conditions);
+  const PublisherDemands demands = publisher_demands(policy);
   Locations locations;
-  locations.asked = !conditions.empty();
+  locations.asked = !demands.empty();
   locations.whole =
       std::any_of(facts.own_manifests.begin(), facts.own_manifests.end(),
                   [](const ManifestFact* own) { return own->parameters.follow_symlinks; });
-  if (conditions.empty()) {
+  if (demands.empty()) {
     return locations;
   }
   for (const LocationStatement& one : location_statements(facts)) {
     if (!name.empty() && one.name != name) {
       continue;
     }
-    const Outcome outcome = satisfies(*one.statement, conditions);
+    const Outcome outcome = meets(*one.statement, demands);
     if (outcome == Outcome::kPass) {
       locations.counted.insert(one.locations->begin(), one.locations->end());
       locations.evidence.push_back(one.statement->fact->id.text());
@@ -199,6 +202,18 @@ FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workl
     }
   }
   return filled;
+}
+
+std::vector<std::size_t> models_to_fill(const MountedModels& mounted) {
+  const bool all = std::none_of(mounted.models.begin(), mounted.models.end(),
+                                [](const auto& model) { return model.bound.empty(); });
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < mounted.models.size(); ++i) {
+    if (all || mounted.models[i].bound.empty()) {
+      found.push_back(i);
+    }
+  }
+  return found;
 }
 
 ConditionResult judge_reference(const PolicyDocument& policy, const Locations& locations,

@@ -25,6 +25,15 @@ struct LocationStatement {
 // own root. A manifest that names it as another digest speaks of its own bytes.
 [[nodiscard]] std::vector<LocationStatement> location_statements(const JudgedFacts& facts);
 
+// Manifest conditions of a policy that are not below a `not`: those say who may not have signed.
+// They borrow from the policy.
+using PublisherDemands = std::vector<const ManifestCondition*>;
+[[nodiscard]] PublisherDemands publisher_demands(const PolicyDocument& policy);
+
+// Whether the signers of one statement meet all demands by themselves. A policy without demands
+// believes nobody: fail.
+[[nodiscard]] Outcome meets(const JudgedStatement& statement, const PublisherDemands& demands);
+
 using LocationSet = std::set<std::string, std::less<>>;
 
 // Where one model lies, as one policy believes it.
@@ -68,6 +77,10 @@ struct FilledVolumes {
   std::set<std::string, std::less<>> fillers;  // init containers with an image of fill_at_run
 };
 [[nodiscard]] FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workload);
+
+// The models that a filled volume may hold, by their positions: those that are mounted at no
+// location; when each one is mounted, any.
+[[nodiscard]] std::vector<std::size_t> models_to_fill(const MountedModels& mounted);
 
 // Condition "reference-bound": the pod mounts the model at a location that counts. Where it mounts
 // none and a volume is filled as the policy allows it is deferred to serve; there it passes beside

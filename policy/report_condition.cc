@@ -29,6 +29,7 @@ bool of_pod(const Scope& scope) { return scope.pod || !scope.bound.empty(); }
 struct Wanted {
   std::string location;  // empty: any, or a volume that is filled at run time
   const ReportFact* report = nullptr;
+  std::string volume{};  // of the pod, that is filled at run time
 };
 
 // The newest report of each place that can count for the condition: of the pod itself at serve, of
@@ -100,9 +101,7 @@ const ReportFact* report_on_volume(const std::vector<const ReportFact*>& reports
 
 // Each location that the pod mounts needs a report, and so does each one that the asker names.
 // Without either every report counts, and one is needed at least. At serve each volume that is
-// filled at run time needs a report, too, also beside a location that is mounted: which of them the
-// process reads is its own choice. Where several models are judged, that asks each of them about
-// each volume.
+// filled at run time needs a report, too: which of them the process reads is its own choice.
 std::vector<Wanted> wanted_reports(const ReportCondition& condition, const Scope& scope) {
   const std::vector<const ReportFact*> reports = newest_reports(condition, scope.known);
   std::vector<Wanted> wanted;
@@ -113,7 +112,7 @@ std::vector<Wanted> wanted_reports(const ReportCondition& condition, const Scope
   }
   if (pod && condition.at_serve) {
     for (const std::string& volume : scope.filled) {
-      wanted.push_back({{}, report_on_volume(reports, volume)});
+      wanted.push_back({{}, report_on_volume(reports, volume), volume});
     }
   } else if (!pod && wanted.empty()) {
     for (const ReportFact* report : reports) {
@@ -229,6 +228,18 @@ ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
   return result;
 }
 
+// A volume that is filled at run time holds another of the models that it may hold, as required.
+bool holds_another(const ReportCondition& condition, const Scope& scope,
+                   const std::string& volume) {
+  return std::any_of(scope.beside.begin(), scope.beside.end(), [&](const Facts* other) {
+    Scope theirs = {scope.facts, *other,    scope.node, scope.points,
+                    scope.point, scope.now, {},         scope.pod};
+    const auto reports = newest_reports(condition, *other);
+    const Wanted wanted{{}, report_on_volume(reports, volume), volume};
+    return other->node && judge_one(condition, theirs, wanted).outcome == Outcome::kPass;
+  });
+}
+
 // The smaller, the worse: known to be wrong, said to be wrong by a report that does not count, not
 // known, undecided, right. Below a `not` only the first turns round, so the order of the places
 // must not decide which of the first two is shown.
@@ -264,7 +275,16 @@ ConditionResult judge(const ReportCondition& condition, const Scope& scope) {
   std::optional<ConditionResult> worst;
   std::vector<std::string> evidence;
   Json to_verify = Json::array();
-  for (const Wanted& wanted : wanted_reports(condition, scope)) {
+  std::vector<Wanted> all = wanted_reports(condition, scope);
+  std::erase_if(all, [&](const Wanted& wanted) {
+    return !wanted.volume.empty() &&
+           judge_one(condition, scope, wanted).outcome != Outcome::kPass &&
+           holds_another(condition, scope, wanted.volume);
+  });
+  if (all.empty()) {
+    all.emplace_back();  // every volume holds another model: this one is nowhere
+  }
+  for (const Wanted& wanted : all) {
     ConditionResult one = judge_one(condition, scope, wanted);
     evidence.insert(evidence.end(), one.evidence.begin(), one.evidence.end());
     if (wants_job(one) && !wanted.location.empty()) {

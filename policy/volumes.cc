@@ -7,31 +7,10 @@
 
 #include "policy/checks.h"
 #include "policy/glob.h"
+#include "policy/mount_path.h"
 
 namespace assay::policy {
 namespace {
-
-constexpr std::size_t kMaxPath = 4096;  // of Linux; nothing can be mounted at a longer one
-
-// "/a/b" for "/a//b/", "a/./b" and "/a/c/../b"; "" for the root.
-std::string clean_path(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    const std::size_t slash = std::min(path.find('/'), path.size());
-    const std::string_view part = path.substr(0, slash);
-    path.remove_prefix(std::min(slash + 1, path.size()));
-    if (part == ".." && !parts.empty()) {
-      parts.pop_back();
-    } else if (!part.empty() && part != "." && part != "..") {
-      parts.push_back(part);
-    }
-  }
-  std::string clean;
-  for (const std::string_view part : parts) {
-    clean.append("/").append(part);
-  }
-  return clean;
-}
 
 bool holds_model(const Mount& mount) { return mount.kind == VolumeKind::kModel || mount.device; }
 
@@ -48,10 +27,24 @@ std::string describe(const Mount& mount) {
 
 // One pod under one policy.
 struct Pod {
+  Pod(const PolicyDocument& policy_in, const Workload& workload_in, const MountedModels& mounted_in,
+      const FilledVolumes& filled_in)
+      : policy(policy_in),
+        workload(workload_in),
+        mounted(mounted_in),
+        filled(filled_in),
+        allowed_paths(policy_in.mount_paths) {
+    for (const Mount& mount : workload.mounts) {
+      paths.push_back(real_path(mount.path));
+    }
+  }
+
   const PolicyDocument& policy;
   const Workload& workload;
   const MountedModels& mounted;
   const FilledVolumes& filled;
+  MountPaths allowed_paths;
+  std::vector<std::optional<std::string>> paths;  // of each mount of the workload
 
   [[nodiscard]] bool is_filled(const Mount& mount) const {
     return mount.kind == VolumeKind::kScratch && filled.allowed.contains(mount.volume);
@@ -64,6 +57,7 @@ struct Pod {
   [[nodiscard]] bool may_write(std::size_t m) const;
   [[nodiscard]] std::vector<std::string> unaccounted(bool& undecided) const;
   [[nodiscard]] std::vector<std::string> overlaps() const;
+  [[nodiscard]] std::vector<std::string> elsewhere() const;
   [[nodiscard]] std::vector<std::string> writable() const;
 };
 
@@ -115,29 +109,29 @@ std::vector<std::string> Pod::unaccounted(bool& undecided) const {
   return found;
 }
 
-// The cost grows with the bytes of the paths, not with the square of their number.
+// A path that is not known may be any. The cost grows with the bytes of the paths, not with the
+// square of their number.
 std::vector<std::string> Pod::overlaps() const {
-  std::vector<std::string> paths;
   std::map<std::string, std::map<std::string, std::size_t, std::less<>>, std::less<>> models;
   for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
-    paths.push_back(clean_path(workload.mounts[m].path));
     if (is_model(m)) {
-      ++models[workload.mounts[m].container][paths.back()];
+      ++models[workload.mounts[m].container][paths[m].value_or(std::string())];
     }
   }
   std::vector<std::string> found;
   for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
     const auto at = models.find(workload.mounts[m].container);
-    if (at == models.end()) {
-      continue;
-    }
-    bool covers = paths[m].size() > kMaxPath;
-    for (std::string_view path = paths[m]; !covers; path = path.substr(0, path.rfind('/'))) {
-      const auto model = at->second.find(path);
-      const std::size_t itself = is_model(m) && path.size() == paths[m].size() ? 1 : 0;
-      covers = model != at->second.end() && model->second > itself;
-      if (path.empty()) {
-        break;
+    bool covers = !is_model(m) && paths[m] && allowed_paths.reserve(*paths[m]);
+    if (at != models.end() && !covers) {
+      covers = !paths[m];
+      for (std::string_view path = paths[m] ? std::string_view(*paths[m]) : ""; !covers;
+           path = path.substr(0, path.rfind('/'))) {
+        const auto model = at->second.find(path);
+        const std::size_t itself = is_model(m) && path.size() == paths[m]->size() ? 1 : 0;
+        covers = model != at->second.end() && model->second > itself;
+        if (path.empty()) {
+          break;
+        }
       }
     }
     if (covers) {
@@ -147,11 +141,33 @@ std::vector<std::string> Pod::overlaps() const {
   return found;
 }
 
+// A block device shows no files, wherever it is.
+std::vector<std::string> Pod::elsewhere() const {
+  std::vector<std::string> found;
+  for (std::size_t m = 0; m < workload.mounts.size() && !allowed_paths.empty(); ++m) {
+    if (is_model(m) && !workload.mounts[m].device &&
+        !(paths[m] && allowed_paths.admit(*paths[m]))) {
+      found.push_back(describe(workload.mounts[m]));
+    }
+  }
+  return found;
+}
+
 std::vector<std::string> Pod::writable() const {
   std::vector<std::string> found;
-  for (std::size_t m = 0; m < workload.mounts.size() && !policy.writable_mounts; ++m) {
+  if (policy.writable_mounts) {
+    return found;
+  }
+  bool any = false;
+  for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
+    any = any || is_model(m);
     if (may_write(m)) {
       found.push_back(describe(workload.mounts[m]));
+    }
+  }
+  for (const ContainerImage& one : workload.images) {
+    if (any && one.remounts) {
+      found.push_back(one.container + ": may mount again what is mounted read-only");
     }
   }
   return found;
@@ -161,11 +177,14 @@ std::vector<std::string> Pod::writable() const {
 
 ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& workload,
                               const MountedModels& mounted, const FilledVolumes& filled) {
-  const Pod pod{policy, workload, mounted, filled};
+  const Pod pod(policy, workload, mounted, filled);
   ConditionResult result{"volumes", Outcome::kPass, {}, nullptr, Json::object(), {}, {}};
   result.expected = {{"mounts", name(policy.mounts)},
                      {"other_volumes", shown_texts(policy.other_volumes)},
                      {"writable_mounts", policy.writable_mounts}};
+  if (!policy.mount_paths.empty()) {
+    result.expected["mount_paths"] = shown_texts(policy.mount_paths);
+  }
   Checks checks;
   const auto demand_none = [&](const char* what, ErrorCode code,
                                const std::vector<std::string>& found) {
@@ -177,6 +196,7 @@ ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& work
   bool undecided = false;
   demand_none("unaccounted", ErrorCode::kVolumeUnaccounted, pod.unaccounted(undecided));
   demand_none("overlaps", ErrorCode::kMountOverlaps, pod.overlaps());
+  demand_none("elsewhere", ErrorCode::kMountPathNotAllowed, pod.elsewhere());
   demand_none("writable", ErrorCode::kMountWritable, pod.writable());
   if (undecided) {
     checks.undecided();

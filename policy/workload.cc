@@ -22,7 +22,10 @@ Json to_json(const Mount& mount) {
 }
 
 Json to_json(const ContainerImage& image) {
-  return {{"container", image.container}, {"image", image.image}, {"init", image.init}};
+  return {{"container", image.container},
+          {"image", image.image},
+          {"init", image.init},
+          {"remounts", image.remounts}};
 }
 
 template <typename Item>
@@ -61,12 +64,13 @@ Result<Mount> mount_from_json(const Json& json, const std::string& where) {
 }
 
 Result<ContainerImage> image_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where, {"container", "image", "init"}));
+  ASSAY_TRY(check_members(json, where, {"container", "image", "init", "remounts"}));
   const Reader in{json, where};
   ContainerImage image;
   ASSAY_ASSIGN(image.container, in.text("container"));
   ASSAY_ASSIGN(image.image, in.text("image"));
   ASSAY_ASSIGN(image.init, in.flag("init"));
+  ASSAY_ASSIGN(image.remounts, in.flag("remounts"));
   return image;
 }
 

@@ -169,6 +169,9 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
     return invalid("conditions are nested deeper than 32 levels", where);
   }
   std::string id = members::text(json, "id");
+  if (std::find(kReservedIds.begin(), kReservedIds.end(), id) != kReservedIds.end()) {
+    return invalid("what every policy demands has this id", where + "/id");
+  }
   if (!ids_.insert(id).second) {
     return invalid("two conditions of the policy have this id", where + "/id");
   }
@@ -266,6 +269,7 @@ Status read_pod_members(const Json& json, PolicyDocument& policy) {
   ASSAY_ASSIGN(policy.node_affinity, read_affinity(json));
   policy.other_volumes = members::texts(json, "other_volumes");
   policy.images = members::texts(json, "images");
+  policy.mount_paths = members::texts(json, "mount_paths");
   if (json.contains("mounts")) {
     ASSAY_ASSIGN(policy.mounts,
                  value_in(kMountRules, members::text(json, "mounts"), "rule for mounts"));
@@ -390,6 +394,7 @@ void write_pod_members(const PolicyDocument& policy, Json& json) {
   }
   for (const auto& [member, patterns] :
        {std::pair{"other_volumes", &policy.other_volumes}, std::pair{"images", &policy.images},
+        std::pair{"mount_paths", &policy.mount_paths},
         std::pair{"fill_at_run", &policy.fill_at_run}}) {
     if (!patterns->empty()) {
       json[member] = *patterns;

@@ -3,10 +3,12 @@
 // Schemas: policy.schema.json, policy-approval.schema.json.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -144,6 +146,9 @@ struct PolicyDocument {
   // Patterns with '*' over the images of all containers as the pod writes them. Empty: any image.
   std::vector<std::string> images{};
   MountRule mounts = MountRule::kExact;
+  // Patterns with '*' over the paths at which containers may have judged models; nothing else is
+  // mounted there. Empty: anywhere.
+  std::vector<std::string> mount_paths{};
   bool writable_mounts = false;  // containers may write to judged mounts
   // Digests ("sha256:...") of images of init containers that fill a scratch volume with the model
   // when the pod runs: what the pod mounts is then looked at by `serve`.
@@ -159,8 +164,12 @@ struct PolicyApproval {
   std::uint64_t sequence;  // policy epoch that it makes (current + 1): no replay
 };
 
-// Strict JSON, schema, unique condition ids, at most 32 levels. policy-invalid with `where` for
-// what the schema cannot say.
+// Ids of what every decision demands without a policy saying so: no condition has one of them.
+inline constexpr std::array<std::string_view, 6> kReservedIds = {
+    "reference-bound", "volumes", "images", "ignore-accepted", "model-reference", "node-affinity"};
+
+// Strict JSON, schema, unique condition ids that are not reserved, at most 32 levels.
+// policy-invalid with `where` for what the schema cannot say.
 [[nodiscard]] Result<PolicyDocument> parse_policy(ByteView payload);
 [[nodiscard]] Json to_json(const PolicyDocument& policy);
 [[nodiscard]] Result<PolicyApproval> parse_policy_approval(ByteView payload);

@@ -113,7 +113,7 @@ void add_mounts(const PodMounts& mounts, Ways& ways) {
     add_host_path(host, ways);
   }
   for (const policy::Mount& mount : mounts.mounts) {
-    if (lies_in(resolved(mount.path), kDeviceListMounts)) {
+    if (lies_in(resolved(lexical_path(mount.path)), kDeviceListMounts)) {
       ways.add("device-path:" + mount.path);
     }
   }
@@ -144,24 +144,43 @@ bool is_host_process(const Json& holder) {
   return is_set(object_at(object_at(holder, "securityContext"), "windowsOptions"), "hostProcess");
 }
 
-// With these a container makes device files, or mounts what it likes.
+// Runtimes take the names of capabilities in any case, some with "CAP_".
+std::string capability(std::string_view name) {
+  std::string upper(name);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return upper.starts_with("CAP_") ? upper.substr(4) : upper;
+}
+
+// With these a container makes device files, loads modules, or mounts what it likes.
 bool has_capability(const Json& container) {
-  static constexpr std::array<std::string_view, 6> kPowerful = {
-      "ALL", "CAP_ALL", "SYS_ADMIN", "CAP_SYS_ADMIN", "SYS_RAWIO", "CAP_SYS_RAWIO"};
+  static constexpr std::array<std::string_view, 4> kPowerful = {"ALL", "SYS_ADMIN", "SYS_MODULE",
+                                                                "SYS_RAWIO"};
   const Json& added =
       member_at(object_at(object_at(container, "securityContext"), "capabilities"), "add");
   if (!added.is_array()) {
     return !added.is_null();
   }
   return std::any_of(added.begin(), added.end(), [](const Json& one) {
-    return !one.is_string() || is_one_of(kPowerful, one.get_ref<const std::string&>());
+    return !one.is_string() || is_one_of(kPowerful, capability(one.get_ref<const std::string&>()));
   });
+}
+
+bool has_privileges(const Json& container) {
+  return is_set(object_at(container, "securityContext"), "privileged") ||
+         has_capability(container) || is_host_process(container);
+}
+
+// What it mounts then shows in the node's own file system, and in other containers.
+bool propagates(const Json& mount) {
+  const Json& propagation = member_at(mount, "mountPropagation");
+  return !(propagation.is_null() || propagation == "None" || propagation == "HostToContainer");
 }
 
 void add_container(const Json& container, Ways& ways) {
   add_environment(container, ways);
-  if (is_set(object_at(container, "securityContext"), "privileged") || has_capability(container) ||
-      is_host_process(container)) {
+  if (has_privileges(container)) {
     ways.add("privileged");
   }
   const Json& claims = member_at(object_at(container, "resources"), "claims");
@@ -183,6 +202,12 @@ void add_annotations(const PodView& pod, Ways& ways) {
 }
 
 }  // namespace
+
+bool may_mount_again(const PodView& pod, const Json& container) {
+  const Json& mounts = array_at(container, "volumeMounts");
+  return has_privileges(container) || is_host_process(pod.spec) ||
+         std::any_of(mounts.begin(), mounts.end(), propagates);
+}
 
 std::vector<std::string> accelerators_of(const PodView& pod, const std::set<std::string>& resources,
                                          const PodMounts& mounts) {

@@ -29,4 +29,8 @@ inline constexpr std::size_t kMaxWays = 64;
                                                        const std::set<std::string>& resources,
                                                        const PodMounts& mounts);
 
+// The container may mount again what it has read-only, or reach the same files past its mounts: it
+// has privileges, or a mount of it propagates to the node.
+[[nodiscard]] bool may_mount_again(const PodView& pod, const Json& container);
+
 }  // namespace assay::server

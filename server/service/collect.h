@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,14 +47,24 @@ struct ResolvedReference {
   std::vector<ConditionResult> preconditions;
 };
 
-// Resolves each of `references`: by artifact id, or by model name, which stands for what trusted
-// manifests under that very name say. Without any, the models are those whose trusted manifests
-// name a location that the workload mounts. Trusted are manifests with a publisher's signature that
-// counts at `now`. A reference that does not stand for exactly one artifact, and more than
-// kMaxModels of them, is a precondition that fails; their id is "model-reference".
+// What references are resolved by.
+struct ReferenceQuestion {
+  const std::vector<std::string>& references;
+  const policy::Workload& workload;
+  std::span<const policy::ActivePolicy> policies;  // in force
+  DecisionPoint point;
+  Timestamp now;
+};
+
+// Resolves each of the references: by artifact id, or by model name, which stands for what trusted
+// manifests under that very name say. Without any, the models are those whose trusted manifests or
+// placements name a location that the workload mounts. Trusted are those with a publisher's
+// signature that counts at `now`; where the policies that select the workload believe some of them
+// (publishers.h), the others are not heard: nobody makes a reference ambiguous whose word would not
+// count. A reference that does not stand for exactly one artifact, and more than kMaxModels of
+// them, is a precondition that fails; their id is "model-reference".
 [[nodiscard]] Result<ResolvedReference> resolve(storage::Snapshot& snapshot,
-                                                const std::vector<std::string>& references,
-                                                const policy::Workload& workload, Timestamp now);
+                                                const ReferenceQuestion& question);
 
 // Manifests about `artifact` with a publisher's signature that counts at `now`, in log order.
 [[nodiscard]] Result<std::vector<storage::StatementRow>> trusted_manifests(

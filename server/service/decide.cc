@@ -16,10 +16,6 @@
 #include "server/service/store_statement.h"
 
 namespace assay::server {
-namespace {
-
-// Times that a request is judged when what it rests on changes before its decision is written.
-constexpr int kAttempts = 3;
 
 Result<std::vector<policy::ActivePolicy>> policies_in_force(storage::Snapshot& snapshot) {
   ASSAY_ASSIGN(const auto rows, snapshot.active_policies());
@@ -30,6 +26,11 @@ Result<std::vector<policy::ActivePolicy>> policies_in_force(storage::Snapshot& s
   }
   return policies;
 }
+
+namespace {
+
+// Times that a request is judged when what it rests on changes before its decision is written.
+constexpr int kAttempts = 3;
 
 Result<policy::ActivePolicy> stored_policy(storage::Snapshot& snapshot, const StatementId& id) {
   ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement(id));
@@ -253,11 +254,13 @@ bool is_unselected(std::span<const policy::ActivePolicy> policies, const Decisio
 
 // The caller's preconditions first; the model only when they pass.
 Result<ResolvedReference> resolve_model(storage::Snapshot& snapshot, const DecisionRequest& request,
+                                        std::span<const policy::ActivePolicy> policies,
                                         Timestamp now) {
   ResolvedReference resolved{{}, request.preconditions};
   if (std::all_of(resolved.preconditions.begin(), resolved.preconditions.end(),
                   [](const auto& one) { return one.outcome == Outcome::kPass; })) {
-    ASSAY_ASSIGN(ResolvedReference found, resolve(snapshot, request.models, request.workload, now));
+    ASSAY_ASSIGN(ResolvedReference found, resolve(snapshot, {request.models, request.workload,
+                                                             policies, request.point, now}));
     found.preconditions.insert(found.preconditions.begin(), resolved.preconditions.begin(),
                                resolved.preconditions.end());
     resolved = std::move(found);
@@ -274,7 +277,7 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
   if (is_unselected(policies, request)) {
     return Judged{{false, {}, {}, {}}, {}};
   }
-  ASSAY_ASSIGN(const ResolvedReference resolved, resolve_model(*snapshot, request, now));
+  ASSAY_ASSIGN(const ResolvedReference resolved, resolve_model(*snapshot, request, policies, now));
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
   ASSAY_ASSIGN(const CaseFile file, open_case(*snapshot, request, resolved, policies, now));
   ASSAY_TRY(check_deadline(services, request));

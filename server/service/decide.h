@@ -66,6 +66,10 @@ struct DecisionAnswer {
   std::vector<OrderedJob> ordered = {};
 };
 
+// The policies that judge now.
+[[nodiscard]] Result<std::vector<policy::ActivePolicy>> policies_in_force(
+    storage::Snapshot& snapshot);
+
 // Decides. Errors are "could not decide": callers answer deny. invalid-parameter when the point is
 // bind and there is no node, when it is create and there is one, and for a name that no node has.
 [[nodiscard]] Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request);

@@ -138,7 +138,8 @@ Result<policy::Workload> workload_of(const PodView& pod, std::string name_space)
       add_resources(container, resources);
       workload.images.push_back({.container = text_at(container, "name"),
                                  .image = text_at(container, "image"),
-                                 .init = list == kInitContainers && !goes_on(container)});
+                                 .init = list == kInitContainers && !goes_on(container),
+                                 .remounts = may_mount_again(pod, container)});
     }
   }
   workload.resources.assign(resources.begin(), resources.end());

@@ -89,8 +89,10 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
   }
   ASSAY_ASSIGN(const policy::Workload workload, workload_of(pod, review.name_space));
   ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
+  ASSAY_ASSIGN(const auto policies, policies_in_force(*snapshot));
   ASSAY_ASSIGN(const ResolvedReference resolved,
-               resolve(*snapshot, references, workload, asking.services.clock.now()));
+               resolve(*snapshot, {references, workload, policies, DecisionPoint::kCreate,
+                                   asking.services.clock.now()}));
   return image_patch(*snapshot, resolved.models, pod);
 }
 

@@ -218,7 +218,7 @@ Status MountReader::add(const Json& item, const std::string& container, bool dev
   }
   Mount mount;
   mount.container = container;
-  mount.path = lexical_path(path);
+  mount.path = goes_up(path) ? path : lexical_path(path);
   mount.volume = text_at(item, "name");
   mount.device = device;
   mount.read_only = !device && flag_at(item, "readOnly");

@@ -26,8 +26,9 @@ struct HostExposure {
 };
 
 struct PodMounts {
-  // One for each element of volumeMounts and volumeDevices of every container, init and ephemeral
-  // containers included, in the order of the pod.
+  // Where a path goes up ("..") it is as the pod writes it: which directory that is, the links of
+  // the image decide. One for each element of volumeMounts and volumeDevices of every container,
+  // init and ephemeral containers included, in the order of the pod.
   std::vector<policy::Mount> mounts;
   std::vector<HostExposure> host;  // of those, which show the node's own files
 };

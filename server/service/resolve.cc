@@ -5,10 +5,9 @@
 #include <set>
 
 #include "schemas/location.h"
-#include "schemas/manifest.h"
 #include "schemas/placement.h"
 #include "server/service/collect.h"
-#include "server/service/outlines.h"
+#include "server/service/publishers.h"
 
 namespace assay::server {
 namespace {
@@ -20,8 +19,21 @@ constexpr std::size_t kMaxPlaces = 256;
 constexpr std::size_t kMaxShown = 256;
 
 using Rows = std::vector<storage::StatementRow>;
-// Artifacts that trusted manifests stand for, with those manifests.
-using Candidates = std::map<ArtifactId, Rows>;
+
+// A trusted statement that says what a name or a place stands for.
+struct Heard {
+  storage::StatementRow row;
+  Word word;
+};
+// Artifacts that are said, with those who say it.
+using Candidates = std::map<ArtifactId, std::vector<Heard>>;
+
+// What one resolution rests on.
+struct Asking {
+  storage::Snapshot& snapshot;
+  Timestamp now;
+  Publishers publishers{};
+};
 
 struct ParsedReference {
   std::string name;                    // empty when not given
@@ -44,57 +56,57 @@ Result<ParsedReference> parse_reference(std::string_view text) {
   return parsed;
 }
 
-// True when a publisher's signature on the manifest counts at `now`.
-Result<bool> is_trusted(storage::Snapshot& snapshot, const storage::StatementRow& row,
-                        Timestamp now) {
-  if (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row)) {
-    return false;
-  }
-  const SigningContext context{KeyPurpose::kPublisher, {}, row.predicate_type, row.name};
-  for (const storage::SignerRow& signer : row.signers) {
-    ASSAY_ASSIGN(const TrustedKey key, snapshot.key(signer.key));
-    if (check_grant(key, context, signer.signed_at, now)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // A manifest stands for the artifact of its own root (its first subject), and for another digest
 // that it names when that is asked for.
-Status add_trusted(storage::Snapshot& snapshot, const Rows& rows, const std::string& asked,
-                   Timestamp now, Candidates& candidates) {
+Status add_trusted(const Asking& asking, const Rows& rows, const std::string& asked,
+                   Candidates& candidates) {
   for (const storage::StatementRow& row : rows) {
-    ASSAY_ASSIGN(const bool trusted, is_trusted(snapshot, row, now));
-    if (!trusted) {
+    ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
+    if (!word.trusted) {
       continue;
     }
     ASSAY_ASSIGN(const ArtifactId id,
                  ArtifactId::parse(asked.empty() ? row.subjects.front() : asked));
-    candidates[id].push_back(row);
+    candidates[id].push_back({row, word});
   }
   return {};
 }
 
 // Manifests, unless the query is about placements.
-Result<Candidates> manifests_matching(storage::Snapshot& snapshot, storage::StatementQuery query,
-                                      Timestamp now) {
+Result<Candidates> manifests_matching(const Asking& asking, storage::StatementQuery query) {
   Candidates candidates;
   query.kind = query.kind.value_or(storage::StatementKind::kManifest);
   query.with_unanchored = true;
   query.bounds.limit = 1000;
   for (std::size_t count = 0;;) {
-    ASSAY_ASSIGN(auto page, snapshot.statements(query));
+    ASSAY_ASSIGN(auto page, asking.snapshot.statements(query));
     count += page.items.size();
     if (count > kMaxStatementsPerArtifact) {
       return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
     }
-    ASSAY_TRY(add_trusted(snapshot, page.items, query.subject, now, candidates));
+    ASSAY_TRY(add_trusted(asking, page.items, query.subject, candidates));
     if (!page.next) {
       return candidates;
     }
     query.bounds.after = page.next;
   }
+}
+
+template <typename Keep>
+Candidates kept(const Candidates& candidates, Keep keep) {
+  Candidates found;
+  for (const auto& [artifact, all] : candidates) {
+    for (const Heard& one : all) {
+      if (keep(one)) {
+        found[artifact].push_back(one);
+      }
+    }
+  }
+  return found;
+}
+
+Candidates believed(const Candidates& candidates) {
+  return kept(candidates, [](const Heard& one) { return one.word.believed; });
 }
 
 // Locations of what the workload mounts and could hold a model.
@@ -113,25 +125,23 @@ bool covers_one(const std::string& location, const std::set<std::string>& places
                      [&](const std::string& place) { return location_covers(location, place); });
 }
 
-// Keeps the manifests that name one of the places; those that name a place above one of them only
-// when no manifest names one exactly. Which of them counts is for the policies to say: this only
-// tells what is meant.
+// Keeps what names one of the places; what names a place above one of them only when nothing names
+// one exactly, and never when its policies bind no directory inside. Which of them counts is for
+// the policies to say: this only tells what is meant.
 Candidates bound_to(const Candidates& candidates, const std::set<std::string>& places) {
-  Candidates exact;
-  Candidates above;
-  for (const auto& [artifact, rows] : candidates) {
-    for (const storage::StatementRow& row : rows) {
-      const auto& list = row.locations;
-      if (std::any_of(list.begin(), list.end(),
-                      [&](const std::string& one) { return places.contains(one); })) {
-        exact[artifact].push_back(row);
-      } else if (std::any_of(list.begin(), list.end(),
-                             [&](const std::string& one) { return covers_one(one, places); })) {
-        above[artifact].push_back(row);
-      }
-    }
+  const auto names = [](const Heard& one, const auto& test) {
+    return std::any_of(one.row.locations.begin(), one.row.locations.end(), test);
+  };
+  Candidates exact = kept(candidates, [&](const Heard& one) {
+    return names(one, [&](const std::string& place) { return places.contains(place); });
+  });
+  if (!exact.empty()) {
+    return exact;
   }
-  return exact.empty() ? above : exact;
+  return kept(candidates, [&](const Heard& one) {
+    return (one.word.within || !one.word.believed) &&
+           names(one, [&](const std::string& place) { return covers_one(place, places); });
+  });
 }
 
 ConditionResult refused(ErrorCode code, Json expected, Json actual) {
@@ -144,11 +154,11 @@ ConditionResult refused(ErrorCode code, Json expected, Json actual) {
           {}};
 }
 
-ConditionResult passed(Json actual, const Rows& evidence) {
+ConditionResult passed(Json actual, const std::vector<Heard>& evidence) {
   ConditionResult result{
       std::string(kReferenceCondition), Outcome::kPass, {}, nullptr, std::move(actual), {}, {}};
-  for (const storage::StatementRow& row : evidence) {
-    result.evidence.push_back(row.id.text());
+  for (const Heard& one : evidence) {
+    result.evidence.push_back(one.row.id.text());
   }
   return result;
 }
@@ -173,36 +183,43 @@ ConditionResult ambiguous(const Candidates& candidates) {
 }
 
 // A model that was found passes; the same one found twice counts once.
-void add_model(DecidedModel model, const Rows& rows, ResolvedReference& resolved) {
+void add_model(DecidedModel model, const std::vector<Heard>& said, ResolvedReference& resolved) {
   if (std::find(resolved.models.begin(), resolved.models.end(), model) != resolved.models.end()) {
     return;
   }
-  resolved.preconditions.push_back(passed(reference_to({model}), rows));
+  resolved.preconditions.push_back(passed(reference_to({model}), said));
   resolved.models.push_back(std::move(model));
 }
 
-Status resolve_artifact(storage::Snapshot& snapshot, const ParsedReference& parsed, Timestamp now,
+Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
                         ResolvedReference& resolved) {
-  ASSAY_ASSIGN(Rows rows, trusted_manifests(snapshot, *parsed.artifact, now));
-  const bool any = !rows.empty();
-  const std::string other = any ? rows.front().name : std::string();
+  storage::StatementQuery query;
+  query.subject = parsed.artifact->text();
+  ASSAY_ASSIGN(Candidates known, manifests_matching(asking, std::move(query)));
+  std::vector<Heard>& said = known[*parsed.artifact];
+  const bool any = !said.empty();
+  const std::string other = any ? said.front().row.name : std::string();
   if (!parsed.name.empty()) {
-    std::erase_if(rows, [&](const auto& row) { return row.name != parsed.name; });
+    std::erase_if(said, [&](const Heard& one) { return one.row.name != parsed.name; });
   }
-  if (any && rows.empty()) {
+  if (any && said.empty()) {
     resolved.preconditions.push_back(refused(ErrorCode::kSubjectMismatch, parsed.name, other));
     return {};
   }
   // An artifact nobody has vouched for is a clear reference; the conditions say what is missing.
-  add_model({*parsed.artifact, parsed.name}, rows, resolved);
+  add_model({*parsed.artifact, parsed.name}, said, resolved);
   return {};
 }
 
-Status resolve_name(storage::Snapshot& snapshot, const std::string& name,
-                    const policy::Workload& workload, Timestamp now, ResolvedReference& resolved) {
+Status resolve_name(const Asking& asking, const std::string& name, const policy::Workload& workload,
+                    ResolvedReference& resolved) {
   storage::StatementQuery query;
   query.name = name;
-  ASSAY_ASSIGN(Candidates known, manifests_matching(snapshot, std::move(query), now));
+  ASSAY_ASSIGN(const Candidates trusted, manifests_matching(asking, std::move(query)));
+  Candidates known = believed(trusted);
+  if (known.empty()) {
+    known = trusted;  // the conditions say who is missing
+  }
   if (known.size() > 1) {
     Candidates bound = bound_to(known, places_of(workload));
     if (bound.size() == 1) {
@@ -219,8 +236,8 @@ Status resolve_name(storage::Snapshot& snapshot, const std::string& name,
   return {};
 }
 
-Status resolve_one(storage::Snapshot& snapshot, const std::string& reference,
-                   const policy::Workload& workload, Timestamp now, ResolvedReference& resolved) {
+Status resolve_one(const Asking& asking, const std::string& reference,
+                   const policy::Workload& workload, ResolvedReference& resolved) {
   const auto parsed = parse_reference(reference);
   if (!parsed) {
     resolved.preconditions.push_back(refused(ErrorCode::kModelReferenceMissing,
@@ -228,40 +245,63 @@ Status resolve_one(storage::Snapshot& snapshot, const std::string& reference,
                                              reference.substr(0, kMaxShown)));
     return {};
   }
-  return parsed->artifact ? resolve_artifact(snapshot, *parsed, now, resolved)
-                          : resolve_name(snapshot, parsed->name, workload, now, resolved);
+  return parsed->artifact ? resolve_artifact(asking, *parsed, resolved)
+                          : resolve_name(asking, parsed->name, workload, resolved);
 }
 
 // The name under which a place says its model; empty when there are several, and none is meant.
-std::string only_name(const Rows& rows) {
-  const bool same = std::all_of(rows.begin(), rows.end(),
-                                [&](const auto& row) { return row.name == rows.front().name; });
-  return same ? rows.front().name : std::string();
+std::string only_name(const std::vector<Heard>& said) {
+  const bool same = std::all_of(said.begin(), said.end(), [&](const Heard& one) {
+    return one.row.name == said.front().row.name;
+  });
+  return same ? said.front().row.name : std::string();
 }
 
-Status resolve_places(storage::Snapshot& snapshot, const policy::Workload& workload, Timestamp now,
+// Nothing, the one artifact that is meant, or that it is not clear which.
+void add_found(const Candidates& found, ResolvedReference& resolved) {
+  if (found.size() > 1) {
+    resolved.preconditions.push_back(ambiguous(found));
+  } else if (!found.empty()) {
+    const auto& [artifact, said] = *found.begin();
+    add_model({artifact, only_name(said)}, said, resolved);
+  }
+}
+
+Status resolve_places(const Asking& asking, const policy::Workload& workload,
                       ResolvedReference& resolved) {
   const std::set<std::string> places = places_of(workload);
   if (places.size() > kMaxPlaces) {
     resolved.preconditions.push_back(too_many());
     return {};
   }
+  Candidates others;
   for (const std::string& place : places) {
-    ASSAY_ASSIGN(const auto rows, snapshot.manifests_at(place));
+    ASSAY_ASSIGN(const auto rows, asking.snapshot.manifests_at(place));
     Candidates all;
-    ASSAY_TRY(add_trusted(snapshot, rows, {}, now, all));
-    const Candidates found = bound_to(all, {place});
-    if (found.size() > 1) {
-      resolved.preconditions.push_back(ambiguous(found));
-    } else if (!found.empty()) {
-      const auto& [artifact, manifests] = *found.begin();
-      add_model({artifact, only_name(manifests)}, manifests, resolved);
-    }
+    ASSAY_TRY(add_trusted(asking, rows, {}, all));
+    add_found(bound_to(believed(all), {place}), resolved);
+    others.merge(all);
+  }
+  if (resolved.preconditions.empty()) {
+    // Nobody who is believed knows a place. If somebody else does, the conditions say what is
+    // missing.
+    add_found(others, resolved);
   }
   if (resolved.preconditions.empty()) {
     resolved.preconditions.push_back(missing(nullptr));
   }
   return {};
+}
+
+Result<Rows> trusted_rows(storage::Snapshot& snapshot, storage::StatementQuery query,
+                          const ArtifactId& artifact, Timestamp now) {
+  query.subject = artifact.text();
+  ASSAY_ASSIGN(Candidates known, manifests_matching({snapshot, now}, std::move(query)));
+  Rows rows;
+  for (Heard& one : known[artifact]) {
+    rows.push_back(std::move(one.row));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -291,35 +331,29 @@ std::string reference_to(const std::vector<DecidedModel>& models) {
   return text;
 }
 
-Result<std::vector<storage::StatementRow>> trusted_manifests(storage::Snapshot& snapshot,
-                                                             const ArtifactId& artifact,
-                                                             Timestamp now) {
-  storage::StatementQuery query;
-  query.subject = artifact.text();
-  ASSAY_ASSIGN(Candidates known, manifests_matching(snapshot, std::move(query), now));
-  return std::move(known[artifact]);
+Result<Rows> trusted_manifests(storage::Snapshot& snapshot, const ArtifactId& artifact,
+                               Timestamp now) {
+  return trusted_rows(snapshot, {}, artifact, now);
 }
 
-Result<std::vector<storage::StatementRow>> trusted_placements(storage::Snapshot& snapshot,
-                                                              const ArtifactId& artifact,
-                                                              Timestamp now) {
+Result<Rows> trusted_placements(storage::Snapshot& snapshot, const ArtifactId& artifact,
+                                Timestamp now) {
   storage::StatementQuery query;
   query.kind = storage::StatementKind::kAttestation;
   query.predicate_type = kPlacementPredicateType;
-  query.subject = artifact.text();
-  ASSAY_ASSIGN(Candidates known, manifests_matching(snapshot, std::move(query), now));
-  return std::move(known[artifact]);
+  return trusted_rows(snapshot, std::move(query), artifact, now);
 }
 
-Result<ResolvedReference> resolve(storage::Snapshot& snapshot,
-                                  const std::vector<std::string>& references,
-                                  const policy::Workload& workload, Timestamp now) {
+Result<ResolvedReference> resolve(storage::Snapshot& snapshot, const ReferenceQuestion& question) {
+  const Asking asking{snapshot, question.now,
+                      Publishers(question.policies, question.workload, question.point)};
+  const std::vector<std::string>& references = question.references;
   ResolvedReference resolved;
   if (references.empty()) {
-    ASSAY_TRY(resolve_places(snapshot, workload, now, resolved));
+    ASSAY_TRY(resolve_places(asking, question.workload, resolved));
   } else if (references.size() <= kMaxModels) {
     for (const std::string& reference : references) {
-      ASSAY_TRY(resolve_one(snapshot, reference, workload, now, resolved));
+      ASSAY_TRY(resolve_one(asking, reference, question.workload, resolved));
     }
   }
   if (references.size() > kMaxModels || resolved.models.size() > kMaxModels) {

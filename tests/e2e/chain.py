@@ -45,6 +45,7 @@ class Service(nodes.NodeService):
         super()._extend()
         for number, name in enumerate(("second", "third", "fourth"), 2):
             self.key(f"publisher-{number}", "publisher", name, "--namespace", "acme")
+        self.key("stranger", "publisher", "stranger", "--namespace", "strangers")
         self.client("orchestrator", "decider")
 
     def client(self, name, role):

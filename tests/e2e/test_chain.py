@@ -19,6 +19,8 @@ TABLE = (
     (2, "mounts_another_directory", "volume-unaccounted", "mounts_its_claim"),
     (2, "names_the_place_in_a_sidecar", "reference-unbound", "mounts_its_claim"),
     (2, "place_of_an_unlisted_publisher", "reference-unbound", "place_of_a_listed_publisher"),
+    (2, "nameless_pod_at_the_place_of_a_stranger", "signers-insufficient",
+     "nameless_pod_at_a_place_that_a_stranger_claims_too"),
     (2, "publisher_revoked_before_the_binding", "key-revoked", "binds_before_the_revocation"),
     (4, "claims_a_device", "model-reference-missing", "asks_for_memory"),
     (4, "runtime_class_and_variable", "model-reference-missing", "asks_for_memory"),
@@ -36,6 +38,9 @@ TABLE = (
     (13, "model_in_a_binding", "annotation-reserved", "note_in_a_binding"),
     (13, "other_model_in_the_annotation_later", "manifest-missing", "annotation_changes_nothing"),
     (15, "config_map_over_the_model", "mount-overlaps", "config_map_beside_the_model"),
+    (15, "config_map_through_a_link_of_the_image", "mount-overlaps", "config_map_beside_the_model"),
+    (15, "container_that_may_mount_again", "mount-writable", "container_without_privileges"),
+    (15, "model_where_none_may_be", "mount-path-not-allowed", "model_where_models_may_be"),
     (15, "whole_claim_for_a_directory", "reference-unbound", "directory_of_a_claim"),
     (15, "attribute_of_a_csi_driver", "volume-unaccounted", "csi_volume_by_its_digest"),
     (15, "place_of_one_publisher_of_two", "reference-unbound", "place_of_both_publishers"),
@@ -83,6 +88,21 @@ class Chain(unittest.TestCase):
     def enforce_listed(self):
         self.service.activate(pods.manifest_policy(
             "listed", ["listed"], signers={"at_least": 1, "identities": ["release"]}))
+
+    def nameless_pod_at_the_place_of_a_stranger(self):
+        """A publisher whom the policy does not list claims two places, one of them somebody's."""
+        self.service.activate(pods.manifest_policy(
+            "claimed", ["claimed"], signers={"at_least": 1, "identities": ["release"]}))
+        self.service.sign_manifest("claimed", "--location", "pvc://claimed/models")
+        (self.service.dir / "model-strange").mkdir()
+        (self.service.dir / "model-strange/config.json").write_text("strange")
+        self.service.sign_manifest(
+            "strange", "--location", "pvc://claimed/models", "--location", "pvc://claimed/evil",
+            model="strangers/model", key="stranger", directory="model-strange")
+        return self.create(pod("strange", None, "claimed", claim="evil"))
+
+    def nameless_pod_at_a_place_that_a_stranger_claims_too(self):
+        return self.create(pod("claimed", None, "claimed"))
 
     def publisher_revoked_before_the_binding(self):
         self.service.activate(pods.manifest_policy("revoked", ["revoked"]))
@@ -257,6 +277,32 @@ class Chain(unittest.TestCase):
 
     def config_map_beside_the_model(self):
         return self.create(mount(pod("configured"), CONFIG, "/etc/serving"))
+
+    def config_map_through_a_link_of_the_image(self):
+        made = pod("linked")
+        made["spec"]["containers"][0]["volumeMounts"][0]["mountPath"] = "/run/models"
+        return self.create(mount(made, CONFIG, "/var/run/models/code"))
+
+    def with_tools(self, name, security):
+        made = pod(name)
+        made["spec"]["containers"].append({**TOOLS, "securityContext": security})
+        return self.create(made)
+
+    def container_that_may_mount_again(self):
+        return self.with_tools("mounting", {"capabilities": {"add": ["sys_admin"]}})
+
+    def container_without_privileges(self):
+        return self.with_tools("plain-tools", {"capabilities": {"drop": ["ALL"]}})
+
+    def model_where_none_may_be(self):
+        self.service.activate(pods.manifest_policy("paths", ["paths"], mount_paths=["/weights/*"]))
+        self.service.sign_manifest("paths", "--location", "pvc://paths/models")
+        return self.create(pod("outside", namespace="paths"))
+
+    def model_where_models_may_be(self):
+        made = pod("inside", namespace="paths")
+        made["spec"]["containers"][0]["volumeMounts"][0]["mountPath"] = "/weights/demo"
+        return self.create(made)
 
     def whole_claim_for_a_directory(self):
         self.service.activate(pods.manifest_policy("parts", ["parts"]))

@@ -339,5 +339,112 @@ TEST(FilledAtRun, NothingIsMountedOverIt_AndOnlyItsFillerWrites) {
             ErrorCode::kMountWritable);
 }
 
+// --- a base that is mounted, and adapters that are filled in
+
+// What the worker found in a volume of the pod, about one model.
+ReportFact found_in(const std::string& volume, const std::string& result = "verified") {
+  ReportFact report = report_fact();
+  report.job = volume + result;
+  report.location.clear();
+  report.volume.clear();
+  report.pod = "uid-1";
+  report.pod_volume = volume;
+  report.result = result;
+  return report;
+}
+
+class FilledBeside : public ::testing::Test {
+ protected:
+  FilledBeside() {
+    policy_.fill_at_run = {kFiller};
+    ReportCondition report;
+    report.at_serve = true;
+    policy_.require.push_back(condition("found", report));
+    for (Facts& facts : models_) {
+      facts.node = node_fact();
+      facts.pod = "uid-1";
+      facts.claims = {{"pvc://prod/good", "claim-1", "pv-1"}};
+    }
+    ReportFact mounted = found_in("m");
+    mounted.location = "pvc://prod/good";
+    mounted.volume = "pv-1";
+    models_[0].reports = {mounted};
+    pod_.mounts.push_back(mount_at("/base", "pvc://prod/good"));
+    pod_.node = "gpu-1";
+  }
+  Verdict serve() { return judge_pod(policy_, pod_, models_, DecisionPoint::kServe); }
+  void fill_another(const std::string& volume) {
+    pod_.mounts.push_back(scratch_at("initializer", "/mnt/" + volume, volume, false));
+    pod_.mounts.push_back(scratch_at("server", "/mnt/" + volume, volume, true));
+  }
+
+  PolicyDocument policy_ = by({});
+  std::vector<Facts> models_ = {good_facts(), adapter_facts()};
+  Workload pod_ = filled_pod("kserve/storage-initializer@sha256:1111");  // fills "model"
+};
+
+TEST_F(FilledBeside, MountedBaseAndFilledAdapter_AreAllowed) {
+  models_[1].reports = {found_in("model")};
+  EXPECT_TRUE(serve().allowed) << to_json(serve()).dump(1);
+  // Whether the base is in there, too, is nobody's question: it has its place.
+  models_[0].reports.push_back(found_in("model", "mismatch"));
+  EXPECT_TRUE(serve().allowed);
+}
+
+TEST_F(FilledBeside, FilledWithNoneOfThem_IsRefused) {
+  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing});
+  models_[1].reports = {found_in("model", "mismatch")};
+  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kModelMismatch});
+}
+
+TEST_F(FilledBeside, BaseThatIsNotRight_IsRefused) {
+  models_[1].reports = {found_in("model")};
+  models_[0].reports[0].result = "mismatch";
+  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kModelMismatch});
+  models_[0].reports = {found_in("model")};
+  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing}) << "of its own location";
+}
+
+// The process reads whichever it likes.
+TEST_F(FilledBeside, TwoVolumesAndOneAdapter_NeedItInBoth) {
+  fill_another("evil");
+  models_[1].reports = {found_in("model")};
+  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing});
+  // The base has its place, so that it accounts for no volume.
+  models_[0].reports.push_back(found_in("evil"));
+  EXPECT_FALSE(serve().allowed);
+  models_[1].reports.push_back(found_in("evil"));
+  EXPECT_TRUE(serve().allowed);
+}
+
+TEST_F(FilledBeside, TwoAdaptersInTwoVolumes_AreEachFoundOnce) {
+  fill_another("second");
+  Facts other = models_[1];
+  other.artifact = ArtifactId(sha256(as_bytes("other adapter")));
+  models_.push_back(other);
+  models_[1].reports = {found_in("model"), found_in("second", "mismatch")};
+  models_[2].reports = {found_in("second"), found_in("model", "mismatch")};
+  EXPECT_TRUE(serve().allowed) << to_json(serve()).dump(1);
+  // Both volumes hold one of them: the other is nowhere.
+  models_[1].reports[1] = found_in("second");
+  models_[2].reports[0] = found_in("second", "mismatch");
+  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing});
+  // A volume holds neither.
+  models_[1].reports = {found_in("model"), found_in("second", "mismatch")};
+  EXPECT_FALSE(serve().allowed);
+}
+
+TEST_F(FilledBeside, AllMountedAndOneFilledBeside_IsOneOfThem) {
+  pod_.mounts.push_back(mount_at("/lora", "pvc://prod/lora"));
+  models_[1].claims.push_back({"pvc://prod/lora", "claim-2", "pv-2"});
+  ReportFact lora = found_in("l");
+  lora.location = "pvc://prod/lora";
+  lora.volume = "pv-2";
+  models_[1].reports = {lora};
+  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing});
+  models_[1].reports.push_back(found_in("model"));
+  EXPECT_TRUE(serve().allowed) << to_json(serve()).dump(1);
+}
+
 }  // namespace
 }  // namespace assay::policy::test

@@ -47,13 +47,13 @@ std::string warning_of_test(PredicateTest test, std::string_view predicate_type 
 TEST(Lint, GoodPolicy_HasOnlyNotes) {
   EXPECT_TRUE(warnings(valid_policy()).empty()) << testing::PrintToString(warnings(valid_policy()));
   const std::vector<Finding> findings = lint(valid_policy());
-  ASSERT_EQ(findings.size(), 4U);
+  ASSERT_EQ(findings.size(), 5U);
   EXPECT_TRUE(findings[0].condition.empty() && findings[0].text.starts_with("no images"));
   for (const Finding& finding : findings) {
     EXPECT_EQ(finding.level, Finding::Level::kNote);
     EXPECT_TRUE(finding.condition.empty() || finding.text == "decided at create");
   }
-  EXPECT_EQ(findings[2].condition, "evaluated");
+  EXPECT_EQ(findings[3].condition, "evaluated");
 }
 
 TEST(Lint, Levels_HaveNames) {

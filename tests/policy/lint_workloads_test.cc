@@ -104,6 +104,18 @@ TEST(WorkloadLint, Surprises_AreNoted) {
   EXPECT_TRUE(notes(policy, "mounts within"));
 }
 
+TEST(WorkloadLint, MountPaths_AreAdvisedAndLeadThroughNoLink) {
+  PolicyDocument policy = valid_policy();
+  EXPECT_TRUE(notes(policy, "no mount_paths"));
+  policy.mount_paths = {"/models/*", "/srv/.cache"};
+  EXPECT_FALSE(notes(policy, "no mount_paths"));
+  EXPECT_EQ(warning_of(policy), "");
+  for (const char* linked : {"/var/run/models", "/lib/models/*", "/proc/self/x", "/dev/fd"}) {
+    policy.mount_paths = {linked};
+    EXPECT_TRUE(warning_of(policy).starts_with("mount_paths: many images")) << linked;
+  }
+}
+
 TEST(WorkloadLint, FillAtRun_NeedsAConditionAtServe) {
   PolicyDocument policy = valid_policy();
   policy.fill_at_run = {"sha256:" + std::string(64, 'a')};

@@ -197,7 +197,8 @@ std::vector<Facts> RandomCase::models() {
 Mount RandomCase::mount() {
   Mount one;
   one.container = pick(Names{"server", "server", "server", "init", "side"});
-  one.path = wrong_in(2) ? pick(Names{"/m/x", "/n/../m", "//o/", "/mm", "/"})
+  one.path = wrong_in(2) ? pick(Names{"/m/x", "/n/../m", "//o/", "/mm", "/", "/var/run/m", "/run/m",
+                                      "/lib/./m", "/usr/lib/m/x", "/proc/self/root/m", "/dev/fd"})
                          : pick(Names{"/m", "/n", "/o", "/p"});
   one.volume = pick(Names{"v", "w"});
   one.source = pick(Names{"persistentVolumeClaim", "persistentVolumeClaim", "nfs"});
@@ -232,9 +233,10 @@ void RandomCase::add_pod(Workload& workload) {
     }
   }
   if (!one_in(8)) {
-    workload.images = {
-        {"server", pick(Names{"registry/a:1", "registry/a:1", "other"}), false},
-        {"init", pick(Names{"registry/init@sha256:1", "registry/init@sha256:2"}), !one_in(4)}};
+    const bool remounts = !workload.mounts.empty() && workload.mounts.front().path == "/p";
+    workload.images = {{"server", pick(Names{"registry/a:1", "registry/a:1", "other"}), false},
+                       {"init", pick(Names{"registry/init@sha256:1", "registry/init@sha256:2"}),
+                        !one_in(4), remounts}};
   }
 }
 
@@ -247,6 +249,11 @@ void RandomCase::add_pod_members(PolicyDocument& policy) {
   }
   policy.mounts = one_in(3) ? MountRule::kWithin : MountRule::kExact;
   policy.writable_mounts = one_in(3);
+  if (policy.version % 8 == 0) {
+    policy.mount_paths = Names{"/m", "/n*", "/o/*"};
+  } else if (policy.version % 16 == 1) {
+    policy.mount_paths = Names{"/run/*", "/*"};
+  }
   if (one_in(3)) {
     policy.fill_at_run = {"sha256:1"};
   }

@@ -111,6 +111,70 @@ TEST(Volumes, SamePathInAnotherContainer_IsNoOverlap) {
             Outcome::kPass);
 }
 
+// Links that common images have: both names are one directory.
+TEST(Volumes, MountThroughALinkOfTheImage_IsAnOverlap) {
+  for (const auto& [model, other] :
+       std::vector<std::pair<const char*, const char*>>{{"/run/models", "/var/run/models"},
+                                                        {"/var/run/models", "/run/models/code"},
+                                                        {"/var/lock", "/run/lock/x"},
+                                                        {"/lib/models", "/usr/lib/models"},
+                                                        {"/usr/bin/m", "/bin/m"},
+                                                        {"/m", "/proc/self/root/m"},
+                                                        {"/m", "/proc/1/root"},
+                                                        {"/m", "/dev/fd/3"},
+                                                        {"/m", "/dev/stdin"},
+                                                        {"/m", "/var/run/../m"}}) {
+    EXPECT_EQ(volumes(plain(), {mount_at(model, kModel), config_at(other)}).code,
+              ErrorCode::kMountOverlaps)
+        << model << " " << other;
+  }
+  for (const auto& [model, other] : std::vector<std::pair<const char*, const char*>>{
+           {"/run/models", "/var/running/models"},
+           {"/var/run/models", "/var/run/secrets/kubernetes.io/serviceaccount"},
+           {"/lib/models", "/usr/lib64/models"},
+           {"/m", "/proc/meminfo"},
+           {"/m", "/dev/shm"}}) {
+    EXPECT_EQ(volumes(plain(), {mount_at(model, kModel), config_at(other)}).outcome, Outcome::kPass)
+        << model << " " << other;
+  }
+}
+
+// --- where models may be mounted
+
+TEST(MountPaths, ModelElsewhere_IsRefused) {
+  PolicyDocument policy = plain();
+  policy.mount_paths = {"/models/*", "/var/run/model"};
+  for (const char* path : {"/models/demo", "/models/a/b", "/run/model", "/var/run/model"}) {
+    EXPECT_EQ(volumes(policy, {mount_at(path, kModel)}).outcome, Outcome::kPass) << path;
+  }
+  for (const char* path : {"/m", "/models", "/modelsx", "/data/models/demo", "/run/models",
+                           "/proc/self/root/models/demo", "/models/../models/demo"}) {
+    const ConditionResult result = volumes(policy, {mount_at(path, kModel)});
+    EXPECT_EQ(result.outcome, Outcome::kFail) << path;
+    EXPECT_EQ(result.actual["elsewhere"].size(), 1U) << path;
+  }
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel)}).code, ErrorCode::kMountPathNotAllowed);
+  EXPECT_EQ(
+      volumes(policy, {mount_at("/models/a", kModel), in("side", mount_at("/m", kModel))}).code,
+      ErrorCode::kMountPathNotAllowed);
+}
+
+TEST(MountPaths, NothingElseIsMountedThere) {
+  PolicyDocument policy = plain();
+  policy.other_volumes = {"pvc://prod/cache"};
+  policy.mount_paths = {"/models/*", "/m"};
+  const Mount model = mount_at("/models/demo", kModel);
+  for (const Mount& other :
+       {config_at("/models"), config_at("/models/other"), config_at("/m/x"),
+        in("side", config_at("/models/other")), mount_at("/models/cache", "pvc://prod/cache"),
+        scratch_at("server", "/m", "t", true)}) {
+    EXPECT_EQ(volumes(policy, {model, other}).code, ErrorCode::kMountOverlaps) << other.path;
+  }
+  for (const char* path : {"/", "/mm", "/modelsx", "/etc/models"}) {
+    EXPECT_EQ(volumes(policy, {model, config_at(path)}).outcome, Outcome::kPass) << path;
+  }
+}
+
 TEST(Volumes, PathThatNoKernelTakes_IsRefused) {
   std::string path;
   for (int i = 0; i < 5000; ++i) {
@@ -154,6 +218,34 @@ TEST(Volumes, BlockDeviceOfTheModel_IsWritable) {
   device.device = true;
   device.read_only = false;
   EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), device}).code, ErrorCode::kMountWritable);
+}
+
+// Whoever may mount makes the same volume writable elsewhere.
+TEST(Volumes, ContainerThatMayMountAgain_WritesToEveryModel) {
+  PolicyDocument policy = plain();
+  Workload pod = pod_with({mount_at("/m", kModel)});
+  pod.images.push_back({"tools", "registry.example/tools:1", false, true});
+  const ConditionResult result = implied(judge_pod(policy, pod), "volumes");
+  EXPECT_EQ(result.code, ErrorCode::kMountWritable);
+  EXPECT_EQ(result.actual["writable"],
+            Json::array({"tools: may mount again what is mounted read-only"}));
+  policy.writable_mounts = true;
+  EXPECT_TRUE(judge_pod(policy, pod).allowed);
+  policy.writable_mounts = false;
+  pod.images.back().remounts = false;
+  EXPECT_TRUE(judge_pod(policy, pod).allowed);
+}
+
+// Past its mounts a container reaches the files of others through these.
+TEST(Volumes, DirectoriesOfTheNode_AreUnaccounted) {
+  for (const char* path : {"", "/var/lib/kubelet", "/var/lib/kubelet/pods", "/proc", "/dev/nvidia0",
+                           "/dev/sda", "/run/containerd"}) {
+    const std::string location = *path == 0 ? "" : "hostpath://" + std::string(path);
+    Mount host = mount_at("/host", location);
+    host.source = "hostPath";
+    EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), host}).code, ErrorCode::kVolumeUnaccounted)
+        << path;
+  }
 }
 
 TEST(Volumes, EveryFailure_IsNamed) {

@@ -180,6 +180,19 @@ TEST(Policy, IdUsedTwice_IsInvalidWhereverItStands) {
   EXPECT_EQ(where_of(parsed), "/require/3/any/1/not/id");
 }
 
+// A condition of that name would be taken for what every policy demands.
+TEST(Policy, ReservedId_IsInvalidWhereverItStands) {
+  for (const std::string_view id : kReservedIds) {
+    Json json = sample();
+    json["require"][3]["any"][1]["not"]["id"] = id;
+    const auto parsed = parse_policy(bytes_of(json));
+    EXPECT_EQ(code_of(parsed), "policy-invalid") << id;
+    EXPECT_EQ(where_of(parsed), "/require/3/any/1/not/id");
+    json["require"][3]["any"][1]["not"]["id"] = std::string(id) + "-too";
+    EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "ok") << id;
+  }
+}
+
 TEST(Policy, Levels_EndAt32) {
   EXPECT_TRUE(parse_policy(bytes_of(nested(32, "not"))));
   EXPECT_EQ(code_of(parse_policy(bytes_of(nested(33, "not")))), "policy-invalid");
@@ -378,6 +391,7 @@ TEST(Policy, PodMembers_AreReadInFull) {
   EXPECT_EQ(policy->other_volumes, (Texts{"pvc://prod-*/cache", "nfs"}));
   EXPECT_EQ(policy->images, Texts{"registry.example/serving/*@sha256:*"});
   EXPECT_EQ(policy->mounts, MountRule::kWithin);
+  EXPECT_EQ(policy->mount_paths, (Texts{"/models/*", "/srv/.cache"}));
   EXPECT_TRUE(policy->writable_mounts);
   ASSERT_EQ(policy->fill_at_run.size(), 1U);
   EXPECT_TRUE(Digest::parse(policy->fill_at_run[0]));
@@ -389,6 +403,7 @@ TEST(Policy, AbsentPodMembers_AreTheStrictOnes) {
   ASSERT_TRUE(policy) << to_string(policy.error());
   EXPECT_TRUE(policy->other_volumes.empty() && policy->images.empty());
   EXPECT_TRUE(policy->fill_at_run.empty() && policy->match.nodes.empty());
+  EXPECT_TRUE(policy->mount_paths.empty());
   EXPECT_EQ(policy->mounts, MountRule::kExact);
   EXPECT_FALSE(policy->writable_mounts);
   Json spelled = pod_sample();
@@ -419,6 +434,14 @@ TEST(Policy, PodMembers_Changes_AreRefused) {
       {"/images", "nginx", "schema-violation"},
       {"/images/0", "", "schema-violation"},
       {"/mounts", "below", "schema-violation"},
+      {"/mount_paths", Json::array(), "schema-violation"},
+      {"/mount_paths/0", "models", "schema-violation"},
+      {"/mount_paths/0", "/", "schema-violation"},
+      {"/mount_paths/0", "/*", "schema-violation"},
+      {"/mount_paths/0", "/models/", "schema-violation"},
+      {"/mount_paths/0", "/models//x", "schema-violation"},
+      {"/mount_paths/0", "/models/../x", "schema-violation"},
+      {"/mount_paths/0", "/models/.", "schema-violation"},
       {"/writable_mounts", "yes", "schema-violation"},
       {"/fill_at_run", Json::array(), "schema-violation"},
       {"/fill_at_run/0", "registry.example/init:v1", "schema-violation"},

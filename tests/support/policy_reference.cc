@@ -98,6 +98,26 @@ std::vector<ErrorCode> reasons_of(const Answer& answer) {
   return codes.empty() ? std::vector{*answer.code} : codes;
 }
 
+// A filled volume may hold a model that is mounted nowhere; when there is none, any.
+void add_filled(const PolicyDocument& policy, const Workload& workload,
+                const std::vector<Facts>& models, const std::vector<Placed>& placed, std::size_t i,
+                Case& one_case) {
+  std::set<std::size_t> homeless;
+  for (std::size_t k = 0; k < models.size(); ++k) {
+    if (bound_places(policy, workload, placed, k).empty()) {
+      homeless.insert(k);
+    }
+  }
+  for (std::size_t k = 0; k < models.size(); ++k) {
+    const bool may_be_filled = homeless.empty() || homeless.contains(k);
+    if (may_be_filled && k == i) {
+      one_case.filled = filled_volumes(policy, workload);
+    } else if (may_be_filled) {
+      one_case.besides.push_back(&models[k]);
+    }
+  }
+}
+
 }  // namespace
 
 Answer Case::judge(const NodeCondition& condition, bool below_not) const {
@@ -141,7 +161,7 @@ Answer Case::judge(const ReportCondition& condition, bool below_not) const {
     return answer(Outcome::kFail,
                   node.empty() ? ErrorCode::kNodeUnknown : ErrorCode::kNodeNotEnrolled);
   }
-  return judge_reports(condition, {facts, node, now, pod, bound, filled, below_not});
+  return judge_reports(condition, {facts, node, now, pod, bound, filled, below_not, besides});
 }
 
 Answer Case::judge(const Condition& condition, bool below_not) const {
@@ -211,13 +231,9 @@ Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& wor
     enforce = enforce || policy.document.mode == PolicyMode::kEnforce;
     warn = warn || policy.document.mode == PolicyMode::kWarn;
     for (std::size_t i = 0; i < models.size(); ++i) {
-      const Case one_case{models[i],
-                          workload.node,
-                          point,
-                          now,
-                          workload.pod,
-                          bound_places(policy.document, workload, placed, i),
-                          filled_volumes(policy.document, workload)};
+      Case one_case{models[i], workload.node, point,
+                    now,       workload.pod,  bound_places(policy.document, workload, placed, i)};
+      add_filled(policy.document, workload, models, placed, i, one_case);
       std::vector<Answer> answers;
       for (const Condition& condition : policy.document.require) {
         answers.push_back(one_case.judge(condition, false));

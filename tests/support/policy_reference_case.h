@@ -71,8 +71,9 @@ struct Case {
   DecisionPoint point;
   Timestamp now;
   bool pod = false;
-  std::set<std::string> bound{};   // of this model, under the policy that is judged
-  std::set<std::string> filled{};  // volumes of the pod
+  std::set<std::string> bound{};        // of this model, under the policy that is judged
+  std::set<std::string> filled{};       // volumes of the pod that may hold this model
+  std::vector<const Facts*> besides{};  // models that they may hold instead
 
   // --- signatures
   [[nodiscard]] Truth counts(const SignerFact& signer, const SigningContext& context,

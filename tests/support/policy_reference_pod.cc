@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <regex>
+#include <utility>
 
 namespace assay::policy::reference {
 namespace {
@@ -45,6 +47,40 @@ bool meets(const std::set<std::string>& identities, const SignerRequirement& ask
 }
 
 using Texts = std::set<std::string>;
+
+// With a slash behind it; nothing when only the running container knows it.
+std::optional<std::string> real(const std::string& path) {
+  static const std::pair<std::string, std::string> links[] = {{"/var/run/", "/run/"},
+                                                              {"/var/lock/", "/run/lock/"},
+                                                              {"/var/spool/lock/", "/run/lock/"},
+                                                              {"/bin/", "/usr/bin/"},
+                                                              {"/sbin/", "/usr/sbin/"},
+                                                              {"/lib/", "/usr/lib/"},
+                                                              {"/lib32/", "/usr/lib32/"},
+                                                              {"/lib64/", "/usr/lib64/"},
+                                                              {"/libx32/", "/usr/libx32/"},
+                                                              {"/usr/tmp/", "/var/tmp/"},
+                                                              {"/var/mail/", "/var/spool/mail/"},
+                                                              {"/dev/fd/", "/proc/self/fd/"},
+                                                              {"/dev/stdin/", "/proc/self/fd/0/"},
+                                                              {"/dev/stdout/", "/proc/self/fd/1/"},
+                                                              {"/dev/stderr/", "/proc/self/fd/2/"}};
+  const std::filesystem::path below = std::filesystem::path(path).relative_path();
+  if (std::find(below.begin(), below.end(), "..") != below.end() || path.size() > 4096) {
+    return std::nullopt;
+  }
+  std::string text = ("/" / below).lexically_normal().string();
+  text += text.ends_with('/') ? "" : "/";
+  for (const auto& [link, target] : links) {
+    if (text.starts_with(link)) {
+      text = target + text.substr(link.size());
+      break;
+    }
+  }
+  const bool deep = text.starts_with("/proc/") && std::count(text.begin(), text.end(), '/') > 3;
+  const bool self = text == "/proc/self/" || text == "/proc/thread-self/";
+  return deep || self ? std::nullopt : std::optional(text);
+}
 
 // The pod under one policy in one world.
 struct Pod {
@@ -130,41 +166,69 @@ struct Pod {
              (!mount.location.empty() && one_of(policy.other_volumes, mount.location));
     });
   }
+  [[nodiscard]] bool is_model(const Mount& mount) const {
+    return is_judged(mount) || is_filled(mount);
+  }
+  // Nothing but models is mounted where the policy lets models be mounted.
+  [[nodiscard]] bool reserved(const Mount& mount) const {
+    if (policy.mount_paths.empty()) {
+      return false;
+    }
+    const std::optional<std::string> path = real(mount.path);
+    return path && !is_model(mount) &&
+           std::any_of(policy.mount_paths.begin(), policy.mount_paths.end(),
+                       [&](const std::string& pattern) {
+                         const std::string before = pattern.substr(0, pattern.find('*'));
+                         return path->starts_with(before + (before == pattern ? "/" : ""));
+                       });
+  }
   [[nodiscard]] bool apart() const {
-    const auto clean = [](const std::string& path) {
-      const std::filesystem::path below = std::filesystem::path(path).relative_path();
-      const std::string text = ("/" / below).lexically_normal().string();
-      return text.ends_with('/') ? text : text + "/";
-    };
-    for (std::size_t a = 0; a < workload.mounts.size(); ++a) {
-      for (std::size_t b = 0; b < workload.mounts.size(); ++b) {
-        const Mount& model = workload.mounts[a];
-        const Mount& other = workload.mounts[b];
-        if (a != b && model.container == other.container &&
-            (is_judged(model) || is_filled(model)) &&
-            clean(other.path).starts_with(clean(model.path))) {
+    for (const Mount& other : workload.mounts) {
+      if (reserved(other)) {
+        return false;
+      }
+      for (const Mount& model : workload.mounts) {
+        if (model.container != other.container || !is_model(model)) {
+          continue;
+        }
+        const auto above = real(model.path);
+        const auto below = real(other.path);
+        if (!below || (&other != &model && (!above || below->starts_with(*above)))) {
           return false;
         }
       }
     }
     return true;
   }
+  [[nodiscard]] bool in_place() const {
+    return policy.mount_paths.empty() ||
+           std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
+             const std::optional<std::string> path = real(mount.path);
+             return mount.device || !is_model(mount) ||
+                    (path && one_of(policy.mount_paths, path->substr(0, path->size() - 1)));
+           });
+  }
   [[nodiscard]] bool kept() const {
     Texts all;
     for (const Placed& model : models) {
       all.merge(bound(model));
     }
+    const bool again = std::any_of(workload.images.begin(), workload.images.end(),
+                                   [](const ContainerImage& image) { return image.remounts; }) &&
+                       std::any_of(workload.mounts.begin(), workload.mounts.end(),
+                                   [&](const Mount& mount) { return is_model(mount); });
     return policy.writable_mounts ||
-           std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
-             const bool touches =
-                 can_hold(mount) && !mount.location.empty() &&
-                 std::any_of(all.begin(), all.end(), [&](const std::string& place) {
-                   return (place + "/").starts_with(mount.location + "/") ||
-                          (mount.location + "/").starts_with(place + "/");
-                 });
-             const bool fills = is_init(mount.container, true);
-             return mount.read_only || (is_filled(mount) ? fills : !is_judged(mount) && !touches);
-           });
+           (!again &&
+            std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
+              const bool touches =
+                  can_hold(mount) && !mount.location.empty() &&
+                  std::any_of(all.begin(), all.end(), [&](const std::string& place) {
+                    return (place + "/").starts_with(mount.location + "/") ||
+                           (mount.location + "/").starts_with(place + "/");
+                  });
+              const bool fills = is_init(mount.container, true);
+              return mount.read_only || (is_filled(mount) ? fills : !is_judged(mount) && !touches);
+            }));
   }
 };
 
@@ -206,6 +270,9 @@ Answer volumes(const Pod& no, const Pod& yes) {
   }
   if (!no.apart()) {
     return make(kId, Outcome::kFail, ErrorCode::kMountOverlaps);
+  }
+  if (!no.in_place()) {
+    return make(kId, Outcome::kFail, ErrorCode::kMountPathNotAllowed);
   }
   if (!no.kept()) {
     return make(kId, Outcome::kFail, ErrorCode::kMountWritable);

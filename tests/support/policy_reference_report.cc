@@ -132,6 +132,31 @@ Found report_at(const Places& places, const Facts& facts, const std::string& loc
   return pick.empty() ? Found() : Found(pick.back());
 }
 
+Found report_in(const ReportCondition& condition, const Facts& facts, const std::string& volume) {
+  const Places places = places_of(condition, facts);
+  const auto at = places.find(std::tuple(std::string(), facts.pod, volume));
+  return at == places.end() ? Found() : Found(at->second);
+}
+
+bool is_right(const ReportCondition& condition, const ReportQuestion& question,
+              const Found& report) {
+  ReportQuestion plain = question;
+  plain.below_not = false;
+  return Judge{condition, plain}.answer(report).outcome == Outcome::kPass;
+}
+
+// As this model, or else as another one.
+bool holds_only_another(const ReportCondition& condition, const ReportQuestion& question,
+                        const std::string& volume) {
+  return !is_right(condition, question, report_in(condition, question.facts, volume)) &&
+         std::any_of(question.others.begin(), question.others.end(), [&](const Facts* other) {
+           const ReportQuestion theirs{*other,       question.node,  question.now,
+                                       question.pod, question.bound, question.filled,
+                                       false,        question.others};
+           return other->node && is_right(condition, theirs, report_in(condition, *other, volume));
+         });
+}
+
 // What has to be right.
 std::vector<Found> asked_for(const ReportCondition& condition, const ReportQuestion& question) {
   const Places places = places_of(condition, question.facts);
@@ -143,8 +168,9 @@ std::vector<Found> asked_for(const ReportCondition& condition, const ReportQuest
     }
     if (condition.at_serve) {
       for (const std::string& volume : question.filled) {
-        const auto at = places.find(std::tuple(std::string(), question.facts.pod, volume));
-        found.push_back(at == places.end() ? Found() : Found(at->second));
+        if (!holds_only_another(condition, question, volume)) {
+          found.push_back(report_in(condition, question.facts, volume));
+        }
       }
     }
   } else if (files && !question.facts.asked_locations.empty()) {

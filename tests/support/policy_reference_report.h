@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/support/policy_reference.h"
 
@@ -15,8 +16,9 @@ struct ReportQuestion {
   Timestamp now;
   bool pod;
   const std::set<std::string>& bound;   // locations that the pod mounts
-  const std::set<std::string>& filled;  // volumes that it fills
+  const std::set<std::string>& filled;  // volumes that it fills, and that may hold this model
   bool below_not;
+  const std::vector<const Facts*>& others;  // models that these may hold instead
 };
 
 [[nodiscard]] Answer judge_reports(const ReportCondition& condition,

@@ -235,7 +235,10 @@ TEST_F(Accept, PlacementResolvesAMountedLocation_UntilItsKeyIsRevoked) {
   workload.pod = true;
   workload.mounts = {{"c", "/models", "v", "persistentVolumeClaim", kMoved}};
   const auto models = [&] {
-    return resolve(*store_->snapshot().value(), {}, workload, clock_.now()).value().models;
+    return resolve(*store_->snapshot().value(),
+                   {{}, workload, {}, DecisionPoint::kCreate, clock_.now()})
+        .value()
+        .models;
   };
   ASSERT_EQ(models().size(), 1U);
   EXPECT_EQ(models()[0].artifact, id_of(model));

@@ -255,10 +255,46 @@ TEST(PodMounts, Paths_AreReadAsTheKernelReadsThem) {
   };
   EXPECT_EQ(path("/models/"), "/models");
   EXPECT_EQ(path("//models/./x"), "/models/x");
-  EXPECT_EQ(path("/tmp/../models"), "/models");
-  EXPECT_EQ(path("/../.."), "/");
+  // Where these lead the links of the image decide.
+  EXPECT_EQ(path("/tmp/../models/"), "/tmp/../models/");
+  EXPECT_EQ(path("/../.."), "/../..");
   EXPECT_EQ(path("models"), "/models");
   EXPECT_EQ(path(""), "/");
+}
+
+// --- containers that may mount again
+
+bool remounts(const Json& members, const Json& mount = Json::object()) {
+  Json spec = pod_with(claim("m"), mount);
+  spec["containers"][0].update(members);
+  const auto workload = read(std::move(spec));
+  EXPECT_TRUE(workload);
+  return workload && workload->images.at(0).remounts;
+}
+
+Json adding(const Json& capabilities) {
+  return {{"securityContext", {{"capabilities", {{"add", capabilities}}}}}};
+}
+
+TEST(PodMounts, ContainersThatMayMountAgain_AreKnown) {
+  EXPECT_TRUE(remounts({{"securityContext", {{"privileged", true}}}}));
+  EXPECT_TRUE(remounts({{"securityContext", {{"privileged", "yes"}}}}));
+  for (const char* name : {"SYS_ADMIN", "CAP_SYS_ADMIN", "sys_admin", "ALL", "all", "SYS_MODULE"}) {
+    EXPECT_TRUE(remounts(adding({"CHOWN", name}))) << name;
+  }
+  EXPECT_TRUE(remounts(adding("SYS_ADMIN")));
+  EXPECT_TRUE(remounts(Json::object(), {{"mountPropagation", "Bidirectional"}}));
+  EXPECT_TRUE(remounts(Json::object(), {{"mountPropagation", 7}}));
+}
+
+TEST(PodMounts, ContainersThatMayNotMount_AreNotTakenForThem) {
+  EXPECT_FALSE(remounts(Json::object()));
+  EXPECT_FALSE(remounts({{"securityContext", {{"privileged", false}}}}));
+  EXPECT_FALSE(remounts(adding({"NET_BIND_SERVICE", "IPC_LOCK"})));
+  EXPECT_FALSE(remounts({{"securityContext", {{"capabilities", {{"drop", {"ALL"}}}}}}}));
+  for (const char* propagation : {"None", "HostToContainer"}) {
+    EXPECT_FALSE(remounts(Json::object(), {{"mountPropagation", propagation}})) << propagation;
+  }
 }
 
 // --- whatever the pod is

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/publishers.h"
+
+#include "server/service/outlines.h"
+
+namespace assay::server {
+namespace {
+
+using storage::StatementKind;
+using storage::StatementRow;
+
+Result<policy::StatementFact> fact_of(storage::Snapshot& snapshot, const StatementRow& row) {
+  policy::StatementFact fact{.id = row.id,
+                             .predicate_type = row.predicate_type,
+                             .stage = row.stage,
+                             .predicate = nullptr,
+                             .signers = {},
+                             .accepted_at = row.accepted_at,
+                             .log_index = row.log_index};
+  for (const storage::SignerRow& signer : row.signers) {
+    ASSAY_ASSIGN(TrustedKey key, snapshot.key(signer.key));
+    fact.signers.push_back({std::move(key), signer.signed_at});
+  }
+  return fact;
+}
+
+// The row alone, as a manifest or as a placement of its first subject.
+Result<policy::Facts> facts_of(storage::Snapshot& snapshot, const StatementRow& row) {
+  policy::Facts facts;
+  ASSAY_ASSIGN(policy::StatementFact fact, fact_of(snapshot, row));
+  if (row.kind == StatementKind::kManifest) {
+    facts.manifests.push_back({std::move(fact), row.name, {}, row.locations});
+  } else {
+    ASSAY_ASSIGN(facts.artifact, ArtifactId::parse(row.subjects.front()));
+    facts.placements.push_back({std::move(fact), row.name, row.locations});
+  }
+  return facts;
+}
+
+}  // namespace
+
+Publishers::Publishers(std::span<const policy::ActivePolicy> policies,
+                       const policy::Workload& workload, DecisionPoint point) {
+  for (const PolicyMode mode : {PolicyMode::kEnforce, PolicyMode::kWarn}) {
+    bool selected = false;
+    for (const policy::ActivePolicy& policy : policies) {
+      const PolicyDocument& document = policy.document;
+      if (document.mode != mode || !policy::matches(document.match, workload, point)) {
+        continue;
+      }
+      selected = true;
+      if (auto demands = policy::publisher_demands(document); !demands.empty()) {
+        asked_.push_back({std::move(demands), document.mounts == MountRule::kWithin});
+      }
+    }
+    if (selected) {
+      return;
+    }
+  }
+}
+
+Result<Word> Publishers::hear(storage::Snapshot& snapshot, const StatementRow& row,
+                              Timestamp now) const {
+  if (row.kind == StatementKind::kManifest && !is_current_manifest(row)) {
+    return Word{};
+  }
+  ASSAY_ASSIGN(const policy::Facts facts, facts_of(snapshot, row));
+  const policy::JudgedFacts judged = policy::judge_signers(facts, now);
+  const policy::JudgedStatement& statement = row.kind == StatementKind::kManifest
+                                                 ? judged.manifest_statements.front()
+                                                 : judged.placement_statements.front();
+  Word word{.trusted = statement.has_signer()};
+  word.believed = word.within = word.trusted && asked_.empty();
+  for (const Asked& asked : asked_) {
+    if (policy::meets(statement, asked.demands) == Outcome::kPass) {
+      word.believed = true;
+      word.within = word.within || asked.within;
+    }
+  }
+  return word;
+}
+
+}  // namespace assay::server
