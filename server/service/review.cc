@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/review.h"
 
+#include "schemas/core/json_foreign.h"
 #include "server/service/pod.h"
 
 namespace assay::server {
@@ -67,7 +68,7 @@ ReviewSubject subject_of(const Review& review) {
 }
 
 Result<Review> parse_review(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_json(body, kReviewLimits));
+  ASSAY_ASSIGN(const Json json, parse_foreign_json(body, kReviewLimits));
   if (text_member(json, "apiVersion") != "admission.k8s.io/v1" ||
       text_member(json, "kind") != "AdmissionReview") {
     return malformed("apiVersion must be admission.k8s.io/v1 and kind AdmissionReview");

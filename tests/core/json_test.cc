@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/core/json_foreign.h"
 #include "tests/support/vectors.h"
 
 namespace assay {
@@ -108,6 +109,24 @@ TEST(StrictJson, EveryTruncation_IsMalformed) {
   for (std::size_t size = 0; size < text.size(); ++size) {
     EXPECT_EQ(code_of(parse_json(text.substr(0, size))), "malformed-json") << size;
   }
+}
+
+// Objects of others: Kubernetes has integers of 64 bits.
+TEST(ForeignJson, LargeIntegers_AreTextsOfTheirDigits) {
+  for (const char* digits : {"9007199254740992", "9223372036854775807", "-9223372036854775808",
+                             "18446744073709551615", "-9007199254740992",
+                             "123456789012345678901234567890", "-1000000000000000000000000"}) {
+    EXPECT_EQ(code_of(parse_json(digits)), "limit-exceeded") << digits;
+    const auto value = parse_foreign_json(as_bytes(digits));
+    ASSERT_TRUE(value) << digits;
+    EXPECT_EQ(*value, Json(digits));
+    EXPECT_EQ(canonical_json(*value), '"' + std::string(digits) + '"');
+  }
+  for (const char* text : {"0", "-1", "9007199254740991", "-9007199254740991", "1.5"}) {
+    EXPECT_EQ(parse_foreign_json(as_bytes(text)), parse_json(text)) << text;
+  }
+  EXPECT_EQ(code_of(parse_foreign_json(as_bytes("1e400"))), "limit-exceeded");
+  EXPECT_EQ(code_of(parse_foreign_json(as_bytes(R"({"a":1,"a":2})"))), "duplicate-key");
 }
 
 }  // namespace
