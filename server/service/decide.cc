@@ -22,16 +22,6 @@ namespace {
 // Times that a request is judged when what it rests on changes before its decision is written.
 constexpr int kAttempts = 3;
 
-Result<std::vector<policy::ActivePolicy>> policies_in_force(storage::Snapshot& snapshot) {
-  ASSAY_ASSIGN(const auto rows, snapshot.active_policies());
-  std::vector<policy::ActivePolicy> policies;
-  for (const storage::ActivePolicyRow& row : rows) {
-    ASSAY_ASSIGN(PolicyDocument document, parse_policy(row.payload));
-    policies.push_back({row.id, std::move(document)});
-  }
-  return policies;
-}
-
 Result<policy::ActivePolicy> stored_policy(storage::Snapshot& snapshot, const StatementId& id) {
   ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement(id));
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelopes.front()));
@@ -311,6 +301,16 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
 }
 
 }  // namespace
+
+Result<std::vector<policy::ActivePolicy>> policies_in_force(storage::Snapshot& snapshot) {
+  ASSAY_ASSIGN(const auto rows, snapshot.active_policies());
+  std::vector<policy::ActivePolicy> policies;
+  for (const storage::ActivePolicyRow& row : rows) {
+    ASSAY_ASSIGN(PolicyDocument document, parse_policy(row.payload));
+    policies.push_back({row.id, std::move(document)});
+  }
+  return policies;
+}
 
 Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request) {
   ASSAY_TRY(check_node(request));

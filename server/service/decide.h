@@ -70,6 +70,9 @@ struct DecisionAnswer {
 // bind and there is no node, when it is create and there is one, and for a name that no node has.
 [[nodiscard]] Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request);
 
+[[nodiscard]] Result<std::vector<policy::ActivePolicy>> policies_in_force(
+    storage::Snapshot& snapshot);
+
 // Puts the row of a pod: with the decision and its models when there is one, and with the time of
 // its admission when it has none yet.
 [[nodiscard]] Status keep_pod(storage::Transaction& transaction, storage::PodRow row,

@@ -130,9 +130,9 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
   }
   ASSAY_ASSIGN(const policy::Workload workload, workload_of(pod, review.name_space));
   ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
-  ASSAY_ASSIGN(const ResolvedReference resolved,
-               resolve(*snapshot, references, workload, asking.services.clock.now()));
-  return image_patch(*snapshot, resolved.models, pod);
+  const Timestamp now = asking.services.clock.now();
+  ASSAY_ASSIGN(const ResolvedReference resolved, resolve(*snapshot, references, workload, now));
+  return image_patch(*snapshot, resolved.models, workload, now, pod);
 }
 
 Result<std::string> judge_creation(const Asking& asking, const Review& review, PodView pod) {

@@ -8,7 +8,7 @@ namespace assay::server {
 namespace {
 
 // The API server's own objects nest deeper than our documents.
-constexpr JsonLimits kReviewLimits{.max_bytes = 8U << 20, .max_depth = 128};
+constexpr JsonLimits kReviewLimits{.max_bytes = kMaxReviewBytes, .max_depth = 128};
 constexpr std::size_t kMaxReviewUid = 256;
 
 std::unexpected<Error> malformed(const char* why) {

@@ -222,8 +222,9 @@ class Cluster(control_plane.ControlPlane):
                    namespace=namespace)
         return volume
 
-    def node(self, name, gpus=8, **labels):
-        """A ready node without a kubelet."""
+    def node(self, name, gpus=512, **labels):
+        """A ready node without a kubelet, with more GPUs than all tests of a run ask for: pods stay
+        where they are, and the scheduler counts them."""
         size = {"cpu": "64", "memory": "256Gi", "pods": "500", GPU: str(gpus)}
         self.must_create({"apiVersion": "v1", "kind": "Node", "metadata": {
             "name": name, "labels": {"kubernetes.io/hostname": name, **labels}}})

@@ -90,11 +90,13 @@ TEST_F(BindPlaces, JobThatReadAnotherVolume_IsNotOrderedAgainAtOnce) {
     storage::JobQuery query;
     query.node = "gpu-1";
     query.finished = false;
-    for (storage::JobRow job : store_->snapshot().value()->jobs(query).value()) {
+    const auto jobs = store_->snapshot().value()->jobs(query).value();
+    for (const storage::JobRow& job : jobs) {
       storage::JobRow done = report_row(id_of(model_));  // ends with the old volume
       done.id = job.id;
       done.created_at = job.created_at;
       done.created_by = job.created_by;
+      done.log_index = job.log_index;
       put(done);
     }
     return open;
