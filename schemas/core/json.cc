@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/core/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -15,6 +16,43 @@ namespace {
 
 // What the library reports for 1e400 (json.exception.out_of_range.406).
 constexpr int kNumberOverflow = 406;
+
+// Names of the members of the objects that are open, to find one that stands twice. Most objects
+// have few: these are compared one by one, without an allocation for each.
+class OpenObjects {
+ public:
+  void open() { levels_.push_back({names_.size(), {}}); }
+  void close() {
+    names_.resize(levels_.back().first);
+    levels_.pop_back();
+  }
+  // False when the innermost object has this member already.
+  bool add(const std::string& name) {
+    Level& level = levels_.back();
+    if (!level.many.empty()) {
+      return level.many.insert(name).second;
+    }
+    const auto first = names_.begin() + static_cast<std::ptrdiff_t>(level.first);
+    if (std::find(first, names_.end(), name) != names_.end()) {
+      return false;
+    }
+    names_.push_back(name);
+    if (names_.size() - level.first == kFew) {
+      level.many.insert(names_.begin() + static_cast<std::ptrdiff_t>(level.first), names_.end());
+      names_.resize(level.first);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  struct Level {
+    std::size_t first;           // of its names
+    std::set<std::string> many;  // instead, when there are many
+  };
+  std::vector<std::string> names_;
+  std::vector<Level> levels_;
+};
 
 enum class BigIntegers : bool { kRefused, kText };
 
@@ -56,18 +94,18 @@ class StrictBuilder {
   bool string(string_t& value) { return dom_.string(value); }
   bool binary(binary_t& value) { return dom_.binary(value); }
   bool start_object(std::size_t size) {
-    members_.emplace_back();
+    members_.open();
     return enter() && dom_.start_object(size);
   }
   bool key(string_t& name) {
-    if (!members_.back().insert(name).second) {
+    if (!members_.add(name)) {
       error_ = Error{ErrorCode::kDuplicateKey, "a JSON object names a member twice", name};
       return false;
     }
     return dom_.key(name);
   }
   bool end_object() {
-    members_.pop_back();
+    members_.close();
     --depth_;
     return dom_.end_object();
   }
@@ -110,7 +148,7 @@ class StrictBuilder {
   nlohmann::detail::json_sax_dom_parser<Json> dom_;
   const JsonLimits& limits_;
   BigIntegers big_;
-  std::vector<std::set<std::string>> members_;
+  OpenObjects members_;
   std::size_t depth_ = 0;
   Error error_{ErrorCode::kMalformedJson, "not well-formed JSON", {}};
 };

@@ -15,6 +15,12 @@ std::unexpected<Error> malformed(const char* why) {
   return fail(ErrorCode::kMalformedAdmissionReview, why);
 }
 
+// The member itself, which is not looked at again: objects are large.
+Json take(Json& request, std::string_view name) {
+  const auto found = request.find(name);
+  return found != request.end() ? std::move(*found) : Json();
+}
+
 }  // namespace
 
 const Json& member(const Json& json, std::string_view name) {
@@ -68,12 +74,12 @@ ReviewSubject subject_of(const Review& review) {
 }
 
 Result<Review> parse_review(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_foreign_json(body, kReviewLimits));
+  ASSAY_ASSIGN(Json json, parse_foreign_json(body, kReviewLimits));
   if (text_member(json, "apiVersion") != "admission.k8s.io/v1" ||
       text_member(json, "kind") != "AdmissionReview") {
     return malformed("apiVersion must be admission.k8s.io/v1 and kind AdmissionReview");
   }
-  const Json& request = member(json, "request");
+  Json request = member(json, "request").is_object() ? take(json, "request") : Json();
   std::string uid = text_member(request, "uid");
   if (uid.empty() || uid.size() > kMaxReviewUid) {
     return malformed("the review has no request with a uid");
@@ -86,8 +92,8 @@ Result<Review> parse_review(ByteView body) {
                 .object_name = text_member(request, "name"),
                 .operation = text_member(request, "operation"),
                 .user = text_member(member(request, "userInfo"), "username"),
-                .object = member(request, "object"),
-                .old_object = member(request, "oldObject"),
+                .object = take(request, "object"),
+                .old_object = take(request, "oldObject"),
                 .dry_run = dry_run.is_boolean() && dry_run.get<bool>()};
 }
 

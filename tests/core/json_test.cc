@@ -25,6 +25,21 @@ TEST(StrictJson, DuplicateAfterUnescaping_IsRefused) {
   EXPECT_EQ(code_of(parse_json(R"({"a":1,"\u0061":2})")), "duplicate-key");
 }
 
+TEST(StrictJson, DuplicateAmongMany_IsNamed) {
+  for (const int count : {1, 2, 14, 15, 16, 17, 18, 100}) {
+    std::string members;
+    for (int i = 0; i < count; ++i) {
+      members += "\"" + std::to_string(i) + "\":{\"x\":1,\"y\":{}},";
+    }
+    EXPECT_TRUE(parse_json("{" + members + "\"z\":1}")) << count;
+    for (const int twice : {0, count / 2, count - 1}) {
+      const auto result = parse_json("{" + members + "\"" + std::to_string(twice) + "\":1}");
+      EXPECT_EQ(code_of(result), "duplicate-key") << count;
+      EXPECT_EQ(where_of(result), std::to_string(twice));
+    }
+  }
+}
+
 TEST(StrictJson, SameNameInTwoObjects_IsFine) {
   EXPECT_TRUE(parse_json(R"([{"a":1},{"a":{"a":2}}])"));
 }

@@ -275,8 +275,11 @@ class Shared:
         if self.worker is None:
             for name in ("node-1", "node-2"):
                 self.cluster.node(name)
-            self.worker = self.service.worker(
-                "node-1", options=("--kubelet-dir", str(self.service.kubelet)))
+            remade = self.service.claim_on("node-1").parent / "remade"
+            remade.mkdir()
+            self.worker = self.service.worker("node-1", options=(
+                "--kubelet-dir", str(self.service.kubelet),
+                "--map", f"pvc://{NAMESPACE}/remade={remade},volume=pv-remade"))
             atexit.register(self.worker.__exit__)
             self.worker.wait("enrolled")
             job = self.service.new_job(self.artifact)
