@@ -134,13 +134,12 @@ Json filler() {
 }
 
 policy::ActivePolicy policy_in_force() {
-  const Json document = {
-      {"name", "bench"},
-      {"version", 1},
-      {"mode", "enforce"},
-      {"match", {{"namespaces", {"*"}}}},
-      {"fill_at_run", {kFiller}},
-      {"require", {{{"id", "published"}, {"manifest", Json::object()}}}}};
+  const Json document = {{"name", "bench"},
+                         {"version", 1},
+                         {"mode", "enforce"},
+                         {"match", {{"namespaces", {"*"}}}},
+                         {"fill_at_run", {kFiller}},
+                         {"require", {{{"id", "published"}, {"manifest", Json::object()}}}}};
   auto parsed = parse_policy(as_bytes(document.dump()));
   if (!parsed) {
     std::fprintf(stderr, "%s\n", to_string(parsed.error()).c_str());

@@ -83,8 +83,8 @@ Result<Exit> print_answer(const Context& context, const Json& answer) {
 Result<Json> pod_request(const DecideOptions& options) {
   const std::size_t slash = options.pod.find('/');
   if (slash == std::string::npos || !options.model.empty() || !options.locations.empty()) {
-    return fail(ErrorCode::kUsage, "--pod CLUSTER/UID stands for model and locations: leave them out",
-                options.pod);
+    return fail(ErrorCode::kUsage,
+                "--pod CLUSTER/UID stands for model and locations: leave them out", options.pod);
   }
   Json request = {
       {"point", "serve"},

@@ -13,8 +13,8 @@
 namespace assay::server {
 namespace {
 
-// A pod is judged as it was admitted: nothing else of the request says what it runs. Its node may be
-// named; it is one that was allowed for it.
+// A pod is judged as it was admitted: nothing else of the request says what it runs. Its node may
+// be named; it is one that was allowed for it.
 Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
   const Json& pod = json["pod"];
   if (request.point != DecisionPoint::kServe || json.contains("model") ||

@@ -80,8 +80,8 @@ Result<std::string> record_claim(const Asking& asking, const Review& review) {
     return judge_creation(asking, review, claim);
   }
   const auto known = known_claim(asking, claim);
-  const bool changes = !known || (going ? *known && (*known)->uid == claim.uid
-                                        : !*known || !same(**known, claim));
+  const bool changes =
+      !known || (going ? *known && (*known)->uid == claim.uid : !*known || !same(**known, claim));
   if (!changes) {
     return allow_unjudged(review, kRecorded);
   }

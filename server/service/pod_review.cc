@@ -54,8 +54,8 @@ std::optional<storage::PodRow> new_row(const Asking& asking, const Review& revie
                                         : std::nullopt;
 }
 
-// The node of the pod as the API server has stored it; empty before it is bound. What the new object
-// says may be refused.
+// The node of the pod as the API server has stored it; empty before it is bound. What the new
+// object says may be refused.
 std::string stored_node(const Review& review) {
   const auto before = pod_of(review.kind, review.old_object);
   return before ? node_of(*before) : std::string();

@@ -67,8 +67,7 @@ Result<std::map<std::string, std::set<std::string>>> digests_of(
   for (const DecidedModel& model : models) {
     ASSAY_ASSIGN(policy::Facts facts, collect_facts(snapshot, model.artifact));
     facts.name = model.name;
-    for (const std::string& location :
-         policy::locations_for_all(policies, workload, facts, now)) {
+    for (const std::string& location : policy::locations_for_all(policies, workload, facts, now)) {
       if (const auto image = image_of(location)) {
         digests[image->repository].insert(image->digest);
       }

@@ -120,8 +120,7 @@ Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
 }
 
 Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now) {
-  ASSAY_TRY(
-      connection.query(Sql::kClaimForget).bind(now - kKeepClaim).bind(kForgetAtOnce).run());
+  ASSAY_TRY(connection.query(Sql::kClaimForget).bind(now - kKeepClaim).bind(kForgetAtOnce).run());
   return connection.query(Sql::kClaimPut)
       .bind(row.cluster)
       .bind(row.name_space)

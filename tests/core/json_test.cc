@@ -128,9 +128,9 @@ TEST(StrictJson, EveryTruncation_IsMalformed) {
 
 // Objects of others: Kubernetes has integers of 64 bits.
 TEST(ForeignJson, LargeIntegers_AreTextsOfTheirDigits) {
-  for (const char* digits : {"9007199254740992", "9223372036854775807", "-9223372036854775808",
-                             "18446744073709551615", "-9007199254740992",
-                             "123456789012345678901234567890", "-1000000000000000000000000"}) {
+  for (const char* digits :
+       {"9007199254740992", "9223372036854775807", "-9223372036854775808", "18446744073709551615",
+        "-9007199254740992", "123456789012345678901234567890", "-1000000000000000000000000"}) {
     EXPECT_EQ(code_of(parse_json(digits)), "limit-exceeded") << digits;
     const auto value = parse_foreign_json(as_bytes(digits));
     ASSERT_TRUE(value) << digits;

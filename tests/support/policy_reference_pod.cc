@@ -111,8 +111,9 @@ struct Pod {
     const auto end = workload.images.end();
     const auto first = std::find_if(workload.images.begin(), end, fills);
     const auto last = std::find_if_not(first, end, fills);  // fillers stand together
-    return std::any_of(allowed ? first : workload.images.begin(), allowed ? last : end,
-                       [&](const auto& image) { return image.init && image.container == container; });
+    return std::any_of(
+        allowed ? first : workload.images.begin(), allowed ? last : end,
+        [&](const auto& image) { return image.init && image.container == container; });
   }
   [[nodiscard]] bool is_filled(const std::string& volume) const {
     Texts containers;

@@ -33,8 +33,8 @@ class PodNodes : public BindTest {
   Json with_ephemeral_container(const std::string& node) {
     const Json before = on_node(node);
     Json after = before["request"]["object"];
-    after["spec"]["ephemeralContainers"] = Json::array(
-        {{{"name", "debug"}, {"image", "registry.example.com/vllm:1"}}});
+    after["spec"]["ephemeralContainers"] =
+        Json::array({{{"name", "debug"}, {"image", "registry.example.com/vllm:1"}}});
     Json review = update_review(before, after);
     review["request"]["subResource"] = "ephemeralcontainers";
     return ask(review);

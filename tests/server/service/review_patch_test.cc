@@ -140,8 +140,7 @@ TEST_F(ImageVolume, ThatAPlacementNames_GetsItsDigest) {
           .value();
   EXPECT_EQ(mutated_reference("registry.example.com/acme/model:v1"),
             "registry.example.com/acme/model:v1");
-  ASSERT_TRUE(
-      accept_attestation(*services_, statement_envelope(placement, {&publisher_}), actor_));
+  ASSERT_TRUE(accept_attestation(*services_, statement_envelope(placement, {&publisher_}), actor_));
   EXPECT_EQ(mutated_reference("registry.example.com/acme/model:v1"),
             "registry.example.com/acme/model:v1@" + digest('a'));
 }
