@@ -10,7 +10,7 @@
 namespace assay::server {
 
 // Longest review. An update has the object twice; the API server's own objects are far smaller.
-inline constexpr std::size_t kMaxReviewBytes = 2U << 20;
+inline constexpr std::size_t kMaxReviewBytes = 1U << 20;
 
 // Longest name or uid that Kubernetes gives to an object.
 inline constexpr std::size_t kMaxObjectName = 253;

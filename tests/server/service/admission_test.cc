@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "server/service/review.h"
 #include "tests/server/service/fixture.h"
 #include "tests/support/vectors.h"
 
@@ -227,6 +228,17 @@ TEST_F(Admission, IntegersBeyondWhatJsonKeepsExact_AreNoReasonToRefuse) {
     EXPECT_EQ(answer_to(bad, digits)["allowed"], false) << digits;
     EXPECT_EQ(answer_to(update, digits)["allowed"], true) << digits;
   }
+}
+
+TEST_F(Admission, ReviewBeyondItsLimit_IsAnError) {
+  store_good_model(manifest("good"));
+  std::string text = pod_review("acme/demo", "good").dump();
+  text.resize(kMaxReviewBytes, ' ');
+  EXPECT_TRUE(review(*services_, AdmissionCall::kValidate, as_bytes(text), "kube-apiserver"));
+  text += ' ';
+  EXPECT_EQ(::assay::test::code_of(
+                review(*services_, AdmissionCall::kValidate, as_bytes(text), "kube-apiserver")),
+            "limit-exceeded");
 }
 
 TEST_F(Admission, ReviewWithoutUid_IsAnError) {
