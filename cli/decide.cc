@@ -79,19 +79,21 @@ Result<Exit> print_answer(const Context& context, const Json& answer) {
   return allowed ? Exit::kYes : Exit::kNo;
 }
 
-// A pod is judged as it was admitted: nothing else is said of it.
+// A pod is judged as it was admitted: nothing else is said of it but where it is.
 Result<Json> pod_request(const DecideOptions& options) {
   const std::size_t slash = options.pod.find('/');
-  if (slash == std::string::npos || !options.model.empty() || !options.locations.empty() ||
-      !options.workload.node.empty()) {
+  if (slash == std::string::npos || !options.model.empty() || !options.locations.empty()) {
     return fail(ErrorCode::kUsage,
-                "--pod CLUSTER/UID stands for model, node and locations: leave them out",
-                options.pod);
+                "--pod CLUSTER/UID stands for model and locations: leave them out", options.pod);
   }
-  return Json{
+  Json request = {
       {"point", "serve"},
       {"dry_run", options.dry_run},
       {"pod", {{"cluster", options.pod.substr(0, slash)}, {"uid", options.pod.substr(slash + 1)}}}};
+  if (!options.workload.node.empty()) {
+    request["node"] = options.workload.node;
+  }
+  return request;
 }
 
 Result<Exit> ask(const Context& context, const DecideOptions& options, const Json& request) {
@@ -287,7 +289,7 @@ void add_decide(const Command& root, Context& context) {
       "--location", options->locations, "URI",
       "where the workload finds the model; repeatable (default: every place with a report)");
   verb.option("--pod", options->pod, "CLUSTER/UID",
-              "an admitted pod at serve, judged as it was admitted");
+              "an admitted pod at serve, judged as it was admitted (--node: where it is)");
   verb.flag("--dry-run", options->dry_run, "answer, but neither store nor log the decision");
   add_connection_options(verb, options->connection);
   verb.note(

@@ -176,17 +176,19 @@ MountedModels mounted_models(const PolicyDocument& policy, const Workload& workl
 FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workload) {
   FilledVolumes filled;
   std::set<std::string_view> init;
+  bool over = false;  // another container came after a filler
   for (const ContainerImage& one : workload.images) {
-    if (!one.init) {
-      continue;
+    const bool fills = one.init && std::any_of(policy.fill_at_run.begin(), policy.fill_at_run.end(),
+                                               [&](const std::string& digest) {
+                                                 return one.image.ends_with("@" + digest);
+                                               });
+    if (one.init) {
+      init.insert(one.container);
     }
-    init.insert(one.container);
-    const bool fills =
-        std::any_of(policy.fill_at_run.begin(), policy.fill_at_run.end(),
-                    [&](const std::string& digest) { return one.image.ends_with("@" + digest); });
-    if (fills) {
+    if (fills && !over) {
       filled.fillers.insert(one.container);
     }
+    over = over || (!fills && !filled.fillers.empty());
   }
   std::map<std::string_view, std::set<std::string_view>> readers;  // of each scratch volume
   for (const Mount& mount : workload.mounts) {

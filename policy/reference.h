@@ -72,9 +72,11 @@ struct MountedModels {
 // Volumes of the pod that an init container fills when it runs and another container reads: names,
 // ascending.
 struct FilledVolumes {
-  LocationSet allowed;                         // by an image of the policy's fill_at_run
-  LocationSet others;                          // by any other init container
-  std::set<std::string, std::less<>> fillers;  // init containers with an image of fill_at_run
+  LocationSet allowed;  // by an image of the policy's fill_at_run
+  LocationSet others;   // by any other init container
+  // Init containers with an image of fill_at_run that stand together: whatever comes after the
+  // first of them and is none sees what they leave, so one that comes later still may not write.
+  std::set<std::string, std::less<>> fillers;
 };
 [[nodiscard]] FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workload);
 

@@ -21,7 +21,12 @@ struct PodRow {
   std::string uid;
   std::string name_space;
   std::string name;
-  std::string node;      // empty before it is bound
+  // Nodes that the pod may have gone to: a binding was allowed, or the pod named its node when it
+  // came. Oldest first, each once, at most kMaxPodNodes. A binding that is allowed may still be
+  // refused by the API server: which node it is stays open until `settled`.
+  std::vector<std::string> nodes = {};
+  // The node of the pod as the API server has stored it, allowed or not; empty: not known.
+  std::string settled = {};
   std::string decision;  // id of the newest that allowed it; empty when no policy selected it
   std::vector<DecidedModel> models = {};
   Json workload = Json::object();  // canonical form of policy::Workload
@@ -29,10 +34,15 @@ struct PodRow {
   bool operator==(const PodRow&) const = default;
 };
 
+// Nodes that are kept of one pod; beyond, the oldest is forgotten.
+inline constexpr std::size_t kMaxPodNodes = 16;
+
 // How long pods are kept that nobody deletes: DELETE reviews may be lost, and a pod that was judged
 // may never have come to be.
 inline constexpr std::chrono::hours kKeepUnboundPod{30 * 24};
 inline constexpr std::chrono::hours kKeepBoundPod{400 * 24};
+// How long a claim is kept of which nothing is heard, and with which no judged pod is bound.
+inline constexpr std::chrono::hours kKeepClaim = kKeepBoundPod;
 
 // What reviews said of a persistent volume claim. A claim made again under its name has another
 // uid, and another volume.
@@ -42,6 +52,7 @@ struct ClaimRow {
   std::string name;
   std::string uid;
   std::string volume;  // name of the persistent volume; empty before it is bound
+  Timestamp since{};   // when uid and volume were said first; the store sets it
   bool operator==(const ClaimRow&) const = default;
 };
 
@@ -65,7 +76,8 @@ class PodWrites {
   [[nodiscard]] virtual Status put_pod(const PodRow& row) = 0;
   // Removing what is not there changes nothing.
   [[nodiscard]] virtual Status remove_pod(const std::string& cluster, const std::string& uid) = 0;
-  // Replaces what is known of the claim of this name, whatever uid it has.
+  // Replaces what is known of the claim of this name, whatever uid it has. The same again keeps the
+  // claim from being forgotten. Also forgets a few claims that were put longer ago than kKeepClaim.
   [[nodiscard]] virtual Status put_claim(const ClaimRow& row) = 0;
   // Nothing happens when the claim of this name has another uid.
   [[nodiscard]] virtual Status remove_claim(const std::string& cluster,

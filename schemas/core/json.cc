@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/core/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "schemas/core/json_foreign.h"
 
 template class nlohmann::basic_json<>;
 
@@ -13,6 +16,45 @@ namespace {
 
 // What the library reports for 1e400 (json.exception.out_of_range.406).
 constexpr int kNumberOverflow = 406;
+
+// Names of the members of the objects that are open, to find one that stands twice. Most objects
+// have few: these are compared one by one, without an allocation for each.
+class OpenObjects {
+ public:
+  void open() { levels_.push_back({names_.size(), {}}); }
+  void close() {
+    names_.resize(levels_.back().first);
+    levels_.pop_back();
+  }
+  // False when the innermost object has this member already.
+  bool add(const std::string& name) {
+    Level& level = levels_.back();
+    if (!level.many.empty()) {
+      return level.many.insert(name).second;
+    }
+    const auto first = names_.begin() + static_cast<std::ptrdiff_t>(level.first);
+    if (std::find(first, names_.end(), name) != names_.end()) {
+      return false;
+    }
+    names_.push_back(name);
+    if (names_.size() - level.first == kFew) {
+      level.many.insert(names_.begin() + static_cast<std::ptrdiff_t>(level.first), names_.end());
+      names_.resize(level.first);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  struct Level {
+    std::size_t first;           // of its names
+    std::set<std::string> many;  // instead, when there are many
+  };
+  std::vector<std::string> names_;
+  std::vector<Level> levels_;
+};
+
+enum class BigIntegers : bool { kRefused, kText };
 
 // SAX consumer: builds the value and refuses what the plain parser lets through.
 class StrictBuilder {
@@ -23,16 +65,19 @@ class StrictBuilder {
   using string_t = Json::string_t;
   using binary_t = Json::binary_t;
 
-  StrictBuilder(Json& root, const JsonLimits& limits) : dom_(root, false), limits_(limits) {}
+  StrictBuilder(Json& root, const JsonLimits& limits, BigIntegers big)
+      : dom_(root, false), limits_(limits), big_(big) {}
 
   bool null() { return dom_.null(); }
   bool boolean(bool value) { return dom_.boolean(value); }
   bool number_integer(number_integer_t value) {
-    return value >= -kMaxSafeInteger ? dom_.number_integer(value) : unsafe_number();
+    return value >= -kMaxSafeInteger ? dom_.number_integer(value)
+                                     : unsafe_integer(std::to_string(value));
   }
   bool number_unsigned(number_unsigned_t value) {
-    return value <= static_cast<number_unsigned_t>(kMaxSafeInteger) ? dom_.number_unsigned(value)
-                                                                    : unsafe_number();
+    return value <= static_cast<number_unsigned_t>(kMaxSafeInteger)
+               ? dom_.number_unsigned(value)
+               : unsafe_integer(std::to_string(value));
   }
   // A digit string too long for 64 bits arrives here as a double, and 1E20 is canonically written
   // in digits (RFC 8785 section 3.2.2.3, below 1e21): both are integers that not every reader
@@ -41,24 +86,26 @@ class StrictBuilder {
     const bool digits = text.find_first_of(".eE") == string_t::npos;
     const double size = std::fabs(value);
     const bool unsafe = size > static_cast<double>(kMaxSafeInteger) && size < 1e21;
-    return !digits && !unsafe && std::isfinite(value) ? dom_.number_float(value, text)
-                                                      : unsafe_number();
+    if (!std::isfinite(value)) {
+      return unsafe_number();
+    }
+    return digits || unsafe ? unsafe_integer(text) : dom_.number_float(value, text);
   }
   bool string(string_t& value) { return dom_.string(value); }
   bool binary(binary_t& value) { return dom_.binary(value); }
   bool start_object(std::size_t size) {
-    members_.emplace_back();
+    members_.open();
     return enter() && dom_.start_object(size);
   }
   bool key(string_t& name) {
-    if (!members_.back().insert(name).second) {
+    if (!members_.add(name)) {
       error_ = Error{ErrorCode::kDuplicateKey, "a JSON object names a member twice", name};
       return false;
     }
     return dom_.key(name);
   }
   bool end_object() {
-    members_.pop_back();
+    members_.close();
     --depth_;
     return dom_.end_object();
   }
@@ -89,6 +136,9 @@ class StrictBuilder {
     }
     return true;
   }
+  bool unsafe_integer(std::string text) {
+    return big_ == BigIntegers::kText ? dom_.string(text) : unsafe_number();
+  }
   bool unsafe_number() {
     error_ =
         Error{ErrorCode::kLimitExceeded, "a number is outside the range that JSON keeps exact", {}};
@@ -97,14 +147,13 @@ class StrictBuilder {
 
   nlohmann::detail::json_sax_dom_parser<Json> dom_;
   const JsonLimits& limits_;
-  std::vector<std::set<std::string>> members_;
+  BigIntegers big_;
+  OpenObjects members_;
   std::size_t depth_ = 0;
   Error error_{ErrorCode::kMalformedJson, "not well-formed JSON", {}};
 };
 
-}  // namespace
-
-Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
+Result<Json> parse(std::string_view text, const JsonLimits& limits, BigIntegers big) {
   if (text.size() > limits.max_bytes) {
     return fail(ErrorCode::kLimitExceeded,
                 "JSON is longer than " + std::to_string(limits.max_bytes) + " bytes");
@@ -114,15 +163,25 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
     return fail(ErrorCode::kMalformedJson, "JSON holds no byte order mark and no NUL");
   }
   Json root;
-  StrictBuilder builder(root, limits);
+  StrictBuilder builder(root, limits, big);
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
     return std::unexpected(builder.error());
   }
   return root;
 }
 
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
+  return parse(text, limits, BigIntegers::kRefused);
+}
+
 Result<Json> parse_json(ByteView bytes, const JsonLimits& limits) {
-  return parse_json(as_text(bytes), limits);
+  return parse(as_text(bytes), limits, BigIntegers::kRefused);
+}
+
+Result<Json> parse_foreign_json(ByteView bytes, const JsonLimits& limits) {
+  return parse(as_text(bytes), limits, BigIntegers::kText);
 }
 
 }  // namespace assay

@@ -8,14 +8,16 @@
 #include "server/api/view.h"
 #include "server/service/collect.h"
 #include "server/service/decide.h"
+#include "server/service/pod_node.h"
 
 namespace assay::server {
 namespace {
 
-// A pod is judged as it was admitted: nothing else of the request says what it runs.
+// A pod is judged as it was admitted: nothing else of the request says what it runs. Its node may
+// be named; it is one that was allowed for it.
 Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
   const Json& pod = json["pod"];
-  if (request.point != DecisionPoint::kServe || json.contains("model") || json.contains("node") ||
+  if (request.point != DecisionPoint::kServe || json.contains("model") ||
       json.contains("workload") || json.contains("locations")) {
     return fail(ErrorCode::kInvalidParameter,
                 "a pod is judged at serve, as it was admitted: leave out what it runs", "pod");
@@ -25,9 +27,12 @@ Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
   ConditionResult known{"pod", Outcome::kPass, {}, "a pod that was admitted", pod, {}, {}};
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   const auto row = snapshot->pod(request.cluster, request.pod_uid);
+  std::optional<ConditionResult> placed;
   if (row) {
     ASSAY_ASSIGN(request.workload, policy::workload_from_json(row->workload));
-    request.workload.node = row->node;
+    PodNode where = node_of_pod(*row, json.value("node", ""));
+    request.workload.node = std::move(where.node);
+    placed = std::move(where.condition);
     request.models = references_in(reference_to(row->models));
     if (!row->decision.empty()) {
       known.evidence.push_back(row->decision);
@@ -40,6 +45,9 @@ Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
     return std::unexpected(row.error());
   }
   request.preconditions.push_back(std::move(known));
+  if (placed) {
+    request.preconditions.push_back(*std::move(placed));
+  }
   return {};
 }
 

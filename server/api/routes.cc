@@ -4,13 +4,14 @@
 
 #include "server/api/handlers.h"
 #include "server/service/outlines.h"
+#include "server/service/review.h"
 
 namespace assay::server {
 namespace {
 
 constexpr std::size_t kManifestBytes = 16U << 20;
 constexpr std::size_t kDocumentBytes = 1U << 20;
-constexpr std::size_t kReviewBytes = 8U << 20;
+constexpr std::size_t kReviewBytes = kMaxReviewBytes;
 constexpr std::size_t kDecisionBytes = 256U << 10;
 constexpr std::size_t kSmallBytes = 64U << 10;
 constexpr std::size_t kEvidenceBytes = 16U << 20;

@@ -9,11 +9,13 @@ namespace {
 
 constexpr std::string_view kRecorded = "recorded";
 
-// A creation that the API server refuses after its review (409) may name any volume: only updates,
-// which are about the claim that is there, say which one it has. Binding a claim is one.
-std::string volume_of(const Review& review, const Json& object) {
-  return review.operation == "CREATE" ? std::string()
-                                      : text_member(member(object, "spec"), "volumeName");
+// The controller that binds a claim sets it, and leaves a claim alone that has it.
+constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed";
+
+// What is stored goes before what is asked for: an update may still be refused.
+std::string volume_of(const Review& review) {
+  std::string stored = text_member(member(review.old_object, "spec"), "volumeName");
+  return !stored.empty() ? stored : text_member(member(review.object, "spec"), "volumeName");
 }
 
 storage::ClaimRow claim_of(const Asking& asking, const Review& review, const Json& object) {
@@ -21,7 +23,7 @@ storage::ClaimRow claim_of(const Asking& asking, const Review& review, const Jso
           .name_space = review.name_space,
           .name = metadata_text(object, "name"),
           .uid = metadata_text(object, "uid"),
-          .volume = volume_of(review, object)};
+          .volume = volume_of(review)};
 }
 
 bool is_usable(const storage::ClaimRow& claim) {
@@ -34,6 +36,10 @@ bool is_going(const Review& review) {
   return review.operation == "DELETE" || !metadata_text(review.object, "deletionTimestamp").empty();
 }
 
+bool same(const storage::ClaimRow& a, const storage::ClaimRow& b) {
+  return a.uid == b.uid && a.volume == b.volume;
+}
+
 Result<std::optional<storage::ClaimRow>> known_claim(const Asking& asking,
                                                      const storage::ClaimRow& claim) {
   ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
@@ -42,6 +48,23 @@ Result<std::optional<storage::ClaimRow>> known_claim(const Asking& asking,
     return std::unexpected(std::move(known).error());
   }
   return known ? std::optional(std::move(*known)) : std::nullopt;
+}
+
+// A creation may be refused after its review (409), so nothing is learnt from it: only updates are
+// about the claim that is there, and binding a claim is one. A claim that says it is bound already
+// would never be updated; while another one is known under its name, it does not come.
+Result<std::string> judge_creation(const Asking& asking, const Review& review,
+                                   const storage::ClaimRow& claim) {
+  const Json& annotations = member(member(review.object, "metadata"), "annotations");
+  if (member(annotations, kBindCompleted).is_null()) {
+    return allow_unjudged(review, kRecorded);
+  }
+  ASSAY_ASSIGN(const auto known, known_claim(asking, claim));
+  return known && !known->volume.empty() && known->uid != claim.uid
+             ? refuse(review, ErrorCode::kConflict,
+                      "another claim of this name is known: leave out the annotation " +
+                          std::string(kBindCompleted))
+             : allow_unjudged(review, kRecorded);
 }
 
 }  // namespace
@@ -53,8 +76,12 @@ Result<std::string> record_claim(const Asking& asking, const Review& review) {
   if (!asking.keeps(review) || !is_usable(claim)) {
     return allow_unjudged(review, kRecorded);
   }
+  if (review.operation == "CREATE") {
+    return judge_creation(asking, review, claim);
+  }
   const auto known = known_claim(asking, claim);
-  const bool changes = !known || (going ? *known && (*known)->uid == claim.uid : *known != claim);
+  const bool changes =
+      !known || (going ? *known && (*known)->uid == claim.uid : !*known || !same(**known, claim));
   if (!changes) {
     return allow_unjudged(review, kRecorded);
   }

@@ -7,6 +7,7 @@
 #include "attestation/dsse.h"
 #include "policy/affinity.h"
 #include "schemas/challenge.h"
+#include "schemas/claim.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/case_file.h"
@@ -187,6 +188,18 @@ Status require_same_pod(const Services& services, storage::Transaction& transact
              : fail(ErrorCode::kUnavailable, "the pod changed meanwhile; ask again");
 }
 
+// Claims that judged pods are bound with are not forgotten.
+Status keep_claims(storage::Transaction& transaction, const std::string& cluster,
+                   const std::vector<policy::ClaimFact>& claims) {
+  for (const policy::ClaimFact& known : claims) {
+    if (const auto claim = claim_in(known.claim)) {
+      ASSAY_TRY(transaction.put_claim(
+          {cluster, claim->name_space, claim->name, known.uid, known.volume}));
+    }
+  }
+  return {};
+}
+
 // Signs, stores and logs; fills in the envelope and the receipt of the answer. trust-sequence when
 // something that the decision rests on changed after the snapshot: nothing is stored then.
 Status record(Services& services, const DecisionRequest& request, Judged& judged) {
@@ -210,6 +223,7 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
     if (request.keeps && decision.verdict.allowed) {
       ASSAY_TRY(require_same_pod(services, transaction, request));
       services.unselected.remove(request.keeps->cluster, request.keeps->uid);
+      ASSAY_TRY(keep_claims(transaction, request.cluster, judged.versions.claims));
       return keep_pod(transaction, *request.keeps, &decision);
     }
     return {};
@@ -311,7 +325,7 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
     const Status recorded = record(services, request, judged);
     if (recorded) {
       judged.answer.ordered =
-          order_reports(services, request.workload.node, *judged.answer.decision);
+          order_reports(services, request.cluster, request.workload.node, *judged.answer.decision);
       return std::move(judged.answer);
     }
     if (recorded.error().code != ErrorCode::kTrustSequence) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "schemas/claim.h"
 #include "schemas/log_record.h"
 #include "server/service/collect.h"
 #include "server/service/job_bell.h"
@@ -22,6 +23,8 @@ constexpr std::string_view kSystem = "system";
 // A job that failed is not ordered again at once; looked for among so many.
 constexpr std::chrono::seconds kOrderPause{60};
 constexpr std::size_t kLookBack = 32;
+// The node's agent is told which volume a directory is: it says the same until that is changed.
+constexpr std::chrono::minutes kOtherVolumePause{10};
 
 // A place where a trusted manifest says that the model lies.
 struct NamedPlace {
@@ -322,18 +325,46 @@ Result<LeaseTry> lease_once(Services& services, const std::string& node, const P
   return result;
 }
 
-// True when the same work ended a moment ago without a report: another job would end alike.
-Result<bool> was_tried(storage::Transaction& transaction, const storage::JobRow& wished) {
+// What the cluster says of the claim that the location is in.
+Result<std::optional<storage::ClaimRow>> claim_of(storage::Transaction& transaction,
+                                                  const std::string& cluster,
+                                                  const std::string& location) {
+  const auto claim = claim_in(location);
+  if (!claim) {
+    return std::nullopt;
+  }
+  auto row = transaction.claim(cluster, claim->name_space, claim->name);
+  if (!row && row.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(std::move(row).error());
+  }
+  return row ? std::optional(std::move(*row)) : std::nullopt;
+}
+
+// The same work ended a moment ago and another job would end alike: without a report, or with one
+// about another volume than was known to be behind the claim when the job was made.
+bool ends_alike(const storage::JobRow& row, const storage::JobRow& wished,
+                const std::optional<storage::ClaimRow>& claim) {
+  if (!same_work(row, wished) || !row.finished_at) {
+    return false;
+  }
+  if (!row.report) {
+    return *row.finished_at > wished.created_at - kOrderPause;
+  }
+  return claim && row.volume != claim->volume && row.created_at > claim->since &&
+         *row.finished_at > wished.created_at - kOtherVolumePause;
+}
+
+Result<bool> was_tried(storage::Transaction& transaction, const storage::JobRow& wished,
+                       const std::string& cluster) {
   storage::JobQuery query;
   query.node = wished.node;
   query.artifact = wished.artifact.text();
   query.finished = true;
   query.limit = kLookBack;
   ASSAY_ASSIGN(const auto finished, transaction.jobs(query));
-  return std::ranges::any_of(finished, [&](const storage::JobRow& row) {
-    return same_work(row, wished) && !row.report && row.finished_at &&
-           *row.finished_at > wished.created_at - kOrderPause;
-  });
+  ASSAY_ASSIGN(const auto claim, claim_of(transaction, cluster, wished.location));
+  return std::ranges::any_of(
+      finished, [&](const storage::JobRow& row) { return ends_alike(row, wished, claim); });
 }
 
 }  // namespace
@@ -352,7 +383,8 @@ Result<JobCreated> create_job(Services& services, const JobRequest& request,
   return result;
 }
 
-Result<std::optional<JobCreated>> order_job(Services& services, const JobRequest& request) {
+Result<std::optional<JobCreated>> order_job(Services& services, const JobRequest& request,
+                                            const std::string& cluster) {
   const Principal system{std::string(kSystem), {}, {}, {}};
   auto made = new_job(services, request, system);
   if (!made) {
@@ -361,7 +393,7 @@ Result<std::optional<JobCreated>> order_job(Services& services, const JobRequest
   std::optional<JobCreated> result;
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
     result.reset();
-    ASSAY_ASSIGN(const bool recent, was_tried(transaction, *made));
+    ASSAY_ASSIGN(const bool recent, was_tried(transaction, *made, cluster));
     if (recent) {
       return {};
     }

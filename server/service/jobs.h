@@ -39,9 +39,11 @@ struct JobCreated {
                                             const Principal& actor);
 
 // As create_job, for the service itself: any open job about the same is enough, and so is one that
-// ended without a report less than a minute ago (nothing then). On all entries.
+// ended without a report less than a minute ago (nothing then), or less than ten minutes ago with
+// one about another volume than `cluster` has had behind the claim since before. On all entries.
 [[nodiscard]] Result<std::optional<JobCreated>> order_job(Services& services,
-                                                          const JobRequest& request);
+                                                          const JobRequest& request,
+                                                          const std::string& cluster);
 
 struct LeaseAnswer {
   enum class Next : std::uint8_t {

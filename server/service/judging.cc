@@ -40,7 +40,13 @@ Result<std::optional<storage::PodRow>> find_pod(const Asking& asking, const std:
 }
 
 storage::PodRow with_workload(storage::PodRow row, policy::Workload workload) {
-  row.node = std::move(workload.node);
+  if (!workload.node.empty() && row.settled.empty()) {
+    std::erase(row.nodes, workload.node);
+    if (row.nodes.size() >= storage::kMaxPodNodes) {
+      row.nodes.erase(row.nodes.begin());
+    }
+    row.nodes.push_back(std::move(workload.node));
+  }
   workload.node.clear();
   row.workload = policy::to_json(workload);
   return row;

@@ -32,8 +32,9 @@ struct Asking {
 // Never denied: warnings say what pods of the template would be denied for. Nothing is stored.
 [[nodiscard]] std::string advise_template(const Asking& asking, const Review& review);
 [[nodiscard]] Result<std::string> judge_binding(const Asking& asking, const Review& review);
-// Always allowed, and remembered: which volume is behind the claim. Denied only when what is known
-// of the claim is no longer true and cannot be changed.
+// Allowed, and remembered: which volume is behind the claim. Denied only when what is known of the
+// claim is no longer true and cannot be changed, and when a new claim says that it is bound while
+// another is known under its name.
 [[nodiscard]] Result<std::string> record_claim(const Asking& asking, const Review& review);
 // Forgets a pod that is being deleted; allowed whatever comes of that.
 [[nodiscard]] std::string forget_pod(const Asking& asking, const Review& review);
@@ -43,7 +44,8 @@ struct Asking {
 // The pod that this cluster's reviews were about; nothing when it is not known.
 [[nodiscard]] Result<std::optional<storage::PodRow>> find_pod(const Asking& asking,
                                                               const std::string& uid);
-// The row with the workload and its node.
+// The row with the workload, whose node is one more that the pod may have gone to, unless it is
+// settled where it is.
 [[nodiscard]] storage::PodRow with_workload(storage::PodRow row, policy::Workload workload);
 // Models of the row as references.
 [[nodiscard]] std::vector<std::string> references_of(const storage::PodRow& row);

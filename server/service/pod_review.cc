@@ -3,6 +3,7 @@
 // reviews of it are about: only a change of what it mounts or runs is read from it again.
 #include "server/service/collect.h"
 #include "server/service/judging.h"
+#include "server/service/pod_node.h"
 #include "server/service/review_answer.h"
 #include "server/service/review_patch.h"
 
@@ -53,6 +54,38 @@ std::optional<storage::PodRow> new_row(const Asking& asking, const Review& revie
                                         : std::nullopt;
 }
 
+// The node of the pod as the API server has stored it; empty before it is bound. What the new
+// object says may be refused.
+std::string stored_node(const Review& review) {
+  const auto before = pod_of(review.kind, review.old_object);
+  return before ? node_of(*before) : std::string();
+}
+
+storage::PodRow settled_by(const Review& review, storage::PodRow row) {
+  std::string node = stored_node(review);
+  if (!node.empty()) {
+    row.settled = std::move(node);
+  }
+  return row;
+}
+
+// Keeps where the pod is. When that fails, any node that was allowed stays possible.
+void settle(const Asking& asking, const Review& review, const storage::PodRow& row) {
+  const std::string node = stored_node(review);
+  const bool known = node.empty() || row.settled == node;
+  if (known || !asking.keeps(review) || asking.services.unselected.find(row.cluster, row.uid)) {
+    return;
+  }
+  static_cast<void>(asking.services.store.write([&](storage::Transaction& transaction) -> Status {
+    auto present = transaction.pod(row.cluster, row.uid);
+    if (!present) {
+      return {};
+    }
+    present->settled = node;
+    return transaction.put_pod(*present);
+  }));
+}
+
 // A pod that is not known: everything is read from its object. One that names its node goes there
 // without a binding, or is there already.
 Result<DecisionRequest> unknown_request(const Asking& asking, const Review& review,
@@ -61,20 +94,28 @@ Result<DecisionRequest> unknown_request(const Asking& asking, const Review& revi
   workload.node = node_of(pod);
   DecisionRequest request = request_for(asking, review, std::move(workload), annotated_models(pod));
   request.keeps = new_row(asking, review, request.workload);
+  if (request.keeps) {
+    request.keeps = settled_by(review, *std::move(request.keeps));
+  }
   return request;
 }
 
-// A known pod whose containers change: its models and labels are those that were judged.
+// A known pod whose containers change: its models and labels are those that were judged, and so is
+// its node.
 Result<DecisionRequest> known_request(const Asking& asking, const Review& review,
                                       const PodView& pod, const storage::PodRow& row) {
   ASSAY_ASSIGN(const policy::Workload judged, policy::workload_from_json(row.workload));
   ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
   workload.labels = judged.labels;
-  workload.node = node_of(pod);
+  const storage::PodRow settled = settled_by(review, row);
+  workload.node = settled.settled;
   DecisionRequest request = request_for(asking, review, std::move(workload), references_of(row));
+  if (!settled.settled.empty()) {
+    request.preconditions.push_back(node_of_pod(settled, {}).condition);
+  }
   if (asking.keeps(review)) {
     request.seen = row;
-    request.keeps = with_workload(row, request.workload);
+    request.keeps = with_workload(settled, request.workload);
   }
   return request;
 }
@@ -89,11 +130,12 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
   }
   ASSAY_ASSIGN(const policy::Workload workload, workload_of(pod, review.name_space));
   ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
+  const Timestamp now = asking.services.clock.now();
   ASSAY_ASSIGN(const auto policies, policies_in_force(*snapshot));
-  ASSAY_ASSIGN(const ResolvedReference resolved,
-               resolve(*snapshot, {references, workload, policies, DecisionPoint::kCreate,
-                                   asking.services.clock.now()}));
-  return image_patch(*snapshot, resolved.models, pod);
+  ASSAY_ASSIGN(
+      const ResolvedReference resolved,
+      resolve(*snapshot, {references, workload, policies, DecisionPoint::kCreate, now}));
+  return image_patch(*snapshot, resolved.models, workload, now, pod);
 }
 
 Result<std::string> judge_creation(const Asking& asking, const Review& review, PodView pod) {
@@ -150,6 +192,9 @@ Result<std::string> judge_update(const Asking& asking, const Review& review, con
   if (known && changes) {
     ASSAY_ASSIGN(const DecisionRequest request, known_request(asking, review, pod, *row));
     return decide_and_answer(asking, review, request);
+  }
+  if (known) {
+    settle(asking, review, *row);
   }
   if (known || (!changes && !node_of(pod).empty())) {
     return allow_unjudged(review, kUnchanged);

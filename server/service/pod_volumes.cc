@@ -162,7 +162,7 @@ Volume read_volume(const Json& json, const std::string& name_space) {
 Result<Volumes> read_volumes(const PodView& pod, const std::string& name_space) {
   ASSAY_ASSIGN(const Json* list, list_of(pod.spec, "volumes"));
   if (list->size() > kMaxPodVolumes) {
-    return too_many("the pod has more than 4096 volumes");
+    return too_many("the pod has more than 1024 volumes");
   }
   Volumes volumes;
   for (const Json& item : *list) {
@@ -189,6 +189,7 @@ class MountReader {
 
   const Volumes& volumes_;
   PodMounts read_;
+  std::size_t path_bytes_ = 0;
 };
 
 // The part of the volume that is mounted: a clean path below it, "" for all of it, nothing when the
@@ -214,7 +215,12 @@ Status MountReader::add(const Json& item, const std::string& container, bool dev
     return malformed("mounts are objects with short names and paths of at most 4096 bytes");
   }
   if (read_.mounts.size() == kMaxPodMounts) {
-    return too_many("the pod has more than 4096 mounts");
+    return too_many("the pod has more than 1024 mounts");
+  }
+  path_bytes_ += path.size() + text_at(item, "subPath").size();
+  if (path_bytes_ > kMaxPathBytes ||
+      std::ranges::count(path, '/') > static_cast<std::ptrdiff_t>(kMaxPathParts)) {
+    return too_many("a mount path has more than 128 parts, or all of them more than 128 KiB");
   }
   Mount mount;
   mount.container = container;
@@ -282,7 +288,7 @@ Result<PodMounts> read_mounts(const PodView& pod, const std::string& name_space)
     ASSAY_ASSIGN(const Json* list, list_of(pod.spec, kind));
     containers += list->size();
     if (containers > kMaxPodContainers) {
-      return too_many("the pod has more than 1024 containers");
+      return too_many("the pod has more than 256 containers");
     }
     for (const Json& container : *list) {
       ASSAY_TRY(reader.container(container));

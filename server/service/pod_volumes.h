@@ -11,10 +11,12 @@
 namespace assay::server {
 
 // More than any honest pod has; what has more is refused, not cut.
-inline constexpr std::size_t kMaxPodVolumes = 4096;
-inline constexpr std::size_t kMaxPodMounts = 4096;
-inline constexpr std::size_t kMaxPodContainers = 1024;
-inline constexpr std::size_t kMaxMountPath = 4096;  // PATH_MAX
+inline constexpr std::size_t kMaxPodVolumes = 1024;
+inline constexpr std::size_t kMaxPodMounts = 1024;
+inline constexpr std::size_t kMaxPodContainers = 256;
+inline constexpr std::size_t kMaxMountPath = 4096;        // PATH_MAX
+inline constexpr std::size_t kMaxPathParts = 128;         // of one mount path
+inline constexpr std::size_t kMaxPathBytes = 128U << 10;  // of all mount paths and sub paths
 
 // `path` as the kernel reads it, links aside: absolute, without empty and "." parts, ".." resolved.
 [[nodiscard]] std::string lexical_path(std::string_view path);

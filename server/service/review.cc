@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/review.h"
 
+#include "schemas/core/json_foreign.h"
 #include "server/service/pod.h"
 
 namespace assay::server {
 namespace {
 
 // The API server's own objects nest deeper than our documents.
-constexpr JsonLimits kReviewLimits{.max_bytes = 8U << 20, .max_depth = 128};
+constexpr JsonLimits kReviewLimits{.max_bytes = kMaxReviewBytes, .max_depth = 128};
 constexpr std::size_t kMaxReviewUid = 256;
 
 std::unexpected<Error> malformed(const char* why) {
   return fail(ErrorCode::kMalformedAdmissionReview, why);
+}
+
+// The member itself, which is not looked at again: objects are large.
+Json take(Json& request, std::string_view name) {
+  const auto found = request.find(name);
+  return found != request.end() ? std::move(*found) : Json();
 }
 
 }  // namespace
@@ -67,12 +74,12 @@ ReviewSubject subject_of(const Review& review) {
 }
 
 Result<Review> parse_review(ByteView body) {
-  ASSAY_ASSIGN(const Json json, parse_json(body, kReviewLimits));
+  ASSAY_ASSIGN(Json json, parse_foreign_json(body, kReviewLimits));
   if (text_member(json, "apiVersion") != "admission.k8s.io/v1" ||
       text_member(json, "kind") != "AdmissionReview") {
     return malformed("apiVersion must be admission.k8s.io/v1 and kind AdmissionReview");
   }
-  const Json& request = member(json, "request");
+  Json request = member(json, "request").is_object() ? take(json, "request") : Json();
   std::string uid = text_member(request, "uid");
   if (uid.empty() || uid.size() > kMaxReviewUid) {
     return malformed("the review has no request with a uid");
@@ -85,8 +92,8 @@ Result<Review> parse_review(ByteView body) {
                 .object_name = text_member(request, "name"),
                 .operation = text_member(request, "operation"),
                 .user = text_member(member(request, "userInfo"), "username"),
-                .object = member(request, "object"),
-                .old_object = member(request, "oldObject"),
+                .object = take(request, "object"),
+                .old_object = take(request, "oldObject"),
                 .dry_run = dry_run.is_boolean() && dry_run.get<bool>()};
 }
 

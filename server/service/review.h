@@ -9,6 +9,9 @@
 
 namespace assay::server {
 
+// Longest review. An update has the object twice; the API server's own objects are far smaller.
+inline constexpr std::size_t kMaxReviewBytes = 1U << 20;
+
 // Longest name or uid that Kubernetes gives to an object.
 inline constexpr std::size_t kMaxObjectName = 253;
 

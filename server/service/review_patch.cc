@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "policy/pinning.h"
 #include "schemas/image_name.h"
 #include "server/service/admission.h"
 #include "server/service/collect.h"
@@ -59,18 +60,16 @@ std::optional<ImageName> image_of(std::string_view location) {
 
 // Digests of the models' images, by repository.
 Result<std::map<std::string, std::set<std::string>>> digests_of(
-    storage::Snapshot& snapshot, const std::vector<DecidedModel>& models) {
+    storage::Snapshot& snapshot, const std::vector<DecidedModel>& models,
+    const policy::Workload& workload, Timestamp now) {
+  ASSAY_ASSIGN(const auto policies, policies_in_force(snapshot));
   std::map<std::string, std::set<std::string>> digests;
   for (const DecidedModel& model : models) {
-    ASSAY_ASSIGN(const policy::Facts facts, collect_facts(snapshot, model.artifact));
-    for (const policy::ManifestFact& manifest : facts.manifests) {
-      if (!model.name.empty() && manifest.name != model.name) {
-        continue;
-      }
-      for (const std::string& location : manifest.locations) {
-        if (const auto image = image_of(location)) {
-          digests[image->repository].insert(image->digest);
-        }
+    ASSAY_ASSIGN(policy::Facts facts, collect_facts(snapshot, model.artifact));
+    facts.name = model.name;
+    for (const std::string& location : policy::locations_for_all(policies, workload, facts, now)) {
+      if (const auto image = image_of(location)) {
+        digests[image->repository].insert(image->digest);
       }
     }
   }
@@ -134,8 +133,8 @@ bool has_unpinned_image(const PodView& pod) {
 }
 
 Result<Json> image_patch(storage::Snapshot& snapshot, const std::vector<DecidedModel>& models,
-                         PodView& pod) {
-  ASSAY_ASSIGN(const auto digests, digests_of(snapshot, models));
+                         const policy::Workload& workload, Timestamp now, PodView& pod) {
+  ASSAY_ASSIGN(const auto digests, digests_of(snapshot, models, workload, now));
   Json patch = Json::array();
   if (!member(pod.spec, "volumes").is_array()) {
     return patch;

@@ -16,10 +16,13 @@ namespace assay::server {
 [[nodiscard]] Json affinity_patch(const PodView& pod,
                                   const std::map<std::string, std::vector<std::string>>& labels);
 
-// Gives image volumes named by a tag the digest that `models` have under that repository, and
-// changes `pod` likewise. A volume for which the manifests name no digest or several is left alone.
+// Gives image volumes named by a tag the digest that `models` have under that repository, as every
+// policy believes that selects the workload, and changes `pod` likewise. A volume for which they
+// leave no digest or several is left alone.
 [[nodiscard]] Result<Json> image_patch(storage::Snapshot& snapshot,
-                                       const std::vector<DecidedModel>& models, PodView& pod);
+                                       const std::vector<DecidedModel>& models,
+                                       const policy::Workload& workload, Timestamp now,
+                                       PodView& pod);
 
 // True when an image volume has no digest.
 [[nodiscard]] bool has_unpinned_image(const PodView& pod);

@@ -128,8 +128,9 @@ CREATE TABLE pods (
   uid TEXT NOT NULL,
   name_space TEXT NOT NULL,
   name TEXT NOT NULL,
-  node TEXT NOT NULL,
-  bound INTEGER NOT NULL CHECK (bound = (node <> '')),
+  nodes TEXT NOT NULL,
+  settled TEXT NOT NULL,
+  bound INTEGER NOT NULL CHECK (bound = (nodes <> '[]' OR settled <> '')),
   decision TEXT NOT NULL,
   models TEXT NOT NULL,
   workload TEXT NOT NULL,
@@ -145,8 +146,11 @@ CREATE TABLE claims (
   name TEXT NOT NULL,
   uid TEXT NOT NULL,
   volume TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL CHECK (seen_at >= since),
   PRIMARY KEY (cluster, name_space, name)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX claims_by_age ON claims (seen_at);
 
 CREATE TABLE appraisals (
   evidence_type TEXT NOT NULL PRIMARY KEY,

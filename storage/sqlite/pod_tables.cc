@@ -40,6 +40,18 @@ Result<std::vector<DecidedModel>> models_from(const Query& query, int column) {
   return models;
 }
 
+Result<std::vector<std::string>> nodes_from(const Query& query, int column) {
+  ASSAY_ASSIGN(const Json json, json_column(query, column));
+  std::vector<std::string> nodes;
+  for (const Json& node : json) {
+    if (!json.is_array() || !node.is_string()) {
+      return fail(ErrorCode::kDataLoss, "the nodes of a stored pod cannot be read");
+    }
+    nodes.push_back(node.get<std::string>());
+  }
+  return nodes;
+}
+
 Status forget(Connection& connection, bool bound, Timestamp before) {
   return connection.query(Sql::kPodForget)
       .bind(bound ? 1 : 0)
@@ -57,31 +69,35 @@ Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
   if (!found) {
     return fail(ErrorCode::kNotFound, "no pod was admitted under this uid", uid);
   }
-  ASSAY_ASSIGN(std::vector<DecidedModel> models, models_from(query, 4));
-  ASSAY_ASSIGN(Json workload, json_column(query, 5));
+  ASSAY_ASSIGN(std::vector<DecidedModel> models, models_from(query, 5));
+  ASSAY_ASSIGN(std::vector<std::string> nodes, nodes_from(query, 2));
+  ASSAY_ASSIGN(Json workload, json_column(query, 6));
   return PodRow{.cluster = cluster,
                 .uid = uid,
                 .name_space = query.text(0),
                 .name = query.text(1),
-                .node = query.text(2),
-                .decision = query.text(3),
+                .nodes = std::move(nodes),
+                .settled = query.text(3),
+                .decision = query.text(4),
                 .models = std::move(models),
                 .workload = std::move(workload),
-                .admitted_at = query.time(6)};
+                .admitted_at = query.time(7)};
 }
 
 Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {
   ASSAY_TRY(forget(connection, false, now - kKeepUnboundPod));
   ASSAY_TRY(forget(connection, true, now - kKeepBoundPod));
   ASSAY_ASSIGN(const std::string models, canonical_json(to_json(row.models)));
+  ASSAY_ASSIGN(const std::string nodes, canonical_json(Json(row.nodes)));
   ASSAY_ASSIGN(const std::string workload, canonical_json(row.workload));
   return connection.query(Sql::kPodPut)
       .bind(row.cluster)
       .bind(row.uid)
       .bind(row.name_space)
       .bind(row.name)
-      .bind(row.node)
-      .bind(row.node.empty() ? 0 : 1)
+      .bind(nodes)
+      .bind(row.settled)
+      .bind(row.nodes.empty() && row.settled.empty() ? 0 : 1)
       .bind(row.decision)
       .bind(models)
       .bind(workload)
@@ -100,16 +116,18 @@ Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
   if (!found) {
     return fail(ErrorCode::kNotFound, "nothing is known of this claim", name_space + "/" + name);
   }
-  return ClaimRow{cluster, name_space, name, query.text(0), query.text(1)};
+  return ClaimRow{cluster, name_space, name, query.text(0), query.text(1), query.time(2)};
 }
 
-Status put_claim(Connection& connection, const ClaimRow& row) {
+Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now) {
+  ASSAY_TRY(connection.query(Sql::kClaimForget).bind(now - kKeepClaim).bind(kForgetAtOnce).run());
   return connection.query(Sql::kClaimPut)
       .bind(row.cluster)
       .bind(row.name_space)
       .bind(row.name)
       .bind(row.uid)
       .bind(row.volume)
+      .bind(now)
       .run();
 }
 

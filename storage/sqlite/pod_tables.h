@@ -19,7 +19,8 @@ namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
                                           const std::string& name_space, const std::string& name);
-[[nodiscard]] Status put_claim(Connection& connection, const ClaimRow& row);
+// `now` is when it was said, and decides which claims are forgotten.
+[[nodiscard]] Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now);
 [[nodiscard]] Status remove_claim(Connection& connection, const std::string& cluster,
                                   const std::string& name_space, const std::string& name,
                                   const std::string& uid);

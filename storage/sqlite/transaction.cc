@@ -102,7 +102,7 @@ Status SqliteTransaction::remove_pod(const std::string& cluster, const std::stri
 }
 
 Status SqliteTransaction::put_claim(const ClaimRow& row) {
-  return sqlite::put_claim(connection(), row);
+  return sqlite::put_claim(connection(), row, now_);
 }
 
 Status SqliteTransaction::remove_claim(const std::string& cluster, const std::string& name_space,

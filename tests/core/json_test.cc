@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/core/json_foreign.h"
 #include "tests/support/vectors.h"
 
 namespace assay {
@@ -22,6 +23,21 @@ TEST(StrictJson, DuplicateMember_IsNamed) {
 
 TEST(StrictJson, DuplicateAfterUnescaping_IsRefused) {
   EXPECT_EQ(code_of(parse_json(R"({"a":1,"\u0061":2})")), "duplicate-key");
+}
+
+TEST(StrictJson, DuplicateAmongMany_IsNamed) {
+  for (const int count : {1, 2, 14, 15, 16, 17, 18, 100}) {
+    std::string members;
+    for (int i = 0; i < count; ++i) {
+      members += "\"" + std::to_string(i) + "\":{\"x\":1,\"y\":{}},";
+    }
+    EXPECT_TRUE(parse_json("{" + members + "\"z\":1}")) << count;
+    for (const int twice : {0, count / 2, count - 1}) {
+      const auto result = parse_json("{" + members + "\"" + std::to_string(twice) + "\":1}");
+      EXPECT_EQ(code_of(result), "duplicate-key") << count;
+      EXPECT_EQ(where_of(result), std::to_string(twice));
+    }
+  }
 }
 
 TEST(StrictJson, SameNameInTwoObjects_IsFine) {
@@ -108,6 +124,24 @@ TEST(StrictJson, EveryTruncation_IsMalformed) {
   for (std::size_t size = 0; size < text.size(); ++size) {
     EXPECT_EQ(code_of(parse_json(text.substr(0, size))), "malformed-json") << size;
   }
+}
+
+// Objects of others: Kubernetes has integers of 64 bits.
+TEST(ForeignJson, LargeIntegers_AreTextsOfTheirDigits) {
+  for (const char* digits :
+       {"9007199254740992", "9223372036854775807", "-9223372036854775808", "18446744073709551615",
+        "-9007199254740992", "123456789012345678901234567890", "-1000000000000000000000000"}) {
+    EXPECT_EQ(code_of(parse_json(digits)), "limit-exceeded") << digits;
+    const auto value = parse_foreign_json(as_bytes(digits));
+    ASSERT_TRUE(value) << digits;
+    EXPECT_EQ(*value, Json(digits));
+    EXPECT_EQ(canonical_json(*value), '"' + std::string(digits) + '"');
+  }
+  for (const char* text : {"0", "-1", "9007199254740991", "-9007199254740991", "1.5"}) {
+    EXPECT_EQ(parse_foreign_json(as_bytes(text)).value(), parse_json(text).value()) << text;
+  }
+  EXPECT_EQ(code_of(parse_foreign_json(as_bytes("1e400"))), "limit-exceeded");
+  EXPECT_EQ(code_of(parse_foreign_json(as_bytes(R"({"a":1,"a":2})"))), "duplicate-key");
 }
 
 }  // namespace

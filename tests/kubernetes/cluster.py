@@ -222,8 +222,9 @@ class Cluster(control_plane.ControlPlane):
                    namespace=namespace)
         return volume
 
-    def node(self, name, gpus=8, **labels):
-        """A ready node without a kubelet."""
+    def node(self, name, gpus=512, **labels):
+        """A ready node without a kubelet, with more GPUs than all tests of a run ask for: pods stay
+        where they are, and the scheduler counts them."""
         size = {"cpu": "64", "memory": "256Gi", "pods": "500", GPU: str(gpus)}
         self.must_create({"apiVersion": "v1", "kind": "Node", "metadata": {
             "name": name, "labels": {"kubernetes.io/hostname": name, **labels}}})
@@ -274,8 +275,11 @@ class Shared:
         if self.worker is None:
             for name in ("node-1", "node-2"):
                 self.cluster.node(name)
-            self.worker = self.service.worker(
-                "node-1", options=("--kubelet-dir", str(self.service.kubelet)))
+            remade = self.service.claim_on("node-1").parent / "remade"
+            remade.mkdir()
+            self.worker = self.service.worker("node-1", options=(
+                "--kubelet-dir", str(self.service.kubelet),
+                "--map", f"pvc://{NAMESPACE}/remade={remade},volume=pv-remade"))
             atexit.register(self.worker.__exit__)
             self.worker.wait("enrolled")
             job = self.service.new_job(self.artifact)

@@ -85,6 +85,78 @@ class Bindings(Case):
                             "node-not-enrolled")
         self.assert_allowed(self.kube.create(pod("preset-good", nodeName="node-1")))
 
+    def served(self, made, **members):
+        """"allow", or the reasons against it."""
+        pod_of = {"cluster": "kube-apiserver", "uid": made["metadata"]["uid"]}
+        status, answer = self.service.request("POST", "/v1/decisions", cluster.json.dumps(
+            {"point": "serve", "pod": pod_of, **members}))
+        self.assertIn(status, (200, 201), answer)
+        verdict = answer["decision"]["verdict"]
+        return "allow" if verdict["allowed"] else " ".join(verdict["reasons"])
+
+    def test_binding_that_the_api_server_refuses_does_not_move_the_pod(self):
+        self.kube.namespace("anywhere")
+        self.kube.claim("models", "anywhere")
+        self.service.publish_at("anywhere", "pvc://anywhere/models", model="acme/anywhere")
+        self.service.activate(cluster.manifest_policy("anywhere", ["anywhere"]))
+        made = self.create("llm", model="acme/anywhere", namespace="anywhere")
+        self.assert_allowed(self.kube.bind_created(made, "node-1"))
+        self.assertEqual(self.served(made), "allow")
+        again = self.kube.bind_created(made, "node-2")
+        self.assertEqual(again.status, 409, str(again))
+        self.assertIn("node-unknown", self.served(made))
+        self.assertEqual(self.served(made, node="node-1"), "allow")
+        self.assertIn("node-unknown", self.served(made, node="node-3"))
+        self.assert_allowed(self.kube.patch(
+            "Pod", "llm", {"metadata": {"annotations": {"note": "x"}}}, namespace="anywhere"))
+        self.assertEqual(self.served(made), "allow")
+        self.assertIn("node-unknown", self.served(made, node="node-2"))
+
+    def test_claim_made_under_a_name_that_is_taken_erases_nothing(self):
+        made = self.create("claimed")
+        answer = self.kube.create({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": cluster.CLAIM, "namespace": NAMESPACE},
+            "spec": {"accessModes": ["ReadOnlyMany"], "storageClassName": "",
+                     "volumeName": "pv-evil", "resources": {"requests": {"storage": "1Gi"}}}})
+        self.assertEqual(answer.status, 409, str(answer))
+        self.assert_allowed(self.kube.bind_created(made, "node-1"))
+
+    def test_claim_made_again_is_another_volume(self):
+        """The node read the claim of this name before; what has its name now it never read."""
+        location = f"pvc://{NAMESPACE}/remade"
+        artifact = self.service.publish_at("remade", location, model="acme/remade")
+        content = (self.service.dir / "model-remade/config.json").read_bytes()
+        (self.service.claim_on("node-1").parent / "remade/config.json").write_bytes(content)
+        self.assertEqual(self.kube.claim("remade"), "pv-remade")
+        job = self.service.new_job(artifact, location=location)
+        self.assertEqual(self.service.finished(job)["result"], "verified")
+        made = [self.create(f"remade-{i}", model="acme/remade", claim="remade") for i in (1, 2)]
+        self.assert_allowed(self.kube.bind_created(made[0], "node-1"))
+        self.kube.request("DELETE", cluster.path_of("PersistentVolumeClaim", NAMESPACE, "remade"))
+        self.kube.patch("PersistentVolumeClaim", "remade", {"metadata": {"finalizers": None}})
+        until("it is gone", lambda: not self.kube.get("PersistentVolumeClaim", "remade"))
+        self.assert_refused(self.kube.bind_created(made[1], "node-1"), "claim-unknown")
+        self.kube.must_create({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "remade", "namespace": NAMESPACE},
+            "spec": {"accessModes": ["ReadOnlyMany"], "storageClassName": "",
+                     "volumeName": "pv-other", "resources": {"requests": {"storage": "1Gi"}}}})
+        self.assert_refused(self.kube.bind_created(made[1], "node-1"), "claim-unknown")
+        self.kube.patch("PersistentVolumeClaim", "remade",
+                        {"metadata": {"annotations": {"seen": "1"}}})
+        self.assert_refused(self.kube.bind_created(made[1], "node-1"), "volume-changed")
+
+    def test_grace_period_beyond_what_json_keeps_exact(self):
+        """The API server takes 64 bits, and so do reviews."""
+        longest = 2**63 - 1
+        made = self.create("patient", terminationGracePeriodSeconds=longest)
+        self.assertEqual(made["spec"]["terminationGracePeriodSeconds"], longest)
+        self.assert_allowed(self.kube.bind_created(made, "node-1"))
+        self.assert_allowed(self.kube.patch(
+            "Pod", "patient", {"metadata": {"finalizers": ["example.com/x"]}}))
+        self.assert_allowed(self.kube.patch("Pod", "patient", {"metadata": {"finalizers": None}}))
+
     def test_publisher_revoked_between_create_and_bind(self):
         self.kube.namespace("revoked")
         self.kube.claim("models", "revoked")

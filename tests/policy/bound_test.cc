@@ -446,5 +446,29 @@ TEST_F(FilledBeside, AllMountedAndOneFilledBeside_IsOneOfThem) {
   EXPECT_TRUE(serve().allowed) << to_json(serve()).dump(1);
 }
 
+// What stands between two fillers could have the volume read before the second one writes.
+TEST(FilledAtRun, FillersStandTogether) {
+  PolicyDocument policy = by({});
+  policy.fill_at_run = {kFiller};
+  const std::string filler = "kserve/storage-initializer@sha256:1111";
+  const auto pod_of = [&](const std::vector<ContainerImage>& images) {
+    Workload pod = pod_with({scratch_at("initializer", "/mnt/models", "model", false),
+                             scratch_at("second", "/mnt/models", "model", false),
+                             scratch_at("server", "/mnt/models", "model", true)});
+    pod.images = images;
+    return implied(judge_pod(policy, pod, one(good_facts())), "volumes").code;
+  };
+  const ContainerImage server{"server", "registry/vllm:1", false};
+  const ContainerImage first{"initializer", filler, true};
+  const ContainerImage second{"second", filler, true};
+  EXPECT_EQ(pod_of({server, first, second}), std::nullopt);
+  EXPECT_EQ(pod_of({server, {"mesh", "istio/init:1", true}, first, second}), std::nullopt);
+  EXPECT_EQ(pod_of({server, first, second, {"holder", "assay/holder:1", true}}), std::nullopt);
+  EXPECT_EQ(pod_of({server, first, {"holder", "assay/holder:1", true}, second}),
+            ErrorCode::kMountWritable);
+  EXPECT_EQ(pod_of({server, first, {"sidecar", "assay/holder:1", false}, second}),
+            ErrorCode::kMountWritable);
+}
+
 }  // namespace
 }  // namespace assay::policy::test

@@ -14,7 +14,8 @@ PodRow make_pod(const std::string& uid, const std::string& cluster = "east") {
           .uid = uid,
           .name_space = "prod",
           .name = "llm-0",
-          .node = "",
+          .nodes = {},
+          .settled = {},
           .decision = "decision-1",
           .models = {{ArtifactId(digest_of("base")), "acme/base"},
                      {ArtifactId(digest_of("adapter")), ""}},
@@ -27,7 +28,8 @@ TEST_P(StoreContract, Pod_PutAndGet_EveryFieldKept) {
   write([&](Transaction& transaction) { return transaction.put_pod(pod); });
   reopen();
   EXPECT_EQ(snapshot()->pod("east", "uid-1"), pod);
-  pod.node = "gpu-1";
+  pod.nodes = {"gpu-2", "gpu-1"};
+  pod.settled = "gpu-1";
   pod.decision = "decision-2";
   pod.models.clear();
   pod.workload = {{"namespace", "prod"}};
@@ -73,7 +75,7 @@ TEST_P(StoreContract, Pods_AdmittedLongAgo_AreForgottenWhenAnotherComes) {
   waiting.admitted_at = clock_.now();
   PodRow running = make_pod("running");
   running.admitted_at = clock_.now();
-  running.node = "gpu-1";
+  running.nodes = {"gpu-1"};
   write([&](Transaction& transaction) -> Status {
     ASSAY_TRY(transaction.put_pod(waiting));
     return transaction.put_pod(running);
@@ -121,9 +123,10 @@ TEST_P(StoreContract, Pods_ToForget_GoAFewAtATime) {
 // --- claims
 
 TEST_P(StoreContract, Claim_OfAnotherUid_ReplacesAndIsNotRemovedByTheFormer) {
-  const ClaimRow first{"east", "prod", "models", "uid-1", "pv-1"};
-  const ClaimRow second{"east", "prod", "models", "uid-2", ""};
-  const ClaimRow elsewhere{"west", "prod", "models", "uid-1", "pv-9"};
+  const Timestamp now = clock_.now();
+  const ClaimRow first{"east", "prod", "models", "uid-1", "pv-1", now};
+  const ClaimRow second{"east", "prod", "models", "uid-2", "", now};
+  const ClaimRow elsewhere{"west", "prod", "models", "uid-1", "pv-9", now};
   write([&](Transaction& transaction) -> Status {
     ASSAY_TRY(transaction.put_claim(first));
     return transaction.put_claim(elsewhere);
@@ -138,6 +141,39 @@ TEST_P(StoreContract, Claim_OfAnotherUid_ReplacesAndIsNotRemovedByTheFormer) {
   EXPECT_EQ(snapshot()->claim("east", "prod", "models").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(snapshot()->claim("west", "prod", "models"), elsewhere);
   EXPECT_EQ(snapshot()->claim("west", "test", "models").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreContract, Claim_SaidAgain_IsKnownSinceTheFirstTime) {
+  const Timestamp first = clock_.now();
+  const auto said = [&](const std::string& volume) {
+    write([&](Transaction& t) { return t.put_claim({"east", "prod", "models", "uid-1", volume}); });
+    return snapshot()->claim("east", "prod", "models")->since;
+  };
+  EXPECT_EQ(said("pv-1"), first);
+  clock_.advance(std::chrono::hours(48));
+  EXPECT_EQ(said("pv-1"), first);
+  EXPECT_EQ(said("pv-2"), clock_.now());
+}
+
+TEST_P(StoreContract, Claims_NotHeardOfForLong_AreForgottenWhenAnotherComes) {
+  const auto say = [&](const std::string& name) {
+    write([&](Transaction& t) { return t.put_claim({"east", "prod", name, "uid", "pv"}); });
+  };
+  const auto known = [&](const std::string& name) {
+    return snapshot()->claim("east", "prod", name).has_value();
+  };
+  say("silent");
+  say("used");
+  clock_.advance(std::chrono::hours(48));
+  say("used");
+  clock_.advance(kKeepClaim - std::chrono::hours(48));
+  say("another");
+  EXPECT_TRUE(known("silent")) << "its time is not over";
+  clock_.advance(kInstant);
+  say("another");
+  EXPECT_FALSE(known("silent"));
+  EXPECT_TRUE(known("used"));
+  EXPECT_TRUE(known("another"));
 }
 
 // --- versions

@@ -137,13 +137,19 @@ struct Pod {
     return found;
   }
   [[nodiscard]] bool is_init(const std::string& container, bool allowed) const {
-    return std::any_of(workload.images.begin(), workload.images.end(), [&](const auto& image) {
+    const auto fills = [&](const ContainerImage& image) {
       bool listed = false;
       for (const std::string& digest : policy.fill_at_run) {
         listed = listed || image.image.ends_with("@" + digest);
       }
-      return image.init && image.container == container && (!allowed || listed);
-    });
+      return image.init && listed;
+    };
+    const auto end = workload.images.end();
+    const auto first = std::find_if(workload.images.begin(), end, fills);
+    const auto last = std::find_if_not(first, end, fills);  // fillers stand together
+    return std::any_of(
+        allowed ? first : workload.images.begin(), allowed ? last : end,
+        [&](const auto& image) { return image.init && image.container == container; });
   }
   [[nodiscard]] bool is_filled(const std::string& volume) const {
     Texts containers;

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "server/service/review.h"
 #include "tests/server/service/fixture.h"
 #include "tests/support/vectors.h"
 
@@ -198,6 +199,46 @@ TEST_F(Admission, DryRun_IsJudgedButNotLogged) {
   const TreeSize size = log_size();
   EXPECT_EQ(ask(pod)["allowed"], true);
   EXPECT_EQ(log_size(), size);
+}
+
+// Kubernetes has integers of 64 bits: kept as text, judged like any other.
+TEST_F(Admission, IntegersBeyondWhatJsonKeepsExact_AreNoReasonToRefuse) {
+  store_good_model(manifest("good"));
+  const auto answer_to = [&](const Json& made, const std::string& digits) {
+    std::string text = made.dump();
+    const std::string mark = "4711";
+    for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+      text.replace(at, mark.size(), digits);
+    }
+    const auto answer =
+        review(*services_, AdmissionCall::kValidate, as_bytes(text), "kube-apiserver");
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    return answer ? parse_json(*answer).value()["response"] : Json();
+  };
+  Json good = pod_review("acme/demo", "good");
+  good["request"]["object"]["spec"]["terminationGracePeriodSeconds"] = 4711;
+  Json bad = good;
+  bad["request"]["object"]["metadata"]["annotations"]["assay.dev/model"] = "acme/unknown";
+  Json update = good;
+  update["request"]["operation"] = "UPDATE";
+  update["request"]["oldObject"] = update["request"]["object"];
+  update["request"]["oldObject"]["metadata"]["finalizers"] = {"example.com/x"};
+  for (const char* digits : {"9223372036854775807", "-9223372036854775808", "9007199254740992"}) {
+    EXPECT_EQ(answer_to(good, digits)["allowed"], true) << digits;
+    EXPECT_EQ(answer_to(bad, digits)["allowed"], false) << digits;
+    EXPECT_EQ(answer_to(update, digits)["allowed"], true) << digits;
+  }
+}
+
+TEST_F(Admission, ReviewBeyondItsLimit_IsAnError) {
+  store_good_model(manifest("good"));
+  std::string text = pod_review("acme/demo", "good").dump();
+  text.resize(kMaxReviewBytes, ' ');
+  EXPECT_TRUE(review(*services_, AdmissionCall::kValidate, as_bytes(text), "kube-apiserver"));
+  text += ' ';
+  EXPECT_EQ(::assay::test::code_of(
+                review(*services_, AdmissionCall::kValidate, as_bytes(text), "kube-apiserver")),
+            "limit-exceeded");
 }
 
 TEST_F(Admission, ReviewWithoutUid_IsAnError) {

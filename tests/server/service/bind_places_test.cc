@@ -80,6 +80,41 @@ TEST_F(BindPlaces, AnotherVolumeBehindTheClaim_IsRefused) {
   EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
 }
 
+// The node's agent says of its directory that it is another volume, as often as it is asked.
+TEST_F(BindPlaces, JobThatReadAnotherVolume_IsNotOrderedAgainAtOnce) {
+  put_claim("good", "pv-2");
+  clock_.advance(std::chrono::seconds(1));
+  const auto tried = [&] {
+    expect_refused(ask(binding_review("uid-1")), "volume-changed");
+    const std::size_t open = open_jobs("gpu-1");
+    storage::JobQuery query;
+    query.node = "gpu-1";
+    query.finished = false;
+    const auto jobs = store_->snapshot().value()->jobs(query).value();
+    for (const storage::JobRow& job : jobs) {
+      storage::JobRow done = report_row(id_of(model_));  // ends with the old volume
+      done.id = job.id;
+      done.created_at = job.created_at;
+      done.created_by = job.created_by;
+      done.log_index = job.log_index;
+      put(done);
+    }
+    return open;
+  };
+  expect_refused(create_and_bind(), "volume-changed");
+  EXPECT_EQ(tried(), 1U);
+  for (int i = 0; i < 5; ++i) {
+    clock_.advance(std::chrono::seconds(90));
+    EXPECT_EQ(tried(), 0U) << i;
+  }
+  put_claim("good", "pv-3");
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(tried(), 1U) << "the claim changed";
+  EXPECT_EQ(tried(), 0U);
+  clock_.advance(std::chrono::minutes(10));
+  EXPECT_EQ(tried(), 1U) << "the pause is over";
+}
+
 // --- at serve
 
 class AtServe : public BindPlaces {
@@ -101,7 +136,7 @@ class AtServe : public BindPlaces {
                             .workload = policy::workload_from_json(row.workload).value(),
                             .context = Json::object(),
                             .principal = "orchestrator"};
-    request.workload.node = row.node;
+    request.workload.node = row.nodes.back();
     request.cluster = row.cluster;
     request.pod_uid = uid;
     const auto answer = decide(*services_, request);

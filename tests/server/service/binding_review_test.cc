@@ -8,6 +8,8 @@ namespace {
 
 class Binding : public BindTest {};
 
+using Nodes = std::vector<std::string>;
+
 TEST_F(Binding, AdmittedPodOnAVerifiedNode_IsBound) {
   const Json response = create_and_bind();
   EXPECT_EQ(response["allowed"], true) << response.dump();
@@ -19,7 +21,7 @@ TEST_F(Binding, AdmittedPodOnAVerifiedNode_IsBound) {
   EXPECT_EQ(pod["id"], "pod");
   EXPECT_EQ(pod["outcome"], "pass");
   EXPECT_EQ(pod["evidence"].size(), 1U);
-  EXPECT_EQ(pod_row()->node, "gpu-1");
+  EXPECT_EQ(pod_row()->nodes, Nodes{"gpu-1"});
   EXPECT_EQ(pod_row()->decision, decision["id"].get<std::string>());
 }
 
@@ -31,7 +33,7 @@ TEST_F(Binding, CreationRemembersThePod) {
   EXPECT_EQ(row->uid, "uid-1");
   EXPECT_EQ(row->name_space, "inference");
   EXPECT_EQ(row->name, "llm-0");
-  EXPECT_EQ(row->node, "");
+  EXPECT_EQ(row->nodes, Nodes{});
   EXPECT_EQ(row->decision, created["auditAnnotations"]["decision-id"].get<std::string>());
   EXPECT_EQ(row->models, (std::vector<DecidedModel>{{id_of(model_), "acme/demo"}}));
   EXPECT_EQ(row->workload["resources"], Json::array({"nvidia.com/gpu"}));
@@ -65,7 +67,7 @@ TEST_F(Binding, WithoutUid_IsRefused) {
   const Json response = ask(binding_review(""));
   EXPECT_TRUE(denied_with(response, "pod: binding-without-uid"));
   EXPECT_EQ(decision_of(response)["verdict"]["allowed"], false);
-  EXPECT_EQ(pod_row()->node, "");
+  EXPECT_EQ(pod_row()->nodes, Nodes{});
   EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
 }
 
@@ -103,7 +105,7 @@ TEST_F(Binding, PodOfAnotherCluster_IsUnknown) {
   ask(pod_review("uid-1", "acme/demo"), AdmissionCall::kValidate, "kube-west");
   put_claim("good", "pv-1", "kube-west");
   EXPECT_EQ(ask(binding_review("uid-1"), AdmissionCall::kValidate, "kube-west")["allowed"], true);
-  EXPECT_EQ(pod_row("uid-1")->node, "") << "the other cluster's pod still waits";
+  EXPECT_EQ(pod_row("uid-1")->nodes, Nodes{}) << "the other cluster's pod still waits";
 }
 
 // Case 13: the API server gives annotations of a binding to the pod.
@@ -140,7 +142,7 @@ TEST_F(Binding, DryRun_LeavesThePodWhereItIs) {
   const TreeSize size = log_size();
   EXPECT_EQ(ask(binding)["allowed"], true);
   EXPECT_EQ(log_size(), size);
-  EXPECT_EQ(pod_row()->node, "");
+  EXPECT_EQ(pod_row()->nodes, Nodes{});
 }
 
 TEST_F(Binding, DeletedPod_IsUnknown) {
@@ -203,7 +205,7 @@ TEST_F(Binding, PodThatNoPolicySelects_IsBoundAnywhere) {
   EXPECT_EQ(ask(pod)["auditAnnotations"]["verdict"], "not-applicable");
   EXPECT_EQ(pod_row()->decision, "");
   const Json response = ask(binding_review("uid-1", "any-node"));
-  EXPECT_EQ(pod_row()->node, "any-node");
+  EXPECT_EQ(pod_row()->nodes, Nodes{"any-node"});
   EXPECT_EQ(response["allowed"], true);
   EXPECT_EQ(response["auditAnnotations"]["verdict"], "not-applicable");
 }
@@ -229,7 +231,7 @@ TEST_F(Binding, WithAFullDisk_WhatNoPolicySelectsIsCreatedAndBound) {
   // What was seen meanwhile is known once there is room again.
   full.full = false;
   ASSERT_TRUE(services.unselected.flush());
-  EXPECT_EQ(pod_row("uid-1")->node, "any-node");
+  EXPECT_EQ(pod_row("uid-1")->nodes, Nodes{"any-node"});
 }
 
 // A Deployment and its pods cost one record a second, not one for each review.
@@ -244,7 +246,7 @@ TEST_F(Binding, ManyWorkloadsThatNoPolicySelects_AreOneRecord) {
   EXPECT_EQ(log_size(), size);
   ASSERT_TRUE(services_->unselected.flush());
   EXPECT_EQ(log_size(), size + 1);
-  EXPECT_EQ(pod_row("uid-19")->node, "any-node");
+  EXPECT_EQ(pod_row("uid-19")->nodes, Nodes{"any-node"});
 }
 
 TEST_F(Binding, PolicyThatCameAfterCreation_SelectsThePodAtItsBinding) {

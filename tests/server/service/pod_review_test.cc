@@ -126,7 +126,8 @@ TEST_F(PodUpdate, OfABoundPod_IsJudgedAtBind) {
   const Json response = ask(ephemeral_review(bound, "registry.example.com/debug:1"));
   EXPECT_EQ(response["allowed"], true) << response.dump();
   EXPECT_EQ(decision_of(response)["point"], "bind");
-  EXPECT_EQ(pod_row()->node, "gpu-1");
+  EXPECT_EQ(pod_row()->nodes, std::vector<std::string>{"gpu-1"});
+  EXPECT_EQ(pod_row()->settled, "gpu-1");
   storage::JobRow row = report_row(id_of(model_));
   row.result = "mismatch";
   put(row);
@@ -170,7 +171,8 @@ TEST_F(PodUpdate, OfAnUnknownBoundPod_IsJudgedAtBindWhenItChangesWhatRuns) {
   const Json response = ask(ephemeral_review(bound, "x:1"));
   EXPECT_EQ(response["allowed"], true) << response.dump();
   EXPECT_EQ(decision_of(response)["point"], "bind");
-  EXPECT_EQ(pod_row()->node, "gpu-1");
+  EXPECT_EQ(pod_row()->nodes, std::vector<std::string>{"gpu-1"});
+  EXPECT_EQ(pod_row()->settled, "gpu-1");
 }
 
 TEST_F(PodUpdate, WithoutAnOldObject_IsAChange) {

@@ -432,6 +432,30 @@ TEST(PodLimits, MoreThanAnyHonestPodHas_IsRefusedNotCut) {
   EXPECT_EQ(::assay::test::code_of(read(many)), "limit-exceeded");
 }
 
+TEST(PodLimits, PathsOfMounts_AreBoundedInPartsAndInBytes) {
+  const auto with_paths = [](const std::string& path, std::size_t count) {
+    Json spec = pod_with(claim("models"));
+    Json& mounts = spec["containers"][0]["volumeMounts"];
+    Json mount = mounts[0];
+    mount["mountPath"] = path;
+    mounts = Json::array();
+    while (mounts.size() < count) {
+      mounts.push_back(mount);
+    }
+    return read(spec);
+  };
+  std::string deep;
+  for (std::size_t i = 0; i < kMaxPathParts; ++i) {
+    deep += "/a";
+  }
+  EXPECT_TRUE(with_paths(deep, 1));
+  EXPECT_EQ(::assay::test::code_of(with_paths(deep + "/a", 1)), "limit-exceeded");
+  const std::string longest(kMaxMountPath, 'a');
+  EXPECT_TRUE(with_paths(longest, kMaxPathBytes / kMaxMountPath));
+  EXPECT_EQ(::assay::test::code_of(with_paths(longest, kMaxPathBytes / kMaxMountPath + 1)),
+            "limit-exceeded");
+}
+
 // Volumes times mounts: what is long in a volume is not copied for each of its mounts.
 TEST(PodLimits, LongNamesInVolumes_AreNotMultiplied) {
   for (const char* source : {"hostPath", "persistentVolumeClaim", "nfs"}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What mutation changes in a pod: its annotations, its image volumes, the labels that its node must
 // have.
+#include "schemas/placement.h"
 #include "tests/server/service/bind_fixture.h"
 
 namespace assay::server::test {
@@ -128,6 +129,46 @@ TEST_F(ImageVolume, WithTwoDigestsToChooseFrom_IsLeftAlone) {
            "oci://registry.example.com/acme/model@" + digest('b')});
   EXPECT_EQ(mutated_reference("registry.example.com/acme/model:v1"),
             "registry.example.com/acme/model:v1");
+}
+
+// Moving a model takes no new manifest, here neither.
+TEST_F(ImageVolume, ThatAPlacementNames_GetsItsDigest) {
+  publish({"pvc://inference/models"});
+  const std::string location = "oci://registry.example.com/acme/model@" + digest('a');
+  const Statement placement =
+      to_statement(Placement{"acme/image", ArtifactId::parse(artifact_).value(), {location}})
+          .value();
+  EXPECT_EQ(mutated_reference("registry.example.com/acme/model:v1"),
+            "registry.example.com/acme/model:v1");
+  ASSERT_TRUE(accept_attestation(*services_, statement_envelope(placement, {&publisher_}), actor_));
+  EXPECT_EQ(mutated_reference("registry.example.com/acme/model:v1"),
+            "registry.example.com/acme/model:v1@" + digest('a'));
+}
+
+// A publisher whom the policy does not list writes nothing into pods, and stops no pin either.
+TEST_F(ImageVolume, OfAPublisherWhomThePolicyDoesNotList_IsNotLookedAt) {
+  Json listed = bind_policy();
+  listed["version"] = 2;
+  listed["require"] = {
+      {{"id", "published"}, {"manifest", {{"signers", {{"identities", {"release"}}}}}}}};
+  put_policy(listed);
+  const TestKey other = make_key(KeyPurpose::kPublisher, "other", {publisher_role()});
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {AddKey{other.record}}, {&operator1_, &operator2_}), actor_));
+  publish({"oci://registry.example.com/acme/model@" + digest('a')});
+  const auto place = [&](char digit) {
+    const Placement placement{"acme/image",
+                              ArtifactId::parse(artifact_).value(),
+                              {"oci://registry.example.com/acme/model@" + digest(digit),
+                               "oci://registry.example.com/acme/other@" + digest(digit)}};
+    return accept_attestation(
+        *services_, statement_envelope(to_statement(placement).value(), {&other}), actor_);
+  };
+  ASSERT_TRUE(place('b'));
+  EXPECT_EQ(mutated_reference("registry.example.com/acme/model:v1"),
+            "registry.example.com/acme/model:v1@" + digest('a'));
+  EXPECT_EQ(mutated_reference("registry.example.com/acme/other:v1"),
+            "registry.example.com/acme/other:v1");
 }
 
 // --- node affinity

@@ -169,11 +169,11 @@ TEST_F(UnselectedTest, LargePods_AreBoundedByTheirBytes) {
 TEST_F(UnselectedTest, PodSeenAgain_IsKeptOnceAsItIsNow) {
   unselected_.add(pod("u", "tools"));
   Unselected again = pod("u", "tools");
-  again.pod->node = "gpu-1";
+  again.pod->nodes = {"gpu-1"};
   unselected_.add(again);
-  EXPECT_EQ(unselected_.find("kube-1", "u")->node, "gpu-1");
+  EXPECT_EQ(unselected_.find("kube-1", "u")->nodes, again.pod->nodes);
   ASSERT_TRUE(unselected_.flush());
-  EXPECT_EQ(store_->snapshot().value()->pod("kube-1", "u")->node, "gpu-1");
+  EXPECT_EQ(store_->snapshot().value()->pod("kube-1", "u")->nodes, again.pod->nodes);
 }
 
 // Another write may know better while a flush is on its way.

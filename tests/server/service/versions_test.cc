@@ -109,7 +109,7 @@ TEST_F(BetweenReadAndWrite, APodThatChanged_IsAskedAboutAgain) {
   other.workload["labels"] = {{"app", "other"}};
   request_.seen = pod_row();
   request_.keeps = pod_row();
-  request_.keeps->node = "gpu-1";
+  request_.keeps->nodes = {"gpu-1"};
   const TreeSize size = log_size();
   const auto put_other = [&] {
     ASSERT_TRUE(store_->write([&](storage::Transaction& t) { return t.put_pod(other); }));
@@ -119,7 +119,7 @@ TEST_F(BetweenReadAndWrite, APodThatChanged_IsAskedAboutAgain) {
   EXPECT_EQ(pod_row(), other);
   request_.seen = other;
   EXPECT_TRUE(decide_while([] {}));
-  EXPECT_EQ(pod_row()->node, "gpu-1");
+  EXPECT_EQ(pod_row()->nodes, std::vector<std::string>{"gpu-1"});
 }
 
 }  // namespace
