@@ -91,7 +91,7 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
   ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
   ASSAY_ASSIGN(const ResolvedReference resolved,
                resolve(*snapshot, references, workload, asking.services.clock.now()));
-  return image_patch(*snapshot, resolved.models, pod);
+  return image_patch(asking.services, *snapshot, resolved.models, pod);
 }
 
 Result<std::string> judge_creation(const Asking& asking, const Review& review, PodView pod) {

@@ -86,7 +86,7 @@ Result<Candidates> manifests_matching(storage::Snapshot& snapshot, storage::Stat
   for (std::size_t count = 0;;) {
     ASSAY_ASSIGN(auto page, snapshot.statements(query));
     count += page.items.size();
-    if (count > kMaxStatementsPerArtifact) {
+    if (query.subject.empty() && count > kMaxManifestsOfName) {
       return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
     }
     ASSAY_TRY(add_trusted(snapshot, page.items, query.subject, now, candidates));

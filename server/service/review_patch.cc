@@ -59,11 +59,11 @@ std::optional<ImageName> image_of(std::string_view location) {
 
 // Digests of the models' images, by repository.
 Result<std::map<std::string, std::set<std::string>>> digests_of(
-    storage::Snapshot& snapshot, const std::vector<DecidedModel>& models) {
+    Services& services, storage::Snapshot& snapshot, const std::vector<DecidedModel>& models) {
   std::map<std::string, std::set<std::string>> digests;
   for (const DecidedModel& model : models) {
-    ASSAY_ASSIGN(const policy::Facts facts, collect_facts(snapshot, model.artifact));
-    for (const policy::ManifestFact& manifest : facts.manifests) {
+    ASSAY_ASSIGN(const auto known, artifact_facts(services, snapshot, model.artifact));
+    for (const policy::ManifestFact& manifest : known->facts.manifests) {
       if (!model.name.empty() && manifest.name != model.name) {
         continue;
       }
@@ -133,9 +133,9 @@ bool has_unpinned_image(const PodView& pod) {
   return false;
 }
 
-Result<Json> image_patch(storage::Snapshot& snapshot, const std::vector<DecidedModel>& models,
-                         PodView& pod) {
-  ASSAY_ASSIGN(const auto digests, digests_of(snapshot, models));
+Result<Json> image_patch(Services& services, storage::Snapshot& snapshot,
+                         const std::vector<DecidedModel>& models, PodView& pod) {
+  ASSAY_ASSIGN(const auto digests, digests_of(services, snapshot, models));
   Json patch = Json::array();
   if (!member(pod.spec, "volumes").is_array()) {
     return patch;

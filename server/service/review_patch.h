@@ -18,7 +18,7 @@ namespace assay::server {
 
 // Gives image volumes named by a tag the digest that `models` have under that repository, and
 // changes `pod` likewise. A volume for which the manifests name no digest or several is left alone.
-[[nodiscard]] Result<Json> image_patch(storage::Snapshot& snapshot,
+[[nodiscard]] Result<Json> image_patch(Services& services, storage::Snapshot& snapshot,
                                        const std::vector<DecidedModel>& models, PodView& pod);
 
 // True when an image volume has no digest.

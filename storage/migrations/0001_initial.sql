@@ -66,7 +66,9 @@ CREATE TABLE statements (
   name TEXT NOT NULL,
   version INTEGER NOT NULL,
   time INTEGER NOT NULL,
-  time_high INTEGER NOT NULL
+  time_high INTEGER NOT NULL,
+  contents TEXT NOT NULL,
+  bytes INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX statements_by_kind ON statements (kind);
 CREATE INDEX statements_by_predicate_type ON statements (predicate_type);
@@ -104,6 +106,16 @@ CREATE TABLE statement_envelopes (
   ordinal INTEGER NOT NULL,
   document BLOB NOT NULL REFERENCES documents (id),
   PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- What each identity has signed about each artifact: pushes beyond a limit are refused.
+CREATE TABLE signer_usage (
+  subject TEXT NOT NULL,
+  identity TEXT NOT NULL,
+  statements INTEGER NOT NULL,
+  manifests INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (subject, identity)
 ) STRICT, WITHOUT ROWID;
 
 -- --- versions: how often something was written that decisions read. kind 1: statements about a
