@@ -34,6 +34,8 @@ class EvidenceIds {
 
   EvidenceIds() = default;
   EvidenceIds(const std::vector<std::string>& ids);  // NOLINT(google-explicit-constructor)
+  EvidenceIds(std::initializer_list<std::string> ids)
+      : EvidenceIds(std::vector<std::string>(ids)) {}
 
   void push_back(std::string_view id);
   [[nodiscard]] std::uint64_t size() const { return count_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The case of a decision: what evaluation read beside the time, as documents that name each other
-// by digest (docs/adr/0010). Kept with the decision, so that replay needs nothing that may have
+// by digest (docs/adr/0005). Kept with the decision, so that replay needs nothing that may have
 // changed since; two decisions that rest on the same share all of it. It says its format and the
 // rules by which it was judged.
 #pragma once
