@@ -190,15 +190,16 @@ Result<LoadedFacts> load_facts(storage::Snapshot& snapshot, const DocumentId& st
   LoadedFacts loaded{{{"manifests", Json::array()}, {"statements", Json::array()}}, {}};
   for (Json& item : items) {
     ASSAY_TRY(join_signers(item, keys));
-    const std::string list = item.value("list", "");
+    const Json named = item.value("list", Json());
+    const std::string list = named.is_string() ? named.get<std::string>() : "";
     item.erase("list");
     if (std::find(kLists.begin(), kLists.end(), list) == kLists.end()) {
       return broken();
     }
     if (list == kLists.back()) {
-      ASSAY_ASSIGN(const StatementId id, StatementId::parse(item.value("id", "")));
+      ASSAY_ASSIGN(const DocumentId id, id_from(item.value("id", Json())));
       ASSAY_ASSIGN(DocumentId envelope, id_from(item.value("envelope", Json())));
-      loaded.envelopes.emplace(id, std::move(envelope));
+      loaded.envelopes.emplace(StatementId(id.digest()), std::move(envelope));
       item.erase("envelope");
       item["predicate"] = nullptr;
     }

@@ -48,21 +48,17 @@ Result<LeafIndex> append_record(storage::Transaction& transaction, const NewStat
 }
 
 // Identities that sign the statement now and had not before.
-std::set<std::string> new_identities(const std::vector<TrustedKey>& keys,
-                                     const std::vector<KeyId>& further,
-                                     const std::vector<storage::SignerRow>& known) {
+Result<std::set<std::string>> new_identities(storage::Transaction& transaction,
+                                             const VerifiedEnvelope& verified,
+                                             const std::vector<storage::SignerRow>& known) {
   std::set<std::string> identities;
-  std::set<std::string> before;
-  for (const TrustedKey& key : keys) {
-    if (std::find(further.begin(), further.end(), key.id) != further.end()) {
-      identities.insert(key.identity);
-    }
-    if (std::any_of(known.begin(), known.end(),
-                    [&](const storage::SignerRow& signer) { return signer.key == key.id; })) {
-      before.insert(key.identity);
-    }
+  for (const auto& signature : verified.signatures) {
+    identities.insert(signature.key.identity);
   }
-  std::erase_if(identities, [&](const std::string& one) { return before.contains(one); });
+  for (const storage::SignerRow& signer : known) {
+    ASSAY_ASSIGN(const TrustedKey key, transaction.key(signer.key));
+    identities.erase(key.identity);
+  }
   return identities;
 }
 
@@ -74,11 +70,10 @@ bool is_full(const storage::SignerUsage& usage, const storage::StatementRow& row
 }
 
 // Every identity whose signature is new may have this much more about each artifact.
-Status require_room(storage::Transaction& transaction, const std::vector<KeyId>& further,
+Status require_room(storage::Transaction& transaction, const VerifiedEnvelope& verified,
                     const std::vector<storage::SignerRow>& known,
                     const storage::StatementRow& row) {
-  ASSAY_ASSIGN(const auto keys, transaction.keys());
-  const std::set<std::string> identities = new_identities(keys, further, known);
+  ASSAY_ASSIGN(const auto identities, new_identities(transaction, verified, known));
   for (const std::string& subject : row.subjects) {
     const auto artifact = ArtifactId::parse(subject);
     if (!artifact) {
@@ -172,8 +167,7 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
       return std::unexpected(known.error());
     }
     if (!known) {
-      ASSAY_TRY(
-          require_room(transaction, further_signers(verified, {}), {}, statement.row));
+      ASSAY_TRY(require_room(transaction, verified, {}, statement.row));
       created = true;
       return insert(transaction, verified, bytes, statement, actor);
     }
@@ -181,7 +175,7 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
     if (further.empty()) {
       return {};
     }
-    ASSAY_TRY(require_room(transaction, further, known->signers, *known));
+    ASSAY_TRY(require_room(transaction, verified, known->signers, *known));
     created = true;
     return extend(transaction, further, bytes, statement, actor);
   };

@@ -236,6 +236,11 @@ CREATE TRIGGER decisions_keep_update BEFORE UPDATE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER decisions_keep_delete BEFORE DELETE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
+CREATE TRIGGER signer_usage_only_rises BEFORE UPDATE ON signer_usage
+  WHEN NEW.statements < OLD.statements OR NEW.manifests < OLD.manifests OR NEW.bytes < OLD.bytes
+  BEGIN SELECT RAISE(ABORT, 'what was signed stays counted'); END;
+CREATE TRIGGER signer_usage_keep_delete BEFORE DELETE ON signer_usage
+  BEGIN SELECT RAISE(ABORT, 'what was signed stays counted'); END;
 CREATE TRIGGER versions_only_rise BEFORE UPDATE ON versions WHEN NEW.value <= OLD.value
 BEGIN SELECT RAISE(ABORT, 'a version only rises'); END;
 CREATE TRIGGER versions_keep_delete BEFORE DELETE ON versions
