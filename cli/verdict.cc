@@ -31,8 +31,14 @@ void add_condition(std::string& out, const Json& condition, std::size_t depth) {
   }
   out += printable(line) + "\n";
   const std::string indent(2 * depth + 9, ' ');
-  for (const Json& id : list_at(condition, "evidence")) {
-    out += indent + printable("looked at " + short_json(id)) + "\n";
+  if (const auto evidence = condition.find("evidence"); evidence != condition.end()) {
+    const Json& shown = list_at(*evidence, "first");
+    for (const Json& id : shown) {
+      out += indent + printable("looked at " + short_json(id)) + "\n";
+    }
+    if (const auto count = number_at(*evidence, "count"); count > shown.size()) {
+      out += indent + "looked at " + std::to_string(count) + " in all\n";
+    }
   }
   for (const Json& part : list_at(condition, "parts")) {
     add_condition(out, part, depth + 1);

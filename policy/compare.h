@@ -11,6 +11,8 @@
 
 namespace assay::policy {
 
+struct StatementFact;
+
 // The value that `pointer` leads to, borrowed from `document`; nullptr when there is none or the
 // pointer is malformed.
 [[nodiscard]] const Json* value_at(const Json& document, std::string_view pointer);
@@ -32,5 +34,14 @@ struct TestOutcome {
 };
 
 [[nodiscard]] TestOutcome run(const PredicateTest& test, const Json& predicate);
+
+// What run() gives about predicates that are kept elsewhere: of one statement and test always the
+// same.
+class PredicateTests {
+ public:
+  virtual ~PredicateTests() = default;
+  [[nodiscard]] virtual TestOutcome run(const StatementFact& statement,
+                                        const PredicateTest& test) const = 0;
+};
 
 }  // namespace assay::policy

@@ -19,9 +19,6 @@ using reading::Reader;
 using reading::text_of;
 using reading::violation;
 
-// Named in the document, so that a later form can be told from this one.
-constexpr std::string_view kFormat = "assay-facts-v1";
-
 // --- writing
 
 std::vector<SignerRole> in_order(std::vector<SignerRole> roles) {
@@ -109,7 +106,7 @@ Json to_json(const StatementFact& fact) {
 }
 
 template <typename Fact>
-Json list_to_json(const std::vector<Fact>& facts) {
+Json list_to_json(const SharedList<Fact>& facts) {
   Json list = Json::array();
   for (const Fact& fact : facts) {
     list.push_back(to_json(fact));
@@ -390,7 +387,7 @@ Result<ReportFact> report_from_json(const Json& json, const std::string& where) 
 }  // namespace
 
 Json to_json(const Facts& facts) {
-  Json json = {{"format", kFormat},
+  Json json = {{"format", kFactsFormat},
                {"manifests", list_to_json(facts.manifests)},
                {"statements", list_to_json(facts.statements)}};
   if (facts.artifact) {
@@ -426,7 +423,7 @@ Result<Facts> facts_from_json(const Json& json) {
       json, top, {"format", "manifests", "statements"},
       {"artifact", "asked_locations", "claims", "name", "node", "placements", "pod", "reports"}));
   const Reader in{json, top};
-  if (json["format"] != kFormat) {
+  if (json["format"] != kFactsFormat) {
     return violation("the format must be assay-facts-v1", "/format");
   }
   Facts facts;

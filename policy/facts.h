@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/shared_list.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
@@ -30,7 +31,8 @@ struct StatementFact {
   StatementId id;
   std::string predicate_type;
   std::string stage;  // of a lifecycle statement; empty otherwise
-  Json predicate;     // null for a manifest (its values are in ManifestFact)
+  // Null for a manifest (its values are in ManifestFact), and where Facts::tests reads predicates.
+  Json predicate;
   std::vector<SignerFact> signers;
   Timestamp accepted_at;  // time of its log entry
   LeafIndex log_index;
@@ -98,13 +100,16 @@ struct ClaimFact {
   bool operator==(const ClaimFact&) const = default;
 };
 
-// Everything known about one artifact, and about the node when there is one.
+class PredicateTests;
+
+// Everything known about one artifact, and about the node when there is one. Copies share what is
+// signed.
 struct Facts {
   std::optional<ArtifactId> artifact;       // absent when the reference could not be resolved
   std::string name;                         // under which it was referenced; empty: under none
-  std::vector<ManifestFact> manifests;      // of this artifact
-  std::vector<StatementFact> statements;    // about this artifact
-  std::vector<PlacementFact> placements{};  // of this artifact
+  SharedList<ManifestFact> manifests;      // of this artifact
+  SharedList<StatementFact> statements;    // about this artifact
+  SharedList<PlacementFact> placements{};  // of this artifact
   // From bind on. Absent with a node name in the workload: nothing is known of it.
   std::optional<NodeFact> node;
   std::vector<ReportFact> reports;
@@ -113,6 +118,9 @@ struct Facts {
   // Without a pod: locations that the asker wants a report on; empty: on all that have one.
   std::vector<std::string> asked_locations;
   std::string pod;  // uid of the pod, at serve: reports on its own mounts are looked for
+  // What tests of predicates give (policy/compare.h). Null: what the statements here hold is tested.
+  // Whoever sets it keeps it alive. No part of the document.
+  const PredicateTests* tests = nullptr;
 };
 
 // What a volume can hold.
@@ -165,6 +173,9 @@ struct Workload {
 [[nodiscard]] Json to_json(const Workload& workload);
 // Reads what to_json wrote. Errors as for facts.
 [[nodiscard]] Result<Workload> workload_from_json(const Json& json);
+
+// Named in the document, so that a later form can be told from this one.
+inline constexpr std::string_view kFactsFormat = "assay-facts-v1";
 
 // Canonical document of the facts: what is stored for replay. Public keys are left out, their ids,
 // algorithms, identities, purposes, roles, validity and revocation are in. Facts that differ only

@@ -75,10 +75,11 @@ struct Said {
   Doubt unread;            // a value could not be read or compared
 };
 
-Said what_it_says(const StatementCondition& condition, const StatementFact& fact) {
+Said what_it_says(const StatementCondition& condition, const JudgedFacts& facts,
+                  const StatementFact& fact) {
   Said said;
   for (const PredicateTest& test : condition.where) {
-    const TestOutcome tested = run(test, fact.predicate);
+    const TestOutcome tested = test_of(facts, fact, test);
     said.otherwise = said.otherwise || tested.outcome == Outcome::kFail;
     if (tested.outcome == Outcome::kError && !said.unread) {
       said.unread = tested.code.value_or(ErrorCode::kConditionUndecided);
@@ -113,7 +114,7 @@ Doubt doubt_about_statements(const StatementCondition& condition, const Scope& s
   Doubt why;
   for (const JudgedStatement* statement : deciding(condition, scope.facts)) {
     Doubt here = unreliable(condition, *statement, scope.now);
-    const Said said = here ? Said{} : what_it_says(condition, *statement->fact);
+    const Said said = here ? Said{} : what_it_says(condition, scope.facts, *statement->fact);
     if (!here && !said.otherwise) {
       here = said.unread;
     }

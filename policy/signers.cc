@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <tuple>
 
 #include "schemas/manifest.h"
@@ -52,6 +53,62 @@ JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names
   return {signer.key.identity, SignerState::kRejected, code};
 }
 
+// Thousands of statements may have few signers. What check_grant says of a key depends on the time
+// of the signature only by whether it lies before, in or after the validity of the key.
+class Grants {
+ public:
+  Grants(const Names& names, Timestamp now) : names_(names), now_(now) {}
+
+  JudgedSigner judge(const StatementFact& fact, const SignerFact& signer) {
+    const Asked asked{&signer.key, fact.stage, fact.predicate_type, place_of(signer)};
+    std::vector<std::pair<Asked, JudgedSigner>>& known = known_[signer.key.id];
+    for (const auto& [before, judged] : known) {
+      if (before == asked) {
+        return {signer.key.identity, judged.state, judged.code};
+      }
+    }
+    const SigningContext context{KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}};
+    return known.emplace_back(asked, policy::judge(signer, context, names_, now_)).second;
+  }
+
+ private:
+  enum class Place : std::uint8_t { kBefore, kIn, kAfter, kFuture };
+
+  struct Asked {
+    const TrustedKey* key;
+    std::string_view stage;
+    std::string_view predicate_type;
+    Place place;
+    bool operator==(const Asked& other) const {
+      return place == other.place && stage == other.stage &&
+             predicate_type == other.predicate_type && (key == other.key || *key == *other.key);
+    }
+  };
+
+  [[nodiscard]] Place place_of(const SignerFact& signer) const {
+    if (signer.signed_at < signer.key.not_before) {
+      return Place::kBefore;
+    }
+    if (signer.signed_at > signer.key.not_after) {
+      return Place::kAfter;
+    }
+    return signer.signed_at > now_ ? Place::kFuture : Place::kIn;
+  }
+
+  const Names& names_;
+  Timestamp now_;
+  std::map<KeyId, std::vector<std::pair<Asked, JudgedSigner>>> known_;
+};
+
+JudgedStatement judge(const StatementFact& fact, Grants& grants) {
+  JudgedStatement judged{&fact, {}};
+  judged.signers.reserve(fact.signers.size());
+  for (const SignerFact& signer : fact.signers) {
+    judged.signers.push_back(grants.judge(fact, signer));
+  }
+  return judged;
+}
+
 JudgedStatement judge(const StatementFact& fact, const SigningContext& context, const Names& names,
                       Timestamp now) {
   JudgedStatement judged{&fact, {}};
@@ -87,6 +144,7 @@ bool JudgedStatement::has_signer() const {
 
 JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
   JudgedFacts judged;
+  judged.tests = facts.tests;
   for (const ManifestFact& manifest : facts.manifests) {
     judged.manifests.push_back(&manifest);
   }
@@ -125,13 +183,21 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
   const Names unknown = {kUnknownName};
   const Names& names = judged.names.empty() ? unknown : judged.names;
   judged.statements.reserve(facts.statements.size());
+  Grants grants(names, now);
   for (const StatementFact& fact : facts.statements) {
-    const SigningContext context{KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}};
-    judged.statements.push_back(judge(fact, context, names, now));
+    judged.statements.push_back(judge(fact, grants));
   }
-  std::sort(judged.statements.begin(), judged.statements.end(),
-            [](const auto& a, const auto& b) { return earlier(*a.fact, *b.fact); });
+  const auto before = [](const auto& a, const auto& b) { return earlier(*a.fact, *b.fact); };
+  if (!std::is_sorted(judged.statements.begin(), judged.statements.end(), before)) {
+    std::sort(judged.statements.begin(), judged.statements.end(), before);
+  }
   return judged;
+}
+
+TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,
+                    const PredicateTest& test) {
+  return facts.tests == nullptr ? run(test, statement.predicate)
+                                : facts.tests->run(statement, test);
 }
 
 Tally::Tally(const SignerRequirement& requirement)

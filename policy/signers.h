@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/compare.h"
 #include "policy/facts.h"
 #include "schemas/decision.h"
 #include "schemas/policy_document.h"
@@ -46,9 +47,14 @@ struct JudgedFacts {
   std::vector<const PlacementFact*> placements{};
   std::vector<JudgedStatement> placement_statements{};  // of `placements`, in the same order
   std::set<std::string_view> names;                     // of manifests with a signature that counts
+  const PredicateTests* tests = nullptr;                // as in Facts
 };
 
 [[nodiscard]] JudgedFacts judge_signers(const Facts& facts, Timestamp now);
+
+// What a test gives about the predicate of a statement among `facts`.
+[[nodiscard]] TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,
+                                  const PredicateTest& test);
 
 // Counts distinct identities against a requirement.
 class Tally {

@@ -7,6 +7,9 @@
 namespace assay::policy {
 namespace {
 
+// Failures that an explanation names; of more it says how many there are.
+constexpr std::size_t kMaxFailures = 16;
+
 // What one statement comes to, before anybody counts who signed it.
 struct Judged {
   const JudgedStatement* statement;
@@ -14,15 +17,23 @@ struct Judged {
   ErrorCode code;   // of the first test that decided, unless the outcome is pass
 };
 
+// What an explanation says of failures.
+struct Failures {
+  Json first = Json::array();
+  std::size_t count = 0;
+};
+
 // Gathers the tests of one statement that do not hold.
 class Examination {
  public:
-  Examination(const StatementFact& fact, Json& failures) : fact_(fact), failures_(failures) {}
+  Examination(const StatementFact& fact, Failures& failures) : fact_(fact), failures_(failures) {}
 
   void note(Outcome outcome, ErrorCode code, Json failure) {
-    failure["statement"] = fact_.id.text();
-    failure["code"] = info(code).code;
-    failures_.push_back(std::move(failure));
+    if (++failures_.count <= kMaxFailures) {
+      failure["statement"] = fact_.id.text();
+      failure["code"] = info(code).code;
+      failures_.first.push_back(std::move(failure));
+    }
     // The first failure decides; an error only as long as nothing failed.
     if (outcome_ == Outcome::kPass || (outcome_ == Outcome::kError && outcome == Outcome::kFail)) {
       outcome_ = outcome;
@@ -34,7 +45,7 @@ class Examination {
 
  private:
   const StatementFact& fact_;
-  Json& failures_;
+  Failures& failures_;
   Outcome outcome_ = Outcome::kPass;
   ErrorCode code_ = ErrorCode::kConditionUndecided;
 };
@@ -48,8 +59,8 @@ void examine_age(const StatementCondition& condition, const StatementFact& fact,
   }
 }
 
-Judged examine(const StatementCondition& condition, const JudgedStatement& statement, Timestamp now,
-               Json& failures) {
+Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
+               const JudgedStatement& statement, Timestamp now, Failures& failures) {
   const StatementFact& fact = *statement.fact;
   Examination examination(fact, failures);
   if (fact.accepted_at > now) {
@@ -58,7 +69,7 @@ Judged examine(const StatementCondition& condition, const JudgedStatement& state
     return {&statement, examination.outcome(), examination.code()};
   }
   for (const PredicateTest& test : condition.where) {
-    TestOutcome tested = run(test, fact.predicate);
+    TestOutcome tested = test_of(facts, fact, test);
     if (tested.outcome == Outcome::kPass) {
       continue;
     }
@@ -143,10 +154,10 @@ ConditionResult judge(const StatementCondition& condition, const JudgedFacts& fa
   if (condition.quantifier == Quantifier::kLatest && candidates.size() > 1) {
     candidates.erase(candidates.begin(), candidates.end() - 1);
   }
-  Json failures = Json::array();
+  Failures failures;
   std::vector<Judged> judged;
   for (const JudgedStatement* candidate : candidates) {
-    judged.push_back(examine(condition, *candidate, now, failures));
+    judged.push_back(examine(condition, facts, *candidate, now, failures));
     if (judged.back().outcome == Outcome::kPass) {
       tally.add(*candidate);
     } else if (judged.back().outcome == Outcome::kError) {
@@ -159,8 +170,11 @@ ConditionResult judge(const StatementCondition& condition, const JudgedFacts& fa
   result.expected = expected_of(condition, tally);
   result.actual = tally.actual();
   result.actual["statements"] = judged.size();
-  if (!failures.empty()) {
-    result.actual["failures"] = std::move(failures);
+  if (failures.count > 0) {
+    result.actual["failures"] = std::move(failures.first);
+  }
+  if (failures.count > kMaxFailures) {
+    result.actual["failures_count"] = failures.count;
   }
   return result;
 }

@@ -2,6 +2,7 @@
 // JSON form of verdicts and decisions (decision.schema.json), and what replay must reproduce.
 #include "schemas/decision.h"
 
+#include <algorithm>
 #include <array>
 
 #include "schemas/core/sha.h"
@@ -19,14 +20,36 @@ Json to_json(const std::vector<ConditionResult>& results) {
   return out;
 }
 
-Json to_json(const PolicyResult& policy) {
+// As decisions keep it.
+Json brief(const std::vector<ConditionResult>& results);
+
+Json brief(const ConditionResult& result) {
+  if (result.outcome == Outcome::kPass) {
+    return {{"id", result.id}, {"outcome", name(result.outcome)}};
+  }
+  Json json = to_json(result);
+  if (!result.parts.empty()) {
+    json["parts"] = brief(result.parts);
+  }
+  return json;
+}
+
+Json brief(const std::vector<ConditionResult>& results) {
+  Json out = Json::array();
+  for (const ConditionResult& result : results) {
+    out.push_back(brief(result));
+  }
+  return out;
+}
+
+Json to_json(const PolicyResult& policy, Json conditions) {
   return {{"name", policy.name},
           {"version", policy.version},
           {"id", policy.id.text()},
           {"mode", name(policy.mode)},
           {"model", policy.model},
           {"outcome", name(policy.outcome)},
-          {"conditions", to_json(policy.conditions)}};
+          {"conditions", std::move(conditions)}};
 }
 
 Json codes_to_json(const std::vector<ErrorCode>& codes) {
@@ -37,12 +60,94 @@ Json codes_to_json(const std::vector<ErrorCode>& codes) {
   return out;
 }
 
+Json to_json(const Verdict& verdict, Json preconditions, Json policies) {
+  return {{"allowed", verdict.allowed},
+          {"reasons", codes_to_json(verdict.reasons)},
+          {"warnings", verdict.warnings},
+          {"preconditions", std::move(preconditions)},
+          {"policies", std::move(policies)}};
+}
+
+Json brief(const Verdict& verdict) {
+  Json policies = Json::array();
+  for (const PolicyResult& policy : verdict.policies) {
+    policies.push_back(to_json(policy, brief(policy.conditions)));
+  }
+  return to_json(verdict, brief(verdict.preconditions), std::move(policies));
+}
+
+std::unexpected<Error> no_evidence() {
+  return fail(ErrorCode::kDataLoss, "stored evidence of a condition cannot be read");
+}
+
+// True when the JSON of `id` is `id` in quotation marks.
+bool is_plain(std::string_view id) {
+  return std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == ':' ||
+           c == '-' || c == '_' || c == '.' || c == '/';
+  });
+}
+
 }  // namespace
+
+EvidenceIds::EvidenceIds(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    push_back(id);
+  }
+}
+
+void EvidenceIds::push_back(std::string_view id) {
+  text_ += count_ == 0 ? '[' : ',';
+  if (is_plain(id)) {
+    text_ += '"';
+    text_ += id;
+    text_ += '"';
+  } else {
+    text_ += canonical_json(Json(id)).value_or("null");
+  }
+  if (count_++ < kShown) {
+    first_.emplace_back(id);
+  }
+}
+
+Digest EvidenceIds::digest() const {
+  return digest_ ? *digest_
+                 : sha(HashAlgorithm::kSha256, {as_bytes(count_ == 0 ? "[" : text_), as_bytes("]")});
+}
+
+Json EvidenceIds::to_json() const {
+  return {{"count", count_}, {"digest", digest().text()}, {"first", first_}};
+}
+
+Result<EvidenceIds> EvidenceIds::from_json(const Json& json) {
+  if (!json.is_object() || json.size() != 3 || !json.contains("count") ||
+      !json.contains("digest") || !json.contains("first") || !json["count"].is_number_unsigned() ||
+      !json["digest"].is_string() || !json["first"].is_array()) {
+    return no_evidence();
+  }
+  EvidenceIds ids;
+  ids.count_ = json["count"].get<std::uint64_t>();
+  auto digest = Digest::parse(json["digest"].get_ref<const std::string&>());
+  if (!digest || json["first"].size() != std::min<std::uint64_t>(ids.count_, kShown)) {
+    return no_evidence();
+  }
+  ids.digest_ = *std::move(digest);
+  for (const Json& id : json["first"]) {
+    if (!id.is_string()) {
+      return no_evidence();
+    }
+    ids.first_.push_back(id.get<std::string>());
+  }
+  return ids;
+}
 
 std::string_view name(Outcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
 
 Json to_json(const ConditionResult& result) {
-  Json json = {{"id", result.id}, {"outcome", name(result.outcome)}, {"evidence", result.evidence}};
+  Json json = {{"id", result.id}, {"outcome", name(result.outcome)}};
+  if (!result.evidence.empty()) {
+    json["evidence"] = result.evidence.to_json();
+  }
   if (result.code) {
     json["code"] = info(*result.code).code;
   }
@@ -61,13 +166,9 @@ Json to_json(const ConditionResult& result) {
 Json to_json(const Verdict& verdict) {
   Json policies = Json::array();
   for (const PolicyResult& policy : verdict.policies) {
-    policies.push_back(to_json(policy));
+    policies.push_back(to_json(policy, to_json(policy.conditions)));
   }
-  return {{"allowed", verdict.allowed},
-          {"reasons", codes_to_json(verdict.reasons)},
-          {"warnings", verdict.warnings},
-          {"preconditions", to_json(verdict.preconditions)},
-          {"policies", std::move(policies)}};
+  return to_json(verdict, to_json(verdict.preconditions), std::move(policies));
 }
 
 Json to_json(const Decision& decision) {
@@ -83,7 +184,7 @@ Json to_json(const Decision& decision) {
           {"id", decision.id},
           {"models", std::move(models)},
           {"point", name(decision.point)},
-          {"verdict", to_json(decision.verdict)},
+          {"verdict", brief(decision.verdict)},
           {"request", decision.request},
           {"dry_run", decision.dry_run},
           {"evaluated_at", to_rfc3339(decision.evaluated_at)},

@@ -17,7 +17,7 @@ namespace assay {
 
 // Of the decision document, and of the rules by which it was judged. A decision or case with other
 // numbers is shown as it is and not judged again: its verdict would not mean the same.
-inline constexpr std::uint64_t kDecisionFormat = 2;
+inline constexpr std::uint64_t kDecisionFormat = 3;
 inline constexpr std::uint64_t kEvaluator = 2;
 
 inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.decision+json";
@@ -26,13 +26,49 @@ inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.
 enum class Outcome : std::uint8_t { kPass, kFail, kError, kDeferred };
 [[nodiscard]] std::string_view name(Outcome outcome);
 
+// Ids of what was looked at. What is kept of them is how many there are, SHA-256 of the canonical
+// JSON array of all, and the first ones: thousands of statements must not make a decision long.
+class EvidenceIds {
+ public:
+  static constexpr std::size_t kShown = 16;
+
+  EvidenceIds() = default;
+  EvidenceIds(const std::vector<std::string>& ids);  // NOLINT(google-explicit-constructor)
+  EvidenceIds(std::initializer_list<std::string> ids)
+      : EvidenceIds(std::vector<std::string>(ids)) {}
+
+  void push_back(std::string_view id);
+  [[nodiscard]] std::uint64_t size() const { return count_; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  // The first kShown of them.
+  [[nodiscard]] const std::vector<std::string>& first() const { return first_; }
+  [[nodiscard]] std::vector<std::string>::const_iterator begin() const { return first_.begin(); }
+  [[nodiscard]] std::vector<std::string>::const_iterator end() const { return first_.end(); }
+  [[nodiscard]] Digest digest() const;
+
+  // {"count", "digest", "first"}
+  [[nodiscard]] Json to_json() const;
+  // Reads what to_json wrote; nothing can be added to it. data-loss for anything else.
+  [[nodiscard]] static Result<EvidenceIds> from_json(const Json& json);
+
+  friend bool operator==(const EvidenceIds& a, const EvidenceIds& b) {
+    return a.count_ == b.count_ && a.first_ == b.first_ && a.digest() == b.digest();
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  std::vector<std::string> first_;
+  std::string text_;              // the canonical array, without its end
+  std::optional<Digest> digest_;  // as it was read
+};
+
 struct ConditionResult {
   std::string id;
   Outcome outcome;
   std::optional<ErrorCode> code;  // set unless the outcome is pass
   Json expected;                  // null when there is nothing to compare
   Json actual;
-  std::vector<std::string> evidence;   // ids of the statements looked at
+  EvidenceIds evidence;                // the statements looked at
   std::vector<ConditionResult> parts;  // of a combined condition
 };
 
@@ -73,16 +109,17 @@ struct Decision {
   TrustEpochs epochs;
   std::uint64_t policy_epoch;
   TreeSize tree_size;    // the log when the facts were read
-  DocumentId facts;      // the facts document
+  DocumentId facts;      // the case: what evaluation read beside policies and time
   Digest replay_digest;  // SHA-256 of JCS {policies, facts, now, conditions}
 };
 
 [[nodiscard]] Json to_json(const ConditionResult& result);
 [[nodiscard]] Json to_json(const Verdict& verdict);
+// Of what passed only ids and outcomes: the rest follows from the case, as replay shows.
 [[nodiscard]] Json to_json(const Decision& decision);
 
 // What replay must reproduce: SHA-256 over the canonical JSON of the ids of the policies looked at,
-// the facts document's id, the time and every result.
+// the case's id, the time and every result, in full.
 [[nodiscard]] Result<Digest> replay_digest(const Verdict& verdict, const DocumentId& facts,
                                            Timestamp now);
 

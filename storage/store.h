@@ -63,6 +63,16 @@ struct StatementRow {
   std::vector<DocumentId> envelopes;   // exact bytes as received, oldest first
   LeafIndex log_index;                 // of the record that accepted it first; of no other one
   Timestamp accepted_at;
+  // Of a manifest: canonical JSON {"objects", "parameters"}, what decisions read of its predicate.
+  std::string contents = {};
+  std::uint64_t bytes = 0;  // of the payload
+};
+
+// What the statements about one artifact that carry a signature of one identity come to.
+struct SignerUsage {
+  std::uint64_t statements = 0;  // manifests included
+  std::uint64_t manifests = 0;
+  std::uint64_t bytes = 0;  // of their payloads, manifests left out
 };
 
 // A page of a list in ascending order of log index. `next` is the index to continue after, and is
@@ -164,10 +174,16 @@ class Snapshot : public NodeReads, public PodReads {
  public:
   // not-found when there is none.
   [[nodiscard]] virtual Result<Document> document(const DocumentId& id) = 0;
+  // Whether it is there; its bytes are not looked at.
+  [[nodiscard]] virtual Result<bool> has_document(const DocumentId& id) = 0;
   [[nodiscard]] virtual Result<StatementRow> statement(const StatementId& id) = 0;
   [[nodiscard]] virtual Result<Page<StatementRow>> statements(const StatementQuery& query) = 0;
   // Manifests and placement statements that list a location equal to `uri` or above it.
   [[nodiscard]] virtual Result<std::vector<StatementRow>> manifests_at(const std::string& uri) = 0;
+
+  // Zeros when there are none. Keys that are not in the trust store count for nobody.
+  [[nodiscard]] virtual Result<SignerUsage> usage(const ArtifactId& artifact,
+                                                  const std::string& identity) = 0;
 
   [[nodiscard]] virtual Result<TrustedKey> key(const KeyId& id) = 0;
   [[nodiscard]] virtual Result<std::vector<TrustedKey>> keys() = 0;

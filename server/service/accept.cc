@@ -37,7 +37,9 @@ storage::StatementRow make_row(const VerifiedEnvelope& verified, storage::Statem
           .signers = {},
           .envelopes = {},
           .log_index = 0,
-          .accepted_at = verified.now};
+          .accepted_at = verified.now,
+          .contents = {},
+          .bytes = verified.envelope.payload.size()};
 }
 
 // Stage of a lifecycle statement (checked against its schema); empty for a foreign predicate.
@@ -95,6 +97,9 @@ Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Pr
   std::stable_partition(row.subjects.begin(), row.subjects.end(),
                         [&own](const std::string& subject) { return subject == own.text(); });
   row.locations = manifest.locations;
+  ASSAY_ASSIGN(row.contents,
+               canonical_json({{"parameters", to_json(manifest.artifact.parameters)},
+                               {"objects", name(objects_of(manifest.artifact.entries))}}));
   return store_statement(
       services, verified, envelope,
       {std::move(row), event::kManifestAccepted, Json{{"name", manifest.name}}, {}}, actor);

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "schemas/core/sha.h"
+
 namespace assay::server {
 namespace {
 
-// Predicates sit deeper here than in their own statements, and there may be many.
-constexpr JsonLimits kCaseFileLimits{.max_bytes = 512U << 20, .max_depth = 96};
-
 std::unexpected<Error> broken() {
-  return fail(ErrorCode::kDataLoss, "a stored case file cannot be read");
+  return fail(ErrorCode::kDataLoss, "a stored case cannot be read");
 }
 
 Result<Outcome> outcome_from(std::string_view text) {
@@ -39,7 +38,7 @@ Json precondition_to_json(const ConditionResult& result) {
           {"code", result.code ? Json(info(*result.code).code) : Json(nullptr)},
           {"expected", result.expected},
           {"actual", result.actual},
-          {"evidence", result.evidence}};
+          {"evidence", result.evidence.to_json()}};
 }
 
 Result<std::string> text_at(const Json& json, const char* member) {
@@ -49,20 +48,17 @@ Result<std::string> text_at(const Json& json, const char* member) {
   return json[member].get<std::string>();
 }
 
-Result<std::vector<std::string>> texts_at(const Json& json, const char* member) {
-  if (!json.is_object() || !json.contains(member) || !json[member].is_array() ||
-      !std::all_of(json[member].begin(), json[member].end(),
-                   [](const Json& item) { return item.is_string(); })) {
-    return broken();
-  }
-  return json[member].get<std::vector<std::string>>();
+Result<DocumentId> id_at(const Json& json, const char* member) {
+  ASSAY_ASSIGN(const std::string text, text_at(json, member));
+  auto id = DocumentId::parse(text);
+  return id ? std::move(id) : Result<DocumentId>(broken());
 }
 
 Result<ConditionResult> precondition_from_json(const Json& json) {
   ASSAY_ASSIGN(std::string id, text_at(json, "id"));
   ASSAY_ASSIGN(const std::string outcome_name, text_at(json, "outcome"));
   ASSAY_ASSIGN(const Outcome outcome, outcome_from(outcome_name));
-  ASSAY_ASSIGN(auto evidence, texts_at(json, "evidence"));
+  ASSAY_ASSIGN(EvidenceIds evidence, EvidenceIds::from_json(json.value("evidence", Json())));
   if (!json.contains("code") || !json.contains("expected") || !json.contains("actual")) {
     return broken();
   }
@@ -88,66 +84,164 @@ Status check_versions(const Json& json) {
                     "the case has another format, or was judged by other rules, than this service");
 }
 
-Result<std::vector<policy::Facts>> models_from_json(const Json& json) {
-  if (!json.is_array() || json.empty()) {
+// What is known of the node, its reports and the pod's claims: the members of the facts document
+// that were not signed about the artifact.
+Json node_members(const policy::Facts& facts) {
+  policy::Facts rest;
+  rest.node = facts.node;
+  rest.reports = facts.reports;
+  rest.claims = facts.claims;
+  rest.asked_locations = facts.asked_locations;
+  rest.pod = facts.pod;
+  Json json = policy::to_json(rest);
+  json.erase("format");
+  json.erase("manifests");
+  json.erase("statements");
+  return json;
+}
+
+// Makes `json` a part of the case and returns its id.
+Result<Json> add_part(StoredCase& stored, const Json& json) {
+  ASSAY_ASSIGN(Part part, make_part(json));
+  Json id = part.id.text();
+  stored.parts.push_back(std::move(part));
+  return id;
+}
+
+Result<Json> encode_model(StoredCase& stored, const CaseModel& model) {
+  Json json = Json::object();
+  if (!model.facts.name.empty()) {
+    json["name"] = model.facts.name;
+  }
+  if (Json node = node_members(model.facts); !node.empty()) {
+    ASSAY_ASSIGN(json["node"], add_part(stored, node));
+  }
+  if (model.known) {
+    json["artifact"] = model.facts.artifact->text();
+    json["statements"] = model.known->statements.root().text();
+    json["keys"] = model.known->keys.id.text();
+    stored.models.push_back(model.known);
+  }
+  return json;
+}
+
+Result<CaseModel> load_model(storage::Snapshot& snapshot, const Json& json) {
+  Json document = {{"manifests", Json::array()}, {"statements", Json::array()}};
+  Envelopes envelopes;
+  if (json.contains("artifact")) {
+    ASSAY_ASSIGN(const DocumentId statements, id_at(json, "statements"));
+    ASSAY_ASSIGN(const DocumentId keys, id_at(json, "keys"));
+    ASSAY_ASSIGN(LoadedFacts loaded, load_facts(snapshot, statements, keys));
+    document = std::move(loaded.members);
+    document["artifact"] = json["artifact"];
+    envelopes = std::move(loaded.envelopes);
+  }
+  if (json.contains("node")) {
+    ASSAY_ASSIGN(const DocumentId id, id_at(json, "node"));
+    ASSAY_ASSIGN(const Json node, load_part(snapshot, id));
+    if (!node.is_object()) {
+      return broken();
+    }
+    document.update(node);
+  }
+  if (json.contains("name")) {
+    document["name"] = json["name"];
+  }
+  document["format"] = policy::kFactsFormat;
+  auto facts = policy::facts_from_json(document);
+  if (!facts) {
     return broken();
   }
-  std::vector<policy::Facts> models;
-  for (const Json& item : json) {
-    ASSAY_ASSIGN(policy::Facts model, policy::facts_from_json(item));
-    models.push_back(std::move(model));
+  return CaseModel{*std::move(facts), std::move(envelopes), {}};
+}
+
+Result<std::vector<StatementId>> load_policies(storage::Snapshot& snapshot, const DocumentId& id) {
+  ASSAY_ASSIGN(const Json json, load_part(snapshot, id));
+  std::vector<StatementId> policies;
+  if (!json.is_array()) {
+    return broken();
   }
-  return models;
+  for (const Json& text : json) {
+    auto policy = text.is_string() ? StatementId::parse(text.get_ref<const std::string&>())
+                                   : Result<StatementId>(broken());
+    if (!policy) {
+      return broken();
+    }
+    policies.push_back(*std::move(policy));
+  }
+  return policies;
+}
+
+Status load_workload(storage::Snapshot& snapshot, const Json& json, CaseFile& file) {
+  ASSAY_ASSIGN(const DocumentId id, id_at(json, "workload"));
+  ASSAY_ASSIGN(const Json document, load_part(snapshot, id));
+  auto workload = policy::workload_from_json(document);
+  if (!workload) {
+    return broken();
+  }
+  file.workload = *std::move(workload);
+  return {};
 }
 
 }  // namespace
 
-Result<std::string> encode(const CaseFile& file) {
-  Json preconditions = Json::array();
+Result<StoredCase> encode(const CaseFile& file) {
+  StoredCase stored{{DocumentId(sha256({})), {}}, {}, {}};
+  Json json = {{"format", kDecisionFormat},
+               {"evaluator", kEvaluator},
+               {"models", Json::array()},
+               {"preconditions", Json::array()},
+               {"point", name(file.point)}};
+  for (const CaseModel& model : file.models) {
+    ASSAY_ASSIGN(Json encoded, encode_model(stored, model));
+    json["models"].push_back(std::move(encoded));
+  }
   for (const ConditionResult& result : file.preconditions) {
-    preconditions.push_back(precondition_to_json(result));
+    json["preconditions"].push_back(precondition_to_json(result));
   }
   Json policies = Json::array();
   for (const StatementId& id : file.policies) {
     policies.push_back(id.text());
   }
-  Json models = Json::array();
-  for (const policy::Facts& model : file.models) {
-    models.push_back(policy::to_json(model));
-  }
-  return canonical_json({{"format", kDecisionFormat},
-                         {"evaluator", kEvaluator},
-                         {"models", std::move(models)},
-                         {"workload", policy::to_json(file.workload)},
-                         {"preconditions", std::move(preconditions)},
-                         {"policies", std::move(policies)},
-                         {"point", name(file.point)},
-                         {"now", to_rfc3339(file.now)}});
+  ASSAY_ASSIGN(json["policies"], add_part(stored, policies));
+  ASSAY_ASSIGN(json["workload"], add_part(stored, policy::to_json(file.workload)));
+  ASSAY_ASSIGN(stored.file, make_part(json));
+  return stored;
 }
 
-Result<CaseFile> parse_case_file(ByteView bytes) {
-  ASSAY_ASSIGN(const Json json, parse_json(bytes, kCaseFileLimits));
+Status put_case(storage::Transaction& transaction, const StoredCase& stored) {
+  // The file is stored last, so all that it names is there when it is.
+  ASSAY_ASSIGN(const bool known, transaction.has_document(stored.file.id));
+  if (known) {
+    return {};
+  }
+  for (const auto& model : stored.models) {
+    ASSAY_TRY(model->statements.put(transaction));
+    ASSAY_TRY(put_part(transaction, model->keys));
+  }
+  for (const Part& part : stored.parts) {
+    ASSAY_TRY(put_part(transaction, part));
+  }
+  return put_part(transaction, stored.file);
+}
+
+Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id) {
+  ASSAY_ASSIGN(const Json json, load_part(snapshot, id));
   ASSAY_TRY(check_versions(json));
-  for (const char* member : {"models", "workload", "preconditions", "policies", "point", "now"}) {
-    if (!json.contains(member)) {
-      return broken();
-    }
-  }
-  ASSAY_ASSIGN(std::vector<policy::Facts> models, models_from_json(json["models"]));
-  ASSAY_ASSIGN(policy::Workload workload, policy::workload_from_json(json["workload"]));
   ASSAY_ASSIGN(const std::string point_name, text_at(json, "point"));
-  ASSAY_ASSIGN(const DecisionPoint point, decision_point_from(point_name));
-  ASSAY_ASSIGN(const std::string now_text, text_at(json, "now"));
-  ASSAY_ASSIGN(const Timestamp now, parse_rfc3339(now_text));
-  CaseFile file{std::move(models), std::move(workload), {}, {}, point, now};
-  ASSAY_ASSIGN(const auto policies, texts_at(json, "policies"));
-  for (const std::string& text : policies) {
-    ASSAY_ASSIGN(StatementId id, StatementId::parse(text));
-    file.policies.push_back(std::move(id));
-  }
-  if (!json["preconditions"].is_array()) {
+  const auto point = decision_point_from(point_name);
+  if (!point || !json.contains("models") || !json["models"].is_array() || json["models"].empty() ||
+      !json.contains("preconditions") || !json["preconditions"].is_array()) {
     return broken();
   }
+  CaseFile file{{}, {}, {}, {}, *point};
+  for (const Json& item : json["models"]) {
+    ASSAY_ASSIGN(CaseModel model, load_model(snapshot, item));
+    file.models.push_back(std::move(model));
+  }
+  ASSAY_ASSIGN(const DocumentId policies, id_at(json, "policies"));
+  ASSAY_ASSIGN(file.policies, load_policies(snapshot, policies));
+  ASSAY_TRY(load_workload(snapshot, json, file));
   for (const Json& item : json["preconditions"]) {
     ASSAY_ASSIGN(ConditionResult result, precondition_from_json(item));
     file.preconditions.push_back(std::move(result));

@@ -10,13 +10,16 @@
 namespace assay::server {
 namespace {
 
-Result<Statement> load_statement(storage::Snapshot& snapshot, const storage::StatementRow& row) {
-  ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelopes.front()));
-  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
-  return parse_statement(envelope.payload);
-}
+// What is collected, and what is needed for it.
+struct Collected {
+  std::map<KeyId, TrustedKey> keys;  // of the trust store
+  std::vector<policy::ManifestFact> manifests = {};
+  std::vector<policy::StatementFact> statements = {};
+  std::vector<policy::PlacementFact> placements = {};
+  Envelopes envelopes = {};
+};
 
-Result<policy::StatementFact> statement_fact(storage::Snapshot& snapshot,
+Result<policy::StatementFact> statement_fact(const Collected& collected,
                                              const storage::StatementRow& row) {
   policy::StatementFact fact{.id = row.id,
                              .predicate_type = row.predicate_type,
@@ -26,79 +29,96 @@ Result<policy::StatementFact> statement_fact(storage::Snapshot& snapshot,
                              .accepted_at = row.accepted_at,
                              .log_index = row.log_index};
   for (const storage::SignerRow& signer : row.signers) {
-    ASSAY_ASSIGN(TrustedKey key, snapshot.key(signer.key));
-    fact.signers.push_back({std::move(key), signer.signed_at});
+    const auto key = collected.keys.find(signer.key);
+    if (key == collected.keys.end()) {
+      return fail(ErrorCode::kDataLoss, "the key of a stored signature is missing",
+                  signer.key.text());
+    }
+    fact.signers.push_back({key->second, signer.signed_at});
   }
   return fact;
 }
 
-// The root was recomputed when the manifest was accepted, and the stored bytes are checked against
-// their digest whenever they are read: here only parameters and kinds of entries are of interest.
+// What decisions read of a manifest's predicate was written beside it when it was accepted: its
+// root was recomputed then, and entries are nobody's business here.
 Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
-                                           policy::StatementFact fact, const Json& predicate) {
-  const bool readable = predicate.is_object() && predicate.contains("parameters") &&
-                        predicate.contains("entries") && predicate["entries"].is_array() &&
-                        !predicate["entries"].empty();
+                                           policy::StatementFact fact) {
+  const auto contents = parse_json(row.contents);
+  const bool readable = contents && contents->is_object() && contents->contains("parameters") &&
+                        contents->contains("objects") && (*contents)["objects"].is_string();
   if (!readable) {
-    return fail(ErrorCode::kDataLoss, "a stored manifest has no parameters or no entries");
+    return fail(ErrorCode::kDataLoss, "a stored manifest has no parameters");
   }
-  ASSAY_ASSIGN(TreeParameters parameters, tree_parameters_from_json(predicate["parameters"]));
-  // Files stand before tensors.
-  std::vector<Entry> ends;
-  for (const Json* json : {&predicate["entries"].front(), &predicate["entries"].back()}) {
-    ASSAY_ASSIGN(Entry entry, entry_from_json(*json, parameters.hash));
-    ends.push_back(std::move(entry));
-  }
+  ASSAY_ASSIGN(TreeParameters parameters, tree_parameters_from_json((*contents)["parameters"]));
+  ASSAY_ASSIGN(const Objects objects,
+               parse_objects((*contents)["objects"].get_ref<const std::string&>()));
   return policy::ManifestFact{std::move(fact), row.name, std::move(parameters), row.locations,
-                              objects_of(ends)};
+                              objects};
 }
 
-Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row,
-                policy::Facts& facts) {
+Status add_fact(const storage::StatementRow& row, Collected& collected) {
   if (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row)) {
     return {};
   }
-  ASSAY_ASSIGN(policy::StatementFact fact, statement_fact(snapshot, row));
-  ASSAY_ASSIGN(Statement statement, load_statement(snapshot, row));
+  ASSAY_ASSIGN(policy::StatementFact fact, statement_fact(collected, row));
   if (row.predicate_type == kPlacementPredicateType) {
-    facts.placements.push_back({std::move(fact), row.name, row.locations});
+    collected.placements.push_back({std::move(fact), row.name, row.locations});
     return {};
   }
   if (row.kind != storage::StatementKind::kManifest) {
-    fact.predicate = std::move(statement.predicate);
-    facts.statements.push_back(std::move(fact));
+    collected.envelopes.emplace(row.id, row.envelopes.front());
+    collected.statements.push_back(std::move(fact));
     return {};
   }
-  ASSAY_ASSIGN(policy::ManifestFact manifest,
-               manifest_fact(row, std::move(fact), statement.predicate));
-  facts.manifests.push_back(std::move(manifest));
+  ASSAY_ASSIGN(policy::ManifestFact manifest, manifest_fact(row, std::move(fact)));
+  collected.manifests.push_back(std::move(manifest));
   return {};
 }
 
-}  // namespace
-
-Result<policy::Facts> collect_facts(storage::Snapshot& snapshot, const ArtifactId& artifact) {
-  policy::Facts facts;
-  facts.artifact = artifact;
+Result<ArtifactFacts> collect(storage::Snapshot& snapshot, const ArtifactId& artifact) {
+  Collected collected;
+  ASSAY_ASSIGN(auto keys, snapshot.keys());
+  for (TrustedKey& key : keys) {
+    key.public_key.clear();  // signatures were verified when they came
+    collected.keys.emplace(key.id, std::move(key));
+  }
   storage::StatementQuery query;
   query.subject = artifact.text();
   query.with_unanchored = true;
   query.bounds.limit = 1000;
-  std::size_t count = 0;
-  for (;;) {
+  do {
     ASSAY_ASSIGN(const auto page, snapshot.statements(query));
-    count += page.items.size();
-    if (count > kMaxStatementsPerArtifact) {
-      return fail(ErrorCode::kLimitExceeded, "there are too many statements about this artifact");
-    }
     for (const storage::StatementRow& row : page.items) {
-      ASSAY_TRY(add_fact(snapshot, row, facts));
-    }
-    if (!page.next) {
-      return facts;
+      ASSAY_TRY(add_fact(row, collected));
     }
     query.bounds.after = page.next;
+  } while (query.bounds.after);
+  policy::Facts facts;
+  facts.artifact = artifact;
+  facts.manifests = std::move(collected.manifests);
+  facts.statements = std::move(collected.statements);
+  facts.placements = std::move(collected.placements);
+  return share(std::move(facts), std::move(collected.envelopes));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ArtifactFacts>> artifact_facts(Services& services,
+                                                            storage::Snapshot& snapshot,
+                                                            const ArtifactId& artifact) {
+  ASSAY_ASSIGN(const std::uint64_t version, snapshot.subject_version(artifact));
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot.epochs());
+  const std::string id = artifact.text();
+  const auto known = services.decisions.artifacts.find(id);
+  if (known && known->subject_version == version && known->epochs == epochs.trust) {
+    return known->facts;
   }
+  ASSAY_ASSIGN(ArtifactFacts collected, collect(snapshot, artifact));
+  const std::size_t weight = 1 + collected.facts.manifests.size() +
+                             collected.facts.statements.size() + collected.facts.placements.size();
+  auto facts = std::make_shared<const ArtifactFacts>(std::move(collected));
+  services.decisions.artifacts.put(id, {version, epochs.trust, facts}, weight);
+  return facts;
 }
 
 }  // namespace assay::server

@@ -3,22 +3,28 @@
 // stands for.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "policy/facts.h"
+#include "server/service/case_parts.h"
 #include "server/service/decide.h"
 
 namespace assay::server {
 
-// Statements about one artifact that a decision looks at; more is limit-exceeded, hence a deny.
-inline constexpr std::size_t kMaxStatementsPerArtifact = 4096;
+// Manifests under one name that are looked at when a name stands for a model; more is
+// limit-exceeded, hence a deny. Statements about one artifact have no such limit: what one signer
+// may add is limited when it is accepted (store_statement.h).
+inline constexpr std::size_t kMaxManifestsOfName = 4096;
 
-// Everything stored about `artifact`, with what the trust store says of the signers now.
-[[nodiscard]] Result<policy::Facts> collect_facts(storage::Snapshot& snapshot,
-                                                  const ArtifactId& artifact);
+// What was signed about `artifact`, with what the trust store says of the signers now. Predicates
+// are not read: see StoredTests. Read from the store only when something was added since the last
+// time.
+[[nodiscard]] Result<std::shared_ptr<const ArtifactFacts>> artifact_facts(
+    Services& services, storage::Snapshot& snapshot, const ArtifactId& artifact);
 
 // Places with reports of one node about one artifact that a decision looks at; more is
 // limit-exceeded, hence a deny.

@@ -6,6 +6,7 @@
 
 #include "attestation/dsse.h"
 #include "policy/affinity.h"
+#include "policy/as_read.h"
 #include "schemas/challenge.h"
 #include "schemas/claim.h"
 #include "schemas/core/sha.h"
@@ -15,17 +16,25 @@
 #include "server/service/order_reports.h"
 #include "server/service/receipt.h"
 #include "server/service/store_statement.h"
+#include "server/service/tested.h"
 
 namespace assay::server {
 
-Result<std::vector<policy::ActivePolicy>> policies_in_force(storage::Snapshot& snapshot) {
+Result<std::shared_ptr<const Policies>> policies_in_force(Services& services,
+                                                          storage::Snapshot& snapshot) {
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot.epochs());
+  if (auto known = services.decisions.policies(epochs.policy)) {
+    return known;
+  }
   ASSAY_ASSIGN(const auto rows, snapshot.active_policies());
-  std::vector<policy::ActivePolicy> policies;
+  Policies policies;
   for (const storage::ActivePolicyRow& row : rows) {
     ASSAY_ASSIGN(PolicyDocument document, parse_policy(row.payload));
     policies.push_back({row.id, std::move(document)});
   }
-  return policies;
+  auto parsed = std::make_shared<const Policies>(std::move(policies));
+  services.decisions.put_policies(epochs.policy, parsed);
+  return parsed;
 }
 
 namespace {
@@ -41,22 +50,28 @@ Result<policy::ActivePolicy> stored_policy(storage::Snapshot& snapshot, const St
   return policy::ActivePolicy{id, std::move(policy)};
 }
 
+// The verdict about a case at `now`. `cache` may be null.
+Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
+                              std::span<const policy::ActivePolicy> policies, Timestamp now,
+                              DecisionCache* cache) {
+  StoredTests tests(snapshot, cache);
+  std::vector<policy::Facts> models;
+  for (const CaseModel& model : file.models) {
+    models.push_back(model.facts);
+    models.back().tests = &tests;
+    tests.add(model.known ? model.known->envelopes : model.envelopes);
+  }
+  Verdict verdict =
+      policy::evaluate(policies, file.workload, models, file.preconditions, file.point, now);
+  ASSAY_TRY(tests.status());
+  return verdict;
+}
+
 struct Evaluated {
   Verdict verdict;
-  std::string case_file;
-  DocumentId case_id;
+  StoredCase stored;
   Digest replay;
 };
-
-Result<Evaluated> evaluate_case(const CaseFile& file,
-                                std::span<const policy::ActivePolicy> policies) {
-  Verdict verdict = policy::evaluate(policies, file.workload, file.models, file.preconditions,
-                                     file.point, file.now);
-  ASSAY_ASSIGN(std::string bytes, encode(file));
-  DocumentId id(sha256(as_bytes(bytes)));
-  ASSAY_ASSIGN(Digest replay, replay_digest(verdict, id, file.now));
-  return Evaluated{std::move(verdict), std::move(bytes), std::move(id), std::move(replay)};
-}
 
 // Artifact ids, ascending.
 std::vector<std::string> subjects_of(const Decision& decision) {
@@ -214,7 +229,7 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
   const auto work = [&](storage::Transaction& transaction) -> Status {
     ASSAY_TRY(check_deadline(services, request));
     ASSAY_TRY(require_same_versions(transaction, request, judged));
-    ASSAY_TRY(transaction.put_document("application/json", as_bytes(judged.evaluated->case_file)));
+    ASSAY_TRY(put_case(transaction, judged.evaluated->stored));
     ASSAY_ASSIGN(const DocumentId id,
                  transaction.put_document(kEnvelopeMediaType, as_bytes(answer.envelope)));
     ASSAY_ASSIGN(index,
@@ -235,23 +250,28 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
 }
 
 // Everything the decision rests on, read from one snapshot.
-Result<CaseFile> open_case(storage::Snapshot& snapshot, const DecisionRequest& request,
-                           const ResolvedReference& resolved,
-                           std::span<const policy::ActivePolicy> policies, Timestamp now) {
-  CaseFile file{{}, request.workload, resolved.preconditions, {}, request.point, now};
+Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
+                           const DecisionRequest& request, const ResolvedReference& resolved,
+                           std::span<const policy::ActivePolicy> policies) {
+  CaseFile file{{},
+                policy::as_read(request.workload, policies),
+                resolved.preconditions,
+                {},
+                request.point};
   for (const DecidedModel& model : resolved.models) {
-    ASSAY_ASSIGN(policy::Facts facts, collect_facts(snapshot, model.artifact));
+    ASSAY_ASSIGN(auto known, artifact_facts(services, snapshot, model.artifact));
+    policy::Facts facts = known->facts;
     facts.name = model.name;
-    file.models.push_back(std::move(facts));
+    file.models.push_back({std::move(facts), {}, std::move(known)});
   }
   if (file.models.empty()) {
     file.models.emplace_back();
   }
-  for (policy::Facts& facts : file.models) {
+  for (CaseModel& model : file.models) {
     if (!request.workload.node.empty()) {
       ASSAY_TRY(collect_node(
           snapshot, {request.workload, request.cluster, request.pod_uid, request.locations},
-          facts));
+          model.facts));
     }
   }
   for (const policy::ActivePolicy& policy : policies) {
@@ -287,15 +307,20 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
   // Read after the snapshot: everything that shows was logged before `now`.
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
-  ASSAY_ASSIGN(const auto policies, policies_in_force(*snapshot));
+  ASSAY_ASSIGN(const auto in_force, policies_in_force(services, *snapshot));
+  const Policies& policies = *in_force;
   if (is_unselected(policies, request)) {
     return Judged{{false, {}, {}, {}}, {}};
   }
   ASSAY_ASSIGN(const ResolvedReference resolved, resolve_model(*snapshot, request, policies, now));
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
-  ASSAY_ASSIGN(const CaseFile file, open_case(*snapshot, request, resolved, policies, now));
+  ASSAY_ASSIGN(const CaseFile file, open_case(services, *snapshot, request, resolved, policies));
   ASSAY_TRY(check_deadline(services, request));
-  ASSAY_ASSIGN(Evaluated evaluated, evaluate_case(file, policies));
+  ASSAY_ASSIGN(Verdict verdict,
+               evaluate_case(*snapshot, file, policies, now, &services.decisions));
+  ASSAY_ASSIGN(StoredCase stored, encode(file));
+  ASSAY_ASSIGN(Digest digest, replay_digest(verdict, stored.file.id, now));
+  Evaluated evaluated{std::move(verdict), std::move(stored), std::move(digest)};
   ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
   DecisionAnswer answer{true, {}, {}, {}, policy::node_affinity(policies, request.workload).labels};
   answer.decision = Decision{.id = std::move(id),
@@ -308,7 +333,7 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
                              .epochs = versions.epochs.trust,
                              .policy_epoch = versions.epochs.policy,
                              .tree_size = log.size,
-                             .facts = evaluated.case_id,
+                             .facts = evaluated.stored.file.id,
                              .replay_digest = evaluated.replay};
   return Judged{std::move(answer), std::move(evaluated), std::move(versions)};
 }
@@ -354,22 +379,24 @@ Result<ReplayAnswer> replay(Services& services, const std::string& decision_id) 
   ASSAY_ASSIGN(const storage::Document document, snapshot->document(row.envelope));
   ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
   ASSAY_ASSIGN(const Json decision, parse_json(envelope.payload));
-  if (!decision.contains("facts") || !decision.contains("replay_digest")) {
-    return fail(ErrorCode::kDataLoss, "a stored decision cannot be read");
+  for (const char* member : {"facts", "replay_digest", "evaluated_at"}) {
+    if (!decision.contains(member) || !decision[member].is_string()) {
+      return fail(ErrorCode::kDataLoss, "a stored decision cannot be read");
+    }
   }
   ASSAY_ASSIGN(const DocumentId facts, DocumentId::parse(decision["facts"].get<std::string>()));
   ASSAY_ASSIGN(Digest recorded, Digest::parse(decision["replay_digest"].get<std::string>()));
-  ASSAY_ASSIGN(const storage::Document case_bytes, snapshot->document(facts));
-  ASSAY_ASSIGN(const CaseFile file, parse_case_file(case_bytes.bytes));
+  ASSAY_ASSIGN(const Timestamp now, parse_rfc3339(decision["evaluated_at"].get<std::string>()));
+  ASSAY_ASSIGN(const CaseFile file, load_case(*snapshot, facts));
   std::vector<policy::ActivePolicy> policies;
   for (const StatementId& id : file.policies) {
     ASSAY_ASSIGN(policy::ActivePolicy policy, stored_policy(*snapshot, id));
     policies.push_back(std::move(policy));
   }
-  ASSAY_ASSIGN(Evaluated evaluated, evaluate_case(file, policies));
-  const bool reproduced = evaluated.replay == recorded && evaluated.case_id == facts;
-  return ReplayAnswer{reproduced, std::move(recorded), std::move(evaluated.replay),
-                      std::move(evaluated.verdict)};
+  ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, policies, now, nullptr));
+  ASSAY_ASSIGN(Digest recomputed, replay_digest(verdict, facts, now));
+  const bool reproduced = recomputed == recorded;
+  return ReplayAnswer{reproduced, std::move(recorded), std::move(recomputed), std::move(verdict)};
 }
 
 }  // namespace assay::server

@@ -66,9 +66,9 @@ struct DecisionAnswer {
   std::vector<OrderedJob> ordered = {};
 };
 
-// The policies that judge now.
-[[nodiscard]] Result<std::vector<policy::ActivePolicy>> policies_in_force(
-    storage::Snapshot& snapshot);
+// The policies that judge now; parsed once for each policy epoch.
+[[nodiscard]] Result<std::shared_ptr<const Policies>> policies_in_force(
+    Services& services, storage::Snapshot& snapshot);
 
 // Decides. Errors are "could not decide": callers answer deny. invalid-parameter when the point is
 // bind and there is no node, when it is create and there is one, and for a name that no node has.

@@ -81,7 +81,7 @@ Result<Candidates> manifests_matching(const Asking& asking, storage::StatementQu
   for (std::size_t count = 0;;) {
     ASSAY_ASSIGN(auto page, asking.snapshot.statements(query));
     count += page.items.size();
-    if (count > kMaxStatementsPerArtifact) {
+    if (query.subject.empty() && count > kMaxManifestsOfName) {
       return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
     }
     ASSAY_TRY(add_trusted(asking, page.items, query.subject, candidates));

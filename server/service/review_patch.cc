@@ -60,14 +60,15 @@ std::optional<ImageName> image_of(std::string_view location) {
 
 // Digests of the models' images, by repository.
 Result<std::map<std::string, std::set<std::string>>> digests_of(
-    storage::Snapshot& snapshot, const std::vector<DecidedModel>& models,
+    Services& services, storage::Snapshot& snapshot, const std::vector<DecidedModel>& models,
     const policy::Workload& workload, Timestamp now) {
-  ASSAY_ASSIGN(const auto policies, policies_in_force(snapshot));
+  ASSAY_ASSIGN(const auto policies, policies_in_force(services, snapshot));
   std::map<std::string, std::set<std::string>> digests;
   for (const DecidedModel& model : models) {
-    ASSAY_ASSIGN(policy::Facts facts, collect_facts(snapshot, model.artifact));
+    ASSAY_ASSIGN(const auto known, artifact_facts(services, snapshot, model.artifact));
+    policy::Facts facts = known->facts;
     facts.name = model.name;
-    for (const std::string& location : policy::locations_for_all(policies, workload, facts, now)) {
+    for (const std::string& location : policy::locations_for_all(*policies, workload, facts, now)) {
       if (const auto image = image_of(location)) {
         digests[image->repository].insert(image->digest);
       }
@@ -132,9 +133,10 @@ bool has_unpinned_image(const PodView& pod) {
   return false;
 }
 
-Result<Json> image_patch(storage::Snapshot& snapshot, const std::vector<DecidedModel>& models,
-                         const policy::Workload& workload, Timestamp now, PodView& pod) {
-  ASSAY_ASSIGN(const auto digests, digests_of(snapshot, models, workload, now));
+Result<Json> image_patch(Services& services, storage::Snapshot& snapshot,
+                         const std::vector<DecidedModel>& models, const policy::Workload& workload,
+                         Timestamp now, PodView& pod) {
+  ASSAY_ASSIGN(const auto digests, digests_of(services, snapshot, models, workload, now));
   Json patch = Json::array();
   if (!member(pod.spec, "volumes").is_array()) {
     return patch;

@@ -19,7 +19,7 @@ namespace assay::server {
 // Gives image volumes named by a tag the digest that `models` have under that repository, as every
 // policy believes that selects the workload, and changes `pod` likewise. A volume for which they
 // leave no digest or several is left alone.
-[[nodiscard]] Result<Json> image_patch(storage::Snapshot& snapshot,
+[[nodiscard]] Result<Json> image_patch(Services& services, storage::Snapshot& snapshot,
                                        const std::vector<DecidedModel>& models,
                                        const policy::Workload& workload, Timestamp now,
                                        PodView& pod);

@@ -10,6 +10,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
+#include "server/service/decision_cache.h"
 #include "server/service/unselected.h"
 #include "storage/store.h"
 
@@ -53,6 +54,7 @@ struct Services {
   UnselectedWorkloads unselected{store, clock};  // flush() it once a second, and at the end
   // Called when evidence may have become stale: somebody should reappraise(). May be empty.
   std::function<void()> evidence_moved = {};
+  DecisionCache decisions = {};
 };
 
 // The name under which the service asks for evidence.

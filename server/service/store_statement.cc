@@ -47,6 +47,49 @@ Result<LeafIndex> append_record(storage::Transaction& transaction, const NewStat
   return transaction.append(std::move(record));
 }
 
+// Identities that sign the statement now and had not before.
+Result<std::set<std::string>> new_identities(storage::Transaction& transaction,
+                                             const VerifiedEnvelope& verified,
+                                             const std::vector<storage::SignerRow>& known) {
+  std::set<std::string> identities;
+  for (const auto& signature : verified.signatures) {
+    identities.insert(signature.key.identity);
+  }
+  for (const storage::SignerRow& signer : known) {
+    ASSAY_ASSIGN(const TrustedKey key, transaction.key(signer.key));
+    identities.erase(key.identity);
+  }
+  return identities;
+}
+
+bool is_full(const storage::SignerUsage& usage, const storage::StatementRow& row) {
+  const bool manifest = row.kind == storage::StatementKind::kManifest;
+  return usage.statements >= kMaxStatementsPerSigner ||
+         (manifest ? usage.manifests >= kMaxManifestsPerSigner
+                   : usage.bytes + row.bytes > kMaxBytesPerSigner);
+}
+
+// Every identity whose signature is new may have this much more about each artifact.
+Status require_room(storage::Transaction& transaction, const VerifiedEnvelope& verified,
+                    const std::vector<storage::SignerRow>& known,
+                    const storage::StatementRow& row) {
+  ASSAY_ASSIGN(const auto identities, new_identities(transaction, verified, known));
+  for (const std::string& subject : row.subjects) {
+    const auto artifact = ArtifactId::parse(subject);
+    if (!artifact) {
+      continue;
+    }
+    for (const std::string& identity : identities) {
+      ASSAY_ASSIGN(const storage::SignerUsage usage, transaction.usage(*artifact, identity));
+      if (is_full(usage, row)) {
+        return fail(ErrorCode::kSignerLimitExceeded,
+                    identity + " has as much stored about " + subject + " as one signer may");
+      }
+    }
+  }
+  return {};
+}
+
 Status insert(storage::Transaction& transaction, const VerifiedEnvelope& verified, ByteView bytes,
               const NewStatement& statement, const Principal& actor) {
   storage::StatementRow row = statement.row;
@@ -124,6 +167,7 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
       return std::unexpected(known.error());
     }
     if (!known) {
+      ASSAY_TRY(require_room(transaction, verified, {}, statement.row));
       created = true;
       return insert(transaction, verified, bytes, statement, actor);
     }
@@ -131,6 +175,7 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
     if (further.empty()) {
       return {};
     }
+    ASSAY_TRY(require_room(transaction, verified, known->signers, *known));
     created = true;
     return extend(transaction, further, bytes, statement, actor);
   };

@@ -13,6 +13,13 @@ namespace assay::server {
 
 inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.envelope.v1+json";
 
+// What one identity may have signed about one artifact, whatever number of keys it has; beyond, its
+// statements are refused with signer-limit-exceeded. Nobody else's are: nothing that a signer adds
+// makes a model undecidable.
+inline constexpr std::uint64_t kMaxStatementsPerSigner = 256;
+inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;  // among those
+inline constexpr std::uint64_t kMaxBytesPerSigner = 16U << 20;  // of payloads, without manifests
+
 // The keys an envelope was verified against, with the epochs they belong to.
 struct VerifiedEnvelope {
   attestation::Envelope envelope;
@@ -43,6 +50,7 @@ struct NewStatement {
 
 // Stores the statement and its log record, or the envelope alone when the statement is known and
 // `verified` brings signatures of further keys, or nothing when there is nothing new.
+// signer-limit-exceeded when one of the identities whose signatures are new has too much stored.
 [[nodiscard]] Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& verified,
                                                ByteView bytes, const NewStatement& statement,
                                                const Principal& actor);

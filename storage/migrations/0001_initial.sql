@@ -66,7 +66,9 @@ CREATE TABLE statements (
   name TEXT NOT NULL,
   version INTEGER NOT NULL,
   time INTEGER NOT NULL,
-  time_high INTEGER NOT NULL
+  time_high INTEGER NOT NULL,
+  contents TEXT NOT NULL,
+  bytes INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX statements_by_kind ON statements (kind);
 CREATE INDEX statements_by_predicate_type ON statements (predicate_type);
@@ -104,6 +106,16 @@ CREATE TABLE statement_envelopes (
   ordinal INTEGER NOT NULL,
   document BLOB NOT NULL REFERENCES documents (id),
   PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- What each identity has signed about each artifact: pushes beyond a limit are refused.
+CREATE TABLE signer_usage (
+  subject TEXT NOT NULL,
+  identity TEXT NOT NULL,
+  statements INTEGER NOT NULL,
+  manifests INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (subject, identity)
 ) STRICT, WITHOUT ROWID;
 
 -- --- versions: how often something was written that decisions read. kind 1: statements about a
@@ -224,6 +236,11 @@ CREATE TRIGGER decisions_keep_update BEFORE UPDATE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER decisions_keep_delete BEFORE DELETE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
+CREATE TRIGGER signer_usage_only_rises BEFORE UPDATE ON signer_usage
+  WHEN NEW.statements < OLD.statements OR NEW.manifests < OLD.manifests OR NEW.bytes < OLD.bytes
+  BEGIN SELECT RAISE(ABORT, 'what was signed stays counted'); END;
+CREATE TRIGGER signer_usage_keep_delete BEFORE DELETE ON signer_usage
+  BEGIN SELECT RAISE(ABORT, 'what was signed stays counted'); END;
 CREATE TRIGGER versions_only_rise BEFORE UPDATE ON versions WHEN NEW.value <= OLD.value
 BEGIN SELECT RAISE(ABORT, 'a version only rises'); END;
 CREATE TRIGGER versions_keep_delete BEFORE DELETE ON versions

@@ -114,6 +114,44 @@ Status insert_envelopes(Connection& connection, LeafIndex index,
   return {};
 }
 
+// Identities of those keys that the trust store knows.
+Result<std::set<std::string>> identities_of(Connection& connection,
+                                            const std::vector<SignerRow>& signers) {
+  std::set<std::string> identities;
+  for (const SignerRow& signer : signers) {
+    Query query = connection.query(Sql::kKeyIdentity);
+    ASSAY_ASSIGN(const bool found, query.bind(signer.key).next());
+    if (found) {
+      identities.insert(query.text(0));
+    }
+  }
+  return identities;
+}
+
+// Counts the statement for each identity that signed it now and had not before.
+Status add_usage(Connection& connection, const StatementRow& row,
+                 const std::vector<SignerRow>& signers, const std::vector<SignerRow>& known) {
+  const bool manifest = row.kind == StatementKind::kManifest;
+  ASSAY_ASSIGN(auto identities, identities_of(connection, signers));
+  ASSAY_ASSIGN(const auto before, identities_of(connection, known));
+  std::erase_if(identities, [&](const std::string& one) { return before.contains(one); });
+  for (const std::string& subject : row.subjects) {
+    if (!ArtifactId::parse(subject)) {
+      continue;
+    }
+    for (const std::string& identity : identities) {
+      ASSAY_TRY(connection.query(Sql::kUsageAdd)
+                    .bind(subject)
+                    .bind(identity)
+                    .bind(std::uint64_t{1})
+                    .bind(std::uint64_t{manifest ? 1U : 0U})
+                    .bind(manifest ? 0 : row.bytes)
+                    .run());
+    }
+  }
+  return {};
+}
+
 Result<StatementKind> kind_from(std::int64_t value) {
   if (value < 1 || value > 3) {
     return fail(ErrorCode::kDataLoss, "a stored statement is of an unknown kind");
@@ -151,6 +189,8 @@ Status insert_row(Connection& connection, const StatementRow& row, std::int64_t 
       .bind(row.version)
       .bind(row.accepted_at)
       .bind(time_high)
+      .bind(row.contents)
+      .bind(row.bytes)
       .run();
 }
 
@@ -176,7 +216,9 @@ Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index) 
                    .signers = {},
                    .envelopes = {},
                    .log_index = index,
-                   .accepted_at = query.time(7)};
+                   .accepted_at = query.time(7),
+                   .contents = query.text(8),
+                   .bytes = query.count(9)};
   ASSAY_ASSIGN(row.subjects, load_texts(connection, Sql::kStatementSubjects, index));
   ASSAY_ASSIGN(row.locations, load_texts(connection, Sql::kStatementLocations, index));
   ASSAY_ASSIGN(row.signers, load_signers(connection, index));
@@ -240,6 +282,13 @@ Result<std::vector<StatementRow>> manifests_at(Connection& connection, const std
   return rows;
 }
 
+Result<SignerUsage> load_usage(Connection& connection, const std::string& subject,
+                               const std::string& identity) {
+  Query query = connection.query(Sql::kUsageGet);
+  ASSAY_ASSIGN(const bool found, query.bind(subject).bind(identity).next());
+  return found ? SignerUsage{query.count(0), query.count(1), query.count(2)} : SignerUsage{};
+}
+
 Status put_statement(Connection& connection, const StatementRow& row, TreeSize size) {
   ASSAY_ASSIGN(std::int64_t time_high, check_new(connection, row, size));
   ASSAY_ASSIGN(time_high, note_time(connection, kStatements, time_high, row.accepted_at));
@@ -249,6 +298,7 @@ Status put_statement(Connection& connection, const StatementRow& row, TreeSize s
   ASSAY_TRY(raise_versions(connection, row.subjects));
   ASSAY_TRY(insert_texts(connection, Sql::kStatementLocationInsert, index, row.locations));
   ASSAY_TRY(insert_signers(connection, index, row.signers, {}));
+  ASSAY_TRY(add_usage(connection, row, row.signers, {}));
   return insert_envelopes(connection, index, row.envelopes, {});
 }
 
@@ -258,6 +308,7 @@ Status add_envelope(Connection& connection, const StatementId& id, const Documen
   ASSAY_TRY(require_documents(connection, {envelope}));
   ASSAY_TRY(raise_versions(connection, row.subjects));
   ASSAY_TRY(insert_signers(connection, row.log_index, signers, row.signers));
+  ASSAY_TRY(add_usage(connection, row, signers, row.signers));
   return insert_envelopes(connection, row.log_index, {envelope}, row.envelopes);
 }
 

@@ -18,6 +18,9 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<StatementRow>> manifests_at(Connection& connection,
                                                              const std::string& uri);
 
+[[nodiscard]] Result<SignerUsage> load_usage(Connection& connection, const std::string& subject,
+                                             const std::string& identity);
+
 // `size` is the size of the log.
 [[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
 [[nodiscard]] Status add_envelope(Connection& connection, const StatementId& id,

@@ -84,6 +84,16 @@ Result<Document> Reading<Base>::document(const DocumentId& id) {
 }
 
 template <typename Base>
+Result<bool> Reading<Base>::has_document(const DocumentId& id) {
+  return sqlite::has_document(connection_, id);
+}
+
+template <typename Base>
+Result<SignerUsage> Reading<Base>::usage(const ArtifactId& artifact, const std::string& identity) {
+  return load_usage(connection_, artifact.text(), identity);
+}
+
+template <typename Base>
 Result<StatementRow> Reading<Base>::statement(const StatementId& id) {
   return load_statement(connection_, id);
 }

@@ -44,7 +44,9 @@ class Reading : public Base {
       : connection_(connection), view_(connection), now_(now) {}
 
   Result<Document> document(const DocumentId& id) final;
+  Result<bool> has_document(const DocumentId& id) final;
   Result<StatementRow> statement(const StatementId& id) final;
+  Result<SignerUsage> usage(const ArtifactId& artifact, const std::string& identity) final;
   Result<Page<StatementRow>> statements(const StatementQuery& query) final;
   Result<std::vector<StatementRow>> manifests_at(const std::string& uri) final;
   Result<TrustedKey> key(const KeyId& id) final;

@@ -287,7 +287,7 @@ class Client(harness.TestCase):
         self.assertEqual(got["sequence"], 42)
 
     def verdict(self, allowed):
-        condition = {"id": "published", "outcome": "pass" if allowed else "fail", "evidence": []}
+        condition = {"id": "published", "outcome": "pass" if allowed else "fail"}
         if not allowed:
             condition |= {"code": "manifest-missing", "expected": 1, "actual": 0}
         return {"allowed": allowed, "reasons": [] if allowed else ["manifest-missing"],

@@ -7,7 +7,7 @@
 namespace assay::policy::test {
 namespace {
 
-ConditionResult judge_manifests(std::vector<ManifestFact> manifests,
+ConditionResult judge_manifests(SharedList<ManifestFact> manifests,
                                 SignerRequirement signers = {}) {
   Facts facts = valid_facts();
   facts.manifests = std::move(manifests);
@@ -96,7 +96,7 @@ TEST(ManifestCondition, PublisherWhoIsNotListed_DoesNotCount) {
 }
 
 TEST(ManifestCondition, SignatureAfterNow_IsAnError) {
-  std::vector<ManifestFact> manifests = valid_facts().manifests;
+  SharedList<ManifestFact> manifests = valid_facts().manifests;
   manifests.front().statement.signers.front().signed_at = from_now(1);
   expect(judge_manifests(manifests), Outcome::kError, ErrorCode::kConditionUndecided);
   expect(judge_manifests(manifests, {2, {}}), Outcome::kFail, ErrorCode::kSignersInsufficient);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/core/sha.h"
 #include "schemas/validate.h"
 #include "tests/schemas/samples.h"
 
@@ -147,6 +148,60 @@ TEST(ReplayDigest, Warnings_DoNotCount) {
   Verdict verdict = sample_verdict();
   verdict.warnings = {"said otherwise"};
   EXPECT_EQ(*replay_digest(verdict, facts, now), *replay_digest(sample_verdict(), facts, now));
+}
+
+// --- evidence
+
+std::vector<std::string> ids(int count) {
+  std::vector<std::string> list;
+  for (int i = 0; i < count; ++i) {
+    list.push_back("id-" + std::to_string(i));
+  }
+  return list;
+}
+
+TEST(EvidenceIds, AreACountADigestAndTheFirst16) {
+  for (const int count : {0, 1, 16, 17}) {
+    const EvidenceIds some(ids(count));
+    const Json json = some.to_json();
+    EXPECT_EQ(json["count"], count);
+    EXPECT_EQ(json["first"].size(), std::min(count, 16));
+    EXPECT_EQ(json["digest"], sha256(as_bytes(canonical_json(ids(count)).value())).text());
+    const auto again = EvidenceIds::from_json(json);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(*again, some);
+    EXPECT_EQ(again->to_json(), json);
+  }
+  EXPECT_NE(EvidenceIds(ids(17)), EvidenceIds(ids(18)));
+}
+
+TEST(EvidenceIds, WithOtherCharacters_HaveTheDigestOfTheCanonicalArray) {
+  const std::vector<std::string> odd = {"a\"b", "\xc3\xa9", "line\n", "plain"};
+  EXPECT_EQ(EvidenceIds(odd).digest(), sha256(as_bytes(canonical_json(odd).value())));
+}
+
+TEST(EvidenceIds, AnythingElse_IsDataLoss) {
+  const Json good = EvidenceIds(ids(2)).to_json();
+  for (const char* member : {"count", "digest", "first"}) {
+    Json bad = good;
+    bad[member] = "x";
+    EXPECT_FALSE(EvidenceIds::from_json(bad)) << member;
+    bad.erase(member);
+    EXPECT_FALSE(EvidenceIds::from_json(bad)) << member;
+  }
+  Json fewer = good;
+  fewer["first"].erase(0);
+  EXPECT_FALSE(EvidenceIds::from_json(fewer));
+}
+
+// What passed is in the case: a decision keeps that it did.
+TEST(Decision, OfWhatPassed_KeepsIdAndOutcome) {
+  const Json verdict = to_json(sample_decision())["verdict"];
+  EXPECT_EQ(verdict["preconditions"][0], (Json{{"id", "reference"}, {"outcome", "pass"}}));
+  const Json& failed = verdict["policies"][0]["conditions"][0];
+  EXPECT_EQ(failed["expected"], 2);
+  EXPECT_EQ(failed["parts"][0], (Json{{"id", "signed.a"}, {"outcome", "pass"}}));
+  EXPECT_TRUE(to_json(sample_verdict())["preconditions"][0].contains("evidence"));
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ void expect_same(const StatementRow& actual, const StatementRow& expected) {
   EXPECT_EQ(actual.envelopes, expected.envelopes);
   EXPECT_EQ(actual.log_index, expected.log_index);
   EXPECT_EQ(actual.accepted_at, expected.accepted_at);
+  EXPECT_EQ(actual.contents, expected.contents);
+  EXPECT_EQ(actual.bytes, expected.bytes);
 }
 
 TEST_P(StoreContract, Statement_PutAndGet_EveryFieldKept) {
@@ -35,6 +37,8 @@ TEST_P(StoreContract, Statement_PutAndGet_EveryFieldKept) {
   row.subjects = {"sha256:bb", "sha256:aa", "gitCommit:cc"};
   row.locations = {"pvc://prod/models/b", "oci://registry/a"};
   row.signers = {signer_row("two"), signer_row("one")};
+  row.contents = R"({"objects":"both"})";
+  row.bytes = 12345;
   write([&](Transaction& transaction) -> Status {
     ASSAY_ASSIGN(row, put(transaction, row));
     return {};
@@ -298,6 +302,45 @@ TEST_P(StoreContract, ManifestsAt_PlaceAndThoseAbove_AreFoundInLogOrder) {
   EXPECT_EQ(at("pvc://prod"), std::vector<LeafIndex>());
   EXPECT_EQ(at("oci://registry/x"), (std::vector<LeafIndex>{1}));
   EXPECT_EQ(at(""), std::vector<LeafIndex>());
+}
+
+// Two keys of one identity are one signer, and a key that is not trusted is nobody.
+TEST_P(StoreContract, Usage_CountsStatementsOfEachIdentity) {
+  TrustedKey first = make_key(1);
+  TrustedKey second = make_key(2);
+  second.identity = first.identity;
+  const ArtifactId artifact(digest_of("artifact acme/used"));
+  StatementRow manifest = make_statement("acme/used");
+  manifest.bytes = 1000;
+  StatementRow statement = make_statement("acme/used");
+  statement.id = StatementId(digest_of("statement about acme/used"));
+  statement.kind = StatementKind::kAttestation;
+  statement.bytes = 10;
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_key(first));
+    ASSAY_TRY(transaction.put_key(second));
+    manifest.signers = {{first.id, transaction.now(), 0}, {second.id, transaction.now(), 0}};
+    ASSAY_TRY(put(transaction, manifest));
+    statement.signers = {{first.id, transaction.now(), 1}, signer_row("nobody")};
+    ASSAY_ASSIGN(statement, put(transaction, statement));
+    return {};
+  });
+  const auto expect = [&](std::uint64_t statements, std::uint64_t manifests, std::uint64_t bytes) {
+    const SignerUsage usage = snapshot()->usage(artifact, first.identity).value();
+    EXPECT_EQ(usage.statements, statements);
+    EXPECT_EQ(usage.manifests, manifests);
+    EXPECT_EQ(usage.bytes, bytes);
+  };
+  expect(2, 1, 10);
+  EXPECT_EQ(snapshot()->usage(artifact, "somebody else")->statements, 0U);
+  EXPECT_EQ(snapshot()->usage(ArtifactId(digest_of("x")), first.identity)->statements, 0U);
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(const DocumentId more, transaction.put_document("a/b", as_bytes("more")));
+    return transaction.add_envelope(statement.id, more, {second.id}, 1);
+  });
+  expect(2, 1, 10);
+  EXPECT_TRUE(snapshot()->has_document(statement.envelopes.front()).value());
+  EXPECT_FALSE(snapshot()->has_document(DocumentId(digest_of("none"))).value());
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ TEST_F(Accept, PlacementByAPublisherOfTheName_IsStoredWithItsLocations) {
   const auto found = snapshot->manifests_at(kMoved).value();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].subjects.front(), id_of(model).text());
-  const policy::Facts facts = collect_facts(*snapshot, id_of(model)).value();
+  const policy::Facts facts = artifact_facts(*services_, *snapshot, id_of(model)).value()->facts;
   ASSERT_EQ(facts.placements.size(), 1U);
   EXPECT_EQ(facts.placements[0].locations, std::vector<std::string>{kMoved});
   EXPECT_EQ(facts.placements[0].statement.signers[0].key.identity, "release");

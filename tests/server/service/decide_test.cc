@@ -362,20 +362,46 @@ TEST_F(Decide, WorkloadWithoutPod_IsJudgedWithoutMounts) {
 
 // --- cases of other versions
 
-TEST(CaseFiles, OfAnotherFormatOrOtherRules_AreNotJudgedAgain) {
-  const CaseFile file{{policy::Facts{}}, {}, {}, {}, DecisionPoint::kCreate, Timestamp()};
-  const Json json = parse_json(encode(file).value()).value();
-  EXPECT_TRUE(parse_case_file(as_bytes(json.dump())));
+// Stores `text` as a case and reads it.
+class CaseFiles : public ServiceTest {
+ protected:
+  std::optional<ErrorCode> refusal_of(const Json& json) {
+    std::optional<DocumentId> id;
+    const auto work = [&](storage::Transaction& transaction) -> Status {
+      ASSAY_ASSIGN(id, transaction.put_document("application/json", as_bytes(json.dump())));
+      return {};
+    };
+    EXPECT_TRUE(store_->write(work));
+    return refusal(load_case(*store_->snapshot().value(), *id));
+  }
+};
+
+TEST_F(CaseFiles, OfAnotherFormatOrOtherRules_AreNotJudgedAgain) {
+  const CaseFile file{{CaseModel{{}, {}, {}}}, {}, {}, {}, DecisionPoint::kCreate};
+  const StoredCase stored = encode(file).value();
+  ASSERT_TRUE(store_->write(
+      [&](storage::Transaction& transaction) { return put_case(transaction, stored); }));
+  EXPECT_TRUE(load_case(*store_->snapshot().value(), stored.file.id));
+  const Json json = parse_json(stored.file.bytes).value();
   for (const char* member : {"format", "evaluator"}) {
     Json other = json;
     other[member] = 1;
-    EXPECT_EQ(refusal(parse_case_file(as_bytes(other.dump()))), ErrorCode::kCaseUnsupported);
+    EXPECT_EQ(refusal_of(other), ErrorCode::kCaseUnsupported);
     other.erase(member);
-    EXPECT_EQ(refusal(parse_case_file(as_bytes(other.dump()))), ErrorCode::kCaseUnsupported);
+    EXPECT_EQ(refusal_of(other), ErrorCode::kCaseUnsupported);
   }
-  Json broken = json;
-  broken["models"] = Json::array();
-  EXPECT_EQ(refusal(parse_case_file(as_bytes(broken.dump()))), ErrorCode::kDataLoss);
+  for (const char* member : {"models", "workload", "preconditions", "policies", "point"}) {
+    Json broken = json;
+    broken[member] = Json::array();
+    if (broken[member] != json[member]) {
+      EXPECT_EQ(refusal_of(broken), ErrorCode::kDataLoss) << member;
+    }
+    broken.erase(member);
+    EXPECT_EQ(refusal_of(broken), ErrorCode::kDataLoss) << member;
+  }
+  Json missing = json;
+  missing["workload"] = DocumentId(sha256(as_bytes("nowhere"))).text();
+  EXPECT_EQ(refusal_of(missing), ErrorCode::kDataLoss);
 }
 
 }  // namespace

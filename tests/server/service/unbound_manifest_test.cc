@@ -46,7 +46,7 @@ class UnboundManifests : public ServiceTest {
     return verified->id;
   }
   policy::Facts facts_of(const Manifest& model) {
-    return collect_facts(*store_->snapshot().value(), id_of(model)).value();
+    return artifact_facts(*services_, *store_->snapshot().value(), id_of(model)).value()->facts;
   }
   std::vector<Finding> findings() { return check_store(*store_->snapshot().value()).value(); }
 
@@ -111,12 +111,12 @@ TEST_F(SecondPublisher, WithOtherPatterns_SpeaksOfAnotherArtifact) {
   ASSERT_NE(id_of(evil), id_of(model));
   ASSERT_TRUE(accept_manifest(*services_, signed_manifest(evil), actor_));
   const auto snapshot = store_->snapshot().value();
-  const auto facts = collect_facts(*snapshot, id_of(model)).value();
+  const auto facts = artifact_facts(*services_, *snapshot, id_of(model)).value()->facts;
   ASSERT_EQ(facts.manifests.size(), 1U);
   EXPECT_TRUE(facts.manifests.front().parameters.ignore.empty());
   EXPECT_EQ(facts.manifests.front().objects, Objects::kFiles);
   EXPECT_EQ(load_artifact(*snapshot, id_of(model)).value().parameters, model.artifact.parameters);
-  const auto others = collect_facts(*snapshot, id_of(evil)).value();
+  const auto others = artifact_facts(*services_, *snapshot, id_of(evil)).value()->facts;
   EXPECT_EQ(others.manifests.front().parameters.ignore, std::vector<std::string>{"*.py"});
 }
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A map with a bounded weight that forgets what was used longest ago. Thread-safe.
+#pragma once
+
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace assay::server {
+
+template <typename Key, typename Value>
+class Lru {
+ public:
+  explicit Lru(std::size_t capacity) : capacity_(capacity) {}
+
+  [[nodiscard]] std::optional<Value> find(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    const auto it = by_key_.find(key);
+    if (it == by_key_.end()) {
+      return std::nullopt;
+    }
+    items_.splice(items_.begin(), items_, it->second);
+    return it->second->value;
+  }
+
+  // Replaces what `key` had. What weighs more than everything may is not kept.
+  void put(const Key& key, Value value, std::size_t weight = 1) {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = by_key_.find(key); it != by_key_.end()) {
+      drop(it->second);
+    }
+    if (weight > capacity_) {
+      return;
+    }
+    while (weight_ + weight > capacity_) {
+      drop(std::prev(items_.end()));
+    }
+    items_.push_front({key, std::move(value), weight});
+    by_key_.emplace(key, items_.begin());
+    weight_ += weight;
+  }
+
+  [[nodiscard]] std::size_t weight() const {
+    const std::lock_guard lock(mutex_);
+    return weight_;
+  }
+
+ private:
+  struct Item {
+    Key key;
+    Value value;
+    std::size_t weight;
+  };
+
+  void drop(typename std::list<Item>::iterator item) {
+    weight_ -= item->weight;
+    by_key_.erase(item->key);
+    items_.erase(item);
+  }
+
+  std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::list<Item> items_;  // newest use first
+  std::unordered_map<Key, typename std::list<Item>::iterator> by_key_;
+  std::size_t weight_ = 0;
+};
+
+}  // namespace assay::server

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases made of parts: what decisions share, what one more statement costs, that predicates stay in
+// their envelopes, and that a replay misses nothing that is gone.
+#include <set>
+#include <sqlite3.h>
+
+#include "schemas/core/sha.h"
+#include "server/service/case_file.h"
+#include "server/service/collect.h"
+#include "tests/server/service/fixture.h"
+
+namespace assay::server::test {
+namespace {
+
+// A statement on the database file; the store is closed.
+class Database {
+ public:
+  explicit Database(const std::string& path) {
+    EXPECT_EQ(sqlite3_open(path.c_str(), &database_), SQLITE_OK);
+  }
+  ~Database() { sqlite3_close(database_); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void run(const std::string& sql) {
+    EXPECT_EQ(sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database_);
+  }
+  std::int64_t number(const std::string& sql) {
+    std::int64_t value = -1;
+    const auto take = [](void* out, int, char** columns, char**) {
+      *static_cast<std::int64_t*>(out) = std::strtoll(columns[0], nullptr, 10);
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(database_, sql.c_str(), take, &value, nullptr), SQLITE_OK);
+    return value;
+  }
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+class Cases : public ServiceTest {
+ protected:
+  Cases() { put_policy_in_force(); }
+
+  DecisionRequest request(const Manifest& model) {
+    return {.point = DecisionPoint::kCreate,
+            .models = {model.name},
+            .workload = {"inference", {{"app", "chat"}}, {"nvidia.com/gpu"}},
+            .context = {{"uid", "1"}},
+            .principal = "kube-apiserver"};
+  }
+  Decision decide_on(const DecisionRequest& asked) {
+    const auto answer = decide(*services_, asked);
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    return answer->decision.value();
+  }
+  // Closes the store, does `work` on its file, and opens it again.
+  void on_file(const std::function<void(Database&)>& work) {
+    services_.reset();
+    store_.reset();
+    {
+      Database database((directory_ / "assay.db").string());
+      database.run("DROP TRIGGER IF EXISTS documents_keep_delete");
+      database.run("DROP TRIGGER IF EXISTS documents_keep_update");
+      work(database);
+    }
+    reopen();
+  }
+  std::int64_t stored_bytes() {
+    std::int64_t bytes = 0;
+    on_file([&](Database& database) {
+      bytes = database.number("SELECT sum(length(bytes)) FROM documents");
+    });
+    return bytes;
+  }
+  Json document(const DocumentId& id) {
+    return parse_json(store_->snapshot().value()->document(id).value().bytes).value();
+  }
+  // Every document that the case is made of.
+  std::set<std::string> parts_of(const DocumentId& id) {
+    std::set<std::string> ids = {id.text()};
+    const Json json = document(id);
+    const auto add = [&](const Json& text) {
+      const auto below = parts_of(DocumentId::parse(text.get<std::string>()).value());
+      ids.insert(below.begin(), below.end());
+    };
+    if (json.is_object() && json.contains("parts")) {
+      std::for_each(json["parts"].begin(), json["parts"].end(), add);
+    } else if (json.is_object() && json.contains("evaluator")) {
+      add(json["workload"]);
+      add(json["policies"]);
+      for (const Json& model : json["models"]) {
+        add(model["statements"]);
+        add(model["keys"]);
+      }
+    }
+    return ids;
+  }
+};
+
+std::string hex(const std::string& id) { return id.substr(id.find(':') + 1); }
+
+TEST_F(Cases, DecisionsThatDifferInWhatNoPolicyReads_ShareTheirCase) {
+  const Manifest model = manifest("m");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  const Decision first = decide_on(request(model));
+  EXPECT_FALSE(first.verdict.allowed);
+  clock_.advance(std::chrono::hours(3));
+  DecisionRequest other = request(model);
+  other.context = {{"uid", "2"}};
+  other.workload.labels = {{"app", "batch"}, {"pod-template-hash", "59d8"}};
+  const Decision second = decide_on(other);
+  EXPECT_EQ(second.facts, first.facts);
+  EXPECT_NE(second.replay_digest, first.replay_digest) << "the time is in it";
+  other.workload.name_space = "elsewhere";
+  EXPECT_NE(decide_on(other).facts, first.facts);
+}
+
+TEST_F(Cases, DenialOfAKnownKind_StoresUnder4KiBOfDocuments) {
+  const Manifest model = manifest("m");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  decide_on(request(model));
+  const std::int64_t before = stored_bytes();
+  decide_on(request(model));
+  EXPECT_LT(stored_bytes() - before, 3'000);
+}
+
+TEST_F(Cases, Predicates_StayInTheirEnvelopes) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  Lifecycle large;
+  large.stage = "evaluate";
+  large.metrics["accuracy"] = {0.95, "1"};
+  large.parameters["notes"] = std::string(200'000, 'x');
+  const Statement statement = to_statement(large, {subject_of(model)}).value();
+  ASSERT_TRUE(
+      accept_attestation(*services_, statement_envelope(statement, {&evaluator_}), actor_));
+  const std::int64_t before = stored_bytes();
+  const Decision decision = decide_on(request(model));
+  EXPECT_TRUE(decision.verdict.allowed) << to_json(decision.verdict).dump(1);
+  EXPECT_LT(stored_bytes() - before, 16'000);
+  const auto again = replay(*services_, decision.id);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_TRUE(again->reproduced);
+}
+
+TEST_F(Cases, OneMoreStatement_AddsItselfAndOneListALevel) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(accept_attestation(
+        *services_, approval(model, approver_a_, "again " + std::to_string(i)), actor_));
+  }
+  const auto before = parts_of(decide_on(request(model)).facts);
+  EXPECT_GT(before.size(), 40U);
+  ASSERT_TRUE(accept_attestation(*services_, approval(model, approver_a_, "one more"), actor_));
+  auto after = parts_of(decide_on(request(model)).facts);
+  std::erase_if(after, [&](const std::string& id) { return before.contains(id); });
+  EXPECT_EQ(after.size(), 4U) << "the statement, the last list, the list of lists, the case";
+}
+
+TEST_F(Cases, AnyPartThatIsMissingOrDamaged_IsDataLoss) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  const Decision decision = decide_on(request(model));
+  ASSERT_TRUE(replay(*services_, decision.id)->reproduced);
+  const auto parts = parts_of(decision.facts);
+  EXPECT_EQ(parts.size(), 8U);
+  for (const std::string& part : parts) {
+    const std::string where = " WHERE id = x'" + hex(part) + "'";
+    on_file([&](Database& database) {
+      database.run("CREATE TABLE kept AS SELECT * FROM documents" + where);
+      database.run("DELETE FROM documents" + where);
+    });
+    EXPECT_EQ(refusal(replay(*services_, decision.id)), ErrorCode::kDataLoss) << part;
+    on_file([&](Database& database) {
+      database.run("INSERT INTO documents SELECT id, media_type, x'7b7d' FROM kept");
+    });
+    EXPECT_EQ(refusal(replay(*services_, decision.id)), ErrorCode::kDataLoss) << part;
+    on_file([&](Database& database) {
+      database.run("DELETE FROM documents" + where);
+      database.run("INSERT INTO documents SELECT * FROM kept");
+      database.run("DROP TABLE kept");
+    });
+  }
+  EXPECT_TRUE(replay(*services_, decision.id)->reproduced);
+}
+
+TEST_F(Cases, EnvelopeWithAPredicateThatIsRead_IsMissed) {
+  const Manifest model = manifest("m");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  const auto accepted = accept_attestation(*services_, evaluation(model, 0.95), actor_);
+  ASSERT_TRUE(accepted);
+  const Decision decision = decide_on(request(model));
+  const std::string id = hex(accepted->row.envelopes.front().text());
+  on_file([&](Database& database) {
+    database.run("UPDATE documents SET bytes = x'7b7d' WHERE id = x'" + id + "'");
+  });
+  EXPECT_EQ(refusal(replay(*services_, decision.id)), ErrorCode::kDataLoss);
+  EXPECT_EQ(refusal(decide(*services_, request(model))), ErrorCode::kDataLoss);
+}
+
+// --- facts that are kept between decisions
+
+TEST_F(Cases, Facts_AreReadAgainOnlyWhenSomethingWasAdded) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  const auto facts = [&] {
+    const auto snapshot = store_->snapshot().value();
+    return artifact_facts(*services_, *snapshot, id_of(model)).value();
+  };
+  const auto first = facts();
+  EXPECT_EQ(facts(), first);
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(manifest("other")), actor_));
+  EXPECT_EQ(facts(), first) << "about another model";
+  ASSERT_TRUE(accept_attestation(*services_, evaluation(model, 0.5), actor_));
+  const auto second = facts();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(second->facts.statements.size(), 3U) << "two people approve one statement";
+  ASSERT_TRUE(apply_trust_change(
+      *services_,
+      trust_change(1, {RevokeKey{approver_b_.record.id, "left"}}, {&operator1_, &operator2_}),
+      actor_));
+  EXPECT_NE(facts(), second);
+}
+
+TEST_F(Cases, TestsOfPredicates_AreRunOnce) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  EXPECT_EQ(services_->decisions.tests.weight(), 0U);
+  EXPECT_TRUE(decide_on(request(model)).verdict.allowed);
+  EXPECT_EQ(services_->decisions.tests.weight(), 1U) << "of the evaluation";
+  EXPECT_TRUE(decide_on(request(model)).verdict.allowed);
+  EXPECT_EQ(services_->decisions.tests.weight(), 1U);
+  ASSERT_TRUE(accept_attestation(*services_, evaluation(model, 0.5), actor_));
+  EXPECT_FALSE(decide_on(request(model)).verdict.allowed);
+  EXPECT_EQ(services_->decisions.tests.weight(), 2U);
+}
+
+TEST(Lru, ForgetsWhatWasUsedLongestAgo_AndWhatWeighsTooMuch) {
+  Lru<std::string, int> lru(3);
+  lru.put("a", 1);
+  lru.put("b", 2);
+  lru.put("c", 3);
+  EXPECT_EQ(lru.find("a"), 1);
+  lru.put("d", 4);
+  EXPECT_EQ(lru.find("b"), std::nullopt);
+  EXPECT_EQ(lru.find("a"), 1);
+  lru.put("a", 5, 4);
+  EXPECT_EQ(lru.find("a"), std::nullopt) << "neither the old value nor one that weighs too much";
+  EXPECT_EQ(lru.weight(), 2U);
+  lru.put("e", 6, 3);
+  EXPECT_EQ(lru.weight(), 3U);
+  EXPECT_EQ(lru.find("d"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace assay::server::test

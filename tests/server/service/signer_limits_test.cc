@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one identity may have stored about one artifact: a limit that is reached is its own problem.
+#include "attestation/dsse.h"
+#include "schemas/core/sha.h"
+#include "schemas/log_record.h"
+#include "server/service/store_statement.h"
+#include "tests/server/service/fixture.h"
+
+namespace assay::server::test {
+namespace {
+
+constexpr std::string_view kNotes = "https://example.com/notes/v1";
+
+class SignerLimits : public ServiceTest {
+ protected:
+  SignerLimits() {
+    EXPECT_TRUE(apply_trust_change(
+        *services_,
+        trust_change(1, {AddKey{notes_.record}, AddKey{notes_second_.record}, AddKey{other_.record}},
+                     {&operator1_, &operator2_}),
+        actor_));
+  }
+
+  // A statement whose payload has exactly `bytes` bytes, or whatever it has when that is 0.
+  Bytes note(const Manifest& model, const TestKey& key, const std::string& text,
+             std::size_t bytes = 0) {
+    Statement statement{{subject_of(model)}, std::string(kNotes), {{"text", text}}};
+    if (bytes > 0) {
+      const std::size_t now = encode_statement(statement).value().size();
+      statement.predicate["text"] = text + std::string(bytes - now, '.');
+    }
+    return statement_envelope(statement, {&key});
+  }
+  std::optional<ErrorCode> push(const Bytes& bytes) {
+    return refusal(accept_attestation(*services_, bytes, actor_));
+  }
+  // Rows of `count` statements by `key` that say nothing that a policy reads.
+  void fill(const Manifest& model, const TestKey& key, std::size_t count) {
+    const auto work = [&](storage::Transaction& transaction) -> Status {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::string text = key.record.id.text() + std::to_string(i);
+        ASSAY_ASSIGN(const DocumentId document,
+                     transaction.put_document(kEnvelopeMediaType, as_bytes(text)));
+        LogRecord record{.type = std::string(event::kAttestationAccepted),
+                         .time = transaction.now(),
+                         .actor = "t",
+                         .subjects = {},
+                         .documents = {document},
+                         .detail = Json::object()};
+        ASSAY_ASSIGN(const LeafIndex index, transaction.append(std::move(record)));
+        ASSAY_TRY(transaction.put_statement({.id = StatementId(sha256(as_bytes(text))),
+                                             .kind = storage::StatementKind::kAttestation,
+                                             .payload_type = std::string(kStatementPayloadType),
+                                             .predicate_type = std::string(kNotes),
+                                             .stage = {},
+                                             .name = {},
+                                             .version = 0,
+                                             .subjects = {id_of(model).text()},
+                                             .locations = {},
+                                             .signers = {{key.record.id, transaction.now(), index}},
+                                             .envelopes = {document},
+                                             .log_index = index,
+                                             .accepted_at = transaction.now(),
+                                             .contents = {},
+                                             .bytes = 10}));
+      }
+      return {};
+    };
+    const auto written = store_->write(work);
+    ASSERT_TRUE(written) << to_string(written.error());
+  }
+
+  SignerRole notes_role_{"*", std::string(kNotes), "acme"};
+  TestKey notes_ = make_key(KeyPurpose::kSigner, "nora", {notes_role_});
+  TestKey notes_second_ = make_key(KeyPurpose::kSigner, "nora", {notes_role_});
+  TestKey other_ = make_key(KeyPurpose::kSigner, "otto", {notes_role_});
+};
+
+TEST_F(SignerLimits, StatementsOfOneIdentity_AreCountedOverItsKeys) {
+  const Manifest model = manifest("m");
+  fill(model, notes_, kMaxStatementsPerSigner - 1);
+  const Bytes last = note(model, notes_second_, "last");
+  EXPECT_EQ(push(last), std::nullopt);
+  EXPECT_EQ(push(note(model, notes_, "one more")), ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(push(note(model, notes_second_, "one more")), ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(push(last), std::nullopt) << "it is there already";
+  EXPECT_EQ(push(note(model, other_, "another signer")), std::nullopt);
+  EXPECT_EQ(push(note(manifest("another"), notes_, "another model")), std::nullopt);
+}
+
+TEST_F(SignerLimits, StatementOfTwo_IsRefusedWhenOneOfThemIsAtItsLimit) {
+  const Manifest model = manifest("m");
+  fill(model, notes_, kMaxStatementsPerSigner);
+  Statement statement{{subject_of(model)}, std::string(kNotes), {{"text", "both"}}};
+  EXPECT_EQ(push(statement_envelope(statement, {&other_, &notes_})),
+            ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(push(statement_envelope(statement, {&other_})), std::nullopt);
+  EXPECT_EQ(push(statement_envelope(statement, {&notes_})), ErrorCode::kSignerLimitExceeded)
+      << "signing what is there already adds to it, too";
+}
+
+TEST_F(SignerLimits, SecondKeyOnTheSameStatement_CountsOnce) {
+  const Manifest model = manifest("m");
+  fill(model, notes_, kMaxStatementsPerSigner - 1);
+  Statement statement{{subject_of(model)}, std::string(kNotes), {{"text", "twice"}}};
+  EXPECT_EQ(push(statement_envelope(statement, {&notes_})), std::nullopt);
+  EXPECT_EQ(push(statement_envelope(statement, {&notes_second_})), std::nullopt);
+  const auto usage = store_->snapshot().value()->usage(id_of(model), "nora").value();
+  EXPECT_EQ(usage.statements, kMaxStatementsPerSigner);
+}
+
+TEST_F(SignerLimits, Bytes_AreTakenUpToTheLimitAndNotOnePast) {
+  const Manifest model = manifest("m");
+  constexpr std::size_t kHalf = kMaxBytesPerSigner / 4;
+  for (const char* text : {"a", "b", "c"}) {
+    ASSERT_EQ(push(note(model, notes_, text, kHalf)), std::nullopt);
+  }
+  EXPECT_EQ(push(note(model, notes_, "d", kHalf + 1)), ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(push(note(model, notes_, "d", kHalf)), std::nullopt);
+  EXPECT_EQ(push(note(model, notes_, "e")), ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(push(note(model, other_, "e", kHalf)), std::nullopt);
+}
+
+TEST_F(SignerLimits, Manifests_HaveALimitOfTheirOwn) {
+  Manifest model = manifest("m");
+  for (std::uint64_t i = 0; i <= kMaxManifestsPerSigner; ++i) {
+    model.locations = {"pvc://inference/place-" + std::to_string(i)};
+    EXPECT_EQ(refusal(accept_manifest(*services_, signed_manifest(model), actor_)),
+              i < kMaxManifestsPerSigner ? std::nullopt
+                                         : std::optional(ErrorCode::kSignerLimitExceeded));
+  }
+}
+
+// As many signers as it takes: what they say is not read, and stops nobody.
+TEST_F(SignerLimits, ThousandsOfStatements_LeaveTheModelDecidable) {
+  put_policy_in_force();
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  fill(model, notes_, 2'500);
+  fill(model, other_, 2'500);
+  const DecisionRequest request{.point = DecisionPoint::kCreate,
+                                .models = {model.name},
+                                .workload = {"inference", {}, {"nvidia.com/gpu"}},
+                                .context = Json::object(),
+                                .principal = "kube-apiserver"};
+  const auto answer = decide(*services_, request);
+  ASSERT_TRUE(answer) << to_string(answer.error());
+  EXPECT_TRUE(answer->decision->verdict.allowed);
+  const auto again = replay(*services_, answer->decision->id);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_TRUE(again->reproduced);
+}
+
+}  // namespace
+}  // namespace assay::server::test
