@@ -13,7 +13,7 @@ Workload sample() {
   Workload pod = pod_with({mount_at("/models", "pvc://prod/models"), config_at("/etc/app")});
   pod.mounts.push_back(scratch_at("init", "/tmp", "tmp", false));
   pod.mounts.back().device = true;
-  pod.images.push_back({"init", "registry.example/init@sha256:00", true});
+  pod.images.push_back({"init", "registry.example/init@sha256:00", true, true});
   pod.accelerators = {"resource:nvidia.com/gpu", "privileged"};
   return pod;
 }
@@ -48,6 +48,7 @@ TEST(PodDocument, OtherShapes_AreRefused) {
       [](Json& json) { json["pod"]["mounts"][0]["kind"] = "other"; },
       [](Json& json) { json["pod"]["mounts"][0]["mode"] = 1; },
       [](Json& json) { json["pod"]["images"][0]["init"] = 0; },
+      [](Json& json) { json["pod"]["images"][0].erase("remounts"); },
       [](Json& json) { json["accelerators"] = "any"; }};
   for (std::size_t i = 0; i < changes.size(); ++i) {
     Json json = to_json(sample());
