@@ -304,7 +304,6 @@ Json measure_all(World& world, std::size_t manifests, std::size_t statements, st
   const double allow = stored(world, true, count);
   const double denial = stored(world, false, count);
   const std::size_t envelope = world.decide(false, false, 0).envelope.size();
-  if (std::getenv("SHOW") != nullptr) { std::fprintf(stderr, "%s\n", to_json(*world.decide(false, false, 0).decision).dump().c_str()); }
   world.decide(true, true, 0);
   const Times judged = measure(world, true, true, count);
   const Times recorded = measure(world, true, false, count);

@@ -20,36 +20,14 @@ Json to_json(const std::vector<ConditionResult>& results) {
   return out;
 }
 
-// As decisions keep it.
-Json brief(const std::vector<ConditionResult>& results);
-
-Json brief(const ConditionResult& result) {
-  if (result.outcome == Outcome::kPass) {
-    return {{"id", result.id}, {"outcome", name(result.outcome)}};
-  }
-  Json json = to_json(result);
-  if (!result.parts.empty()) {
-    json["parts"] = brief(result.parts);
-  }
-  return json;
-}
-
-Json brief(const std::vector<ConditionResult>& results) {
-  Json out = Json::array();
-  for (const ConditionResult& result : results) {
-    out.push_back(brief(result));
-  }
-  return out;
-}
-
-Json to_json(const PolicyResult& policy, Json conditions) {
+Json to_json(const PolicyResult& policy) {
   return {{"name", policy.name},
           {"version", policy.version},
           {"id", policy.id.text()},
           {"mode", name(policy.mode)},
           {"model", policy.model},
           {"outcome", name(policy.outcome)},
-          {"conditions", std::move(conditions)}};
+          {"conditions", to_json(policy.conditions)}};
 }
 
 Json codes_to_json(const std::vector<ErrorCode>& codes) {
@@ -60,20 +38,10 @@ Json codes_to_json(const std::vector<ErrorCode>& codes) {
   return out;
 }
 
-Json to_json(const Verdict& verdict, Json preconditions, Json policies) {
+Json answer_of(const Verdict& verdict) {
   return {{"allowed", verdict.allowed},
           {"reasons", codes_to_json(verdict.reasons)},
-          {"warnings", verdict.warnings},
-          {"preconditions", std::move(preconditions)},
-          {"policies", std::move(policies)}};
-}
-
-Json brief(const Verdict& verdict) {
-  Json policies = Json::array();
-  for (const PolicyResult& policy : verdict.policies) {
-    policies.push_back(to_json(policy, brief(policy.conditions)));
-  }
-  return to_json(verdict, brief(verdict.preconditions), std::move(policies));
+          {"warnings", verdict.warnings}};
 }
 
 std::unexpected<Error> no_evidence() {
@@ -163,15 +131,21 @@ Json to_json(const ConditionResult& result) {
   return json;
 }
 
-Json to_json(const Verdict& verdict) {
+Json results_of(const Verdict& verdict) {
   Json policies = Json::array();
   for (const PolicyResult& policy : verdict.policies) {
-    policies.push_back(to_json(policy, to_json(policy.conditions)));
+    policies.push_back(to_json(policy));
   }
-  return to_json(verdict, to_json(verdict.preconditions), std::move(policies));
+  return {{"preconditions", to_json(verdict.preconditions)}, {"policies", std::move(policies)}};
 }
 
-Json to_json(const Decision& decision) {
+Json to_json(const Verdict& verdict) {
+  Json json = answer_of(verdict);
+  json.update(results_of(verdict));
+  return json;
+}
+
+Json signed_form(const Decision& decision) {
   Json models = Json::array();
   for (const DecidedModel& model : decision.models) {
     models.push_back({{"artifact", model.artifact.text()}});
@@ -184,7 +158,7 @@ Json to_json(const Decision& decision) {
           {"id", decision.id},
           {"models", std::move(models)},
           {"point", name(decision.point)},
-          {"verdict", brief(decision.verdict)},
+          {"verdict", answer_of(decision.verdict)},
           {"request", decision.request},
           {"dry_run", decision.dry_run},
           {"evaluated_at", to_rfc3339(decision.evaluated_at)},
@@ -194,7 +168,14 @@ Json to_json(const Decision& decision) {
             {"policy", decision.policy_epoch}}},
           {"tree_size", decision.tree_size},
           {"facts", decision.facts.text()},
+          {"results", decision.results.text()},
           {"replay_digest", decision.replay_digest.text()}};
+}
+
+Json to_json(const Decision& decision) {
+  Json json = signed_form(decision);
+  json["verdict"].update(results_of(decision.verdict));
+  return json;
 }
 
 Result<Digest> replay_digest(const Verdict& verdict, const DocumentId& facts, Timestamp now) {

@@ -110,13 +110,18 @@ struct Decision {
   std::uint64_t policy_epoch;
   TreeSize tree_size;    // the log when the facts were read
   DocumentId facts;      // the case: what evaluation read beside policies and time
+  DocumentId results;    // results_of(verdict)
   Digest replay_digest;  // SHA-256 of JCS {policies, facts, now, conditions}
 };
 
 [[nodiscard]] Json to_json(const ConditionResult& result);
 [[nodiscard]] Json to_json(const Verdict& verdict);
-// Of what passed only ids and outcomes: the rest follows from the case, as replay shows.
+// {"preconditions", "policies"}: the results of a verdict, a document that decisions share.
+[[nodiscard]] Json results_of(const Verdict& verdict);
+// With all results.
 [[nodiscard]] Json to_json(const Decision& decision);
+// As it is signed and stored: the results stand in the document that it names.
+[[nodiscard]] Json signed_form(const Decision& decision);
 
 // What replay must reproduce: SHA-256 over the canonical JSON of the ids of the policies looked at,
 // the case's id, the time and every result, in full.

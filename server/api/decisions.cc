@@ -159,7 +159,7 @@ Result<Response> get_decision(Api& api, const Call& call) {
   if (call.media_type == kDsse) {
     return envelope_response(*snapshot, call, row.envelope);
   }
-  ASSAY_ASSIGN(const Json payload, signed_payload(*snapshot, row.envelope));
+  ASSAY_ASSIGN(const Json payload, load_decision(*snapshot, row));
   return with_etag(call, json_response(200, payload), kRevalidate);
 }
 

@@ -70,6 +70,7 @@ Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
 struct Evaluated {
   Verdict verdict;
   StoredCase stored;
+  Part results;
   Digest replay;
 };
 
@@ -220,7 +221,7 @@ Status keep_claims(storage::Transaction& transaction, const std::string& cluster
 Status record(Services& services, const DecisionRequest& request, Judged& judged) {
   DecisionAnswer& answer = judged.answer;
   const Decision& decision = *answer.decision;
-  ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(decision)));
+  ASSAY_ASSIGN(const std::string payload, canonical_json(signed_form(decision)));
   const Signer* const signers[] = {&services.service_signer};
   ASSAY_ASSIGN(const attestation::Envelope envelope,
                attestation::sign_envelope(kDecisionPayloadType, as_bytes(payload), signers));
@@ -230,6 +231,7 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
     ASSAY_TRY(check_deadline(services, request));
     ASSAY_TRY(require_same_versions(transaction, request, judged));
     ASSAY_TRY(put_case(transaction, judged.evaluated->stored));
+    ASSAY_TRY(put_part(transaction, judged.evaluated->results));
     ASSAY_ASSIGN(const DocumentId id,
                  transaction.put_document(kEnvelopeMediaType, as_bytes(answer.envelope)));
     ASSAY_ASSIGN(index,
@@ -320,7 +322,9 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
                evaluate_case(*snapshot, file, policies, now, &services.decisions));
   ASSAY_ASSIGN(StoredCase stored, encode(file));
   ASSAY_ASSIGN(Digest digest, replay_digest(verdict, stored.file.id, now));
-  Evaluated evaluated{std::move(verdict), std::move(stored), std::move(digest)};
+  ASSAY_ASSIGN(Part results, make_part(results_of(verdict)));
+  Evaluated evaluated{std::move(verdict), std::move(stored), std::move(results),
+                      std::move(digest)};
   ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
   DecisionAnswer answer{true, {}, {}, {}, policy::node_affinity(policies, request.workload).labels};
   answer.decision = Decision{.id = std::move(id),
@@ -334,6 +338,7 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
                              .policy_epoch = versions.epochs.policy,
                              .tree_size = log.size,
                              .facts = evaluated.stored.file.id,
+                             .results = evaluated.results.id,
                              .replay_digest = evaluated.replay};
   return Judged{std::move(answer), std::move(evaluated), std::move(versions)};
 }
@@ -358,6 +363,26 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
     }
   }
   return fail(ErrorCode::kUnavailable, "what the decision rests on keeps changing; ask again");
+}
+
+Result<Json> load_decision(storage::Snapshot& snapshot, const storage::DecisionRow& row) {
+  ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelope));
+  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
+  ASSAY_ASSIGN(Json decision, parse_json(envelope.payload));
+  const auto results = decision.is_object() && decision.contains("results") &&
+                               decision["results"].is_string() && decision.contains("verdict") &&
+                               decision["verdict"].is_object()
+                           ? DocumentId::parse(decision["results"].get_ref<const std::string&>())
+                           : Result<DocumentId>(fail(ErrorCode::kDataLoss, "no results"));
+  if (!results) {
+    return fail(ErrorCode::kDataLoss, "a stored decision cannot be read");
+  }
+  ASSAY_ASSIGN(const Json members, load_part(snapshot, *results));
+  if (!members.is_object()) {
+    return fail(ErrorCode::kDataLoss, "stored results of a decision cannot be read");
+  }
+  decision["verdict"].update(members);
+  return decision;
 }
 
 Status keep_pod(storage::Transaction& transaction, storage::PodRow row, const Decision* decision) {

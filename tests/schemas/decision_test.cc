@@ -52,6 +52,7 @@ Decision sample_decision() {
           2,
           991,
           facts,
+          DocumentId(digest_of("results")),
           *replay_digest(sample_verdict(), facts, now)};
 }
 
@@ -194,14 +195,15 @@ TEST(EvidenceIds, AnythingElse_IsDataLoss) {
   EXPECT_FALSE(EvidenceIds::from_json(fewer));
 }
 
-// What passed is in the case: a decision keeps that it did.
-TEST(Decision, OfWhatPassed_KeepsIdAndOutcome) {
-  const Json verdict = to_json(sample_decision())["verdict"];
-  EXPECT_EQ(verdict["preconditions"][0], (Json{{"id", "reference"}, {"outcome", "pass"}}));
-  const Json& failed = verdict["policies"][0]["conditions"][0];
-  EXPECT_EQ(failed["expected"], 2);
-  EXPECT_EQ(failed["parts"][0], (Json{{"id", "signed.a"}, {"outcome", "pass"}}));
-  EXPECT_TRUE(to_json(sample_verdict())["preconditions"][0].contains("evidence"));
+// Decisions of one kind share the document with their results.
+TEST(Decision, SignedForm_NamesItsResults) {
+  const Decision decision = sample_decision();
+  Json json = signed_form(decision);
+  EXPECT_TRUE(validate("decision", json));
+  EXPECT_EQ(json["results"], decision.results.text());
+  EXPECT_FALSE(json["verdict"].contains("policies"));
+  json["verdict"].update(results_of(decision.verdict));
+  EXPECT_EQ(json, to_json(decision));
 }
 
 }  // namespace

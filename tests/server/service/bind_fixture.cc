@@ -281,8 +281,7 @@ Json BindTest::decision_of(const Json& response) {
   const std::string id = response["auditAnnotations"]["decision-id"];
   const auto snapshot = store_->snapshot().value();
   const storage::DecisionRow row = snapshot->decision(id).value();
-  const auto document = snapshot->document(row.envelope).value();
-  return parse_json(attestation::parse_envelope(document.bytes).value().payload).value();
+  return load_decision(*snapshot, row).value();
 }
 
 }  // namespace assay::server::test

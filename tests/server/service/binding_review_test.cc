@@ -20,8 +20,7 @@ TEST_F(Binding, AdmittedPodOnAVerifiedNode_IsBound) {
   const Json& pod = decision["verdict"]["preconditions"][0];
   EXPECT_EQ(pod["id"], "pod");
   EXPECT_EQ(pod["outcome"], "pass");
-  const auto again = replay(*services_, decision["id"].get<std::string>());
-  EXPECT_EQ(again->verdict.preconditions.front().evidence.size(), 1U) << "that of the creation";
+  EXPECT_EQ(pod["evidence"]["count"], 1) << "that of the creation";
   EXPECT_EQ(pod_row()->nodes, Nodes{"gpu-1"});
   EXPECT_EQ(pod_row()->decision, decision["id"].get<std::string>());
 }
