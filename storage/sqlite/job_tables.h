@@ -11,6 +11,9 @@
 namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<JobRow> load_job(Connection& connection, const std::string& id);
+// `order` is set to the job's finish_order when it has one.
+[[nodiscard]] Result<JobRow> load_job_at(Connection& connection, std::int64_t seq,
+                                         std::int64_t* order = nullptr);
 [[nodiscard]] Result<std::vector<JobRow>> load_jobs(Connection& connection, const JobQuery& query);
 [[nodiscard]] Result<JobRow> load_next_job(Connection& connection, const std::string& node,
                                            Timestamp now);

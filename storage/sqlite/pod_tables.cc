@@ -2,6 +2,7 @@
 #include "storage/sqlite/pod_tables.h"
 
 #include "storage/sqlite/columns.h"
+#include "storage/sqlite/seals.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -57,6 +58,7 @@ Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
   if (!found) {
     return fail(ErrorCode::kNotFound, "no pod was admitted under this uid", uid);
   }
+  ASSAY_TRY(check_seal(connection, Sealed::kPod, seal_name({cluster, uid}), query));
   ASSAY_ASSIGN(std::vector<DecidedModel> models, models_from(query, 4));
   ASSAY_ASSIGN(Json workload, json_column(query, 5));
   return PodRow{.cluster = cluster,
@@ -75,7 +77,7 @@ Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {
   ASSAY_TRY(forget(connection, true, now - kKeepBoundPod));
   ASSAY_ASSIGN(const std::string models, canonical_json(to_json(row.models)));
   ASSAY_ASSIGN(const std::string workload, canonical_json(row.workload));
-  return connection.query(Sql::kPodPut)
+  ASSAY_TRY(connection.query(Sql::kPodPut)
       .bind(row.cluster)
       .bind(row.uid)
       .bind(row.name_space)
@@ -86,7 +88,10 @@ Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {
       .bind(models)
       .bind(workload)
       .bind(row.admitted_at)
-      .run();
+      .run());
+  Query query = connection.query(Sql::kPodGet);
+  return keep_seal(connection, Sealed::kPod, seal_name({row.cluster, row.uid}),
+                   query.bind(row.cluster).bind(row.uid));
 }
 
 Status remove_pod(Connection& connection, const std::string& cluster, const std::string& uid) {
@@ -100,17 +105,21 @@ Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
   if (!found) {
     return fail(ErrorCode::kNotFound, "nothing is known of this claim", name_space + "/" + name);
   }
+  ASSAY_TRY(check_seal(connection, Sealed::kClaim, seal_name({cluster, name_space, name}), query));
   return ClaimRow{cluster, name_space, name, query.text(0), query.text(1)};
 }
 
 Status put_claim(Connection& connection, const ClaimRow& row) {
-  return connection.query(Sql::kClaimPut)
-      .bind(row.cluster)
-      .bind(row.name_space)
-      .bind(row.name)
-      .bind(row.uid)
-      .bind(row.volume)
-      .run();
+  ASSAY_TRY(connection.query(Sql::kClaimPut)
+                .bind(row.cluster)
+                .bind(row.name_space)
+                .bind(row.name)
+                .bind(row.uid)
+                .bind(row.volume)
+                .run());
+  Query query = connection.query(Sql::kClaimGet);
+  return keep_seal(connection, Sealed::kClaim, seal_name({row.cluster, row.name_space, row.name}),
+                   query.bind(row.cluster).bind(row.name_space).bind(row.name));
 }
 
 Status remove_claim(Connection& connection, const std::string& cluster,
