@@ -137,13 +137,13 @@ class Recovery(unittest.TestCase):
             service.stop()
             (service.dir / "assayd.log").unlink()
             # No file may grow beyond 4 KiB: the index of the write-ahead log has 32.
-            service.start("prlimit", "--fsize=4096")
+            service.start("prlimit", "--fsize=4096:unlimited")
             self.assertEqual(service.request("GET", "/v1/manifests")[1]["items"], listed)
             self.assertEqual(service.request("GET", "/readyz", token=None)[0], 503)
             status, answer = service.request("POST", "/v1/manifests", service.manifest("b"))
             self.assertEqual((status, answer["code"]), (503, "storage"))
             self.assertEqual(service.request("GET", "/v1/manifests")[1]["items"], listed)
-            service.run("prlimit", "--pid", str(service.process.pid), "--fsize=unlimited")
+            service.run("prlimit", "--pid", str(service.process.pid), "--fsize=unlimited:unlimited")
             deadline = time.monotonic() + 20
             while service.request("GET", "/readyz", token=None)[0] != 200:
                 self.assertLess(time.monotonic(), deadline, "not ready by itself")

@@ -267,7 +267,9 @@ void ask_lists(Snapshot& view, Asker& asker) {
   asker.note("denials", view.decisions(decisions));
   decisions.name_space = "dev";
   asker.note("denials of a namespace", view.decisions(decisions));
-  decisions = {.reason = "key-revoked", .bounds = {.after = {}, .below = {}, .limit = 1000}};
+  decisions = {};
+  decisions.reason = "key-revoked";
+  decisions.bounds.limit = 1000;
   asker.note("decisions with a reason", view.decisions(decisions));
   EventQuery events;
   events.bounds.limit = 1000;
@@ -441,7 +443,7 @@ void wal_flip_rounds(std::size_t rounds) {
       continue;
     }
     const auto root = (*store)->snapshot().value()->log_root(signed_state.size);
-    forks += !root || *root != signed_state.root ? 1 : 0;
+    forks += !root || *root != signed_state.root ? 1U : 0U;
   }
   std::cout << "flips in the write-ahead log: " << rounds << ", start refused " << refused
             << ", forks " << forks << '\n';
@@ -463,7 +465,7 @@ void readiness_rounds(std::size_t rounds) {
     while (!store->healthy() && std::chrono::steady_clock::now() < end) {
       std::this_thread::yield();
     }
-    latches += store->healthy() ? 0 : 1;
+    latches += store->healthy() ? 0U : 1U;
   }
   std::cout << "full disks: " << rounds << ", latches " << latches << '\n';
   EXPECT_EQ(latches, 0U);
