@@ -115,6 +115,13 @@ CREATE INDEX jobs_with_report
   ON jobs (node, artifact, scope, pod, location, pod_volume, finish_order)
   WHERE report IS NOT NULL AND finish_order IS NOT NULL AND (subset = '[]' OR result <> 'verified');
 
+-- The newest of those at each place (node, artifact, scope, pod, location, volume): an index that
+-- forgets a row must not make an older report the newest.
+CREATE TABLE newest_reports (
+  place TEXT NOT NULL PRIMARY KEY,
+  seq INTEGER NOT NULL REFERENCES jobs (seq)
+) STRICT, WITHOUT ROWID;
+
 -- --- what else belongs to models, pods and evidence
 
 CREATE TABLE outlines (

@@ -93,13 +93,16 @@ Status read_row(Connection& connection, Sealed kind, const std::string& name) {
     }
     case Sealed::kGeneration:
       return status_of(generation(connection));
+    case Sealed::kNewestReport:
+      return status_of(load_newest_at(connection, name));
   }
   return fail(ErrorCode::kDataLoss, "a seal is of an unknown kind");
 }
 
 constexpr std::array<const char*, kAllSealed.size()> kTables = {
     "statements", "decisions", "nodes",       "jobs",     "challenges", "outlines",
-    "pods",       "claims",    "high_waters", "evidence", "node_keys",  "evidence_generation"};
+    "pods",       "claims",    "high_waters", "evidence", "node_keys",  "evidence_generation",
+    "newest_reports"};
 
 class Finder {
  public:

@@ -57,6 +57,12 @@ bool is_about(const JobRow& job, const std::string& node, const ArtifactId& arti
          ReportPlace{job.location, job.pod, job.pod_volume} == place;
 }
 
+std::string place_name(const std::string& node, const ArtifactId& artifact,
+                       const std::string& scope, const ReportPlace& place) {
+  return seal_name(
+      {node, artifact.text(), scope, place.pod, place.location, place.pod_volume});
+}
+
 bool matches(const JobRow& job, const JobQuery& query) {
   return (query.node.empty() || job.node == query.node) &&
          (query.artifact.empty() || job.artifact.text() == query.artifact) &&
@@ -188,29 +194,40 @@ Status insert_job(Connection& connection, const JobRow& row, const JsonTexts& te
   return bind_progress(query, row, texts, order).run();
 }
 
-Status seal_job(Connection& connection, const std::string& id) {
-  ASSAY_ASSIGN(const auto seq, find_job(connection, id));
+Status note_newest(Connection& connection, const JobRow& row, std::int64_t seq) {
+  const std::string place = place_name(row.node, row.artifact, row.scope,
+                                       ReportPlace{row.location, row.pod, row.pod_volume});
+  ASSAY_TRY(connection.query(Sql::kNewestReportPut).bind(place).bind(seq).run());
+  Query query = connection.query(Sql::kNewestReportGet);
+  return keep_seal(connection, Sealed::kNewestReport, place, query.bind(place));
+}
+
+// Seals the row as it is stored, and its place when its report is now the newest that counts: one
+// about a part that was right says nothing of the rest.
+Status seal_job(Connection& connection, const JobRow& row) {
+  ASSAY_ASSIGN(const auto seq, find_job(connection, row.id));
   if (!seq) {
-    return no_job(id);
+    return no_job(row.id);
   }
-  Query query = connection.query(Sql::kJobGet);
-  return keep_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(*seq)),
-                   query.bind(*seq));
+  {
+    Query query = connection.query(Sql::kJobGet);
+    ASSAY_TRY(keep_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(*seq)),
+                        query.bind(*seq)));
+  }
+  const bool counts = row.state == JobState::kDone && row.report &&
+                      (row.subset == Json::array() || row.result != "verified");
+  return counts ? note_newest(connection, row, *seq) : Status();
 }
 
 }  // namespace
 
-Result<JobRow> load_job_at(Connection& connection, std::int64_t seq,
-                           std::int64_t* order) {
+Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
   Query query = connection.query(Sql::kJobGet);
   ASSAY_ASSIGN(const bool found, query.bind(seq).next());
   if (!found) {
     return fail(ErrorCode::kDataLoss, "an index names a job that is missing");
   }
   ASSAY_TRY(check_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(seq)), query));
-  if (order != nullptr) {
-    *order = query.integer(25);
-  }
   ASSAY_ASSIGN(ArtifactId artifact, artifact_column(query, 1));
   ASSAY_ASSIGN(Json subset, json_column(query, 6));
   ASSAY_ASSIGN(const JobState state, state_from(query, 10));
@@ -241,6 +258,17 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq,
                 .device_attested = query.integer(18) != 0,
                 .finished_at = optional_time(query, 19),
                 .log_index = query.count(9)};
+}
+
+Result<std::optional<std::int64_t>> load_newest_at(Connection& connection,
+                                                   const std::string& place) {
+  Query query = connection.query(Sql::kNewestReportGet);
+  ASSAY_ASSIGN(const bool found, query.bind(place).next());
+  if (!found) {
+    return std::nullopt;
+  }
+  ASSAY_TRY(check_seal(connection, Sealed::kNewestReport, place, query));
+  return std::optional(query.integer(0));
 }
 
 Result<JobRow> load_job(Connection& connection, const std::string& id) {
@@ -311,18 +339,18 @@ Result<JobRow> load_newest_report(Connection& connection, const std::string& nod
   Query doubt = connection.query(Sql::kJobOpenDoubt);
   bind_place(doubt).bind(now);
   ASSAY_ASSIGN(const bool open, doubt.next());
-  Query query = connection.query(Sql::kJobNewestReport);
-  if (!open) {
-    ASSAY_ASSIGN(const bool found, bind_place(query).next());
-    if (!found) {
-      return fail(ErrorCode::kNotFound, "there is no such job");
-    }
+  std::optional<std::int64_t> seq;
+  if (open) {
+    seq = doubt.integer(0);
+  } else {
+    ASSAY_ASSIGN(seq, load_newest_at(connection, place_name(node, artifact, scope, place)));
   }
-  std::int64_t order = 0;
-  ASSAY_ASSIGN(JobRow job,
-               load_job_at(connection, open ? doubt.integer(0) : query.integer(0), &order));
-  const bool fits = is_about(job, node, artifact, scope, place) &&
-                    (open ? job.state != JobState::kDone : order == query.integer(1));
+  if (!seq) {
+    return fail(ErrorCode::kNotFound, "there is no such job");
+  }
+  ASSAY_ASSIGN(JobRow job, load_job_at(connection, *seq));
+  const bool fits =
+      is_about(job, node, artifact, scope, place) && open == (job.state != JobState::kDone);
   return fits ? Result<JobRow>(std::move(job)) : misplaced(job.id);
 }
 
@@ -379,7 +407,7 @@ Status put_job(Connection& connection, const JobRow& row, TreeSize size) {
   } else {
     ASSAY_TRY(insert_job(connection, row, texts, order));
   }
-  return seal_job(connection, row.id);
+  return seal_job(connection, row);
 }
 
 }  // namespace assay::storage::sqlite

@@ -28,11 +28,13 @@ enum class Sealed : std::uint8_t {
   kEvidence = 10,
   kNodeKey = 11,
   kGeneration = 12,
+  kNewestReport = 13,
 };
 inline constexpr std::array kAllSealed = {
     Sealed::kStatement, Sealed::kDecision, Sealed::kNode,     Sealed::kJob,
     Sealed::kChallenge, Sealed::kOutline,  Sealed::kPod,      Sealed::kClaim,
-    Sealed::kHighWater, Sealed::kEvidence, Sealed::kNodeKey,  Sealed::kGeneration};
+    Sealed::kHighWater, Sealed::kEvidence, Sealed::kNodeKey,  Sealed::kGeneration,
+    Sealed::kNewestReport};
 [[nodiscard]] std::string_view name(Sealed kind);
 
 // Of a log index or another number, so that seals lie in the order of the rows.
