@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assayd: command line, process settings, signals. Everything else is in app.h and init.h.
 
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <pthread.h>
@@ -121,23 +122,70 @@ int init(const std::string& config_path, const std::string& bootstrap_path) {
   return 0;
 }
 
+// Says on standard error how far it is, every two seconds.
+storage::Progress progress() {
+  return [last = std::chrono::steady_clock::now()](std::string_view what,
+                                                   std::uint64_t done) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last >= std::chrono::seconds(2)) {
+      last = now;
+      std::cerr << "assayd: " << done << ' ' << what << '\n';
+    }
+  };
+}
+
 // 0: nothing to do; 1: there are findings.
-int check(const std::string& config_path) {
+int check(const std::string& config_path, bool deep, bool json) {
   const Result<Config> config = load_config(config_path);
   if (!config) {
     return complain(config.error());
   }
   const SystemClock clock;
-  const Result<std::vector<Finding>> findings = check_installation(*config, clock);
+  const Result<std::vector<Finding>> findings =
+      check_installation(*config, clock, deep, progress());
   if (!findings) {
     return complain(findings.error());
   }
   Json list = Json::array();
   for (const Finding& finding : *findings) {
     list.push_back(to_json(finding));
+    if (!json) {
+      std::cout << finding.check << '\t' << finding.id << '\t' << finding.detail << '\n';
+    }
   }
-  std::cout << Json{{"findings", std::move(list)}}.dump(2) << '\n';
+  if (json) {
+    std::cout << Json{{"findings", std::move(list)}}.dump(2) << '\n';
+  }
   return findings->empty() ? 0 : kFindings;
+}
+
+int repair(const std::string& config_path) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const auto repaired = repair_installation(*config, progress());
+  if (!repaired) {
+    return complain(repaired.error());
+  }
+  std::cout << Json{{"statements", repaired->statements}, {"decisions", repaired->decisions}}.dump(2)
+            << '\n';
+  return 0;
+}
+
+// 0: nothing to restore, or restored; 1: there is a loss, and nobody accepted it.
+int restore(const std::string& config_path, bool accept_loss) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const SystemClock clock;
+  const auto restoration = restore_installation(*config, clock, accept_loss);
+  if (!restoration) {
+    return complain(restoration.error());
+  }
+  std::cout << to_json(*restoration).dump(2) << '\n';
+  return restoration->needed && !restoration->done ? kFindings : 0;
 }
 
 int check_config(const std::string& config_path, bool print) {
@@ -164,7 +212,9 @@ int main_of(int argc, char** argv) {
       "  assayd check-config --config assayd.json --print-effective\n"
       "  assayd init --config assayd.json --bootstrap bootstrap.json\n"
       "  assayd run --config assayd.json\n"
-      "  assayd check assayd.json\n"
+      "  assayd check --deep assayd.json\n"
+      "  assayd repair assayd.json\n"
+      "  assayd restore --accept-loss assayd.json\n"
       "\n"
       "The configuration is described by schemas/json/config.schema.json. SIGTERM stops the\n"
       "service after the requests in flight; SIGHUP reads certificate and key again and opens the\n"
@@ -173,17 +223,30 @@ int main_of(int argc, char** argv) {
   std::string config_path;
   std::string bootstrap_path;
   bool print = false;
+  bool deep = false;
+  bool accept_loss = false;
+  std::string output = "json";
   CLI::App* const run_command = program.add_subcommand("run", "Serve until SIGTERM.");
   CLI::App* const init_command = program.add_subcommand(
       "init", "Make keys, certificate and database, and enter the first keys and principals.");
   CLI::App* const check_command = program.add_subcommand(
-      "check", "List what lies in the store and counts for nothing, while no service runs.");
+      "check", "List what is wrong with the store, beside a running service or without one.");
+  CLI::App* const repair_command = program.add_subcommand(
+      "repair", "Make indexes and rows of the store again from the log and its documents.");
+  CLI::App* const restore_command = program.add_subcommand(
+      "restore", "Tell what the database has lost of what was signed; go on without it.");
   CLI::App* const config_command = program.add_subcommand("check-config", "Check a configuration.");
   for (CLI::App* const command : {run_command, init_command, config_command}) {
     command->add_option("--config,-c", config_path, "Configuration file (JSON)")->required();
   }
-  check_command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")
-      ->required();
+  for (CLI::App* const command : {check_command, repair_command, restore_command}) {
+    command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")->required();
+  }
+  check_command->add_flag("--deep", deep, "Also the whole log, every document and every index");
+  check_command->add_option("-o,--output", output, "json or text")
+      ->check(CLI::IsMember({"json", "text"}));
+  restore_command->add_flag("--accept-loss", accept_loss,
+                            "Go on under the new log origin that the configuration names");
   init_command->add_option("--bootstrap", bootstrap_path, "First keys and principals (JSON)")
       ->required();
   config_command->add_flag("--print-effective", print, "Print the configuration with its defaults");
@@ -197,7 +260,13 @@ int main_of(int argc, char** argv) {
     return run(config_path);
   }
   if (*check_command) {
-    return check(config_path);
+    return check(config_path, deep, output == "json");
+  }
+  if (*repair_command) {
+    return repair(config_path);
+  }
+  if (*restore_command) {
+    return restore(config_path, accept_loss);
   }
   return *init_command ? init(config_path, bootstrap_path) : check_config(config_path, print);
 }

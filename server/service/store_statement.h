@@ -55,4 +55,7 @@ struct NewStatement {
                                                ByteView bytes, const NewStatement& statement,
                                                const Principal& actor);
 
+// StatementRow::contents of a manifest.
+[[nodiscard]] Result<std::string> contents_of(const Manifest& manifest);
+
 }  // namespace assay::server

@@ -85,8 +85,8 @@ TEST_F(AccessTest, PrincipalWhoseTimeIsOver_IsUnauthenticatedAlsoFromMemory) {
 
 TEST_F(AccessTest, RemovedPrincipal_IsRememberedForASecondAtMost) {
   EXPECT_EQ(get("/version", "worker").status, 200);
-  ASSERT_TRUE(store_->write(
-      [](storage::Transaction& transaction) { return transaction.remove_principal("worker"); }));
+  change_trust(
+      [](storage::Transaction& transaction) { return transaction.remove_principal("worker"); });
   clock_.advance(std::chrono::milliseconds(1001));
   EXPECT_EQ(get("/version", "worker").status, 401);
 }
