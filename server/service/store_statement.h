@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attestation/dsse.h"
+#include "schemas/manifest.h"
 #include "server/service/accept.h"
 
 namespace assay::server {
