@@ -204,7 +204,8 @@ struct App::Impl {
         [this] { dispatcher->forget_principals(); },
         [this](bool allowed) { metrics.decision(allowed); });
     dispatcher = std::make_unique<Dispatcher>(
-        *api, routes(), dispatch_options(config, std::move(secret)), recorder);
+        *api, config.log_public_entries ? routes_with_public_entries() : routes(),
+        dispatch_options(config, std::move(secret)), recorder);
     return {};
   }
 

@@ -23,7 +23,7 @@ std::unexpected<Error> beyond() {
 // The rows of `found`, each read by `load`.
 template <typename T, typename Load>
 Result<Page<T>> page_of(const Found& found, const LogState& state, const Load& load) {
-  Page<T> page{{}, found.next, state.size, state.root};
+  Page<T> page{{}, found.next, state.size, state.root, found.total};
   page.items.reserve(found.indexes.size());
   for (const LeafIndex index : found.indexes) {
     ASSAY_ASSIGN(T item, load(index));

@@ -20,8 +20,8 @@ ApiTest::ApiTest() {
   }
 }
 
-void ApiTest::make_dispatcher(DispatchOptions options) {
-  dispatcher_ = std::make_unique<Dispatcher>(*api_, routes(), std::move(options), recording_);
+void ApiTest::make_dispatcher(DispatchOptions options, const std::vector<Route>& table) {
+  dispatcher_ = std::make_unique<Dispatcher>(*api_, table, std::move(options), recording_);
 }
 
 void ApiTest::put_principal(const Principal& principal) {

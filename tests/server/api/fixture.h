@@ -56,7 +56,7 @@ class ApiTest : public ServiceTest {
   std::vector<Json> pages(const std::string& target, std::size_t limit);
 
   void put_principal(const Principal& principal);
-  void make_dispatcher(DispatchOptions options);
+  void make_dispatcher(DispatchOptions options, const std::vector<Route>& table = routes());
 
   std::unique_ptr<Api> api_;
   Recording recording_;
