@@ -131,9 +131,9 @@ Result<Exit> create(const Context& context, const CreateOptions& options) {
       attestation::statement_id(kStatementPayloadType, as_bytes(document)).text();
   if (!options.signing.keys.empty()) {
     ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
-    ASSAY_ASSIGN(
-        const attestation::Envelope envelope,
-        attestation::sign_envelope(kStatementPayloadType, as_bytes(document), borrow(signers)));
+    ASSAY_ASSIGN(const attestation::Envelope envelope,
+                 attestation::sign_envelope(kStatementPayloadType, as_bytes(document),
+                                            borrow(signers), options.signing.keyid));
     document = attestation::encode_envelope(envelope);
   }
   document += "\n";

@@ -83,6 +83,9 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
       "--passphrase-file", flags.passphrase_file, "FILE",
       "file of mode 0600 with the passphrase of an encrypted key; asked for on the terminal "
       "otherwise");
+  verb.option("--keyid", flags.keyid, "FORM",
+              "keyid of the signatures: none, sha256, ssh, tuf, or the text itself (default none, "
+              "which other DSSE software takes; see docs/dsse.md)");
 }
 
 Result<std::unique_ptr<Signer>> load_signer(const std::string& path,

@@ -279,7 +279,7 @@ class Client(harness.TestCase):
         key = self.key("k")
         self.key("first")
         self.assay("attest", "create", "--stage", "evaluate", "--subject", ARTIFACT, "--name",
-                   "acme/demo", "--key", "k.pem", "--out", "e.json")  # fmt: skip
+                   "acme/demo", "--key", "k.pem", "--keyid", "sha256", "--out", "e.json")  # fmt: skip
         vkey = log.verifier_key("log.example", log.public_bytes(receipts.SEED))
         push = ("push", "e.json", "--verifier-key", vkey, *self.to)
         route = "/v1/attestations"
