@@ -64,13 +64,19 @@ bool is_principal(std::string_view text) {
          std::ranges::all_of(text, allowed);
 }
 
+// Characters of UTF-8, which the target of a request is.
+std::size_t length(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 bool is_digest(std::string_view text) {
   if (text.starts_with("assay-tree-v1-") && text.contains(':')) {
     return ArtifactId::parse(text).has_value();
   }
   const std::size_t colon = text.find(':');
-  return colon != std::string_view::npos && colon >= 1 && colon <= 64 && colon + 1 < text.size() &&
-         text.size() - colon - 1 <= 256;
+  return colon != std::string_view::npos && colon >= 1 && length(text.substr(0, colon)) <= 64 && colon + 1 < text.size() &&
+         length(text.substr(colon + 1)) <= 256;
 }
 
 struct FormRow {
@@ -96,10 +102,10 @@ constexpr std::array kForms = {
     FormRow{Form::kUuid, [](std::string_view text) { return is_uuid_v7(text); },
             "an id is a UUID of version 7"},
     FormRow{Form::kNamespace,
-            [](std::string_view text) { return !text.empty() && text.size() <= 253; },
+            [](std::string_view text) { return !text.empty() && length(text) <= 253; },
             "a namespace has 1 to 253 characters"},
     FormRow{Form::kSubject,
-            [](std::string_view text) { return !text.empty() && text.size() <= 512; },
+            [](std::string_view text) { return !text.empty() && length(text) <= 512; },
             "a subject has 1 to 512 characters"},
     FormRow{Form::kDigest, is_digest, "a subject is an artifact id or algorithm:value"},
 };

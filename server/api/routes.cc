@@ -150,7 +150,7 @@ void add_nodes(std::vector<Route>& table) {
                             kReportBytes, {"lease"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/outline", worker, post_outline,
                             kEvidenceBytes, {"lease"}));
-  table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/spot", worker, post_spot, kDecisionBytes,
+  table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/spot", worker, post_spot, kDocumentBytes,
                             {"lease"}));
   table.push_back({{Method::kPut, Listener::kApi, "/v1/models/{artifact}/outline"},
                    roles({kSubmitter}),
