@@ -12,11 +12,13 @@
 #include "attestation/keys.h"
 #include "schemas/checkpoint.h"
 #include "schemas/core/sha.h"
+#include "schemas/log_record.h"
 #include "server/admission_principals.h"
 #include "server/api/dispatch.h"
 #include "server/jwks.h"
 #include "server/metrics.h"
 #include "server/reappraiser.h"
+#include "server/service/held_clock.h"
 #include "server/service/job_bell.h"
 #include "storage/store.h"
 
@@ -27,6 +29,7 @@ constexpr std::string_view kAdmissionPrincipal = "admission-webhook";
 constexpr std::chrono::hours kDay{24};
 constexpr std::chrono::hours kCertificateWarning{30 * 24};
 constexpr std::chrono::seconds kUnselectedInterval{1};
+constexpr std::chrono::seconds kClockWarning{1};  // corrections of clocks are shorter
 
 // Cursors are authenticated by a key that every process with the same service key derives, as long
 // as its signatures are deterministic (Ed25519); other keys give cursors that end with the process.
@@ -155,7 +158,34 @@ struct App::Impl {
     options.max_group = config.store_max_group;
     options.anchor_path = config.anchor_file;
     ASSAY_ASSIGN(store, storage::open_sqlite(options, *log_signer, clock));
+    ASSAY_TRY(hold_clock());
     return make_api();
+  }
+
+  // Time does not go back behind what the log says: leases and validities of before a restart would
+  // begin again.
+  Status hold_clock() {
+    ASSAY_ASSIGN(const auto snapshot, store->snapshot());
+    ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
+    if (state.size == 0) {
+      return {};
+    }
+    ASSAY_ASSIGN(const Bytes bytes, snapshot->log_record(state.size - 1));
+    ASSAY_ASSIGN(const LogRecord record, parse_log_record(bytes));
+    clock.hold(record.time);
+    watch_clock();
+    return {};
+  }
+
+  // Once for each time that the wall clock is found to be behind.
+  void watch_clock() {
+    const bool behind = clock.lead() > kClockWarning;
+    if (behind && !clock_behind) {
+      log.error("clock_set_back",
+                {{"behind_ms", clock.lead().count()},
+                 {"what", "the clock is behind the log; time is held and goes on from there"}});
+    }
+    clock_behind = behind;
   }
 
   // Results of appraisals are signed with ES256 alone (draft-ietf-rats-ear-04 as a JWT).
@@ -204,7 +234,8 @@ struct App::Impl {
         [this] { dispatcher->forget_principals(); },
         [this](bool allowed) { metrics.decision(allowed); });
     dispatcher = std::make_unique<Dispatcher>(
-        *api, routes(), dispatch_options(config, std::move(secret)), recorder);
+        *api, config.log_public_entries ? routes_with_public_entries() : routes(),
+        dispatch_options(config, std::move(secret)), recorder);
     return {};
   }
 
@@ -295,6 +326,7 @@ struct App::Impl {
   }
 
   void watch_certificate() {
+    watch_clock();
     const Timestamp now = clock.now();
     const auto end = certificate_end(config.certificate_file);
     if (end) {
@@ -331,7 +363,8 @@ struct App::Impl {
 
   const Config config;
   std::optional<Timestamp> certificate_noted;  // when the log last spoke of its end
-  const Clock& clock;
+  HeldClock clock;
+  bool clock_behind = false;
   Random& random;
   Log& log;
   Metrics metrics;

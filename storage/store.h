@@ -76,6 +76,13 @@ struct SignerUsage {
   std::uint64_t bytes = 0;  // of their payloads, manifests left out
 };
 
+// How many rows of the whole list match; at least so many where it is not exact.
+struct Total {
+  std::uint64_t rows = 0;
+  bool exact = false;
+  bool operator==(const Total&) const = default;
+};
+
 // A page of a list in ascending order of log index. `next` is the index to continue after, and is
 // absent only at the end of the list: a page may be short, even empty, and still have a next one,
 // because one call looks at a bounded number of rows.
@@ -85,6 +92,7 @@ struct Page {
   std::optional<LeafIndex> next;
   TreeSize tree_size;  // the state the page was read from
   Digest root;
+  std::optional<Total> total{};  // when it was asked for
 };
 
 // Filters are AND; empty means any; times are `since` <= time < `until`. Lists start after `after`,
@@ -131,6 +139,8 @@ struct DecisionQuery {
   std::optional<bool> allowed;
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
+  bool newest_first = false;  // descending order; pages go on below `bounds.after`
+  bool with_total = false;
   ListBounds bounds;
 };
 

@@ -106,17 +106,27 @@ Result<DecisionRow> load_decision(Connection& connection, const std::string& id)
 }
 
 Result<Found> find_decisions(Connection& connection, const DecisionQuery& query, TreeSize size) {
-  Search wanted{kDecisions, {}, query.since, query.until, query.bounds};
-  const auto add_text = [&](Sql sql, const std::string& value) {
-    if (!value.empty()) {
-      wanted.filters.push_back({Term{sql, value}});
-    }
+  Search wanted{.list = query.newest_first ? kDecisionsNewestFirst : kDecisions,
+                .filters = {},
+                .since = query.since,
+                .until = query.until,
+                .bounds = query.bounds,
+                .with_total = query.with_total};
+  const auto add = [&](Sql up, Sql down, std::variant<std::int64_t, std::string, Bytes> value) {
+    wanted.filters.push_back({Term{query.newest_first ? down : up, std::move(value)}});
   };
-  add_text(Sql::kDecisionBySubject, query.subject);
-  add_text(Sql::kDecisionByReason, query.reason);
-  add_text(Sql::kDecisionByNameSpace, query.name_space);
+  if (!query.subject.empty()) {
+    add(Sql::kDecisionBySubject, Sql::kDecisionBySubjectDown, query.subject);
+  }
+  if (!query.reason.empty()) {
+    add(Sql::kDecisionByReason, Sql::kDecisionByReasonDown, query.reason);
+  }
+  if (!query.name_space.empty()) {
+    add(Sql::kDecisionByNameSpace, Sql::kDecisionByNameSpaceDown, query.name_space);
+  }
   if (query.allowed) {
-    wanted.filters.push_back({Term{Sql::kDecisionByAllowed, std::int64_t{*query.allowed ? 1 : 0}}});
+    add(Sql::kDecisionByAllowed, Sql::kDecisionByAllowedDown,
+        std::int64_t{*query.allowed ? 1 : 0});
   }
   return search(connection, wanted, size);
 }

@@ -76,7 +76,7 @@ Result<std::int64_t> start_of(Connection& connection, const std::string& after) 
   }
   ASSAY_ASSIGN(const auto seq, find_job(connection, after));
   if (!seq) {
-    return fail(ErrorCode::kInvalidParameter, "there is no job to continue after", after);
+    return fail(ErrorCode::kInvalidParameter, "there is no job to continue after", "after");
   }
   return *seq;
 }

@@ -68,7 +68,7 @@ bool matches(const EventRow& row, const EventQuery& query) {
 template <typename T, typename Query, typename Load>
 Result<Page<T>> page_of(const Found& found, const Query& query, const LogState& state,
                         const Load& load) {
-  Page<T> page{{}, found.next, state.size, state.root};
+  Page<T> page{{}, found.next, state.size, state.root, found.total};
   page.items.reserve(found.indexes.size());
   for (const LeafIndex index : found.indexes) {
     ASSAY_ASSIGN(T item, load(index));

@@ -22,6 +22,7 @@
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/init.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
 
@@ -109,6 +110,17 @@ class AppTest : public testing::Test {
   std::unique_ptr<Log> log_;
   std::unique_ptr<App> app_;
 };
+
+TEST_F(AppTest, ClockBehindTheLog_IsHeldAndTold) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  const ManualClock back(clock_.now() - std::chrono::hours(1));
+  auto app = App::start(config_, back, random_, *log_);
+  ASSERT_TRUE(app) << to_string(app.error());
+  (*app)->stop();
+  std::ifstream file(folder_ / "assayd.log");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(text.find("clock_set_back"), std::string::npos) << text;
+}
 
 TEST_F(AppTest, Init_MakesEverythingOnce) {
   const auto report = initialise(config_, bootstrap_document(), clock_, random_);

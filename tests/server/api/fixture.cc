@@ -22,8 +22,8 @@ ApiTest::ApiTest() {
   put_principals(principals);
 }
 
-void ApiTest::make_dispatcher(DispatchOptions options) {
-  dispatcher_ = std::make_unique<Dispatcher>(*api_, routes(), std::move(options), recording_);
+void ApiTest::make_dispatcher(DispatchOptions options, const std::vector<Route>& table) {
+  dispatcher_ = std::make_unique<Dispatcher>(*api_, table, std::move(options), recording_);
 }
 
 void ApiTest::change_trust(const std::function<Status(storage::Transaction&)>& work) {

@@ -60,7 +60,7 @@ class ApiTest : public ServiceTest {
   void put_principals(const std::vector<Principal>& principals);
   // In one write, with its record.
   void change_trust(const std::function<Status(storage::Transaction&)>& work);
-  void make_dispatcher(DispatchOptions options);
+  void make_dispatcher(DispatchOptions options, const std::vector<Route>& table = routes());
 
   std::unique_ptr<Api> api_;
   Recording recording_;

@@ -194,6 +194,10 @@ TEST_F(DecisionsTest, Filters_NarrowTheList) {
   EXPECT_EQ(count("?namespace=other"), 0U);
   EXPECT_EQ(count("?subject=" + id_of(manifest("one")).text()), 1U);
   EXPECT_EQ(get("/v1/decisions?verdict=maybe", "decider").code(), "invalid-parameter");
+  const Json counted = get("/v1/decisions?total=true&limit=1", "decider").json();
+  EXPECT_EQ(counted["items"].size(), 1U);
+  EXPECT_GE(counted["total"], 1U);
+  EXPECT_FALSE(get("/v1/decisions", "decider").json().contains("total"));
   const Json denied = get("/v1/decisions?verdict=deny", "decider").json()["items"][0];
   EXPECT_EQ(count("?reason=" + text(denied["reasons"][0])), 1U);
 }
@@ -342,13 +346,13 @@ TEST_F(LogTest, Tiles_AreTheRecords) {
         .value();
   };
   EXPECT_EQ(merkle_node(hash(0), hash(1)), checkpoint->checkpoint.root);
-  const auto bundle = get("/log/tile/entries/000.p/2", "");
+  const auto bundle = get("/log/tile/entries/000.p/2", "auditor");
   const std::string first = get("/v1/log/entries/0", "reader").body;
   EXPECT_EQ(bundle.body.substr(2, first.size()), first);
   EXPECT_EQ(get("/log/tile/0/000", "").status, 404);
   EXPECT_EQ(get("/log/tile/0/000.p/3", "").status, 404);
   EXPECT_EQ(get("/log/tile/64/000", "").status, 404);
-  EXPECT_EQ(get("/log/tile/entries/x001", "").status, 404);
+  EXPECT_EQ(get("/log/tile/entries/x001", "auditor").status, 404);
 }
 
 TEST_F(LogTest, Operations_Answer) {
