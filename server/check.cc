@@ -44,8 +44,8 @@ Status log_restoration(const Config& config, const Clock& clock, const Signer& s
 
 }  // namespace
 
-Result<std::vector<Finding>> check_installation(const Config& config, const Clock& clock,
-                                                bool deep, const storage::Progress& progress) {
+Result<std::vector<Finding>> check_installation(const Config& config, const Clock& clock, bool deep,
+                                                const storage::Progress& progress) {
   ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
   ASSAY_ASSIGN(const auto inspection,
                storage::Inspection::open(store_options(config), *log_signer, clock));

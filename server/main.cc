@@ -124,14 +124,14 @@ int init(const std::string& config_path, const std::string& bootstrap_path) {
 
 // Says on standard error how far it is, every two seconds.
 storage::Progress progress() {
-  return [last = std::chrono::steady_clock::now()](std::string_view what,
-                                                   std::uint64_t done) mutable {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last >= std::chrono::seconds(2)) {
-      last = now;
-      std::cerr << "assayd: " << done << ' ' << what << '\n';
-    }
-  };
+  return
+      [last = std::chrono::steady_clock::now()](std::string_view what, std::uint64_t done) mutable {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last >= std::chrono::seconds(2)) {
+          last = now;
+          std::cerr << "assayd: " << done << ' ' << what << '\n';
+        }
+      };
 }
 
 // 0: nothing to do; 1: there are findings.
@@ -168,7 +168,8 @@ int repair(const std::string& config_path) {
   if (!repaired) {
     return complain(repaired.error());
   }
-  std::cout << Json{{"statements", repaired->statements}, {"decisions", repaired->decisions}}.dump(2)
+  std::cout << Json{{"statements", repaired->statements}, {"decisions", repaired->decisions}}.dump(
+                   2)
             << '\n';
   return 0;
 }
@@ -201,6 +202,41 @@ int check_config(const std::string& config_path, bool print) {
   return 0;
 }
 
+// What leads out of a damaged store (docs/recovery.md).
+struct Recovery {
+  CLI::App* check = nullptr;
+  CLI::App* repair = nullptr;
+  CLI::App* restore = nullptr;
+  bool deep = false;
+  bool accept_loss = false;
+  std::string output = "json";
+};
+
+void add_recovery(CLI::App& program, std::string& config_path, Recovery& recovery) {
+  recovery.check = program.add_subcommand(
+      "check", "List what is wrong with the store, beside a running service or without one.");
+  recovery.repair = program.add_subcommand(
+      "repair", "Make indexes and rows of the store again from the log and its documents.");
+  recovery.restore = program.add_subcommand(
+      "restore", "Tell what the database has lost of what was signed; go on without it.");
+  for (CLI::App* const command : {recovery.check, recovery.repair, recovery.restore}) {
+    command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")->required();
+  }
+  recovery.check->add_flag("--deep", recovery.deep,
+                           "Also the whole log, every document and every index");
+  recovery.check->add_option("-o,--output", recovery.output, "json or text")
+      ->check(CLI::IsMember({"json", "text"}));
+  recovery.restore->add_flag("--accept-loss", recovery.accept_loss,
+                             "Go on under the new log origin that the configuration names");
+}
+
+int run_recovery(const Recovery& recovery, const std::string& config_path) {
+  if (*recovery.check) {
+    return check(config_path, recovery.deep, recovery.output == "json");
+  }
+  return *recovery.repair ? repair(config_path) : restore(config_path, recovery.accept_loss);
+}
+
 int main_of(int argc, char** argv) {
   CLI::App program(
       "assayd: the Assay service. It answers one question with proof: may this model "
@@ -223,30 +259,15 @@ int main_of(int argc, char** argv) {
   std::string config_path;
   std::string bootstrap_path;
   bool print = false;
-  bool deep = false;
-  bool accept_loss = false;
-  std::string output = "json";
+  Recovery recovery{};
   CLI::App* const run_command = program.add_subcommand("run", "Serve until SIGTERM.");
   CLI::App* const init_command = program.add_subcommand(
       "init", "Make keys, certificate and database, and enter the first keys and principals.");
-  CLI::App* const check_command = program.add_subcommand(
-      "check", "List what is wrong with the store, beside a running service or without one.");
-  CLI::App* const repair_command = program.add_subcommand(
-      "repair", "Make indexes and rows of the store again from the log and its documents.");
-  CLI::App* const restore_command = program.add_subcommand(
-      "restore", "Tell what the database has lost of what was signed; go on without it.");
+  add_recovery(program, config_path, recovery);
   CLI::App* const config_command = program.add_subcommand("check-config", "Check a configuration.");
   for (CLI::App* const command : {run_command, init_command, config_command}) {
     command->add_option("--config,-c", config_path, "Configuration file (JSON)")->required();
   }
-  for (CLI::App* const command : {check_command, repair_command, restore_command}) {
-    command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")->required();
-  }
-  check_command->add_flag("--deep", deep, "Also the whole log, every document and every index");
-  check_command->add_option("-o,--output", output, "json or text")
-      ->check(CLI::IsMember({"json", "text"}));
-  restore_command->add_flag("--accept-loss", accept_loss,
-                            "Go on under the new log origin that the configuration names");
   init_command->add_option("--bootstrap", bootstrap_path, "First keys and principals (JSON)")
       ->required();
   config_command->add_flag("--print-effective", print, "Print the configuration with its defaults");
@@ -259,14 +280,8 @@ int main_of(int argc, char** argv) {
   if (*run_command) {
     return run(config_path);
   }
-  if (*check_command) {
-    return check(config_path, deep, output == "json");
-  }
-  if (*repair_command) {
-    return repair(config_path);
-  }
-  if (*restore_command) {
-    return restore(config_path, accept_loss);
+  if (*recovery.check || *recovery.repair || *recovery.restore) {
+    return run_recovery(recovery, config_path);
   }
   return *init_command ? init(config_path, bootstrap_path) : check_config(config_path, print);
 }

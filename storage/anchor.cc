@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot is canonical JSON {"chain", "checksum", "epochs", "note", "sequence", "v"}, then spaces up to a
-// newline at its end. The checksum (SHA-256 over the canonical JSON of the rest) tells a torn slot
-// from a good one; it is no signature. What an attacker could change is covered by the note's
+// A slot is canonical JSON {"chain", "checksum", "epochs", "note", "sequence", "v"}, then spaces up
+// to a newline at its end. The checksum (SHA-256 over the canonical JSON of the rest) tells a torn
+// slot from a good one; it is no signature. What an attacker could change is covered by the note's
 // signature, which whoever opens the store checks. The higher sequence is the newer slot.
 #include "storage/anchor.h"
 
@@ -95,8 +95,8 @@ Result<std::optional<ChainHead>> head_from(const Json& json) {
 Result<Slot> slot_from(std::string_view text) {
   const auto parsed = parse_json(as_bytes(text.substr(0, text.find_last_not_of(" \n") + 1)));
   if (!parsed || !parsed->is_object() || parsed->size() != 6 || !parsed->contains("checksum") ||
-      !parsed->contains("chain") || !parsed->contains("epochs") || !parsed->contains("note") || !(*parsed)["note"].is_string() ||
-      parsed->value("v", Json()) != Json(kVersion)) {
+      !parsed->contains("chain") || !parsed->contains("epochs") || !parsed->contains("note") ||
+      !(*parsed)["note"].is_string() || parsed->value("v", Json()) != Json(kVersion)) {
     return damaged();
   }
   Json document = *parsed;
@@ -118,8 +118,8 @@ Result<Slot> slot_from(std::string_view text) {
 }
 
 // Exactly one slot.
-Result<std::string> slot_text(std::uint64_t sequence, const std::string& note,
-                              const Epochs& epochs, const std::optional<ChainHead>& head) {
+Result<std::string> slot_text(std::uint64_t sequence, const std::string& note, const Epochs& epochs,
+                              const std::optional<ChainHead>& head) {
   Json document = {{"v", kVersion},
                    {"sequence", sequence},
                    {"note", note},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The anchor file: the newest checkpoint that was acknowledged, the epochs, and the head of the
-// chain of trust and policy, kept outside the database. A database that is behind it comes from an old copy or has lost writes; a service that
-// opened it would sign other roots for sizes that it had signed, and trust revoked keys again.
+// chain of trust and policy, kept outside the database. A database that is behind it comes from an
+// old copy or has lost writes; a service that opened it would sign other roots for sizes that it
+// had signed, and trust revoked keys again.
 #pragma once
 
 #include <cstdint>

@@ -168,8 +168,9 @@ void Governance::revoke_node(const std::string& name, const Revocation& revocati
 
 Result<TrustedKey> Governance::key(const KeyId& id) const {
   const auto found = keys_.find(id);
-  return found != keys_.end() ? Result<TrustedKey>(found->second)
-                              : fail(ErrorCode::kNotFound, "there is no key with this id", id.text());
+  return found != keys_.end()
+             ? Result<TrustedKey>(found->second)
+             : fail(ErrorCode::kNotFound, "there is no key with this id", id.text());
 }
 
 std::vector<TrustedKey> Governance::keys() const { return values<TrustedKey>(keys_); }
@@ -211,9 +212,8 @@ Result<Registration> Governance::registration_of(const std::string& node) const 
       pattern = &registration;
     }
   }
-  return pattern != nullptr
-             ? Result<Registration>(*pattern)
-             : fail(ErrorCode::kNotFound, "no registration covers this name", node);
+  return pattern != nullptr ? Result<Registration>(*pattern)
+                            : fail(ErrorCode::kNotFound, "no registration covers this name", node);
 }
 
 std::vector<Registration> Governance::registrations() const {
@@ -235,13 +235,12 @@ Result<GovernanceDigests> Governance::digests() const {
     revoked.push_back(
         {{"node", name}, {"at", to_rfc3339(revocation.at)}, {"reason", revocation.reason}});
   }
-  ASSAY_ASSIGN(Digest trust,
-               digest_of({{"epochs", {epochs_.trust.trust, epochs_.trust.revocation}},
-                          {"keys", list_of(keys_)},
-                          {"principals", list_of(principals_)},
-                          {"appraisals", list_of(appraisals_)},
-                          {"registrations", list_of(registrations_)},
-                          {"revoked_nodes", std::move(revoked)}}));
+  ASSAY_ASSIGN(Digest trust, digest_of({{"epochs", {epochs_.trust.trust, epochs_.trust.revocation}},
+                                        {"keys", list_of(keys_)},
+                                        {"principals", list_of(principals_)},
+                                        {"appraisals", list_of(appraisals_)},
+                                        {"registrations", list_of(registrations_)},
+                                        {"revoked_nodes", std::move(revoked)}}));
   Json in_force = Json::array();
   for (const auto& [name, policy] : policies_) {
     in_force.push_back({{"id", policy.id.text()},

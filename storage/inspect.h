@@ -16,8 +16,9 @@ namespace assay::storage {
 
 // One thing that is wrong.
 struct Damage {
-  std::string check;   // "anchor", "chain", "trust", "row", "missing-row", "log", "document", "index"
-  std::string id;      // of the stored thing
+  std::string
+      check;       // "anchor", "chain", "trust", "row", "missing-row", "log", "document", "index"
+  std::string id;  // of the stored thing
   std::string detail;  // one sentence
 };
 

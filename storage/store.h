@@ -226,8 +226,9 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   [[nodiscard]] virtual Result<DocumentId> put_document(std::string_view media_type,
                                                         ByteView bytes) = 0;
   // Appends a record (its time is set to now()) and returns its index. A record of trust or policy
-  // (is_governance) gets its place in their chain as detail "chain": it comes after the changes that
-  // it stands for, in the same write. Once the chain has begun, changes without one are `internal`.
+  // (is_governance) gets its place in their chain as detail "chain": it comes after the changes
+  // that it stands for, in the same write. Once the chain has begun, changes without one are
+  // `internal`.
   [[nodiscard]] virtual Result<LeafIndex> append(LogRecord record) = 0;
   // A new statement: conflict when the id exists, or when its log index is not above those of all
   // statements before; not-found when an envelope is not stored; invalid-parameter when there is no
@@ -301,14 +302,15 @@ struct SqliteOptions {
 // Opens the database, applies migrations, checks that the newest checkpoint is ours and fits the
 // stored tree, checks it against the anchor (store-behind-anchor when the log is shorter, differs
 // at that size, or has older epochs, and when the log has records but the anchor is gone), and
-// starts the writer. Follows the chain of trust and policy from its newest record, each proven to be
-// in the log, past the anchor's to the first, and compares the digests that the newest one names
+// starts the writer. Follows the chain of trust and policy from its newest record, each proven to
+// be in the log, past the anchor's to the first, and compares the digests that the newest one names
 // with the stored keys, principals, appraisals, registrations, revocations and policies: data-loss
-// when they differ. Reads answer from that verified state, never from those rows. `log_signer` (Ed25519) signs checkpoints; it and `clock` must outlive the
-// store. An empty database gets a signed checkpoint of size 0. Errors: not-found when there is no
-// database and `create` is false; unavailable while another process has it open; invalid-config for
-// another origin, another log key, or a file that is not Assay's or of a later version; data-loss
-// and log-inconsistent for a damaged one.
+// when they differ. Reads answer from that verified state, never from those rows. `log_signer`
+// (Ed25519) signs checkpoints; it and `clock` must outlive the store. An empty database gets a
+// signed checkpoint of size 0. Errors: not-found when there is no database and `create` is false;
+// unavailable while another process has it open; invalid-config for another origin, another log
+// key, or a file that is not Assay's or of a later version; data-loss and log-inconsistent for a
+// damaged one.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options,
                                                          const Signer& log_signer,
                                                          const Clock& clock);

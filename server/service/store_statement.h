@@ -18,7 +18,7 @@ inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.env
 // statements are refused with signer-limit-exceeded. Nobody else's are: nothing that a signer adds
 // makes a model undecidable.
 inline constexpr std::uint64_t kMaxStatementsPerSigner = 256;
-inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;  // among those
+inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;     // among those
 inline constexpr std::uint64_t kMaxBytesPerSigner = 16U << 20;  // of payloads, without manifests
 
 // The keys an envelope was verified against, with the epochs they belong to.

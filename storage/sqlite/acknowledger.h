@@ -37,8 +37,8 @@ class Acknowledger {
  public:
   using Governed = std::shared_ptr<const Governance>;
 
-  // `state` and `governance` are what `anchor` holds. Without an anchor everything counts as anchored
-  // (tests of other things).
+  // `state` and `governance` are what `anchor` holds. Without an anchor everything counts as
+  // anchored (tests of other things).
   Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Governed governance,
                std::chrono::milliseconds retry);
   ~Acknowledger();

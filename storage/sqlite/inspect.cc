@@ -100,8 +100,8 @@ Status read_row(Connection& connection, Sealed kind, const std::string& name) {
 }
 
 constexpr std::array<const char*, kAllSealed.size()> kTables = {
-    "statements", "decisions", "nodes",       "jobs",     "challenges", "outlines",
-    "pods",       "claims",    "high_waters", "evidence", "node_keys",  "evidence_generation",
+    "statements",    "decisions", "nodes",       "jobs",     "challenges", "outlines",
+    "pods",          "claims",    "high_waters", "evidence", "node_keys",  "evidence_generation",
     "newest_reports"};
 
 class Finder {
@@ -259,10 +259,9 @@ class Finder {
     }
     if (const auto id = statement_of(event.record)) {
       const auto row = load_statement(connection_, *id);
-      const bool whole =
-          row && !event.record.documents.empty() &&
-          std::find(row->envelopes.begin(), row->envelopes.end(),
-                    event.record.documents.front()) != row->envelopes.end();
+      const bool whole = row && !event.record.documents.empty() &&
+                         std::find(row->envelopes.begin(), row->envelopes.end(),
+                                   event.record.documents.front()) != row->envelopes.end();
       if (!whole) {
         add("missing-row", "statement " + id->text(), "what " + where + " accepted has no row");
       }
@@ -309,8 +308,7 @@ class SqliteInspection final : public Inspection {
   }
 
  private:
-  Result<std::vector<Damage>> find_on(Connection& connection, bool deep,
-                                      const Progress& progress) {
+  Result<std::vector<Damage>> find_on(Connection& connection, bool deep, const Progress& progress) {
     // Before the database is pinned: the anchor is never ahead of what is read after it.
     const auto anchor = Anchor(options_.anchor_path).load();
     ASSAY_TRY(connection.query(Sql::kBeginRead).run());
@@ -347,8 +345,7 @@ class SqliteInspection final : public Inspection {
 }  // namespace sqlite
 
 Result<std::unique_ptr<Inspection>> Inspection::open(const SqliteOptions& options,
-                                                     const Signer& log_signer,
-                                                     const Clock& clock) {
+                                                     const Signer& log_signer, const Clock& clock) {
   ASSAY_TRY(sqlite::prepare_file(options.path, false));
   ASSAY_ASSIGN(SecretBytes key, sqlite::derive_seal_key(log_signer));
   ASSAY_ASSIGN(auto pool,

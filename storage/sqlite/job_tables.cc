@@ -59,8 +59,7 @@ bool is_about(const JobRow& job, const std::string& node, const ArtifactId& arti
 
 std::string place_name(const std::string& node, const ArtifactId& artifact,
                        const std::string& scope, const ReportPlace& place) {
-  return seal_name(
-      {node, artifact.text(), scope, place.pod, place.location, place.pod_volume});
+  return seal_name({node, artifact.text(), scope, place.pod, place.location, place.pod_volume});
 }
 
 bool matches(const JobRow& job, const JobQuery& query) {
@@ -227,7 +226,8 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
   if (!found) {
     return fail(ErrorCode::kDataLoss, "an index names a job that is missing");
   }
-  ASSAY_TRY(check_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(seq)), query));
+  ASSAY_TRY(
+      check_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(seq)), query));
   ASSAY_ASSIGN(ArtifactId artifact, artifact_column(query, 1));
   ASSAY_ASSIGN(Json subset, json_column(query, 6));
   ASSAY_ASSIGN(const JobState state, state_from(query, 10));
@@ -319,8 +319,8 @@ Result<JobRow> load_next_job(Connection& connection, const std::string& node, Ti
     return fail(ErrorCode::kNotFound, "there is no such job");
   }
   ASSAY_ASSIGN(JobRow job, load_job_at(connection, query.integer(0)));
-  const bool due = job.state == JobState::kQueued ||
-                   (job.lease_expires_at && *job.lease_expires_at <= now);
+  const bool due =
+      job.state == JobState::kQueued || (job.lease_expires_at && *job.lease_expires_at <= now);
   return job.node == node && job.state != JobState::kDone && due ? Result<JobRow>(std::move(job))
                                                                  : misplaced(job.id);
 }

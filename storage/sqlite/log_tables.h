@@ -69,8 +69,8 @@ struct LogTail {
 
 // See Snapshot; `size` is the size of the log. A tile whose digests do not lead to the root of
 // `state` is data-loss.
-[[nodiscard]] Result<Bytes> load_tile(Connection& connection, const LogState& state,
-                                      unsigned level, std::uint64_t index, unsigned width);
+[[nodiscard]] Result<Bytes> load_tile(Connection& connection, const LogState& state, unsigned level,
+                                      std::uint64_t index, unsigned width);
 [[nodiscard]] Result<Bytes> load_bundle(Connection& connection, TreeSize size, std::uint64_t index,
                                         unsigned width);
 

@@ -93,18 +93,18 @@ Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {
   ASSAY_ASSIGN(const std::string nodes, canonical_json(Json(row.nodes)));
   ASSAY_ASSIGN(const std::string workload, canonical_json(row.workload));
   ASSAY_TRY(connection.query(Sql::kPodPut)
-      .bind(row.cluster)
-      .bind(row.uid)
-      .bind(row.name_space)
-      .bind(row.name)
-      .bind(nodes)
-      .bind(row.settled)
-      .bind(row.nodes.empty() && row.settled.empty() ? 0 : 1)
-      .bind(row.decision)
-      .bind(models)
-      .bind(workload)
-      .bind(row.admitted_at)
-      .run());
+                .bind(row.cluster)
+                .bind(row.uid)
+                .bind(row.name_space)
+                .bind(row.name)
+                .bind(nodes)
+                .bind(row.settled)
+                .bind(row.nodes.empty() && row.settled.empty() ? 0 : 1)
+                .bind(row.decision)
+                .bind(models)
+                .bind(workload)
+                .bind(row.admitted_at)
+                .run());
   Query query = connection.query(Sql::kPodGet);
   return keep_seal(connection, Sealed::kPod, seal_name({row.cluster, row.uid}),
                    query.bind(row.cluster).bind(row.uid));

@@ -56,8 +56,8 @@ Result<Loss> loss_of(Connection& connection, const LogState& state, const Sqlite
   }
   ASSAY_TRY(check_note(anchor->note, loss.origin, signer));
   loss.signed_size = anchor->checkpoint.size;
-  loss.differs = anchor->checkpoint.size <= state.size &&
-                 !check_anchored_log(connection, state, *anchor);
+  loss.differs =
+      anchor->checkpoint.size <= state.size && !check_anchored_log(connection, state, *anchor);
   ASSAY_ASSIGN(const Governance rows, load_governance(connection));
   const std::uint64_t known = rows.epochs().trust.revocation;
   const std::uint64_t then = anchor->epochs.trust.revocation;
@@ -141,9 +141,9 @@ class Repairer {
     }
     const DocumentId& envelope = event.record.documents.front();
     const auto row = load_statement(connection_, id);
-    if (row && (row->log_index == event.index ||
-                std::find(row->envelopes.begin(), row->envelopes.end(), envelope) !=
-                    row->envelopes.end())) {
+    if (row &&
+        (row->log_index == event.index || std::find(row->envelopes.begin(), row->envelopes.end(),
+                                                    envelope) != row->envelopes.end())) {
       return {};
     }
     ASSAY_ASSIGN(const StatementRow made, rebuilders_.statement(documents(), event));

@@ -35,9 +35,8 @@ Bytes padded(ByteView key, std::uint8_t pad) {
 
 std::string_view name(Sealed kind) {
   constexpr std::array<std::string_view, 14> kNames = {
-      "",    "statement", "decision",   "node",     "job",      "challenge", "outline",
-      "pod", "claim",     "high-water", "evidence", "node-key", "generation",
-      "newest-report"};
+      "",    "statement", "decision",   "node",     "job",      "challenge",  "outline",
+      "pod", "claim",     "high-water", "evidence", "node-key", "generation", "newest-report"};
   return kNames.at(std::to_underlying(kind));
 }
 

@@ -31,9 +31,9 @@ enum class Sealed : std::uint8_t {
   kNewestReport = 13,
 };
 inline constexpr std::array kAllSealed = {
-    Sealed::kStatement, Sealed::kDecision, Sealed::kNode,     Sealed::kJob,
-    Sealed::kChallenge, Sealed::kOutline,  Sealed::kPod,      Sealed::kClaim,
-    Sealed::kHighWater, Sealed::kEvidence, Sealed::kNodeKey,  Sealed::kGeneration,
+    Sealed::kStatement,   Sealed::kDecision, Sealed::kNode,    Sealed::kJob,
+    Sealed::kChallenge,   Sealed::kOutline,  Sealed::kPod,     Sealed::kClaim,
+    Sealed::kHighWater,   Sealed::kEvidence, Sealed::kNodeKey, Sealed::kGeneration,
     Sealed::kNewestReport};
 [[nodiscard]] std::string_view name(Sealed kind);
 

@@ -30,11 +30,9 @@ Result<LogState> begin(Connection& connection, const LogState& anchored) {
 
 }  // namespace
 
-Result<std::shared_ptr<ReaderPool>> ReaderPool::open(const std::string& path, std::size_t readers,
-                                                     std::chrono::milliseconds wait,
-                                                     const std::shared_ptr<const SecretBytes>&
-                                                         seal_key,
-                                                     Connection::Index index) {
+Result<std::shared_ptr<ReaderPool>> ReaderPool::open(
+    const std::string& path, std::size_t readers, std::chrono::milliseconds wait,
+    const std::shared_ptr<const SecretBytes>& seal_key, Connection::Index index) {
   std::shared_ptr<ReaderPool> pool(new ReaderPool(wait));
   for (std::size_t i = 0; i < std::max<std::size_t>(readers, 1); ++i) {
     ASSAY_ASSIGN(auto connection, Connection::open(path, Connection::Mode::kReadOnly, index));
@@ -79,9 +77,9 @@ Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPoo
       return std::unexpected(std::move(held).error());
     }
     if (auto governance = history.at(held->size)) {
-      return std::unique_ptr<Snapshot>(
-          new SqliteSnapshot(std::move(pool), std::move(connection), std::move(anchored),
-                             std::move(*held), std::move(governance), now));
+      return std::unique_ptr<Snapshot>(new SqliteSnapshot(std::move(pool), std::move(connection),
+                                                          std::move(anchored), std::move(*held),
+                                                          std::move(governance), now));
     }
     end(*connection);  // trust changed many times since this state was pinned
   }

@@ -49,8 +49,8 @@ class SqliteSnapshot final : public Reading<Snapshot> {
 
  private:
   SqliteSnapshot(std::shared_ptr<ReaderPool> pool, std::unique_ptr<Connection> connection,
-                 LogState anchored, LogState held,
-                 std::shared_ptr<const Governance> governance, Timestamp now)
+                 LogState anchored, LogState held, std::shared_ptr<const Governance> governance,
+                 Timestamp now)
       : Reading(*connection, now),
         pool_(std::move(pool)),
         owned_(std::move(connection)),

@@ -8,8 +8,9 @@ namespace {
 
 std::unexpected<Error> behind(const char* what) {
   return fail(ErrorCode::kStoreBehindAnchor,
-              std::string(what) + "; was the database restored from an old copy? See "
-                                  "docs/recovery.md");
+              std::string(what) +
+                  "; was the database restored from an old copy? See "
+                  "docs/recovery.md");
 }
 
 }  // namespace

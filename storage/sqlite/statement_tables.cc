@@ -347,8 +347,8 @@ Status put_statement(Connection& connection, const StatementRow& row, TreeSize s
 
 Status replace_statement(Connection& connection, const StatementRow& row) {
   for (const Sql sql :
-       {Sql::kStatementSubjectsDelete, Sql::kStatementLocationsDelete,
-        Sql::kStatementSignersDelete, Sql::kStatementEnvelopesDelete, Sql::kStatementDelete}) {
+       {Sql::kStatementSubjectsDelete, Sql::kStatementLocationsDelete, Sql::kStatementSignersDelete,
+        Sql::kStatementEnvelopesDelete, Sql::kStatementDelete}) {
     ASSAY_TRY(connection.query(sql).bind(row.log_index).run());
   }
   std::int64_t before = 0;

@@ -81,8 +81,8 @@ Result<OpenedFile> open_file(const std::string& path) {
   if (connection.error().code != ErrorCode::kStorage || !Connection::has_memory_index()) {
     return std::unexpected(connection.error());
   }
-  ASSAY_ASSIGN(auto second, Connection::open(path, Connection::Mode::kReadWrite,
-                                             Connection::Index::kMemory));
+  ASSAY_ASSIGN(auto second,
+               Connection::open(path, Connection::Mode::kReadWrite, Connection::Index::kMemory));
   return OpenedFile{std::move(second), Connection::Index::kMemory, true};
 }
 
@@ -138,7 +138,7 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
                            committed.governance->head()));
   }
   ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait,
-                                                    shared_key, file.index));
+                                              shared_key, file.index));
   auto writer = std::make_unique<Writer>(
       std::move(connection), std::move(committed), std::move(anchor),
       Writer::Options{options.origin, options.max_group, options.probe_interval, file.disk_fails},

@@ -88,9 +88,9 @@ class Writer {
 
   // Writer's thread.
   Committed committed_;
-  LogTail tail_;              // committed_.tail and what the group has appended
+  LogTail tail_;                                  // committed_.tail and what the group has appended
   std::shared_ptr<const Governance> governance_;  // committed_.governance with what the group did
-  bool in_step_ = true;       // committed_ is what the database holds
+  bool in_step_ = true;                           // committed_ is what the database holds
   bool work_failed_ = false;  // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;

@@ -238,8 +238,7 @@ void ask_rows(Snapshot& view, Asker& asker) {
     const auto row = view.statement(make_statement("acme/" + number).id);
     asker.note("statement " + number, row);
     asker.note("decision " + number, view.decision("d" + number));
-    asker.note("document " + number,
-               view.document(DocumentId(digest_of("d" + number))));
+    asker.note("document " + number, view.document(DocumentId(digest_of("d" + number))));
     asker.note("at " + number, view.manifests_at("pvc://prod/" + number + "/x"));
     asker.note("job " + number, view.job("job-" + number));
     asker.note("pod " + number, view.pod("kube", "uid-" + number));
@@ -364,8 +363,7 @@ void judge(const Answers& before, const Answers& after, Rounds& rounds, const st
   count.unnoticed += !error && !missing ? 1 : 0;
   if (missing) {
     ++count.missing;
-    const auto inspection =
-        Inspection::open(rounds.options(), rounds.signer_, rounds.clock_);
+    const auto inspection = Inspection::open(rounds.options(), rounds.signer_, rounds.clock_);
     const auto found = inspection ? (*inspection)->find(true, [](auto, auto) {})
                                   : std::unexpected(inspection.error());
     if (found && found->empty()) {
@@ -394,8 +392,7 @@ void page_flip_rounds(std::size_t rounds) {
     const std::size_t offset = random() % size;
     const int bit = static_cast<int>(random() % 8);
     flip_bit(files.path(), offset, bit);
-    const std::string where =
-        "bit " + std::to_string(bit) + " of byte " + std::to_string(offset);
+    const std::string where = "bit " + std::to_string(bit) + " of byte " + std::to_string(offset);
     Answers after;
     {
       const auto store = files.open();
@@ -407,10 +404,10 @@ void page_flip_rounds(std::size_t rounds) {
     }
     judge(before, after, files, where, count);
   }
-  std::cout << "page flips: " << rounds << ", start refused " << count.refused << ", answers as before "
-            << count.unnoticed << ", errors " << count.errors << ", rows missing " << count.missing
-            << " (not named by check: " << count.unnamed << "), wrong answers " << count.wrong
-            << '\n';
+  std::cout << "page flips: " << rounds << ", start refused " << count.refused
+            << ", answers as before " << count.unnoticed << ", errors " << count.errors
+            << ", rows missing " << count.missing << " (not named by check: " << count.unnamed
+            << "), wrong answers " << count.wrong << '\n';
 }
 
 void wal_flip_rounds(std::size_t rounds) {

@@ -16,8 +16,8 @@ void page_flip_rounds(std::size_t rounds);
 // acknowledged, or signs another root for a size that was signed.
 void wal_flip_rounds(std::size_t rounds);
 
-// Fills the disk for a moment, `rounds` times. Fails the test when the store does not become healthy
-// again by itself.
+// Fills the disk for a moment, `rounds` times. Fails the test when the store does not become
+// healthy again by itself.
 void readiness_rounds(std::size_t rounds);
 
 }  // namespace assay::storage

@@ -43,10 +43,10 @@ class SealTest : public SqliteTest {
 TEST_F(SealTest, Statement_EachColumnAndList_IsDataLoss) {
   ASSERT_TRUE(view()->statement(*statement_));
   const std::string drop = "DROP TRIGGER IF EXISTS statements_keep_update;";
-  for (const char* sql : {"UPDATE statements SET name = 'acme/c'", "UPDATE statements SET time = 1",
-                          "UPDATE statement_subjects SET subject = 'x'",
-                          "DELETE FROM statement_subjects",
-                          "INSERT INTO statement_signers VALUES (0, 0, zeroblob(32), 0, 0)"}) {
+  for (const char* sql :
+       {"UPDATE statements SET name = 'acme/c'", "UPDATE statements SET time = 1",
+        "UPDATE statement_subjects SET subject = 'x'", "DELETE FROM statement_subjects",
+        "INSERT INTO statement_signers VALUES (0, 0, zeroblob(32), 0, 0)"}) {
     tamper(drop + sql);
     EXPECT_EQ(code(view()->statement(*statement_)), ErrorCode::kDataLoss) << sql;
     EXPECT_EQ(code(view()->statements({})), ErrorCode::kDataLoss) << sql;
@@ -99,8 +99,9 @@ TEST_F(SealTest, MediaTypeOfADocument_IsDataLoss) {
 TEST_F(SealTest, LogAnswers_ThatDoNotLeadToTheRoot_AreDataLoss) {
   append(*store_, 6);
   ASSERT_TRUE(view()->tile(0, 0, 8));
-  tamper("DROP TRIGGER log_nodes_keep_update; UPDATE log_nodes SET hash = zeroblob(32) "
-         "WHERE position = 1");
+  tamper(
+      "DROP TRIGGER log_nodes_keep_update; UPDATE log_nodes SET hash = zeroblob(32) "
+      "WHERE position = 1");
   EXPECT_EQ(code(view()->tile(0, 0, 8)), ErrorCode::kDataLoss);
   EXPECT_EQ(code(view()->inclusion_proof(0, 10)), ErrorCode::kDataLoss);
   EXPECT_EQ(code(view()->inclusion_proof(0, 2)), ErrorCode::kDataLoss);
