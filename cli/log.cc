@@ -290,7 +290,8 @@ void add_mirror(const Command& group, Context& context) {
   add_connection_options(verb, options->connection);
   verb.note(
       "Checkpoint and hashes are public; records need the role auditor, unless the service shows\n"
-      "them to everybody. With the log's key everything is verified, also that the log extends the\n"
+      "them to everybody. With the log's key everything is verified, also that the log extends "
+      "the\n"
       "mirror; a log that does not is refused and the mirror keeps its checkpoint.");
   verb.example("assay log mirror ./mirror --verifier-key-file log.vkey",
                "as an auditor does from time to time");

@@ -34,10 +34,10 @@ inline constexpr std::string_view kJobFinished = "job.finished";
 inline constexpr std::string_view kReportAccepted = "report.accepted";
 inline constexpr std::string_view kNotApplicable = "admission.not-applicable";
 inline constexpr std::array kAll = {
-    kTrustBootstrapped, kTrustChanged,  kManifestAccepted,  kAttestationAccepted,
+    kTrustBootstrapped, kTrustChanged,    kManifestAccepted,  kAttestationAccepted,
     kPolicyAccepted,    kPolicyActivated, kPolicyDeactivated, kDecisionMade,
-    kEvidenceAppraised, kNodeEnrolled,  kNodeEnded,         kOutlineAccepted,
-    kJobCreated,        kJobFinished,   kReportAccepted,    kNotApplicable};
+    kEvidenceAppraised, kNodeEnrolled,    kNodeEnded,         kOutlineAccepted,
+    kJobCreated,        kJobFinished,     kReportAccepted,    kNotApplicable};
 }  // namespace event
 
 struct LogRecord {

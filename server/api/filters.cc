@@ -60,8 +60,8 @@ bool is_predicate_type(std::string_view text) {
 bool is_principal(std::string_view text) {
   static constexpr std::string_view kOthers = "._@:/-";
   const auto allowed = [](char c) { return is_letter(c) || is_digit(c) || kOthers.contains(c); };
-  return !text.empty() && text.size() <= 128 && (is_letter(text.front()) || is_digit(text.front())) &&
-         std::ranges::all_of(text, allowed);
+  return !text.empty() && text.size() <= 128 &&
+         (is_letter(text.front()) || is_digit(text.front())) && std::ranges::all_of(text, allowed);
 }
 
 // Characters of UTF-8, which the target of a request is.
@@ -75,8 +75,8 @@ bool is_digest(std::string_view text) {
     return ArtifactId::parse(text).has_value();
   }
   const std::size_t colon = text.find(':');
-  return colon != std::string_view::npos && colon >= 1 && length(text.substr(0, colon)) <= 64 && colon + 1 < text.size() &&
-         length(text.substr(colon + 1)) <= 256;
+  return colon != std::string_view::npos && colon >= 1 && length(text.substr(0, colon)) <= 64 &&
+         colon + 1 < text.size() && length(text.substr(colon + 1)) <= 256;
 }
 
 struct FormRow {

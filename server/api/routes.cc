@@ -117,10 +117,9 @@ void add_decisions(std::vector<Route>& table) {
   const Access lookers = roles({kReader, kDecider, kAuditor});
   table.push_back(
       post_json(Listener::kApi, "/v1/decisions", roles({kDecider}), post_decision, kDecisionBytes));
-  table.push_back(
-      get("/v1/decisions", lookers, list_decisions,
-          {"subject", "namespace", "reason", "verdict", "since", "until", "order", "total", "limit",
-           "cursor"}));
+  table.push_back(get("/v1/decisions", lookers, list_decisions,
+                      {"subject", "namespace", "reason", "verdict", "since", "until", "order",
+                       "total", "limit", "cursor"}));
   table.push_back(get("/v1/decisions/{id}", lookers, get_decision, {}, {kJson, kDsse}));
   table.push_back(
       post_empty("/v1/decisions/{id}:replay", roles({kDecider, kAuditor}), replay_decision));

@@ -103,8 +103,7 @@ Result<Found> find_decisions(Connection& connection, const DecisionQuery& query,
     add(Sql::kDecisionByNameSpace, Sql::kDecisionByNameSpaceDown, query.name_space);
   }
   if (query.allowed) {
-    add(Sql::kDecisionByAllowed, Sql::kDecisionByAllowedDown,
-        std::int64_t{*query.allowed ? 1 : 0});
+    add(Sql::kDecisionByAllowed, Sql::kDecisionByAllowedDown, std::int64_t{*query.allowed ? 1 : 0});
   }
   return search(connection, wanted, size);
 }

@@ -32,7 +32,8 @@ inline constexpr List kDecisionsNewestFirst = {"decisions", Sql::kDecisionAt, Sq
 
 // Rows with one value, in log order.
 struct Term {
-  Sql sql;  // first row from ?2 on whose value is ?1; of a list read from its end, the last up to it
+  Sql sql;  // first row from ?2 on whose value is ?1; of a list read from its end, the last up to
+            // it
   std::variant<std::int64_t, std::string, Bytes> value;
 };
 // Rows that match one of several terms.

@@ -358,17 +358,20 @@ TEST_F(AccessTest, FiltersWithAForm_AreChecked) {
        {std::string("/v1/decisions?reason=report-missing&verdict=deny&order=oldest"),
         "/v1/decisions?subject=" + artifact + "&namespace=Team%20A",
         std::string("/v1/manifests?name=acme/demo-llm_1.0"),
-        std::string("/v1/attestations?stage=own-stage2&predicate_type=https://slsa.dev/provenance/v1"),
-        std::string("/v1/attestations?subject=sha512:00ff"), std::string("/v1/policies?name=9-prod"),
-        std::string("/v1/jobs?node=gpu-1.example&state=open"),
-        std::string("/v1/nodes?after=gpu-1"), std::string("/v1/audit/events?type=trust.&actor=system"),
+        std::string(
+            "/v1/attestations?stage=own-stage2&predicate_type=https://slsa.dev/provenance/v1"),
+        std::string("/v1/attestations?subject=sha512:00ff"),
+        std::string("/v1/policies?name=9-prod"),
+        std::string("/v1/jobs?node=gpu-1.example&state=open"), std::string("/v1/nodes?after=gpu-1"),
+        std::string("/v1/audit/events?type=trust.&actor=system"),
         std::string("/v1/audit/events?type=decision.made&subject=node:a")}) {
     EXPECT_EQ(get(right, "auditor").status, 200) << right;
   }
 }
 
 TEST_F(AccessTest, LimitOfAnySize_CountsAsAThousand) {
-  for (const char* limit : {"1000", "1001", "0001000", "9007199254740993", "99999999999999999999"}) {
+  for (const char* limit :
+       {"1000", "1001", "0001000", "9007199254740993", "99999999999999999999"}) {
     EXPECT_EQ(get("/v1/decisions?limit=" + std::string(limit), "auditor").json()["limit"], 1000)
         << limit;
   }
