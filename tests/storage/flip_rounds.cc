@@ -78,7 +78,7 @@ Status fill_nodes(Transaction& t) {
                          .uid = "uid-" + std::to_string(i),
                          .name_space = "prod",
                          .name = "pod",
-                         .node = "",
+                         .nodes = {"gpu-1"},
                          .decision = "d0",
                          .models = {{ArtifactId(digest_of("artifact")), "m"}},
                          .workload = Json::object(),
@@ -197,8 +197,8 @@ std::string text_of(const JobRow& row) {
          (row.finished_at ? to_rfc3339(*row.finished_at) : "");
 }
 std::string text_of(const PodRow& row) {
-  return row.uid + row.name_space + row.name + row.node + row.decision + row.models.at(0).name +
-         to_rfc3339(row.admitted_at);
+  return row.uid + row.name_space + row.name + row.nodes.at(0) + row.decision +
+         row.models.at(0).name + to_rfc3339(row.admitted_at);
 }
 std::string text_of(const ClaimRow& row) { return row.name + row.uid + row.volume; }
 std::string text_of(const EvidenceRow& row) {
