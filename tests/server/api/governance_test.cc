@@ -187,7 +187,7 @@ TEST_F(DecisionsTest, Filters_NarrowTheList) {
   const auto count = [this](const std::string& query) {
     return get("/v1/decisions" + query, "decider").json()["items"].size();
   };
-  EXPECT_EQ(count(""), 3U);
+  EXPECT_EQ(count(""), 2U);
   EXPECT_EQ(count("?verdict=allow"), 1U);
   EXPECT_EQ(count("?verdict=deny"), 1U);
   EXPECT_EQ(count("?namespace=prod"), 2U);
@@ -277,7 +277,7 @@ TEST_F(LogTest, Events_AreFoundByTypeActorAndSubject) {
   const auto count = [this](const std::string& query) {
     return get("/v1/audit/events" + query).json()["items"].size();
   };
-  EXPECT_EQ(count(""), 2U);
+  EXPECT_EQ(count(""), 3U);
   EXPECT_EQ(count("?type=manifest.accepted"), 1U);
   EXPECT_EQ(count("?type=trust."), 2U);
   EXPECT_EQ(count("?actor=submitter"), 1U);
