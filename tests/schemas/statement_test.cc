@@ -72,12 +72,12 @@ TEST(Statement, OwnPredicate_AsksForWellFormedStrongDigests) {
     EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "schema-violation") << algorithm;
     json = foreign();
     json["subject"][0]["digest"][algorithm] = "ABC";
-    EXPECT_TRUE(parse_statement(bytes_of(json))) << algorithm;
+    EXPECT_EQ(code_of(parse_statement(bytes_of(json))), "invalid-digest") << algorithm;
   }
 }
 
 TEST(Statement, WrongType_IsRefused) {
-  for (const Json& type : {Json("https://in-toto.io/Statement/v0.1"),
+  for (const Json& type : {Json("https://in-toto.io/Statement/v0.2"),
                            Json("https://in-toto.io/Statement/v1 "), Json(""), Json(1), Json()}) {
     Json json = foreign();
     json["_type"] = type;
@@ -234,11 +234,11 @@ TEST(Statement, DigestsOfKnownAlgorithms_HaveTheirForm) {
     return code_of(parse_statement(as_bytes(json.dump())));
   };
   const std::string hex(64, 'a');
-  EXPECT_EQ(with("sha256", hex), "");
-  EXPECT_EQ(with("sha1", std::string(40, '0')), "");
-  EXPECT_EQ(with("gitCommit", std::string(40, '0')), "");
-  EXPECT_EQ(with("gitCommit", hex), "");
-  EXPECT_EQ(with("dirHash", "h1:abc="), "");
+  EXPECT_EQ(with("sha256", hex), "ok");
+  EXPECT_EQ(with("sha1", std::string(40, '0')), "ok");
+  EXPECT_EQ(with("gitCommit", std::string(40, '0')), "ok");
+  EXPECT_EQ(with("gitCommit", hex), "ok");
+  EXPECT_EQ(with("dirHash", "h1:abc="), "ok");
   for (const auto& [algorithm, value] : std::initializer_list<std::pair<std::string, std::string>>{
            {"sha256", std::string(64, 'A')},
            {"sha256", std::string(63, 'a')},
@@ -266,7 +266,7 @@ TEST(Statement, Version01_IsTakenBesideForeignPredicates) {
         {"subject", {{{"name", "a"}, {"digest", {{"sha256", std::string(64, 'a')}}}}}}};
     return code_of(parse_statement(as_bytes(json.dump())));
   };
-  EXPECT_EQ(with("https://in-toto.io/Statement/v0.1", "https://slsa.dev/provenance/v0.2"), "");
+  EXPECT_EQ(with("https://in-toto.io/Statement/v0.1", "https://slsa.dev/provenance/v0.2"), "ok");
   EXPECT_EQ(with("https://in-toto.io/Statement/v0.2", "https://slsa.dev/provenance/v0.2"),
             "schema-violation");
   EXPECT_EQ(with("https://in-toto.io/Statement/v0.1", "https://assay.dev/lifecycle/v1"),
