@@ -11,13 +11,17 @@
 
 #include "attestation/keys.h"
 #include "schemas/checkpoint.h"
+#include "schemas/core/forward_clock.h"
 #include "schemas/core/sha.h"
 #include "server/admission_principals.h"
 #include "server/api/dispatch.h"
+#include "server/init.h"
 #include "server/jwks.h"
+#include "server/key_history.h"
 #include "server/metrics.h"
 #include "server/reappraiser.h"
 #include "server/service/job_bell.h"
+#include "storage/handover.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -148,14 +152,37 @@ struct App::Impl {
     ASSAY_ASSIGN(service_signer,
                  attestation::load_private_key(config.service_key_file, passphrase));
     ASSAY_TRY(load_ear_keys(passphrase));
-    storage::SqliteOptions options;
-    options.path = config.store_path;
-    options.origin = config.log_origin;
-    options.readers = config.store_readers;
-    options.max_group = config.store_max_group;
-    options.anchor_path = config.anchor_file;
+    const storage::SqliteOptions options = store_options(config);
     ASSAY_ASSIGN(store, storage::open_sqlite(options, *log_signer, clock));
+    ASSAY_ASSIGN(const auto latest, storage::last_write(options));
+    clock.not_before(latest.value_or(Timestamp()));
+    watch_clock();
+    ASSAY_TRY(read_key_history());
     return make_api();
+  }
+
+  Status read_key_history() {
+    using attestation::RotatedKind;
+    ASSAY_ASSIGN(const auto snapshot, store->snapshot());
+    ASSAY_ASSIGN(rotations, read_rotations(*snapshot, config.log_origin));
+    ASSAY_TRY(check_current(rotations, RotatedKind::kLog, log_signer.get()));
+    ASSAY_TRY(check_current(rotations, RotatedKind::kService, service_signer.get()));
+    return check_current(rotations, RotatedKind::kEar,
+                         ear_signers.empty() ? nullptr : ear_signers.front().get());
+  }
+
+  // Told when it begins and when it is over. The service goes by its own time meanwhile.
+  void watch_clock() {
+    constexpr std::chrono::seconds kTolerated{2};
+    const std::chrono::milliseconds lag = clock.lag();
+    metrics.clock_lags(lag);
+    if ((lag > kTolerated) == clock_noted) {
+      return;
+    }
+    clock_noted = !clock_noted;
+    log.write(clock_noted ? LogLevel::kError : LogLevel::kInfo,
+              clock_noted ? "clock_behind" : "clock_caught_up",
+              {{"behind_ms", lag.count()}, {"time_in_use", to_rfc3339(clock.now())}});
   }
 
   // Results of appraisals are signed with ES256 alone (draft-ietf-rats-ear-04 as a JWT).
@@ -188,7 +215,7 @@ struct App::Impl {
     for (const auto& signer : ear_signers) {
       signers.push_back(signer.get());
     }
-    return jwks(signers);
+    return jwks(signers, rotations);
   }
 
   Status make_api() {
@@ -268,6 +295,7 @@ struct App::Impl {
       while (!stop.stop_requested()) {
         never.wait_for(lock, stop, kUnselectedInterval, [] { return false; });
         flush_unselected();
+        watch_clock();
       }
       flush_unselected();
     });
@@ -331,7 +359,8 @@ struct App::Impl {
 
   const Config config;
   std::optional<Timestamp> certificate_noted;  // when the log last spoke of its end
-  const Clock& clock;
+  ForwardClock clock;
+  bool clock_noted = false;  // the log said that the wall clock lies behind
   Random& random;
   Log& log;
   Metrics metrics;
@@ -340,6 +369,7 @@ struct App::Impl {
   std::unique_ptr<Signer> log_signer;
   std::unique_ptr<Signer> service_signer;
   std::vector<std::unique_ptr<Signer>> ear_signers;  // the first signs, all are published
+  std::vector<RotatedKey> rotations;
   std::unique_ptr<storage::Store> store;
   std::unique_ptr<Services> services;
   std::unique_ptr<Reappraiser> reappraiser;

@@ -13,6 +13,7 @@
 #include "server/app.h"
 #include "server/check.h"
 #include "server/init.h"
+#include "server/rotate.h"
 
 namespace assay::server {
 namespace {
@@ -121,6 +122,29 @@ int init(const std::string& config_path, const std::string& bootstrap_path) {
   return 0;
 }
 
+int rotate(const std::string& config_path, const std::string& kind,
+           const std::string& new_key_file) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const auto rotated = attestation::rotated_kind_from(kind);
+  if (!rotated) {
+    return complain(rotated.error());
+  }
+  const SystemClock clock;
+  const Result<RotateReport> report = rotate_key(*config, *rotated, new_key_file, clock);
+  if (!report) {
+    return complain(report.error());
+  }
+  if (report->made) {
+    std::cerr << "assayd: made " << new_key_file << '\n';
+  }
+  std::cerr << "assayd: name the new file in the configuration before the service starts\n";
+  std::cout << to_json(*report).dump(2) << '\n';
+  return 0;
+}
+
 // 0: nothing to do; 1: there are findings.
 int check(const std::string& config_path) {
   const Result<Config> config = load_config(config_path);
@@ -165,6 +189,7 @@ int main_of(int argc, char** argv) {
       "  assayd init --config assayd.json --bootstrap bootstrap.json\n"
       "  assayd run --config assayd.json\n"
       "  assayd check assayd.json\n"
+      "  assayd rotate service --config assayd.json --new-key service-2.pem\n"
       "\n"
       "The configuration is described by schemas/json/config.schema.json. SIGTERM stops the\n"
       "service after the requests in flight; SIGHUP reads certificate and key again and opens the\n"
@@ -172,6 +197,8 @@ int main_of(int argc, char** argv) {
       "error.");
   std::string config_path;
   std::string bootstrap_path;
+  std::string rotated_kind;
+  std::string new_key_file;
   bool print = false;
   CLI::App* const run_command = program.add_subcommand("run", "Serve until SIGTERM.");
   CLI::App* const init_command = program.add_subcommand(
@@ -179,7 +206,14 @@ int main_of(int argc, char** argv) {
   CLI::App* const check_command = program.add_subcommand(
       "check", "List what lies in the store and counts for nothing, while no service runs.");
   CLI::App* const config_command = program.add_subcommand("check-config", "Check a configuration.");
-  for (CLI::App* const command : {run_command, init_command, config_command}) {
+  CLI::App* const rotate_command = program.add_subcommand(
+      "rotate", "Put a new key in place of one of the service's, while no service runs.");
+  rotate_command->add_option("KIND", rotated_kind, "service, log or ear")
+      ->required()
+      ->check(CLI::IsMember({"service", "log", "ear"}));
+  rotate_command->add_option("--new-key", new_key_file, "Private key; made when it is not there")
+      ->required();
+  for (CLI::App* const command : {run_command, init_command, config_command, rotate_command}) {
     command->add_option("--config,-c", config_path, "Configuration file (JSON)")->required();
   }
   check_command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")
@@ -198,6 +232,9 @@ int main_of(int argc, char** argv) {
   }
   if (*check_command) {
     return check(config_path);
+  }
+  if (*rotate_command) {
+    return rotate(config_path, rotated_kind, new_key_file);
   }
   return *init_command ? init(config_path, bootstrap_path) : check_config(config_path, print);
 }

@@ -47,6 +47,13 @@ CREATE TABLE log_checkpoint (
   note TEXT NOT NULL
 ) STRICT;
 
+-- When something was written last: a clock that says less was set back.
+CREATE TABLE last_write (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  time INTEGER NOT NULL
+) STRICT;
+INSERT INTO last_write VALUES (1, 0);
+
 -- How far the time of a row may lie below the time_high of its list.
 CREATE TABLE time_order (
   list TEXT NOT NULL PRIMARY KEY,

@@ -253,6 +253,7 @@ Status Writer::seal() {
     ASSAY_TRY(store_checkpoint(*connection_, next));
   }
   ASSAY_ASSIGN(const Epochs epochs, load_epochs(*connection_));
+  ASSAY_TRY(connection_->query(Sql::kLastWritePut).bind(clock_.now()).run());
   ASSAY_TRY(connection_->query(Sql::kCommit).run());
   committed_ = {std::move(next), tail_, epochs};
   return {};

@@ -22,6 +22,7 @@
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/init.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
 
@@ -155,6 +156,20 @@ TEST_F(AppTest, Service_AnswersOnBothListeners) {
   EXPECT_EQ(ask("/v1/admission/validate", fields, Listener::kAdmission, "{}")->status, 404);
   const Json keys = Json::parse(ask("/.well-known/jwks.json")->body);
   EXPECT_EQ(keys["keys"][0]["crv"], "Ed25519");
+}
+
+// The time of what is in the store, and not that of a clock that was set back, is gone by.
+TEST_F(AppTest, ClockSetBack_IsToldAndNotBelieved) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  const Timestamp before = clock_.now();
+  const ManualClock back(before - std::chrono::hours(24));
+  app_ = App::start(config_, back, random_, *log_).value();
+  EXPECT_EQ(ask("/readyz")->status, 200);
+  const std::string told = test::read_file(folder_ / "assayd.log");
+  EXPECT_NE(told.find("\"clock_behind\""), std::string::npos) << told;
+  const Json event = Json::parse(told.substr(told.find("{"), told.find("\n")));
+  EXPECT_GE(event["behind_ms"], std::chrono::milliseconds(std::chrono::hours(23)).count());
+  app_.reset();
 }
 
 class WaitingWorker : public AppTest {
