@@ -177,6 +177,17 @@ int check_config(const std::string& config_path, bool print) {
   return 0;
 }
 
+CLI::App* add_rotate(CLI::App& program, std::string& kind, std::string& new_key_file) {
+  CLI::App* const command = program.add_subcommand(
+      "rotate", "Put a new key in place of one of the service's, while no service runs.");
+  command->add_option("KIND", kind, "service, log or ear")
+      ->required()
+      ->check(CLI::IsMember({"service", "log", "ear"}));
+  command->add_option("--new-key", new_key_file, "Private key; made when it is not there")
+      ->required();
+  return command;
+}
+
 int main_of(int argc, char** argv) {
   CLI::App program(
       "assayd: the Assay service. It answers one question with proof: may this model "
@@ -206,13 +217,7 @@ int main_of(int argc, char** argv) {
   CLI::App* const check_command = program.add_subcommand(
       "check", "List what lies in the store and counts for nothing, while no service runs.");
   CLI::App* const config_command = program.add_subcommand("check-config", "Check a configuration.");
-  CLI::App* const rotate_command = program.add_subcommand(
-      "rotate", "Put a new key in place of one of the service's, while no service runs.");
-  rotate_command->add_option("KIND", rotated_kind, "service, log or ear")
-      ->required()
-      ->check(CLI::IsMember({"service", "log", "ear"}));
-  rotate_command->add_option("--new-key", new_key_file, "Private key; made when it is not there")
-      ->required();
+  CLI::App* const rotate_command = add_rotate(program, rotated_kind, new_key_file);
   for (CLI::App* const command : {run_command, init_command, config_command, rotate_command}) {
     command->add_option("--config,-c", config_path, "Configuration file (JSON)")->required();
   }
