@@ -106,6 +106,13 @@ test-kubernetes: ## tests against a real Kubernetes control plane (needs Go 1.25
 	@$(if $(BUILD),,$(call cmake_build,release,programs))
 	@tests/kubernetes/run.sh $(or $(BUILD),build/release) $(TESTS)
 
+.PHONY: schemathesis
+schemathesis: ## requests made from schemas/openapi.yaml for SECONDS=60 (BUILD=build/fast: these programs)
+	@$(if $(BUILD),,$(install) build test)
+	@$(if $(BUILD),,$(MAKE) -s build/release/.configured-tests)
+	@$(if $(BUILD),,$(call cmake_build,release,programs))
+	@tests/e2e/schemathesis.sh $(or $(BUILD),build/release) $(or $(SECONDS),60)
+
 .PHONY: bench
 bench: ## build and run the benchmarks
 	@$(install) build test analysis
@@ -126,7 +133,7 @@ fresh: ## make demo and make test on a bare Debian 12 (needs root)
 	@deploy/fresh.sh
 
 .PHONY: ci-long
-ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture, Kubernetes
+ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture, Kubernetes, Schemathesis
 	@$(MAKE) -s build
 	@$(install) analysis lint
 	@tests/run.sh build/release -L '^(slow|analysis)$$'
@@ -136,6 +143,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) fuzz
 	@$(MAKE) torture
 	@$(MAKE) test-kubernetes
+	@$(MAKE) schemathesis
 
 .PHONY: clean
 clean: ## remove the build folder

@@ -30,11 +30,6 @@ Result<Bytes> decode_at(const Json& value, std::string where) {
   return bytes;
 }
 
-Result<EnvelopeSignature> make_signature(const Signer& signer, ByteView message) {
-  ASSAY_ASSIGN(Bytes signature, signer.sign(message));
-  return EnvelopeSignature{signer.key_id().digest().hex(), std::move(signature)};
-}
-
 // True when the hint is the key's id, with or without the name of the hash.
 bool names(const std::string& hint, const KeyId& id) {
   return !hint.empty() && (hint == id.digest().hex() || hint == id.text());
@@ -134,7 +129,11 @@ Result<Envelope> parse_envelope(ByteView json) {
   for (const Json& item : parsed["signatures"]) {
     const std::string where = "/signatures/" + std::to_string(envelope.signatures.size());
     ASSAY_ASSIGN(Bytes signature, decode_at(item["sig"], where + "/sig"));
-    envelope.signatures.push_back({members::text(item, "keyid"), std::move(signature)});
+    Json extra = item;
+    extra.erase("keyid");
+    extra.erase("sig");
+    envelope.signatures.push_back(
+        {members::text(item, "keyid"), std::move(signature), std::move(extra)});
   }
   return envelope;
 }
@@ -142,10 +141,9 @@ Result<Envelope> parse_envelope(ByteView json) {
 std::string encode_envelope(const Envelope& envelope) {
   Json signatures = Json::array();
   for (const EnvelopeSignature& signature : envelope.signatures) {
-    Json item = {{"sig", base64_encode(signature.signature)}};
-    if (!signature.keyid_hint.empty()) {
-      item["keyid"] = signature.keyid_hint;
-    }
+    Json item = signature.extra;
+    item["sig"] = base64_encode(signature.signature);
+    item["keyid"] = signature.keyid_hint;
     signatures.push_back(std::move(item));
   }
   // Fails only for a payload type or keyid that is not UTF-8, which no parser or signer here makes.
@@ -156,19 +154,19 @@ std::string encode_envelope(const Envelope& envelope) {
 }
 
 Result<Envelope> sign_envelope(std::string_view payload_type, ByteView payload,
-                               std::span<const Signer* const> signers) {
+                               std::span<const Signer* const> signers, std::string_view keyid) {
   ASSAY_TRY(check_payload_type(payload_type));
   if (signers.empty()) {
     return fail(ErrorCode::kSignatureMissing, "an envelope needs a signer");
   }
   Envelope envelope{std::string(payload_type), Bytes(payload.begin(), payload.end()), {}};
   for (const Signer* signer : signers) {
-    ASSAY_TRY(add_signature(envelope, *signer));
+    ASSAY_TRY(add_signature(envelope, *signer, keyid));
   }
   return envelope;
 }
 
-Status add_signature(Envelope& envelope, const Signer& signer) {
+Status add_signature(Envelope& envelope, const Signer& signer, std::string_view keyid) {
   if (envelope.signatures.size() >= kMaxSignatures) {
     return fail(ErrorCode::kLimitExceeded, "an envelope has at most 32 signatures");
   }
@@ -179,8 +177,9 @@ Status add_signature(Envelope& envelope, const Signer& signer) {
       return fail(ErrorCode::kConflict, "this key has signed the envelope already");
     }
   }
-  ASSAY_ASSIGN(EnvelopeSignature signature, make_signature(signer, message));
-  envelope.signatures.push_back(std::move(signature));
+  ASSAY_ASSIGN(std::string hint, keyid_of(keyid, key));
+  ASSAY_ASSIGN(Bytes signature, signer.sign(message));
+  envelope.signatures.push_back({std::move(hint), std::move(signature), Json::object()});
   return {};
 }
 

@@ -7,17 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "attestation/keyid.h"
 #include "attestation/keys.h"
 #include "schemas/core/ids.h"
+#include "schemas/core/json.h"
 #include "schemas/trust.h"
 
 namespace assay::attestation {
 
 inline constexpr std::size_t kMaxSignatures = 32;
+inline constexpr std::size_t kMaxExtraMembers = 8;  // of one signature
 
 struct EnvelopeSignature {
   std::string keyid_hint;  // unauthenticated; only ever used to try a key first
   Bytes signature;
+  Json extra = Json::object();  // members that others add, such as "cert"; nobody signs them
 };
 
 struct Envelope {
@@ -31,17 +35,21 @@ struct Envelope {
 // SHA-256 of the PAE.
 [[nodiscard]] StatementId statement_id(std::string_view payload_type, ByteView payload);
 
-// Strict JSON; exactly payload, payloadType, signatures[] (keyid optional or null, sig); canonical
-// base64 in either alphabet; 1 to kMaxSignatures signatures (signature-missing for none).
+// Strict JSON; exactly payload, payloadType, signatures[] (keyid optional or null, sig, and up to
+// kMaxExtraMembers others, which mean nothing here); canonical base64 in either alphabet; 1 to
+// kMaxSignatures signatures (signature-missing for none).
 [[nodiscard]] Result<Envelope> parse_envelope(ByteView json);
-// Canonical JSON of the envelope.
+// Canonical JSON of the envelope. Each signature has a keyid, an empty one where there is none:
+// Python's securesystemslib reads no signature without.
 [[nodiscard]] std::string encode_envelope(const Envelope& envelope);
 
-// A new envelope over `payload`, signed by each of `signers` in order; keyid is the key id's hex.
+// A new envelope over `payload`, signed by each of `signers` in order; `keyid` as in keyid_of().
 [[nodiscard]] Result<Envelope> sign_envelope(std::string_view payload_type, ByteView payload,
-                                             std::span<const Signer* const> signers);
+                                             std::span<const Signer* const> signers,
+                                             std::string_view keyid = kKeyidSha256);
 // Adds one signature over the same payload. conflict when that key has signed already.
-[[nodiscard]] Status add_signature(Envelope& envelope, const Signer& signer);
+[[nodiscard]] Status add_signature(Envelope& envelope, const Signer& signer,
+                                   std::string_view keyid = kKeyidSha256);
 
 // A signature that verified: which trusted key made it.
 struct VerifiedSignature {

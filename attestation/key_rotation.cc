@@ -63,8 +63,8 @@ Json to_json(const KeyRotation& rotation) {
 Result<KeyRotation> rotation_from(const LogRecord& record) {
   const Json& detail = record.detail;
   constexpr std::size_t kMembers = 4;
-  if (record.type != event::kKeyRotated || detail.size() != kMembers ||
-      !detail.contains("kind") || !detail.at("kind").is_string()) {
+  if (record.type != event::kKeyRotated || detail.size() != kMembers || !detail.contains("kind") ||
+      !detail.at("kind").is_string()) {
     return fail(ErrorCode::kSchemaViolation, "this is no record of a rotated key");
   }
   const auto kind = rotated_kind_from(detail.at("kind").get<std::string>());

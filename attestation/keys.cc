@@ -39,7 +39,9 @@ constexpr std::array<KeyForm, 3> kForms = {{
 
 constexpr std::string_view kBegin = "-----BEGIN PUBLIC KEY-----";
 constexpr std::string_view kEnd = "-----END PUBLIC KEY-----";
+constexpr std::string_view kAnyBegin = "-----BEGIN ";
 constexpr std::size_t kMaxPem = 4096;
+constexpr std::size_t kMaxPemFile = 65536;  // with text before the block
 constexpr std::size_t kPemColumns = 64;
 
 std::unexpected<Error> malformed(const char* why) { return fail(ErrorCode::kInvalidEncoding, why); }
@@ -146,10 +148,15 @@ Result<PublicKey> PublicKey::from_p256_point(ByteView x, ByteView y) {
 }
 
 Result<PublicKey> PublicKey::from_pem(std::string_view pem) {
-  std::string_view body = trim(pem);
-  if (pem.size() > kMaxPem || !body.starts_with(kBegin) || !body.ends_with(kEnd) ||
-      body.size() < kBegin.size() + kEnd.size()) {
-    return malformed("a public key file holds one PEM block PUBLIC KEY and nothing else");
+  // RFC 7468 section 2: text before the block is for people. Another block is not.
+  const std::size_t begin = pem.find(kAnyBegin);
+  const bool starts_line =
+      begin != std::string_view::npos &&
+      (begin == 0 || pem[begin - 1] == '\n' || trim(pem.substr(0, begin)).empty());
+  std::string_view body = trim(starts_line ? pem.substr(begin) : std::string_view());
+  if (pem.size() > kMaxPemFile || body.size() > kMaxPem || !body.starts_with(kBegin) ||
+      !body.ends_with(kEnd) || body.size() < kBegin.size() + kEnd.size()) {
+    return malformed("a public key file holds one PEM block PUBLIC KEY, and nothing behind it");
   }
   body.remove_prefix(kBegin.size());
   body.remove_suffix(kEnd.size());

@@ -22,7 +22,7 @@ class PublicKey {
   [[nodiscard]] static Result<PublicKey> from_der(ByteView spki);
   // The P-256 key with this point: coordinates of 32 bytes each, most significant byte first.
   [[nodiscard]] static Result<PublicKey> from_p256_point(ByteView x, ByteView y);
-  // From one PEM block "PUBLIC KEY".
+  // From one PEM block "PUBLIC KEY"; text before it is passed over, anything behind it refused.
   [[nodiscard]] static Result<PublicKey> from_pem(std::string_view pem);
   PublicKey(PublicKey&&) noexcept;
   PublicKey& operator=(PublicKey&&) noexcept;

@@ -155,8 +155,8 @@ class World {
     const auto payload =
         must(assay::encode_statement(must(assay::to_statement(lifecycle, {subject}))));
     must(assay::server::accept_attestation(
-        *services_,
-        sign(assay::kStatementPayloadType, payload, signers_.at(number / kPerSigner)), actor_));
+        *services_, sign(assay::kStatementPayloadType, payload, signers_.at(number / kPerSigner)),
+        actor_));
   }
   assay::server::DecisionAnswer decide(bool good, bool dry_run, std::size_t number) {
     assay::server::DecisionRequest request{
@@ -222,8 +222,7 @@ class World {
             {{"predicate_type", type},
              {"stage", "evaluate"},
              {"quantifier", "every"},
-             {"where",
-              {{{"pointer", "/metrics/accuracy/value"}, {"op", ">="}, {"value", 0.9}}}}}}},
+             {"where", {{{"pointer", "/metrics/accuracy/value"}, {"op", ">="}, {"value", 0.9}}}}}}},
           {{"id", "approved"},
            {"statement",
             {{"predicate_type", type}, {"stage", "approve"}, {"signers", {{"at_least", 1}}}}}}}}};
@@ -298,8 +297,7 @@ Json measure_all(World& world, std::size_t manifests, std::size_t statements, st
   const auto before = world.file_bytes();
   const auto begin = SteadyClock::now();
   world.decide(true, false, 0);
-  const double cold =
-      std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
+  const double cold = std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
   const auto after = world.file_bytes();
   const double allow = stored(world, true, count);
   const double denial = stored(world, false, count);
@@ -350,8 +348,9 @@ int main(int argc, char** argv) {
               entries, 1 + *std::max_element(steps.begin(), steps.end()) / kPerSigner);
   std::fprintf(out, "model of %ju entries; times in ms, bytes of the database file\n",
                static_cast<std::uintmax_t>(entries));
-  std::fprintf(out, "manifests  statements      cold    judged       cpu  recorded       p99  "
-                    "first one    allow   denial\n");
+  std::fprintf(out,
+               "manifests  statements      cold    judged       cpu  recorded       p99  "
+               "first one    allow   denial\n");
   for (std::size_t i = 0; i < manifests; ++i) {
     world.add_manifest(i);
   }

@@ -192,8 +192,22 @@ struct ListOptions {
   std::string since;
   std::string until;
   std::uint64_t limit = 100;
+  bool all = false;
+  bool oldest_first = false;
   ConnectionFlags connection;
 };
+
+// "100 of 148 decisions": a list that ends before its time says so.
+std::string shown_of(const Json& answer) {
+  const std::size_t shown = list_at(answer, "items").size();
+  const bool exact = answer.contains("total");
+  const std::uint64_t total = number_at(answer, exact ? "total" : "total_at_least");
+  if (text_at(answer, "next_cursor").empty()) {
+    return counted(shown, "decision");
+  }
+  return std::to_string(shown) + (exact ? " of " : " of at least ") + counted(total, "decision") +
+         "; see --limit and --all";
+}
 
 Result<Exit> list(const Context& context, const ListOptions& options) {
   Query query;
@@ -203,8 +217,15 @@ Result<Exit> list(const Context& context, const ListOptions& options) {
   query.add("verdict", options.verdict);
   query.add("since", options.since);
   query.add("until", options.until);
+  query.add("order", options.oldest_first ? "oldest" : "newest");
+  query.add("total", options.all ? "" : "true");
   ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
-  ASSAY_ASSIGN(const Json answer, api.list("/v1/decisions", query, options.limit));
+  const auto limit = options.all ? std::nullopt : std::optional(options.limit);
+  ASSAY_ASSIGN(Json answer, api.list("/v1/decisions", query, limit));
+  if (options.all && answer.is_object()) {
+    answer["total"] = list_at(answer, "items").size();
+  }
+  message(context, shown_of(answer));
   if (context.json()) {
     print_json(answer);
     return Exit::kYes;
@@ -245,8 +266,8 @@ Status check_in_log(const VerifyOptions& options, const attestation::NoteVerifie
     }
     ASSAY_ASSIGN(const attestation::KeyRotation rotation, attestation::rotation_from(record));
     in_time = in_time && std::ranges::none_of(signers, [&](const auto& signer) {
-      return signer.key.public_key == rotation.old_key;
-    });
+                return signer.key.public_key == rotation.old_key;
+              });
     return {};
   };
   ASSAY_TRY(verify_log(read_directory(options.mirror), log_key, how));
@@ -310,14 +331,16 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
 
 void add_list(const Command& group, Context& context) {
   auto options = std::make_shared<ListOptions>();
-  const Command verb = group.add("list", "List stored decisions");
+  const Command verb = group.add("list", "List stored decisions, the newest first");
   verb.option("--subject", options->subject, "ID", "about this artifact");
   verb.option("--namespace", options->name_space, "NAME", "for workloads of this namespace");
   verb.option("--reason", options->reason, "CODE", "with this reason");
   verb.choice("--verdict", options->verdict, {"allow", "deny"}, "only these");
   verb.option("--since", options->since, "TIME", "made at this RFC 3339 time or later");
-  verb.option("--until", options->until, "TIME", "made at this RFC 3339 time or before");
+  verb.option("--until", options->until, "TIME", "made before this RFC 3339 time");
   verb.option("--limit", options->limit, "N", "at most so many (default 100)");
+  verb.flag("--all", options->all, "all of them, page by page");
+  verb.flag("--oldest-first", options->oldest_first, "in the order in which they were made");
   add_connection_options(verb, options->connection);
   verb.example("assay decision list --verdict deny --namespace prod", "what was denied in prod");
   verb.action([options, &context] { return list(context, *options); });

@@ -121,8 +121,9 @@ Result<Payload> payload_from(ByteView document, std::string_view type) {
     payload_type = json.is_object() ? guess_type(json) : std::string_view();
     if (payload_type.empty()) {
       return fail(ErrorCode::kPayloadTypeUnknown,
-                  "The file is no statement, policy, approval or change of trust; name its payload "
-                  "type with --type to sign it all the same");
+                  json.is_object() && json.contains("dsseEnvelope")
+                      ? "The file is a bundle of sigstore; give its member dsseEnvelope alone"
+                      : "The file is no statement, policy, approval or change of trust");
     }
   }
   ASSAY_ASSIGN(const PayloadKind kind, check_payload(payload_type, document));

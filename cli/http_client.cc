@@ -190,6 +190,11 @@ bool is_retryable(const HttpResponse& response) {
   return found == problem->end() || !found->is_boolean() || found->get<bool>();
 }
 
+bool says_not_done(const HttpResponse& response) {
+  const Result<Json> problem = problem_of(response);
+  return problem && text_member(*problem, "code") == info(ErrorCode::kOverloaded).code;
+}
+
 struct HttpClient::Impl {
   const Context* context;
   Connection connection;
@@ -381,7 +386,8 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) {
       return response;
     }
     Error error = error_from(*response);
-    if (last || !is_retryable(*response)) {
+    const bool may_repeat = request.repeatable || says_not_done(*response);
+    if (last || !may_repeat || !is_retryable(*response)) {
       return std::unexpected(std::move(error));
     }
     impl_->wait_before_retry(attempt, response->retry_after_seconds, error);

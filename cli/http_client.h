@@ -73,4 +73,8 @@ class HttpClient {
 // True for what the client tries again by itself.
 [[nodiscard]] bool is_retryable(const HttpResponse& response);
 
+// True when the service itself says that it turned the request away before it did anything
+// ("overloaded"). A proxy's 503, or one of the store, may come after the work was done.
+[[nodiscard]] bool says_not_done(const HttpResponse& response);
+
 }  // namespace assay::cli

@@ -87,6 +87,9 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
       "--passphrase-file", flags.passphrase_file, "FILE",
       "file of mode 0600 with the passphrase of an encrypted key; asked for on the terminal "
       "otherwise");
+  verb.option("--keyid", flags.keyid, "FORM",
+              "keyid of the signatures: none, sha256, ssh, tuf, or the text itself (default none, "
+              "which other DSSE software takes; see docs/dsse.md)");
 }
 
 Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
@@ -130,9 +133,9 @@ Result<Exit> sign_and_write(const Context& context, const Statement& statement,
       attestation::statement_id(kStatementPayloadType, as_bytes(document)).text();
   if (!flags.keys.empty()) {
     ASSAY_ASSIGN(const auto signers, load_signers(flags));
-    ASSAY_ASSIGN(
-        const attestation::Envelope envelope,
-        attestation::sign_envelope(kStatementPayloadType, as_bytes(document), borrow(signers)));
+    ASSAY_ASSIGN(const attestation::Envelope envelope,
+                 attestation::sign_envelope(kStatementPayloadType, as_bytes(document),
+                                            borrow(signers), flags.keyid));
     document = attestation::encode_envelope(envelope);
   }
   document += "\n";

@@ -22,6 +22,7 @@ namespace assay::cli {
 struct SigningFlags {
   std::vector<std::string> keys;
   std::string passphrase_file;
+  std::string keyid = std::string(attestation::kKeyidNone);
 };
 
 void add_signing_options(const Command& verb, SigningFlags& flags, bool required);

@@ -21,6 +21,8 @@ namespace assay::cli {
 namespace {
 
 constexpr std::string_view kPublicPrefix = "/log/";
+// Records, which need the role auditor unless the service shows them to everybody.
+constexpr std::string_view kEntriesPrefix = "tile/entries/";
 
 Result<attestation::NoteVerifier> need_verifier(const VerifierFlags& flags) {
   ASSAY_ASSIGN(std::optional<attestation::NoteVerifier> verifier, find_verifier(flags));
@@ -106,7 +108,8 @@ Result<Exit> mirror(const Context& context, const MirrorVerb& options) {
   };
   const FetchLogFile fetch = [&api](const std::string& path) {
     return api.get_bytes(std::string(kPublicPrefix) + path,
-                         path == "checkpoint" ? "text/plain" : "application/octet-stream", false);
+                         path == "checkpoint" ? "text/plain" : "application/octet-stream",
+                         path.starts_with(kEntriesPrefix));
   };
   Result<Mirrored> mirrored = mirror_log(fetch, options.directory, how);
   if (!mirrored) {
@@ -309,8 +312,10 @@ void add_mirror(const Command& group, Context& context) {
   add_verifier_options(verb, options->verifier);
   add_connection_options(verb, options->connection);
   verb.note(
-      "Public: needs no credential. With the log's key everything is verified, also that the log\n"
-      "extends the mirror; a log that does not is refused and the mirror keeps its checkpoint.");
+      "Checkpoint and hashes are public; records need the role auditor, unless the service shows\n"
+      "them to everybody. With the log's key everything is verified, also that the log extends "
+      "the\n"
+      "mirror; a log that does not is refused and the mirror keeps its checkpoint.");
   verb.example("assay log mirror ./mirror --verifier-key-file log.vkey",
                "as an auditor does from time to time");
   verb.action([options, &context] { return mirror(context, *options); });

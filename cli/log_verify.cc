@@ -89,8 +89,7 @@ Status Signatures::take(const LogRecord& record, LeafIndex index) {
     return {};
   }
   ASSAY_ASSIGN(const attestation::KeyRotation rotation, attestation::rotation_from(record));
-  if (rotation.kind != attestation::RotatedKind::kLog ||
-      rotation.old_key != newest().key.der()) {
+  if (rotation.kind != attestation::RotatedKind::kLog || rotation.old_key != newest().key.der()) {
     return {};  // of another key: before the one that is known, for example
   }
   ASSAY_TRY(attestation::verify_rotation(rotation, first_.key_name, index));

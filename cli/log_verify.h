@@ -67,9 +67,9 @@ struct VerifiedLog {
 
 // Checks everything there is: the checkpoint's signature, every record, every hash tile, the root;
 // that each older checkpoint is a prefix; that each receipt's entry is in this log. Memory does not
-// grow with the log. When the log says, signed by the key of `verifier`, that another key follows at
-// an entry, checkpoints beyond it count only when the other key signed them. Errors name the file, entry or receipt in `where`: those of verify_checkpoint,
-// log-inconsistent, proof-invalid.
+// grow with the log. When the log says, signed by the key of `verifier`, that another key follows
+// at an entry, checkpoints beyond it count only when the other key signed them. Errors name the
+// file, entry or receipt in `where`: those of verify_checkpoint, log-inconsistent, proof-invalid.
 [[nodiscard]] Result<VerifiedLog> verify_log(const ReadMirror& read,
                                              const attestation::NoteVerifier& verifier,
                                              const LogVerifyOptions& options);

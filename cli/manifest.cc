@@ -93,7 +93,8 @@ Result<std::string> document_of(const SigningFlags& signing, const std::string& 
   ASSAY_ASSIGN(const auto signers, load_signers(signing));
   const std::vector<const Signer*> borrowed = borrow(signers);
   ASSAY_ASSIGN(const attestation::Envelope envelope,
-               attestation::sign_envelope(kStatementPayloadType, as_bytes(payload), borrowed));
+               attestation::sign_envelope(kStatementPayloadType, as_bytes(payload), borrowed,
+                                          signing.keyid));
   return attestation::encode_envelope(envelope);
 }
 

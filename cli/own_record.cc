@@ -22,12 +22,15 @@ bool holds(const Json& list, const std::string& text) {
   return std::find(list.begin(), list.end(), Json(text)) != list.end();
 }
 
-// The keys that signed, by their hints, which are hexadecimal key ids in envelopes of our own.
+// The keys that signed, by their hints, where they are hexadecimal key ids. An envelope without
+// them is known by its bytes alone.
 std::set<std::string> key_ids(const LoadedDocument& document) {
   std::set<std::string> ids;
   if (document.envelope) {
     for (const attestation::EnvelopeSignature& signature : document.envelope->signatures) {
-      ids.insert("sha256:" + signature.keyid_hint);
+      if (KeyId::parse("sha256:" + signature.keyid_hint)) {
+        ids.insert("sha256:" + signature.keyid_hint);
+      }
     }
   }
   return ids;
@@ -55,7 +58,8 @@ Status check_own_record(const Json& answer, const LoadedDocument& document, Byte
   if (!holds(list_at(record, "documents"), DocumentId(sha256(envelope)).text()) &&
       std::none_of(ours.begin(), ours.end(),
                    [&](const std::string& key) { return holds(named, key); })) {
-    return another("the record names other keys");
+    return another(ours.empty() ? "the record is of another envelope with this payload"
+                                : "the record names other keys");
   }
   for (const Json& signer : list_at(answer, "signers")) {
     if (ours.contains(text_at(signer, "key_id")) &&

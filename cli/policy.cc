@@ -210,9 +210,9 @@ Result<Exit> approve(const Context& context, PolicyApproval::Action action,
                   {{"signed", false}});
   }
   ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
-  ASSAY_ASSIGN(
-      attestation::Envelope envelope,
-      attestation::sign_envelope(kPolicyApprovalPayloadType, as_bytes(payload), borrow(signers)));
+  ASSAY_ASSIGN(attestation::Envelope envelope,
+               attestation::sign_envelope(kPolicyApprovalPayloadType, as_bytes(payload),
+                                          borrow(signers), options.signing.keyid));
   const std::string text = attestation::encode_envelope(envelope);
   if (!options.out.empty()) {
     ASSAY_TRY(write_file(options.out, text + "\n"));

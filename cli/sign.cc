@@ -25,18 +25,31 @@ struct SignOptions {
 };
 
 Result<attestation::Envelope> sign_document(LoadedDocument document,
-                                            const std::vector<const Signer*>& signers) {
+                                            const std::vector<const Signer*>& signers,
+                                            const std::string& keyid) {
   if (!document.envelope) {
-    return attestation::sign_envelope(document.payload.type, document.payload.bytes, signers);
+    return attestation::sign_envelope(document.payload.type, document.payload.bytes, signers,
+                                      keyid);
   }
   for (const Signer* signer : signers) {
-    ASSAY_TRY(attestation::add_signature(*document.envelope, *signer));
+    ASSAY_TRY(attestation::add_signature(*document.envelope, *signer, keyid));
   }
   return *std::move(document.envelope);
 }
 
+Result<LoadedDocument> load_to_sign(const SignOptions& options) {
+  auto document = load_document(options.file, options.type);
+  if (!document && document.error().code == ErrorCode::kPayloadTypeUnknown &&
+      options.type.empty()) {
+    Error error = std::move(document).error();
+    error.detail += "; name its payload type with --type to sign it all the same";
+    return std::unexpected(std::move(error));
+  }
+  return document;
+}
+
 Result<Exit> sign(const Context& context, const SignOptions& options) {
-  ASSAY_ASSIGN(LoadedDocument document, load_document(options.file, options.type));
+  ASSAY_ASSIGN(LoadedDocument document, load_to_sign(options));
   const PayloadKind kind = document.payload.kind;
   const std::string id = document.payload.id().text();
   ASSAY_ASSIGN(const bool agreed,
@@ -47,7 +60,7 @@ Result<Exit> sign(const Context& context, const SignOptions& options) {
   }
   ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
   ASSAY_ASSIGN(const attestation::Envelope envelope,
-               sign_document(std::move(document), borrow(signers)));
+               sign_document(std::move(document), borrow(signers), options.signing.keyid));
   const std::string text = attestation::encode_envelope(envelope) + "\n";
   if (options.out.empty() || options.out == "-") {
     print_document(text);

@@ -92,10 +92,19 @@ JobOutcome WorkerAgent::handle(JobLease lease, Steady::time_point received) {
   return job.run();
 }
 
+// The service does not take this worker any more. Standard output is what is kept of workers, so it
+// says what happened there, too.
+std::unexpected<Error> WorkerAgent::ended(const Error& error) {
+  if (is_final(error)) {
+    parts_.events.tell("ended", {{"error", error_json(error)}, {"advice", advice_on(error)}});
+  }
+  return std::unexpected(error);
+}
+
 Result<Exit> WorkerAgent::run(bool once) {
   const auto is_over = [this] { return parts_.drain.stop_requested(); };
   if (const Status begun = begin(); !begun && !is_over()) {
-    return std::unexpected(begun.error());
+    return ended(begun.error());
   }
   while (!is_over()) {
     Result<std::optional<JobLease>> lease = next();
@@ -103,7 +112,7 @@ Result<Exit> WorkerAgent::run(bool once) {
       if (is_over()) {
         break;
       }
-      return std::unexpected(lease.error());
+      return ended(lease.error());
     }
     if (!*lease) {
       continue;
@@ -113,7 +122,7 @@ Result<Exit> WorkerAgent::run(bool once) {
       return exit_of(outcome);
     }
     if (outcome.error && is_final(*outcome.error)) {
-      return std::unexpected(*outcome.error);
+      return ended(*outcome.error);
     }
     // The job comes again when its lease is over; until then others may.
     if ((outcome.result == "failed" || outcome.result == "refused") && outcome.error) {

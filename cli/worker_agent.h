@@ -23,6 +23,7 @@ class WorkerAgent {
   // The next lease, or nothing when there is none yet.
   [[nodiscard]] Result<std::optional<JobLease>> next();
   [[nodiscard]] JobOutcome handle(JobLease lease, Steady::time_point received);
+  [[nodiscard]] std::unexpected<Error> ended(const Error& error);
   void wait_after(const char* what, const Error& error);
   // Pauses, but not beyond the time when the enrolment is to be renewed.
   void rest(Steady::duration length);

@@ -53,6 +53,24 @@ bool is_final(const Error& error) {
   }
 }
 
+std::string_view advice_on(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kNodeRevoked:
+      return "Operators revoked this node. Register it under a new name, and start the worker with "
+             "that";
+    case ErrorCode::kEnrolmentEnded:
+      return "A newer enrolment has this node or platform, or its registration changed. Leave one "
+             "worker running for each platform, and start this one again if it is to be the one";
+    case ErrorCode::kNodeTaken:
+      return "Another principal enrolled this name. Give the worker that principal's token, or "
+             "another --node";
+    case ErrorCode::kKeyNotUnique:
+      return "Another node has this key. Give each worker a --key of its own, or none";
+    default:
+      return "Check --token-file or --cert, and that the principal has the role worker";
+  }
+}
+
 Enroller::Enroller(WorkerParts& parts)
     : parts_(parts), backoff_(parts.context.random, kFirstPause, kLongestPause) {}
 

@@ -34,5 +34,7 @@ class Enroller {
 // Failures after which the node cannot go on whatever it tries: it is revoked or was ended, or
 // belongs to somebody else, or the caller has no right to be here.
 [[nodiscard]] bool is_final(const Error& error);
+// What the operator of a worker that ends with a final error can do.
+[[nodiscard]] std::string_view advice_on(const Error& error);
 
 }  // namespace assay::cli

@@ -11,10 +11,9 @@ Workload as_read(Workload workload, std::span<const ActivePolicy> policies) {
       return policy.document.match.labels.contains(label.first);
     });
   });
-  const bool images =
-      std::any_of(policies.begin(), policies.end(), [](const ActivePolicy& policy) {
-        return !policy.document.images.empty() || !policy.document.fill_at_run.empty();
-      });
+  const bool images = std::any_of(policies.begin(), policies.end(), [](const ActivePolicy& policy) {
+    return !policy.document.images.empty() || !policy.document.fill_at_run.empty();
+  });
   if (!images) {
     for (ContainerImage& one : workload.images) {
       one.image.clear();

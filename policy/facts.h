@@ -105,8 +105,8 @@ class PredicateTests;
 // Everything known about one artifact, and about the node when there is one. Copies share what is
 // signed.
 struct Facts {
-  std::optional<ArtifactId> artifact;       // absent when the reference could not be resolved
-  std::string name;                         // under which it was referenced; empty: under none
+  std::optional<ArtifactId> artifact;      // absent when the reference could not be resolved
+  std::string name;                        // under which it was referenced; empty: under none
   SharedList<ManifestFact> manifests;      // of this artifact
   SharedList<StatementFact> statements;    // about this artifact
   SharedList<PlacementFact> placements{};  // of this artifact
@@ -118,8 +118,8 @@ struct Facts {
   // Without a pod: locations that the asker wants a report on; empty: on all that have one.
   std::vector<std::string> asked_locations;
   std::string pod;  // uid of the pod, at serve: reports on its own mounts are looked for
-  // What tests of predicates give (policy/compare.h). Null: what the statements here hold is tested.
-  // Whoever sets it keeps it alive. No part of the document.
+  // What tests of predicates give (policy/compare.h). Null: what the statements here hold is
+  // tested. Whoever sets it keeps it alive. No part of the document.
   const PredicateTests* tests = nullptr;
 };
 

@@ -79,8 +79,9 @@ void EvidenceIds::push_back(std::string_view id) {
 }
 
 Digest EvidenceIds::digest() const {
-  return digest_ ? *digest_
-                 : sha(HashAlgorithm::kSha256, {as_bytes(count_ == 0 ? "[" : text_), as_bytes("]")});
+  return digest_
+             ? *digest_
+             : sha(HashAlgorithm::kSha256, {as_bytes(count_ == 0 ? "[" : text_), as_bytes("]")});
 }
 
 Json EvidenceIds::to_json() const {

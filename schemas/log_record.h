@@ -2,6 +2,7 @@
 // Records of the audit log. Byte-exact form: schemas/log.md.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,11 @@ inline constexpr std::string_view kJobCreated = "job.created";
 inline constexpr std::string_view kJobFinished = "job.finished";
 inline constexpr std::string_view kReportAccepted = "report.accepted";
 inline constexpr std::string_view kNotApplicable = "admission.not-applicable";
+inline constexpr std::array kAll = {
+    kTrustBootstrapped, kTrustChanged,    kManifestAccepted,  kAttestationAccepted,
+    kPolicyAccepted,    kPolicyActivated, kPolicyDeactivated, kDecisionMade,
+    kEvidenceAppraised, kNodeEnrolled,    kNodeEnded,         kOutlineAccepted,
+    kJobCreated,        kJobFinished,     kReportAccepted,    kNotApplicable};
 }  // namespace event
 
 struct LogRecord {

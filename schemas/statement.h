@@ -44,6 +44,9 @@ struct Statement {
 [[nodiscard]] Status check_model_name(std::string_view name);
 
 // True when `pattern` covers `name`: "*" covers every name, "acme" covers "acme" and "acme/...".
+// Subjects of foreign statements have names of any form: letter case, percent-encoding, empty, "."
+// and ".." segments are undone first ("acme/../other" is "other"); a name that cannot be read in
+// one way is covered by "*" alone.
 [[nodiscard]] bool namespace_covers(std::string_view pattern, std::string_view name);
 
 }  // namespace assay

@@ -11,8 +11,8 @@
 
 #include "attestation/keys.h"
 #include "schemas/checkpoint.h"
-#include "schemas/core/forward_clock.h"
 #include "schemas/core/sha.h"
+#include "schemas/log_record.h"
 #include "server/admission_principals.h"
 #include "server/api/dispatch.h"
 #include "server/init.h"
@@ -20,6 +20,7 @@
 #include "server/key_history.h"
 #include "server/metrics.h"
 #include "server/reappraiser.h"
+#include "server/service/held_clock.h"
 #include "server/service/job_bell.h"
 #include "storage/handover.h"
 #include "storage/store.h"
@@ -31,6 +32,7 @@ constexpr std::string_view kAdmissionPrincipal = "admission-webhook";
 constexpr std::chrono::hours kDay{24};
 constexpr std::chrono::hours kCertificateWarning{30 * 24};
 constexpr std::chrono::seconds kUnselectedInterval{1};
+constexpr std::chrono::seconds kClockWarning{1};  // corrections of clocks are shorter
 
 // Cursors are authenticated by a key that every process with the same service key derives, as long
 // as its signatures are deterministic (Ed25519); other keys give cursors that end with the process.
@@ -154,9 +156,7 @@ struct App::Impl {
     ASSAY_TRY(load_ear_keys(passphrase));
     const storage::SqliteOptions options = store_options(config);
     ASSAY_ASSIGN(store, storage::open_sqlite(options, *log_signer, clock));
-    ASSAY_ASSIGN(const auto latest, storage::last_write(options));
-    clock.not_before(latest.value_or(Timestamp()));
-    watch_clock();
+    ASSAY_TRY(hold_clock(options));
     ASSAY_TRY(read_key_history());
     return make_api();
   }
@@ -171,18 +171,36 @@ struct App::Impl {
                          ear_signers.empty() ? nullptr : ear_signers.front().get());
   }
 
-  // Told when it begins and when it is over. The service goes by its own time meanwhile.
-  void watch_clock() {
-    constexpr std::chrono::seconds kTolerated{2};
-    const std::chrono::milliseconds lag = clock.lag();
-    metrics.clock_lags(lag);
-    if ((lag > kTolerated) == clock_noted) {
-      return;
+  // Time does not go back behind what the store says: leases and validities of before a restart
+  // would begin again.
+  Status hold_clock(const storage::SqliteOptions& options) {
+    // A lease is no record, so the last write may be later than the newest one. On a disk that is
+    // full the records must do.
+    if (const auto latest = storage::last_write(options); latest && *latest) {
+      clock.hold(**latest);
     }
-    clock_noted = !clock_noted;
-    log.write(clock_noted ? LogLevel::kError : LogLevel::kInfo,
-              clock_noted ? "clock_behind" : "clock_caught_up",
-              {{"behind_ms", lag.count()}, {"time_in_use", to_rfc3339(clock.now())}});
+    ASSAY_ASSIGN(const auto snapshot, store->snapshot());
+    ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
+    if (state.size == 0) {
+      return {};
+    }
+    ASSAY_ASSIGN(const Bytes bytes, snapshot->log_record(state.size - 1));
+    ASSAY_ASSIGN(const LogRecord record, parse_log_record(bytes));
+    clock.hold(record.time);
+    watch_clock();
+    return {};
+  }
+
+  // Once for each time that the wall clock is found to be behind.
+  void watch_clock() {
+    metrics.clock_lags(clock.lead());
+    const bool behind = clock.lead() > kClockWarning;
+    if (behind && !clock_behind) {
+      log.error("clock_set_back",
+                {{"behind_ms", clock.lead().count()},
+                 {"what", "the clock is behind the log; time is held and goes on from there"}});
+    }
+    clock_behind = behind;
   }
 
   // Results of appraisals are signed with ES256 alone (draft-ietf-rats-ear-04 as a JWT).
@@ -231,7 +249,8 @@ struct App::Impl {
         [this] { dispatcher->forget_principals(); },
         [this](bool allowed) { metrics.decision(allowed); });
     dispatcher = std::make_unique<Dispatcher>(
-        *api, routes(), dispatch_options(config, std::move(secret)), recorder);
+        *api, config.log_public_entries ? routes_with_public_entries() : routes(),
+        dispatch_options(config, std::move(secret)), recorder);
     return {};
   }
 
@@ -323,6 +342,7 @@ struct App::Impl {
   }
 
   void watch_certificate() {
+    watch_clock();
     const Timestamp now = clock.now();
     const auto end = certificate_end(config.certificate_file);
     if (end) {
@@ -359,8 +379,8 @@ struct App::Impl {
 
   const Config config;
   std::optional<Timestamp> certificate_noted;  // when the log last spoke of its end
-  ForwardClock clock;
-  bool clock_noted = false;  // the log said that the wall clock lies behind
+  HeldClock clock;
+  bool clock_behind = false;
   Random& random;
   Log& log;
   Metrics metrics;

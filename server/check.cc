@@ -2,20 +2,111 @@
 #include "server/check.h"
 
 #include "attestation/keys.h"
+#include "server/service/rebuild.h"
 
 namespace assay::server {
+namespace {
 
-Result<std::vector<Finding>> check_installation(const Config& config, const Clock& clock) {
-  ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
-  ASSAY_ASSIGN(const auto log_signer,
-               attestation::load_private_key(config.log_key_file, passphrase));
+// Type of the record that tells of a restoration (schemas/log.md).
+constexpr const char* kLogReopened = "log.reopened";
+
+storage::SqliteOptions store_options(const Config& config) {
   storage::SqliteOptions options;
   options.path = config.store_path;
   options.origin = config.log_origin;
   options.anchor_path = config.anchor_file;
-  ASSAY_ASSIGN(const auto store, storage::open_sqlite(options, *log_signer, clock));
-  ASSAY_ASSIGN(const auto snapshot, store->snapshot());
-  return check_store(*snapshot);
+  return options;
+}
+
+Result<std::unique_ptr<Signer>> log_signer_of(const Config& config) {
+  ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
+  return attestation::load_private_key(config.log_key_file, passphrase);
+}
+
+Status log_restoration(const Config& config, const Clock& clock, const Signer& signer,
+                       const storage::Loss& loss) {
+  ASSAY_ASSIGN(const auto store, storage::open_sqlite(store_options(config), signer, clock));
+  const auto written = store->write([&](storage::Transaction& transaction) -> Status {
+    LogRecord record{.type = kLogReopened,
+                     .time = transaction.now(),
+                     .actor = "system",
+                     .subjects = {},
+                     .documents = {},
+                     .detail = {{"previous_origin", loss.origin}, {"size", loss.size}}};
+    if (loss.signed_size) {
+      record.detail["signed_size"] = *loss.signed_size;
+    }
+    ASSAY_TRY(transaction.append(std::move(record)));
+    return {};
+  });
+  return written ? Status() : std::unexpected(written.error());
+}
+
+}  // namespace
+
+Result<std::vector<Finding>> check_installation(const Config& config, const Clock& clock, bool deep,
+                                                const storage::Progress& progress) {
+  ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
+  ASSAY_ASSIGN(const auto inspection,
+               storage::Inspection::open(store_options(config), *log_signer, clock));
+  ASSAY_ASSIGN(const auto damages, inspection->find(deep, progress));
+  std::vector<Finding> findings;
+  for (const storage::Damage& damage : damages) {
+    findings.push_back({damage.check, damage.id, damage.detail});
+  }
+  const auto snapshot = inspection->snapshot();
+  if (!snapshot) {
+    return findings.empty() ? Result<std::vector<Finding>>(std::unexpected(snapshot.error()))
+                            : findings;
+  }
+  // On damaged rows it stops where they are; those were found above.
+  const auto more = check_store(**snapshot);
+  if (more) {
+    findings.insert(findings.end(), more->begin(), more->end());
+  } else if (findings.empty()) {
+    return std::unexpected(more.error());
+  }
+  return findings;
+}
+
+Result<storage::Repaired> repair_installation(const Config& config,
+                                              const storage::Progress& progress) {
+  ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
+  return storage::repair_sqlite(store_options(config), *log_signer,
+                                {rebuild_statement, rebuild_decision}, progress);
+}
+
+Json to_json(const Restoration& restoration) {
+  const storage::Loss& loss = restoration.loss;
+  Json json = {{"needed", restoration.needed}, {"done", restoration.done},
+               {"origin", loss.origin},        {"size", loss.size},
+               {"signed_size", Json()},        {"records_lost", Json()},
+               {"differs", loss.differs},      {"revocations_lost", Json()}};
+  if (loss.signed_size) {
+    json["signed_size"] = *loss.signed_size;
+    json["records_lost"] = *loss.signed_size > loss.size ? *loss.signed_size - loss.size : 0;
+  }
+  if (loss.revocations) {
+    json["revocations_lost"] = *loss.revocations;
+  }
+  return json;
+}
+
+Result<Restoration> restore_installation(const Config& config, const Clock& clock,
+                                         bool accept_loss) {
+  ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
+  const storage::SqliteOptions options = store_options(config);
+  ASSAY_ASSIGN(storage::Loss loss, storage::measure_loss(options, *log_signer));
+  const bool needed = !loss.signed_size || *loss.signed_size > loss.size || loss.differs ||
+                      loss.revocations.value_or(0) > 0;
+  Restoration restoration{std::move(loss), needed, false};
+  if (!needed || !accept_loss) {
+    return restoration;
+  }
+  ASSAY_TRY(storage::restore_sqlite(options, *log_signer));
+  ASSAY_TRY(log_restoration(config, clock, *log_signer, restoration.loss));
+  restoration.done = true;
+  return restoration;
 }
 
 }  // namespace assay::server

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `assayd check`: an installation as it lies on disk, while no service runs.
+// `assayd check`, `assayd repair` and `assayd restore`: an installation as it lies on disk.
+// docs/recovery.md says which is for what.
 #pragma once
 
 #include <vector>
@@ -7,12 +8,31 @@
 #include "schemas/core/clock.h"
 #include "server/config.h"
 #include "server/service/check_store.h"
+#include "storage/inspect.h"
 
 namespace assay::server {
 
-// check_store() on the store of `config`. The errors of opening a store come first: they say that
-// it is damaged, behind its anchor, or in use.
+// Everything that is wrong with the store of `config`, beside a running service or without one.
+// Changes nothing. `deep`: see storage::Inspection::find.
 [[nodiscard]] Result<std::vector<Finding>> check_installation(const Config& config,
-                                                              const Clock& clock);
+                                                              const Clock& clock, bool deep,
+                                                              const storage::Progress& progress);
+
+// Makes indexes, and rows of statements and decisions, again from the log and its documents, while
+// no service runs. unavailable while one does.
+[[nodiscard]] Result<storage::Repaired> repair_installation(const Config& config,
+                                                            const storage::Progress& progress);
+
+// What the database has lost of what was signed; see storage::measure_loss.
+struct Restoration {
+  storage::Loss loss;
+  bool needed = false;  // the service refuses to start for it
+  bool done = false;
+};
+[[nodiscard]] Json to_json(const Restoration& restoration);
+// Tells the loss; with `accept_loss`, when there is one, goes on under the new origin that `config`
+// names (storage::restore_sqlite) and logs that as the first record of the new origin.
+[[nodiscard]] Result<Restoration> restore_installation(const Config& config, const Clock& clock,
+                                                       bool accept_loss);
 
 }  // namespace assay::server

@@ -143,6 +143,7 @@ Config read_config(const Reader& reader) {
   reader.path("anchor_file", config.anchor_file);
   reader.in("log").text("origin", config.log_origin);
   reader.in("log").path("key_file", config.log_key_file);
+  reader.in("log").number("public_entries", config.log_public_entries);
   reader.path("service_key_file", config.service_key_file);
   read_nodes(reader.in("attestation"), reader.in("nodes"), config);
   reader.path("passphrase_file", config.passphrase_file);
@@ -291,7 +292,10 @@ Json to_json(const Config& config) {
         {"readers", config.store_readers},
         {"max_group", config.store_max_group}}},
       {"anchor_file", config.anchor_file},
-      {"log", {{"origin", config.log_origin}, {"key_file", config.log_key_file}}},
+      {"log",
+       {{"origin", config.log_origin},
+        {"key_file", config.log_key_file},
+        {"public_entries", config.log_public_entries}}},
       {"service_key_file", config.service_key_file},
       {"attestation", attestation_json(config)},
       {"nodes", nodes_json(config.nodes)},

@@ -57,6 +57,7 @@ struct Config {
   std::string anchor_file;
   std::string log_origin;
   std::string log_key_file;
+  bool log_public_entries = false;  // else entry bundles need the role auditor
   std::string service_key_file;
   AttestationConfig attestation;
   NodesConfig nodes;

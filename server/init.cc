@@ -98,13 +98,14 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
   ASSAY_TRY(make_folders(config));
   ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
   constexpr SignatureAlgorithm kEd25519 = SignatureAlgorithm::kEd25519;
-  ASSAY_ASSIGN(const auto log_signer, key_at(config.log_key_file, kEd25519, passphrase, report.created));
+  ASSAY_ASSIGN(const auto log_signer,
+               key_at(config.log_key_file, kEd25519, passphrase, report.created));
   ASSAY_ASSIGN(const auto service_signer,
                key_at(config.service_key_file, kEd25519, passphrase, report.created));
   if (!config.attestation.ear_key_files.empty()) {
-    ASSAY_ASSIGN(const auto ear_signer, key_at(config.attestation.ear_key_files.front(),
-                                               SignatureAlgorithm::kEcdsaP256, passphrase,
-                                               report.created));
+    ASSAY_ASSIGN(const auto ear_signer,
+                 key_at(config.attestation.ear_key_files.front(), SignatureAlgorithm::kEcdsaP256,
+                        passphrase, report.created));
     report.ear_key_id = ear_signer->key_id().text();
   }
   ASSAY_TRY(make_certificate(config, clock.now(), report));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assayd: command line, process settings, signals. Everything else is in app.h and init.h.
 
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <pthread.h>
@@ -145,23 +146,71 @@ int rotate(const std::string& config_path, const std::string& kind,
   return 0;
 }
 
+// Says on standard error how far it is, every two seconds.
+storage::Progress progress() {
+  return
+      [last = std::chrono::steady_clock::now()](std::string_view what, std::uint64_t done) mutable {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last >= std::chrono::seconds(2)) {
+          last = now;
+          std::cerr << "assayd: " << done << ' ' << what << '\n';
+        }
+      };
+}
+
 // 0: nothing to do; 1: there are findings.
-int check(const std::string& config_path) {
+int check(const std::string& config_path, bool deep, bool json) {
   const Result<Config> config = load_config(config_path);
   if (!config) {
     return complain(config.error());
   }
   const SystemClock clock;
-  const Result<std::vector<Finding>> findings = check_installation(*config, clock);
+  const Result<std::vector<Finding>> findings =
+      check_installation(*config, clock, deep, progress());
   if (!findings) {
     return complain(findings.error());
   }
   Json list = Json::array();
   for (const Finding& finding : *findings) {
     list.push_back(to_json(finding));
+    if (!json) {
+      std::cout << finding.check << '\t' << finding.id << '\t' << finding.detail << '\n';
+    }
   }
-  std::cout << Json{{"findings", std::move(list)}}.dump(2) << '\n';
+  if (json) {
+    std::cout << Json{{"findings", std::move(list)}}.dump(2) << '\n';
+  }
   return findings->empty() ? 0 : kFindings;
+}
+
+int repair(const std::string& config_path) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const auto repaired = repair_installation(*config, progress());
+  if (!repaired) {
+    return complain(repaired.error());
+  }
+  std::cout << Json{{"statements", repaired->statements}, {"decisions", repaired->decisions}}.dump(
+                   2)
+            << '\n';
+  return 0;
+}
+
+// 0: nothing to restore, or restored; 1: there is a loss, and nobody accepted it.
+int restore(const std::string& config_path, bool accept_loss) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const SystemClock clock;
+  const auto restoration = restore_installation(*config, clock, accept_loss);
+  if (!restoration) {
+    return complain(restoration.error());
+  }
+  std::cout << to_json(*restoration).dump(2) << '\n';
+  return restoration->needed && !restoration->done ? kFindings : 0;
 }
 
 int check_config(const std::string& config_path, bool print) {
@@ -188,6 +237,41 @@ CLI::App* add_rotate(CLI::App& program, std::string& kind, std::string& new_key_
   return command;
 }
 
+// What leads out of a damaged store (docs/recovery.md).
+struct Recovery {
+  CLI::App* check = nullptr;
+  CLI::App* repair = nullptr;
+  CLI::App* restore = nullptr;
+  bool deep = false;
+  bool accept_loss = false;
+  std::string output = "json";
+};
+
+void add_recovery(CLI::App& program, std::string& config_path, Recovery& recovery) {
+  recovery.check = program.add_subcommand(
+      "check", "List what is wrong with the store, beside a running service or without one.");
+  recovery.repair = program.add_subcommand(
+      "repair", "Make indexes and rows of the store again from the log and its documents.");
+  recovery.restore = program.add_subcommand(
+      "restore", "Tell what the database has lost of what was signed; go on without it.");
+  for (CLI::App* const command : {recovery.check, recovery.repair, recovery.restore}) {
+    command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")->required();
+  }
+  recovery.check->add_flag("--deep", recovery.deep,
+                           "Also the whole log, every document and every index");
+  recovery.check->add_option("-o,--output", recovery.output, "json or text")
+      ->check(CLI::IsMember({"json", "text"}));
+  recovery.restore->add_flag("--accept-loss", recovery.accept_loss,
+                             "Go on under the new log origin that the configuration names");
+}
+
+int run_recovery(const Recovery& recovery, const std::string& config_path) {
+  if (*recovery.check) {
+    return check(config_path, recovery.deep, recovery.output == "json");
+  }
+  return *recovery.repair ? repair(config_path) : restore(config_path, recovery.accept_loss);
+}
+
 int main_of(int argc, char** argv) {
   CLI::App program(
       "assayd: the Assay service. It answers one question with proof: may this model "
@@ -199,7 +283,9 @@ int main_of(int argc, char** argv) {
       "  assayd check-config --config assayd.json --print-effective\n"
       "  assayd init --config assayd.json --bootstrap bootstrap.json\n"
       "  assayd run --config assayd.json\n"
-      "  assayd check assayd.json\n"
+      "  assayd check --deep assayd.json\n"
+      "  assayd repair assayd.json\n"
+      "  assayd restore --accept-loss assayd.json\n"
       "  assayd rotate service --config assayd.json --new-key service-2.pem\n"
       "\n"
       "The configuration is described by schemas/json/config.schema.json. SIGTERM stops the\n"
@@ -211,18 +297,16 @@ int main_of(int argc, char** argv) {
   std::string rotated_kind;
   std::string new_key_file;
   bool print = false;
+  Recovery recovery{};
   CLI::App* const run_command = program.add_subcommand("run", "Serve until SIGTERM.");
   CLI::App* const init_command = program.add_subcommand(
       "init", "Make keys, certificate and database, and enter the first keys and principals.");
-  CLI::App* const check_command = program.add_subcommand(
-      "check", "List what lies in the store and counts for nothing, while no service runs.");
+  add_recovery(program, config_path, recovery);
   CLI::App* const config_command = program.add_subcommand("check-config", "Check a configuration.");
   CLI::App* const rotate_command = add_rotate(program, rotated_kind, new_key_file);
   for (CLI::App* const command : {run_command, init_command, config_command, rotate_command}) {
     command->add_option("--config,-c", config_path, "Configuration file (JSON)")->required();
   }
-  check_command->add_option("--config,-c,CONFIG", config_path, "Configuration file (JSON)")
-      ->required();
   init_command->add_option("--bootstrap", bootstrap_path, "First keys and principals (JSON)")
       ->required();
   config_command->add_flag("--print-effective", print, "Print the configuration with its defaults");
@@ -235,8 +319,8 @@ int main_of(int argc, char** argv) {
   if (*run_command) {
     return run(config_path);
   }
-  if (*check_command) {
-    return check(config_path);
+  if (*recovery.check || *recovery.repair || *recovery.restore) {
+    return run_recovery(recovery, config_path);
   }
   if (*rotate_command) {
     return rotate(config_path, rotated_kind, new_key_file);

@@ -67,9 +67,9 @@ struct Metrics::Impl {
   Gauge& entries = gauge(registry, "log_entries_total", "Entries of the transparency log.").Add({});
   Gauge& age =
       gauge(registry, "log_newest_entry_age_seconds", "Age of the log's newest entry.").Add({});
-  Gauge& clock_lag = gauge(registry, "clock_behind_seconds",
-                           "How far the wall clock lies behind the time in use.")
-                         .Add({});
+  Gauge& clock_lag =
+      gauge(registry, "clock_behind_seconds", "How far the wall clock lies behind the time in use.")
+          .Add({});
   Gauge& certificate = gauge(registry, "tls_certificate_expiry_timestamp_seconds",
                              "When the certificate of the listeners ends.")
                            .Add({});

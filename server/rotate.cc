@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotation of keys: the record under the old key, and for the log both signatures on its checkpoint.
+// Rotation of keys: the record under the old key, and for the log both signatures on its
+// checkpoint.
 #include "server/rotate.h"
 
 #include <algorithm>
@@ -8,9 +9,9 @@
 
 #include "attestation/keys.h"
 #include "schemas/checkpoint.h"
-#include "schemas/core/forward_clock.h"
 #include "server/init.h"
 #include "server/key_history.h"
+#include "server/service/held_clock.h"
 #include "storage/durable_file.h"
 #include "storage/handover.h"
 
@@ -69,8 +70,9 @@ Status check_new_key(const Rotation& rotation, const std::vector<RotatedKey>& kn
            return key->key_id() == next.key_id();
          });
   used = used || (!interrupted && std::ranges::any_of(known, [&](const RotatedKey& key) {
-    return key.rotation.old_key == next.public_key() || key.rotation.new_key == next.public_key();
-  }));
+           return key.rotation.old_key == next.public_key() ||
+                  key.rotation.new_key == next.public_key();
+         }));
   return used ? fail(ErrorCode::kKeyNotUnique, "the new key is or was a key of this service")
               : Status();
 }
@@ -90,14 +92,13 @@ Result<RotatedKey> enter(storage::Store& store, const Rotation& rotation) {
     ASSAY_ASSIGN(KeyRotation made,
                  attestation::sign_rotation(rotation.kind, rotation.config.log_origin, log.size,
                                             *rotation.keys.of(rotation.kind), *rotation.keys.next));
-    ASSAY_TRY(transaction.append(
-        {.type = std::string(event::kKeyRotated),
-         .time = transaction.now(),
-         .actor = "system",
-         .subjects = {rotation.keys.of(rotation.kind)->key_id().text(),
-                      rotation.keys.next->key_id().text()},
-         .documents = {},
-         .detail = attestation::to_json(made)}));
+    ASSAY_TRY(transaction.append({.type = std::string(event::kKeyRotated),
+                                  .time = transaction.now(),
+                                  .actor = "system",
+                                  .subjects = {rotation.keys.of(rotation.kind)->key_id().text(),
+                                               rotation.keys.next->key_id().text()},
+                                  .documents = {},
+                                  .detail = attestation::to_json(made)}));
     entered = RotatedKey{std::move(made), log.size, transaction.now()};
     return {};
   };
@@ -106,11 +107,11 @@ Result<RotatedKey> enter(storage::Store& store, const Rotation& rotation) {
 }
 
 // Opens the store for as long as the record takes.
-Result<RotatedKey> enter_once(const Rotation& rotation, ForwardClock& clock) {
+Result<RotatedKey> enter_once(const Rotation& rotation, HeldClock& clock) {
   ASSAY_ASSIGN(const auto store,
                storage::open_sqlite(rotation.store, *rotation.keys.of(RotatedKind::kLog), clock));
   ASSAY_ASSIGN(const auto latest, storage::last_write(rotation.store));
-  clock.not_before(latest.value_or(Timestamp()));
+  clock.hold(latest.value_or(Timestamp()));
   std::vector<RotatedKey> known;
   TreeSize size = 0;
   {
@@ -162,10 +163,9 @@ Result<RotateReport> rotate_key(const Config& config, RotatedKind kind,
                 "/attestation/ear_key_files");
   }
   std::vector<std::string> created;
-  ASSAY_ASSIGN(rotation.keys.next,
-               key_at(new_key_file, old_key->algorithm(), passphrase, created));
-  ForwardClock forward(clock);
-  ASSAY_ASSIGN(const RotatedKey entered, enter_once(rotation, forward));
+  ASSAY_ASSIGN(rotation.keys.next, key_at(new_key_file, old_key->algorithm(), passphrase, created));
+  HeldClock held(clock);
+  ASSAY_ASSIGN(const RotatedKey entered, enter_once(rotation, held));
   const Signer& next = *rotation.keys.next;
   RotateReport report{.kind = kind,
                       .old_key_id = old_key->key_id().text(),

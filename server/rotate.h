@@ -5,8 +5,8 @@
 #include <string>
 
 #include "attestation/key_rotation.h"
-#include "server/config.h"
 #include "schemas/core/clock.h"
+#include "server/config.h"
 
 namespace assay::server {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot is canonical JSON {"checksum", "epochs", "note", "sequence", "v"}, then spaces up to a
-// newline at its end. The checksum (SHA-256 over the canonical JSON of the rest) tells a torn slot
-// from a good one; it is no signature. What an attacker could change is covered by the note's
+// A slot is canonical JSON {"chain", "checksum", "epochs", "note", "sequence", "v"}, then spaces up
+// to a newline at its end. The checksum (SHA-256 over the canonical JSON of the rest) tells a torn
+// slot from a good one; it is no signature. What an attacker could change is covered by the note's
 // signature, which whoever opens the store checks. The higher sequence is the newer slot.
 #include "storage/anchor.h"
 
@@ -20,7 +20,7 @@
 namespace assay::storage {
 namespace {
 
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 constexpr std::size_t kSlots = 2;
 constexpr std::size_t kFileBytes = kSlots * Anchor::kSlotBytes;
 
@@ -62,11 +62,41 @@ Result<Epochs> epochs_from(const Json& json) {
   return epochs;
 }
 
+Result<Digest> digest(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  auto parsed = found != object.end() && found->is_string()
+                    ? Digest::parse(found->get<std::string>())
+                    : Result<Digest>(damaged());
+  return parsed ? std::move(parsed) : Result<Digest>(damaged());
+}
+
+Json head_to_json(const std::optional<ChainHead>& head) {
+  return head ? Json{{"index", head->index},
+                     {"leaf", head->leaf.text()},
+                     {"trust", head->state.trust.text()},
+                     {"policies", head->state.policies.text()}}
+              : Json();
+}
+
+Result<std::optional<ChainHead>> head_from(const Json& json) {
+  if (json.is_null()) {
+    return std::nullopt;
+  }
+  if (!json.is_object() || json.size() != 4) {
+    return damaged();
+  }
+  ASSAY_ASSIGN(const std::uint64_t index, counter(json, "index"));
+  ASSAY_ASSIGN(Digest leaf, digest(json, "leaf"));
+  ASSAY_ASSIGN(Digest trust, digest(json, "trust"));
+  ASSAY_ASSIGN(Digest policies, digest(json, "policies"));
+  return ChainHead{index, std::move(leaf), {std::move(trust), std::move(policies)}};
+}
+
 Result<Slot> slot_from(std::string_view text) {
   const auto parsed = parse_json(as_bytes(text.substr(0, text.find_last_not_of(" \n") + 1)));
-  if (!parsed || !parsed->is_object() || parsed->size() != 5 || !parsed->contains("checksum") ||
-      !parsed->contains("epochs") || !parsed->contains("note") || !(*parsed)["note"].is_string() ||
-      parsed->value("v", Json()) != Json(kVersion)) {
+  if (!parsed || !parsed->is_object() || parsed->size() != 6 || !parsed->contains("checksum") ||
+      !parsed->contains("chain") || !parsed->contains("epochs") || !parsed->contains("note") ||
+      !(*parsed)["note"].is_string() || parsed->value("v", Json()) != Json(kVersion)) {
     return damaged();
   }
   Json document = *parsed;
@@ -78,20 +108,22 @@ Result<Slot> slot_from(std::string_view text) {
   }
   ASSAY_ASSIGN(const std::uint64_t sequence, counter(document, "sequence"));
   ASSAY_ASSIGN(const Epochs epochs, epochs_from(document["epochs"]));
+  ASSAY_ASSIGN(auto head, head_from(document["chain"]));
   std::string note = document["note"].get<std::string>();
   const auto checkpoint = parse_checkpoint(note);
   if (!checkpoint) {
     return damaged();
   }
-  return Slot{sequence, {std::move(note), checkpoint->checkpoint, epochs}};
+  return Slot{sequence, {std::move(note), checkpoint->checkpoint, epochs, std::move(head)}};
 }
 
 // Exactly one slot.
-Result<std::string> slot_text(std::uint64_t sequence, const std::string& note,
-                              const Epochs& epochs) {
+Result<std::string> slot_text(std::uint64_t sequence, const std::string& note, const Epochs& epochs,
+                              const std::optional<ChainHead>& head) {
   Json document = {{"v", kVersion},
                    {"sequence", sequence},
                    {"note", note},
+                   {"chain", head_to_json(head)},
                    {"epochs",
                     {{"trust", epochs.trust.trust},
                      {"revocation", epochs.trust.revocation},
@@ -168,14 +200,15 @@ bool Anchor::is_still_at_its_path() const {
 
 // Makes the file with `note` in its first slot when there is none, in one step: a file without any
 // whole slot would refuse the next start.
-Status Anchor::open(const std::string& note, const Epochs& epochs) {
+Status Anchor::open(const std::string& note, const Epochs& epochs,
+                    const std::optional<ChainHead>& head) {
   auto slot = newest_slot(path_);
   if (!slot && slot.error().code != ErrorCode::kNotFound) {
     return std::unexpected(slot.error());
   }
   sequence_ = slot ? slot->sequence : 0;
   if (!slot) {
-    ASSAY_ASSIGN(std::string text, slot_text(sequence_, note, epochs));
+    ASSAY_ASSIGN(std::string text, slot_text(sequence_, note, epochs, head));
     text.append(kFileBytes - text.size(), ' ');
     ASSAY_TRY(replace_file(path_, as_bytes(text)));
   }
@@ -183,14 +216,15 @@ Status Anchor::open(const std::string& note, const Epochs& epochs) {
   return file_ >= 0 ? Status() : failed("the anchor file cannot be opened");
 }
 
-Status Anchor::save(const std::string& note, const Epochs& epochs) {
+Status Anchor::save(const std::string& note, const Epochs& epochs,
+                    const std::optional<ChainHead>& head) {
   if (file_ >= 0 && !is_still_at_its_path()) {
     close();
   }
   if (file_ < 0) {
-    ASSAY_TRY(open(note, epochs));
+    ASSAY_TRY(open(note, epochs, head));
   }
-  ASSAY_ASSIGN(const std::string text, slot_text(sequence_ + 1, note, epochs));
+  ASSAY_ASSIGN(const std::string text, slot_text(sequence_ + 1, note, epochs, head));
   Status written = write_at(file_, as_bytes(text), (sequence_ + 1) % kSlots * kSlotBytes);
   if (written && ::fdatasync(file_) != 0) {
     written = failed("the anchor file cannot be synced");

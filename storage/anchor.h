@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The anchor file: the newest checkpoint that was acknowledged, and the epochs, kept outside the
-// database. A database that is behind it comes from an old copy or has lost writes; a service that
-// opened it would sign other roots for sizes that it had signed, and trust revoked keys again.
+// The anchor file: the newest checkpoint that was acknowledged, the epochs, and the head of the
+// chain of trust and policy, kept outside the database. A database that is behind it comes from an
+// old copy or has lost writes; a service that opened it would sign other roots for sizes that it
+// had signed, and trust revoked keys again.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "schemas/checkpoint.h"
@@ -27,16 +29,19 @@ class Anchor {
     std::string note;
     Checkpoint checkpoint;  // what the note says
     Epochs epochs;
+    std::optional<ChainHead> head;  // absent while nothing is governed
   };
   // The newer slot that is whole. not-found when the file does not exist; data-loss when neither
   // slot is what save() wrote. The note's signature is the caller's to check.
   [[nodiscard]] Result<State> load() const;
   // Durable when it returns. Makes the file when there is none. storage when it cannot be written:
   // the state before still stands.
-  [[nodiscard]] Status save(const std::string& note, const Epochs& epochs);
+  [[nodiscard]] Status save(const std::string& note, const Epochs& epochs,
+                            const std::optional<ChainHead>& head = {});
 
  private:
-  [[nodiscard]] Status open(const std::string& note, const Epochs& epochs);
+  [[nodiscard]] Status open(const std::string& note, const Epochs& epochs,
+                            const std::optional<ChainHead>& head);
   [[nodiscard]] bool is_still_at_its_path() const;
   void close();
 

@@ -58,6 +58,16 @@ Status sync_folder_of(const std::string& path) {
   return {};
 }
 
+Status sync_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) {
+    return errno == ENOENT ? Status() : fail(ErrorCode::kStorage, "a file cannot be opened");
+  }
+  const bool synced = ::fsync(file) == 0;
+  ::close(file);
+  return synced ? Status() : fail(ErrorCode::kStorage, "a file cannot be synced");
+}
+
 Status replace_file(const std::string& path, ByteView content) {
   const std::string fresh = path + ".new";
   {

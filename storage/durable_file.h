@@ -12,6 +12,9 @@ namespace assay::storage {
 // Makes the names in the folder of `path` durable.
 [[nodiscard]] Status sync_folder_of(const std::string& path);
 
+// Makes what was written to the file durable; nothing when there is none.
+[[nodiscard]] Status sync_file(const std::string& path);
+
 // Replaces `path`: writes `<path>.new` (mode 0600), syncs it, renames it, syncs the folder. Not for
 // several writers at once.
 [[nodiscard]] Status replace_file(const std::string& path, ByteView content);

@@ -24,6 +24,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/log_record.h"
 #include "schemas/trust.h"
+#include "storage/governance.h"
 #include "storage/node_store.h"
 #include "storage/pod_store.h"
 
@@ -75,6 +76,13 @@ struct SignerUsage {
   std::uint64_t bytes = 0;  // of their payloads, manifests left out
 };
 
+// How many rows of the whole list match; at least so many where it is not exact.
+struct Total {
+  std::uint64_t rows = 0;
+  bool exact = false;
+  bool operator==(const Total&) const = default;
+};
+
 // A page of a list in ascending order of log index. `next` is the index to continue after, and is
 // absent only at the end of the list: a page may be short, even empty, and still have a next one,
 // because one call looks at a bounded number of rows.
@@ -84,6 +92,7 @@ struct Page {
   std::optional<LeafIndex> next;
   TreeSize tree_size;  // the state the page was read from
   Digest root;
+  std::optional<Total> total{};  // when it was asked for
 };
 
 // Filters are AND; empty means any; times are `since` <= time < `until`. Lists start after `after`,
@@ -130,6 +139,8 @@ struct DecisionQuery {
   std::optional<bool> allowed;
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
+  bool newest_first = false;  // descending order; pages go on below `bounds.after`
+  bool with_total = false;
   ListBounds bounds;
 };
 
@@ -145,20 +156,6 @@ struct EventQuery {
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
   ListBounds bounds;
-};
-
-// A policy version in force.
-struct ActivePolicyRow {
-  StatementId id;
-  std::string name;
-  std::uint64_t version;
-  Bytes payload;  // of the policy envelope
-};
-
-struct Epochs {
-  TrustEpochs trust;
-  std::uint64_t policy = 0;  // sequence of the last policy activation or deactivation
-  bool operator==(const Epochs&) const = default;
 };
 
 // The log's newest state. `note` is the signed checkpoint. Inside a transaction size and root count
@@ -228,7 +225,10 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   // Stores exact bytes; storing the same bytes again changes nothing.
   [[nodiscard]] virtual Result<DocumentId> put_document(std::string_view media_type,
                                                         ByteView bytes) = 0;
-  // Appends a record (its time is set to now()) and returns its index.
+  // Appends a record (its time is set to now()) and returns its index. A record of trust or policy
+  // (is_governance) gets its place in their chain as detail "chain": it comes after the changes
+  // that it stands for, in the same write. Once the chain has begun, changes without one are
+  // `internal`.
   [[nodiscard]] virtual Result<LeafIndex> append(LogRecord record) = 0;
   // A new statement: conflict when the id exists, or when its log index is not above those of all
   // statements before; not-found when an envelope is not stored; invalid-parameter when there is no
@@ -302,11 +302,15 @@ struct SqliteOptions {
 // Opens the database, applies migrations, checks that the newest checkpoint is ours and fits the
 // stored tree, checks it against the anchor (store-behind-anchor when the log is shorter, differs
 // at that size, or has older epochs, and when the log has records but the anchor is gone), and
-// starts the writer. `log_signer` (Ed25519) signs checkpoints; it and `clock` must outlive the
-// store. An empty database gets a signed checkpoint of size 0. Errors: not-found when there is no
-// database and `create` is false; unavailable while another process has it open; invalid-config for
-// another origin, another log key, or a file that is not Assay's or of a later version; data-loss
-// and log-inconsistent for a damaged one.
+// starts the writer. Follows the chain of trust and policy from its newest record, each proven to
+// be in the log, past the anchor's to the first, and compares the digests that the newest one names
+// with the stored keys, principals, appraisals, registrations, revocations and policies: data-loss
+// when they differ. Reads answer from that verified state, never from those rows. `log_signer`
+// (Ed25519) signs checkpoints; it and `clock` must outlive the store. An empty database gets a
+// signed checkpoint of size 0. Errors: not-found when there is no database and `create` is false;
+// unavailable while another process has it open; invalid-config for another origin, another log
+// key, or a file that is not Assay's or of a later version; data-loss and log-inconsistent for a
+// damaged one.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options,
                                                          const Signer& log_signer,
                                                          const Clock& clock);

@@ -263,10 +263,10 @@ sed 's/^/   /' last.out | tail -n 12
 DECISION=$(as security assay decision list --verdict deny -o json | /usr/bin/python3 -c '
 import json, sys
 d = json.load(sys.stdin)
-print((d["items"] if isinstance(d, dict) else d)[-1]["id"])')
+print((d["items"] if isinstance(d, dict) else d)[0]["id"])')
 run as security assay decision replay "$DECISION"
 proven "the last refusal, evaluated again from its case file, gives the same digest"
-run assay log mirror mirror --verifier-key-file log.vkey
+run as security assay log mirror mirror --verifier-key-file log.vkey
 
 step "Proven offline, with the server stopped"
 stop_service || fail "assayd did not stop cleanly"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit trail: events of the log, and the documents that they cite.
 
+#include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/view.h"
 
@@ -9,9 +10,9 @@ namespace assay::server {
 Result<Response> list_events(Api& api, const Call& call) {
   ASSAY_ASSIGN(const ListRequest request, list_request(api, call));
   storage::EventQuery query;
-  query.type = call.parameter("type").value_or("");
-  query.actor = call.parameter("actor").value_or("");
-  query.subject = call.parameter("subject").value_or("");
+  ASSAY_ASSIGN(query.type, filter(call, "type", Form::kEventType));
+  ASSAY_ASSIGN(query.actor, filter(call, "actor", Form::kPrincipal));
+  ASSAY_ASSIGN(query.subject, filter(call, "subject", Form::kSubject));
   query.bounds = request.bounds;
   ASSAY_ASSIGN(query.since, time_parameter(call, "since"));
   ASSAY_ASSIGN(query.until, time_parameter(call, "until"));

@@ -3,6 +3,7 @@
 
 #include "schemas/location.h"
 #include "schemas/validate.h"
+#include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
@@ -103,6 +104,15 @@ Json ordered_jobs(const DecisionAnswer& answer) {
   return jobs;
 }
 
+// Who looks for a refusal looks for a recent one.
+Result<bool> newest_first(const Call& call) {
+  const std::string order = call.parameter("order").value_or("newest");
+  if (order != "newest" && order != "oldest") {
+    return fail(ErrorCode::kInvalidParameter, "newest or oldest", "order");
+  }
+  return order == "newest";
+}
+
 Json nullable(const std::optional<Json>& value) { return value ? *value : Json(); }
 
 }  // namespace
@@ -131,9 +141,14 @@ Result<Response> post_decision(Api& api, const Call& call) {
 Result<Response> list_decisions(Api& api, const Call& call) {
   ASSAY_ASSIGN(const ListRequest request, list_request(api, call));
   storage::DecisionQuery query;
-  query.subject = call.parameter("subject").value_or("");
-  query.name_space = call.parameter("namespace").value_or("");
-  query.reason = call.parameter("reason").value_or("");
+  if (const auto subject = call.parameter("subject")) {
+    ASSAY_ASSIGN(const ArtifactId id, ArtifactId::parse(*subject));
+    query.subject = id.text();
+  }
+  ASSAY_ASSIGN(query.name_space, filter(call, "namespace", Form::kNamespace));
+  ASSAY_ASSIGN(query.reason, filter(call, "reason", Form::kReason));
+  ASSAY_ASSIGN(query.newest_first, newest_first(call));
+  ASSAY_ASSIGN(query.with_total, switch_parameter(call, "total"));
   query.bounds = request.bounds;
   if (const auto verdict = call.parameter("verdict")) {
     if (*verdict != "allow" && *verdict != "deny") {
@@ -150,7 +165,7 @@ Result<Response> list_decisions(Api& api, const Call& call) {
     items.push_back(decision_view(row));
   }
   return list_response(api, call, request,
-                       {std::move(items), page.next, page.tree_size, page.root});
+                       {std::move(items), page.next, page.tree_size, page.root, page.total});
 }
 
 Result<Response> get_decision(Api& api, const Call& call) {

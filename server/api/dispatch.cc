@@ -181,16 +181,26 @@ class ApiExchange final : public Exchange {
       route_ = &owner_.routes_[match.route];
       access_ = route_->access;
       request_.captures = std::move(match.captures);
-      return {};
+      return check_bodiless(head);
     }
     allow_ = allow_header(match.allowed);
     if (head.method != Method::kOptions) {
       return fail(ErrorCode::kMethodNotAllowed, "use one of: " + allow_);
     }
+    ASSAY_TRY(check_bodiless(head));
     const bool open = std::ranges::any_of(match.others, [this](std::size_t index) {
       return owner_.routes_[index].access.kind == Access::Kind::kPublic;
     });
     access_.kind = open ? Access::Kind::kPublic : Access::Kind::kAnyRole;
+    return {};
+  }
+
+  // A body that no handler reads would be the next request to somebody in between.
+  static Status check_bodiless(const Head& head) {
+    const bool takes_body = head.method == Method::kPost || head.method == Method::kPut;
+    if (!takes_body && head.content_length != 0) {
+      return fail(ErrorCode::kBadRequest, "this method takes no body");
+    }
     return {};
   }
 

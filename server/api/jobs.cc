@@ -3,6 +3,7 @@
 
 #include "server/service/jobs.h"
 
+#include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/problem.h"
 
@@ -71,8 +72,8 @@ Result<Response> list_jobs(Api& api, const Call& call) {
   storage::JobQuery query;
   ASSAY_ASSIGN(query.limit, limit_parameter(call));
   ASSAY_ASSIGN(query.finished, wants_finished(call));
-  query.node = call.parameter("node").value_or("");
-  query.after = call.parameter("after").value_or("");
+  ASSAY_ASSIGN(query.node, filter(call, "node", Form::kNode));
+  ASSAY_ASSIGN(query.after, filter(call, "after", Form::kUuid));
   if (const auto artifact = call.parameter("artifact")) {
     ASSAY_ASSIGN(const ArtifactId id, ArtifactId::parse(*artifact));
     query.artifact = id.text();

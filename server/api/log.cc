@@ -29,12 +29,16 @@ Result<TreeSize> size_parameter(const Call& call, std::string_view name, TreeSiz
   return number(*text, name);
 }
 
+// What not everybody may have, caches in between may not keep.
 Response tile_response(const Call& call, const Bytes& bytes, unsigned width) {
   Response response;
   response.content_type = kBinary;
   response.body = std::string(as_text(bytes));
-  return with_etag(call, std::move(response),
-                   width == kTileWidth ? kPublicImmutable : kPartialTileCache);
+  const bool full = width == kTileWidth;
+  if (call.principal.name.empty()) {
+    return with_etag(call, std::move(response), full ? kPublicImmutable : kPartialTileCache);
+  }
+  return with_etag(call, std::move(response), full ? kImmutable : kRevalidate);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "server/service/nodes.h"
 
+#include "server/api/filters.h"
 #include "server/api/handlers.h"
 
 namespace assay::server {
@@ -24,9 +25,10 @@ Result<Response> post_node(Api& api, const Call& call) {
 
 Result<Response> list_nodes(Api& api, const Call& call) {
   ASSAY_ASSIGN(const std::size_t limit, limit_parameter(call));
+  ASSAY_ASSIGN(const std::string after, filter(call, "after", Form::kNode));
   const Timestamp now = api.services.clock.now();
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
-  ASSAY_ASSIGN(const auto nodes, snapshot->nodes(call.parameter("after").value_or(""), limit));
+  ASSAY_ASSIGN(const auto nodes, snapshot->nodes(after, limit));
   Json items = Json::array();
   for (const storage::NodeRow& node : nodes) {
     ASSAY_ASSIGN(Json view, node_view(*snapshot, node, now));

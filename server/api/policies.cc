@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "policy/lint.h"
+#include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
@@ -40,14 +41,6 @@ Result<storage::Page<storage::StatementRow>> active_page(storage::Snapshot& snap
   return page;
 }
 
-Result<bool> wants_active(const Call& call) {
-  const std::string text = call.parameter("active").value_or("false");
-  if (text != "true" && text != "false") {
-    return fail(ErrorCode::kInvalidParameter, "true or false", "active");
-  }
-  return text == "true";
-}
-
 Result<Response> change(Api& api, const Call& call, PolicyApproval::Action action) {
   ASSAY_ASSIGN(const StatementId id, StatementId::parse(call.capture("id")));
   ASSAY_ASSIGN(const PolicyInForce result,
@@ -69,11 +62,11 @@ Result<Response> post_policy(Api& api, const Call& call) {
 
 Result<Response> list_policies(Api& api, const Call& call) {
   ASSAY_ASSIGN(const ListRequest request, list_request(api, call));
-  ASSAY_ASSIGN(const bool active, wants_active(call));
+  ASSAY_ASSIGN(const bool active, switch_parameter(call, "active"));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   storage::StatementQuery query;
   query.kind = kPolicy;
-  query.name = call.parameter("name").value_or("");
+  ASSAY_ASSIGN(query.name, filter(call, "name", Form::kPolicy));
   query.bounds = request.bounds;
   ASSAY_ASSIGN(const auto page, active ? active_page(*snapshot, query.name, query.bounds)
                                        : snapshot->statements(query));

@@ -113,10 +113,16 @@ Result<std::size_t> limit_parameter(const Call& call) {
   if (!text) {
     return kDefaultLimit;
   }
-  ASSAY_ASSIGN(const std::uint64_t value, number(*text, "limit"));
-  if (value == 0) {
-    return fail(ErrorCode::kInvalidParameter, "limit must be at least 1", "limit");
+  // Whatever is more than a page can have counts as that, however many digits it has.
+  const bool whole = !text->empty() && text->find_first_not_of("0123456789") == std::string::npos;
+  const std::size_t first = text->find_first_not_of('0');
+  if (!whole || first == std::string::npos) {
+    return fail(ErrorCode::kInvalidParameter, "a whole number of at least 1", "limit");
   }
+  if (text->size() - first > 4) {
+    return kMaxLimit;
+  }
+  ASSAY_ASSIGN(const std::uint64_t value, number(text->substr(first), "limit"));
   return static_cast<std::size_t>(std::min<std::uint64_t>(value, kMaxLimit));
 }
 
@@ -154,6 +160,9 @@ Response list_response(const Api& api, const Call& call, const ListRequest& list
                {"limit", list.bounds.limit},
                {"tree_size", page.tree_size},
                {"root", page.root.hex()}};
+  if (page.total) {
+    body[page.total->exact ? "total" : "total_at_least"] = page.total->rows;
+  }
   std::string link;
   if (page.next) {
     const std::string cursor = api.cursors.encode({*page.next, below}, list.query);

@@ -68,6 +68,8 @@ inline constexpr std::string_view kBinary = "application/octet-stream";
 
 // The whole API. Every resource has its functions in a file of its own.
 [[nodiscard]] const std::vector<Route>& routes();
+// The same, with the records of the log for everybody (configuration: log.public_entries).
+[[nodiscard]] const std::vector<Route>& routes_with_public_entries();
 
 // --- answers
 
@@ -106,6 +108,7 @@ struct ListPage {
   std::optional<LeafIndex> next;
   TreeSize tree_size;
   Digest root;
+  std::optional<storage::Total> total{};  // "total", or "total_at_least"
 };
 [[nodiscard]] Response list_response(const Api& api, const Call& call, const ListRequest& list,
                                      ListPage page);

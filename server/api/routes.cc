@@ -2,6 +2,8 @@
 // The route table: who may call what, and what it takes and gives. schemas/openapi.yaml says the
 // same to clients; a test compares the two.
 
+#include <algorithm>
+
 #include "server/api/handlers.h"
 #include "server/service/outlines.h"
 #include "server/service/review.h"
@@ -116,9 +118,9 @@ void add_decisions(std::vector<Route>& table) {
   const Access lookers = roles({kReader, kDecider, kAuditor});
   table.push_back(
       post_json(Listener::kApi, "/v1/decisions", roles({kDecider}), post_decision, kDecisionBytes));
-  table.push_back(
-      get("/v1/decisions", lookers, list_decisions,
-          {"subject", "namespace", "reason", "verdict", "since", "until", "limit", "cursor"}));
+  table.push_back(get("/v1/decisions", lookers, list_decisions,
+                      {"subject", "namespace", "reason", "verdict", "since", "until", "order",
+                       "total", "limit", "cursor"}));
   table.push_back(get("/v1/decisions/{id}", lookers, get_decision, {}, {kJson, kDsse}));
   table.push_back(
       post_empty("/v1/decisions/{id}:replay", roles({kDecider, kAuditor}), replay_decision));
@@ -148,7 +150,7 @@ void add_nodes(std::vector<Route>& table) {
                             kReportBytes, {"lease"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/outline", worker, post_outline,
                             kEvidenceBytes, {"lease"}));
-  table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/spot", worker, post_spot, kDecisionBytes,
+  table.push_back(post_json(Listener::kApi, "/v1/jobs/{id}/spot", worker, post_spot, kDocumentBytes,
                             {"lease"}));
   table.push_back({{Method::kPut, Listener::kApi, "/v1/models/{artifact}/outline"},
                    roles({kSubmitter}),
@@ -171,7 +173,9 @@ void add_log(std::vector<Route>& table) {
   table.push_back(get("/v1/log/consistency", lookers, get_consistency, {"first", "second"}));
   table.push_back(get("/log/checkpoint", kPublic, get_checkpoint_note, {}, {kPlainText}));
   table.push_back(get("/log/tile/{level}/{index...}", kPublic, get_tile, {}, {kBinary}));
-  table.push_back(get("/log/tile/entries/{index...}", kPublic, get_entry_bundle, {}, {kBinary}));
+  // Records name principals, namespaces and pods: hashes are enough to check proofs.
+  table.push_back(
+      get("/log/tile/entries/{index...}", roles({kAuditor}), get_entry_bundle, {}, {kBinary}));
 }
 
 void add_operations(std::vector<Route>& table) {
@@ -195,6 +199,15 @@ const std::vector<Route>& routes() {
     add_nodes(made);
     add_log(made);
     add_operations(made);
+    return made;
+  }();
+  return table;
+}
+
+const std::vector<Route>& routes_with_public_entries() {
+  static const std::vector<Route> table = [] {
+    std::vector<Route> made = routes();
+    std::ranges::find(made, &get_entry_bundle, &Route::handler)->access = kPublic;
     return made;
   }();
   return table;

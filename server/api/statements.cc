@@ -6,6 +6,7 @@
 
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
+#include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
@@ -21,19 +22,15 @@ Status add_filters(const Call& call, storage::StatementQuery& query) {
     ASSAY_ASSIGN(const ArtifactId id, ArtifactId::parse(*artifact));
     query.subject = id.text();
   }
-  if (const auto subject = call.parameter("subject")) {
-    if (!subject->contains(':')) {
-      return fail(ErrorCode::kInvalidDigest, "a subject is an artifact id or algorithm:value",
-                  "subject");
-    }
-    query.subject = *subject;
+  if (call.parameter("subject")) {
+    ASSAY_ASSIGN(query.subject, filter(call, "subject", Form::kDigest));
   }
   if (const auto signer = call.parameter("signer")) {
     ASSAY_ASSIGN(query.signer, KeyId::parse(*signer));
   }
-  query.name = call.parameter("name").value_or("");
-  query.predicate_type = call.parameter("predicate_type").value_or("");
-  query.stage = call.parameter("stage").value_or("");
+  ASSAY_ASSIGN(query.name, filter(call, "name", Form::kModel));
+  ASSAY_ASSIGN(query.predicate_type, filter(call, "predicate_type", Form::kPredicateType));
+  ASSAY_ASSIGN(query.stage, filter(call, "stage", Form::kStage));
   ASSAY_ASSIGN(query.since, time_parameter(call, "since"));
   ASSAY_ASSIGN(query.until, time_parameter(call, "until"));
   return {};

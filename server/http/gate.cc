@@ -125,9 +125,6 @@ Status check_framing(const Headers& headers, Head& head) {
   if (takes_body && length == headers.end()) {
     return fail(ErrorCode::kLengthRequired, "send a Content-Length, 0 for no body");
   }
-  if (!takes_body && head.content_length != 0) {
-    return fail(ErrorCode::kBadRequest, "this method takes no body");
-  }
   if (const auto coding = headers.find("content-encoding");
       coding != headers.end() && lowered(coding->second) != "identity") {
     return fail(ErrorCode::kUnsupportedMediaType, "send the body without a content encoding");

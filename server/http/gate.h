@@ -5,8 +5,9 @@
 // Refused (RFC 9112, RFC 9110): bare CR or LF, NUL, folded lines, any version but HTTP/1.1, any
 // Transfer-Encoding, several Content-Length, Host, Content-Type or Authorization fields, a Host
 // that is missing or no host, targets not in origin form, control characters in values, bodies
-// without a length, bodies where none belongs, encoded bodies. So a request has one reading, and
-// ends where its Content-Length says.
+// without a length, encoded bodies. So a request has one reading, and ends where its Content-Length
+// says. Whether a body belongs there is the route's business: a method that a path does not have is
+// method-not-allowed, with or without one.
 #pragma once
 
 #include <cstdint>

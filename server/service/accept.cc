@@ -97,9 +97,7 @@ Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Pr
   std::stable_partition(row.subjects.begin(), row.subjects.end(),
                         [&own](const std::string& subject) { return subject == own.text(); });
   row.locations = manifest.locations;
-  ASSAY_ASSIGN(row.contents,
-               canonical_json({{"parameters", to_json(manifest.artifact.parameters)},
-                               {"objects", name(objects_of(manifest.artifact.entries))}}));
+  ASSAY_ASSIGN(row.contents, contents_of(manifest));
   return store_statement(
       services, verified, envelope,
       {std::move(row), event::kManifestAccepted, Json{{"name", manifest.name}}, {}}, actor);

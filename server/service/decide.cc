@@ -255,11 +255,8 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
 Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
                            const DecisionRequest& request, const ResolvedReference& resolved,
                            std::span<const policy::ActivePolicy> policies) {
-  CaseFile file{{},
-                policy::as_read(request.workload, policies),
-                resolved.preconditions,
-                {},
-                request.point};
+  CaseFile file{
+      {}, policy::as_read(request.workload, policies), resolved.preconditions, {}, request.point};
   for (const DecidedModel& model : resolved.models) {
     ASSAY_ASSIGN(auto known, artifact_facts(services, snapshot, model.artifact));
     policy::Facts facts = known->facts;
@@ -318,13 +315,11 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
   ASSAY_ASSIGN(const CaseFile file, open_case(services, *snapshot, request, resolved, policies));
   ASSAY_TRY(check_deadline(services, request));
-  ASSAY_ASSIGN(Verdict verdict,
-               evaluate_case(*snapshot, file, policies, now, &services.decisions));
+  ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, policies, now, &services.decisions));
   ASSAY_ASSIGN(StoredCase stored, encode(file));
   ASSAY_ASSIGN(Digest digest, replay_digest(verdict, stored.file.id, now));
   ASSAY_ASSIGN(Part results, make_part(results_of(verdict)));
-  Evaluated evaluated{std::move(verdict), std::move(stored), std::move(results),
-                      std::move(digest)};
+  Evaluated evaluated{std::move(verdict), std::move(stored), std::move(results), std::move(digest)};
   ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
   DecisionAnswer answer{true, {}, {}, {}, policy::node_affinity(policies, request.workload).labels};
   answer.decision = Decision{.id = std::move(id),

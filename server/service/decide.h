@@ -74,8 +74,8 @@ struct DecisionAnswer {
 // bind and there is no node, when it is create and there is one, and for a name that no node has.
 [[nodiscard]] Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request);
 
-// A stored decision as to_json(Decision) has it: the signed document with its results. data-loss when
-// something of it is missing or damaged.
+// A stored decision as to_json(Decision) has it: the signed document with its results. data-loss
+// when something of it is missing or damaged.
 [[nodiscard]] Result<Json> load_decision(storage::Snapshot& snapshot,
                                          const storage::DecisionRow& row);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attestation/dsse.h"
+#include "schemas/manifest.h"
 #include "server/service/accept.h"
 
 namespace assay::server {
@@ -17,7 +18,7 @@ inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.env
 // statements are refused with signer-limit-exceeded. Nobody else's are: nothing that a signer adds
 // makes a model undecidable.
 inline constexpr std::uint64_t kMaxStatementsPerSigner = 256;
-inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;  // among those
+inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;     // among those
 inline constexpr std::uint64_t kMaxBytesPerSigner = 16U << 20;  // of payloads, without manifests
 
 // The keys an envelope was verified against, with the epochs they belong to.
@@ -54,5 +55,8 @@ struct NewStatement {
 [[nodiscard]] Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& verified,
                                                ByteView bytes, const NewStatement& statement,
                                                const Principal& actor);
+
+// StatementRow::contents of a manifest.
+[[nodiscard]] Result<std::string> contents_of(const Manifest& manifest);
 
 }  // namespace assay::server

@@ -10,8 +10,18 @@
 CREATE TABLE documents (
   id BLOB NOT NULL PRIMARY KEY,
   media_type TEXT NOT NULL,
-  bytes BLOB NOT NULL
+  bytes BLOB NOT NULL,
+  seal BLOB NOT NULL  -- of id and media type
 ) STRICT;
+
+-- Of each row that is read for an answer: HMAC-SHA256 over its columns and those of its lists, under
+-- a key that the log's signing key gives (storage/sqlite/seals.h). kind: enum Sealed.
+CREATE TABLE seals (
+  kind INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  mac BLOB NOT NULL,
+  PRIMARY KEY (kind, name)
+) STRICT, WITHOUT ROWID;
 
 -- --- the log
 
@@ -45,6 +55,13 @@ CREATE TABLE log_checkpoint (
   size INTEGER NOT NULL CHECK (size >= 0),
   root BLOB NOT NULL,
   note TEXT NOT NULL
+) STRICT;
+
+-- The key of the seals, encrypted for each key that the log got in place of its first.
+CREATE TABLE seal_keys (
+  log_key BLOB NOT NULL PRIMARY KEY,
+  wrapped BLOB NOT NULL,
+  tag BLOB NOT NULL
 ) STRICT;
 
 -- When something was written last: a clock that says less was set back.

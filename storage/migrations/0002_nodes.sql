@@ -23,10 +23,8 @@ CREATE INDEX challenges_by_expiry ON challenges (expires_at);
 CREATE TABLE registrations (
   id TEXT NOT NULL PRIMARY KEY,
   node TEXT NOT NULL UNIQUE,
-  pattern INTEGER NOT NULL CHECK (pattern IN (0, 1)),
   body TEXT NOT NULL
 ) STRICT;
-CREATE INDEX registrations_patterns ON registrations (id) WHERE pattern = 1;
 
 CREATE TABLE nodes (
   name TEXT NOT NULL PRIMARY KEY,
@@ -60,6 +58,8 @@ CREATE TABLE nodes (
 ) STRICT;
 CREATE INDEX nodes_by_platform ON nodes (platform, expires_at)
   WHERE revoked_at IS NULL AND ended_at IS NULL;
+
+CREATE INDEX nodes_revoked ON nodes (name) WHERE revoked_at IS NOT NULL;
 
 -- Every key that a node ever had. A key never moves to another node, not even when it is no longer
 -- used.
@@ -114,6 +114,13 @@ CREATE INDEX jobs_by_node_artifact_finished ON jobs (node, artifact, finished);
 CREATE INDEX jobs_with_report
   ON jobs (node, artifact, scope, pod, location, pod_volume, finish_order)
   WHERE report IS NOT NULL AND finish_order IS NOT NULL AND (subset = '[]' OR result <> 'verified');
+
+-- The newest of those at each place (node, artifact, scope, pod, location, volume): an index that
+-- forgets a row must not make an older report the newest.
+CREATE TABLE newest_reports (
+  place TEXT NOT NULL PRIMARY KEY,
+  seq INTEGER NOT NULL REFERENCES jobs (seq)
+) STRICT, WITHOUT ROWID;
 
 -- --- what else belongs to models, pods and evidence
 
@@ -216,3 +223,17 @@ CREATE TRIGGER outlines_keep_delete BEFORE DELETE ON outlines
 BEGIN SELECT RAISE(ABORT, 'the first outline stays'); END;
 CREATE TRIGGER high_waters_never_fall BEFORE UPDATE ON high_waters WHEN NEW.value < OLD.value
 BEGIN SELECT RAISE(ABORT, 'a high-water mark never falls'); END;
+
+-- --- a row that goes takes its seal along
+
+CREATE TRIGGER challenges_unseal AFTER DELETE ON challenges
+BEGIN DELETE FROM seals WHERE kind = 5 AND name = lower(hex(OLD.nonce)); END;
+CREATE TRIGGER pods_unseal AFTER DELETE ON pods
+BEGIN DELETE FROM seals WHERE kind = 7 AND name = OLD.cluster || char(31) || OLD.uid; END;
+CREATE TRIGGER claims_unseal AFTER DELETE ON claims
+BEGIN
+  DELETE FROM seals WHERE kind = 8
+    AND name = OLD.cluster || char(31) || OLD.name_space || char(31) || OLD.name;
+END;
+CREATE TRIGGER evidence_unseal AFTER DELETE ON evidence
+BEGIN DELETE FROM seals WHERE kind = 10 AND name = OLD.subject; END;

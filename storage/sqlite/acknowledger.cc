@@ -21,13 +21,13 @@ void deliver(const WriteGroup& group, const Status& status, const LogState& stat
   }
 }
 
-Acknowledger::Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, const Epochs& epochs,
+Acknowledger::Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Governed governance,
                            std::chrono::milliseconds retry)
     : anchor_(std::move(anchor)),
       retry_(retry),
       newest_(state),
-      newest_epochs_(epochs),
-      anchored_epochs_(epochs),
+      newest_governance_(governance),
+      anchored_governance_(std::move(governance)),
       anchored_(std::make_shared<const LogState>(std::move(state))),
       thread_([this] { run(); }) {}
 
@@ -44,10 +44,10 @@ void Acknowledger::stop() {
   }
 }
 
-void Acknowledger::take(WriteGroup group, const LogState& state, const Epochs& epochs) {
+void Acknowledger::take(WriteGroup group, const LogState& state, Governed governance) {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({std::move(group), state, epochs});
+    queue_.push_back({std::move(group), state, std::move(governance)});
   }
   wake_.notify_one();
 }
@@ -74,9 +74,9 @@ void Acknowledger::run() {
     const std::vector<Sealed> sealed = next();
     if (!sealed.empty()) {
       newest_ = sealed.back().state;
-      newest_epochs_ = sealed.back().epochs;
+      newest_governance_ = sealed.back().governance;
     }
-    const Status saved = anchor(newest_, newest_epochs_);
+    const Status saved = anchor(newest_, newest_governance_);
     failing_ = !saved;
     for (const Sealed& one : sealed) {
       deliver(one.group, saved, one.state);
@@ -88,14 +88,14 @@ void Acknowledger::run() {
   }
 }
 
-Status Acknowledger::anchor(const LogState& state, const Epochs& epochs) {
-  if (state.note == anchored()->note && epochs == anchored_epochs_) {
+Status Acknowledger::anchor(const LogState& state, const Governed& governance) {
+  if (state.note == anchored()->note && governance == anchored_governance_) {
     return {};
   }
   if (anchor_) {
-    ASSAY_TRY(anchor_->save(state.note, epochs));
+    ASSAY_TRY(anchor_->save(state.note, governance->epochs(), governance->head()));
   }
-  anchored_epochs_ = epochs;
+  anchored_governance_ = governance;
   auto anchored = std::make_shared<const LogState>(state);
   const std::lock_guard lock(mutex_);
   anchored_ = std::move(anchored);

@@ -35,9 +35,11 @@ void deliver(const WriteGroup& group, const Status& status, const LogState& stat
 // Threading: any thread, unless a function says otherwise.
 class Acknowledger {
  public:
-  // `state` and `epochs` are what `anchor` holds. Without an anchor everything counts as anchored
-  // (tests of other things).
-  Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, const Epochs& epochs,
+  using Governed = std::shared_ptr<const Governance>;
+
+  // `state` and `governance` are what `anchor` holds. Without an anchor everything counts as
+  // anchored (tests of other things).
+  Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Governed governance,
                std::chrono::milliseconds retry);
   ~Acknowledger();
   Acknowledger(const Acknowledger&) = delete;
@@ -45,7 +47,7 @@ class Acknowledger {
 
   // A group that is durable in the database, with the state after it. In the order of commits, from
   // the writer's thread.
-  void take(WriteGroup group, const LogState& state, const Epochs& epochs);
+  void take(WriteGroup group, const LogState& state, Governed governance);
   // Answers what was taken and ends the thread.
   void stop();
 
@@ -59,19 +61,19 @@ class Acknowledger {
   struct Sealed {
     WriteGroup group;
     LogState state;
-    Epochs epochs;
+    Governed governance;
   };
 
   void run();
   std::vector<Sealed> next();
-  Status anchor(const LogState& state, const Epochs& epochs);
+  Status anchor(const LogState& state, const Governed& governance);
 
   const std::unique_ptr<Anchor> anchor_;
   const std::chrono::milliseconds retry_;
   // Acknowledger's thread.
   LogState newest_;  // that the database holds, as far as it was told
-  Epochs newest_epochs_;
-  Epochs anchored_epochs_;
+  Governed newest_governance_;
+  Governed anchored_governance_;
 
   std::atomic<bool> failing_ = false;
   mutable std::mutex mutex_;

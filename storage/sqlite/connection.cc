@@ -51,12 +51,19 @@ Status set_wal(sqlite3* database) {
 
 }  // namespace
 
-Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mode mode) {
+bool Connection::has_memory_index() {
+  const sqlite3_vfs* const standard = sqlite3_vfs_find(nullptr);
+  return standard != nullptr && std::string_view(standard->zName) == "unix";
+}
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mode mode,
+                                                     Index index) {
   const int access = mode == Mode::kReadWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(
       path.c_str(), &raw,
-      access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE, nullptr);
+      access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
+      index == Index::kMemory ? "unix-excl" : nullptr);
   std::unique_ptr<Connection> connection(new Connection(DatabaseHandle(raw)));
   ASSAY_TRY(check(code));
   ASSAY_TRY(connection->configure(mode));
@@ -111,6 +118,24 @@ Result<std::int64_t> Connection::integer(const char* sql) {
     return std::unexpected(sqlite_error(code));
   }
   return sqlite3_column_int64(raw, 0);
+}
+
+Result<std::vector<std::string>> Connection::texts(const char* sql) {
+  sqlite3_stmt* raw = nullptr;
+  ASSAY_TRY(check(sqlite3_prepare_v2(database_.get(), sql, -1, &raw, nullptr)));
+  const StatementHandle statement(raw);
+  std::vector<std::string> rows;
+  for (;;) {
+    const int code = sqlite3_step(raw);
+    if (code == SQLITE_DONE) {
+      return rows;
+    }
+    if (code != SQLITE_ROW) {
+      return std::unexpected(sqlite_error(code));
+    }
+    const auto* text = sqlite3_column_text(raw, 0);
+    rows.emplace_back(text == nullptr ? "" : reinterpret_cast<const char*>(text));
+  }
 }
 
 Status Connection::execute(const char* sql) {

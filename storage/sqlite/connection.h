@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schemas/core/error.h"
 #include "storage/sqlite/handles.h"
@@ -17,9 +18,18 @@ class Connection {
  public:
   enum class Mode : bool { kReadOnly, kReadWrite };
 
+  // Where the index of the write-ahead log lies: in a file, so that other processes may read beside
+  // this one, or in memory, for a disk that has no room for it.
+  enum class Index : bool { kFile, kMemory };
+
   // Opens an existing file with the settings of every connection (WAL, synchronous=FULL, foreign
   // keys, defensive, and so on).
-  [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode);
+  [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode,
+                                                                Index index = Index::kFile);
+
+  // The key of the seals (seals.h).
+  void set_seal_key(std::shared_ptr<const SecretBytes> key) { seal_key_ = std::move(key); }
+  [[nodiscard]] ByteView seal_key() const { return seal_key_ ? seal_key_->view() : ByteView(); }
 
   // A statement of sql.def, prepared on first use. Not while an earlier query of the same statement
   // is alive.
@@ -27,6 +37,8 @@ class Connection {
 
   // One integer from a statement without parameters that is not in sql.def (pragmas).
   [[nodiscard]] Result<std::int64_t> integer(const char* sql);
+  // The first column of all rows, as text, likewise.
+  [[nodiscard]] Result<std::vector<std::string>> texts(const char* sql);
   // Runs statements without parameters (pragmas, migrations).
   [[nodiscard]] Status execute(const char* sql);
 
@@ -36,6 +48,9 @@ class Connection {
   [[nodiscard]] std::optional<Error> take_failure() {
     return std::exchange(failure_, std::nullopt);
   }
+
+  // False when another program's file system layer is in use (tests), which has no index in memory.
+  [[nodiscard]] static bool has_memory_index();
 
   // Copies what the write-ahead log holds into the database file, without waiting for readers, or
   // (`reset`) waiting a moment for them so that the log can start over. Outside of transactions.
@@ -55,6 +70,7 @@ class Connection {
   DatabaseHandle database_;
   std::array<StatementHandle, kSqlCount> statements_;  // after database_: finalized before
   std::optional<Error> failure_;
+  std::shared_ptr<const SecretBytes> seal_key_;
   int wal_pages_ = 0;
 };
 

@@ -3,11 +3,13 @@
 #include "storage/sqlite/decision_tables.h"
 
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/seals.h"
 
 namespace assay::storage::sqlite {
 namespace {
 
-Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, LeafIndex index) {
+Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, LeafIndex index,
+                                            SealedRow& sealed) {
   std::vector<std::string> texts;
   Query query = connection.query(sql);
   query.bind(index);
@@ -16,6 +18,7 @@ Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, Lea
     if (!row) {
       return texts;
     }
+    sealed.add(query);
     texts.push_back(query.text(0));
   }
 }
@@ -53,17 +56,17 @@ Result<std::int64_t> check_new(Connection& connection, const DecisionRow& row, T
   return any ? last.integer(1) : 0;
 }
 
-}  // namespace
-
-Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index) {
+// The row with its lists, and what is sealed of them.
+Result<DecisionRow> read_row(Connection& connection, LeafIndex index, SealedRow& sealed) {
   Query query = connection.query(Sql::kDecisionGet);
   ASSAY_ASSIGN(const bool found, query.bind(index).next());
   if (!found) {
     return fail(ErrorCode::kDataLoss, "an index names a decision that is missing");
   }
+  sealed.add(query);
   ASSAY_ASSIGN(Digest envelope, query.digest(1));
-  ASSAY_ASSIGN(auto subjects, load_texts(connection, Sql::kDecisionSubjects, index));
-  ASSAY_ASSIGN(auto reasons, load_texts(connection, Sql::kDecisionReasons, index));
+  ASSAY_ASSIGN(auto subjects, load_texts(connection, Sql::kDecisionSubjects, index, sealed));
+  ASSAY_ASSIGN(auto reasons, load_texts(connection, Sql::kDecisionReasons, index, sealed));
   return DecisionRow{.id = query.text(0),
                      .envelope = DocumentId(std::move(envelope)),
                      .allowed = query.integer(2) != 0,
@@ -75,33 +78,63 @@ Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index) {
                      .log_index = index};
 }
 
+Status seal_row(Connection& connection, LeafIndex index) {
+  SealedRow sealed(Sealed::kDecision, seal_name(index));
+  ASSAY_TRY(read_row(connection, index, sealed));
+  return sealed.keep(connection);
+}
+
+}  // namespace
+
+Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index) {
+  SealedRow sealed(Sealed::kDecision, seal_name(index));
+  auto row = read_row(connection, index, sealed);
+  ASSAY_TRY(sealed.check(connection));
+  return row;
+}
+
 Result<DecisionRow> load_decision(Connection& connection, const std::string& id) {
   ASSAY_ASSIGN(const auto index, find_index(connection, id));
   if (!index) {
     return fail(ErrorCode::kNotFound, "there is no decision with this id", id);
   }
-  return load_decision_at(connection, *index);
+  ASSAY_ASSIGN(DecisionRow row, load_decision_at(connection, *index));
+  if (row.id != id) {
+    return fail(ErrorCode::kDataLoss, "an index names another decision than it should", id);
+  }
+  return row;
 }
 
 Result<Found> find_decisions(Connection& connection, const DecisionQuery& query, TreeSize size) {
-  Search wanted{kDecisions, {}, query.since, query.until, query.bounds};
-  const auto add_text = [&](Sql sql, const std::string& value) {
-    if (!value.empty()) {
-      wanted.filters.push_back({Term{sql, value}});
-    }
+  Search wanted{.list = query.newest_first ? kDecisionsNewestFirst : kDecisions,
+                .filters = {},
+                .since = query.since,
+                .until = query.until,
+                .bounds = query.bounds,
+                .with_total = query.with_total};
+  const auto add = [&](Sql up, Sql down, std::variant<std::int64_t, std::string, Bytes> value) {
+    wanted.filters.push_back({Term{query.newest_first ? down : up, std::move(value)}});
   };
-  add_text(Sql::kDecisionBySubject, query.subject);
-  add_text(Sql::kDecisionByReason, query.reason);
-  add_text(Sql::kDecisionByNameSpace, query.name_space);
+  if (!query.subject.empty()) {
+    add(Sql::kDecisionBySubject, Sql::kDecisionBySubjectDown, query.subject);
+  }
+  if (!query.reason.empty()) {
+    add(Sql::kDecisionByReason, Sql::kDecisionByReasonDown, query.reason);
+  }
+  if (!query.name_space.empty()) {
+    add(Sql::kDecisionByNameSpace, Sql::kDecisionByNameSpaceDown, query.name_space);
+  }
   if (query.allowed) {
-    wanted.filters.push_back({Term{Sql::kDecisionByAllowed, std::int64_t{*query.allowed ? 1 : 0}}});
+    add(Sql::kDecisionByAllowed, Sql::kDecisionByAllowedDown, std::int64_t{*query.allowed ? 1 : 0});
   }
   return search(connection, wanted, size);
 }
 
-Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size) {
-  ASSAY_ASSIGN(std::int64_t time_high, check_new(connection, row, size));
-  ASSAY_ASSIGN(time_high, note_time(connection, kDecisions, time_high, row.evaluated_at));
+namespace {
+
+Status write_decision(Connection& connection, const DecisionRow& row, std::int64_t before) {
+  ASSAY_ASSIGN(const std::int64_t time_high,
+               note_time(connection, kDecisions, before, row.evaluated_at));
   ASSAY_TRY(connection.query(Sql::kDecisionInsert)
                 .bind(row.log_index)
                 .bind(row.id)
@@ -113,7 +146,29 @@ Status put_decision(Connection& connection, const DecisionRow& row, TreeSize siz
                 .bind(time_high)
                 .run());
   ASSAY_TRY(insert_texts(connection, Sql::kDecisionSubjectInsert, row.log_index, row.subjects));
-  return insert_texts(connection, Sql::kDecisionReasonInsert, row.log_index, row.reasons);
+  ASSAY_TRY(insert_texts(connection, Sql::kDecisionReasonInsert, row.log_index, row.reasons));
+  return seal_row(connection, row.log_index);
+}
+
+}  // namespace
+
+Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size) {
+  ASSAY_ASSIGN(const std::int64_t before, check_new(connection, row, size));
+  return write_decision(connection, row, before);
+}
+
+Status replace_decision(Connection& connection, const DecisionRow& row) {
+  for (const Sql sql :
+       {Sql::kDecisionSubjectsDelete, Sql::kDecisionReasonsDelete, Sql::kDecisionDelete}) {
+    ASSAY_TRY(connection.query(sql).bind(row.log_index).run());
+  }
+  std::int64_t before = 0;
+  {
+    Query query = connection.query(Sql::kDecisionBefore);
+    ASSAY_ASSIGN(const bool found, query.bind(row.log_index).next());
+    before = found ? query.integer(0) : 0;
+  }
+  return write_decision(connection, row, before);
 }
 
 Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection) {
@@ -139,11 +194,6 @@ Status activate_policy(Connection& connection, const ActivePolicyRow& policy) {
 }
 
 Status deactivate_policy(Connection& connection, const std::string& name) {
-  Query known = connection.query(Sql::kPolicyExists);
-  ASSAY_ASSIGN(const bool found, known.bind(name).next());
-  if (!found) {
-    return fail(ErrorCode::kNotFound, "no policy of this name is in force", name);
-  }
   return connection.query(Sql::kPolicyDelete).bind(name).run();
 }
 

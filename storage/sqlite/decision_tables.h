@@ -17,6 +17,8 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<Found> find_decisions(Connection& connection, const DecisionQuery& query,
                                            TreeSize size);
 // `size` is the size of the log.
+// Puts a row in its place again, whatever is there (repair.cc).
+[[nodiscard]] Status replace_decision(Connection& connection, const DecisionRow& row);
 [[nodiscard]] Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size);
 
 [[nodiscard]] Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection);

@@ -3,8 +3,18 @@
 #include "storage/sqlite/documents.h"
 
 #include "schemas/core/sha.h"
+#include "storage/sqlite/seals.h"
 
 namespace assay::storage::sqlite {
+namespace {
+
+// The bytes have their digest; the media type has this.
+Digest media_type_seal(const Connection& connection, const DocumentId& id,
+                       std::string_view media_type) {
+  return seal_of(connection, as_bytes("document\n" + id.text() + "\n" + std::string(media_type)));
+}
+
+}  // namespace
 
 Result<bool> has_document(Connection& connection, const DocumentId& id) {
   Query query = connection.query(Sql::kDocumentExists);
@@ -31,6 +41,10 @@ Result<Document> load_document(Connection& connection, const DocumentId& id) {
   if (sha(id.digest().algorithm(), document.bytes) != id.digest()) {
     return fail(ErrorCode::kDataLoss, "a stored document differs from its digest", id.text());
   }
+  ASSAY_ASSIGN(const Digest seal, query.digest(2));
+  if (seal != media_type_seal(connection, id, document.media_type)) {
+    return fail(ErrorCode::kDataLoss, "the media type of a stored document was changed", id.text());
+  }
   return document;
 }
 
@@ -43,6 +57,7 @@ Result<DocumentId> put_document(Connection& connection, std::string_view media_t
                   .bind(id)
                   .bind(media_type)
                   .bind_borrowed(bytes)
+                  .bind(media_type_seal(connection, id, media_type))
                   .run());
   }
   return id;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/sqlite/evidence_tables.h"
 
-#include "schemas/core/sha.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
@@ -30,7 +30,8 @@ Result<Registration> registration_from(const Query& query) {
   return registration;
 }
 
-Result<EvidenceRow> evidence_from(const Query& query) {
+Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
+  ASSAY_TRY(check_seal(connection, Sealed::kEvidence, query.text(0), query));
   ASSAY_ASSIGN(Digest evidence, query.digest(3));
   ASSAY_ASSIGN(Digest policy, query.digest(6));
   ASSAY_ASSIGN(Digest appraisal, query.digest(8));
@@ -55,7 +56,18 @@ Result<EvidenceRow> evidence_from(const Query& query) {
                      .marks = std::move(marks)};
 }
 
+Status raise_generation(Connection& connection) {
+  ASSAY_TRY(generation(connection));
+  ASSAY_TRY(connection.query(Sql::kGenerationRaise).run());
+  return seal_generation(connection);
+}
+
 }  // namespace
+
+Status seal_generation(Connection& connection) {
+  Query query = connection.query(Sql::kGenerationGet);
+  return keep_seal(connection, Sealed::kGeneration, {}, query);
+}
 
 Result<std::uint64_t> generation(Connection& connection) {
   Query query = connection.query(Sql::kGenerationGet);
@@ -63,17 +75,8 @@ Result<std::uint64_t> generation(Connection& connection) {
   if (!found) {
     return fail(ErrorCode::kDataLoss, "the generation of evidence is gone");
   }
+  ASSAY_TRY(check_seal(connection, Sealed::kGeneration, {}, query));
   return query.count(0);
-}
-
-Result<Appraisal> load_appraisal(Connection& connection, const std::string& evidence_type) {
-  Query query = connection.query(Sql::kAppraisalGet);
-  ASSAY_ASSIGN(const bool found, query.bind(evidence_type).next());
-  if (!found) {
-    return fail(ErrorCode::kNotFound, "no appraisal is stored for this type of evidence",
-                evidence_type);
-  }
-  return appraisal_from(query);
 }
 
 Result<std::vector<Appraisal>> load_appraisals(Connection& connection) {
@@ -89,35 +92,32 @@ Result<std::vector<Appraisal>> load_appraisals(Connection& connection) {
   }
 }
 
-Result<DocumentId> load_appraisal_id(Connection& connection, const std::string& evidence_type) {
-  Query query = connection.query(Sql::kAppraisalGet);
-  ASSAY_ASSIGN(const bool found, query.bind(evidence_type).next());
-  if (!found) {
-    return fail(ErrorCode::kNotFound, "no appraisal is stored for this type of evidence",
-                evidence_type);
-  }
-  return DocumentId(sha256(as_bytes(query.text(0))));
-}
-
 Status put_appraisal(Connection& connection, const Appraisal& appraisal) {
   ASSAY_ASSIGN(const std::string body, canonical_json(to_json(appraisal)));
   ASSAY_TRY(connection.query(Sql::kAppraisalPut).bind(appraisal.evidence_type).bind(body).run());
-  return connection.query(Sql::kGenerationRaise).run();
+  return raise_generation(connection);
 }
 
 Result<std::uint64_t> load_high_water(Connection& connection, const std::string& name) {
   Query query = connection.query(Sql::kHighWaterGet);
   ASSAY_ASSIGN(const bool found, query.bind(name).next());
-  return found ? query.count(0) : 0;
+  if (!found) {
+    return 0;
+  }
+  ASSAY_TRY(check_seal(connection, Sealed::kHighWater, name, query));
+  return query.count(0);
 }
 
 Result<DocumentId> load_high_water_collateral(Connection& connection, const std::string& name) {
-  Query query = connection.query(Sql::kHighWaterCollateral);
+  Query query = connection.query(Sql::kHighWaterGet);
   ASSAY_ASSIGN(const bool found, query.bind(name).next());
-  if (!found || query.is_null(0)) {
+  if (found) {
+    ASSAY_TRY(check_seal(connection, Sealed::kHighWater, name, query));
+  }
+  if (!found || query.is_null(1)) {
     return fail(ErrorCode::kNotFound, "no collateral is stored for this mark", name);
   }
-  ASSAY_ASSIGN(Digest digest, query.digest(0));
+  ASSAY_ASSIGN(Digest digest, query.digest(1));
   return DocumentId(std::move(digest));
 }
 
@@ -135,7 +135,11 @@ Status raise_high_water(Connection& connection, const std::string& name, std::ui
     query.bind_null();
   }
   ASSAY_TRY(query.run());
-  return value > before ? connection.query(Sql::kGenerationRaise).run() : Status();
+  {
+    Query again = connection.query(Sql::kHighWaterGet);
+    ASSAY_TRY(keep_seal(connection, Sealed::kHighWater, name, again.bind(name)));
+  }
+  return value > before ? raise_generation(connection) : Status();
 }
 
 Result<EvidenceRow> load_evidence(Connection& connection, const std::string& subject) {
@@ -144,7 +148,7 @@ Result<EvidenceRow> load_evidence(Connection& connection, const std::string& sub
   if (!found) {
     return fail(ErrorCode::kNotFound, "nothing stands on evidence under this name", subject);
   }
-  return evidence_from(query);
+  return evidence_from(connection, query);
 }
 
 Result<std::vector<EvidenceRow>> load_stale_evidence(Connection& connection, std::size_t limit) {
@@ -160,7 +164,7 @@ Result<std::vector<EvidenceRow>> load_stale_evidence(Connection& connection, std
     if (!found) {
       return rows;
     }
-    ASSAY_ASSIGN(EvidenceRow row, evidence_from(query));
+    ASSAY_ASSIGN(EvidenceRow row, evidence_from(connection, query));
     rows.push_back(std::move(row));
   }
 }
@@ -186,33 +190,14 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
       .bind(row.tcb_status);
   bind_optional(query, row.anchor).bind(row.anchor_is_vendor ? 1 : 0).bind(marks).bind(now);
   ASSAY_TRY(query.run());
+  Query again = connection.query(Sql::kEvidenceGet);
+  ASSAY_TRY(keep_seal(connection, Sealed::kEvidence, row.subject, again.bind(row.subject)));
   return raise_version(connection, Versioned::kNode, row.node);
 }
 
 // Nothing that counts stands on it any more: no version rises.
 Status forget_evidence(Connection& connection, const std::string& subject) {
   return connection.query(Sql::kEvidenceForget).bind(subject).run();
-}
-
-Result<Registration> load_registration_of(Connection& connection, const std::string& node) {
-  {
-    Query own = connection.query(Sql::kRegistrationByNode);
-    ASSAY_ASSIGN(const bool found, own.bind(node).next());
-    if (found && !is_pattern(node)) {
-      return registration_from(own);
-    }
-  }
-  Query patterns = connection.query(Sql::kRegistrationPatterns);
-  while (true) {
-    ASSAY_ASSIGN(const bool found, patterns.next());
-    if (!found) {
-      return fail(ErrorCode::kNotFound, "no registration covers this name", node);
-    }
-    ASSAY_ASSIGN(Registration registration, registration_from(patterns));
-    if (covers(registration.node, node)) {
-      return registration;
-    }
-  }
 }
 
 Result<std::vector<Registration>> load_registrations(Connection& connection) {
@@ -229,30 +214,15 @@ Result<std::vector<Registration>> load_registrations(Connection& connection) {
 }
 
 Status put_registration(Connection& connection, const Registration& registration) {
-  {
-    Query owner = connection.query(Sql::kRegistrationOwner);
-    ASSAY_ASSIGN(const bool found, owner.bind(registration.node).next());
-    if (found && owner.text(0) != registration.id) {
-      return fail(ErrorCode::kConflict, "another registration has this name", registration.node);
-    }
-  }
   ASSAY_ASSIGN(const std::string body, canonical_json(to_json(registration)));
   return connection.query(Sql::kRegistrationPut)
       .bind(registration.id)
       .bind(registration.node)
-      .bind(is_pattern(registration.node) ? 1 : 0)
       .bind(body)
       .run();
 }
 
 Status remove_registration(Connection& connection, const std::string& id) {
-  {
-    Query query = connection.query(Sql::kRegistrationExists);
-    ASSAY_ASSIGN(const bool found, query.bind(id).next());
-    if (!found) {
-      return fail(ErrorCode::kNotFound, "there is no registration of this name", id);
-    }
-  }
   return connection.query(Sql::kRegistrationDelete).bind(id).run();
 }
 

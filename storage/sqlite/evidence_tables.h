@@ -12,11 +12,7 @@
 
 namespace assay::storage::sqlite {
 
-[[nodiscard]] Result<Appraisal> load_appraisal(Connection& connection,
-                                               const std::string& evidence_type);
 [[nodiscard]] Result<std::vector<Appraisal>> load_appraisals(Connection& connection);
-[[nodiscard]] Result<DocumentId> load_appraisal_id(Connection& connection,
-                                                   const std::string& evidence_type);
 [[nodiscard]] Status put_appraisal(Connection& connection, const Appraisal& appraisal);
 
 [[nodiscard]] Result<std::uint64_t> load_high_water(Connection& connection,
@@ -29,6 +25,8 @@ namespace assay::storage::sqlite {
 
 // Rises with everything that makes evidence stale.
 [[nodiscard]] Result<std::uint64_t> generation(Connection& connection);
+// Once, when the table is new.
+[[nodiscard]] Status seal_generation(Connection& connection);
 
 [[nodiscard]] Result<EvidenceRow> load_evidence(Connection& connection, const std::string& subject);
 [[nodiscard]] Result<std::vector<EvidenceRow>> load_stale_evidence(Connection& connection,
@@ -36,8 +34,6 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Status put_evidence(Connection& connection, const EvidenceRow& row);
 [[nodiscard]] Status forget_evidence(Connection& connection, const std::string& subject);
 
-[[nodiscard]] Result<Registration> load_registration_of(Connection& connection,
-                                                        const std::string& node);
 [[nodiscard]] Result<std::vector<Registration>> load_registrations(Connection& connection);
 [[nodiscard]] Status put_registration(Connection& connection, const Registration& registration);
 [[nodiscard]] Status remove_registration(Connection& connection, const std::string& id);

@@ -7,6 +7,7 @@
 #include "schemas/checkpoint.h"
 #include "storage/anchor.h"
 #include "storage/sqlite/database_file.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/writer.h"
 
 namespace assay::storage {
@@ -32,12 +33,19 @@ Status add_signature(const SqliteOptions& options, const Signer& current, const 
   ASSAY_ASSIGN(Committed committed, load_committed(*connection));
   LogState& state = committed.state;
   ASSAY_ASSIGN(state.note, note_of_both(state, options.origin, current, next));
+  ASSAY_ASSIGN(const SecretBytes seal_key, seal_key_of(*connection, current));
   ASSAY_TRY(connection->query(Sql::kBeginWrite).run());
   ASSAY_TRY(store_checkpoint(*connection, state));
+  ASSAY_TRY(hand_over_seals(*connection, seal_key.view(), next));
   ASSAY_TRY(connection->query(Sql::kCommit).run());
   ASSAY_TRY(connection->make_durable());
-  return options.anchor_path.empty() ? Status()
-                                     : Anchor(options.anchor_path).save(state.note, committed.epochs);
+  if (options.anchor_path.empty()) {
+    return {};
+  }
+  // The rest of it does not change: the store was opened a moment ago, and wrote it.
+  Anchor anchor(options.anchor_path);
+  ASSAY_ASSIGN(const Anchor::State known, anchor.load());
+  return anchor.save(state.note, known.epochs, known.head);
 }
 
 Result<std::optional<Timestamp>> latest_time(const SqliteOptions& options) {
@@ -49,8 +57,7 @@ Result<std::optional<Timestamp>> latest_time(const SqliteOptions& options) {
     return fail(ErrorCode::kDataLoss, "the time of the last write is missing");
   }
   const std::int64_t latest = std::max(query.integer(0), tail.time_high);
-  return latest == 0 ? std::nullopt
-                     : std::optional(Timestamp(std::chrono::milliseconds(latest)));
+  return latest == 0 ? std::nullopt : std::optional(Timestamp(std::chrono::milliseconds(latest)));
 }
 
 }  // namespace

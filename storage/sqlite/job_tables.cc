@@ -9,6 +9,7 @@
 
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
@@ -45,51 +46,26 @@ Result<JobState> state_from(const Query& query, int column) {
   return static_cast<JobState>(state);
 }
 
-Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
-  Query query = connection.query(Sql::kJobGet);
-  ASSAY_ASSIGN(const bool found, query.bind(seq).next());
-  if (!found) {
-    return fail(ErrorCode::kDataLoss, "an index names a job that is missing");
-  }
-  ASSAY_ASSIGN(ArtifactId artifact, artifact_column(query, 1));
-  ASSAY_ASSIGN(Json subset, json_column(query, 6));
-  ASSAY_ASSIGN(const JobState state, state_from(query, 10));
-  ASSAY_ASSIGN(Json pending, json_column(query, 13));
-  ASSAY_ASSIGN(Json detail, json_column(query, 15));
-  ASSAY_ASSIGN(auto report, optional_id<DocumentId>(query, 16));
-  return JobRow{.id = query.text(0),
-                .artifact = std::move(artifact),
-                .model_name = query.text(2),
-                .scope = query.text(3),
-                .node = query.text(4),
-                .location = query.text(5),
-                .pod = query.text(20),
-                .pod_volume = query.text(21),
-                .subset = std::move(subset),
-                .created_by = query.text(7),
-                .created_at = query.time(8),
-                .state = state,
-                .token = query.count(11),
-                .lease_expires_at = optional_time(query, 12),
-                .pending = std::move(pending),
-                .result = query.text(14),
-                .detail = std::move(detail),
-                .report = std::move(report),
-                .volume = query.text(22),
-                .read_since = optional_time(query, 23),
-                .worker_measured = query.integer(17) != 0,
-                .device_attested = query.integer(18) != 0,
-                .finished_at = optional_time(query, 19),
-                .log_index = query.count(9)};
+// An index only says where to look: the row itself must fit what was asked for.
+std::unexpected<Error> misplaced(const std::string& id) {
+  return fail(ErrorCode::kDataLoss, "an index names another job than it should", id);
 }
 
-// The job whose number a query finds; not-found when it finds none.
-Result<JobRow> load_found(Connection& connection, Query& query) {
-  ASSAY_ASSIGN(const bool found, query.next());
-  if (!found) {
-    return fail(ErrorCode::kNotFound, "there is no such job");
-  }
-  return load_job_at(connection, query.integer(0));
+bool is_about(const JobRow& job, const std::string& node, const ArtifactId& artifact,
+              const std::string& scope, const ReportPlace& place) {
+  return job.node == node && job.artifact == artifact && job.scope == scope &&
+         ReportPlace{job.location, job.pod, job.pod_volume} == place;
+}
+
+std::string place_name(const std::string& node, const ArtifactId& artifact,
+                       const std::string& scope, const ReportPlace& place) {
+  return seal_name({node, artifact.text(), scope, place.pod, place.location, place.pod_volume});
+}
+
+bool matches(const JobRow& job, const JobQuery& query) {
+  return (query.node.empty() || job.node == query.node) &&
+         (query.artifact.empty() || job.artifact.text() == query.artifact) &&
+         (!query.finished || *query.finished == (job.state == JobState::kDone));
 }
 
 // Above every number when a list starts at the newest job.
@@ -99,7 +75,7 @@ Result<std::int64_t> start_of(Connection& connection, const std::string& after) 
   }
   ASSAY_ASSIGN(const auto seq, find_job(connection, after));
   if (!seq) {
-    return fail(ErrorCode::kInvalidParameter, "there is no job to continue after", after);
+    return fail(ErrorCode::kInvalidParameter, "there is no job to continue after", "after");
   }
   return *seq;
 }
@@ -217,11 +193,91 @@ Status insert_job(Connection& connection, const JobRow& row, const JsonTexts& te
   return bind_progress(query, row, texts, order).run();
 }
 
+Status note_newest(Connection& connection, const JobRow& row, std::int64_t seq) {
+  const std::string place = place_name(row.node, row.artifact, row.scope,
+                                       ReportPlace{row.location, row.pod, row.pod_volume});
+  ASSAY_TRY(connection.query(Sql::kNewestReportPut).bind(place).bind(seq).run());
+  Query query = connection.query(Sql::kNewestReportGet);
+  return keep_seal(connection, Sealed::kNewestReport, place, query.bind(place));
+}
+
+// Seals the row as it is stored, and its place when its report is now the newest that counts: one
+// about a part that was right says nothing of the rest.
+Status seal_job(Connection& connection, const JobRow& row) {
+  ASSAY_ASSIGN(const auto seq, find_job(connection, row.id));
+  if (!seq) {
+    return no_job(row.id);
+  }
+  {
+    Query query = connection.query(Sql::kJobGet);
+    ASSAY_TRY(keep_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(*seq)),
+                        query.bind(*seq)));
+  }
+  const bool counts = row.state == JobState::kDone && row.report &&
+                      (row.subset == Json::array() || row.result != "verified");
+  return counts ? note_newest(connection, row, *seq) : Status();
+}
+
 }  // namespace
+
+Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
+  Query query = connection.query(Sql::kJobGet);
+  ASSAY_ASSIGN(const bool found, query.bind(seq).next());
+  if (!found) {
+    return fail(ErrorCode::kDataLoss, "an index names a job that is missing");
+  }
+  ASSAY_TRY(
+      check_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(seq)), query));
+  ASSAY_ASSIGN(ArtifactId artifact, artifact_column(query, 1));
+  ASSAY_ASSIGN(Json subset, json_column(query, 6));
+  ASSAY_ASSIGN(const JobState state, state_from(query, 10));
+  ASSAY_ASSIGN(Json pending, json_column(query, 13));
+  ASSAY_ASSIGN(Json detail, json_column(query, 15));
+  ASSAY_ASSIGN(auto report, optional_id<DocumentId>(query, 16));
+  return JobRow{.id = query.text(0),
+                .artifact = std::move(artifact),
+                .model_name = query.text(2),
+                .scope = query.text(3),
+                .node = query.text(4),
+                .location = query.text(5),
+                .pod = query.text(20),
+                .pod_volume = query.text(21),
+                .subset = std::move(subset),
+                .created_by = query.text(7),
+                .created_at = query.time(8),
+                .state = state,
+                .token = query.count(11),
+                .lease_expires_at = optional_time(query, 12),
+                .pending = std::move(pending),
+                .result = query.text(14),
+                .detail = std::move(detail),
+                .report = std::move(report),
+                .volume = query.text(22),
+                .read_since = optional_time(query, 23),
+                .worker_measured = query.integer(17) != 0,
+                .device_attested = query.integer(18) != 0,
+                .finished_at = optional_time(query, 19),
+                .log_index = query.count(9)};
+}
+
+Result<std::optional<std::int64_t>> load_newest_at(Connection& connection,
+                                                   const std::string& place) {
+  Query query = connection.query(Sql::kNewestReportGet);
+  ASSAY_ASSIGN(const bool found, query.bind(place).next());
+  if (!found) {
+    return std::nullopt;
+  }
+  ASSAY_TRY(check_seal(connection, Sealed::kNewestReport, place, query));
+  return std::optional(query.integer(0));
+}
 
 Result<JobRow> load_job(Connection& connection, const std::string& id) {
   ASSAY_ASSIGN(const auto seq, find_job(connection, id));
-  return seq ? load_job_at(connection, *seq) : Result<JobRow>(no_job(id));
+  if (!seq) {
+    return no_job(id);
+  }
+  ASSAY_ASSIGN(JobRow job, load_job_at(connection, *seq));
+  return job.id == id ? Result<JobRow>(std::move(job)) : misplaced(job.id);
 }
 
 Result<std::vector<JobRow>> load_jobs(Connection& connection, const JobQuery& query) {
@@ -249,14 +305,24 @@ Result<std::vector<JobRow>> load_jobs(Connection& connection, const JobQuery& qu
       return jobs;
     }
     ASSAY_ASSIGN(JobRow job, load_job_at(connection, list.integer(0)));
+    if (!matches(job, query)) {
+      return misplaced(job.id);
+    }
     jobs.push_back(std::move(job));
   }
 }
 
 Result<JobRow> load_next_job(Connection& connection, const std::string& node, Timestamp now) {
   Query query = connection.query(Sql::kJobNext);
-  query.bind(node).bind(now);
-  return load_found(connection, query);
+  ASSAY_ASSIGN(const bool found, query.bind(node).bind(now).next());
+  if (!found) {
+    return fail(ErrorCode::kNotFound, "there is no such job");
+  }
+  ASSAY_ASSIGN(JobRow job, load_job_at(connection, query.integer(0)));
+  const bool due =
+      job.state == JobState::kQueued || (job.lease_expires_at && *job.lease_expires_at <= now);
+  return job.node == node && job.state != JobState::kDone && due ? Result<JobRow>(std::move(job))
+                                                                 : misplaced(job.id);
 }
 
 Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
@@ -273,12 +339,19 @@ Result<JobRow> load_newest_report(Connection& connection, const std::string& nod
   Query doubt = connection.query(Sql::kJobOpenDoubt);
   bind_place(doubt).bind(now);
   ASSAY_ASSIGN(const bool open, doubt.next());
+  std::optional<std::int64_t> seq;
   if (open) {
-    return load_job_at(connection, doubt.integer(0));
+    seq = doubt.integer(0);
+  } else {
+    ASSAY_ASSIGN(seq, load_newest_at(connection, place_name(node, artifact, scope, place)));
   }
-  Query query = connection.query(Sql::kJobNewestReport);
-  bind_place(query);
-  return load_found(connection, query);
+  if (!seq) {
+    return fail(ErrorCode::kNotFound, "there is no such job");
+  }
+  ASSAY_ASSIGN(JobRow job, load_job_at(connection, *seq));
+  const bool fits =
+      is_about(job, node, artifact, scope, place) && open == (job.state != JobState::kDone);
+  return fits ? Result<JobRow>(std::move(job)) : misplaced(job.id);
 }
 
 Result<std::vector<ReportPlace>> load_report_places(Connection& connection, const std::string& node,
@@ -328,11 +401,13 @@ Status put_job(Connection& connection, const JobRow& row, TreeSize size) {
     ASSAY_TRY(raise_version(connection, Versioned::kNode, row.node));
   }
   ASSAY_ASSIGN(const auto order, finish_order(connection, row));
-  if (!seq) {
-    return insert_job(connection, row, texts, order);
+  if (seq) {
+    Query query = connection.query(Sql::kJobUpdate);
+    ASSAY_TRY(bind_progress(query.bind(row.id), row, texts, order).run());
+  } else {
+    ASSAY_TRY(insert_job(connection, row, texts, order));
   }
-  Query query = connection.query(Sql::kJobUpdate);
-  return bind_progress(query.bind(row.id), row, texts, order).run();
+  return seal_job(connection, row);
 }
 
 }  // namespace assay::storage::sqlite

@@ -56,10 +56,25 @@ Result<std::int64_t> max_lag(Connection& connection, const List& list) {
   return query.integer(0);
 }
 
+// Places of rows in the order in which they are read, from 0: upwards that is the index, downwards
+// the distance from the last index.
+class Axis {
+ public:
+  Axis(bool down, TreeSize size) : down_(down), last_(size == 0 ? 0 : size - 1) {}
+  // Its own inverse.
+  [[nodiscard]] LeafIndex turn(LeafIndex index) const { return down_ ? last_ - index : index; }
+  [[nodiscard]] bool down() const { return down_; }
+
+ private:
+  bool down_;
+  LeafIndex last_;
+};
+
+// Begin and end are places.
 class Searcher {
  public:
-  Searcher(Connection& connection, const Search& search, LeafIndex begin, LeafIndex end)
-      : connection_(connection), search_(search), begin_(begin), end_(end) {}
+  Searcher(Connection& connection, const Search& search, Axis axis, LeafIndex begin, LeafIndex end)
+      : connection_(connection), search_(search), axis_(axis), begin_(begin), end_(end) {}
 
   // True when it is time to stop at `candidate`. Never before the first step, so that a caller who
   // goes on from there gets ahead.
@@ -68,7 +83,7 @@ class Searcher {
   }
 
   // The first row from `from` on that passes all filters and the time bounds; end_ when there is
-  // none. When exhausted() there, it is only known that no row below the result matches.
+  // none. When exhausted() there, it is only known that no row before the result matches.
   Result<LeafIndex> next(LeafIndex from) {
     while (true) {
       ASSAY_ASSIGN(const LeafIndex candidate, next_filtered(from));
@@ -76,8 +91,9 @@ class Searcher {
         return candidate;
       }
       ++seeks_;
-      ASSAY_ASSIGN(const auto row, row_at(connection_, search_.list, candidate));
-      if (!row || row->index != candidate) {
+      const LeafIndex index = axis_.turn(candidate);
+      ASSAY_ASSIGN(const auto row, row_at(connection_, search_.list, index));
+      if (!row || row->index != index) {
         return fail(ErrorCode::kDataLoss, "an index names a row that is missing");
       }
       if ((!search_.since || row->time >= milliseconds(*search_.since)) &&
@@ -91,9 +107,8 @@ class Searcher {
  private:
   Result<LeafIndex> next_filtered(LeafIndex candidate) {
     if (search_.filters.empty()) {
-      ++seeks_;
-      ASSAY_ASSIGN(const auto row, row_at(connection_, search_.list, candidate));
-      return row ? std::min(row->index, end_) : end_;
+      Query query = connection_.query(axis_.down() ? *search_.list.at_down : search_.list.at);
+      return first_of(query, candidate);
     }
     std::size_t agreed = 0;
     for (std::size_t i = 0;
@@ -106,26 +121,81 @@ class Searcher {
     return std::min(candidate, end_);
   }
 
+  // The place of the first row that the query gives from a place on.
+  Result<LeafIndex> first_of(Query& query, LeafIndex from) {
+    ++seeks_;
+    ASSAY_ASSIGN(const bool found, query.bind(axis_.turn(from)).next());
+    return found ? std::min(axis_.turn(query.count(0)), end_) : end_;
+  }
+
   Result<LeafIndex> seek(const Filter& filter, LeafIndex from) {
     LeafIndex first = end_;
     for (const Term& term : filter) {
-      ++seeks_;
       Query query = connection_.query(term.sql);
       std::visit([&](const auto& value) { query.bind(value); }, term.value);
-      ASSAY_ASSIGN(const bool found, query.bind(from).next());
-      if (found) {
-        first = std::min(first, query.count(0));
-      }
+      ASSAY_ASSIGN(const LeafIndex found, first_of(query, from));
+      first = std::min(first, found);
     }
     return first;
   }
 
   Connection& connection_;
   const Search& search_;
+  Axis axis_;
   LeafIndex begin_;
   LeafIndex end_;
   std::size_t seeks_ = 0;
 };
+
+// Indexes from `begin` to before `end` that may match the time bounds, of those from `begin` to
+// before `end`.
+struct Run {
+  LeafIndex begin;
+  LeafIndex end;
+};
+
+Result<Run> within_times(Connection& connection, const Search& search, Run run) {
+  if (search.since) {
+    ASSAY_ASSIGN(run.begin, first_reaching(connection, search.list, run.begin, run.end,
+                                           milliseconds(*search.since)));
+  }
+  if (search.until) {
+    // From here on even the time of a row that lies behind others is too late.
+    ASSAY_ASSIGN(const std::int64_t lag, max_lag(connection, search.list));
+    const std::int64_t until = std::min(milliseconds(*search.until), kEndOfTime);
+    ASSAY_ASSIGN(run.end, first_reaching(connection, search.list, run.begin, run.end, until + lag));
+  }
+  return run;
+}
+
+// Places of a run, in the order in which they are read.
+Run places(const Axis& axis, const Run& run) {
+  if (run.begin >= run.end) {
+    return {0, 0};
+  }
+  return axis.down() ? Run{axis.turn(run.end - 1), axis.turn(run.begin) + 1} : run;
+}
+
+// All that match, without regard to where a page begins: one search's worth of looking.
+Result<Total> count(Connection& connection, const Search& search, Axis axis, Run run) {
+  ASSAY_ASSIGN(run, within_times(connection, search, run));
+  run = places(axis, run);
+  Searcher searcher(connection, search, axis, run.begin, run.end);
+  Total total{.rows = 0, .exact = true};
+  for (LeafIndex from = run.begin; from < run.end; /* behind the last hit */) {
+    ASSAY_ASSIGN(const LeafIndex hit, searcher.next(from));
+    if (hit >= run.end) {
+      break;
+    }
+    if (searcher.exhausted(hit)) {
+      total.exact = false;
+      break;
+    }
+    ++total.rows;
+    from = hit + 1;
+  }
+  return total;
+}
 
 }  // namespace
 
@@ -147,33 +217,30 @@ Result<Found> search(Connection& connection, const Search& search, TreeSize size
   if (bounds.limit < 1 || bounds.limit > kMaxLimit) {
     return fail(ErrorCode::kInvalidParameter, "the limit of a page is 1 to 1000");
   }
-  LeafIndex end = std::min(bounds.below.value_or(size), size);
-  if (bounds.after && *bounds.after >= end) {
-    return Found{};
-  }
-  LeafIndex begin = bounds.after ? *bounds.after + 1 : 0;
-  if (search.since) {
-    ASSAY_ASSIGN(begin,
-                 first_reaching(connection, search.list, begin, end, milliseconds(*search.since)));
-  }
-  if (search.until) {
-    // From here on even the time of a row that lies behind others is too late.
-    ASSAY_ASSIGN(const std::int64_t lag, max_lag(connection, search.list));
-    const std::int64_t until = std::min(milliseconds(*search.until), kEndOfTime);
-    ASSAY_ASSIGN(end, first_reaching(connection, search.list, begin, end, until + lag));
-  }
+  const Axis axis(search.list.at_down.has_value(), size);
+  Run run{0, std::min(bounds.below.value_or(size), size)};
   Found found;
-  Searcher searcher(connection, search, begin, end);
-  for (LeafIndex from = begin; from < end; /* behind the last hit */) {
+  if (search.with_total) {
+    ASSAY_ASSIGN(found.total, count(connection, search, axis, run));
+  }
+  if (bounds.after && axis.down()) {
+    run.end = std::min(run.end, *bounds.after);
+  } else if (bounds.after) {
+    run.begin = *bounds.after < run.end ? *bounds.after + 1 : run.end;
+  }
+  ASSAY_ASSIGN(run, within_times(connection, search, run));
+  run = places(axis, run);
+  Searcher searcher(connection, search, axis, run.begin, run.end);
+  for (LeafIndex from = run.begin; from < run.end; /* behind the last hit */) {
     ASSAY_ASSIGN(const LeafIndex hit, searcher.next(from));
-    if (hit >= end) {
+    if (hit >= run.end) {
       break;
     }
     if (found.indexes.size() == bounds.limit || searcher.exhausted(hit)) {
-      found.next = hit - 1;
+      found.next = axis.turn(hit - 1);
       break;
     }
-    found.indexes.push_back(hit);
+    found.indexes.push_back(axis.turn(hit));
     from = hit + 1;
   }
   return found;

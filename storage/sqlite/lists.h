@@ -17,10 +17,13 @@ namespace assay::storage::sqlite {
 struct List {
   std::string_view name;  // in time_order
   Sql at;                 // first row from ?1 on: index, time, time_high
+  // Of a list that is read from its end: the last row up to ?1.
+  std::optional<Sql> at_down{};
 };
 inline constexpr List kEvents = {"events", Sql::kEventAt};
 inline constexpr List kStatements = {"statements", Sql::kStatementAt};
 inline constexpr List kDecisions = {"decisions", Sql::kDecisionAt};
+inline constexpr List kDecisionsNewestFirst = {"decisions", Sql::kDecisionAt, Sql::kDecisionAtDown};
 
 // Takes the time of a new last row into account: returns its time_high, given that of the row
 // before.
@@ -29,7 +32,8 @@ inline constexpr List kDecisions = {"decisions", Sql::kDecisionAt};
 
 // Rows with one value, in log order.
 struct Term {
-  Sql sql;  // first row from ?2 on whose value is ?1
+  Sql sql;  // first row from ?2 on whose value is ?1; of a list read from its end, the last up to
+            // it
   std::variant<std::int64_t, std::string, Bytes> value;
 };
 // Rows that match one of several terms.
@@ -41,11 +45,13 @@ struct Search {
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
   ListBounds bounds;
+  bool with_total = false;
 };
 
 struct Found {
   std::vector<LeafIndex> indexes;
   std::optional<LeafIndex> next;
+  std::optional<Total> total{};
 };
 
 // `size` is the size of the log. invalid-parameter for a limit outside 1 to 1000.

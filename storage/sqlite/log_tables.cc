@@ -49,6 +49,29 @@ Status insert_record(Connection& connection, LeafIndex index, const LogRecord& r
 
 }  // namespace
 
+namespace {
+
+// Hash of `whole` when the complete subtree `part` of it has `digest`.
+Result<Digest> root_through(Connection& connection, LeafRange whole, LeafRange part,
+                            const Digest& digest) {
+  if (whole == part) {
+    return digest;
+  }
+  const std::uint64_t split = whole.begin + std::bit_floor(whole.end - whole.begin - 1);
+  const LeafRange left{whole.begin, split};
+  const LeafRange right{split, whole.end};
+  if (part.end <= split) {
+    ASSAY_ASSIGN(const Digest first, root_through(connection, left, part, digest));
+    ASSAY_ASSIGN(const Digest second, load_range(connection, right));
+    return merkle_node(first, second);
+  }
+  ASSAY_ASSIGN(const Digest first, load_range(connection, left));
+  ASSAY_ASSIGN(const Digest second, root_through(connection, right, part, digest));
+  return merkle_node(first, second);
+}
+
+}  // namespace
+
 std::uint64_t node_count(TreeSize size) {
   return 2 * size - static_cast<unsigned>(std::popcount(size));
 }
@@ -173,15 +196,28 @@ Result<Digest> load_root(Connection& connection, TreeSize size) {
   return size == 0 ? Result<Digest>(merkle_empty(kHash)) : load_range(connection, {0, size});
 }
 
-Result<Bytes> load_tile(Connection& connection, TreeSize size, unsigned level, std::uint64_t index,
-                        unsigned width) {
-  ASSAY_TRY(check_tile(size, level, index, width));
+Result<Bytes> load_tile(Connection& connection, const LogState& state, unsigned level,
+                        std::uint64_t index, unsigned width) {
+  ASSAY_TRY(check_tile(state.size, level, index, width));
   Bytes tile;
   tile.reserve(width * std::size_t{32});
+  std::vector<Digest> digests;
   for (std::uint64_t i = 0; i < width; ++i) {
     ASSAY_ASSIGN(const Digest digest,
                  load_node(connection, level * kTileHeight, index * kTileWidth + i));
     tile.insert(tile.end(), digest.bytes().begin(), digest.bytes().end());
+    digests.push_back(digest);
+  }
+  const unsigned height = level * kTileHeight;
+  const std::uint64_t first = (index * kTileWidth) << height;
+  for (const LeafRange& part : complete_subtrees({0, width})) {
+    const LeafRange leaves{first + (part.begin << height), first + (part.end << height)};
+    const Digest digest =
+        merkle_root(kHash, std::span(digests).subspan(part.begin, part.end - part.begin));
+    ASSAY_ASSIGN(const Digest root, root_through(connection, {0, state.size}, leaves, digest));
+    if (root != state.root) {
+      return fail(ErrorCode::kDataLoss, "stored digests of the log do not lead to its root");
+    }
   }
   return tile;
 }

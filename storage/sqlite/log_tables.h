@@ -67,8 +67,9 @@ struct LogTail {
                                                       std::span<const LeafRange> ranges);
 [[nodiscard]] Result<Digest> load_root(Connection& connection, TreeSize size);
 
-// See Snapshot; `size` is the size of the log.
-[[nodiscard]] Result<Bytes> load_tile(Connection& connection, TreeSize size, unsigned level,
+// See Snapshot; `size` is the size of the log. A tile whose digests do not lead to the root of
+// `state` is data-loss.
+[[nodiscard]] Result<Bytes> load_tile(Connection& connection, const LogState& state, unsigned level,
                                       std::uint64_t index, unsigned width);
 [[nodiscard]] Result<Bytes> load_bundle(Connection& connection, TreeSize size, std::uint64_t index,
                                         unsigned width);

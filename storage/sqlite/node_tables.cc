@@ -5,6 +5,7 @@
 
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
@@ -18,12 +19,17 @@ constexpr std::chrono::hours kRemember{24};
 // that a write stays short.
 constexpr int kForgetAtOnce = 16;
 
+std::unexpected<Error> misplaced(const std::string& node) {
+  return fail(ErrorCode::kDataLoss, "an index names another node than it should", node);
+}
+
 Result<std::optional<ChallengeRow>> find_challenge(Connection& connection, ByteView nonce) {
   Query query = connection.query(Sql::kChallengeGet);
   ASSAY_ASSIGN(const bool found, query.bind(nonce).next());
   if (!found) {
     return std::nullopt;
   }
+  ASSAY_TRY(check_seal(connection, Sealed::kChallenge, hex_encode(nonce), query));
   return ChallengeRow{.nonce = Bytes(nonce.begin(), nonce.end()),
                       .principal = query.text(0),
                       .purpose = query.text(1),
@@ -47,7 +53,8 @@ Result<std::optional<NodeRow::Measured>> measured_from(const Query& query) {
                            .anchor_is_vendor = query.integer(16) != 0};
 }
 
-Result<NodeRow> node_from(const Query& query) {
+Result<NodeRow> node_from(Connection& connection, const Query& query) {
+  ASSAY_TRY(check_seal(connection, Sealed::kNode, query.text(0), query));
   ASSAY_ASSIGN(Digest key, query.digest(2));
   ASSAY_ASSIGN(Digest enrolment, query.digest(10));
   ASSAY_ASSIGN(Json devices, json_column(query, 9));
@@ -82,18 +89,18 @@ Result<std::optional<NodeRow>> find_node(Connection& connection, const std::stri
   if (!found) {
     return std::nullopt;
   }
-  ASSAY_ASSIGN(NodeRow row, node_from(query));
+  ASSAY_ASSIGN(NodeRow row, node_from(connection, query));
   return row;
 }
 
-Result<std::vector<NodeRow>> all_nodes(Query& query) {
+Result<std::vector<NodeRow>> all_nodes(Connection& connection, Query& query) {
   std::vector<NodeRow> nodes;
   while (true) {
     ASSAY_ASSIGN(const bool row, query.next());
     if (!row) {
       return nodes;
     }
-    ASSAY_ASSIGN(NodeRow node, node_from(query));
+    ASSAY_ASSIGN(NodeRow node, node_from(connection, query));
     nodes.push_back(std::move(node));
   }
 }
@@ -101,7 +108,16 @@ Result<std::vector<NodeRow>> all_nodes(Query& query) {
 Result<std::optional<std::string>> find_key_owner(Connection& connection, const KeyId& key) {
   Query query = connection.query(Sql::kEnrolledKeyOwner);
   ASSAY_ASSIGN(const bool found, query.bind(key).next());
-  return found ? std::optional(query.text(0)) : std::nullopt;
+  if (!found) {
+    return std::nullopt;
+  }
+  ASSAY_TRY(check_seal(connection, Sealed::kNodeKey, key.text(), query));
+  return query.text(0);
+}
+
+Status seal_challenge(Connection& connection, ByteView nonce) {
+  Query query = connection.query(Sql::kChallengeGet);
+  return keep_seal(connection, Sealed::kChallenge, hex_encode(nonce), query.bind(nonce));
 }
 
 // What put_node promises about a row that is there, about keys, and about what the row refers to.
@@ -127,8 +143,12 @@ Status remember_key(Connection& connection, const NodeRow& row) {
     return fail(ErrorCode::kKeyNotUnique, "another node has enrolled with this key",
                 row.key.text());
   }
-  return owner ? Status()
-               : connection.query(Sql::kEnrolledKeyInsert).bind(row.key).bind(row.name).run();
+  if (owner) {
+    return {};
+  }
+  ASSAY_TRY(connection.query(Sql::kEnrolledKeyInsert).bind(row.key).bind(row.name).run());
+  Query query = connection.query(Sql::kEnrolledKeyOwner);
+  return keep_seal(connection, Sealed::kNodeKey, row.key.text(), query.bind(row.key));
 }
 
 void bind_end(Query& query, const std::optional<Revocation>& end) {
@@ -152,6 +172,23 @@ void bind_measured(Query& query, const std::optional<NodeRow::Measured>& measure
       .bind(measured->anchor_is_vendor ? 1 : 0);
 }
 
+Status write_node(Connection& connection, const NodeRow& row, const std::string& devices) {
+  Query query = connection.query(Sql::kEnrolledPut);
+  query.bind(row.name)
+      .bind(row.principal)
+      .bind(row.key)
+      .bind(row.public_key)
+      .bind(row.platform)
+      .bind(row.enrolled_at)
+      .bind(row.expires_at);
+  bind_end(query, row.revoked);
+  query.bind(devices).bind(row.enrolment);
+  bind_measured(query, row.measured);
+  query.bind(row.log_index).bind(row.registration);
+  bind_end(query, row.ended);
+  return query.run();
+}
+
 }  // namespace
 
 Status put_challenge(Connection& connection, const ChallengeRow& row, Timestamp now) {
@@ -164,14 +201,17 @@ Status put_challenge(Connection& connection, const ChallengeRow& row, Timestamp 
   }
   ASSAY_TRY(
       connection.query(Sql::kChallengeForget).bind(now - kRemember).bind(kForgetAtOnce).run());
-  Query query = connection.query(Sql::kChallengeInsert);
-  query.bind(row.nonce)
-      .bind(row.principal)
-      .bind(row.purpose)
-      .bind(row.node)
-      .bind(row.job)
-      .bind(row.expires_at);
-  return bind_optional(query, row.used_at).run();
+  {
+    Query query = connection.query(Sql::kChallengeInsert);
+    query.bind(row.nonce)
+        .bind(row.principal)
+        .bind(row.purpose)
+        .bind(row.node)
+        .bind(row.job)
+        .bind(row.expires_at);
+    ASSAY_TRY(bind_optional(query, row.used_at).run());
+  }
+  return seal_challenge(connection, row.nonce);
 }
 
 Result<ChallengeRow> consume_challenge(Connection& connection, ByteView nonce, Timestamp now) {
@@ -181,8 +221,15 @@ Result<ChallengeRow> consume_challenge(Connection& connection, ByteView nonce, T
   }
   if (!known->used_at) {
     ASSAY_TRY(connection.query(Sql::kChallengeUse).bind(nonce).bind(now).run());
+    ASSAY_TRY(seal_challenge(connection, nonce));
   }
   return *std::move(known);
+}
+
+Result<ChallengeRow> load_challenge(Connection& connection, ByteView nonce) {
+  ASSAY_ASSIGN(auto known, find_challenge(connection, nonce));
+  return known ? Result<ChallengeRow>(*std::move(known))
+               : fail(ErrorCode::kNotFound, "the nonce is unknown");
 }
 
 Result<NodeRow> load_node(Connection& connection, const std::string& name) {
@@ -199,7 +246,8 @@ Result<NodeRow> load_node_by_key(Connection& connection, const KeyId& key) {
   if (!found) {
     return fail(ErrorCode::kNotFound, "no node has this key", key.text());
   }
-  return node_from(query);
+  ASSAY_ASSIGN(NodeRow row, node_from(connection, query));
+  return row.key == key ? Result<NodeRow>(std::move(row)) : misplaced(row.name);
 }
 
 Result<std::vector<NodeRow>> load_nodes(Connection& connection, const std::string& after,
@@ -209,14 +257,32 @@ Result<std::vector<NodeRow>> load_nodes(Connection& connection, const std::strin
   }
   Query query = connection.query(Sql::kEnrolledList);
   query.bind(after).bind(limit);
-  return all_nodes(query);
+  return all_nodes(connection, query);
+}
+
+Result<std::map<std::string, Revocation>> load_revoked_nodes(Connection& connection) {
+  std::map<std::string, Revocation> revoked;
+  Query query = connection.query(Sql::kEnrolledRevoked);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return revoked;
+    }
+    revoked.emplace(query.text(0), Revocation{query.time(1), query.text(2)});
+  }
 }
 
 Result<std::vector<NodeRow>> load_nodes_on(Connection& connection, const std::string& platform,
                                            Timestamp now) {
   Query query = connection.query(Sql::kEnrolledOnPlatform);
   query.bind(platform).bind(now);
-  return all_nodes(query);
+  ASSAY_ASSIGN(std::vector<NodeRow> nodes, all_nodes(connection, query));
+  for (const NodeRow& node : nodes) {
+    if (node.platform != platform) {
+      return misplaced(node.name);
+    }
+  }
+  return nodes;
 }
 
 Result<std::string> load_key_owner(Connection& connection, const KeyId& key) {
@@ -231,20 +297,9 @@ Status put_node(Connection& connection, const NodeRow& row, TreeSize size) {
   ASSAY_TRY(check_node(connection, row, size));
   ASSAY_ASSIGN(const std::string devices, canonical_json(row.devices));
   ASSAY_TRY(remember_key(connection, row));
-  Query query = connection.query(Sql::kEnrolledPut);
-  query.bind(row.name)
-      .bind(row.principal)
-      .bind(row.key)
-      .bind(row.public_key)
-      .bind(row.platform)
-      .bind(row.enrolled_at)
-      .bind(row.expires_at);
-  bind_end(query, row.revoked);
-  query.bind(devices).bind(row.enrolment);
-  bind_measured(query, row.measured);
-  query.bind(row.log_index).bind(row.registration);
-  bind_end(query, row.ended);
-  ASSAY_TRY(query.run());
+  ASSAY_TRY(write_node(connection, row, devices));
+  Query again = connection.query(Sql::kEnrolledGet);
+  ASSAY_TRY(keep_seal(connection, Sealed::kNode, row.name, again.bind(row.name)));
   return raise_version(connection, Versioned::kNode, row.name);
 }
 
@@ -254,6 +309,7 @@ Result<DocumentId> load_outline(Connection& connection, const ArtifactId& artifa
   if (!found) {
     return fail(ErrorCode::kNotFound, "the artifact has no stored outline", artifact.text());
   }
+  ASSAY_TRY(check_seal(connection, Sealed::kOutline, artifact.text(), query));
   ASSAY_ASSIGN(Digest digest, query.digest(0));
   return DocumentId(std::move(digest));
 }
@@ -269,7 +325,9 @@ Status put_outline(Connection& connection, const ArtifactId& artifact, const Doc
   if (known.error().code != ErrorCode::kNotFound) {
     return std::unexpected(known.error());
   }
-  return connection.query(Sql::kOutlineInsert).bind(artifact.text()).bind(document).run();
+  ASSAY_TRY(connection.query(Sql::kOutlineInsert).bind(artifact.text()).bind(document).run());
+  Query query = connection.query(Sql::kOutlineGet);
+  return keep_seal(connection, Sealed::kOutline, artifact.text(), query.bind(artifact.text()));
 }
 
 }  // namespace assay::storage::sqlite

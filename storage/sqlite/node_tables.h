@@ -3,6 +3,7 @@
 // mean.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<NodeRow> load_node_by_key(Connection& connection, const KeyId& key);
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes(Connection& connection,
                                                       const std::string& after, std::size_t limit);
+// not-found when it was never issued, or is forgotten.
+[[nodiscard]] Result<ChallengeRow> load_challenge(Connection& connection, ByteView nonce);
+[[nodiscard]] Result<std::map<std::string, Revocation>> load_revoked_nodes(Connection& connection);
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes_on(Connection& connection,
                                                          const std::string& platform,
                                                          Timestamp now);

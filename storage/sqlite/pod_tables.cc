@@ -2,6 +2,7 @@
 #include "storage/sqlite/pod_tables.h"
 
 #include "storage/sqlite/columns.h"
+#include "storage/sqlite/seals.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -69,6 +70,7 @@ Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
   if (!found) {
     return fail(ErrorCode::kNotFound, "no pod was admitted under this uid", uid);
   }
+  ASSAY_TRY(check_seal(connection, Sealed::kPod, seal_name({cluster, uid}), query));
   ASSAY_ASSIGN(std::vector<DecidedModel> models, models_from(query, 5));
   ASSAY_ASSIGN(std::vector<std::string> nodes, nodes_from(query, 2));
   ASSAY_ASSIGN(Json workload, json_column(query, 6));
@@ -90,19 +92,22 @@ Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {
   ASSAY_ASSIGN(const std::string models, canonical_json(to_json(row.models)));
   ASSAY_ASSIGN(const std::string nodes, canonical_json(Json(row.nodes)));
   ASSAY_ASSIGN(const std::string workload, canonical_json(row.workload));
-  return connection.query(Sql::kPodPut)
-      .bind(row.cluster)
-      .bind(row.uid)
-      .bind(row.name_space)
-      .bind(row.name)
-      .bind(nodes)
-      .bind(row.settled)
-      .bind(row.nodes.empty() && row.settled.empty() ? 0 : 1)
-      .bind(row.decision)
-      .bind(models)
-      .bind(workload)
-      .bind(row.admitted_at)
-      .run();
+  ASSAY_TRY(connection.query(Sql::kPodPut)
+                .bind(row.cluster)
+                .bind(row.uid)
+                .bind(row.name_space)
+                .bind(row.name)
+                .bind(nodes)
+                .bind(row.settled)
+                .bind(row.nodes.empty() && row.settled.empty() ? 0 : 1)
+                .bind(row.decision)
+                .bind(models)
+                .bind(workload)
+                .bind(row.admitted_at)
+                .run());
+  Query query = connection.query(Sql::kPodGet);
+  return keep_seal(connection, Sealed::kPod, seal_name({row.cluster, row.uid}),
+                   query.bind(row.cluster).bind(row.uid));
 }
 
 Status remove_pod(Connection& connection, const std::string& cluster, const std::string& uid) {
@@ -116,19 +121,23 @@ Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
   if (!found) {
     return fail(ErrorCode::kNotFound, "nothing is known of this claim", name_space + "/" + name);
   }
+  ASSAY_TRY(check_seal(connection, Sealed::kClaim, seal_name({cluster, name_space, name}), query));
   return ClaimRow{cluster, name_space, name, query.text(0), query.text(1), query.time(2)};
 }
 
 Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now) {
   ASSAY_TRY(connection.query(Sql::kClaimForget).bind(now - kKeepClaim).bind(kForgetAtOnce).run());
-  return connection.query(Sql::kClaimPut)
-      .bind(row.cluster)
-      .bind(row.name_space)
-      .bind(row.name)
-      .bind(row.uid)
-      .bind(row.volume)
-      .bind(now)
-      .run();
+  ASSAY_TRY(connection.query(Sql::kClaimPut)
+                .bind(row.cluster)
+                .bind(row.name_space)
+                .bind(row.name)
+                .bind(row.uid)
+                .bind(row.volume)
+                .bind(now)
+                .run());
+  Query query = connection.query(Sql::kClaimGet);
+  return keep_seal(connection, Sealed::kClaim, seal_name({row.cluster, row.name_space, row.name}),
+                   query.bind(row.cluster).bind(row.name_space).bind(row.name));
 }
 
 Status remove_claim(Connection& connection, const std::string& cluster,

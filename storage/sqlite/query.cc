@@ -136,6 +136,16 @@ bool Query::is_null(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 
+bool Query::is_integer(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_INTEGER;
+}
+
+std::uint8_t Query::type(int column) const {
+  return static_cast<std::uint8_t>(sqlite3_column_type(statement_, column));
+}
+
+int Query::columns() const { return sqlite3_column_count(statement_); }
+
 std::int64_t Query::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
 std::uint64_t Query::count(int column) const { return static_cast<std::uint64_t>(integer(column)); }
@@ -149,10 +159,15 @@ std::string Query::text(int column) const {
   return {raw.begin(), raw.end()};
 }
 
-Bytes Query::bytes(int column) const {
+ByteView Query::view(int column) const {
   const auto* data = static_cast<const std::uint8_t*>(sqlite3_column_blob(statement_, column));
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-  return data == nullptr ? Bytes() : Bytes(data, data + size);
+  return data == nullptr ? ByteView() : ByteView(data, size);
+}
+
+Bytes Query::bytes(int column) const {
+  const ByteView found = view(column);
+  return {found.begin(), found.end()};
 }
 
 Result<Digest> Query::digest(int column) const {

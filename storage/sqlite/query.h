@@ -70,11 +70,17 @@ class Query {
 
   // Columns of the current row, from 0.
   [[nodiscard]] bool is_null(int column) const;
+  [[nodiscard]] bool is_integer(int column) const;
+  // SQLite's number of the type that is stored.
+  [[nodiscard]] std::uint8_t type(int column) const;
+  [[nodiscard]] int columns() const;
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] std::uint64_t count(int column) const;
   [[nodiscard]] Timestamp time(int column) const;
   [[nodiscard]] std::string text(int column) const;
   [[nodiscard]] Bytes bytes(int column) const;
+  // Of a text or blob, until the next row.
+  [[nodiscard]] ByteView view(int column) const;
   // data-loss when the column is no digest.
   [[nodiscard]] Result<Digest> digest(int column) const;
 

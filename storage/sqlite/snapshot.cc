@@ -7,6 +7,8 @@
 namespace assay::storage::sqlite {
 namespace {
 
+constexpr int kAttempts = 3;
+
 // The first read pins the state that the whole transaction sees.
 Result<LogState> begin(Connection& connection, const LogState& anchored) {
   ASSAY_TRY(connection.query(Sql::kBeginRead).run());
@@ -14,16 +16,27 @@ Result<LogState> begin(Connection& connection, const LogState& anchored) {
   if (!state || state->size < anchored.size) {
     return fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
   }
+  if (state->note != anchored.note) {
+    const auto parsed = parse_checkpoint(state->note);
+    if (!parsed || parsed->checkpoint.size != state->size ||
+        parsed->checkpoint.root != state->root) {
+      return fail(ErrorCode::kDataLoss, "the newest checkpoint differs from its signed text");
+    }
+  } else if (state->size != anchored.size || state->root != anchored.root) {
+    return fail(ErrorCode::kDataLoss, "the newest checkpoint differs from its signed text");
+  }
   return std::move(*state);
 }
 
 }  // namespace
 
-Result<std::shared_ptr<ReaderPool>> ReaderPool::open(const std::string& path, std::size_t readers,
-                                                     std::chrono::milliseconds wait) {
+Result<std::shared_ptr<ReaderPool>> ReaderPool::open(
+    const std::string& path, std::size_t readers, std::chrono::milliseconds wait,
+    const std::shared_ptr<const SecretBytes>& seal_key, Connection::Index index) {
   std::shared_ptr<ReaderPool> pool(new ReaderPool(wait));
   for (std::size_t i = 0; i < std::max<std::size_t>(readers, 1); ++i) {
-    ASSAY_ASSIGN(auto connection, Connection::open(path, Connection::Mode::kReadOnly));
+    ASSAY_ASSIGN(auto connection, Connection::open(path, Connection::Mode::kReadOnly, index));
+    connection->set_seal_key(seal_key);
     pool->give_back(std::move(connection));
   }
   return pool;
@@ -48,18 +61,30 @@ void ReaderPool::give_back(std::unique_ptr<Connection> connection) {
 }
 
 Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPool> pool,
+                                                       const GovernanceHistory& history,
                                                        LogState anchored, Timestamp now) {
   ASSAY_ASSIGN(auto connection, pool->take());
-  auto held = begin(*connection, anchored);
-  if (!held) {
-    if (connection->in_transaction()) {
-      static_cast<void>(connection->query(Sql::kRollback).run());
+  const auto end = [](Connection& used) {
+    if (used.in_transaction()) {
+      static_cast<void>(used.query(Sql::kRollback).run());
     }
-    pool->give_back(std::move(connection));
-    return std::unexpected(std::move(held).error());
+  };
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto held = begin(*connection, anchored);
+    if (!held) {
+      end(*connection);
+      pool->give_back(std::move(connection));
+      return std::unexpected(std::move(held).error());
+    }
+    if (auto governance = history.at(held->size)) {
+      return std::unique_ptr<Snapshot>(new SqliteSnapshot(std::move(pool), std::move(connection),
+                                                          std::move(anchored), std::move(*held),
+                                                          std::move(governance), now));
+    }
+    end(*connection);  // trust changed many times since this state was pinned
   }
-  return std::unique_ptr<Snapshot>(new SqliteSnapshot(std::move(pool), std::move(connection),
-                                                      std::move(anchored), std::move(*held), now));
+  pool->give_back(std::move(connection));
+  return fail(ErrorCode::kUnavailable, "trust keeps changing; retry");
 }
 
 SqliteSnapshot::~SqliteSnapshot() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/view.h"
 
 namespace assay::storage::sqlite {
@@ -17,9 +18,10 @@ namespace assay::storage::sqlite {
 // Threading: any thread.
 class ReaderPool {
  public:
-  [[nodiscard]] static Result<std::shared_ptr<ReaderPool>> open(const std::string& path,
-                                                                std::size_t readers,
-                                                                std::chrono::milliseconds wait);
+  [[nodiscard]] static Result<std::shared_ptr<ReaderPool>> open(
+      const std::string& path, std::size_t readers, std::chrono::milliseconds wait,
+      const std::shared_ptr<const SecretBytes>& seal_key,
+      Connection::Index index = Connection::Index::kFile);
 
   // Waits for a connection; unavailable when none comes back in time.
   [[nodiscard]] Result<std::unique_ptr<Connection>> take();
@@ -39,6 +41,7 @@ class SqliteSnapshot final : public Reading<Snapshot> {
  public:
   // `anchored` is the state of the log that it speaks of: one that the database held before.
   [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool,
+                                                              const GovernanceHistory& history,
                                                               LogState anchored, Timestamp now);
   ~SqliteSnapshot() override;
 
@@ -46,19 +49,23 @@ class SqliteSnapshot final : public Reading<Snapshot> {
 
  private:
   SqliteSnapshot(std::shared_ptr<ReaderPool> pool, std::unique_ptr<Connection> connection,
-                 LogState anchored, LogState held, Timestamp now)
+                 LogState anchored, LogState held, std::shared_ptr<const Governance> governance,
+                 Timestamp now)
       : Reading(*connection, now),
         pool_(std::move(pool)),
         owned_(std::move(connection)),
         anchored_(std::move(anchored)),
-        held_(std::move(held)) {}
+        held_(std::move(held)),
+        governance_(std::move(governance)) {}
 
   Result<LogState> held_state() override { return held_; }
+  const Governance& governance() override { return *governance_; }
 
   std::shared_ptr<ReaderPool> pool_;
   std::unique_ptr<Connection> owned_;
   LogState anchored_;
   LogState held_;
+  std::shared_ptr<const Governance> governance_;
 };
 
 }  // namespace assay::storage::sqlite

@@ -6,10 +6,16 @@
 #include <set>
 
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
 namespace {
+
+// An index only says where to look: the row itself must fit what was asked for.
+std::unexpected<Error> misplaced(const std::string& what) {
+  return fail(ErrorCode::kDataLoss, "an index names another statement than it should", what);
+}
 
 Result<std::optional<LeafIndex>> find_index(Connection& connection, const StatementId& id) {
   Query query = connection.query(Sql::kStatementFind);
@@ -17,7 +23,8 @@ Result<std::optional<LeafIndex>> find_index(Connection& connection, const Statem
   return found ? std::optional(query.count(0)) : std::nullopt;
 }
 
-Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, LeafIndex index) {
+Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, LeafIndex index,
+                                            SealedRow& sealed) {
   std::vector<std::string> texts;
   Query query = connection.query(sql);
   query.bind(index);
@@ -26,11 +33,13 @@ Result<std::vector<std::string>> load_texts(Connection& connection, Sql sql, Lea
     if (!row) {
       return texts;
     }
+    sealed.add(query);
     texts.push_back(query.text(0));
   }
 }
 
-Result<std::vector<DocumentId>> load_envelopes(Connection& connection, LeafIndex index) {
+Result<std::vector<DocumentId>> load_envelopes(Connection& connection, LeafIndex index,
+                                               SealedRow& sealed) {
   std::vector<DocumentId> ids;
   Query query = connection.query(Sql::kStatementEnvelopes);
   query.bind(index);
@@ -39,12 +48,14 @@ Result<std::vector<DocumentId>> load_envelopes(Connection& connection, LeafIndex
     if (!row) {
       return ids;
     }
+    sealed.add(query);
     ASSAY_ASSIGN(Digest digest, query.digest(0));
     ids.emplace_back(std::move(digest));
   }
 }
 
-Result<std::vector<SignerRow>> load_signers(Connection& connection, LeafIndex index) {
+Result<std::vector<SignerRow>> load_signers(Connection& connection, LeafIndex index,
+                                            SealedRow& sealed) {
   std::vector<SignerRow> signers;
   Query query = connection.query(Sql::kStatementSigners);
   query.bind(index);
@@ -53,6 +64,7 @@ Result<std::vector<SignerRow>> load_signers(Connection& connection, LeafIndex in
     if (!row) {
       return signers;
     }
+    sealed.add(query);
     ASSAY_ASSIGN(Digest key, query.digest(0));
     signers.push_back({KeyId(std::move(key)), query.time(1), query.count(2)});
   }
@@ -194,14 +206,14 @@ Status insert_row(Connection& connection, const StatementRow& row, std::int64_t 
       .run();
 }
 
-}  // namespace
-
-Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index) {
+// The row with its lists, and what is sealed of them.
+Result<StatementRow> read_row(Connection& connection, LeafIndex index, SealedRow& sealed) {
   Query query = connection.query(Sql::kStatementGet);
   ASSAY_ASSIGN(const bool found, query.bind(index).next());
   if (!found) {
     return fail(ErrorCode::kDataLoss, "an index names a statement that is missing");
   }
+  sealed.add(query);
   ASSAY_ASSIGN(Digest id, query.digest(0));
   ASSAY_ASSIGN(const StatementKind kind, kind_from(query.integer(1)));
   StatementRow row{.id = StatementId(std::move(id)),
@@ -219,10 +231,25 @@ Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index) 
                    .accepted_at = query.time(7),
                    .contents = query.text(8),
                    .bytes = query.count(9)};
-  ASSAY_ASSIGN(row.subjects, load_texts(connection, Sql::kStatementSubjects, index));
-  ASSAY_ASSIGN(row.locations, load_texts(connection, Sql::kStatementLocations, index));
-  ASSAY_ASSIGN(row.signers, load_signers(connection, index));
-  ASSAY_ASSIGN(row.envelopes, load_envelopes(connection, index));
+  ASSAY_ASSIGN(row.subjects, load_texts(connection, Sql::kStatementSubjects, index, sealed));
+  ASSAY_ASSIGN(row.locations, load_texts(connection, Sql::kStatementLocations, index, sealed));
+  ASSAY_ASSIGN(row.signers, load_signers(connection, index, sealed));
+  ASSAY_ASSIGN(row.envelopes, load_envelopes(connection, index, sealed));
+  return row;
+}
+
+Status seal_row(Connection& connection, LeafIndex index) {
+  SealedRow sealed(Sealed::kStatement, seal_name(index));
+  ASSAY_TRY(read_row(connection, index, sealed));
+  return sealed.keep(connection);
+}
+
+}  // namespace
+
+Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index) {
+  SealedRow sealed(Sealed::kStatement, seal_name(index));
+  auto row = read_row(connection, index, sealed);
+  ASSAY_TRY(sealed.check(connection));
   return row;
 }
 
@@ -231,7 +258,8 @@ Result<StatementRow> load_statement(Connection& connection, const StatementId& i
   if (!index) {
     return fail(ErrorCode::kNotFound, "there is no statement with this id", id.text());
   }
-  return load_statement_at(connection, *index);
+  ASSAY_ASSIGN(StatementRow row, load_statement_at(connection, *index));
+  return row.id == id ? Result<StatementRow>(std::move(row)) : misplaced(id.text());
 }
 
 Result<Found> find_statements(Connection& connection, const StatementQuery& query, TreeSize size) {
@@ -277,6 +305,11 @@ Result<std::vector<StatementRow>> manifests_at(Connection& connection, const std
   std::vector<StatementRow> rows;
   for (const LeafIndex index : indexes) {
     ASSAY_ASSIGN(StatementRow row, load_statement_at(connection, index));
+    if (std::none_of(row.locations.begin(), row.locations.end(), [&](const std::string& location) {
+          return uri == location || uri.starts_with(location + "/");
+        })) {
+      return misplaced(uri);
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -289,17 +322,42 @@ Result<SignerUsage> load_usage(Connection& connection, const std::string& subjec
   return found ? SignerUsage{query.count(0), query.count(1), query.count(2)} : SignerUsage{};
 }
 
-Status put_statement(Connection& connection, const StatementRow& row, TreeSize size) {
-  ASSAY_ASSIGN(std::int64_t time_high, check_new(connection, row, size));
-  ASSAY_ASSIGN(time_high, note_time(connection, kStatements, time_high, row.accepted_at));
+namespace {
+
+Status write_statement(Connection& connection, const StatementRow& row, std::int64_t before) {
+  ASSAY_ASSIGN(const std::int64_t time_high,
+               note_time(connection, kStatements, before, row.accepted_at));
   ASSAY_TRY(insert_row(connection, row, time_high));
   const LeafIndex index = row.log_index;
   ASSAY_TRY(insert_texts(connection, Sql::kStatementSubjectInsert, index, row.subjects));
   ASSAY_TRY(raise_versions(connection, row.subjects));
   ASSAY_TRY(insert_texts(connection, Sql::kStatementLocationInsert, index, row.locations));
   ASSAY_TRY(insert_signers(connection, index, row.signers, {}));
+  ASSAY_TRY(insert_envelopes(connection, index, row.envelopes, {}));
+  return seal_row(connection, index);
+}
+
+}  // namespace
+
+Status put_statement(Connection& connection, const StatementRow& row, TreeSize size) {
+  ASSAY_ASSIGN(const std::int64_t before, check_new(connection, row, size));
   ASSAY_TRY(add_usage(connection, row, row.signers, {}));
-  return insert_envelopes(connection, index, row.envelopes, {});
+  return write_statement(connection, row, before);
+}
+
+Status replace_statement(Connection& connection, const StatementRow& row) {
+  for (const Sql sql :
+       {Sql::kStatementSubjectsDelete, Sql::kStatementLocationsDelete, Sql::kStatementSignersDelete,
+        Sql::kStatementEnvelopesDelete, Sql::kStatementDelete}) {
+    ASSAY_TRY(connection.query(sql).bind(row.log_index).run());
+  }
+  std::int64_t before = 0;
+  {
+    Query query = connection.query(Sql::kStatementBefore);
+    ASSAY_ASSIGN(const bool found, query.bind(row.log_index).next());
+    before = found ? query.integer(0) : 0;
+  }
+  return write_statement(connection, row, before);
 }
 
 Status add_envelope(Connection& connection, const StatementId& id, const DocumentId& envelope,
@@ -309,7 +367,8 @@ Status add_envelope(Connection& connection, const StatementId& id, const Documen
   ASSAY_TRY(raise_versions(connection, row.subjects));
   ASSAY_TRY(insert_signers(connection, row.log_index, signers, row.signers));
   ASSAY_TRY(add_usage(connection, row, signers, row.signers));
-  return insert_envelopes(connection, row.log_index, {envelope}, row.envelopes);
+  ASSAY_TRY(insert_envelopes(connection, row.log_index, {envelope}, row.envelopes));
+  return seal_row(connection, row.log_index);
 }
 
 }  // namespace assay::storage::sqlite

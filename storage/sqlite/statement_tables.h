@@ -23,6 +23,8 @@ namespace assay::storage::sqlite {
 
 // `size` is the size of the log.
 [[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
+// Puts a row in its place again, whatever is there (repair.cc).
+[[nodiscard]] Status replace_statement(Connection& connection, const StatementRow& row);
 [[nodiscard]] Status add_envelope(Connection& connection, const StatementId& id,
                                   const DocumentId& envelope,
                                   const std::vector<SignerRow>& signers);

@@ -5,9 +5,13 @@
 #include <utility>
 
 #include "storage/anchor.h"
+#include "storage/durable_file.h"
 #include "storage/sqlite/database_file.h"
+#include "storage/sqlite/evidence_tables.h"
+#include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/snapshot.h"
-#include "storage/sqlite/trust_tables.h"
+#include "storage/sqlite/start_checks.h"
 #include "storage/sqlite/writer.h"
 
 namespace assay::storage {
@@ -34,7 +38,7 @@ class SqliteStore final : public Store {
   Result<std::unique_ptr<Snapshot>> snapshot() override {
     // Before the database is looked at: what it shows is never older than this.
     const auto anchored = writer_->anchored();
-    return SqliteSnapshot::open(readers_, *anchored, clock_.now());
+    return SqliteSnapshot::open(readers_, writer_->history(), *anchored, clock_.now());
   }
   Result<LogState> write(const std::function<Status(Transaction&)>& work) override {
     return writer_->write(work);
@@ -56,104 +60,89 @@ Status ensure_first_checkpoint(Connection& connection, const std::string& origin
   if (state || tail.frontier.size() > 0) {
     return {};
   }
+  ASSAY_TRY(seal_generation(connection));
   const Digest root = tail.frontier.root();
   ASSAY_ASSIGN(const std::string note, sign_checkpoint({origin, 0, root}, signer));
   return store_checkpoint(connection, {0, root, note});
 }
 
-// Ed25519 is deterministic: the note is ours exactly when signing its text again gives it.
-Status check_note(const std::string& note, const std::string& origin, const Signer& signer) {
-  const auto parsed = parse_checkpoint(note);
-  if (!parsed) {
-    return fail(ErrorCode::kDataLoss, "a stored checkpoint is damaged");
+struct OpenedFile {
+  std::unique_ptr<Connection> connection;
+  Connection::Index index = Connection::Index::kFile;
+  bool disk_fails = false;
+};
+
+// A disk without room for the index of the write-ahead log can still be read.
+Result<OpenedFile> open_file(const std::string& path) {
+  auto connection = Connection::open(path, Connection::Mode::kReadWrite);
+  if (connection) {
+    return OpenedFile{std::move(*connection)};
   }
-  if (parsed->checkpoint.origin != origin) {
-    return fail(ErrorCode::kInvalidConfig, "the log has another origin than configured");
+  if (connection.error().code != ErrorCode::kStorage || !Connection::has_memory_index()) {
+    return std::unexpected(connection.error());
   }
-  ASSAY_ASSIGN(const std::string expected, sign_checkpoint(parsed->checkpoint, signer));
-  if (note == expected) {
-    return {};
-  }
-  ASSAY_ASSIGN(const SignedCheckpoint ours, parse_checkpoint(expected));
-  const NoteSignature& own = ours.signatures.front();
-  for (const NoteSignature& signature : parsed->signatures) {
-    if (signature.key_hash != own.key_hash) {
-      continue;
-    }
-    // The checkpoint at which one key follows another has the signatures of both.
-    if (parsed->signatures.size() == 2 && signature.signature == own.signature) {
-      return {};
-    }
-    return fail(ErrorCode::kDataLoss, "the signature of a stored checkpoint does not verify");
-  }
-  return fail(ErrorCode::kInvalidConfig, "the log was signed with another key than configured");
+  ASSAY_ASSIGN(auto second,
+               Connection::open(path, Connection::Mode::kReadWrite, Connection::Index::kMemory));
+  return OpenedFile{std::move(second), Connection::Index::kMemory, true};
 }
 
-Status check_checkpoint(const LogState& state, const std::string& origin, const Signer& signer) {
-  ASSAY_TRY(check_note(state.note, origin, signer));
-  ASSAY_ASSIGN(const SignedCheckpoint parsed, parse_checkpoint(state.note));
-  if (parsed.checkpoint.size != state.size || parsed.checkpoint.root != state.root) {
-    return fail(ErrorCode::kDataLoss, "the newest checkpoint differs from its signed text");
+// What can be read must survive a power loss before it is served. Where there is no room to copy it
+// into the database it stays in the write-ahead log, synced.
+Status make_durable(Connection& connection, const std::string& path, bool& disk_fails) {
+  Status durable = connection.make_durable();
+  if (!durable && durable.error().code == ErrorCode::kStorage && Connection::has_memory_index()) {
+    disk_fails = true;
+    durable = sync_file(path + "-wal");
   }
-  return {};
+  return durable;
 }
 
-std::unexpected<Error> behind(const char* what) {
-  return fail(ErrorCode::kStoreBehindAnchor,
-              std::string(what) + "; was the database restored from an old copy?");
-}
-
-Status check_anchor(Connection& connection, const Committed& committed,
-                    const SqliteOptions& options, const Signer& signer) {
-  const auto anchor = Anchor(options.anchor_path).load();
-  if (!anchor && anchor.error().code == ErrorCode::kNotFound) {
-    if (committed.state.size > 0 && !options.dangerous_recreate_anchor) {
-      return behind("the log has records, but its anchor file is missing");
-    }
-    return {};
-  }
-  if (!anchor) {
-    return std::unexpected(anchor.error());
-  }
-  ASSAY_TRY(check_note(anchor->note, options.origin, signer));
-  if (committed.state.size < anchor->checkpoint.size) {
-    return behind("the log is shorter than at the anchor");
-  }
-  ASSAY_ASSIGN(const Digest root, load_root(connection, anchor->checkpoint.size));
-  if (root != anchor->checkpoint.root) {
-    return behind("the log differs from the one at the anchor");
-  }
-  const Epochs& now = committed.epochs;
-  const Epochs& then = anchor->epochs;
-  if (now.trust.trust < then.trust.trust || now.trust.revocation < then.trust.revocation ||
-      now.policy < then.policy) {
-    return behind("trust, revocations or policies are older than at the anchor");
-  }
-  return {};
+bool is_anchored(const Committed& committed, const Anchor::State& anchored) {
+  return committed.state.note == anchored.note &&
+         committed.governance->epochs() == anchored.epochs &&
+         committed.governance->head() == anchored.head;
 }
 
 Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& signer,
                                     const Clock& clock) {
   ASSAY_ASSIGN(FileLock lock, FileLock::acquire(options.path));
   ASSAY_TRY(prepare_file(options.path, options.create));
-  ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadWrite));
+  ASSAY_ASSIGN(OpenedFile file, open_file(options.path));
+  auto connection = std::move(file.connection);
   ASSAY_TRY(migrate(*connection));
+  ASSAY_ASSIGN(SecretBytes seal_key, seal_key_of(*connection, signer));
+  const auto shared_key = std::make_shared<const SecretBytes>(std::move(seal_key));
+  connection->set_seal_key(shared_key);
   ASSAY_TRY(ensure_first_checkpoint(*connection, options.origin, signer));
   // Before anything is served or anchored: a process that died may have left a commit unsynced.
-  ASSAY_TRY(connection->make_durable());
+  ASSAY_TRY(make_durable(*connection, options.path, file.disk_fails));
   ASSAY_ASSIGN(Committed committed, load_committed(*connection));
   ASSAY_TRY(check_checkpoint(committed.state, options.origin, signer));
 
   std::unique_ptr<Anchor> anchor;
+  std::optional<Anchor::State> anchored;
   if (!options.anchor_path.empty()) {
-    ASSAY_TRY(check_anchor(*connection, committed, options, signer));
-    anchor = std::make_unique<Anchor>(options.anchor_path);
-    ASSAY_TRY(anchor->save(committed.state.note, committed.epochs));
+    ASSAY_ASSIGN(anchored, check_anchor(*connection, committed.state, options, signer));
   }
-  ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait));
+  ASSAY_ASSIGN(committed.governance,
+               verified_governance(*connection, committed.state,
+                                   anchored ? anchored->head : std::optional<ChainHead>()));
+  if (anchored) {
+    ASSAY_TRY(check_epochs(committed.governance->epochs(), anchored->epochs));
+  }
+  if (!options.anchor_path.empty()) {
+    anchor = std::make_unique<Anchor>(options.anchor_path);
+  }
+  if (anchor && !(anchored && is_anchored(committed, *anchored))) {
+    ASSAY_TRY(anchor->save(committed.state.note, committed.governance->epochs(),
+                           committed.governance->head()));
+  }
+  ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait,
+                                              shared_key, file.index));
   auto writer = std::make_unique<Writer>(
       std::move(connection), std::move(committed), std::move(anchor),
-      Writer::Options{options.origin, options.max_group, options.probe_interval}, signer, clock);
+      Writer::Options{options.origin, options.max_group, options.probe_interval, file.disk_fails},
+      signer, clock);
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
                                        clock);
 }

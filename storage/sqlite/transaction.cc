@@ -23,8 +23,37 @@ Result<DocumentId> SqliteTransaction::put_document(std::string_view media_type, 
   return sqlite::put_document(connection(), media_type, bytes);
 }
 
+Result<std::shared_ptr<const Governance>> SqliteTransaction::finish() const {
+  if (changed_ && unrecorded_ && changed_->head()) {
+    return fail(ErrorCode::kInternal, "a change of trust or policy has no record in the log");
+  }
+  return changed_ ? std::shared_ptr<const Governance>(changed_) : governance_;
+}
+
+Governance& SqliteTransaction::change() {
+  if (!changed_) {
+    changed_ = std::make_shared<Governance>(*governance_);
+  }
+  unrecorded_ = true;
+  return *changed_;
+}
+
+// The next record of the chain of trust and policy.
+Result<LeafIndex> SqliteTransaction::append_link(LogRecord record) {
+  ASSAY_ASSIGN(GovernanceDigests digests, governance().digests());
+  record.detail["chain"] = link_to_json(digests, governance().head());
+  ASSAY_ASSIGN(const LeafIndex index, append_record(connection(), tail_, record));
+  ASSAY_ASSIGN(Digest leaf, load_node(connection(), 0, index));
+  change().set_head({index, std::move(leaf), std::move(digests)});
+  unrecorded_ = false;
+  return index;
+}
+
 Result<LeafIndex> SqliteTransaction::append(LogRecord record) {
   record.time = now_;
+  if (is_governance(record.type)) {
+    return append_link(std::move(record));
+  }
   return append_record(connection(), tail_, record);
 }
 
@@ -46,26 +75,32 @@ Status SqliteTransaction::add_envelope(const StatementId& id, const DocumentId& 
 }
 
 Status SqliteTransaction::put_key(const TrustedKey& key) {
+  ASSAY_TRY(change().put_key(key));
   return sqlite::put_key(connection(), key);
 }
 
 Status SqliteTransaction::put_principal(const Principal& principal) {
+  ASSAY_TRY(change().put_principal(principal));
   return sqlite::put_principal(connection(), principal);
 }
 
 Status SqliteTransaction::remove_principal(const std::string& name) {
+  ASSAY_TRY(change().remove_principal(name));
   return sqlite::remove_principal(connection(), name);
 }
 
 Status SqliteTransaction::set_epochs(const Epochs& epochs) {
+  ASSAY_TRY(change().set_epochs(epochs));
   return sqlite::set_epochs(connection(), epochs);
 }
 
 Status SqliteTransaction::activate_policy(const ActivePolicyRow& policy) {
+  ASSAY_TRY(change().activate_policy(policy));
   return sqlite::activate_policy(connection(), policy);
 }
 
 Status SqliteTransaction::deactivate_policy(const std::string& name) {
+  ASSAY_TRY(change().deactivate_policy(name));
   return sqlite::deactivate_policy(connection(), name);
 }
 
@@ -82,7 +117,15 @@ Result<ChallengeRow> SqliteTransaction::consume_challenge(ByteView nonce) {
 }
 
 Status SqliteTransaction::put_node(const NodeRow& row) {
-  return sqlite::put_node(connection(), row, tail_.frontier.size());
+  const auto revoked = governance().revocation_of(row.name);
+  if (revoked && revoked != row.revoked) {
+    return fail(ErrorCode::kConflict, "a revoked node stays revoked", row.name);
+  }
+  ASSAY_TRY(sqlite::put_node(connection(), row, tail_.frontier.size()));
+  if (row.revoked && !revoked) {
+    change().revoke_node(row.name, *row.revoked);
+  }
+  return {};
 }
 
 Status SqliteTransaction::put_job(const JobRow& row) {
@@ -111,6 +154,7 @@ Status SqliteTransaction::remove_claim(const std::string& cluster, const std::st
 }
 
 Status SqliteTransaction::put_appraisal(const Appraisal& appraisal) {
+  ASSAY_TRY(change().put_appraisal(appraisal));
   return sqlite::put_appraisal(connection(), appraisal);
 }
 
@@ -123,10 +167,12 @@ Status SqliteTransaction::forget_evidence(const std::string& subject) {
 }
 
 Status SqliteTransaction::put_registration(const Registration& registration) {
+  ASSAY_TRY(change().put_registration(registration));
   return sqlite::put_registration(connection(), registration);
 }
 
 Status SqliteTransaction::remove_registration(const std::string& id) {
+  ASSAY_TRY(change().remove_registration(id));
   return sqlite::remove_registration(connection(), id);
 }
 

@@ -2,6 +2,7 @@
 // What the work of one write sees: the writer's connection inside of a savepoint.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,17 @@ class SqliteTransaction final : public Reading<Transaction> {
  public:
   // `committed` is the newest signed state, `tail` the end of the log with what this group
   // appended.
-  SqliteTransaction(Connection& connection, LogTail& tail, const LogState& committed, Timestamp now)
-      : Reading(connection, now), tail_(tail), committed_(committed), now_(now) {}
+  // `governance` is what is trusted and in force so far.
+  SqliteTransaction(Connection& connection, LogTail& tail, const LogState& committed,
+                    std::shared_ptr<const Governance> governance, Timestamp now)
+      : Reading(connection, now),
+        tail_(tail),
+        committed_(committed),
+        governance_(std::move(governance)),
+        now_(now) {}
+
+  // After the work: what is trusted and in force now; internal when that changed without a record.
+  [[nodiscard]] Result<std::shared_ptr<const Governance>> finish() const;
 
   Result<LogState> log_state() override;
   Timestamp now() const override { return now_; }
@@ -50,9 +60,15 @@ class SqliteTransaction final : public Reading<Transaction> {
 
  private:
   Result<LogState> held_state() override { return log_state(); }
+  const Governance& governance() override { return changed_ ? *changed_ : *governance_; }
+  Governance& change();
+  Result<LeafIndex> append_link(LogRecord record);
 
   LogTail& tail_;
   const LogState& committed_;
+  std::shared_ptr<const Governance> governance_;
+  std::shared_ptr<Governance> changed_;  // a copy, once something of it changed
+  bool unrecorded_ = false;              // since the last record of it
   Timestamp now_;
 };
 

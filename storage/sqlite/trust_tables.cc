@@ -2,7 +2,7 @@
 // Enumerations are stored by name: the names are stable, the numbers of roles and purposes are not.
 #include "storage/sqlite/trust_tables.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace assay::storage::sqlite {
 namespace {
@@ -48,17 +48,6 @@ Result<TrustedKey> key_from(Connection& connection, const Query& query) {
                     .not_before = query.time(5),
                     .not_after = query.time(6),
                     .revoked = std::move(revoked)};
-}
-
-Status check_stays_revoked(Connection& connection, const TrustedKey& key) {
-  const auto known = load_key(connection, key.id);
-  if (!known) {
-    return known.error().code == ErrorCode::kNotFound ? Status() : std::unexpected(known.error());
-  }
-  if (known->revoked && known->revoked != key.revoked) {
-    return fail(ErrorCode::kConflict, "a revoked key stays revoked", key.id.text());
-  }
-  return {};
 }
 
 Result<AccessRoles> load_roles(Connection& connection, const std::string& principal) {
@@ -109,24 +98,6 @@ Result<Principal> load_principal(Connection& connection, const std::string& name
   return Principal{name, std::move(roles), std::move(credentials), not_after};
 }
 
-Result<std::optional<std::string>> owner_of(Connection& connection, const Credential& credential) {
-  Query query = connection.query(Sql::kCredentialOwner);
-  query.bind(std::to_underlying(credential.kind)).bind(credential.sha256);
-  ASSAY_ASSIGN(const bool found, query.next());
-  return found ? std::optional(query.text(0)) : std::nullopt;
-}
-
-Status check_credentials_free(Connection& connection, const Principal& principal) {
-  for (auto it = principal.credentials.begin(); it != principal.credentials.end(); ++it) {
-    ASSAY_ASSIGN(const auto owner, owner_of(connection, *it));
-    if ((owner && *owner != principal.name) ||
-        std::find(principal.credentials.begin(), it, *it) != it) {
-      return fail(ErrorCode::kConflict, "a credential belongs to one principal, once");
-    }
-  }
-  return {};
-}
-
 Status delete_parts(Connection& connection, const std::string& principal) {
   ASSAY_TRY(connection.query(Sql::kCredentialsDelete).bind(principal).run());
   return connection.query(Sql::kPrincipalRolesDelete).bind(principal).run();
@@ -151,15 +122,6 @@ Status insert_parts(Connection& connection, const Principal& principal) {
 
 }  // namespace
 
-Result<TrustedKey> load_key(Connection& connection, const KeyId& id) {
-  Query query = connection.query(Sql::kKeyGet);
-  ASSAY_ASSIGN(const bool found, query.bind(id).next());
-  if (!found) {
-    return fail(ErrorCode::kNotFound, "there is no key with this id", id.text());
-  }
-  return key_from(connection, query);
-}
-
 Result<std::vector<TrustedKey>> load_keys(Connection& connection) {
   std::vector<TrustedKey> keys;
   Query query = connection.query(Sql::kKeyList);
@@ -174,7 +136,6 @@ Result<std::vector<TrustedKey>> load_keys(Connection& connection) {
 }
 
 Status put_key(Connection& connection, const TrustedKey& key) {
-  ASSAY_TRY(check_stays_revoked(connection, key));
   Query query = connection.query(Sql::kKeyPut);
   query.bind(key.id)
       .bind(name(key.algorithm))
@@ -216,16 +177,7 @@ Result<std::vector<Principal>> load_principals(Connection& connection) {
   }
 }
 
-Result<Principal> load_principal_by(Connection& connection, const Credential& credential) {
-  ASSAY_ASSIGN(const auto owner, owner_of(connection, credential));
-  if (!owner) {
-    return fail(ErrorCode::kNotFound, "no principal holds this credential");
-  }
-  return load_principal(connection, *owner);
-}
-
 Status put_principal(Connection& connection, const Principal& principal) {
-  ASSAY_TRY(check_credentials_free(connection, principal));
   Query query = connection.query(Sql::kPrincipalPut);
   query.bind(principal.name);
   if (principal.not_after) {
@@ -239,7 +191,6 @@ Status put_principal(Connection& connection, const Principal& principal) {
 }
 
 Status remove_principal(Connection& connection, const std::string& name) {
-  ASSAY_TRY(load_principal(connection, name));
   ASSAY_TRY(delete_parts(connection, name));
   return connection.query(Sql::kPrincipalDelete).bind(name).run();
 }
@@ -254,11 +205,6 @@ Result<Epochs> load_epochs(Connection& connection) {
 }
 
 Status set_epochs(Connection& connection, const Epochs& epochs) {
-  ASSAY_ASSIGN(const Epochs now, load_epochs(connection));
-  if (epochs.trust.trust < now.trust.trust || epochs.trust.revocation < now.trust.revocation ||
-      epochs.policy < now.policy) {
-    return fail(ErrorCode::kTrustSequence, "epochs never go back");
-  }
   return connection.query(Sql::kEpochsPut)
       .bind(epochs.trust.trust)
       .bind(epochs.trust.revocation)

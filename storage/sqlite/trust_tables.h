@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys, principals and epochs. See Snapshot and Transaction for what the functions mean.
+// Rows of keys, principals and epochs. They are read when the store opens, and verified then
+// (governance_tables.h); what may be written is decided by Governance (storage/governance.h).
 #pragma once
 
 #include <string>
@@ -10,13 +11,10 @@
 
 namespace assay::storage::sqlite {
 
-[[nodiscard]] Result<TrustedKey> load_key(Connection& connection, const KeyId& id);
 [[nodiscard]] Result<std::vector<TrustedKey>> load_keys(Connection& connection);
 [[nodiscard]] Status put_key(Connection& connection, const TrustedKey& key);
 
 [[nodiscard]] Result<std::vector<Principal>> load_principals(Connection& connection);
-[[nodiscard]] Result<Principal> load_principal_by(Connection& connection,
-                                                  const Credential& credential);
 [[nodiscard]] Status put_principal(Connection& connection, const Principal& principal);
 [[nodiscard]] Status remove_principal(Connection& connection, const std::string& name);
 

@@ -2,6 +2,9 @@
 // Pages, proofs and the forwarding of the rest to the tables.
 #include "storage/sqlite/view.h"
 
+#include <algorithm>
+
+#include "schemas/core/merkle.h"
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
@@ -10,7 +13,6 @@
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/pod_tables.h"
 #include "storage/sqlite/statement_tables.h"
-#include "storage/sqlite/trust_tables.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
@@ -20,13 +22,60 @@ std::unexpected<Error> beyond() {
   return fail(ErrorCode::kInvalidParameter, "the log is not that long");
 }
 
-// The rows of `found`, each read by `load`.
-template <typename T, typename Load>
-Result<Page<T>> page_of(const Found& found, const LogState& state, const Load& load) {
-  Page<T> page{{}, found.next, state.size, state.root};
+std::unexpected<Error> damaged_log() {
+  return fail(ErrorCode::kDataLoss, "stored digests of the log do not lead to its root");
+}
+
+bool contains(const auto& list, const auto& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+bool is_within(Timestamp time, const auto& query) {
+  return (!query.since || time >= *query.since) && (!query.until || time < *query.until);
+}
+
+// An index only says where to look: what is found there must itself match.
+bool matches(const StatementRow& row, const StatementQuery& query) {
+  const auto is = [](const std::string& wanted, const std::string& value) {
+    return wanted.empty() || wanted == value;
+  };
+  return (!query.kind || row.kind == *query.kind) && is(query.predicate_type, row.predicate_type) &&
+         is(query.stage, row.stage) && is(query.name, row.name) &&
+         (query.subject.empty() || contains(row.subjects, query.subject)) &&
+         (!query.signer ||
+          std::any_of(row.signers.begin(), row.signers.end(),
+                      [&](const SignerRow& signer) { return signer.key == *query.signer; })) &&
+         is_within(row.accepted_at, query);
+}
+
+bool matches(const DecisionRow& row, const DecisionQuery& query) {
+  return (!query.allowed || row.allowed == *query.allowed) &&
+         (query.name_space.empty() || row.name_space == query.name_space) &&
+         (query.subject.empty() || contains(row.subjects, query.subject)) &&
+         (query.reason.empty() || contains(row.reasons, query.reason)) &&
+         is_within(row.evaluated_at, query);
+}
+
+bool matches(const EventRow& row, const EventQuery& query) {
+  const bool type = query.type.ends_with('.') ? row.record.type.starts_with(query.type)
+                                              : query.type.empty() || row.record.type == query.type;
+  return type && (query.actor.empty() || row.record.actor == query.actor) &&
+         (query.subject.empty() || contains(row.record.subjects, query.subject)) &&
+         is_within(row.record.time, query);
+}
+
+// The rows of `found`, each read by `load`; data-loss when one does not match `query`.
+template <typename T, typename Query, typename Load>
+Result<Page<T>> page_of(const Found& found, const Query& query, const LogState& state,
+                        const Load& load) {
+  Page<T> page{{}, found.next, state.size, state.root, found.total};
   page.items.reserve(found.indexes.size());
   for (const LeafIndex index : found.indexes) {
     ASSAY_ASSIGN(T item, load(index));
+    if (!matches(item, query)) {
+      return fail(ErrorCode::kDataLoss, "an index names another row than it should",
+                  "log index " + std::to_string(index));
+    }
     page.items.push_back(std::move(item));
   }
   return page;
@@ -37,18 +86,18 @@ Result<Page<T>> page_of(const Found& found, const LogState& state, const Load& l
 Result<Page<StatementRow>> View::statements(const StatementQuery& query, const LogState& state) {
   ASSAY_ASSIGN(const Found found, find_statements(connection_, query, state.size));
   return page_of<StatementRow>(
-      found, state, [&](LeafIndex index) { return load_statement_at(connection_, index); });
+      found, query, state, [&](LeafIndex index) { return load_statement_at(connection_, index); });
 }
 
 Result<Page<DecisionRow>> View::decisions(const DecisionQuery& query, const LogState& state) {
   ASSAY_ASSIGN(const Found found, find_decisions(connection_, query, state.size));
   return page_of<DecisionRow>(
-      found, state, [&](LeafIndex index) { return load_decision_at(connection_, index); });
+      found, query, state, [&](LeafIndex index) { return load_decision_at(connection_, index); });
 }
 
 Result<Page<EventRow>> View::events(const EventQuery& query, const LogState& state) {
   ASSAY_ASSIGN(const Found found, find_events(connection_, query, state.size));
-  return page_of<EventRow>(found, state,
+  return page_of<EventRow>(found, query, state,
                            [&](LeafIndex index) { return load_event(connection_, index); });
 }
 
@@ -57,25 +106,43 @@ Result<Bytes> View::log_record(LeafIndex index, TreeSize size) {
 }
 
 Result<std::vector<Digest>> View::inclusion_proof(LeafIndex index, TreeSize proof_size,
-                                                  TreeSize size) {
-  if (proof_size > size) {
-    return beyond();
-  }
+                                                  const LogState& state) {
+  ASSAY_ASSIGN(const Digest root, log_root(proof_size, state));
   ASSAY_ASSIGN(const auto ranges, inclusion_ranges(index, proof_size));
-  return load_ranges(connection_, ranges);
+  ASSAY_ASSIGN(auto path, load_ranges(connection_, ranges));
+  ASSAY_ASSIGN(const Digest leaf, load_node(connection_, 0, index));
+  return verify_inclusion(leaf, index, proof_size, path, root)
+             ? Result<std::vector<Digest>>(std::move(path))
+             : damaged_log();
 }
 
 Result<std::vector<Digest>> View::consistency_proof(TreeSize first, TreeSize second,
-                                                    TreeSize size) {
-  if (second > size) {
-    return beyond();
-  }
+                                                    const LogState& state) {
+  ASSAY_ASSIGN(const Digest after, log_root(second, state));
   ASSAY_ASSIGN(const auto ranges, consistency_ranges(first, second));
-  return load_ranges(connection_, ranges);
+  ASSAY_ASSIGN(auto proof, load_ranges(connection_, ranges));
+  ASSAY_ASSIGN(const Digest before, log_root(first, state));
+  return verify_consistency(first, second, before, after, proof)
+             ? Result<std::vector<Digest>>(std::move(proof))
+             : damaged_log();
 }
 
-Result<Digest> View::log_root(TreeSize root_size, TreeSize size) {
-  return root_size <= size ? load_root(connection_, root_size) : Result<Digest>(beyond());
+Result<Digest> View::log_root(TreeSize size, const LogState& state) {
+  if (size > state.size) {
+    return beyond();
+  }
+  if (size == state.size) {
+    return state.root;
+  }
+  ASSAY_ASSIGN(Digest root, load_root(connection_, size));
+  if (size == 0) {
+    return root;
+  }
+  ASSAY_ASSIGN(const auto ranges, consistency_ranges(size, state.size));
+  ASSAY_ASSIGN(const auto proof, load_ranges(connection_, ranges));
+  return verify_consistency(size, state.size, root, state.root, proof)
+             ? Result<Digest>(std::move(root))
+             : damaged_log();
 }
 
 template <typename Base>
@@ -111,32 +178,32 @@ Result<std::vector<StatementRow>> Reading<Base>::manifests_at(const std::string&
 
 template <typename Base>
 Result<TrustedKey> Reading<Base>::key(const KeyId& id) {
-  return load_key(connection_, id);
+  return governance().key(id);
 }
 
 template <typename Base>
 Result<std::vector<TrustedKey>> Reading<Base>::keys() {
-  return load_keys(connection_);
+  return governance().keys();
 }
 
 template <typename Base>
 Result<std::vector<Principal>> Reading<Base>::principals() {
-  return load_principals(connection_);
+  return governance().principals();
 }
 
 template <typename Base>
 Result<Principal> Reading<Base>::principal_by(const Credential& credential) {
-  return load_principal_by(connection_, credential);
+  return governance().principal_by(credential);
 }
 
 template <typename Base>
 Result<Epochs> Reading<Base>::epochs() {
-  return load_epochs(connection_);
+  return governance().epochs();
 }
 
 template <typename Base>
 Result<std::vector<ActivePolicyRow>> Reading<Base>::active_policies() {
-  return load_active_policies(connection_);
+  return governance().policies();
 }
 
 template <typename Base>
@@ -165,25 +232,25 @@ Result<Bytes> Reading<Base>::log_record(LeafIndex index) {
 template <typename Base>
 Result<std::vector<Digest>> Reading<Base>::inclusion_proof(LeafIndex index, TreeSize size) {
   ASSAY_ASSIGN(const LogState state, this->log_state());
-  return view_.inclusion_proof(index, size, state.size);
+  return view_.inclusion_proof(index, size, state);
 }
 
 template <typename Base>
 Result<std::vector<Digest>> Reading<Base>::consistency_proof(TreeSize first, TreeSize second) {
   ASSAY_ASSIGN(const LogState state, this->log_state());
-  return view_.consistency_proof(first, second, state.size);
+  return view_.consistency_proof(first, second, state);
 }
 
 template <typename Base>
 Result<Digest> Reading<Base>::log_root(TreeSize size) {
   ASSAY_ASSIGN(const LogState state, this->log_state());
-  return view_.log_root(size, state.size);
+  return view_.log_root(size, state);
 }
 
 template <typename Base>
 Result<Bytes> Reading<Base>::tile(unsigned level, std::uint64_t index, unsigned width) {
   ASSAY_ASSIGN(const LogState state, this->log_state());
-  return load_tile(connection_, state.size, level, index, width);
+  return load_tile(connection_, state, level, index, width);
 }
 
 template <typename Base>
@@ -199,19 +266,37 @@ Status Reading<Base>::verify_log() {
                : fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
 }
 
+// A revocation is a change of trust: the row only repeats it.
+template <typename Base>
+Result<NodeRow> Reading<Base>::checked(Result<NodeRow> node) {
+  if (node && node->revoked != governance().revocation_of(node->name)) {
+    return fail(ErrorCode::kDataLoss,
+                "the stored revocation of a node differs from what the log says", node->name);
+  }
+  return node;
+}
+
+template <typename Base>
+Result<std::vector<NodeRow>> Reading<Base>::checked(Result<std::vector<NodeRow>> nodes) {
+  for (std::size_t i = 0; nodes && i < nodes->size(); ++i) {
+    ASSAY_TRY(checked(Result<NodeRow>((*nodes)[i])));
+  }
+  return nodes;
+}
+
 template <typename Base>
 Result<NodeRow> Reading<Base>::node(const std::string& name) {
-  return load_node(connection_, name);
+  return checked(load_node(connection_, name));
 }
 
 template <typename Base>
 Result<NodeRow> Reading<Base>::node_by_key(const KeyId& key) {
-  return load_node_by_key(connection_, key);
+  return checked(load_node_by_key(connection_, key));
 }
 
 template <typename Base>
 Result<std::vector<NodeRow>> Reading<Base>::nodes(const std::string& after, std::size_t limit) {
-  return load_nodes(connection_, after, limit);
+  return checked(load_nodes(connection_, after, limit));
 }
 
 template <typename Base>
@@ -280,22 +365,22 @@ Result<std::uint64_t> Reading<Base>::subject_version(const ArtifactId& artifact)
 
 template <typename Base>
 Result<std::vector<NodeRow>> Reading<Base>::nodes_on(const std::string& platform, Timestamp now) {
-  return load_nodes_on(connection_, platform, now);
+  return checked(load_nodes_on(connection_, platform, now));
 }
 
 template <typename Base>
 Result<Registration> Reading<Base>::registration_of(const std::string& node) {
-  return load_registration_of(connection_, node);
+  return governance().registration_of(node);
 }
 
 template <typename Base>
 Result<std::vector<Registration>> Reading<Base>::registrations() {
-  return load_registrations(connection_);
+  return governance().registrations();
 }
 
 template <typename Base>
 Result<DocumentId> Reading<Base>::appraisal_id(const std::string& evidence_type) {
-  return load_appraisal_id(connection_, evidence_type);
+  return governance().appraisal_id(evidence_type);
 }
 
 template <typename Base>
@@ -315,12 +400,12 @@ Result<DocumentId> Reading<Base>::high_water_collateral(const std::string& name)
 
 template <typename Base>
 Result<Appraisal> Reading<Base>::appraisal(const std::string& evidence_type) {
-  return load_appraisal(connection_, evidence_type);
+  return governance().appraisal(evidence_type);
 }
 
 template <typename Base>
 Result<std::vector<Appraisal>> Reading<Base>::appraisals() {
-  return load_appraisals(connection_);
+  return governance().appraisals();
 }
 
 template <typename Base>

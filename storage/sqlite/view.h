@@ -24,11 +24,12 @@ class View {
                                                     const LogState& state);
   [[nodiscard]] Result<Page<EventRow>> events(const EventQuery& query, const LogState& state);
   [[nodiscard]] Result<Bytes> log_record(LeafIndex index, TreeSize size);
+  // What leaves these fits the root of `state`, or is data-loss.
   [[nodiscard]] Result<std::vector<Digest>> inclusion_proof(LeafIndex index, TreeSize proof_size,
-                                                            TreeSize size);
+                                                            const LogState& state);
   [[nodiscard]] Result<std::vector<Digest>> consistency_proof(TreeSize first, TreeSize second,
-                                                              TreeSize size);
-  [[nodiscard]] Result<Digest> log_root(TreeSize root_size, TreeSize size);
+                                                              const LogState& state);
+  [[nodiscard]] Result<Digest> log_root(TreeSize size, const LogState& state);
 
  private:
   Connection& connection_;
@@ -99,8 +100,13 @@ class Reading : public Base {
  protected:
   [[nodiscard]] Connection& connection() { return connection_; }
   [[nodiscard]] virtual Result<LogState> held_state() = 0;
+  // What is trusted and in force where this view stands.
+  [[nodiscard]] virtual const Governance& governance() = 0;
 
  private:
+  Result<NodeRow> checked(Result<NodeRow> node);
+  Result<std::vector<NodeRow>> checked(Result<std::vector<NodeRow>> nodes);
+
   Connection& connection_;
   View view_;
   Timestamp now_;

@@ -7,7 +7,6 @@
 #include <exception>
 
 #include "storage/sqlite/transaction.h"
-#include "storage/sqlite/trust_tables.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -40,11 +39,10 @@ Result<Committed> load_committed(Connection& connection) {
     return fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
   }
   ASSAY_ASSIGN(LogTail tail, load_tail(connection));
-  ASSAY_ASSIGN(const Epochs epochs, load_epochs(connection));
   if (tail.frontier.size() != state->size || tail.frontier.root() != state->root) {
     return fail(ErrorCode::kLogInconsistent, "the log differs from its newest checkpoint");
   }
-  return Committed{std::move(*state), std::move(tail), epochs};
+  return Committed{std::move(*state), std::move(tail), nullptr};
 }
 
 Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
@@ -56,8 +54,11 @@ Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
       clock_(clock),
       committed_(std::move(committed)),
       tail_(committed_.tail),
+      governance_(committed_.governance),
       checkpoint_pages_(kCheckpointPages),
-      back_(std::move(anchor), committed_.state, committed_.epochs, options_.probe_interval),
+      history_(committed_.state.size, committed_.governance),
+      writes_fail_(options_.disk_fails),
+      back_(std::move(anchor), committed_.state, committed_.governance, options_.probe_interval),
       thread_([this] { run(); }) {}
 
 Writer::~Writer() { stop(); }
@@ -153,7 +154,7 @@ void Writer::commit(const WriteGroup& group) {
   commit_time_ = std::chrono::steady_clock::now() - begin;
   writes_fail_ = !status || work_failed_;
   if (status) {
-    back_.take(group, committed_.state, committed_.epochs);
+    back_.take(group, committed_.state, committed_.governance);
   } else {
     deliver(group, status, committed_.state);
   }
@@ -203,9 +204,23 @@ Status Writer::resume() {
   if (connection_->in_transaction()) {
     ASSAY_TRY(connection_->query(Sql::kRollback).run());
   }
-  ASSAY_ASSIGN(committed_, load_committed(*connection_));
+  ASSAY_ASSIGN(Committed found, load_committed(*connection_));
+  ASSAY_TRY(resume_governance(found));
+  committed_ = {std::move(found.state), std::move(found.tail), governance_};
   tail_ = committed_.tail;
   in_step_ = true;
+  return {};
+}
+
+// A commit that seemed to fail may have changed what is trusted.
+Status Writer::resume_governance(const Committed& found) {
+  governance_ = committed_.governance;
+  ASSAY_ASSIGN(const auto head,
+               follow_chain(*connection_, found.state, committed_.governance->head()));
+  if (head != governance_->head()) {
+    ASSAY_ASSIGN(governance_, verified_governance(*connection_, found.state, head));
+    history_.publish(found.state.size, governance_);
+  }
   return {};
 }
 
@@ -213,8 +228,12 @@ Status Writer::run_work(WriteJob& job) {
   const LogTail before = tail_;
   ASSAY_TRY(connection_->query(Sql::kSavepoint).run());
   static_cast<void>(connection_->take_failure());
-  SqliteTransaction transaction(*connection_, tail_, committed_.state, clock_.now());
+  SqliteTransaction transaction(*connection_, tail_, committed_.state, governance_, clock_.now());
   Status outcome = call(job.work, transaction);
+  auto governance = transaction.finish();
+  if (outcome && !governance) {
+    outcome = std::unexpected(governance.error());
+  }
   if (auto failure = connection_->take_failure()) {
     work_failed_ = work_failed_ || failure->code != ErrorCode::kInternal;
     outcome = std::unexpected(std::move(*failure));
@@ -224,8 +243,10 @@ Status Writer::run_work(WriteJob& job) {
   }
   if (!outcome) {
     ASSAY_TRY(undo_work(before));
+    return outcome;
   }
-  return outcome;
+  governance_ = *std::move(governance);
+  return {};
 }
 
 Status Writer::undo_work(const LogTail& before) {
@@ -252,10 +273,12 @@ Status Writer::seal() {
     ASSAY_ASSIGN(next.note, sign_checkpoint({options_.origin, next.size, next.root}, signer_));
     ASSAY_TRY(store_checkpoint(*connection_, next));
   }
-  ASSAY_ASSIGN(const Epochs epochs, load_epochs(*connection_));
   ASSAY_TRY(connection_->query(Sql::kLastWritePut).bind(clock_.now()).run());
+  if (governance_ != committed_.governance) {
+    history_.publish(next.size, governance_);  // before anybody can see the rows
+  }
   ASSAY_TRY(connection_->query(Sql::kCommit).run());
-  committed_ = {std::move(next), tail_, epochs};
+  committed_ = {std::move(next), tail_, governance_};
   return {};
 }
 
@@ -265,6 +288,10 @@ void Writer::abandon() {
   }
   static_cast<void>(connection_->take_failure());
   tail_ = committed_.tail;
+  if (governance_ != committed_.governance) {
+    history_.withdraw(governance_);
+    governance_ = committed_.governance;
+  }
   in_step_ = false;
 }
 

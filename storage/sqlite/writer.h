@@ -18,20 +18,21 @@
 #include "schemas/core/signer.h"
 #include "storage/sqlite/acknowledger.h"
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/log_tables.h"
 #include "storage/store.h"
 
 namespace assay::storage::sqlite {
 
-// What is durable: the newest checkpoint, the tree it covers, and the epochs.
+// What is durable: the newest checkpoint, the tree it covers, and what is trusted and in force.
 struct Committed {
   LogState state;
   LogTail tail;
-  Epochs epochs;
+  std::shared_ptr<const Governance> governance;
 };
 
-// Reads it from the tables. data-loss when there is no checkpoint, log-inconsistent when it does
-// not fit the tree.
+// Reads it from the tables, all but `governance`. data-loss when there is no checkpoint,
+// log-inconsistent when it does not fit the tree.
 [[nodiscard]] Result<Committed> load_committed(Connection& connection);
 
 // Threading: write() and healthy() from any thread; the rest runs on the writer's own.
@@ -42,6 +43,7 @@ class Writer {
     std::string origin;
     std::size_t max_group;
     std::chrono::milliseconds probe_interval;
+    bool disk_fails = false;  // it took no write when the store was opened
   };
 
   // `committed` is what the database and `anchor`, which may be null, hold. `signer` and `clock`
@@ -56,6 +58,8 @@ class Writer {
   [[nodiscard]] bool healthy() const;
   // See Acknowledger.
   [[nodiscard]] std::shared_ptr<const LogState> anchored() const { return back_.anchored(); }
+  // What snapshots trust.
+  [[nodiscard]] const GovernanceHistory& history() const { return history_; }
   // Finishes what is queued and refuses the rest.
   void stop();
 
@@ -68,6 +72,7 @@ class Writer {
   void commit(const WriteGroup& group);
   Status process(const WriteGroup& group);
   Status resume();
+  Status resume_governance(const Committed& found);
   Status run_work(WriteJob& job);
   Status undo_work(const LogTail& before);
   Status seal();
@@ -83,12 +88,15 @@ class Writer {
 
   // Writer's thread.
   Committed committed_;
-  LogTail tail_;              // committed_.tail and what the group has appended
-  bool in_step_ = true;       // committed_ is what the database holds
+  LogTail tail_;                                  // committed_.tail and what the group has appended
+  std::shared_ptr<const Governance> governance_;  // committed_.governance with what the group did
+  bool in_step_ = true;                           // committed_ is what the database holds
   bool work_failed_ = false;  // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;
   int checkpoint_pages_;
+
+  GovernanceHistory history_;
 
   std::atomic<bool> writes_fail_ = false;
   std::atomic<bool> checkpoint_fails_ = false;

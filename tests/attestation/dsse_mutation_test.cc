@@ -54,13 +54,13 @@ TEST_P(DsseMutation, Truncated_NeverCounts) {
 }
 
 TEST_P(DsseMutation, FlippedBit_NeverCountsForAnythingElse) {
-  const std::size_t hint_begin = text_.find("\"keyid\":\"") + 9;
-  const std::size_t hint_end = text_.find('"', hint_begin);
+  const std::size_t hint_begin = text_.find("\"keyid\":\"") + 1;
+  const std::size_t hint_end = text_.find('"', hint_begin + 8);
   for (std::size_t bit = 0; bit < text_.size() * 8; bit += step()) {
     std::string changed = text_;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
     const bool in_hint = bit / 8 >= hint_begin && bit / 8 < hint_end;
-    // Only the hint is not signed: with another one the key is found by trying.
+    // Only the hint is not signed: with another one, or none, the key is found by trying.
     EXPECT_TRUE(!counts(changed) || in_hint) << changed;
   }
 }

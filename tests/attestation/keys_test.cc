@@ -84,13 +84,15 @@ TEST(PublicKey, PemOfAnythingElse_IsRefused) {
     windows.insert(i, 1, '\r');
   }
   EXPECT_TRUE(PublicKey::from_pem(windows));
+  EXPECT_TRUE(PublicKey::from_pem("subject=CN = release\nKey of the release team:\n" + pem));
   std::string padded = pem;
   padded.insert(30, " ");
   std::string private_label = pem;
   private_label.replace(private_label.find("PUBLIC"), 6, "SECRET");
   for (const std::string& text :
-       {std::string(), std::string("-----BEGIN PUBLIC KEY-----"), pem + pem, "text\n" + pem,
-        pem + "text", padded, private_label, pem.substr(1), pem.substr(0, pem.size() - 2),
+       {std::string(), std::string("-----BEGIN PUBLIC KEY-----"), pem + pem, "text " + pem,
+        pem + "text", private_label + pem, std::string(70000, ' ') + pem, padded, private_label,
+        pem.substr(1), pem.substr(0, pem.size() - 2),
         std::string("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n"),
         "-----BEGIN PUBLIC KEY-----\n" + std::string(5000, 'A') + "\n-----END PUBLIC KEY-----"}) {
     EXPECT_EQ(code_of(PublicKey::from_pem(text)), "invalid-encoding") << text;

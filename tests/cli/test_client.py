@@ -200,6 +200,52 @@ class Client(harness.TestCase):
         self.answer("POST", "/v1/decisions", Answer(cut=True))
         self.assay("decide", "--model", "acme/demo", *self.to, code=TROUBLE)
         self.assertEqual(len(self.server.requests), 1)
+        # Nor after an answer that leaves open what was done: a proxy's, or the store's.
+        for answer in (Answer(503, b"<html>", "text/html"), Answer(429, b"", "text/plain"),
+                       problem(503, "storage", retryable=True),
+                       problem(503, "unavailable", retryable=True)):  # fmt: skip
+            self.server.requests.clear()
+            self.answer("POST", "/v1/decisions", answer)
+            self.assay("decide", "--model", "acme/demo", *self.to, code=TROUBLE)
+            self.assertEqual(len(self.server.requests), 1)
+
+    def test_a_decision_is_asked_again_when_the_service_says_that_it_did_nothing(self):
+        self.server.requests.clear()
+        self.answer("POST", "/v1/decisions", problem(503, "overloaded", retryable=True),
+                    Answer(200, {"selected": False}))
+        self.assay("decide", "--model", "acme/demo", *self.to)
+        self.assertEqual(len(self.server.requests), 2)
+
+    def test_a_store_that_failed_is_asked_again_for_what_may_be_repeated(self):
+        self.answer("GET", "/v1/trust", problem(503, "storage", retryable=True),
+                    Answer(200, {"epochs": {"trust": 1}, "keys": []}))
+        self.assay("trust", "show", *self.to)
+        self.assertEqual(len(self.server.requests), 2)
+
+    # --- lists
+
+    def test_a_list_of_decisions_says_that_it_was_cut(self):
+        page = {"items": [{"id": "a"}, {"id": "b"}], "limit": 2, "tree_size": 9, "root": "ab",
+                "next_cursor": "c", "total": 148}
+        self.answer("GET", "/v1/decisions", Answer(200, page))
+        got = self.assay("decision", "list", "--limit", "2", *self.to)
+        self.assertIn("2 of 148 decisions", got.err)
+        self.assertIn("order=newest&total=true", self.server.requests[0][1])
+        self.answer("GET", "/v1/decisions", Answer(200, page))
+        got = self.assay("decision", "list", "--limit", "2", *self.to, "-o", "json")
+        self.assertEqual(got.json()["total"], 148)
+        self.assertIn("2 of 148 decisions", got.err)
+        rest = {key: page[key] for key in ("items", "limit", "tree_size", "root")}
+        self.server.requests.clear()
+        self.answer("GET", "/v1/decisions", Answer(200, page), Answer(200, rest))
+        got = self.assay("decision", "list", "--all", *self.to, "-o", "json")
+        self.assertEqual((len(got.json()["items"]), got.json()["total"]), (4, 4))
+        self.assertNotIn("of", got.err)
+
+    def test_a_mistyped_filter_is_an_error(self):
+        self.answer("GET", "/v1/decisions", problem(400, "invalid-parameter"))
+        self.assertEqual(self.error("decision", "list", "--reason", "nosuch", *self.to),
+                         "invalid-parameter")
 
     # --- verbs
 
@@ -233,7 +279,7 @@ class Client(harness.TestCase):
         key = self.key("k")
         self.key("first")
         self.assay("attest", "create", "--stage", "evaluate", "--subject", ARTIFACT, "--name",
-                   "acme/demo", "--key", "k.pem", "--out", "e.json")  # fmt: skip
+                   "acme/demo", "--key", "k.pem", "--keyid", "sha256", "--out", "e.json")  # fmt: skip
         vkey = log.verifier_key("log.example", log.public_bytes(receipts.SEED))
         push = ("push", "e.json", "--verifier-key", vkey, *self.to)
         route = "/v1/attestations"
@@ -497,7 +543,9 @@ class Client(harness.TestCase):
         key = self.serve_log(self.entries(200))
         got = self.mirror(key)
         self.assertEqual((got["tree_size"], got["previous_size"], got["verified"]), (200, 0, True))
-        self.assertNotIn("Authorization", self.server.requests[0][2])
+        # Records name principals: only they are asked for with a credential.
+        for _, path, headers, *_ in self.server.requests:
+            self.assertEqual("Authorization" in headers, "/tile/entries/" in path, path)
         old = (self.dir / "copy/checkpoint").read_bytes()
         self.serve_log(self.entries(300))
         got = self.mirror(key)

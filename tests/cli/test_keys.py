@@ -56,6 +56,46 @@ class Keys(harness.TestCase):
         self.assertEqual(self.error("sign", "change.json", "--key", "k.pem", "--passphrase-file",
                                     "wrong"), "key-unusable")  # fmt: skip
 
+    def stock_verifiers(self, keyid, key):
+        """Which other DSSE software takes a signature with this keyid (docs/dsse.md)."""
+        row = {form: self.signed("--keyid", form, key=key)["keyid"] for form in ("ssh", "tuf")}
+        return {"go": keyid in ("", row["ssh"]), "python": keyid == row["tuf"]}
+
+    def signed(self, *options, key="k"):
+        self.write_json("change.json", {"sequence": 1, "operations": [
+            {"remove_principal": {"name": "x"}}]})  # fmt: skip
+        self.assay("sign", "change.json", "--key", f"{key}.pem", "--out", "s.json", *options)
+        return json.loads((self.dir / "s.json").read_text())["signatures"][0]
+
+    def test_keyids_that_other_software_takes(self):
+        for algorithm in ("ed25519", "ecdsa-p256", "ecdsa-p384"):
+            key_id = self.key(algorithm, algorithm)
+            default = self.signed(key=algorithm)["keyid"]
+            self.assertEqual(default, "")
+            self.assertEqual(self.stock_verifiers(default, algorithm), {"go": True, "python": False})
+            own = self.signed("--keyid", "sha256", key=algorithm)["keyid"]
+            self.assertEqual("sha256:" + own, key_id)
+            self.assertEqual(self.stock_verifiers(own, algorithm), {"go": False, "python": False})
+            tuf = self.signed("--keyid", "tuf", key=algorithm)["keyid"]
+            self.assertTrue(self.stock_verifiers(tuf, algorithm)["python"])
+            self.assertEqual(self.signed("--keyid", "Release 1", key=algorithm)["keyid"], "Release 1")
+        self.assertEqual(self.error("sign", "change.json", "--key", "ed25519.pem", "--keyid",
+                                    "x" * 1025), "invalid-parameter")  # fmt: skip
+
+    def test_advice_names_options_that_there_are(self):
+        self.key("k")
+        self.write_json("other.json", {"a": 1})
+        err = self.assay("sign", "other.json", "--key", "k.pem", code=TROUBLE).err
+        self.assertIn("--type", err)
+        for verb in (("attest", "verify", "other.json", "--key", "k.pem.pub"),
+                     ("push", "other.json", "--server", "https://127.0.0.1:1")):  # fmt: skip
+            done = self.assay(*verb, code=None)
+            self.assertNotEqual(done.code, 0)
+            self.assertNotIn("--type", done.err)
+        self.write_json("bundle.json", {"mediaType": "x", "dsseEnvelope": {}})
+        done = self.assay("attest", "verify", "bundle.json", "--key", "k.pem.pub", code=None)
+        self.assertIn("dsseEnvelope", done.err)
+
     def test_secrets_that_others_may_read_are_refused(self):
         self.key("k")
         self.write_json("change.json", {"sequence": 1, "operations": [

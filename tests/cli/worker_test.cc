@@ -143,6 +143,8 @@ TEST(Outcome, WhatEndsTheAgent) {
   EXPECT_TRUE(is_final({ErrorCode::kNodeTaken, "", ""}));
   EXPECT_TRUE(is_final({ErrorCode::kEnrolmentEnded, "", ""}));
   EXPECT_FALSE(is_final({ErrorCode::kEnrolmentExpired, "", ""}));
+  EXPECT_NE(advice_on({ErrorCode::kEnrolmentEnded, "", ""}).find("newer enrolment"),
+            std::string_view::npos);
   EXPECT_FALSE(is_final({ErrorCode::kConnectionFailed, "", ""}));
 }
 

@@ -39,7 +39,8 @@ class Words(unittest.TestCase):
         self.service.run("assay", "push", "a.both.json", "-o", "json", "--quiet", token="ci")
         (self.service.dir / "receipt.json").write_text(
             self.service.run("assay", "push", "a.both.json", "-o", "json", token="ci").stdout)
-        self.service.run("assay", "log", "mirror", "mirror", "--verifier-key-file", "log.vkey")
+        self.service.run("assay", "log", "mirror", "mirror", "--verifier-key-file", "log.vkey",
+                         token="ci")
         return said_by(self.service.run("assay", "log", "verify", "mirror", "--verifier-key-file",
                                         "log.vkey", "--receipt", "receipt.json", check=False))
 

@@ -171,6 +171,7 @@ class Story(unittest.TestCase):
         self.service.change_trust("--revoke-node", NODE, "--reason", "stolen")
         self.assertEqual(worker.end(), 2)
         self.assertIn("node-revoked", worker.errors)
+        self.assertIn("new name", worker.wait("ended")["advice"])
         self.assert_refused("node-revoked")
         # For good: not even with a new key.
         with self.service.worker() as again:

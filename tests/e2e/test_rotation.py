@@ -105,7 +105,7 @@ class Rotation(unittest.TestCase):
                     "--verifier-key-file", "service/log-2.pem.vkey")
         # Whoever has the old key alone finds the way to the new one.
         old = ("--verifier-key-file", "log.vkey")
-        done = service.run("assay", "log", "mirror", "mirror", *old)
+        done = service.run("assay", "log", "mirror", "mirror", *old, token="ci")
         self.assertIn(report["log_verifier_key"], done.stdout)
         done = service.run("assay", "log", "verify", "mirror", *old, "--since", "old.checkpoint",
                            "--receipt", "receipt.json")

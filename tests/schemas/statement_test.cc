@@ -210,5 +210,68 @@ TEST(Namespace, Covers_WholePartsOnly) {
   }
 }
 
+// Subjects of foreign statements have names of any form: each reads as what it leads to.
+TEST(Namespace, NamesOfAnyForm_AreNormalisedFirst) {
+  for (const char* name : {"acme/", "ACME/x", "acme//x", "./acme/x", "acme/./x", "other/../acme/x",
+                           "%61cme/x", "acme%2Fx", "Acme/%41"}) {
+    EXPECT_TRUE(namespace_covers("acme", name)) << name;
+  }
+  for (const char* name : {"acme/../other", "acme/%2e%2e/other", "acme/%2E%2E%2Fother",
+                           "acme%2f..%2fother", "acme/x/../../other", "acme/../../acme",
+                           "../acme/x", "acme/%252e%252e/other", "acme\\..\\x", "acme/%5c",
+                           "acme/%", "acme/%zz", "acme/x%00", "acme /x", "acme/..", "OTHER/acme"}) {
+    EXPECT_FALSE(namespace_covers("acme", name)) << name;
+    EXPECT_TRUE(namespace_covers("*", name)) << name;
+  }
+  EXPECT_TRUE(namespace_covers("other", "acme/../other"));
+}
+
+TEST(Statement, DigestsOfKnownAlgorithms_HaveTheirForm) {
+  const auto with = [](const std::string& algorithm, const std::string& value) {
+    const Json json = {{"_type", "https://in-toto.io/Statement/v1"},
+                       {"predicateType", "https://slsa.dev/provenance/v1"},
+                       {"subject", {{{"name", "a"}, {"digest", {{algorithm, value}}}}}}};
+    return code_of(parse_statement(as_bytes(json.dump())));
+  };
+  const std::string hex(64, 'a');
+  EXPECT_EQ(with("sha256", hex), "");
+  EXPECT_EQ(with("sha1", std::string(40, '0')), "");
+  EXPECT_EQ(with("gitCommit", std::string(40, '0')), "");
+  EXPECT_EQ(with("gitCommit", hex), "");
+  EXPECT_EQ(with("dirHash", "h1:abc="), "");
+  for (const auto& [algorithm, value] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"sha256", std::string(64, 'A')},
+           {"sha256", std::string(63, 'a')},
+           {"sha256", std::string(64, 'g')},
+           {"sha256", "sha256:" + hex},
+           {"sha512", hex},
+           {"gitCommit", std::string(41, '0')},
+           {"SHA256", hex},
+           {"sha-256", hex},
+           {"Sha3-256", hex},
+           {"gitcommit", hex},
+           {"ASSAY-tree-v1-sha256", hex},
+           {"assay_tree_v1_sha256", hex},
+           {"assay-tree-v1-sha256", "aa"}}) {
+    EXPECT_EQ(with(algorithm, value), "invalid-digest") << algorithm << " " << value;
+  }
+}
+
+TEST(Statement, Version01_IsTakenBesideForeignPredicates) {
+  const auto with = [](const std::string& type, const std::string& predicate_type) {
+    const Json json = {
+        {"_type", type},
+        {"predicateType", predicate_type},
+        {"predicate", {{"stage", "evaluate"}}},
+        {"subject", {{{"name", "a"}, {"digest", {{"sha256", std::string(64, 'a')}}}}}}};
+    return code_of(parse_statement(as_bytes(json.dump())));
+  };
+  EXPECT_EQ(with("https://in-toto.io/Statement/v0.1", "https://slsa.dev/provenance/v0.2"), "");
+  EXPECT_EQ(with("https://in-toto.io/Statement/v0.2", "https://slsa.dev/provenance/v0.2"),
+            "schema-violation");
+  EXPECT_EQ(with("https://in-toto.io/Statement/v0.1", "https://assay.dev/lifecycle/v1"),
+            "schema-violation");
+}
+
 }  // namespace
 }  // namespace assay

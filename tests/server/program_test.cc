@@ -150,7 +150,9 @@ TEST_F(ProgramTest, Check_SaysWhatTheStoreHolds) {
   EXPECT_EQ(Json::parse(read("out")), (Json{{"findings", Json::array()}}));
   EXPECT_EQ(run({"check", "--config", "assayd.json"}), 0);
   serve();
-  EXPECT_EQ(run({"check", "assayd.json"}), 2);  // a service has it open
+  EXPECT_EQ(run({"check", "--deep", "assayd.json"}), 0) << "beside the service";
+  EXPECT_EQ(run({"repair", "assayd.json"}), 2) << "a service has it open";
+  EXPECT_EQ(run({"restore", "assayd.json"}), 2) << "a service has it open";
 }
 
 TEST_F(ProgramTest, Sigterm_StopsWithStatus0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that follow one another: who may replace them, what starts afterwards, and what is published.
+// Keys that follow one another: who may replace them, what starts afterwards, and what is
+// published.
 #include "server/rotate.h"
 
 #include <filesystem>
@@ -222,10 +223,9 @@ TEST_F(Rotate, RecordThatTheOldKeyDidNotSign_DoesNotStart) {
 // A record that was good at another place of the log, or for another log.
 TEST_F(Rotate, RecordOfAnotherPlace_DoesNotStart) {
   const auto mine = make_key("mine.key", SignatureAlgorithm::kEd25519);
-  append("log.key",
-         record_of(attestation::sign_rotation(RotatedKind::kService, "example.com/log",
-                                              log_size() + 1, *key("service.key"), *mine)
-                       .value()));
+  append("log.key", record_of(attestation::sign_rotation(RotatedKind::kService, "example.com/log",
+                                                         log_size() + 1, *key("service.key"), *mine)
+                                  .value()));
   EXPECT_EQ(start(with({{"service_key_file", "mine.key"}})), "signature-invalid");
 }
 

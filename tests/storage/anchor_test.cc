@@ -28,8 +28,14 @@ class AnchorTest : public SqliteTest {
     ASSERT_FALSE(fs::exists(path() + "-wal"));
     fs::copy_file(copy_path(), path(), fs::copy_options::overwrite_existing);
   }
-  static void set_epochs(Store& store, const Epochs& epochs) {
-    ASSERT_TRUE(store.write([&](Transaction& t) { return t.set_epochs(epochs); }));
+  static LogState set_epochs(Store& store, const Epochs& epochs) {
+    return store
+        .write([&](Transaction& t) -> Status {
+          ASSAY_TRY(t.set_epochs(epochs));
+          ASSAY_TRY(t.append(make_record("trust.changed")));
+          return {};
+        })
+        .value();
   }
   [[nodiscard]] std::string anchor_text() const {
     const Bytes bytes = read_file(anchor_path(), 1U << 20).value();
@@ -117,8 +123,8 @@ TEST_F(AnchorTest, MovedAway_TheNextSaveMakesAFileAtThePath) {
 
 TEST_F(AnchorTest, Close_LeavesTheNewestState) {
   auto store = open().value();
-  const LogState state = append(*store, 3);
-  set_epochs(*store, {{1, 1}, 1});
+  append(*store, 3);
+  const LogState state = set_epochs(*store, {{1, 1}, 1});
   store.reset();
   EXPECT_EQ(anchor().note, state.note);
   EXPECT_EQ(anchor().epochs, (Epochs{{1, 1}, 1}));
@@ -231,7 +237,7 @@ TEST_F(AnchorTest, OldCopyWithOlderEpochs_IsRefused) {
     set_epochs(*open().value(), newer);
   }
   restore();
-  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor) << "the log is of the same length";
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
 }
 
 TEST_F(AnchorTest, EachOlderEpoch_IsRefused) {

@@ -203,7 +203,25 @@ TEST_P(StoreContract, Decisions_EveryFilter_FindsExactlyItsRows) {
     }
     EXPECT_EQ(indexes_of(all_pages<DecisionRow>(*view, &Snapshot::decisions, query)), expected)
         << wanted;
+    query.with_total = true;
+    EXPECT_EQ(view->decisions(query)->total, (Total{expected.size(), true})) << wanted;
+    query.newest_first = true;
+    EXPECT_EQ(view->decisions(query)->total, (Total{expected.size(), true})) << wanted;
+    std::ranges::reverse(expected);
+    EXPECT_EQ(indexes_of(all_pages<DecisionRow>(*view, &Snapshot::decisions, query)), expected)
+        << wanted;
   }
+  // Pages of a list from its end stay as they were when newer rows come.
+  DecisionQuery newest;
+  newest.newest_first = true;
+  newest.bounds.limit = 4;
+  newest.bounds.below = 10;
+  const auto first = view->decisions(newest);
+  EXPECT_EQ(indexes_of(first->items), (std::vector<LeafIndex>{9, 8, 7, 6}));
+  newest.bounds.after = first->next;
+  EXPECT_EQ(indexes_of(view->decisions(newest)->items), (std::vector<LeafIndex>{5, 4, 3, 2}));
+  newest.bounds.after = 0;
+  EXPECT_TRUE(view->decisions(newest)->items.empty());
   DecisionQuery denied;
   denied.allowed = false;
   EXPECT_EQ(view->decisions(denied)->items.size(), 8U);

@@ -187,6 +187,9 @@ Result<NodeRow> store_node(Store& store, const NodeRow& row) {
   Result<NodeRow> stored = row;
   const auto done = store.write([&](Transaction& transaction) -> Status {
     stored = put(transaction, row);
+    if (stored && row.revoked) {
+      ASSAY_TRY(transaction.append(make_record("trust.changed")));
+    }
     return stored ? Status() : std::unexpected(stored.error());
   });
   return done ? stored : Result<NodeRow>(std::unexpected(done.error()));
@@ -357,7 +360,11 @@ TEST_P(StoreContract, Appraisal_Put_ReplacesThatOfItsType) {
   EXPECT_EQ(snapshot()->appraisal("tdx"), tdx);
   tdx.dangerous_anchors.clear();
   tdx.dangerous_allow_missing_reference_values = false;
-  write([&](Transaction& transaction) { return transaction.put_appraisal(tdx); });
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_appraisal(tdx));
+    ASSAY_TRY(transaction.append(make_record("trust.changed")));
+    return {};
+  });
   reopen();
   EXPECT_EQ(snapshot()->appraisal("tdx"), tdx);
   EXPECT_EQ(snapshot()->appraisals(), (std::vector{other, tdx}));
@@ -419,6 +426,7 @@ TEST_P(StoreContract, NodesOn_AreThoseOfThePlatformThatCount) {
     for (const NodeRow& row : {make_node("a", 1), make_node("b", 2), other, ended, over, revoked}) {
       ASSAY_TRY(put(t, row));
     }
+    ASSAY_TRY(t.append(make_record("trust.changed")));
     return {};
   });
   reopen();
@@ -529,7 +537,9 @@ TEST_P(StoreContract, Registration_OfANode_IsItsOwnBeforeAPattern) {
   EXPECT_EQ(snapshot()->registration_of("gpu-1").error().code, ErrorCode::kNotFound);
   write([&](Transaction& t) -> Status {
     ASSAY_TRY(t.put_registration(pool));
-    return t.put_registration(own);
+    ASSAY_TRY(t.put_registration(own));
+    ASSAY_TRY(t.append(make_record("trust.changed")));
+    return {};
   });
   reopen();
   EXPECT_EQ(snapshot()->registration_of("gpu-1"), own);
@@ -541,7 +551,11 @@ TEST_P(StoreContract, Registration_OfANode_IsItsOwnBeforeAPattern) {
   const Registration second{"second", "gpu-1", "other", {}, 1, {}};
   EXPECT_EQ(write_error([&](Transaction& t) { return t.put_registration(second); }),
             ErrorCode::kConflict);
-  write([](Transaction& t) { return t.remove_registration("own"); });
+  write([](Transaction& t) -> Status {
+    ASSAY_TRY(t.remove_registration("own"));
+    ASSAY_TRY(t.append(make_record("trust.changed")));
+    return {};
+  });
   EXPECT_EQ(snapshot()->registration_of("gpu-1"), pool);
   EXPECT_EQ(write_error([](Transaction& t) { return t.remove_registration("own"); }),
             ErrorCode::kNotFound);

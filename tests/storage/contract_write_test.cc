@@ -193,15 +193,17 @@ TEST_P(StoreContract, Reopen_EverythingIsThere) {
   const LogState before = append(5);
   write([&](Transaction& transaction) -> Status {
     ASSAY_TRY(put(transaction, make_statement("acme/kept")));
-    return transaction.set_epochs({{3, 2}, 1});
+    ASSAY_TRY(transaction.set_epochs({{3, 2}, 1}));
+    ASSAY_TRY(transaction.append(make_record("trust.changed")));
+    return {};
   });
   reopen();
   const auto view = snapshot();
-  EXPECT_EQ(view->log_state()->size, 6U);
+  EXPECT_EQ(view->log_state()->size, 7U);
   EXPECT_EQ(view->log_root(5), before.root);
   EXPECT_TRUE(view->statement(make_statement("acme/kept").id));
   EXPECT_EQ(*view->epochs(), (Epochs{{3, 2}, 1}));
-  EXPECT_EQ(append(1).size, 7U);
+  EXPECT_EQ(append(1).size, 8U);
   EXPECT_TRUE(snapshot()->verify_log());
 }
 

@@ -40,6 +40,7 @@ std::vector<AcknowledgedWrite> write_some(Store& store, const std::string& prefi
         ASSAY_ASSIGN(Epochs epochs, transaction.epochs());
         ++epochs.trust.revocation;
         ASSAY_TRY(transaction.set_epochs(epochs));
+        ASSAY_TRY(transaction.append(make_record("trust.changed")));
       }
       return {};
     });

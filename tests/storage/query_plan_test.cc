@@ -58,8 +58,8 @@ TEST_F(QueryPlan, WholeTables_AreTheDocumentedOnes) {
     }
   }
   EXPECT_EQ(whole, (std::vector{Sql::kNodeScan, Sql::kRecordScan, Sql::kKeyList,
-                                Sql::kPrincipalList, Sql::kPolicyList, Sql::kRegistrationList,
-                                Sql::kRegistrationPatterns, Sql::kAppraisalList}));
+                                Sql::kPrincipalList, Sql::kPolicyList, Sql::kEnrolledRevoked,
+                                Sql::kRegistrationList, Sql::kAppraisalList}));
 }
 
 TEST_F(QueryPlan, Filters_WalkAnIndexWithTheirValueAndPosition) {

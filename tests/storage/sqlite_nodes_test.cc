@@ -64,7 +64,9 @@ class SqliteNodes : public SqliteTest {
                  .result = "failed",
                  .report = std::nullopt,
                  .finished_at = Timestamp()};
-      return transaction.put_job(job);
+      ASSAY_TRY(transaction.put_job(job));
+      ASSAY_TRY(transaction.append(make_record("trust.changed")));
+      return {};
     });
     ASSERT_TRUE(state) << to_string(state.error());
   }
@@ -72,8 +74,11 @@ class SqliteNodes : public SqliteTest {
   template <typename Read>
   ErrorCode after(const std::string& sql, const Read& read) {
     tamper(sql);
-    const auto store = open().value();
-    const auto snapshot = store->snapshot().value();
+    const auto store = open();
+    if (!store) {
+      return store.error().code;
+    }
+    const auto snapshot = (*store)->snapshot().value();
     const auto result = read(*snapshot);
     return result ? ErrorCode{} : result.error().code;
   }
@@ -140,13 +145,13 @@ TEST_F(SqliteNodes, DamagedRows_AreDataLoss) {
                   "UPDATE outlines SET document = x'00'",
                   outline),
             ErrorCode::kDataLoss);
-  const auto appraisal = [](Snapshot& view) { return view.appraisal("tdx"); };
-  EXPECT_EQ(after("UPDATE appraisals SET body = '{\"evidence_type\":1}'", appraisal),
-            ErrorCode::kDataLoss);
   const auto job = [](Snapshot& view) { return view.job("job-1"); };
   EXPECT_EQ(after("DROP TRIGGER jobs_stay_finished; UPDATE jobs SET subset = 'x'", job),
             ErrorCode::kDataLoss);
   EXPECT_EQ(after("UPDATE jobs SET subset = '[]', artifact = 'model'", job), ErrorCode::kDataLoss);
+  const auto appraisal = [](Snapshot& view) { return view.appraisal("tdx"); };
+  EXPECT_EQ(after("UPDATE appraisals SET body = '{\"evidence_type\":1}'", appraisal),
+            ErrorCode::kDataLoss);
 }
 
 }  // namespace

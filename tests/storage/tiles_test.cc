@@ -139,13 +139,14 @@ TEST(LogTables, ThreeHundredEntries_GiveTheTilesOfTheVectors) {
     const std::string entry = "entry-" + std::to_string(i);
     ASSERT_TRUE(sqlite::append_nodes(*connection, frontier, as_bytes(entry)));
   }
+  const LogState state{300, frontier.root(), {}};
   const Json vectors = assay::test::load_vectors("log.json");
   std::size_t compared = 0;
   for (const auto& [name, digest] : vectors["tiles_300"].items()) {
     const TileAddress tile = parse_tile_path(name).value();
     if (tile.level) {
       const auto bytes =
-          sqlite::load_tile(*connection, 300, *tile.level, tile.index, tile.width).value();
+          sqlite::load_tile(*connection, state, *tile.level, tile.index, tile.width).value();
       EXPECT_EQ(sha256(bytes).hex(), digest.get<std::string>()) << name;
       ++compared;
     }

@@ -62,8 +62,21 @@ TEST_F(AccessTest, WithoutCredential_OnlyPublicRoutesAnswer) {
   }
   EXPECT_EQ(open,
             (std::set<std::string>{"/livez", "/openapi.json", "/.well-known/jwks.json", "/readyz",
-                                   "/log/checkpoint", "/log/tile/{level}/{index...}",
-                                   "/log/tile/entries/{index...}"}));
+                                   "/log/checkpoint", "/log/tile/{level}/{index...}"}));
+}
+
+TEST_F(AccessTest, EntryBundles_NeedAuditorUnlessTheConfigurationSaysPublic) {
+  const std::string bundle = "/log/tile/entries/000.p/1";
+  EXPECT_EQ(get(bundle, "").status, 401);
+  EXPECT_EQ(get(bundle, "reader").code(), "forbidden");
+  const auto closed = get(bundle, "auditor");
+  EXPECT_EQ(closed.status, 200);
+  EXPECT_EQ(closed.header("Cache-Control"), kRevalidate);
+  make_dispatcher({}, routes_with_public_entries());
+  const auto open = get(bundle, "");
+  EXPECT_EQ(open.status, 200);
+  EXPECT_TRUE(open.header("Cache-Control").starts_with("public"));
+  EXPECT_EQ(get("/v1/audit/events", "").status, 401);
 }
 
 TEST_F(AccessTest, UnknownToken_IsUnauthenticated) {
@@ -85,8 +98,8 @@ TEST_F(AccessTest, PrincipalWhoseTimeIsOver_IsUnauthenticatedAlsoFromMemory) {
 
 TEST_F(AccessTest, RemovedPrincipal_IsRememberedForASecondAtMost) {
   EXPECT_EQ(get("/version", "worker").status, 200);
-  ASSERT_TRUE(store_->write(
-      [](storage::Transaction& transaction) { return transaction.remove_principal("worker"); }));
+  change_trust(
+      [](storage::Transaction& transaction) { return transaction.remove_principal("worker"); });
   clock_.advance(std::chrono::milliseconds(1001));
   EXPECT_EQ(get("/version", "worker").status, 401);
 }
@@ -147,6 +160,22 @@ TEST_F(AccessTest, WrongMethod_NamesTheRightOnes) {
   const auto unknown = drive(Listener::kApi, std::move(brew), "");
   EXPECT_EQ(unknown.status, 405);
   EXPECT_EQ(unknown.header("Allow"), "GET, HEAD, OPTIONS");
+}
+
+TEST_F(AccessTest, BodyOfAMethodThatThePathDoesNotHave_IsMethodNotAllowed) {
+  for (const Method method : {Method::kDelete, Method::kPut, Method::kPost}) {
+    const auto answer = call(method, "/livez", "", "{}");
+    EXPECT_EQ(answer.status, 405) << name(method);
+    EXPECT_EQ(answer.header("Allow"), "GET, HEAD, OPTIONS") << name(method);
+  }
+  Head patch = head(Method::kGet, "/v1/manifests", "", "{}", {});
+  patch.method = std::nullopt;
+  EXPECT_EQ(drive(Listener::kApi, std::move(patch), "{}").status, 405);
+  // A method that the path has, and that takes none.
+  for (const Method method : {Method::kGet, Method::kHead, Method::kOptions}) {
+    EXPECT_EQ(call(method, "/livez", "", "{}").code(), "bad-request") << name(method);
+  }
+  EXPECT_EQ(call(Method::kDelete, "/nothing", "", "{}").status, 404);
 }
 
 TEST_F(AccessTest, Options_AnswersAllow) {
@@ -301,6 +330,55 @@ TEST_F(AccessTest, BadBodies_NeverGiveA5xx) {
         EXPECT_EQ(answer.content_type, "application/problem+json");
       }
     }
+  }
+}
+
+// A mistyped filter is an error, and never an empty list that looks like good news.
+TEST_F(AccessTest, FiltersWithAForm_AreChecked) {
+  const std::string artifact = "assay-tree-v1-" + std::string(kId);
+  const std::vector<std::pair<std::string, std::vector<std::string>>> wrong = {
+      {"/v1/decisions",
+       {"reason=report-mising", "reason=", "verdict=denied", "order=latest", "total=1",
+        "namespace=", "subject=acme/demo", "since=yesterday"}},
+      {"/v1/manifests", {"name=Acme/Demo", "name=acme/", "artifact=abc", "signer=ci"}},
+      {"/v1/attestations",
+       {"stage=Evaluate", "stage=-a", "predicate_type=slsa", "subject=abc", "subject=sha256:"}},
+      {"/v1/policies", {"name=acme/prod", "name=a--b", "active=yes"}},
+      {"/v1/jobs", {"node=GPU_1", "node=", "after=abc", "state=done", "artifact=abc"}},
+      {"/v1/nodes", {"after=GPU_1", "after="}},
+      {"/v1/audit/events", {"type=decision.maid", "type=decision", "actor=a%20b", "subject="}}};
+  for (const auto& [path, queries] : wrong) {
+    for (const std::string& query : queries) {
+      const auto answer = get(path + "?" + query, "auditor");
+      EXPECT_EQ(answer.status, 400) << path << "?" << query;
+      EXPECT_NE(answer.code(), "unknown-parameter") << path << "?" << query;
+    }
+  }
+  for (const std::string& right :
+       {std::string("/v1/decisions?reason=report-missing&verdict=deny&order=oldest"),
+        "/v1/decisions?subject=" + artifact + "&namespace=Team%20A",
+        std::string("/v1/manifests?name=acme/demo-llm_1.0"),
+        std::string(
+            "/v1/attestations?stage=own-stage2&predicate_type=https://slsa.dev/provenance/v1"),
+        std::string("/v1/attestations?subject=sha512:00ff"),
+        std::string("/v1/policies?name=9-prod"),
+        std::string("/v1/jobs?node=gpu-1.example&state=open"), std::string("/v1/nodes?after=gpu-1"),
+        std::string("/v1/audit/events?type=trust.&actor=system"),
+        std::string("/v1/audit/events?type=decision.made&subject=node:a")}) {
+    EXPECT_EQ(get(right, "auditor").status, 200) << right;
+  }
+}
+
+TEST_F(AccessTest, LimitOfAnySize_CountsAsAThousand) {
+  for (const char* limit :
+       {"1000", "1001", "0001000", "9007199254740993", "99999999999999999999"}) {
+    EXPECT_EQ(get("/v1/decisions?limit=" + std::string(limit), "auditor").json()["limit"], 1000)
+        << limit;
+  }
+  for (const char* limit : {"0", "000", "-1", "1e3", "1.0", "", "%2B1"}) {
+    EXPECT_EQ(get("/v1/decisions?limit=" + std::string(limit), "auditor").code(),
+              "invalid-parameter")
+        << limit;
   }
 }
 

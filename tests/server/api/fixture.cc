@@ -12,23 +12,44 @@ ApiTest::ApiTest() {
                      [this] { dispatcher_->forget_principals(); },
                      [this](bool allowed) { decided_.push_back(allowed); }});
   make_dispatcher({});
+  std::vector<Principal> principals;
   for (const std::string& role : role_names()) {
-    put_principal({role,
-                   {access_role_from(role).value()},
-                   {{CredentialKind::kToken, sha256(as_bytes("assay_" + role))}},
-                   {}});
+    principals.push_back({role,
+                          {access_role_from(role).value()},
+                          {{CredentialKind::kToken, sha256(as_bytes("assay_" + role))}},
+                          {}});
   }
+  put_principals(principals);
 }
 
-void ApiTest::make_dispatcher(DispatchOptions options) {
-  dispatcher_ = std::make_unique<Dispatcher>(*api_, routes(), std::move(options), recording_);
+void ApiTest::make_dispatcher(DispatchOptions options, const std::vector<Route>& table) {
+  dispatcher_ = std::make_unique<Dispatcher>(*api_, table, std::move(options), recording_);
 }
 
-void ApiTest::put_principal(const Principal& principal) {
-  const auto done = store_->write(
-      [&](storage::Transaction& transaction) { return transaction.put_principal(principal); });
+void ApiTest::change_trust(const std::function<Status(storage::Transaction&)>& work) {
+  const auto done = store_->write([&](storage::Transaction& transaction) -> Status {
+    ASSAY_TRY(work(transaction));
+    ASSAY_TRY(transaction.append({.type = "trust.changed",
+                                  .time = transaction.now(),
+                                  .actor = "test",
+                                  .subjects = {},
+                                  .documents = {},
+                                  .detail = Json::object()}));
+    return {};
+  });
   ASSERT_TRUE(done) << to_string(done.error());
 }
+
+void ApiTest::put_principals(const std::vector<Principal>& principals) {
+  change_trust([&](storage::Transaction& transaction) -> Status {
+    for (const Principal& principal : principals) {
+      ASSAY_TRY(transaction.put_principal(principal));
+    }
+    return {};
+  });
+}
+
+void ApiTest::put_principal(const Principal& principal) { put_principals({principal}); }
 
 Head ApiTest::head(Method method, const std::string& target, const std::string& role,
                    std::string_view body, Headers headers) {

@@ -2,6 +2,7 @@
 // The whole API over a real store, without sockets: a request is driven as a session would.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -56,7 +57,10 @@ class ApiTest : public ServiceTest {
   std::vector<Json> pages(const std::string& target, std::size_t limit);
 
   void put_principal(const Principal& principal);
-  void make_dispatcher(DispatchOptions options);
+  void put_principals(const std::vector<Principal>& principals);
+  // In one write, with its record.
+  void change_trust(const std::function<Status(storage::Transaction&)>& work);
+  void make_dispatcher(DispatchOptions options, const std::vector<Route>& table = routes());
 
   std::unique_ptr<Api> api_;
   Recording recording_;

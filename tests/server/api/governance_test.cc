@@ -187,13 +187,17 @@ TEST_F(DecisionsTest, Filters_NarrowTheList) {
   const auto count = [this](const std::string& query) {
     return get("/v1/decisions" + query, "decider").json()["items"].size();
   };
-  EXPECT_EQ(count(""), 2U);
+  EXPECT_EQ(count(""), 3U);
   EXPECT_EQ(count("?verdict=allow"), 1U);
   EXPECT_EQ(count("?verdict=deny"), 1U);
   EXPECT_EQ(count("?namespace=prod"), 2U);
   EXPECT_EQ(count("?namespace=other"), 0U);
   EXPECT_EQ(count("?subject=" + id_of(manifest("one")).text()), 1U);
   EXPECT_EQ(get("/v1/decisions?verdict=maybe", "decider").code(), "invalid-parameter");
+  const Json counted = get("/v1/decisions?total=true&limit=1", "decider").json();
+  EXPECT_EQ(counted["items"].size(), 1U);
+  EXPECT_GE(counted["total"], 1U);
+  EXPECT_FALSE(get("/v1/decisions", "decider").json().contains("total"));
   const Json denied = get("/v1/decisions?verdict=deny", "decider").json()["items"][0];
   EXPECT_EQ(count("?reason=" + text(denied["reasons"][0])), 1U);
 }
@@ -275,11 +279,11 @@ TEST_F(LogTest, Events_AreFoundByTypeActorAndSubject) {
   };
   EXPECT_EQ(count(""), 2U);
   EXPECT_EQ(count("?type=manifest.accepted"), 1U);
-  EXPECT_EQ(count("?type=trust."), 1U);
+  EXPECT_EQ(count("?type=trust."), 2U);
   EXPECT_EQ(count("?actor=submitter"), 1U);
   EXPECT_EQ(count("?actor=system"), 1U);
   EXPECT_EQ(count("?subject=" + id_of(manifest("one")).text()), 1U);
-  EXPECT_EQ(pages("/v1/audit/events", 1).size(), 2U);
+  EXPECT_EQ(pages("/v1/audit/events", 1).size(), 3U);
 }
 
 TEST_F(LogTest, CitedDocument_IsExact) {
@@ -318,13 +322,13 @@ TEST_F(LogTest, Proofs_Verify) {
 }
 
 TEST_F(LogTest, OutOfRange_HasItsCode) {
-  EXPECT_EQ(get("/v1/log/entries/1", "reader").status, 404);
+  EXPECT_EQ(get("/v1/log/entries/2", "reader").status, 404);
   EXPECT_EQ(get("/v1/log/entries/x", "reader").code(), "invalid-parameter");
-  EXPECT_EQ(get("/v1/log/entries/0/proof?tree_size=2", "reader").code(), "invalid-parameter");
+  EXPECT_EQ(get("/v1/log/entries/0/proof?tree_size=3", "reader").code(), "invalid-parameter");
   EXPECT_EQ(get("/v1/log/entries/0/proof?tree_size=0", "reader").code(), "invalid-parameter");
   EXPECT_EQ(get("/v1/log/consistency", "reader").code(), "invalid-parameter");
   EXPECT_EQ(get("/v1/log/consistency?first=0", "reader").code(), "invalid-parameter");
-  EXPECT_EQ(get("/v1/log/consistency?first=2", "reader").code(), "invalid-parameter");
+  EXPECT_EQ(get("/v1/log/consistency?first=3", "reader").code(), "invalid-parameter");
 }
 
 TEST_F(LogTest, Tiles_AreTheRecords) {
@@ -333,22 +337,22 @@ TEST_F(LogTest, Tiles_AreTheRecords) {
   EXPECT_EQ(note.content_type, "text/plain; charset=utf-8");
   const auto checkpoint = parse_checkpoint(note.body);
   ASSERT_TRUE(checkpoint);
-  EXPECT_EQ(checkpoint->checkpoint.size, 2U);
-  const auto tile = get("/log/tile/0/000.p/2", "");
-  ASSERT_EQ(tile.body.size(), 64U);
+  EXPECT_EQ(checkpoint->checkpoint.size, 3U);
+  const auto tile = get("/log/tile/0/000.p/3", "");
+  ASSERT_EQ(tile.body.size(), 96U);
   EXPECT_EQ(tile.content_type, "application/octet-stream");
   const auto hash = [&](std::size_t i) {
     return Digest::from_bytes(HashAlgorithm::kSha256, as_bytes(tile.body).subspan(i * 32, 32))
         .value();
   };
-  EXPECT_EQ(merkle_node(hash(0), hash(1)), checkpoint->checkpoint.root);
-  const auto bundle = get("/log/tile/entries/000.p/2", "");
+  EXPECT_EQ(merkle_node(merkle_node(hash(0), hash(1)), hash(2)), checkpoint->checkpoint.root);
+  const auto bundle = get("/log/tile/entries/000.p/3", "auditor");
   const std::string first = get("/v1/log/entries/0", "reader").body;
   EXPECT_EQ(bundle.body.substr(2, first.size()), first);
   EXPECT_EQ(get("/log/tile/0/000", "").status, 404);
-  EXPECT_EQ(get("/log/tile/0/000.p/3", "").status, 404);
+  EXPECT_EQ(get("/log/tile/0/000.p/4", "").status, 404);
   EXPECT_EQ(get("/log/tile/64/000", "").status, 404);
-  EXPECT_EQ(get("/log/tile/entries/x001", "").status, 404);
+  EXPECT_EQ(get("/log/tile/entries/x001", "auditor").status, 404);
 }
 
 TEST_F(LogTest, Operations_Answer) {

@@ -133,7 +133,7 @@ TEST_F(StatementsTest, WrongFilters_AreErrors) {
   EXPECT_EQ(get("/v1/manifests?since=yesterday").code(), "invalid-time");
   EXPECT_EQ(get("/v1/manifests?signer=abc").code(), "invalid-digest");
   EXPECT_EQ(get("/v1/manifests?artifact=sha256:00").code(), "invalid-digest");
-  EXPECT_EQ(get("/v1/attestations?subject=abc").code(), "invalid-digest");
+  EXPECT_EQ(get("/v1/attestations?subject=abc").code(), "invalid-parameter");
   EXPECT_EQ(get("/v1/manifests?limit=0").code(), "invalid-parameter");
   EXPECT_EQ(get("/v1/manifests?limit=many").code(), "invalid-parameter");
   EXPECT_EQ(get("/v1/manifests?cursor=abc").code(), "invalid-cursor");

@@ -112,7 +112,16 @@ void BindTest::put(storage::NodeRow row) {
     if (evidence) {
       ASSAY_TRY(transaction.put_evidence(*evidence));
     }
-    return transaction.put_node(row);
+    ASSAY_TRY(transaction.put_node(row));
+    if (row.revoked) {  // a change of trust, which has a record
+      ASSAY_TRY(transaction.append({.type = "trust.changed",
+                                    .time = transaction.now(),
+                                    .actor = "test",
+                                    .subjects = {},
+                                    .documents = {},
+                                    .detail = Json::object()}));
+    }
+    return {};
   });
   EXPECT_TRUE(written) << to_string(written.error());
 }

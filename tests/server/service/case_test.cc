@@ -2,6 +2,7 @@
 // Cases made of parts: what decisions share, what one more statement costs, that predicates stay in
 // their envelopes, and that a replay misses nothing that is gone.
 #include <set>
+
 #include <sqlite3.h>
 
 #include "schemas/core/sha.h"
@@ -151,8 +152,7 @@ TEST_F(Cases, Predicates_StayInTheirEnvelopes) {
   large.metrics["accuracy"] = {0.95, "1"};
   large.parameters["notes"] = std::string(200'000, 'x');
   const Statement statement = to_statement(large, {subject_of(model)}).value();
-  ASSERT_TRUE(
-      accept_attestation(*services_, statement_envelope(statement, {&evaluator_}), actor_));
+  ASSERT_TRUE(accept_attestation(*services_, statement_envelope(statement, {&evaluator_}), actor_));
   const std::int64_t before = stored_bytes();
   const Decision decision = decide_on(request(model));
   EXPECT_TRUE(decision.verdict.allowed) << to_json(decision.verdict).dump(1);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "server/service/held_clock.h"
 #include "server/service/job_bell.h"
 #include "tests/server/service/node_fixture.h"
 
@@ -35,6 +36,25 @@ TEST_F(Jobs, NewJob_IsQueuedAndLogged) {
   EXPECT_EQ(view["attempt"], 0);
   EXPECT_EQ(view["result"], Json());
   EXPECT_EQ(newest_records(1), (std::vector<std::string>{"job.created"}));
+}
+
+TEST_F(Jobs, LeaseEnds_AlsoWhenTheClockIsSetBack) {
+  std::chrono::milliseconds steady{0};
+  const HeldClock held(clock_, [&steady] { return steady; });
+  Services services{*store_, *service_key_, held, random_, "example.com/log"};
+  services.nodes = services_->nodes;
+  new_job(model_, worker_.node);
+  const auto first = lease_job(services, worker_.node, worker_.principal, {});
+  ASSERT_TRUE(first && first->lease);
+  clock_.advance(-std::chrono::hours(1));
+  const LeaseCall call{first->lease->job, first->lease->token, worker_.principal};
+  steady += std::chrono::seconds(30);
+  EXPECT_TRUE(renew_lease(services, call));
+  steady += std::chrono::seconds(61);
+  EXPECT_EQ(refusal(renew_lease(services, call)), ErrorCode::kLeaseLost);
+  const auto second = lease_job(services, worker_.node, worker_.principal, {});
+  ASSERT_TRUE(second && second->lease) << "another worker may have it";
+  EXPECT_EQ(second->lease->token, first->lease->token + 1);
 }
 
 TEST_F(Jobs, SameWishWhileQueued_IsTheSameJob) {

@@ -16,7 +16,8 @@ class SignerLimits : public ServiceTest {
   SignerLimits() {
     EXPECT_TRUE(apply_trust_change(
         *services_,
-        trust_change(1, {AddKey{notes_.record}, AddKey{notes_second_.record}, AddKey{other_.record}},
+        trust_change(1,
+                     {AddKey{notes_.record}, AddKey{notes_second_.record}, AddKey{other_.record}},
                      {&operator1_, &operator2_}),
         actor_));
   }
@@ -125,9 +126,9 @@ TEST_F(SignerLimits, Manifests_HaveALimitOfTheirOwn) {
   Manifest model = manifest("m");
   for (std::uint64_t i = 0; i <= kMaxManifestsPerSigner; ++i) {
     model.locations = {"pvc://inference/place-" + std::to_string(i)};
-    EXPECT_EQ(refusal(accept_manifest(*services_, signed_manifest(model), actor_)),
-              i < kMaxManifestsPerSigner ? std::nullopt
-                                         : std::optional(ErrorCode::kSignerLimitExceeded));
+    EXPECT_EQ(
+        refusal(accept_manifest(*services_, signed_manifest(model), actor_)),
+        i < kMaxManifestsPerSigner ? std::nullopt : std::optional(ErrorCode::kSignerLimitExceeded));
   }
 }
 

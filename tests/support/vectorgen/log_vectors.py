@@ -37,17 +37,18 @@ def record(**changes):
 
 
 def good_records():
+    # None of the chain of trust and policy: the store gives those their place in it.
     return [
-        record(type="trust.bootstrapped", actor="system", subject=[], documents=[document("trust")],
+        record(type="job.created", actor="system", subject=[], documents=[document("trust")],
                detail={}, time="2026-01-01T00:00:00.000Z"),
         record(),
         record(type="policy.accepted", actor="alice", subject=["policy/production@3"],
                documents=[document("policy"), document("approval")], detail={"version": 3}),
-        record(type="policy.activated", subject=["policy/production@3"], documents=[]),
+        record(type="policy.proposed", subject=["policy/production@3"], documents=[]),
         record(type="attestation.accepted", detail={"stage": "train", "metrics": {"loss": 0.25, "steps": 1e30}}),
         record(type="decision.made", actor="n\u00f8de \U0001f600", detail={"verdict": "deny"}, time="2024-02-29T23:59:59.999Z"),
-        record(type="policy.deactivated", documents=[document("b"), document("a"), document("b")]),
-        record(type="trust.changed", detail={"\uff21": 1, "\U0001f600": 2, "quote": "\"\\\n\u0001"}),
+        record(type="outline.accepted", documents=[document("b"), document("a"), document("b")]),
+        record(type="node.enrolled", detail={"\uff21": 1, "\U0001f600": 2, "quote": "\"\\\n\u0001"}),
         record(type="admission.not-applicable", actor="system", subject=[], documents=[]),
         record(type="x.y-2.z", subject=["\uff21", "\U0001f600"]),
     ]  # fmt: skip

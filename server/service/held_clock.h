@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A clock that never goes back. When the wall clock is set back, time goes on from where it was, at
+// the pace of the monotonic clock: a lease, a nonce or a validity that was about to end ends. After
+// a restart the newest record of the log is the least that time can be.
+#pragma once
+
+#include <functional>
+#include <mutex>
+
+#include "schemas/core/clock.h"
+
+namespace assay::server {
+
+class HeldClock final : public Clock {
+ public:
+  using Steady = std::function<std::chrono::milliseconds()>;
+
+  // `wall` must outlive it. `steady` never goes back; the system's by default.
+  explicit HeldClock(const Clock& wall, Steady steady = system_steady);
+
+  [[nodiscard]] Timestamp now() const override;
+  // Time is at least this from now on.
+  void hold(Timestamp least);
+  // How far it is ahead of the wall clock; zero or more.
+  [[nodiscard]] std::chrono::milliseconds lead() const;
+
+  [[nodiscard]] static std::chrono::milliseconds system_steady();
+
+ private:
+  struct Reading {
+    Timestamp now;
+    Timestamp wall;
+  };
+  [[nodiscard]] Reading read() const;
+
+  const Clock& wall_;
+  const Steady steady_;
+  mutable std::mutex mutex_;
+  mutable Timestamp base_;                         // the time at...
+  mutable std::chrono::milliseconds base_steady_;  // ...this reading of the steady clock
+};
+
+}  // namespace assay::server

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of trust that hold whatever the caller does, and the digests of the state.
+#include "storage/governance.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schemas/core/sha.h"
+
+namespace assay::storage {
+namespace {
+
+constexpr std::array kChained = {event::kTrustBootstrapped, event::kTrustChanged,
+                                 event::kPolicyActivated, event::kPolicyDeactivated};
+
+std::unexpected<Error> no_link() {
+  return fail(ErrorCode::kDataLoss, "a record of trust or policy names no place in their chain");
+}
+
+Result<Digest> digest_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_string()) {
+    return no_link();
+  }
+  auto digest = Digest::parse(found->get<std::string>());
+  if (!digest) {
+    return no_link();
+  }
+  return digest;
+}
+
+template <typename T>
+std::vector<T> values(const auto& map) {
+  std::vector<T> list;
+  list.reserve(map.size());
+  for (const auto& [name, value] : map) {
+    list.push_back(value);
+  }
+  return list;
+}
+
+Json list_of(const auto& map) {
+  Json list = Json::array();
+  for (const auto& [name, value] : map) {
+    list.push_back(to_json(value));
+  }
+  return list;
+}
+
+Result<Digest> digest_of(const Json& json) {
+  ASSAY_ASSIGN(const std::string text, canonical_json(json));
+  return sha256(as_bytes(text));
+}
+
+}  // namespace
+
+bool is_governance(std::string_view record_type) {
+  return std::find(kChained.begin(), kChained.end(), record_type) != kChained.end();
+}
+
+Json link_to_json(const GovernanceDigests& state, const std::optional<ChainHead>& previous) {
+  Json json = {{"trust", state.trust.text()}, {"policies", state.policies.text()}};
+  if (previous) {
+    json["previous"] = {{"index", previous->index}, {"leaf", previous->leaf.text()}};
+  }
+  return json;
+}
+
+Result<ChainLink> link_of(const LogRecord& record) {
+  const auto found = record.detail.is_object() ? record.detail.find("chain") : record.detail.end();
+  if (!is_governance(record.type) || found == record.detail.end() || !found->is_object()) {
+    return no_link();
+  }
+  const Json& json = *found;
+  ASSAY_ASSIGN(Digest trust, digest_at(json, "trust"));
+  ASSAY_ASSIGN(Digest policies, digest_at(json, "policies"));
+  ChainLink link{{std::move(trust), std::move(policies)}, std::nullopt};
+  const auto previous = json.find("previous");
+  if (previous == json.end()) {
+    return link;
+  }
+  if (!previous->is_object() || !previous->contains("index") ||
+      !(*previous)["index"].is_number_unsigned()) {
+    return no_link();
+  }
+  ASSAY_ASSIGN(Digest leaf, digest_at(*previous, "leaf"));
+  link.previous.emplace((*previous)["index"].get<LeafIndex>(), std::move(leaf));
+  return link;
+}
+
+Status Governance::put_key(const TrustedKey& key) {
+  const auto known = keys_.find(key.id);
+  if (known != keys_.end() && known->second.revoked && known->second.revoked != key.revoked) {
+    return fail(ErrorCode::kConflict, "a revoked key stays revoked", key.id.text());
+  }
+  keys_.insert_or_assign(key.id, key);
+  return {};
+}
+
+Status Governance::put_principal(const Principal& principal) {
+  for (auto it = principal.credentials.begin(); it != principal.credentials.end(); ++it) {
+    const auto owner = owners_.find({it->kind, it->sha256});
+    if ((owner != owners_.end() && owner->second != principal.name) ||
+        std::find(principal.credentials.begin(), it, *it) != it) {
+      return fail(ErrorCode::kConflict, "a credential belongs to one principal, once");
+    }
+  }
+  std::erase_if(owners_, [&](const auto& entry) { return entry.second == principal.name; });
+  for (const Credential& credential : principal.credentials) {
+    owners_.insert_or_assign({credential.kind, credential.sha256}, principal.name);
+  }
+  principals_.insert_or_assign(principal.name, principal);
+  return {};
+}
+
+Status Governance::remove_principal(const std::string& name) {
+  if (principals_.erase(name) == 0) {
+    return fail(ErrorCode::kNotFound, "there is no principal of this name", name);
+  }
+  std::erase_if(owners_, [&](const auto& entry) { return entry.second == name; });
+  return {};
+}
+
+Status Governance::put_appraisal(const Appraisal& appraisal) {
+  appraisals_.insert_or_assign(appraisal.evidence_type, appraisal);
+  return {};
+}
+
+Status Governance::put_registration(const Registration& registration) {
+  for (const auto& [id, known] : registrations_) {
+    if (known.node == registration.node && id != registration.id) {
+      return fail(ErrorCode::kConflict, "another registration has this name", registration.node);
+    }
+  }
+  registrations_.insert_or_assign(registration.id, registration);
+  return {};
+}
+
+Status Governance::remove_registration(const std::string& id) {
+  return registrations_.erase(id) > 0
+             ? Status()
+             : fail(ErrorCode::kNotFound, "there is no registration of this name", id);
+}
+
+Status Governance::set_epochs(const Epochs& epochs) {
+  if (epochs.trust.trust < epochs_.trust.trust ||
+      epochs.trust.revocation < epochs_.trust.revocation || epochs.policy < epochs_.policy) {
+    return fail(ErrorCode::kTrustSequence, "epochs never go back");
+  }
+  epochs_ = epochs;
+  return {};
+}
+
+Status Governance::activate_policy(const ActivePolicyRow& policy) {
+  policies_.insert_or_assign(policy.name, policy);
+  return {};
+}
+
+Status Governance::deactivate_policy(const std::string& name) {
+  return policies_.erase(name) > 0
+             ? Status()
+             : fail(ErrorCode::kNotFound, "no policy of this name is in force", name);
+}
+
+void Governance::revoke_node(const std::string& name, const Revocation& revocation) {
+  revoked_nodes_.insert_or_assign(name, revocation);
+}
+
+Result<TrustedKey> Governance::key(const KeyId& id) const {
+  const auto found = keys_.find(id);
+  return found != keys_.end()
+             ? Result<TrustedKey>(found->second)
+             : fail(ErrorCode::kNotFound, "there is no key with this id", id.text());
+}
+
+std::vector<TrustedKey> Governance::keys() const { return values<TrustedKey>(keys_); }
+
+std::vector<Principal> Governance::principals() const { return values<Principal>(principals_); }
+
+Result<Principal> Governance::principal_by(const Credential& credential) const {
+  const auto owner = owners_.find({credential.kind, credential.sha256});
+  if (owner == owners_.end()) {
+    return fail(ErrorCode::kNotFound, "no principal holds this credential");
+  }
+  return principals_.at(owner->second);
+}
+
+Result<Appraisal> Governance::appraisal(const std::string& evidence_type) const {
+  const auto found = appraisals_.find(evidence_type);
+  if (found == appraisals_.end()) {
+    return fail(ErrorCode::kNotFound, "no appraisal is stored for this type of evidence",
+                evidence_type);
+  }
+  return found->second;
+}
+
+std::vector<Appraisal> Governance::appraisals() const { return values<Appraisal>(appraisals_); }
+
+Result<DocumentId> Governance::appraisal_id(const std::string& evidence_type) const {
+  ASSAY_ASSIGN(const Appraisal found, appraisal(evidence_type));
+  ASSAY_ASSIGN(Digest digest, digest_of(to_json(found)));
+  return DocumentId(std::move(digest));
+}
+
+Result<Registration> Governance::registration_of(const std::string& node) const {
+  const Registration* pattern = nullptr;
+  for (const auto& [id, registration] : registrations_) {
+    if (registration.node == node && !is_pattern(node)) {
+      return registration;
+    }
+    if (pattern == nullptr && is_pattern(registration.node) && covers(registration.node, node)) {
+      pattern = &registration;
+    }
+  }
+  return pattern != nullptr ? Result<Registration>(*pattern)
+                            : fail(ErrorCode::kNotFound, "no registration covers this name", node);
+}
+
+std::vector<Registration> Governance::registrations() const {
+  return values<Registration>(registrations_);
+}
+
+std::vector<ActivePolicyRow> Governance::policies() const {
+  return values<ActivePolicyRow>(policies_);
+}
+
+std::optional<Revocation> Governance::revocation_of(const std::string& node) const {
+  const auto found = revoked_nodes_.find(node);
+  return found == revoked_nodes_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<GovernanceDigests> Governance::digests() const {
+  Json revoked = Json::array();
+  for (const auto& [name, revocation] : revoked_nodes_) {
+    revoked.push_back(
+        {{"node", name}, {"at", to_rfc3339(revocation.at)}, {"reason", revocation.reason}});
+  }
+  ASSAY_ASSIGN(Digest trust, digest_of({{"epochs", {epochs_.trust.trust, epochs_.trust.revocation}},
+                                        {"keys", list_of(keys_)},
+                                        {"principals", list_of(principals_)},
+                                        {"appraisals", list_of(appraisals_)},
+                                        {"registrations", list_of(registrations_)},
+                                        {"revoked_nodes", std::move(revoked)}}));
+  Json in_force = Json::array();
+  for (const auto& [name, policy] : policies_) {
+    in_force.push_back({{"id", policy.id.text()},
+                        {"name", name},
+                        {"version", policy.version},
+                        {"payload", sha256(policy.payload).text()}});
+  }
+  ASSAY_ASSIGN(Digest policies,
+               digest_of({{"epoch", epochs_.policy}, {"in_force", std::move(in_force)}}));
+  return GovernanceDigests{std::move(trust), std::move(policies)};
+}
+
+bool Governance::empty() const {
+  return keys_.empty() && principals_.empty() && appraisals_.empty() && registrations_.empty() &&
+         revoked_nodes_.empty() && policies_.empty() && epochs_ == Epochs();
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who and what is trusted: keys, principals, appraisals, registrations, revoked nodes, and the
+// policies in force. Held in memory as it was verified; the rows in the database only bring it over
+// a restart. Its records in the log form a chain: each names the one before and the digests of the
+// state that it leads to (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schemas/core/ids.h"
+#include "schemas/log_record.h"
+#include "schemas/trust.h"
+
+namespace assay::storage {
+
+// A policy version in force.
+struct ActivePolicyRow {
+  StatementId id;
+  std::string name;
+  std::uint64_t version;
+  Bytes payload;  // of the policy envelope
+};
+
+struct Epochs {
+  TrustEpochs trust;
+  std::uint64_t policy = 0;  // sequence of the last policy activation or deactivation
+  bool operator==(const Epochs&) const = default;
+};
+
+// SHA-256 over the canonical JSON of what is trusted, and of what is in force.
+struct GovernanceDigests {
+  Digest trust;
+  Digest policies;
+  bool operator==(const GovernanceDigests&) const = default;
+};
+
+// The newest record of the chain.
+struct ChainHead {
+  LeafIndex index;
+  Digest leaf;  // its leaf hash
+  GovernanceDigests state;
+  bool operator==(const ChainHead&) const = default;
+};
+
+// A link of the chain, as a record's detail holds it.
+struct ChainLink {
+  GovernanceDigests state;
+  std::optional<std::pair<LeafIndex, Digest>> previous;  // index and leaf hash; none: the first
+};
+
+// Whether records of this type belong to the chain.
+[[nodiscard]] bool is_governance(std::string_view record_type);
+// What the next record says under "chain".
+[[nodiscard]] Json link_to_json(const GovernanceDigests& state,
+                                const std::optional<ChainHead>& previous);
+// data-loss when the record holds no link.
+[[nodiscard]] Result<ChainLink> link_of(const LogRecord& record);
+
+// A value. Functions that change it refuse as Transaction says (storage/store.h).
+class Governance {
+ public:
+  [[nodiscard]] Status put_key(const TrustedKey& key);
+  [[nodiscard]] Status put_principal(const Principal& principal);
+  [[nodiscard]] Status remove_principal(const std::string& name);
+  [[nodiscard]] Status put_appraisal(const Appraisal& appraisal);
+  [[nodiscard]] Status put_registration(const Registration& registration);
+  [[nodiscard]] Status remove_registration(const std::string& id);
+  [[nodiscard]] Status set_epochs(const Epochs& epochs);
+  [[nodiscard]] Status activate_policy(const ActivePolicyRow& policy);
+  [[nodiscard]] Status deactivate_policy(const std::string& name);
+  void revoke_node(const std::string& name, const Revocation& revocation);
+
+  [[nodiscard]] Result<TrustedKey> key(const KeyId& id) const;
+  [[nodiscard]] std::vector<TrustedKey> keys() const;
+  [[nodiscard]] std::vector<Principal> principals() const;
+  [[nodiscard]] Result<Principal> principal_by(const Credential& credential) const;
+  [[nodiscard]] Result<Appraisal> appraisal(const std::string& evidence_type) const;
+  [[nodiscard]] std::vector<Appraisal> appraisals() const;
+  [[nodiscard]] Result<DocumentId> appraisal_id(const std::string& evidence_type) const;
+  [[nodiscard]] Result<Registration> registration_of(const std::string& node) const;
+  [[nodiscard]] std::vector<Registration> registrations() const;
+  [[nodiscard]] std::vector<ActivePolicyRow> policies() const;
+  [[nodiscard]] const Epochs& epochs() const { return epochs_; }
+  // Of a node that was revoked.
+  [[nodiscard]] std::optional<Revocation> revocation_of(const std::string& node) const;
+
+  [[nodiscard]] Result<GovernanceDigests> digests() const;
+  [[nodiscard]] bool empty() const;
+
+  // Absent as long as the log has no record of the chain.
+  [[nodiscard]] const std::optional<ChainHead>& head() const { return head_; }
+  void set_head(ChainHead head) { head_ = std::move(head); }
+
+ private:
+  using CredentialKey = std::pair<CredentialKind, Digest>;
+
+  std::map<KeyId, TrustedKey> keys_;
+  std::map<std::string, Principal> principals_;
+  std::map<CredentialKey, std::string> owners_;  // of principals_
+  std::map<std::string, Appraisal> appraisals_;
+  std::map<std::string, Registration> registrations_;
+  std::map<std::string, Revocation> revoked_nodes_;
+  std::map<std::string, ActivePolicyRow> policies_;
+  Epochs epochs_;
+  std::optional<ChainHead> head_;
+};
+
+}  // namespace assay::storage

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every check goes on after what it finds: an operator wants to know all of it at once.
+#include "storage/inspect.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/anchor.h"
+#include "storage/sqlite/database_file.h"
+#include "storage/sqlite/decision_tables.h"
+#include "storage/sqlite/documents.h"
+#include "storage/sqlite/events.h"
+#include "storage/sqlite/evidence_tables.h"
+#include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/job_tables.h"
+#include "storage/sqlite/log_tables.h"
+#include "storage/sqlite/node_tables.h"
+#include "storage/sqlite/pod_tables.h"
+#include "storage/sqlite/seals.h"
+#include "storage/sqlite/snapshot.h"
+#include "storage/sqlite/start_checks.h"
+#include "storage/sqlite/statement_tables.h"
+
+namespace assay::storage {
+namespace sqlite {
+namespace {
+
+constexpr std::size_t kMaxFindings = 1000;
+constexpr int kPage = 1000;
+
+// Parts of the name of a seal.
+std::vector<std::string> parts_of(const std::string& name) {
+  std::vector<std::string> parts(1);
+  for (const char c : name) {
+    if (c == '\x1f') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+template <typename T>
+Status status_of(const Result<T>& result) {
+  return result ? Status() : std::unexpected(result.error());
+}
+
+std::uint64_t number_of(const std::string& name) {
+  return std::strtoull(name.c_str(), nullptr, 16);
+}
+
+Status read_pod(Connection& connection, const std::vector<std::string>& parts) {
+  return parts.size() == 2 ? status_of(load_pod(connection, parts[0], parts[1]))
+                           : fail(ErrorCode::kDataLoss, "a seal has an odd name");
+}
+
+Status read_claim(Connection& connection, const std::vector<std::string>& parts) {
+  return parts.size() == 3 ? status_of(load_claim(connection, parts[0], parts[1], parts[2]))
+                           : fail(ErrorCode::kDataLoss, "a seal has an odd name");
+}
+
+// Reads the row that a seal is of, as those do who answer from it.
+Status read_row(Connection& connection, Sealed kind, const std::string& name) {
+  switch (kind) {
+    case Sealed::kStatement:
+      return status_of(load_statement_at(connection, number_of(name)));
+    case Sealed::kDecision:
+      return status_of(load_decision_at(connection, number_of(name)));
+    case Sealed::kNode:
+      return status_of(load_node(connection, name));
+    case Sealed::kJob:
+      return status_of(load_job_at(connection, static_cast<std::int64_t>(number_of(name))));
+    case Sealed::kChallenge: {
+      ASSAY_ASSIGN(const Bytes nonce, hex_decode(name));
+      return status_of(load_challenge(connection, nonce));
+    }
+    case Sealed::kOutline: {
+      ASSAY_ASSIGN(const ArtifactId artifact, ArtifactId::parse(name));
+      return status_of(load_outline(connection, artifact));
+    }
+    case Sealed::kPod:
+      return read_pod(connection, parts_of(name));
+    case Sealed::kClaim:
+      return read_claim(connection, parts_of(name));
+    case Sealed::kHighWater:
+      return status_of(load_high_water(connection, name));
+    case Sealed::kEvidence:
+      return status_of(load_evidence(connection, name));
+    case Sealed::kNodeKey: {
+      ASSAY_ASSIGN(const KeyId key, KeyId::parse(name));
+      return status_of(load_key_owner(connection, key));
+    }
+    case Sealed::kGeneration:
+      return status_of(generation(connection));
+    case Sealed::kNewestReport:
+      return status_of(load_newest_at(connection, name));
+  }
+  return fail(ErrorCode::kDataLoss, "a seal is of an unknown kind");
+}
+
+constexpr std::array<const char*, kAllSealed.size()> kTables = {
+    "statements",    "decisions", "nodes",       "jobs",     "challenges", "outlines",
+    "pods",          "claims",    "high_waters", "evidence", "node_keys",  "evidence_generation",
+    "newest_reports"};
+
+class Finder {
+ public:
+  Finder(Connection& connection, const LogState& state, const Progress& progress)
+      : connection_(connection), state_(state), progress_(progress) {}
+
+  void add(const char* check, std::string id, std::string detail) {
+    if (findings_.size() < kMaxFindings) {
+      findings_.push_back({check, std::move(id), std::move(detail)});
+    }
+  }
+  void add(const char* check, std::string id, const Status& status) {
+    if (!status) {
+      add(check, std::move(id), status.error().detail);
+    }
+  }
+  std::vector<Damage> take() { return std::move(findings_); }
+
+  void governance(const std::optional<ChainHead>& anchored) {
+    const auto head = follow_chain(connection_, state_, anchored);
+    if (!head) {
+      return add("chain", head.error().where, head.error().detail);
+    }
+    const auto rows = load_governance(connection_);
+    if (!rows) {
+      return add("trust", {}, rows.error().detail);
+    }
+    const Status checked = check_governance(*rows, *head);
+    if (!checked) {
+      add("trust", checked.error().where, checked.error().detail);
+    }
+  }
+
+  Status seals() {
+    for (std::size_t i = 0; i < kAllSealed.size(); ++i) {
+      ASSAY_ASSIGN(const std::uint64_t sealed, seals_of(kAllSealed.at(i)));
+      const std::string count = std::string("SELECT count(*) FROM ") + kTables.at(i);
+      const auto rows = connection_.integer(count.c_str());
+      if (!rows) {
+        add("index", kTables.at(i), rows.error().detail);
+      } else if (std::cmp_greater(*rows, sealed)) {
+        add("row", kTables.at(i),
+            std::to_string(static_cast<std::uint64_t>(*rows) - sealed) +
+                " rows were not written by this service");
+      }
+    }
+    return {};
+  }
+
+  Status documents() {
+    Bytes after;
+    for (std::uint64_t done = 0;;) {
+      std::vector<Bytes> ids;
+      {
+        Query query = connection_.query(Sql::kDocumentIds);
+        query.bind(ByteView(after)).bind(kPage);
+        while (true) {
+          ASSAY_ASSIGN(const bool row, query.next());
+          if (!row) {
+            break;
+          }
+          ids.push_back(query.bytes(0));
+        }
+      }
+      if (ids.empty()) {
+        return {};
+      }
+      for (const Bytes& id : ids) {
+        document(id);
+      }
+      after = ids.back();
+      progress_("documents", done += ids.size());
+    }
+  }
+
+  void log_rows() {
+    for (LeafIndex index = 0; index < state_.size; ++index) {
+      const auto event = load_event(connection_, index);
+      if (!event) {
+        add("log", "record " + std::to_string(index), event.error().detail);
+      } else {
+        row_of(*event);
+      }
+      if (index % kPage == 0) {
+        progress_("records", index);
+      }
+    }
+  }
+
+  void indexes() {
+    const auto lines = connection_.texts("PRAGMA integrity_check(100)");
+    if (!lines) {
+      return add("index", {}, lines.error().detail);
+    }
+    for (const std::string& line : *lines) {
+      if (line != "ok") {
+        add("index", {}, line);
+      }
+    }
+  }
+
+ private:
+  Result<std::uint64_t> seals_of(Sealed kind) {
+    if (kind == Sealed::kGeneration) {  // the only row of its table, without a name
+      add("row", std::string(name(kind)), read_row(connection_, kind, {}));
+      return 1;
+    }
+    std::uint64_t done = 0;
+    for (std::string after = "";;) {
+      std::vector<std::string> names;
+      {
+        Query query = connection_.query(Sql::kSealNames);
+        query.bind(std::to_underlying(kind)).bind(after).bind(kPage);
+        while (true) {
+          ASSAY_ASSIGN(const bool row, query.next());
+          if (!row) {
+            break;
+          }
+          names.push_back(query.text(0));
+        }
+      }
+      for (const std::string& row : names) {
+        if (const Status read = read_row(connection_, kind, row); !read) {
+          const bool gone = read.error().code == ErrorCode::kNotFound ||
+                            read.error().detail.ends_with("that is missing");
+          add(gone ? "missing-row" : "row", std::string(name(kind)) + " " + row,
+              read.error().detail);
+        }
+      }
+      done += names.size();
+      progress_(name(kind), done);
+      if (names.size() < static_cast<std::size_t>(kPage)) {
+        return done;
+      }
+      after = names.back();
+    }
+  }
+
+  void document(const Bytes& bytes) {
+    if (bytes.size() != digest_size(HashAlgorithm::kSha256)) {
+      return add("document", hex_encode(bytes), "the digest of a document has the wrong length");
+    }
+    const DocumentId id(Digest::wrap(HashAlgorithm::kSha256, bytes.data()));
+    add("document", id.text(), status_of(load_document(connection_, id)));
+  }
+
+  // Whether what a record speaks of has its row and its documents.
+  void row_of(const EventRow& event) {
+    const std::string where = "log record " + std::to_string(event.index);
+    for (const DocumentId& id : event.record.documents) {
+      if (const auto known = has_document(connection_, id); !known || !*known) {
+        add("document", id.text(), "the document that " + where + " names is missing");
+      }
+    }
+    if (const auto id = statement_of(event.record)) {
+      const auto row = load_statement(connection_, *id);
+      const bool whole = row && !event.record.documents.empty() &&
+                         std::find(row->envelopes.begin(), row->envelopes.end(),
+                                   event.record.documents.front()) != row->envelopes.end();
+      if (!whole) {
+        add("missing-row", "statement " + id->text(), "what " + where + " accepted has no row");
+      }
+    } else if (const auto decision = decision_of(event.record)) {
+      if (!load_decision(connection_, *decision)) {
+        add("missing-row", "decision " + *decision, "what " + where + " decided has no row");
+      }
+    }
+  }
+
+  Connection& connection_;
+  const LogState& state_;
+  const Progress& progress_;
+  std::vector<Damage> findings_;
+};
+
+class SqliteInspection final : public Inspection {
+ public:
+  SqliteInspection(const SqliteOptions& options, const Signer& signer, const Clock& clock,
+                   std::shared_ptr<ReaderPool> pool)
+      : options_(options), signer_(signer), clock_(clock), pool_(std::move(pool)) {}
+
+  Result<std::vector<Damage>> find(bool deep, const Progress& progress) override {
+    ASSAY_ASSIGN(auto connection, pool_->take());
+    auto found = find_on(*connection, deep, progress);
+    if (connection->in_transaction()) {
+      static_cast<void>(connection->query(Sql::kRollback).run());
+    }
+    pool_->give_back(std::move(connection));
+    return found;
+  }
+
+  Result<std::unique_ptr<Snapshot>> snapshot() override {
+    ASSAY_ASSIGN(auto connection, pool_->take());
+    const auto state = load_checkpoint(*connection);
+    auto rows = load_governance(*connection);
+    pool_->give_back(std::move(connection));
+    if (!state || !*state || !rows) {
+      return fail(ErrorCode::kDataLoss, "the database cannot be read");
+    }
+    const GovernanceHistory history((*state)->size,
+                                    std::make_shared<const Governance>(std::move(*rows)));
+    return SqliteSnapshot::open(pool_, history, **state, clock_.now());
+  }
+
+ private:
+  Result<std::vector<Damage>> find_on(Connection& connection, bool deep, const Progress& progress) {
+    // Before the database is pinned: the anchor is never ahead of what is read after it.
+    const auto anchor = Anchor(options_.anchor_path).load();
+    ASSAY_TRY(connection.query(Sql::kBeginRead).run());
+    ASSAY_ASSIGN(const auto state, load_checkpoint(connection));
+    if (!state) {
+      return fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
+    }
+    Finder finder(connection, *state, progress);
+    finder.add("log", "checkpoint", check_checkpoint(*state, options_.origin, signer_));
+    finder.add("anchor", options_.anchor_path, status_of(anchor));
+    if (anchor) {
+      finder.add("anchor", options_.anchor_path,
+                 check_note(anchor->note, options_.origin, signer_));
+      finder.add("anchor", options_.anchor_path, check_anchored_log(connection, *state, *anchor));
+    }
+    finder.governance(anchor ? anchor->head : std::optional<ChainHead>());
+    finder.add("row", {}, finder.seals());
+    if (deep) {
+      finder.add("log", {}, check_log(connection, *state));
+      finder.add("document", {}, finder.documents());
+      finder.log_rows();
+      finder.indexes();
+    }
+    return finder.take();
+  }
+
+  const SqliteOptions options_;
+  const Signer& signer_;
+  const Clock& clock_;
+  std::shared_ptr<ReaderPool> pool_;
+};
+
+// Where the stored one cannot be read, the seals show it.
+Result<SecretBytes> key_at(const std::string& path, const Signer& signer) {
+  if (const auto connection = Connection::open(path, Connection::Mode::kReadOnly)) {
+    if (auto key = seal_key_of(**connection, signer)) {
+      return key;
+    }
+  }
+  return derive_seal_key(signer);
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<std::unique_ptr<Inspection>> Inspection::open(const SqliteOptions& options,
+                                                     const Signer& log_signer, const Clock& clock) {
+  ASSAY_TRY(sqlite::prepare_file(options.path, false));
+  ASSAY_ASSIGN(SecretBytes key, sqlite::key_at(options.path, log_signer));
+  ASSAY_ASSIGN(auto pool,
+               sqlite::ReaderPool::open(options.path, 1, options.reader_wait,
+                                        std::make_shared<const SecretBytes>(std::move(key))));
+  return std::make_unique<sqlite::SqliteInspection>(options, log_signer, clock, std::move(pool));
+}
+
+}  // namespace assay::storage

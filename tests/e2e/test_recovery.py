@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A database that something else changed: refused or named, and what leads out (docs/recovery.md)."""
+import json
+import shutil
+import sqlite3
+import time
+import unittest
+
+import harness
+
+
+class Recovery(unittest.TestCase):
+    def sql(self, service, *statements):
+        """As somebody with the file in hand could."""
+        database = sqlite3.connect(service.dir / "service/assay.db")
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+        database.close()
+
+    def assayd(self, service, *command):
+        return service.run("assayd", *command, "service/assayd.json", check=False)
+
+    def findings(self, service, *options):
+        done = self.assayd(service, "check", *options)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        found = json.loads(done.stdout)["findings"]
+        self.assertEqual(done.returncode, 1 if found else 0)
+        return {(finding["check"], finding["id"].split(" ")[0]) for finding in found}
+
+    def refused_start(self, service, code):
+        with self.assertRaises(AssertionError) as caught:
+            service.start()
+        self.assertIn(code, str(caught.exception))
+
+    def revoke(self, service, key):
+        key_id = json.loads((service.dir / f"keys/{key}.json").read_text())["id"]
+        service.run("assay", "trust", "change", "--revoke", key_id, "--reason", "stolen",
+                    "--sequence", "1", "--out", "change.json")
+        service.run("assay", "sign", "change.json", "--key", "keys/operator-1.pem",
+                    "--key", "keys/operator-2.pem", "--out", "change.signed.json")
+        service.run("assay", "trust", "push", "change.signed.json", token="admin")
+
+    def test_rows_of_trust_changed_while_stopped_refuse_the_start(self):
+        with harness.Service() as service:
+            service.stop()
+            whole = service.dir / "whole.db"
+            shutil.copy(service.dir / "service/assay.db", whole)
+            for statement in ("UPDATE keys SET purpose = 'operator'",
+                              "INSERT INTO principal_roles VALUES ('nobody', 'admin')",
+                              "UPDATE epochs SET trust = 7"):
+                self.sql(service, statement)
+                self.refused_start(service, "data-loss")
+                self.assertIn(("trust", "trust"), self.findings(service))
+                shutil.copy(whole, service.dir / "service/assay.db")
+            service.start()
+            self.assertEqual(self.findings(service, "--deep"), set(), "beside the service")
+
+    def test_rows_of_trust_changed_while_running_change_nothing(self):
+        with harness.Service() as service:
+            self.sql(service, "INSERT INTO principal_roles VALUES ('nobody', 'admin')",
+                     "INSERT INTO principal_roles VALUES ('nobody', 'auditor')")
+            self.assertEqual(service.request("GET", "/v1/audit/events", token="nobody")[0], 403)
+            self.assertIn(("trust", "trust"), self.findings(service))
+
+    def test_damaged_and_missing_rows_are_named_and_made_again(self):
+        with harness.Service() as service:
+            envelope = service.manifest()
+            status, _ = service.request("POST", "/v1/manifests", envelope)
+            self.assertEqual(status, 201)
+            listed = service.request("GET", "/v1/manifests")
+            self.assertEqual(self.findings(service, "--deep"), set())
+            self.sql(service, "DROP TRIGGER statements_keep_update",
+                     "UPDATE statements SET name = 'acme/other'")
+            status, answer = service.request("GET", "/v1/manifests")
+            self.assertEqual((status, answer["code"]), (500, "data-loss"))
+            self.assertIn(("row", "statement"), self.findings(service))
+            service.stop()
+            self.sql(service, "CREATE TRIGGER statements_keep_update BEFORE UPDATE ON statements "
+                     "BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END")
+            repaired = self.assayd(service, "repair")
+            self.assertEqual(repaired.returncode, 0, repaired.stderr)
+            self.assertEqual(json.loads(repaired.stdout)["statements"], 1)
+            self.assertEqual(self.findings(service, "--deep"), set())
+            service.start()
+            again = service.request("GET", "/v1/manifests")
+            self.assertEqual(again[0], 200)
+            self.assertEqual(again[1].get("items"), listed[1].get("items"))
+            # Gone with its seal: only the log still knows of it.
+            service.stop()
+            self.sql(service, "PRAGMA foreign_keys = OFF", "DROP TRIGGER statements_keep_delete",
+                     "DELETE FROM statement_subjects", "DELETE FROM statement_locations",
+                     "DELETE FROM statement_signers", "DELETE FROM statement_envelopes",
+                     "DELETE FROM statements", "DELETE FROM seals WHERE kind = 1",
+                     "CREATE TRIGGER statements_keep_delete BEFORE DELETE ON statements "
+                     "BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END")
+            self.assertEqual(self.findings(service), set(), "nothing to see without the log")
+            self.assertIn(("missing-row", "statement"), self.findings(service, "--deep"))
+            self.assertEqual(self.assayd(service, "repair").returncode, 0)
+            self.assertEqual(self.findings(service, "--deep"), set())
+            service.start()
+            self.assertEqual(service.request("GET", "/v1/manifests")[1].get("items"),
+                             listed[1].get("items"))
+
+    def test_a_database_that_lost_writes_goes_on_under_another_name(self):
+        with harness.Service() as service:
+            service.stop()
+            shutil.copy(service.dir / "service/assay.db", service.dir / "old.db")
+            service.start()
+            self.assertEqual(service.request("POST", "/v1/manifests", service.manifest())[0], 201)
+            signed = service.tree_size()
+            service.stop()
+            shutil.copy(service.dir / "old.db", service.dir / "service/assay.db")
+            self.refused_start(service, "store-behind-anchor")
+            told = self.assayd(service, "restore")
+            self.assertEqual(told.returncode, 1)
+            self.assertEqual(json.loads(told.stdout)["records_lost"], 1)
+            same = self.assayd(service, "restore", "--accept-loss")
+            self.assertEqual(same.returncode, 2, "the same origin would fork")
+            self.assertIn("new origin", same.stderr)
+            self.refused_start(service, "store-behind-anchor")
+            config = json.loads((service.dir / "service/assayd.json").read_text())
+            config["log"]["origin"] = "e2e.example/log/2"
+            (service.dir / "service/assayd.json").write_text(json.dumps(config))
+            done = self.assayd(service, "restore", "--accept-loss")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            service.start()
+            self.assertEqual(service.tree_size(), signed, "the lost record, and one that says so")
+            self.assertEqual(self.findings(service, "--deep"), set())
+            events = service.request("GET", "/v1/audit/events?type=log.reopened")[1]["items"]
+            self.assertEqual(len(events), 1)
+
+    def test_a_disk_without_room_is_read_and_comes_back(self):
+        with harness.Service() as service:
+            self.assertEqual(service.request("POST", "/v1/manifests", service.manifest())[0], 201)
+            listed = service.request("GET", "/v1/manifests")[1]["items"]
+            service.stop()
+            (service.dir / "assayd.log").unlink()
+            # No file may grow beyond 4 KiB: the index of the write-ahead log has 32.
+            service.start("prlimit", "--fsize=4096:unlimited")
+            self.assertEqual(service.request("GET", "/v1/manifests")[1]["items"], listed)
+            self.assertEqual(service.request("GET", "/readyz", token=None)[0], 503)
+            status, answer = service.request("POST", "/v1/manifests", service.manifest("b"))
+            self.assertEqual((status, answer["code"]), (503, "storage"))
+            self.assertEqual(service.request("GET", "/v1/manifests")[1]["items"], listed)
+            service.run("prlimit", "--pid", str(service.process.pid), "--fsize=unlimited:unlimited")
+            deadline = time.monotonic() + 20
+            while service.request("GET", "/readyz", token=None)[0] != 200:
+                self.assertLess(time.monotonic(), deadline, "not ready by itself")
+                time.sleep(0.1)
+            again = (service.dir / "b.signed.json").read_bytes()
+            self.assertEqual(service.request("POST", "/v1/manifests", again)[0], 201)
+
+    def test_a_lost_revocation_is_never_accepted(self):
+        with harness.Service() as service:
+            service.stop()
+            shutil.copy(service.dir / "service/assay.db", service.dir / "old.db")
+            service.start()
+            self.revoke(service, "publisher")
+            service.stop()
+            shutil.copy(service.dir / "old.db", service.dir / "service/assay.db")
+            self.refused_start(service, "store-behind-anchor")
+            config = json.loads((service.dir / "service/assayd.json").read_text())
+            config["log"]["origin"] = "e2e.example/log/2"
+            (service.dir / "service/assayd.json").write_text(json.dumps(config))
+            done = self.assayd(service, "restore", "--accept-loss")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("revo", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

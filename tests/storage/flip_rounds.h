@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bits that turn on the disk: in pages of the database, and in the write-ahead log of a killed
+// process. Whatever is read afterwards is as before, or an error.
+#pragma once
+
+#include <cstddef>
+
+namespace assay::storage {
+
+// Turns one bit of a random page, `rounds` times, and compares every answer with that of before.
+// Fails the test when one is another and no error. A row that is missing must be named by the deep
+// inspection.
+void page_flip_rounds(std::size_t rounds);
+
+// Turns one bit of the write-ahead log, `rounds` times. Fails the test when a start loses what was
+// acknowledged, or signs another root for a size that was signed.
+void wal_flip_rounds(std::size_t rounds);
+
+// Fills the disk for a moment, `rounds` times. Fails the test when the store does not become
+// healthy again by itself.
+void readiness_rounds(std::size_t rounds);
+
+}  // namespace assay::storage

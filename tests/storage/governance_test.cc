@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of trust and policy that somebody changed: refused at the start, without effect meanwhile.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "schemas/core/merkle.h"
+#include "storage/anchor.h"
+#include "tests/storage/sqlite_files.h"
+
+namespace assay::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GovernanceTest : public SqliteTest {
+ protected:
+  void SetUp() override {
+    auto store = open().value();
+    append(*store, 3);
+    change(*store, [&](Transaction& t) -> Status {
+      ASSAY_TRY(t.put_key(key_));
+      ASSAY_TRY(t.put_key(make_key(2)));
+      ASSAY_TRY(t.put_principal(make_principal("alice")));
+      ASSAY_TRY(t.put_appraisal({"tdx", Json::object(), {}, false}));
+      return t.put_registration({"own", "gpu-1", "agent", {"00"}, 2, {}});
+    });
+    append(*store, 5);
+    change(*store, [&](Transaction& t) -> Status {
+      ASSAY_TRY(t.activate_policy({StatementId(digest_of("p")), "gate", 1, {1, 2}}));
+      return t.set_epochs({{1, 1}, 1});
+    });
+    append(*store, 2);
+    fs::copy_file(path(), path() + ".trusting");
+    key_.revoked = Revocation{clock_.now(), "stolen"};
+    change(*store, [&](Transaction& t) { return t.put_key(key_); });
+    append(*store, 2);
+  }
+  // A change of trust with its record.
+  static void change(Store& store, const std::function<Status(Transaction&)>& work) {
+    const auto done = store.write([&](Transaction& t) -> Status {
+      ASSAY_TRY(work(t));
+      ASSAY_TRY(t.append(make_record("trust.changed")));
+      return {};
+    });
+    ASSERT_TRUE(done) << to_string(done.error());
+  }
+  TrustedKey key_ = make_key(1);
+};
+
+TEST_F(GovernanceTest, Untouched_OpensAndIsAsItWas) {
+  const auto store = open().value();
+  const auto view = store->snapshot().value();
+  EXPECT_EQ(view->key(key_.id), key_);
+  EXPECT_EQ(view->principals()->size(), 1U);
+  EXPECT_EQ(view->appraisals()->size(), 1U);
+  EXPECT_EQ(view->registrations()->size(), 1U);
+  EXPECT_EQ(view->active_policies()->size(), 1U);
+  EXPECT_EQ(*view->epochs(), (Epochs{{1, 1}, 1}));
+}
+
+TEST_F(GovernanceTest, RowsChangedWhileStopped_RefuseTheStart) {
+  const std::string whole = path() + ".whole";
+  fs::copy_file(path(), whole);
+  for (const char* sql : {
+           "UPDATE keys SET revoked_at = NULL, revoked_reason = NULL",
+           "UPDATE keys SET purpose = 'operator'",
+           "UPDATE keys SET not_after = not_after + 1",
+           "UPDATE key_roles SET name_space = '*' WHERE ordinal = 0",
+           "DELETE FROM key_roles",
+           "UPDATE principals SET not_after = NULL",
+           "INSERT INTO principal_roles VALUES ('alice', 'admin')",
+           "UPDATE credentials SET sha256 = zeroblob(32) WHERE ordinal = 0",
+           "INSERT INTO principals VALUES ('mallory', NULL)",
+           "UPDATE epochs SET trust = 2",
+           "UPDATE epochs SET revocation = 2",
+           "UPDATE epochs SET policy = 2",
+           "DELETE FROM active_policies",
+           "UPDATE active_policies SET payload = x'01'",
+           "UPDATE active_policies SET version = 2",
+           "DELETE FROM registrations",
+           "DELETE FROM appraisals",
+       }) {
+    tamper(sql);
+    EXPECT_EQ(open_error(), ErrorCode::kDataLoss) << sql;
+    fs::copy_file(whole, path(), fs::copy_options::overwrite_existing);
+  }
+  EXPECT_TRUE(open());
+}
+
+TEST_F(GovernanceTest, RowsChangedWhileRunning_ChangeNothing) {
+  const auto store = open().value();
+  tamper("UPDATE keys SET revoked_at = NULL, revoked_reason = NULL");
+  tamper("INSERT INTO principal_roles VALUES ('alice', 'admin')");
+  tamper("DELETE FROM active_policies");
+  EXPECT_EQ(store->snapshot().value()->key(key_.id)->revoked, key_.revoked);
+  EXPECT_EQ(store->snapshot().value()->principals()->front(), make_principal("alice"));
+  EXPECT_EQ(store->snapshot().value()->active_policies()->size(), 1U);
+  change(*store, [](Transaction& t) { return t.set_epochs({{2, 1}, 1}); });
+  EXPECT_EQ(store->snapshot().value()->key(key_.id)->revoked, key_.revoked);
+}
+
+// The database as it was when the key still counted, with the anchor of today.
+TEST_F(GovernanceTest, DatabaseFromBeforeTheRevocation_IsRefused) {
+  fs::copy_file(path() + ".trusting", path(), fs::copy_options::overwrite_existing);
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+}
+
+TEST_F(GovernanceTest, ChangeWithoutARecord_IsRefusedAndUndone) {
+  const auto store = open().value();
+  const auto state = store->snapshot().value()->log_state().value();
+  const auto done =
+      store->write([](Transaction& t) { return t.put_principal(make_principal("bob")); });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kInternal);
+  EXPECT_EQ(store->snapshot().value()->principals()->size(), 1U);
+  EXPECT_EQ(store->snapshot().value()->log_state()->note, state.note);
+  change(*store, [](Transaction& t) { return t.put_principal(make_principal("bob")); });
+  EXPECT_EQ(store->snapshot().value()->principals()->size(), 2U);
+}
+
+TEST_F(GovernanceTest, Rows_WithoutAnyRecordInTheLog_AreRefused) {
+  fs::remove(path());
+  fs::remove(anchor_path());
+  open().value().reset();
+  tamper("INSERT INTO principals VALUES ('mallory', NULL)");
+  EXPECT_EQ(open_error(), ErrorCode::kDataLoss);
+}
+
+TEST_F(GovernanceTest, Records_NameTheOneBeforeAndTheAnchorTheNewest) {
+  const auto store = open().value();
+  const auto view = store->snapshot().value();
+  EventQuery query;
+  query.type = "trust.changed";
+  const auto page = view->events(query).value();
+  ASSERT_EQ(page.items.size(), 3U);
+  std::optional<std::pair<LeafIndex, Digest>> before;
+  Json newest;
+  for (const EventRow& event : page.items) {
+    const ChainLink link = link_of(event.record).value();
+    EXPECT_EQ(link.previous, before);
+    const Bytes bytes = view->log_record(event.index).value();
+    before.emplace(event.index, merkle_leaf(HashAlgorithm::kSha256, bytes));
+    newest = event.record.detail["chain"];
+  }
+  const auto anchored = Anchor(anchor_path()).load().value().head;
+  ASSERT_TRUE(anchored);
+  EXPECT_EQ(anchored->index, before->first);
+  EXPECT_EQ(anchored->leaf, before->second);
+  EXPECT_EQ(newest["trust"], anchored->state.trust.text());
+}
+
+// An index that hides the newest change of trust, so that an older state seems to be the newest.
+TEST_F(GovernanceTest, NewestRecordHidden_IsRefused) {
+  tamper(
+      "DROP TRIGGER log_records_keep_update;"
+      "UPDATE log_records SET type = 'test.hidden' WHERE idx = "
+      "(SELECT max(idx) FROM log_records WHERE type = 'trust.changed')");
+  tamper("UPDATE keys SET revoked_at = NULL, revoked_reason = NULL");
+  EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
+}
+
+}  // namespace
+}  // namespace assay::storage
