@@ -97,6 +97,10 @@ class Rotation(unittest.TestCase):
         self.assertIn("invalid-config", self.refused(service))
         self.configure(service, log={"origin": "e2e.example/log", "key_file": "log-2.pem"})
         service.start()
+        # What was stored before is read, and nothing is wrong with it.
+        self.assertEqual(service.request("GET", "/v1/manifests/" + answer["id"])[0], 200)
+        done = service.run("assayd", "check", "--deep", "service/assayd.json")
+        self.assertEqual(json.loads(done.stdout)["findings"], [])
         # Known to both.
         for key in ("log.vkey", "service/log-2.pem.vkey"):
             service.run("assay", "log", "checkpoint", "--verifier-key-file", key)

@@ -229,6 +229,24 @@ TEST_F(Rotate, RecordOfAnotherPlace_DoesNotStart) {
   EXPECT_EQ(start(with({{"service_key_file", "mine.key"}})), "signature-invalid");
 }
 
+// A database that had lost records goes on under another name; what was signed keeps the old one.
+TEST_F(Rotate, RecordOfBeforeARestoration_IsOfTheNameThatTheLogHadThen) {
+  const auto next = make_key("service-2.key", SignatureAlgorithm::kEd25519);
+  append("log.key", record_of(attestation::sign_rotation(RotatedKind::kService, "old.example/log",
+                                                         log_size(), *key("service.key"), *next)
+                                  .value()));
+  const Config fresh = with({{"service_key_file", "service-2.key"}});
+  EXPECT_EQ(start(fresh), "signature-invalid");
+  append("log.key", {.type = "log.reopened",
+                     .time = {},
+                     .actor = "system",
+                     .subjects = {},
+                     .documents = {},
+                     .detail = {{"previous_origin", "old.example/log"}, {"size", 1}}});
+  EXPECT_EQ(start(fresh), "ok");
+  EXPECT_EQ(start(config_), "invalid-config");
+}
+
 TEST_F(Rotate, InterruptedBehindTheRecord_IsFinishedByDoingItAgain) {
   const auto next = make_key("log-2.key", SignatureAlgorithm::kEd25519);
   append("log.key", record_of(attestation::sign_rotation(RotatedKind::kLog, "example.com/log",
