@@ -176,7 +176,7 @@ struct App::Impl {
   Status hold_clock(const storage::SqliteOptions& options) {
     // A lease is no record, so the last write may be later than the newest one. On a disk that is
     // full the records must do.
-    if (const auto latest = storage::last_write(options); latest && *latest) {
+    if (const auto latest = storage::last_write(options, *log_signer); latest && *latest) {
       clock.hold(**latest);
     }
     ASSAY_ASSIGN(const auto snapshot, store->snapshot());

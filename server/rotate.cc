@@ -110,7 +110,8 @@ Result<RotatedKey> enter(storage::Store& store, const Rotation& rotation) {
 Result<RotatedKey> enter_once(const Rotation& rotation, HeldClock& clock) {
   ASSAY_ASSIGN(const auto store,
                storage::open_sqlite(rotation.store, *rotation.keys.of(RotatedKind::kLog), clock));
-  ASSAY_ASSIGN(const auto latest, storage::last_write(rotation.store));
+  ASSAY_ASSIGN(const auto latest,
+               storage::last_write(rotation.store, *rotation.keys.of(RotatedKind::kLog)));
   clock.hold(latest.value_or(Timestamp()));
   std::vector<RotatedKey> known;
   TreeSize size = 0;

@@ -2,7 +2,7 @@
 // The checkpoint with two signatures, and the time of the last write.
 #include "storage/handover.h"
 
-#include <algorithm>
+#include <memory>
 
 #include "schemas/checkpoint.h"
 #include "storage/anchor.h"
@@ -48,16 +48,11 @@ Status add_signature(const SqliteOptions& options, const Signer& current, const 
   return anchor.save(state.note, known.epochs, known.head);
 }
 
-Result<std::optional<Timestamp>> latest_time(const SqliteOptions& options) {
+Result<std::optional<Timestamp>> latest_time(const SqliteOptions& options, const Signer& signer) {
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadOnly));
-  ASSAY_ASSIGN(const LogTail tail, load_tail(*connection));
-  Query query = connection->query(Sql::kLastWriteGet);
-  ASSAY_ASSIGN(const bool found, query.next());
-  if (!found) {
-    return fail(ErrorCode::kDataLoss, "the time of the last write is missing");
-  }
-  const std::int64_t latest = std::max(query.integer(0), tail.time_high);
-  return latest == 0 ? std::nullopt : std::optional(Timestamp(std::chrono::milliseconds(latest)));
+  ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
+  connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
+  return load_last_write(*connection);
 }
 
 }  // namespace
@@ -67,8 +62,9 @@ Status add_log_signature(const SqliteOptions& options, const Signer& current, co
   return sqlite::add_signature(options, current, next);
 }
 
-Result<std::optional<Timestamp>> last_write(const SqliteOptions& options) {
-  return sqlite::latest_time(options);
+Result<std::optional<Timestamp>> last_write(const SqliteOptions& options,
+                                            const Signer& log_signer) {
+  return sqlite::latest_time(options, log_signer);
 }
 
 }  // namespace assay::storage

@@ -3,6 +3,7 @@
 // and lengths, so that no two rows give the same bytes.
 #include "storage/sqlite/seals.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schemas/core/hmac.h"
@@ -168,6 +169,31 @@ Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& q
   SealedRow row(kind, std::move(name));
   row.add(query);
   return row.keep(connection);
+}
+
+namespace {
+
+// No message of a row begins like this: those begin with their kind, a small number.
+Digest tag_of_time(const Connection& connection, std::int64_t time) {
+  return seal_of(connection, as_bytes("last-write:" + std::to_string(time)));
+}
+
+}  // namespace
+
+Status store_last_write(Connection& connection, Timestamp time) {
+  const Digest tag = tag_of_time(connection, time.time_since_epoch().count());
+  return connection.query(Sql::kLastWritePut).bind(time).bind(tag).run();
+}
+
+Result<std::optional<Timestamp>> load_last_write(Connection& connection) {
+  Query query = connection.query(Sql::kLastWriteGet);
+  ASSAY_ASSIGN(const bool found, query.next());
+  if (!found) {
+    return std::nullopt;
+  }
+  const Digest tag = tag_of_time(connection, query.integer(0));
+  const Bytes stored = query.bytes(1);
+  return std::ranges::equal(stored, tag.bytes()) ? std::optional(query.time(0)) : std::nullopt;
 }
 
 }  // namespace assay::storage::sqlite

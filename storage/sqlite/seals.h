@@ -6,9 +6,11 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "schemas/core/clock.h"
 #include "schemas/core/signer.h"
 #include "storage/sqlite/connection.h"
 
@@ -74,6 +76,11 @@ class SealedRow {
                                 const Query& query);
 // `query`, bound and not yet run, finds the row as those who read it do.
 [[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& query);
+
+// When something was written last. Nothing before the first write, and when the row was altered: a
+// time of somebody else's choice would be held for good.
+[[nodiscard]] Status store_last_write(Connection& connection, Timestamp time);
+[[nodiscard]] Result<std::optional<Timestamp>> load_last_write(Connection& connection);
 
 // HMAC-SHA256 under the connection's key.
 [[nodiscard]] Digest seal_of(const Connection& connection, ByteView message);

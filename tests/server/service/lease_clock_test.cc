@@ -30,7 +30,7 @@ class LeaseClock : public NodeTest {
     options.anchor_path = directory_ / "anchor";
     time_ = std::make_unique<HeldClock>(clock_, [this] { return elapsed_; });
     store_ = storage::open_sqlite(options, *log_key_, *time_).value();
-    time_->hold(storage::last_write(options).value().value_or(Timestamp()));
+    time_->hold(storage::last_write(options, *log_key_).value().value_or(Timestamp()));
     services_ = std::unique_ptr<Services>(
         new Services{*store_, *service_key_, *time_, random_, "example.com/log"});
   }
