@@ -40,10 +40,16 @@ bool is_reason(std::string_view text) {
   return false;
 }
 
-bool is_event_type(std::string_view text) {
+bool is_own_event_type(std::string_view text) {
   return std::ranges::any_of(event::kAll, [text](std::string_view type) {
     return type == text || (text.ends_with('.') && type.starts_with(text));
   });
+}
+
+// Those of keys and of restorations belong to the programs that write them.
+bool is_event_type(std::string_view text) {
+  return is_own_event_type(text) || text == "key." || text == "key.rotated" || text == "log." ||
+         text == "log.reopened";
 }
 
 bool is_predicate_type(std::string_view text) {
