@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay decide and assay decision: may this model run here, and why was it decided so.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "attestation/key_rotation.h"
 #include "cli/api.h"
 #include "cli/documents.h"
 #include "cli/files.h"
 #include "cli/keys.h"
+#include "cli/log_mirror.h"
+#include "cli/log_verify.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "cli/verdict.h"
+#include "cli/verifier_flags.h"
 #include "cli/workload.h"
+#include "schemas/core/sha.h"
 #include "schemas/decision.h"
+#include "schemas/log_record.h"
 
 namespace assay::cli {
 
@@ -236,12 +243,56 @@ Result<Exit> list(const Context& context, const ListOptions& options) {
 struct VerifyOptions {
   std::string file;
   TrustFlags trust;
+  std::string mirror;  // directory
+  VerifierFlags log_key;
 };
+
+// The decision is in the log, and was before a key that signed it was replaced. What it says of its
+// own time is no proof: whoever has an old key writes there what he likes.
+Status check_in_log(const VerifyOptions& options, const attestation::NoteVerifier& log_key,
+                    const attestation::Envelope& envelope,
+                    std::span<const attestation::VerifiedSignature> signers) {
+  const DocumentId document(sha256(as_bytes(attestation::encode_envelope(envelope))));
+  std::optional<LeafIndex> found;
+  bool in_time = true;
+  LogVerifyOptions how;
+  how.visit = [&](LeafIndex index, const LogRecord& record) -> Status {
+    if (record.type == event::kDecisionMade && !found &&
+        std::ranges::find(record.documents, document) != record.documents.end()) {
+      found = index;
+    }
+    if (record.type != event::kKeyRotated || found) {
+      return {};
+    }
+    ASSAY_ASSIGN(const attestation::KeyRotation rotation, attestation::rotation_from(record));
+    in_time = in_time && std::ranges::none_of(signers, [&](const auto& signer) {
+                return signer.key.public_key == rotation.old_key;
+              });
+    return {};
+  };
+  ASSAY_TRY(verify_log(read_directory(options.mirror), log_key, how));
+  if (!found) {
+    return fail(ErrorCode::kLogInconsistent, "The log has no record of this decision",
+                options.mirror);
+  }
+  return in_time ? Status()
+                 : fail(ErrorCode::kKeyExpired, "The key had been replaced before the decision");
+}
+
+// `log_key` is there exactly when a mirror is given.
+Status check_log_options(const VerifyOptions& options,
+                         const std::optional<attestation::NoteVerifier>& log_key) {
+  return log_key.has_value() == !options.mirror.empty()
+             ? Status()
+             : fail(ErrorCode::kUsage, "Give --mirror and the log's verifier key, or neither");
+}
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   const SigningContext question{KeyPurpose::kService, "", "", ""};
   ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
-  ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
+  ASSAY_ASSIGN(const auto log_key, find_verifier(options.log_key));
+  ASSAY_TRY(check_log_options(options, log_key));
+  ASSAY_ASSIGN(JudgedAt times, times_of(options.trust, context.clock));
   ASSAY_ASSIGN(const Bytes bytes, read_file(options.file));
   const Result<LoadedDocument> document = read_document(bytes);
   Result<Json> decision =
@@ -252,10 +303,20 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   if (!decision) {
     return refuse(context, decision.error(), {{"verified", false}});
   }
+  // A key of the service counts for what it signed before it was replaced.
+  if (!options.trust.jwks.empty() && options.trust.at.empty()) {
+    ASSAY_ASSIGN(times.signed_at, parse_rfc3339(text_at(*decision, "evaluated_at")));
+  }
   const auto signers =
       check_signatures(*document->envelope, keys, question, options.trust.threshold, times);
   if (!signers) {
     return refuse(context, signers.error(), {{"verified", false}});
+  }
+  if (log_key) {
+    if (const Status in_log = check_in_log(options, *log_key, *document->envelope, *signers);
+        !in_log) {
+      return refuse(context, in_log.error(), {{"verified", false}});
+    }
   }
   const Json verdict = decision->contains("verdict") ? decision->at("verdict") : Json::object();
   if (context.json()) {
@@ -292,7 +353,14 @@ void add_verify(const Command& group, Context& context) {
   add_trust_options(verb, options->trust);
   verb.option("--jwks", options->trust.jwks, "FILE",
               "the service's keys, as it publishes them at /.well-known/jwks.json");
-  verb.note("Exits with 0 when the signature holds, whatever was decided.");
+  verb.option("--mirror", options->mirror, "DIR",
+              "the log must have the decision, from before its key was replaced: a mirror of it, "
+              "from 'assay log mirror'");
+  add_verifier_options(verb, options->log_key);
+  verb.note(
+      "Exits with 0 when the signature holds, whatever was decided. A key of the set that was\n"
+      "replaced counts for decisions that say they are older. After a theft that is not enough:\n"
+      "give --mirror, and the log says so.");
   verb.example("assay decision verify decision.json --key service.pem.pub",
                "against the service's public key");
   verb.action([options, &context] { return verify(context, *options); });

@@ -65,6 +65,9 @@ Result<std::vector<TrustedKey>> read_jwks(const std::string& path, const Signing
     spki.insert(spki.end(), point.begin(), point.end());
     ASSAY_ASSIGN(const attestation::PublicKey key, attestation::PublicKey::from_der(spki));
     keys.push_back(trust_fully(key, context));
+    if (item.contains("not_after")) {
+      ASSAY_ASSIGN(keys.back().not_after, parse_rfc3339(text_at(item, "not_after")));
+    }
   }
   if (keys.empty()) {
     return fail(ErrorCode::kUsage, "The file holds no Ed25519 keys", path);

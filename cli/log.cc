@@ -75,6 +75,20 @@ Result<Exit> checkpoint(const Context& context, const CheckpointOptions& options
   return Exit::kYes;
 }
 
+// Whoever goes on checking the log needs its new key.
+void tell(const Context& context, const std::vector<HandOver>& hand_overs, Json& json) {
+  if (hand_overs.empty()) {
+    return;
+  }
+  json["verifier_key"] = hand_overs.back().verifier_key;
+  if (!context.json()) {
+    for (const HandOver& hand_over : hand_overs) {
+      print_line("key replaced at entry " + std::to_string(hand_over.index) + " by " +
+                 hand_over.verifier_key);
+    }
+  }
+}
+
 // --- mirror
 
 struct MirrorVerb {
@@ -112,10 +126,16 @@ Result<Exit> mirror(const Context& context, const MirrorVerb& options) {
   json["bytes"] = mirrored->bytes;
   json["verified"] = mirrored->verified.has_value();
   if (context.json()) {
+    if (mirrored->verified) {
+      tell(context, mirrored->verified->hand_overs, json);
+    }
     print_json(json);
   } else {
     print_line(mirrored->checkpoint.origin + " " + std::to_string(mirrored->checkpoint.size) + " " +
                mirrored->checkpoint.root.hex());
+    if (mirrored->verified) {
+      tell(context, mirrored->verified->hand_overs, json);
+    }
     message(context, counted(mirrored->checkpoint.size - mirrored->previous_size, "new entry") +
                          (verifier ? ", all verified" : ", not verified: see 'assay log verify'"));
   }
@@ -217,6 +237,7 @@ Exit report(const Context& context, const VerifiedLog& log, std::size_t receipts
     json["tiles_missing"] = log.tiles_missing;
     json["consistent_from"] = log.consistent_from;
     json["receipts"] = receipts;
+    tell(context, log.hand_overs, json);
     print_json(json);
     return Exit::kYes;
   }
@@ -231,6 +252,8 @@ Exit report(const Context& context, const VerifiedLog& log, std::size_t receipts
   if (receipts > 0) {
     print_line("keeps the promise of " + counted(receipts, "receipt"));
   }
+  Json unused;
+  tell(context, log.hand_overs, unused);
   if (log.tiles_missing > 0) {
     message(context, counted(log.tiles_missing, "hash tile") +
                          " missing; the entries prove the root without them");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "attestation/key_rotation.h"
 #include "cli/tlog.h"
 #include "schemas/core/merkle.h"
 #include "schemas/log_record.h"
@@ -37,11 +38,99 @@ struct ExpectedLeaf {
   std::string name;
 };
 
+// Checkpoints and the keys that may have signed them. Which those are shows when all entries have
+// been read: each rotation is signed by the key that goes.
+class Signatures {
+ public:
+  explicit Signatures(const attestation::NoteVerifier& first) : first_(first) {}
+
+  // Reads a note. Its signature is checked at once if it claims to be of the first key, and in any
+  // case by check().
+  [[nodiscard]] Result<Checkpoint> open(std::string_view note, const std::string& name);
+  [[nodiscard]] Status take(const LogRecord& record, LeafIndex index);
+  // Every note was signed by the key that the log had at its size.
+  [[nodiscard]] Status check(std::vector<HandOver>& hand_overs) const;
+
+ private:
+  struct Note {
+    std::string text;
+    TreeSize size;
+    std::string name;
+  };
+  struct Heir {
+    LeafIndex index;
+    attestation::NoteVerifier verifier;
+  };
+  [[nodiscard]] const attestation::NoteVerifier& newest() const {
+    return heirs_.empty() ? first_ : heirs_.back().verifier;
+  }
+  [[nodiscard]] Status check(const Note& note) const;
+
+  const attestation::NoteVerifier& first_;
+  std::vector<Heir> heirs_;
+  std::vector<Note> notes_;
+};
+
+Result<Checkpoint> Signatures::open(std::string_view note, const std::string& name) {
+  Result<Checkpoint> checkpoint = attestation::verify_checkpoint(note, first_);
+  if (!checkpoint && checkpoint.error().code == ErrorCode::kSignatureMissing) {
+    ASSAY_ASSIGN(SignedCheckpoint parsed, parse_checkpoint(note));
+    checkpoint = std::move(parsed.checkpoint);
+  }
+  if (!checkpoint) {
+    return std::unexpected(at(std::move(checkpoint).error(), name));
+  }
+  notes_.push_back({std::string(note), checkpoint->size, name});
+  return checkpoint;
+}
+
+Status Signatures::take(const LogRecord& record, LeafIndex index) {
+  if (record.type != event::kKeyRotated) {
+    return {};
+  }
+  ASSAY_ASSIGN(const attestation::KeyRotation rotation, attestation::rotation_from(record));
+  if (rotation.kind != attestation::RotatedKind::kLog || rotation.old_key != newest().key.der()) {
+    return {};  // of another key: before the one that is known, for example
+  }
+  ASSAY_TRY(attestation::verify_rotation(rotation, first_.key_name, index));
+  ASSAY_ASSIGN(attestation::PublicKey next, attestation::PublicKey::from_der(rotation.new_key));
+  heirs_.push_back({index, {first_.key_name, std::move(next)}});
+  return {};
+}
+
+// At the size just behind its rotation both keys sign; beyond, the new one alone counts.
+Status Signatures::check(const Note& note) const {
+  const attestation::NoteVerifier* verifier = &first_;
+  for (const Heir& heir : heirs_) {
+    if (note.size == heir.index + 1 && attestation::verify_checkpoint(note.text, *verifier)) {
+      return {};
+    }
+    if (note.size <= heir.index) {
+      break;
+    }
+    verifier = &heir.verifier;
+  }
+  Result<Checkpoint> verified = attestation::verify_checkpoint(note.text, *verifier);
+  return verified ? Status() : std::unexpected(at(std::move(verified).error(), note.name));
+}
+
+Status Signatures::check(std::vector<HandOver>& hand_overs) const {
+  for (const Note& note : notes_) {
+    ASSAY_TRY(check(note));
+  }
+  for (const Heir& heir : heirs_) {
+    ASSAY_ASSIGN(std::string key, note_verifier_key(first_.key_name, heir.verifier.key.der()));
+    hand_overs.push_back({heir.index, std::move(key)});
+  }
+  return {};
+}
+
 // Walks the entries once, in order, and holds everything against what follows from them.
 class Verifier {
  public:
-  Verifier(const ReadMirror& read, VerifiedLog& result)
-      : read_(read), result_(result), accumulator_(kHash) {}
+  using Visit = std::function<Status(LeafIndex, const LogRecord&)>;
+  Verifier(const ReadMirror& read, VerifiedLog& result, Signatures& signatures, const Visit& visit)
+      : read_(read), result_(result), signatures_(signatures), visit_(visit), accumulator_(kHash) {}
 
   void expect(ExpectedRoot root) { roots_.push_back(std::move(root)); }
   void expect(ExpectedLeaf leaf) { leaves_.push_back(std::move(leaf)); }
@@ -73,6 +162,8 @@ class Verifier {
 
   const ReadMirror& read_;
   VerifiedLog& result_;
+  Signatures& signatures_;
+  const Visit& visit_;
   MerkleAccumulator accumulator_;
   std::vector<Level> levels_;
   std::vector<ExpectedRoot> roots_;
@@ -178,6 +269,13 @@ Status Verifier::take_entry(ByteView entry, const std::string& where) {
     return std::unexpected(at(std::move(record).error(), place));
   }
   ++result_.types[record->type];
+  Status taken = signatures_.take(*record, index);
+  if (taken && visit_) {
+    taken = visit_(index, *record);
+  }
+  if (!taken) {
+    return std::unexpected(at(std::move(taken).error(), place));
+  }
   const Digest leaf = merkle_leaf(kHash, entry);
   while (next_leaf_ < leaves_.size() && leaves_[next_leaf_].index == index) {
     const ExpectedLeaf& expected = leaves_[next_leaf_++];
@@ -254,10 +352,20 @@ Result<Checkpoint> open_note(std::string_view note, const attestation::NoteVerif
   return checkpoint;
 }
 
+// What the receipt says fits its checkpoint.
+Status check_against(const Receipt& receipt, const Checkpoint& checkpoint) {
+  if (receipt.origin != checkpoint.origin || receipt.tree_size != checkpoint.size) {
+    return inconsistent("The receipt says something else than its checkpoint", receipt.name);
+  }
+  Status proven = verify_inclusion(receipt.leaf_hash, receipt.index, receipt.tree_size,
+                                   receipt.inclusion, checkpoint.root);
+  return proven ? Status() : std::unexpected(at(std::move(proven).error(), receipt.name));
+}
+
 Status expect_receipt(Verifier& log, const Receipt& receipt, const VerifiedLog& result,
-                      const attestation::NoteVerifier& verifier) {
-  ASSAY_TRY(check_receipt(receipt, verifier));
-  ASSAY_ASSIGN(const Checkpoint promised, open_note(receipt.checkpoint, verifier, receipt.name));
+                      Signatures& signatures) {
+  ASSAY_ASSIGN(const Checkpoint promised, signatures.open(receipt.checkpoint, receipt.name));
+  ASSAY_TRY(check_against(receipt, promised));
   if (promised.size > result.checkpoint.size) {
     return inconsistent("The receipt is newer than the mirror (size " +
                             std::to_string(promised.size) + " against " +
@@ -310,12 +418,7 @@ Result<Receipt> receipt_from_json(const Json& json, const std::string& name) {
 
 Status check_receipt(const Receipt& receipt, const attestation::NoteVerifier& verifier) {
   ASSAY_ASSIGN(const Checkpoint checkpoint, open_note(receipt.checkpoint, verifier, receipt.name));
-  if (receipt.origin != checkpoint.origin || receipt.tree_size != checkpoint.size) {
-    return inconsistent("The receipt says something else than its checkpoint", receipt.name);
-  }
-  Status proven = verify_inclusion(receipt.leaf_hash, receipt.index, receipt.tree_size,
-                                   receipt.inclusion, checkpoint.root);
-  return proven ? Status() : std::unexpected(at(std::move(proven).error(), receipt.name));
+  return check_against(receipt, checkpoint);
 }
 
 Result<VerifiedLog> verify_log(const ReadMirror& read, const attestation::NoteVerifier& verifier,
@@ -324,12 +427,14 @@ Result<VerifiedLog> verify_log(const ReadMirror& read, const attestation::NoteVe
   if (!note) {
     return inconsistent("The mirror has no checkpoint", "checkpoint");
   }
-  ASSAY_ASSIGN(Checkpoint checkpoint, open_note(as_text(*note), verifier, "checkpoint"));
-  VerifiedLog result{.checkpoint = std::move(checkpoint), .types = {}, .consistent_from = {}};
-  Verifier log(read, result);
+  Signatures signatures(verifier);
+  ASSAY_ASSIGN(Checkpoint checkpoint, signatures.open(as_text(*note), "checkpoint"));
+  VerifiedLog result{
+      .checkpoint = std::move(checkpoint), .types = {}, .consistent_from = {}, .hand_overs = {}};
+  Verifier log(read, result, signatures, options.visit);
   for (const std::string& older : options.older_checkpoints) {
     const std::string name = "older checkpoint";
-    ASSAY_ASSIGN(Checkpoint old, open_note(older, verifier, name));
+    ASSAY_ASSIGN(Checkpoint old, signatures.open(older, name));
     if (old.size > result.checkpoint.size) {
       return inconsistent("The log was longer before: size " + std::to_string(old.size) + ", now " +
                               std::to_string(result.checkpoint.size),
@@ -339,9 +444,10 @@ Result<VerifiedLog> verify_log(const ReadMirror& read, const attestation::NoteVe
     log.expect(ExpectedRoot{old.size, old.root, name + " of size " + std::to_string(old.size)});
   }
   for (const Receipt& receipt : options.receipts) {
-    ASSAY_TRY(expect_receipt(log, receipt, result, verifier));
+    ASSAY_TRY(expect_receipt(log, receipt, result, signatures));
   }
   ASSAY_TRY(log.run(options.progress));
+  ASSAY_TRY(signatures.check(result.hand_overs));
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "schemas/core/error.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/log_record.h"
 
 namespace assay::cli {
 
@@ -45,6 +46,14 @@ struct LogVerifyOptions {
   std::vector<std::string> older_checkpoints;  // notes that the mirror must extend
   std::vector<Receipt> receipts;
   std::function<void(TreeSize done, TreeSize total)> progress{};
+  // Every record in order. Nothing that it was told counts before all is verified.
+  std::function<Status(LeafIndex index, const LogRecord& record)> visit{};
+};
+
+// The log's key was replaced.
+struct HandOver {
+  LeafIndex index;           // of the record that says so
+  std::string verifier_key;  // what clients check checkpoints with from then on
 };
 
 struct VerifiedLog {
@@ -53,12 +62,14 @@ struct VerifiedLog {
   std::uint64_t tiles_checked = 0;             // files of hashes
   std::uint64_t tiles_missing = 0;             // allowed: the entries prove the root
   std::vector<TreeSize> consistent_from;       // sizes of the older checkpoints, in order given
+  std::vector<HandOver> hand_overs;            // from the key of `verifier` on
 };
 
 // Checks everything there is: the checkpoint's signature, every record, every hash tile, the root;
 // that each older checkpoint is a prefix; that each receipt's entry is in this log. Memory does not
-// grow with the log. Errors name the file, entry or receipt in `where`: those of verify_checkpoint,
-// log-inconsistent, proof-invalid.
+// grow with the log. When the log says, signed by the key of `verifier`, that another key follows
+// at an entry, checkpoints beyond it count only when the other key signed them. Errors name the
+// file, entry or receipt in `where`: those of verify_checkpoint, log-inconsistent, proof-invalid.
 [[nodiscard]] Result<VerifiedLog> verify_log(const ReadMirror& read,
                                              const attestation::NoteVerifier& verifier,
                                              const LogVerifyOptions& options);

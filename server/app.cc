@@ -15,11 +15,14 @@
 #include "schemas/log_record.h"
 #include "server/admission_principals.h"
 #include "server/api/dispatch.h"
+#include "server/init.h"
 #include "server/jwks.h"
+#include "server/key_history.h"
 #include "server/metrics.h"
 #include "server/reappraiser.h"
 #include "server/service/held_clock.h"
 #include "server/service/job_bell.h"
+#include "storage/handover.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -151,20 +154,31 @@ struct App::Impl {
     ASSAY_ASSIGN(service_signer,
                  attestation::load_private_key(config.service_key_file, passphrase));
     ASSAY_TRY(load_ear_keys(passphrase));
-    storage::SqliteOptions options;
-    options.path = config.store_path;
-    options.origin = config.log_origin;
-    options.readers = config.store_readers;
-    options.max_group = config.store_max_group;
-    options.anchor_path = config.anchor_file;
+    const storage::SqliteOptions options = store_options(config);
     ASSAY_ASSIGN(store, storage::open_sqlite(options, *log_signer, clock));
-    ASSAY_TRY(hold_clock());
+    ASSAY_TRY(hold_clock(options));
+    ASSAY_TRY(read_key_history());
     return make_api();
   }
 
-  // Time does not go back behind what the log says: leases and validities of before a restart would
-  // begin again.
-  Status hold_clock() {
+  Status read_key_history() {
+    using attestation::RotatedKind;
+    ASSAY_ASSIGN(const auto snapshot, store->snapshot());
+    ASSAY_ASSIGN(rotations, read_rotations(*snapshot, config.log_origin));
+    ASSAY_TRY(check_current(rotations, RotatedKind::kLog, log_signer.get()));
+    ASSAY_TRY(check_current(rotations, RotatedKind::kService, service_signer.get()));
+    return check_current(rotations, RotatedKind::kEar,
+                         ear_signers.empty() ? nullptr : ear_signers.front().get());
+  }
+
+  // Time does not go back behind what the store says: leases and validities of before a restart
+  // would begin again.
+  Status hold_clock(const storage::SqliteOptions& options) {
+    // A lease is no record, so the last write may be later than the newest one. On a disk that is
+    // full the records must do.
+    if (const auto latest = storage::last_write(options, *log_signer); latest && *latest) {
+      clock.hold(**latest);
+    }
     ASSAY_ASSIGN(const auto snapshot, store->snapshot());
     ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
     if (state.size == 0) {
@@ -179,6 +193,7 @@ struct App::Impl {
 
   // Once for each time that the wall clock is found to be behind.
   void watch_clock() {
+    metrics.clock_lags(clock.lead());
     const bool behind = clock.lead() > kClockWarning;
     if (behind && !clock_behind) {
       log.error("clock_set_back",
@@ -218,7 +233,7 @@ struct App::Impl {
     for (const auto& signer : ear_signers) {
       signers.push_back(signer.get());
     }
-    return jwks(signers);
+    return jwks(signers, rotations);
   }
 
   Status make_api() {
@@ -299,6 +314,7 @@ struct App::Impl {
       while (!stop.stop_requested()) {
         never.wait_for(lock, stop, kUnselectedInterval, [] { return false; });
         flush_unselected();
+        watch_clock();
       }
       flush_unselected();
     });
@@ -373,6 +389,7 @@ struct App::Impl {
   std::unique_ptr<Signer> log_signer;
   std::unique_ptr<Signer> service_signer;
   std::vector<std::unique_ptr<Signer>> ear_signers;  // the first signs, all are published
+  std::vector<RotatedKey> rotations;
   std::unique_ptr<storage::Store> store;
   std::unique_ptr<Services> services;
   std::unique_ptr<Reappraiser> reappraiser;

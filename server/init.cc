@@ -40,16 +40,6 @@ Status make_folders(const Config& config) {
   return {};
 }
 
-Result<std::unique_ptr<Signer>> key_at(const std::string& path, SignatureAlgorithm algorithm,
-                                       const SecretBytes& passphrase, InitReport& report) {
-  if (!exists(path)) {
-    ASSAY_ASSIGN(const auto fresh, attestation::generate_key(algorithm));
-    ASSAY_TRY(attestation::save_private_key(*fresh, path, passphrase));
-    report.created.push_back(path);
-  }
-  return attestation::load_private_key(path, passphrase);
-}
-
 Status make_certificate(const Config& config, Timestamp now, InitReport& report) {
   const bool has_certificate = exists(config.certificate_file);
   if (has_certificate != exists(config.private_key_file)) {
@@ -71,6 +61,27 @@ Status make_certificate(const Config& config, Timestamp now, InitReport& report)
 
 }  // namespace
 
+Result<std::unique_ptr<Signer>> key_at(const std::string& path, SignatureAlgorithm algorithm,
+                                       const SecretBytes& passphrase,
+                                       std::vector<std::string>& created) {
+  if (!exists(path)) {
+    ASSAY_ASSIGN(const auto fresh, attestation::generate_key(algorithm));
+    ASSAY_TRY(attestation::save_private_key(*fresh, path, passphrase));
+    created.push_back(path);
+  }
+  return attestation::load_private_key(path, passphrase);
+}
+
+storage::SqliteOptions store_options(const Config& config) {
+  storage::SqliteOptions options;
+  options.path = config.store_path;
+  options.origin = config.log_origin;
+  options.readers = config.store_readers;
+  options.max_group = config.store_max_group;
+  options.anchor_path = config.anchor_file;
+  return options;
+}
+
 Json to_json(const InitReport& report) {
   return {{"log_verifier_key", report.log_verifier_key},
           {"service_key_id", report.service_key_id},
@@ -87,20 +98,19 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
   ASSAY_TRY(make_folders(config));
   ASSAY_ASSIGN(const SecretBytes passphrase, read_passphrase(config));
   constexpr SignatureAlgorithm kEd25519 = SignatureAlgorithm::kEd25519;
-  ASSAY_ASSIGN(const auto log_signer, key_at(config.log_key_file, kEd25519, passphrase, report));
+  ASSAY_ASSIGN(const auto log_signer,
+               key_at(config.log_key_file, kEd25519, passphrase, report.created));
   ASSAY_ASSIGN(const auto service_signer,
-               key_at(config.service_key_file, kEd25519, passphrase, report));
+               key_at(config.service_key_file, kEd25519, passphrase, report.created));
   if (!config.attestation.ear_key_files.empty()) {
-    ASSAY_ASSIGN(const auto ear_signer, key_at(config.attestation.ear_key_files.front(),
-                                               SignatureAlgorithm::kEcdsaP256, passphrase, report));
+    ASSAY_ASSIGN(const auto ear_signer,
+                 key_at(config.attestation.ear_key_files.front(), SignatureAlgorithm::kEcdsaP256,
+                        passphrase, report.created));
     report.ear_key_id = ear_signer->key_id().text();
   }
   ASSAY_TRY(make_certificate(config, clock.now(), report));
-  storage::SqliteOptions options;
-  options.path = config.store_path;
+  storage::SqliteOptions options = store_options(config);
   options.create = true;
-  options.origin = config.log_origin;
-  options.anchor_path = config.anchor_file;
   const bool fresh = !exists(config.store_path);
   ASSAY_ASSIGN(const auto store, storage::open_sqlite(options, *log_signer, clock));
   if (fresh) {

@@ -7,7 +7,9 @@
 
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
+#include "schemas/core/signer.h"
 #include "server/config.h"
+#include "storage/store.h"
 
 namespace assay::server {
 
@@ -26,5 +28,14 @@ struct InitReport {
 // when the store has trust already.
 [[nodiscard]] Result<InitReport> initialise(const Config& config, ByteView document,
                                             const Clock& clock, Random& random);
+
+// The key in the file at `path`, which is made when it is not there and named in `created` then.
+[[nodiscard]] Result<std::unique_ptr<Signer>> key_at(const std::string& path,
+                                                     SignatureAlgorithm algorithm,
+                                                     const SecretBytes& passphrase,
+                                                     std::vector<std::string>& created);
+
+// How the store of `config` is opened.
+[[nodiscard]] storage::SqliteOptions store_options(const Config& config);
 
 }  // namespace assay::server

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jwks.h"
 
+#include <algorithm>
+
+#include "attestation/keys.h"
+
 namespace assay::server {
 namespace {
 
@@ -22,26 +26,36 @@ Json key_of(SignatureAlgorithm algorithm, ByteView spki) {
           {"y", base64url_encode(spki.last(size))}};
 }
 
-Result<Json> published(const Signer& signer) {
-  constexpr std::size_t kSmallest = 44;  // of Ed25519; the others hold their point and more
-  const bool p384 = signer.algorithm() == SignatureAlgorithm::kEcdsaP384;
-  const bool p256 = signer.algorithm() == SignatureAlgorithm::kEcdsaP256;
-  if (signer.public_key().size() < (p384 ? 96U : p256 ? 64U : kSmallest)) {
-    return fail(ErrorCode::kKeyUnusable, "a key of the service has no usable public key");
-  }
-  Json key = key_of(signer.algorithm(), signer.public_key());
-  key["kid"] = signer.key_id().text();
+Json published(const attestation::PublicKey& public_key) {
+  Json key = key_of(public_key.algorithm(), public_key.der());
+  key["kid"] = public_key.id().text();
   key["use"] = "sig";
   return key;
 }
 
+// Says of a key in the set, or of one more, that it was replaced.
+Status add_replaced(Json& keys, const RotatedKey& replaced) {
+  ASSAY_ASSIGN(const auto key, attestation::PublicKey::from_der(replaced.rotation.old_key));
+  const auto found = std::ranges::find_if(
+      keys, [&](const Json& known) { return known.at("kid") == key.id().text(); });
+  Json& entry = found != keys.end() ? *found : keys.emplace_back(published(key));
+  entry["not_after"] = to_rfc3339(replaced.time);
+  return {};
+}
+
 }  // namespace
 
-Result<Json> jwks(std::span<const Signer* const> signers) {
+Result<Json> jwks(std::span<const Signer* const> signers,
+                  const std::vector<RotatedKey>& rotations) {
   Json keys = Json::array();
   for (const Signer* signer : signers) {
-    ASSAY_ASSIGN(Json key, published(*signer));
-    keys.push_back(std::move(key));
+    ASSAY_ASSIGN(const auto key, attestation::PublicKey::from_der(signer->public_key()));
+    keys.push_back(published(key));
+  }
+  for (const RotatedKey& rotated : rotations) {
+    if (rotated.rotation.kind != attestation::RotatedKind::kLog) {
+      ASSAY_TRY(add_replaced(keys, rotated));
+    }
   }
   return Json{{"keys", std::move(keys)}};
 }

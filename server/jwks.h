@@ -6,10 +6,14 @@
 
 #include "schemas/core/json.h"
 #include "schemas/core/signer.h"
+#include "server/key_history.h"
 
 namespace assay::server {
 
-// {"keys":[...]} with the public keys of `signers`, in order; kid is a key's id.
-[[nodiscard]] Result<Json> jwks(std::span<const Signer* const> signers);
+// {"keys":[...]} with the public keys of `signers`, in order, then those that rotations replaced
+// (the log's key aside, which is no key of this set). kid is a key's id; not_after is when it was
+// replaced, and absent from keys in use: no signature of a later time counts.
+[[nodiscard]] Result<Json> jwks(std::span<const Signer* const> signers,
+                                const std::vector<RotatedKey>& rotations);
 
 }  // namespace assay::server

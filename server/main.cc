@@ -14,6 +14,7 @@
 #include "server/app.h"
 #include "server/check.h"
 #include "server/init.h"
+#include "server/rotate.h"
 
 namespace assay::server {
 namespace {
@@ -122,6 +123,29 @@ int init(const std::string& config_path, const std::string& bootstrap_path) {
   return 0;
 }
 
+int rotate(const std::string& config_path, const std::string& kind,
+           const std::string& new_key_file) {
+  const Result<Config> config = load_config(config_path);
+  if (!config) {
+    return complain(config.error());
+  }
+  const auto rotated = attestation::rotated_kind_from(kind);
+  if (!rotated) {
+    return complain(rotated.error());
+  }
+  const SystemClock clock;
+  const Result<RotateReport> report = rotate_key(*config, *rotated, new_key_file, clock);
+  if (!report) {
+    return complain(report.error());
+  }
+  if (report->made) {
+    std::cerr << "assayd: made " << new_key_file << '\n';
+  }
+  std::cerr << "assayd: name the new file in the configuration before the service starts\n";
+  std::cout << to_json(*report).dump(2) << '\n';
+  return 0;
+}
+
 // Says on standard error how far it is, every two seconds.
 storage::Progress progress() {
   return
@@ -202,6 +226,17 @@ int check_config(const std::string& config_path, bool print) {
   return 0;
 }
 
+CLI::App* add_rotate(CLI::App& program, std::string& kind, std::string& new_key_file) {
+  CLI::App* const command = program.add_subcommand(
+      "rotate", "Put a new key in place of one of the service's, while no service runs.");
+  command->add_option("KIND", kind, "service, log or ear")
+      ->required()
+      ->check(CLI::IsMember({"service", "log", "ear"}));
+  command->add_option("--new-key", new_key_file, "Private key; made when it is not there")
+      ->required();
+  return command;
+}
+
 // What leads out of a damaged store (docs/recovery.md).
 struct Recovery {
   CLI::App* check = nullptr;
@@ -251,6 +286,7 @@ int main_of(int argc, char** argv) {
       "  assayd check --deep assayd.json\n"
       "  assayd repair assayd.json\n"
       "  assayd restore --accept-loss assayd.json\n"
+      "  assayd rotate service --config assayd.json --new-key service-2.pem\n"
       "\n"
       "The configuration is described by schemas/json/config.schema.json. SIGTERM stops the\n"
       "service after the requests in flight; SIGHUP reads certificate and key again and opens the\n"
@@ -258,6 +294,8 @@ int main_of(int argc, char** argv) {
       "error.");
   std::string config_path;
   std::string bootstrap_path;
+  std::string rotated_kind;
+  std::string new_key_file;
   bool print = false;
   Recovery recovery{};
   CLI::App* const run_command = program.add_subcommand("run", "Serve until SIGTERM.");
@@ -265,7 +303,8 @@ int main_of(int argc, char** argv) {
       "init", "Make keys, certificate and database, and enter the first keys and principals.");
   add_recovery(program, config_path, recovery);
   CLI::App* const config_command = program.add_subcommand("check-config", "Check a configuration.");
-  for (CLI::App* const command : {run_command, init_command, config_command}) {
+  CLI::App* const rotate_command = add_rotate(program, rotated_kind, new_key_file);
+  for (CLI::App* const command : {run_command, init_command, config_command, rotate_command}) {
     command->add_option("--config,-c", config_path, "Configuration file (JSON)")->required();
   }
   init_command->add_option("--bootstrap", bootstrap_path, "First keys and principals (JSON)")
@@ -282,6 +321,9 @@ int main_of(int argc, char** argv) {
   }
   if (*recovery.check || *recovery.repair || *recovery.restore) {
     return run_recovery(recovery, config_path);
+  }
+  if (*rotate_command) {
+    return rotate(config_path, rotated_kind, new_key_file);
   }
   return *init_command ? init(config_path, bootstrap_path) : check_config(config_path, print);
 }

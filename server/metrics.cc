@@ -67,6 +67,9 @@ struct Metrics::Impl {
   Gauge& entries = gauge(registry, "log_entries_total", "Entries of the transparency log.").Add({});
   Gauge& age =
       gauge(registry, "log_newest_entry_age_seconds", "Age of the log's newest entry.").Add({});
+  Gauge& clock_lag =
+      gauge(registry, "clock_behind_seconds", "How far the wall clock lies behind the time in use.")
+          .Add({});
   Gauge& certificate = gauge(registry, "tls_certificate_expiry_timestamp_seconds",
                              "When the certificate of the listeners ends.")
                            .Add({});
@@ -134,6 +137,10 @@ void Metrics::defect() { impl_->defects.Increment(); }
 
 void Metrics::decision(bool allowed) {
   impl_->decisions.Add({{"verdict", allowed ? "allow" : "deny"}}).Increment();
+}
+
+void Metrics::clock_lags(std::chrono::milliseconds lag) {
+  impl_->clock_lag.Set(std::chrono::duration<double>(lag).count());
 }
 
 void Metrics::certificate_ends(Timestamp end) {

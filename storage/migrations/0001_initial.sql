@@ -57,6 +57,21 @@ CREATE TABLE log_checkpoint (
   note TEXT NOT NULL
 ) STRICT;
 
+-- The key of the seals, encrypted for each key that the log got in place of its first.
+CREATE TABLE seal_keys (
+  log_key BLOB NOT NULL PRIMARY KEY,
+  wrapped BLOB NOT NULL,
+  tag BLOB NOT NULL
+) STRICT;
+
+-- When something was written last: a clock that says less was set back.
+CREATE TABLE last_write (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  time INTEGER NOT NULL,
+  tag BLOB NOT NULL  -- under the key of the seals
+) STRICT;
+INSERT INTO last_write VALUES (1, 0, x'');
+
 -- How far the time of a row may lie below the time_high of its list.
 CREATE TABLE time_order (
   list TEXT NOT NULL PRIMARY KEY,

@@ -341,13 +341,23 @@ class SqliteInspection final : public Inspection {
   std::shared_ptr<ReaderPool> pool_;
 };
 
+// Where the stored one cannot be read, the seals show it.
+Result<SecretBytes> key_at(const std::string& path, const Signer& signer) {
+  if (const auto connection = Connection::open(path, Connection::Mode::kReadOnly)) {
+    if (auto key = seal_key_of(**connection, signer)) {
+      return key;
+    }
+  }
+  return derive_seal_key(signer);
+}
+
 }  // namespace
 }  // namespace sqlite
 
 Result<std::unique_ptr<Inspection>> Inspection::open(const SqliteOptions& options,
                                                      const Signer& log_signer, const Clock& clock) {
   ASSAY_TRY(sqlite::prepare_file(options.path, false));
-  ASSAY_ASSIGN(SecretBytes key, sqlite::derive_seal_key(log_signer));
+  ASSAY_ASSIGN(SecretBytes key, sqlite::key_at(options.path, log_signer));
   ASSAY_ASSIGN(auto pool,
                sqlite::ReaderPool::open(options.path, 1, options.reader_wait,
                                         std::make_shared<const SecretBytes>(std::move(key))));

@@ -31,7 +31,7 @@ Result<Opened> open_alone(const SqliteOptions& options, const Signer& signer) {
   ASSAY_ASSIGN(FileLock lock, FileLock::acquire(options.path));
   ASSAY_TRY(prepare_file(options.path, false));
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadWrite));
-  ASSAY_ASSIGN(SecretBytes key, derive_seal_key(signer));
+  ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
   connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
   ASSAY_TRY(connection->make_durable());
   ASSAY_ASSIGN(auto state, load_checkpoint(*connection));

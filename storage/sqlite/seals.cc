@@ -3,8 +3,10 @@
 // and lengths, so that no two rows give the same bytes.
 #include "storage/sqlite/seals.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "schemas/core/hmac.h"
 #include "schemas/core/sha.h"
 
 namespace assay::storage::sqlite {
@@ -60,6 +62,46 @@ Result<SecretBytes> derive_seal_key(const Signer& signer) {
   const Digest digest = sha256(signature);
   secure_wipe(signature);
   return SecretBytes(Bytes(digest.bytes().begin(), digest.bytes().end()));
+}
+
+namespace {
+
+// Of one key to encrypt and one message ever: the seal key of the store. So a pad and a tag do.
+Bytes sealed_with(ByteView heir, ByteView key) {
+  const Digest pad = hmac_sha256(heir, {as_bytes("assay/seal-key/pad/v1")});
+  Bytes wrapped(key.begin(), key.end());
+  for (std::size_t i = 0; i < wrapped.size(); ++i) {
+    wrapped[i] ^= pad.bytes()[i];
+  }
+  return wrapped;
+}
+
+Bytes tag_of(ByteView heir, ByteView wrapped) {
+  const Digest tag = hmac_sha256(heir, {as_bytes("assay/seal-key/tag/v1"), wrapped});
+  return Bytes(tag.bytes().begin(), tag.bytes().end());
+}
+
+}  // namespace
+
+Result<SecretBytes> seal_key_of(Connection& connection, const Signer& signer) {
+  ASSAY_ASSIGN(SecretBytes own, derive_seal_key(signer));
+  Query query = connection.query(Sql::kSealKeyGet);
+  ASSAY_ASSIGN(const bool found, query.bind(signer.key_id()).next());
+  if (!found) {
+    return own;
+  }
+  const Bytes wrapped = query.bytes(0);
+  if (wrapped.size() != own.view().size() || query.bytes(1) != tag_of(own.view(), wrapped)) {
+    return fail(ErrorCode::kDataLoss, "the key of the seals was altered");
+  }
+  return SecretBytes(sealed_with(own.view(), wrapped));
+}
+
+Status hand_over_seals(Connection& connection, ByteView key, const Signer& next) {
+  ASSAY_ASSIGN(const SecretBytes heir, derive_seal_key(next));
+  const Bytes wrapped = sealed_with(heir.view(), key);
+  const Bytes tag = tag_of(heir.view(), wrapped);
+  return connection.query(Sql::kSealKeyPut).bind(next.key_id()).bind(wrapped).bind(tag).run();
 }
 
 Digest seal_of(const Connection& connection, ByteView message) {
@@ -127,6 +169,31 @@ Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& q
   SealedRow row(kind, std::move(name));
   row.add(query);
   return row.keep(connection);
+}
+
+namespace {
+
+// No message of a row begins like this: those begin with their kind, a small number.
+Digest tag_of_time(const Connection& connection, std::int64_t time) {
+  return seal_of(connection, as_bytes("last-write:" + std::to_string(time)));
+}
+
+}  // namespace
+
+Status store_last_write(Connection& connection, Timestamp time) {
+  const Digest tag = tag_of_time(connection, time.time_since_epoch().count());
+  return connection.query(Sql::kLastWritePut).bind(time).bind(tag).run();
+}
+
+Result<std::optional<Timestamp>> load_last_write(Connection& connection) {
+  Query query = connection.query(Sql::kLastWriteGet);
+  ASSAY_ASSIGN(const bool found, query.next());
+  if (!found) {
+    return std::nullopt;
+  }
+  const Digest tag = tag_of_time(connection, query.integer(0));
+  const Bytes stored = query.bytes(1);
+  return std::ranges::equal(stored, tag.bytes()) ? std::optional(query.time(0)) : std::nullopt;
 }
 
 }  // namespace assay::storage::sqlite

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "schemas/core/clock.h"
 #include "schemas/core/signer.h"
 #include "storage/sqlite/connection.h"
 
@@ -45,6 +47,11 @@ inline constexpr std::array kAllSealed = {
 // The key of all seals of a store. Ed25519 is deterministic, so every process with the log's key
 // has the same one.
 [[nodiscard]] Result<SecretBytes> derive_seal_key(const Signer& signer);
+// The same for a log whose key was replaced: its seals go on under the key of the first one, which
+// each heir finds encrypted under its own. data-loss when that was altered.
+[[nodiscard]] Result<SecretBytes> seal_key_of(Connection& connection, const Signer& signer);
+// Writes it for `next`. `key` is what the store's seals are under.
+[[nodiscard]] Status hand_over_seals(Connection& connection, ByteView key, const Signer& next);
 
 // What is sealed of one row: its columns, and those of the rows of its lists, one after the other.
 class SealedRow {
@@ -69,6 +76,11 @@ class SealedRow {
                                 const Query& query);
 // `query`, bound and not yet run, finds the row as those who read it do.
 [[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& query);
+
+// When something was written last. Nothing before the first write, and when the row was altered: a
+// time of somebody else's choice would be held for good.
+[[nodiscard]] Status store_last_write(Connection& connection, Timestamp time);
+[[nodiscard]] Result<std::optional<Timestamp>> load_last_write(Connection& connection);
 
 // HMAC-SHA256 under the connection's key.
 [[nodiscard]] Digest seal_of(const Connection& connection, ByteView message);

@@ -109,10 +109,10 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   ASSAY_TRY(prepare_file(options.path, options.create));
   ASSAY_ASSIGN(OpenedFile file, open_file(options.path));
   auto connection = std::move(file.connection);
-  ASSAY_ASSIGN(SecretBytes seal_key, derive_seal_key(signer));
+  ASSAY_TRY(migrate(*connection));
+  ASSAY_ASSIGN(SecretBytes seal_key, seal_key_of(*connection, signer));
   const auto shared_key = std::make_shared<const SecretBytes>(std::move(seal_key));
   connection->set_seal_key(shared_key);
-  ASSAY_TRY(migrate(*connection));
   ASSAY_TRY(ensure_first_checkpoint(*connection, options.origin, signer));
   // Before anything is served or anchored: a process that died may have left a commit unsynced.
   ASSAY_TRY(make_durable(*connection, options.path, file.disk_fails));

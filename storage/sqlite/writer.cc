@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/transaction.h"
 
 namespace assay::storage::sqlite {
@@ -273,6 +274,7 @@ Status Writer::seal() {
     ASSAY_ASSIGN(next.note, sign_checkpoint({options_.origin, next.size, next.root}, signer_));
     ASSAY_TRY(store_checkpoint(*connection_, next));
   }
+  ASSAY_TRY(store_last_write(*connection_, clock_.now()));
   if (governance_ != committed_.governance) {
     history_.publish(next.size, governance_);  // before anybody can see the rows
   }

@@ -125,7 +125,7 @@ TEST_F(AppTest, ClockBehindTheLog_IsHeldAndTold) {
 TEST_F(AppTest, Init_MakesEverythingOnce) {
   const auto report = initialise(config_, bootstrap_document(), clock_, random_);
   ASSERT_TRUE(report) << to_string(report.error());
-  EXPECT_EQ(report->created.size(), 6U);
+  EXPECT_EQ(report->created.size(), 6U) << "with FILE.vkey";
   EXPECT_TRUE(report->log_verifier_key.starts_with("example.com/log+"));
   EXPECT_EQ(report->certificate_pin, certificate_pin(config_.certificate_file)->text());
   for (const std::string& secret :
