@@ -19,8 +19,8 @@ namespace assay::policy {
 [[nodiscard]] std::optional<std::string> clean_path(std::string_view path);
 
 // At `path`, above it or below it the runtime and the kubelet mount things of their own into every
-// container: /dev with /dev/shm, which all containers of a pod write to, /proc, /sys, and /etc/hosts
-// and its like, which the pod fills. `path` is one of real_path().
+// container: /dev with /dev/shm, which all containers of a pod write to, /proc, /sys, and
+// /etc/hosts and its like, which the pod fills. `path` is one of real_path().
 [[nodiscard]] bool meets_runtime_mounts(std::string_view path);
 
 // The patterns of a policy's `mount_paths`. '*' stands for any characters, '/' included.

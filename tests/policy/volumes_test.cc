@@ -145,9 +145,9 @@ TEST(Volumes, MountAboveTheModel_IsRefused) {
   policy.other_volumes = {"pvc://prod/cache"};
   const Mount model = mount_at("/data/hub/demo", kModel);
   for (const char* path : {"/data/hub", "/data", "/", "/data/.", "data"}) {
-    for (const Mount& other : {config_at(path), scratch_at("server", path, "t", false),
-                               scratch_at("server", path, "t", true),
-                               mount_at(path, "pvc://prod/cache")}) {
+    for (const Mount& other :
+         {config_at(path), scratch_at("server", path, "t", false),
+          scratch_at("server", path, "t", true), mount_at(path, "pvc://prod/cache")}) {
       EXPECT_EQ(volumes(policy, {model, other}).code, ErrorCode::kMountOverlaps) << path;
       EXPECT_EQ(volumes(policy, {other, model}).code, ErrorCode::kMountOverlaps) << path;
     }
@@ -173,15 +173,15 @@ TEST(Volumes, MountAboveTheModelThroughALink_IsRefused) {
                                                         {"/var/mail/m", "/var/spool"},
                                                         {"/var/run/models", "/var"},
                                                         {"/var/run/models", "/run"}}) {
-    EXPECT_EQ(volumes(plain(), {mount_at(model, kModel), scratch_at("server", other, "t", false)})
-                  .code,
-              ErrorCode::kMountOverlaps)
+    EXPECT_EQ(
+        volumes(plain(), {mount_at(model, kModel), scratch_at("server", other, "t", false)}).code,
+        ErrorCode::kMountOverlaps)
         << model << " " << other;
   }
-  EXPECT_EQ(volumes(plain(), {mount_at("/run/models", kModel),
-                              scratch_at("server", "/var", "t", false)})
-                .outcome,
-            Outcome::kPass);
+  EXPECT_EQ(
+      volumes(plain(), {mount_at("/run/models", kModel), scratch_at("server", "/var", "t", false)})
+          .outcome,
+      Outcome::kPass);
 }
 
 // A container that ran before made /tmp/x a link to the model.
@@ -190,10 +190,10 @@ TEST(Volumes, MountBelowWhatMayHaveLinks_IsRefused) {
   const Mount scratch = scratch_at("server", "/tmp", "t", false);
   EXPECT_EQ(volumes(plain(), {model, scratch, config_at("/tmp/x")}).code,
             ErrorCode::kMountOverlaps);
-  EXPECT_EQ(volumes(plain(), {model, config_at("/var/run/x/y"),
-                              scratch_at("server", "/run", "t", false)})
-                .code,
-            ErrorCode::kMountOverlaps);
+  EXPECT_EQ(
+      volumes(plain(), {model, config_at("/var/run/x/y"), scratch_at("server", "/run", "t", false)})
+          .code,
+      ErrorCode::kMountOverlaps);
   EXPECT_EQ(volumes(plain(), {model, config_at("/etc/app"), config_at("/etc/app/more")}).outcome,
             Outcome::kPass)
       << "nobody makes links there";
@@ -241,9 +241,9 @@ TEST(MountPaths, NothingElseIsMountedThere) {
   policy.mount_paths = {"/models/*", "/m"};
   const Mount model = mount_at("/models/demo", kModel);
   for (const Mount& other :
-       {config_at("/models"), config_at("/models/other"), config_at("/m/x"), in("side", config_at("/")),
-        in("side", config_at("/models/other")), mount_at("/models/cache", "pvc://prod/cache"),
-        scratch_at("server", "/m", "t", true)}) {
+       {config_at("/models"), config_at("/models/other"), config_at("/m/x"),
+        in("side", config_at("/")), in("side", config_at("/models/other")),
+        mount_at("/models/cache", "pvc://prod/cache"), scratch_at("server", "/m", "t", true)}) {
     EXPECT_EQ(volumes(policy, {model, other}).code, ErrorCode::kMountOverlaps) << other.path;
   }
   for (const char* path : {"/mm", "/modelsx", "/etc/models"}) {

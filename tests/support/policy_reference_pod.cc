@@ -203,9 +203,9 @@ struct Pod {
     const std::string path = real(mount.path).value_or("/");
     const Texts places = {"/dev/",       "/proc/",         "/sys/",
                           "/etc/hosts/", "/etc/hostname/", "/etc/resolv.conf/"};
-    return !mount.device &&
-           std::any_of(places.begin(), places.end(),
-                       [&](const auto& place) { return in(path, place) || in(place, path); });
+    return !mount.device && std::any_of(places.begin(), places.end(), [&](const auto& place) {
+      return in(path, place) || in(place, path);
+    });
   }
   // A directory above `below` is that of `above`, by either spelling.
   [[nodiscard]] static bool under(const Mount& below, const Mount& above) {
