@@ -30,7 +30,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLinks =
 // Links of /dev to what a process has open.
 constexpr std::array<std::string_view, 3> kStreams = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
 
-// "/a/b" is in "/a" and in "/a/b".
+// What every container has without asking.
+constexpr std::array<std::string_view, 6> kRuntimePlaces = {
+    "/dev", "/proc", "/sys", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
+
+// "/a/b" is in "", in "/a" and in "/a/b".
 bool lies_in(std::string_view path, std::string_view directory) {
   return path.starts_with(directory) &&
          (path.size() == directory.size() || path[directory.size()] == '/');
@@ -55,7 +59,8 @@ bool depends_on_process(std::string_view path) {
                      [&](std::string_view stream) { return lies_in(path, stream); });
 }
 
-// Nothing when the path goes up.
+}  // namespace
+
 std::optional<std::string> clean_path(std::string_view path) {
   std::string clean;
   while (!path.empty()) {
@@ -72,8 +77,6 @@ std::optional<std::string> clean_path(std::string_view path) {
   return clean;
 }
 
-}  // namespace
-
 std::optional<std::string> real_path(std::string_view path) {
   std::optional<std::string> clean =
       path.size() <= kMaxPath ? clean_path(path) : std::optional<std::string>();
@@ -82,6 +85,12 @@ std::optional<std::string> real_path(std::string_view path) {
   }
   std::string real = with_links(*std::move(clean));
   return depends_on_process(real) ? std::nullopt : std::optional(std::move(real));
+}
+
+bool meets_runtime_mounts(std::string_view path) {
+  return std::any_of(kRuntimePlaces.begin(), kRuntimePlaces.end(), [&](std::string_view place) {
+    return lies_in(path, place) || lies_in(place, path);
+  });
 }
 
 MountPaths::MountPaths(const std::vector<std::string>& patterns) {
@@ -94,13 +103,9 @@ bool MountPaths::admit(const std::string& path) const { return any_glob_matches(
 
 bool MountPaths::reserve(const std::string& path) const {
   return std::any_of(patterns_.begin(), patterns_.end(), [&](std::string_view pattern) {
-    const std::size_t star = pattern.find('*');
-    if (star == std::string_view::npos) {
-      return lies_in(path, pattern);
-    }
-    const std::string_view before = pattern.substr(0, star);
-    return path.starts_with(before) ||
-           (before.ends_with('/') && path == before.substr(0, before.size() - 1));
+    const std::string_view before = pattern.substr(0, pattern.find('*'));
+    return (before == pattern ? lies_in(path, pattern) : path.starts_with(before)) ||
+           lies_in(before, path);
   });
 }
 

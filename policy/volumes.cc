@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "policy/checks.h"
@@ -25,6 +26,35 @@ std::string describe(const Mount& mount) {
          (mount.location.empty() ? mount.source : mount.location) + ")";
 }
 
+// Whether one of the directories above `path` passes, the root ("") included.
+template <typename Test>
+bool any_parent(std::string_view path, Test test) {
+  while (!path.empty()) {
+    path = path.substr(0, path.rfind('/'));
+    if (test(path)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Paths of what one container mounts: real ones, and as the pod writes them, since a link of the
+// image is gone when something is mounted over the directory that has it.
+struct Container {
+  std::map<std::string, std::size_t, std::less<>> models;  // real paths, and how many are there
+  std::set<std::string, std::less<>> spelled;              // of models, either way
+  std::set<std::string, std::less<>> changeable;           // of what may have any links, either way
+
+  [[nodiscard]] bool has_model_below(const std::string& path) const {
+    const std::string start = path + "/";
+    const auto below = spelled.lower_bound(start);
+    return below != spelled.end() && below->starts_with(start);
+  }
+  [[nodiscard]] bool lies_in_changeable(std::string_view path) const {
+    return any_parent(path, [&](std::string_view one) { return changeable.contains(one); });
+  }
+};
+
 // One pod under one policy.
 struct Pod {
   Pod(const PolicyDocument& policy_in, const Workload& workload_in, const MountedModels& mounted_in,
@@ -36,6 +66,7 @@ struct Pod {
         allowed_paths(policy_in.mount_paths) {
     for (const Mount& mount : workload.mounts) {
       paths.push_back(real_path(mount.path));
+      written.push_back(clean_path(mount.path));
     }
   }
 
@@ -45,6 +76,7 @@ struct Pod {
   const FilledVolumes& filled;
   MountPaths allowed_paths;
   std::vector<std::optional<std::string>> paths;  // of each mount of the workload
+  std::vector<std::optional<std::string>> written;
 
   [[nodiscard]] bool is_filled(const Mount& mount) const {
     return mount.kind == VolumeKind::kScratch && filled.allowed.contains(mount.volume);
@@ -56,6 +88,8 @@ struct Pod {
   [[nodiscard]] bool touches_model(const Mount& mount) const;
   [[nodiscard]] bool may_write(std::size_t m) const;
   [[nodiscard]] std::vector<std::string> unaccounted(bool& undecided) const;
+  [[nodiscard]] std::map<std::string_view, Container> containers() const;
+  [[nodiscard]] bool overlaps(std::size_t m, const Container& in) const;
   [[nodiscard]] std::vector<std::string> overlaps() const;
   [[nodiscard]] std::vector<std::string> elsewhere() const;
   [[nodiscard]] std::vector<std::string> writable() const;
@@ -109,32 +143,53 @@ std::vector<std::string> Pod::unaccounted(bool& undecided) const {
   return found;
 }
 
-// A path that is not known may be any. The cost grows with the bytes of the paths, not with the
-// square of their number.
-std::vector<std::string> Pod::overlaps() const {
-  std::map<std::string, std::map<std::string, std::size_t, std::less<>>, std::less<>> models;
+// Of the containers that mount a model.
+std::map<std::string_view, Container> Pod::containers() const {
+  std::map<std::string_view, Container> found;
   for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
     if (is_model(m)) {
-      ++models[workload.mounts[m].container][paths[m].value_or(std::string())];
+      Container& in = found[workload.mounts[m].container];
+      ++in.models[paths[m].value_or(std::string())];
+      in.spelled.insert({paths[m].value_or(std::string()), written[m].value_or(std::string())});
     }
   }
+  for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
+    const auto at = found.find(workload.mounts[m].container);
+    const bool makes_links = !is_model(m) && workload.mounts[m].kind != VolumeKind::kConfig;
+    if (at != found.end() && makes_links && paths[m]) {
+      at->second.changeable.insert({*paths[m], *written[m]});
+    }
+  }
+  return found;
+}
+
+// At or below a model it hides files. Above one, whoever else has the volume moves the directory
+// away in which the model is mounted. Below what has links of somebody it is mounted anywhere.
+bool Pod::overlaps(std::size_t m, const Container& in) const {
+  if (!paths[m]) {
+    return true;  // may be any
+  }
+  const std::string& path = *paths[m];
+  const auto same = in.models.find(path);
+  if ((same != in.models.end() && same->second > (is_model(m) ? 1U : 0U)) ||
+      any_parent(path, [&](std::string_view one) { return in.models.contains(one); })) {
+    return true;
+  }
+  if (is_model(m)) {
+    return !workload.mounts[m].device && meets_runtime_mounts(path);
+  }
+  return in.has_model_below(path) || in.has_model_below(*written[m]) ||
+         in.lies_in_changeable(path) || in.lies_in_changeable(*written[m]);
+}
+
+// The cost grows with the bytes of the paths, not with the square of their number.
+std::vector<std::string> Pod::overlaps() const {
+  const auto with_models = containers();
   std::vector<std::string> found;
   for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
-    const auto at = models.find(workload.mounts[m].container);
-    bool covers = !is_model(m) && paths[m] && allowed_paths.reserve(*paths[m]);
-    if (at != models.end() && !covers) {
-      covers = !paths[m];
-      for (std::string_view path = paths[m] ? std::string_view(*paths[m]) : ""; !covers;
-           path = path.substr(0, path.rfind('/'))) {
-        const auto model = at->second.find(path);
-        const std::size_t itself = is_model(m) && path.size() == paths[m]->size() ? 1 : 0;
-        covers = model != at->second.end() && model->second > itself;
-        if (path.empty()) {
-          break;
-        }
-      }
-    }
-    if (covers) {
+    const auto at = with_models.find(workload.mounts[m].container);
+    const bool reserved = !is_model(m) && paths[m] && allowed_paths.reserve(*paths[m]);
+    if (reserved || (at != with_models.end() && overlaps(m, at->second))) {
       found.push_back(describe(workload.mounts[m]));
     }
   }

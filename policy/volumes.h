@@ -10,8 +10,10 @@ namespace assay::policy {
 // Condition "volumes", of the pod as a whole:
 //   volume-unaccounted  a mounted volume that can hold a model is no location of a judged model and
 //                       no other volume that the policy allows
-//   mount-overlaps      something else is mounted at or below the path of a judged model, or where
-//                       `mount_paths` of the policy lets models be mounted
+//   mount-overlaps      something else is mounted at, below or above the path of a judged model, or
+//                       where `mount_paths` of the policy lets models be mounted, or beside a model
+//                       below something that may have links to it; or the model is where the
+//                       runtime mounts something of its own
 //   mount-path-not-allowed  a judged model is mounted elsewhere than `mount_paths` says
 //   mount-writable      a container may write to a judged model, or to what holds it or lies in it,
 //                       or may mount again what it has

@@ -7,6 +7,7 @@
 #include "policy/accelerator.h"
 #include "schemas/location.h"
 #include "server/service/json_at.h"
+#include "server/service/runtime_annotations.h"
 
 namespace assay::server {
 namespace {
@@ -153,17 +154,24 @@ std::string capability(std::string_view name) {
   return upper.starts_with("CAP_") ? upper.substr(4) : upper;
 }
 
-// With these a container makes device files, loads modules, or mounts what it likes.
+// Capabilities with which a container gets at nothing but its own files, its network and its share
+// of the machine: those of Pod Security's baseline, and a few more. With others it mounts, loads
+// modules, opens files past its mounts, or reads the memory of whoever may.
+constexpr std::array<std::string_view, 22> kHarmlessCapabilities = {
+    "AUDIT_WRITE", "CHOWN",     "DAC_OVERRIDE", "FOWNER",      "FSETID",   "KILL",
+    "MKNOD",       "SETFCAP",   "SETGID",       "SETPCAP",     "SETUID",   "NET_BIND_SERVICE",
+    "SYS_CHROOT",  "NET_ADMIN", "NET_RAW",      "IPC_LOCK",    "SYS_NICE", "NET_BROADCAST",
+    "SYS_TIME",    "LEASE",     "WAKE_ALARM",   "SYS_RESOURCE"};
+
 bool has_capability(const Json& container) {
-  static constexpr std::array<std::string_view, 4> kPowerful = {"ALL", "SYS_ADMIN", "SYS_MODULE",
-                                                                "SYS_RAWIO"};
   const Json& added =
       member_at(object_at(object_at(container, "securityContext"), "capabilities"), "add");
   if (!added.is_array()) {
     return !added.is_null();
   }
   return std::any_of(added.begin(), added.end(), [](const Json& one) {
-    return !one.is_string() || is_one_of(kPowerful, capability(one.get_ref<const std::string&>()));
+    return !one.is_string() ||
+           !is_one_of(kHarmlessCapabilities, capability(one.get_ref<const std::string&>()));
   });
 }
 
@@ -190,23 +198,27 @@ void add_container(const Json& container, Ways& ways) {
 }
 
 void add_annotations(const PodView& pod, Ways& ways) {
-  for (const auto& [key, value] : object_at(pod.metadata, "annotations").items()) {
-    const std::string_view domain = std::string_view(key).substr(0, key.find('/'));
-    if (domain == "cdi.k8s.io" || domain.ends_with(".cdi.k8s.io")) {
-      ways.add("cdi-annotation");
-    } else if (domain.ends_with("devices.nri.io") || domain == "devices.noderesource.dev" ||
-               domain == "cdi-devices.noderesource.dev" || key == "io.kubernetes.cri-o.Devices") {
-      ways.add("device-annotation");
-    }
+  const RuntimeAnnotations found = runtime_annotations(pod);
+  if (found.cdi) {
+    ways.add("cdi-annotation");
+  }
+  if (found.devices) {
+    ways.add("device-annotation");
+  }
+  if (found.mounts) {
+    ways.add("device-path:unclear");
   }
 }
 
 }  // namespace
 
-bool may_mount_again(const PodView& pod, const Json& container) {
+bool may_mount_again(const PodView& pod) {
+  return is_host_process(pod.spec) || is_set(pod.spec, "hostPID");
+}
+
+bool may_mount_again(const Json& container) {
   const Json& mounts = array_at(container, "volumeMounts");
-  return has_privileges(container) || is_host_process(pod.spec) ||
-         std::any_of(mounts.begin(), mounts.end(), propagates);
+  return has_privileges(container) || std::any_of(mounts.begin(), mounts.end(), propagates);
 }
 
 std::vector<std::string> accelerators_of(const PodView& pod, const std::set<std::string>& resources,

@@ -4,6 +4,7 @@
 
 #include "server/service/judging.h"
 #include "server/service/review_answer.h"
+#include "server/service/runtime_annotations.h"
 
 namespace assay::server {
 namespace {
@@ -38,9 +39,9 @@ Result<std::optional<storage::PodRow>> admitted_pod(const Asking& asking, const 
   return same ? std::move(row) : std::nullopt;
 }
 
-// Annotations of a binding are given to the pod, where a runtime may read devices from them: what
-// is a way to an accelerator in a pod is one here.
-Status add_accelerators(const Json& binding, policy::Workload& workload) {
+// Annotations of a binding are given to the pod, where a runtime may read devices and mounts from
+// them: what they are in a pod they are here.
+Status add_annotations(const Json& binding, policy::Workload& workload) {
   const PodView view{"", member(binding, "metadata"), Json::object()};
   ASSAY_ASSIGN(const policy::Workload seen, workload_of(view, workload.name_space));
   for (const std::string& way : seen.accelerators) {
@@ -49,6 +50,7 @@ Status add_accelerators(const Json& binding, policy::Workload& workload) {
       workload.accelerators.push_back(way);
     }
   }
+  add_to(workload, runtime_annotations(view));
   return {};
 }
 
@@ -58,7 +60,7 @@ Result<DecisionRequest> bind_request(const Asking& asking, const Review& review,
   policy::Workload workload{review.name_space, {}, {}, {}};
   if (pod) {
     ASSAY_ASSIGN(workload, policy::workload_from_json(pod->workload));
-    ASSAY_TRY(add_accelerators(review.object, workload));
+    ASSAY_TRY(add_annotations(review.object, workload));
   }
   workload.node = binding.node;
   DecisionRequest request = request_for(asking, review, std::move(workload),

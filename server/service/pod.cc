@@ -7,6 +7,7 @@
 #include "server/service/accelerators.h"
 #include "server/service/json_at.h"
 #include "server/service/pod_volumes.h"
+#include "server/service/runtime_annotations.h"
 
 namespace assay::server {
 namespace {
@@ -133,18 +134,20 @@ Result<policy::Workload> workload_of(const PodView& pod, std::string name_space)
   workload.pod = true;
   std::set<std::string> resources;
   add_resources(pod.spec, resources);
+  const bool all_mount_again = may_mount_again(pod);
   for (const std::string_view list : kContainerLists) {
     for (const Json& container : array_at(pod.spec, list)) {
       add_resources(container, resources);
       workload.images.push_back({.container = text_at(container, "name"),
                                  .image = text_at(container, "image"),
                                  .init = list == kInitContainers && !goes_on(container),
-                                 .remounts = may_mount_again(pod, container)});
+                                 .remounts = all_mount_again || may_mount_again(container)});
     }
   }
   workload.resources.assign(resources.begin(), resources.end());
   workload.accelerators = accelerators_of(pod, resources, mounts);
   workload.mounts = std::move(mounts.mounts);
+  add_to(workload, runtime_annotations(pod));
   return workload;
 }
 

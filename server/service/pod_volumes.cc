@@ -21,6 +21,9 @@ constexpr std::string_view kHostPath = "hostPath";
 constexpr std::array<std::string_view, 4> kConfigSources = {"configMap", "secret", "projected",
                                                             "downwardAPI"};
 constexpr std::string_view kScratchSource = "emptyDir";
+// The kubelet mounts a writable file there, made for the container.
+constexpr std::string_view kMessage = "terminationMessagePath";
+constexpr std::string_view kUsualMessage = "/dev/termination-log";  // no model is there
 constexpr std::size_t kMaxName = 253;   // of volumes and containers, in Kubernetes
 constexpr std::size_t kMaxBase = 2048;  // longer ones are no locations (schemas/location.h)
 
@@ -186,6 +189,9 @@ class MountReader {
 
  private:
   Status add(const Json& item, const std::string& container, bool device);
+  Status add_message(const Json& container, const std::string& name);
+  // Whether one more mount is within the limits.
+  Status count(const std::string& path, std::size_t more);
 
   const Volumes& volumes_;
   PodMounts read_;
@@ -208,20 +214,44 @@ std::optional<std::string> sub_path_of(const Json& mount) {
   return below_root(text);
 }
 
+Status MountReader::count(const std::string& path, std::size_t more) {
+  if (read_.mounts.size() == kMaxPodMounts) {
+    return too_many("the pod has more than 1024 mounts");
+  }
+  path_bytes_ += path.size() + more;
+  if (path_bytes_ > kMaxPathBytes ||
+      std::ranges::count(path, '/') > static_cast<std::ptrdiff_t>(kMaxPathParts)) {
+    return too_many("a mount path has more than 128 parts, or all of them more than 128 KiB");
+  }
+  return {};
+}
+
+Status MountReader::add_message(const Json& container, const std::string& name) {
+  const Json& member = member_at(container, kMessage);
+  const std::string path = text_at(container, kMessage);
+  if (!(member.is_null() || member.is_string()) || path.size() > kMaxMountPath) {
+    return malformed("terminationMessagePath is a path of at most 4096 bytes");
+  }
+  if (path.empty() || path == kUsualMessage) {
+    return {};
+  }
+  ASSAY_TRY(count(path, 0));
+  Mount mount;
+  mount.container = name;
+  mount.path = goes_up(path) ? path : lexical_path(path);
+  mount.source = kMessage;
+  mount.kind = VolumeKind::kConfig;
+  read_.mounts.push_back(std::move(mount));
+  return {};
+}
+
 Status MountReader::add(const Json& item, const std::string& container, bool device) {
   const std::string path = text_at(item, device ? "devicePath" : "mountPath");
   if (!member_at(item, "name").is_string() || path.size() > kMaxMountPath ||
       text_at(item, "name").size() > kMaxName) {
     return malformed("mounts are objects with short names and paths of at most 4096 bytes");
   }
-  if (read_.mounts.size() == kMaxPodMounts) {
-    return too_many("the pod has more than 1024 mounts");
-  }
-  path_bytes_ += path.size() + text_at(item, "subPath").size();
-  if (path_bytes_ > kMaxPathBytes ||
-      std::ranges::count(path, '/') > static_cast<std::ptrdiff_t>(kMaxPathParts)) {
-    return too_many("a mount path has more than 128 parts, or all of them more than 128 KiB");
-  }
+  ASSAY_TRY(count(path, text_at(item, "subPath").size()));
   Mount mount;
   mount.container = container;
   mount.path = goes_up(path) ? path : lexical_path(path);
@@ -259,7 +289,7 @@ Status MountReader::container(const Json& container) {
       ASSAY_TRY(add(item, name, device));
     }
   }
-  return {};
+  return add_message(container, name);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ struct HostExposure {
 struct PodMounts {
   // Where a path goes up ("..") it is as the pod writes it: which directory that is, the links of
   // the image decide. One for each element of volumeMounts and volumeDevices of every container,
-  // init and ephemeral containers included, in the order of the pod.
+  // init and ephemeral containers included, in the order of the pod. Behind those of a container
+  // its terminationMessagePath, as configuration, unless it is the usual one.
   std::vector<policy::Mount> mounts;
   std::vector<HostExposure> host;  // of those, which show the node's own files
 };

@@ -72,10 +72,10 @@ Result<Word> Publishers::hear(storage::Snapshot& snapshot, const StatementRow& r
   Word word{.trusted = statement.has_signer()};
   word.believed = word.within = word.trusted && asked_.empty();
   for (const Asked& asked : asked_) {
-    if (policy::meets(statement, asked.demands) == Outcome::kPass) {
-      word.believed = true;
-      word.within = word.within || asked.within;
-    }
+    const bool meets = policy::meets(statement, asked.demands) == Outcome::kPass;
+    word.by.push_back(meets);
+    word.believed = word.believed || meets;
+    word.within = word.within || (meets && asked.within);
   }
   return word;
 }

@@ -16,6 +16,7 @@ struct Word {
   bool trusted = false;   // a publisher's signature on it counts
   bool believed = false;  // and a policy that is asked believes its own signers
   bool within = false;    // and lets pods mount a directory inside of what it names
+  std::vector<bool> by{};  // which of the policies that are asked believe, in one order for all
 };
 
 // The policies that are asked: those in mode enforce that select the workload; without one those in

@@ -105,8 +105,27 @@ Candidates kept(const Candidates& candidates, Keep keep) {
   return found;
 }
 
+// Each policy that is asked believes one of them.
+bool meets_all(const std::vector<Heard>& said) {
+  std::vector<bool> by = said.front().word.by;
+  for (const Heard& one : said) {
+    for (std::size_t i = 0; i < by.size(); ++i) {
+      by[i] = by[i] || one.word.by[i];
+    }
+  }
+  return std::all_of(by.begin(), by.end(), [](bool believes) { return believes; });
+}
+
+// The artifacts that every policy believes; where there is none, those that one of them does.
 Candidates believed(const Candidates& candidates) {
-  return kept(candidates, [](const Heard& one) { return one.word.believed; });
+  Candidates by_any = kept(candidates, [](const Heard& one) { return one.word.believed; });
+  Candidates by_all;
+  for (const auto& [artifact, said] : by_any) {
+    if (meets_all(said)) {
+      by_all.emplace(artifact, said);
+    }
+  }
+  return by_all.empty() ? by_any : by_all;
 }
 
 // Locations of what the workload mounts and could hold a model.

@@ -198,7 +198,8 @@ Mount RandomCase::mount() {
   Mount one;
   one.container = pick(Names{"server", "server", "server", "init", "side"});
   one.path = wrong_in(2) ? pick(Names{"/m/x", "/n/../m", "//o/", "/mm", "/", "/var/run/m", "/run/m",
-                                      "/lib/./m", "/usr/lib/m/x", "/proc/self/root/m", "/dev/fd"})
+                                      "/lib/./m", "/usr/lib/m/x", "/proc/self/root/m", "/dev/fd",
+                                      "/var", "/var/run", "/etc", "/dev/m", "/usr/lib"})
                          : pick(Names{"/m", "/n", "/o", "/p"});
   one.volume = pick(Names{"v", "w"});
   one.source = pick(Names{"persistentVolumeClaim", "persistentVolumeClaim", "nfs"});

@@ -83,11 +83,11 @@ TEST(Volumes, OtherVolumes_AllowLocationsAndSources) {
 
 TEST(Volumes, ConfigMapOverTheModel_IsRefused) {
   for (const char* path :
-       {"/m", "/m/", "/m/modeling.py", "/m//sub", "/x/../m/code", "/./m", "m/code"}) {
+       {"/m", "/m/", "/m/modeling.py", "/m//sub", "/x/../m/code", "/./m", "m/code", "/"}) {
     const ConditionResult result = volumes(plain(), {mount_at("/m", kModel), config_at(path)});
     EXPECT_EQ(result.code, ErrorCode::kMountOverlaps) << path;
   }
-  for (const char* path : {"/", "/mm", "/m2/x", "/other", "/x/m"}) {
+  for (const char* path : {"/mm", "/m2/x", "/other", "/x/m"}) {
     EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), config_at(path)}).outcome, Outcome::kPass)
         << path;
   }
@@ -139,6 +139,81 @@ TEST(Volumes, MountThroughALinkOfTheImage_IsAnOverlap) {
   }
 }
 
+// Whoever has the volume in another container moves the mount point of the model away.
+TEST(Volumes, MountAboveTheModel_IsRefused) {
+  PolicyDocument policy = plain();
+  policy.other_volumes = {"pvc://prod/cache"};
+  const Mount model = mount_at("/data/hub/demo", kModel);
+  for (const char* path : {"/data/hub", "/data", "/", "/data/.", "data"}) {
+    for (const Mount& other :
+         {config_at(path), scratch_at("server", path, "t", false),
+          scratch_at("server", path, "t", true), mount_at(path, "pvc://prod/cache")}) {
+      EXPECT_EQ(volumes(policy, {model, other}).code, ErrorCode::kMountOverlaps) << path;
+      EXPECT_EQ(volumes(policy, {other, model}).code, ErrorCode::kMountOverlaps) << path;
+    }
+  }
+  for (const char* path : {"/data/hub/demo2", "/data/hu", "/data2", "/dat"}) {
+    EXPECT_EQ(volumes(policy, {model, scratch_at("server", path, "t", false)}).outcome,
+              Outcome::kPass)
+        << path;
+  }
+  EXPECT_EQ(volumes(policy, {model, scratch_at("side", "/data", "t", false)}).outcome,
+            Outcome::kPass);
+}
+
+TEST(Volumes, MountAboveTheModelThroughALink_IsRefused) {
+  for (const auto& [model, other] :
+       std::vector<std::pair<const char*, const char*>>{{"/run/models", "/var/run"},
+                                                        {"/run/lock/m", "/var/lock"},
+                                                        {"/lib/models", "/usr/lib"},
+                                                        {"/lib/models", "/usr"},
+                                                        {"/lib/models", "/lib"},
+                                                        {"/usr/lib/models", "/lib"},
+                                                        {"/var/mail/m", "/var/spool/mail"},
+                                                        {"/var/mail/m", "/var/spool"},
+                                                        {"/var/run/models", "/var"},
+                                                        {"/var/run/models", "/run"}}) {
+    EXPECT_EQ(
+        volumes(plain(), {mount_at(model, kModel), scratch_at("server", other, "t", false)}).code,
+        ErrorCode::kMountOverlaps)
+        << model << " " << other;
+  }
+  EXPECT_EQ(
+      volumes(plain(), {mount_at("/run/models", kModel), scratch_at("server", "/var", "t", false)})
+          .outcome,
+      Outcome::kPass);
+}
+
+// A container that ran before made /tmp/x a link to the model.
+TEST(Volumes, MountBelowWhatMayHaveLinks_IsRefused) {
+  const Mount model = mount_at("/m", kModel);
+  const Mount scratch = scratch_at("server", "/tmp", "t", false);
+  EXPECT_EQ(volumes(plain(), {model, scratch, config_at("/tmp/x")}).code,
+            ErrorCode::kMountOverlaps);
+  EXPECT_EQ(
+      volumes(plain(), {model, config_at("/var/run/x/y"), scratch_at("server", "/run", "t", false)})
+          .code,
+      ErrorCode::kMountOverlaps);
+  EXPECT_EQ(volumes(plain(), {model, config_at("/etc/app"), config_at("/etc/app/more")}).outcome,
+            Outcome::kPass)
+      << "nobody makes links there";
+  EXPECT_EQ(volumes(plain(), {model, in("side", scratch), in("side", config_at("/tmp/x"))}).outcome,
+            Outcome::kPass)
+      << "no model there";
+}
+
+// Each container has these without asking, and pods fill some: hostAliases, /dev/shm.
+TEST(Volumes, ModelWhereTheRuntimeMounts_IsRefused) {
+  for (const char* path :
+       {"/etc", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/", "/dev", "/dev/shm",
+        "/dev/shm/models", "/dev/models", "/proc", "/sys", "/sys/fs/m", "/etc/../etc"}) {
+    EXPECT_EQ(volumes(plain(), {mount_at(path, kModel)}).code, ErrorCode::kMountOverlaps) << path;
+  }
+  for (const char* path : {"/etc/models", "/device", "/etc/hosts.d", "/mnt/dev", "/system"}) {
+    EXPECT_EQ(volumes(plain(), {mount_at(path, kModel)}).outcome, Outcome::kPass) << path;
+  }
+}
+
 // --- where models may be mounted
 
 TEST(MountPaths, ModelElsewhere_IsRefused) {
@@ -167,11 +242,11 @@ TEST(MountPaths, NothingElseIsMountedThere) {
   const Mount model = mount_at("/models/demo", kModel);
   for (const Mount& other :
        {config_at("/models"), config_at("/models/other"), config_at("/m/x"),
-        in("side", config_at("/models/other")), mount_at("/models/cache", "pvc://prod/cache"),
-        scratch_at("server", "/m", "t", true)}) {
+        in("side", config_at("/")), in("side", config_at("/models/other")),
+        mount_at("/models/cache", "pvc://prod/cache"), scratch_at("server", "/m", "t", true)}) {
     EXPECT_EQ(volumes(policy, {model, other}).code, ErrorCode::kMountOverlaps) << other.path;
   }
-  for (const char* path : {"/", "/mm", "/modelsx", "/etc/models"}) {
+  for (const char* path : {"/mm", "/modelsx", "/etc/models"}) {
     EXPECT_EQ(volumes(policy, {model, config_at(path)}).outcome, Outcome::kPass) << path;
   }
 }

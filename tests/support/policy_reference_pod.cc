@@ -48,6 +48,16 @@ bool meets(const std::set<std::string>& identities, const SignerRequirement& ask
 
 using Texts = std::set<std::string>;
 
+// Without "." and empty parts, and with a slash behind it.
+std::string plain(const std::string& path) {
+  std::string text =
+      ("/" / std::filesystem::path(path).relative_path()).lexically_normal().string();
+  return text + (text.ends_with('/') ? "" : "/");
+}
+
+// `below` lies in `above`, or is it.
+bool in(const std::string& below, const std::string& above) { return below.starts_with(above); }
+
 // With a slash behind it; nothing when only the running container knows it.
 std::optional<std::string> real(const std::string& path) {
   static const std::pair<std::string, std::string> links[] = {{"/var/run/", "/run/"},
@@ -69,8 +79,7 @@ std::optional<std::string> real(const std::string& path) {
   if (std::find(below.begin(), below.end(), "..") != below.end() || path.size() > 4096) {
     return std::nullopt;
   }
-  std::string text = ("/" / below).lexically_normal().string();
-  text += text.ends_with('/') ? "" : "/";
+  std::string text = plain(path);
   for (const auto& [link, target] : links) {
     if (text.starts_with(link)) {
       text = target + text.substr(link.size());
@@ -185,8 +194,37 @@ struct Pod {
            std::any_of(policy.mount_paths.begin(), policy.mount_paths.end(),
                        [&](const std::string& pattern) {
                          const std::string before = pattern.substr(0, pattern.find('*'));
-                         return path->starts_with(before + (before == pattern ? "/" : ""));
+                         return path->starts_with(before + (before == pattern ? "/" : "")) ||
+                                in(before + (before == pattern ? "/" : ""), *path);
                        });
+  }
+  // Something of the runtime is there, around it or in it.
+  [[nodiscard]] static bool at_runtime(const Mount& mount) {
+    const std::string path = real(mount.path).value_or("/");
+    const Texts places = {"/dev/",       "/proc/",         "/sys/",
+                          "/etc/hosts/", "/etc/hostname/", "/etc/resolv.conf/"};
+    return !mount.device && std::any_of(places.begin(), places.end(), [&](const auto& place) {
+      return in(path, place) || in(place, path);
+    });
+  }
+  // A directory above `below` is that of `above`, by either spelling.
+  [[nodiscard]] static bool under(const Mount& below, const Mount& above) {
+    const auto lower = real(below.path);
+    const auto upper = real(above.path);
+    if (!lower || !upper) {
+      return true;
+    }
+    return (*lower != *upper && in(*lower, *upper)) ||
+           (plain(below.path) != plain(above.path) && in(plain(below.path), plain(above.path)));
+  }
+  // Neither moves the model away, nor can be led to it by a link.
+  [[nodiscard]] bool out_of_the_way(const Mount& other, const Mount& model) const {
+    return is_model(other) ||
+           (!under(model, other) &&
+            std::none_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& third) {
+              return third.container == other.container && !is_model(third) &&
+                     third.kind != VolumeKind::kConfig && under(other, third) && &third != &other;
+            }));
   }
   [[nodiscard]] bool apart() const {
     for (const Mount& other : workload.mounts) {
@@ -200,6 +238,9 @@ struct Pod {
         const auto above = real(model.path);
         const auto below = real(other.path);
         if (!below || (&other != &model && (!above || below->starts_with(*above)))) {
+          return false;
+        }
+        if (at_runtime(model) || !out_of_the_way(other, model)) {
           return false;
         }
       }

@@ -163,7 +163,7 @@ TEST(Accelerators, PrivilegeInOtherWords_Counts) {
   EXPECT_EQ(ways({{"securityContext", host_process}}), Ways{"privileged"});
   EXPECT_EQ(ways(one({{"securityContext", host_process}})), Ways{"privileged"});
   EXPECT_EQ(ways(one({{"securityContext", {{"privileged", "true"}}}})), Ways{"privileged"});
-  for (const char* power : {"ALL", "SYS_ADMIN", "CAP_SYS_ADMIN"}) {
+  for (const char* power : {"ALL", "SYS_ADMIN", "CAP_SYS_ADMIN", "BPF", "DAC_READ_SEARCH"}) {
     const Json capabilities = {{"capabilities", {{"add", {"NET_BIND_SERVICE", power}}}}};
     EXPECT_EQ(ways(one({{"securityContext", capabilities}})), Ways{"privileged"}) << power;
   }
@@ -226,6 +226,10 @@ TEST(Accelerators, AnnotationsThatAskForDevices_AreNamed) {
   EXPECT_EQ(annotated("nvidia.cdi.k8s.io/container.server"), Ways{"cdi-annotation"});
   EXPECT_EQ(annotated("devices.nri.io/container.server"), Ways{"device-annotation"});
   EXPECT_EQ(annotated("io.kubernetes.cri-o.Devices"), Ways{"device-annotation"});
+  EXPECT_EQ(annotated("devices.gke.io/container.server"), Ways{"device-annotation"});
+  EXPECT_EQ(annotated("cdi.nri.io/container.server"), Ways{"cdi-annotation"});
+  EXPECT_EQ(annotated("cdi-devices.nri.io/container.server"), Ways{"cdi-annotation"});
+  EXPECT_EQ(annotated("mounts.nri.io/container.server"), Ways{"device-path:unclear"});
   EXPECT_EQ(annotated("assay.dev/model"), Ways{});
   EXPECT_EQ(annotated("notcdi.k8s.io"), Ways{});
 }

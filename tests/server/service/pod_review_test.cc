@@ -99,6 +99,27 @@ TEST_F(PodUpdate, AnnotationThatAsksForDevices_IsAReviewOfItsOwn) {
   EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
 }
 
+// Plugins of the runtime mount, and make device files, by annotations that come later.
+TEST_F(PodUpdate, AnnotationThatMounts_IsAReviewOfItsOwn) {
+  ask(created_);
+  const auto row = pod_row();
+  for (const auto& [name, code] : std::map<std::string, std::string>{
+           {"mounts.nri.io/container.server", "volumes: volume-unaccounted"},
+           {"devices.gke.io/container.server", "volumes: mount-writable"}}) {
+    Json changed = object_of(created_);
+    changed["metadata"]["annotations"][name] = "x";
+    EXPECT_TRUE(denied_with(ask(update_review(created_, changed)), code)) << name;
+    Json binding = binding_review("uid-1");
+    binding["request"]["object"]["metadata"]["annotations"] = {{name, "x"}};
+    EXPECT_TRUE(denied_with(ask(binding), code)) << name;
+    EXPECT_EQ(pod_row(), row);
+  }
+  Json changed = object_of(created_);
+  changed["metadata"]["annotations"]["balloon.balloons.resource-policy.nri.io"] = "x";
+  EXPECT_EQ(ask(update_review(created_, changed))["auditAnnotations"]["verdict"], "unchanged");
+  EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+}
+
 TEST_F(PodUpdate, ChangedImage_IsAReviewOfItsOwn) {
   ask(created_);
   Json changed = object_of(created_);

@@ -279,7 +279,9 @@ Json adding(const Json& capabilities) {
 TEST(PodMounts, ContainersThatMayMountAgain_AreKnown) {
   EXPECT_TRUE(remounts({{"securityContext", {{"privileged", true}}}}));
   EXPECT_TRUE(remounts({{"securityContext", {{"privileged", "yes"}}}}));
-  for (const char* name : {"SYS_ADMIN", "CAP_SYS_ADMIN", "sys_admin", "ALL", "all", "SYS_MODULE"}) {
+  for (const char* name : {"SYS_ADMIN", "CAP_SYS_ADMIN", "sys_admin", "ALL", "all", "SYS_MODULE",
+                           "DAC_READ_SEARCH", "BPF", "SYS_PTRACE", "PERFMON", "SYSLOG",
+                           "CHECKPOINT_RESTORE", "LINUX_IMMUTABLE", "SYS_FUTURE", ""}) {
     EXPECT_TRUE(remounts(adding({"CHOWN", name}))) << name;
   }
   EXPECT_TRUE(remounts(adding("SYS_ADMIN")));
@@ -287,10 +289,77 @@ TEST(PodMounts, ContainersThatMayMountAgain_AreKnown) {
   EXPECT_TRUE(remounts(Json::object(), {{"mountPropagation", 7}}));
 }
 
+// With the processes of the node, or any of its devices, every container may.
+TEST(PodMounts, PodThatSeesTheNode_MayMountAgain) {
+  const auto all_remount = [](const Json& members, const std::string& annotation) {
+    Json spec = pod_with(claim("m"));
+    spec["initContainers"] = {{{"name", "first"}, {"image", "x"}}};
+    spec.update(members);
+    const auto workload = read(spec, {{"annotations", {{annotation, "x"}}}}).value();
+    EXPECT_EQ(workload.images.at(0).remounts, workload.images.at(1).remounts);
+    return workload.images.at(0).remounts;
+  };
+  EXPECT_TRUE(all_remount({{"hostPID", true}}, "a"));
+  EXPECT_TRUE(all_remount({{"hostPID", "false"}}, "a"));
+  for (const char* annotation :
+       {"devices.nri.io/container.server", "devices.nri.io", "devices.noderesource.dev/pod",
+        "devices.gke.io/container.server", "io.kubernetes.cri-o.Devices"}) {
+    EXPECT_TRUE(all_remount({{"hostPID", false}}, annotation)) << annotation;
+  }
+  for (const char* annotation : {"cdi.k8s.io/gpu", "cdi-devices.nri.io/pod", "a/devices.nri.io",
+                                 "ulimits.nri.io/pod", "devices.nri.io.example"}) {
+    EXPECT_FALSE(all_remount({{"shareProcessNamespace", true}}, annotation)) << annotation;
+  }
+}
+
+// The kubelet mounts a writable file there, over whatever the path shows.
+TEST(PodMounts, TerminationMessage_IsAMount) {
+  for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
+    const Json spec = {
+        {list, {{{"name", "c"}, {"terminationMessagePath", "models//config.json"}}}}};
+    const Mount mount = mount_of(spec);
+    EXPECT_EQ(mount.container, "c") << list;
+    EXPECT_EQ(mount.path, "/models/config.json");
+    EXPECT_EQ(mount.source, "terminationMessagePath");
+    EXPECT_EQ(mount.location, "");
+    EXPECT_EQ(mount.kind, VolumeKind::kConfig);
+    EXPECT_FALSE(mount.read_only);
+  }
+  for (const Json& usual : {Json("/dev/termination-log"), Json(""), Json()}) {
+    const Json spec = {{"containers", {{{"name", "c"}, {"terminationMessagePath", usual}}}}};
+    EXPECT_EQ(read(spec)->mounts.size(), 0U) << usual;
+  }
+  for (const Json& wrong : {Json(7), Json("/" + std::string(5000, 'x'))}) {
+    const Json spec = {{"containers", {{{"name", "c"}, {"terminationMessagePath", wrong}}}}};
+    EXPECT_EQ(read(spec).error().code, ErrorCode::kMalformedAdmissionReview);
+  }
+}
+
+TEST(PodMounts, MountByAnnotation_MayHoldAModelAnywhere) {
+  Json spec = pod_with(claim("m"));
+  spec["initContainers"] = {{{"name", "first"}, {"image", "x"}}};
+  for (const char* annotation : {"mounts.nri.io/container.server", "mounts.nri.io",
+                                 "mounts.noderesource.dev/pod", "x.mounts.nri.io/pod"}) {
+    const auto workload = read(spec, {{"annotations", {{annotation, "x"}}}}).value();
+    ASSERT_EQ(workload.mounts.size(), 3U) << annotation;
+    EXPECT_EQ(workload.mounts[1].container, "server");
+    EXPECT_EQ(workload.mounts[2].container, "first");
+    for (const Mount& mount : {workload.mounts[1], workload.mounts[2]}) {
+      EXPECT_EQ(mount.path, "..");
+      EXPECT_EQ(mount.location, "");
+      EXPECT_EQ(mount.kind, VolumeKind::kModel);
+      EXPECT_FALSE(mount.read_only);
+    }
+    EXPECT_EQ(workload.accelerators, std::vector<std::string>{"device-path:unclear"});
+  }
+  EXPECT_EQ(read(spec, {{"annotations", {{"mounts.example.com/pod", "x"}}}})->mounts.size(), 1U);
+}
+
 TEST(PodMounts, ContainersThatMayNotMount_AreNotTakenForThem) {
   EXPECT_FALSE(remounts(Json::object()));
   EXPECT_FALSE(remounts({{"securityContext", {{"privileged", false}}}}));
-  EXPECT_FALSE(remounts(adding({"NET_BIND_SERVICE", "IPC_LOCK"})));
+  EXPECT_FALSE(remounts(adding({"NET_BIND_SERVICE", "IPC_LOCK", "CAP_SYS_NICE", "net_admin"})));
+  EXPECT_FALSE(remounts(adding({"MKNOD", "SYS_CHROOT", "DAC_OVERRIDE", "SYS_RESOURCE"})));
   EXPECT_FALSE(remounts({{"securityContext", {{"capabilities", {{"drop", {"ALL"}}}}}}}));
   for (const char* propagation : {"None", "HostToContainer"}) {
     EXPECT_FALSE(remounts(Json::object(), {{"mountPropagation", propagation}})) << propagation;

@@ -96,6 +96,30 @@ TEST_F(Resolve, NameThatAnUnlistedPublisherGivesAway_IsStillTheListedOnes) {
   EXPECT_EQ(refusal_of({"acme/demo"}), ErrorCode::kModelReferenceAmbiguous);
 }
 
+// A baseline believes anybody, a strict policy beside it only the listed publisher.
+TEST_F(Resolve, StrangerWhomOnlyOneOfTwoPoliciesBelieves_MakesNothingAmbiguous) {
+  claim(evil_, kPlace, {&mallory_});
+  claim(manifest("evil"), "pvc://inference/evil", {&mallory_});
+  for (const bool strict_first : {true, false}) {
+    policies_ = {policy_by({}), policy_by({"release"})};
+    if (strict_first) {
+      std::swap(policies_[0], policies_[1]);
+    }
+    EXPECT_EQ(artifact(), id_of(model_).text());
+    EXPECT_EQ(artifact({"acme/demo"}), id_of(model_).text());
+  }
+  policies_ = {policy_by({})};
+  EXPECT_EQ(refusal_of(), ErrorCode::kModelReferenceAmbiguous) << "one that believes both";
+}
+
+// What one policy hears from one statement, another may hear from the next.
+TEST_F(Resolve, TwoStatementsAboutOneArtifact_MeetTwoPoliciesTogether) {
+  claim(model_, kPlace, {&second_});
+  claim(evil_, kPlace, {&mallory_});
+  policies_ = {policy_by({"release"}), policy_by({"second", "mallory"})};
+  EXPECT_EQ(artifact(), id_of(model_).text());
+}
+
 // One of two publishers whom the policy wants together is nobody.
 TEST_F(Resolve, SignersOfOneManifestHaveToMeetTheConditionThemselves) {
   claim(model_, "pvc://inference/both", {&publisher_, &second_});
