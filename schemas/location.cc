@@ -159,7 +159,14 @@ Result<std::string> normalise_location(std::string_view uri) {
 }
 
 Status check_locations(const std::vector<std::string>& locations) {
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < locations.size(); ++i) {
+    bytes += locations[i].size();
+    if (bytes > kMaxLocationsBytes) {
+      return fail(ErrorCode::kLimitExceeded,
+                  "the locations of one statement have at most 65536 bytes together",
+                  "/predicate/locations");
+    }
     const std::string where = "/predicate/locations/" + std::to_string(i);
     auto normal = normalise_location(locations[i]);
     if (!normal) {

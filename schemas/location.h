@@ -8,6 +8,7 @@
 //   csi://DRIVER/<sha256 hex>[/SUB]       an inline volume; the digest of its attributes
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,11 @@ namespace assay {
 // schema-violation otherwise.
 [[nodiscard]] Result<std::string> normalise_location(std::string_view uri);
 
+// Bytes of all locations of one statement together.
+inline constexpr std::size_t kMaxLocationsBytes = 64 * 1024;
+
 // Each location is spelled as normalise_location spells it: schema-violation otherwise, with the
-// place in the predicate.
+// place in the predicate. limit-exceeded when they have more than kMaxLocationsBytes together.
 [[nodiscard]] Status check_locations(const std::vector<std::string>& locations);
 
 // True when `place` is `location` or a path inside of it ("pvc://a/b" covers "pvc://a/b/c"). Only

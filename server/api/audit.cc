@@ -3,6 +3,7 @@
 
 #include "server/api/filters.h"
 #include "server/api/handlers.h"
+#include "server/api/page.h"
 #include "server/api/view.h"
 
 namespace assay::server {
@@ -13,17 +14,19 @@ Result<Response> list_events(Api& api, const Call& call) {
   ASSAY_ASSIGN(query.type, filter(call, "type", Form::kEventType));
   ASSAY_ASSIGN(query.actor, filter(call, "actor", Form::kPrincipal));
   ASSAY_ASSIGN(query.subject, filter(call, "subject", Form::kSubject));
-  query.bounds = request.bounds;
   ASSAY_ASSIGN(query.since, time_parameter(call, "since"));
   ASSAY_ASSIGN(query.until, time_parameter(call, "until"));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
-  ASSAY_ASSIGN(const auto page, snapshot->events(query));
-  Json items = Json::array();
-  for (const storage::EventRow& row : page.items) {
-    items.push_back(event_view(row));
-  }
-  return list_response(api, call, request,
-                       {std::move(items), page.next, page.tree_size, page.root});
+  ASSAY_ASSIGN(ListPage page,
+               page_of(
+                   request.bounds, ShortPage::kEnds,
+                   [&](const storage::ListBounds& bounds) {
+                     query.bounds = bounds;
+                     return snapshot->events(query);
+                   },
+                   [](const storage::EventRow& row) -> Result<Json> { return event_view(row); },
+                   [](const storage::EventRow& row) { return row.index; }));
+  return list_response(api, call, request, std::move(page));
 }
 
 Result<Response> get_document(Api& api, const Call& call) {

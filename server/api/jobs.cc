@@ -5,6 +5,7 @@
 
 #include "server/api/filters.h"
 #include "server/api/handlers.h"
+#include "server/api/page.h"
 #include "server/api/problem.h"
 
 namespace assay::server {
@@ -81,12 +82,18 @@ Result<Response> list_jobs(Api& api, const Call& call) {
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(const auto jobs, snapshot->jobs(query));
   Json items = Json::array();
+  std::size_t bytes = 0;
   for (const storage::JobRow& job : jobs) {
-    items.push_back(job_view(job));
+    Json item = job_view(job);
+    bytes += item.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+    if (bytes > kMaxPageBytes && !items.empty()) {
+      break;
+    }
+    items.push_back(std::move(item));
   }
   std::optional<std::string> next;
-  if (jobs.size() == query.limit) {
-    next = jobs.back().id;
+  if (jobs.size() == query.limit || items.size() < jobs.size()) {
+    next = jobs[items.size() - 1].id;
   }
   return keyed_list_response(*snapshot, call, std::move(items), query.limit, next);
 }

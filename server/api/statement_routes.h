@@ -4,11 +4,15 @@
 
 #include <string>
 
+#include "server/api/page.h"
 #include "server/api/route.h"
 #include "server/service/accept.h"
 
 namespace assay::server {
 
+// A page of what `query` finds, within its bounds.
+[[nodiscard]] Result<ListPage> statement_page(storage::Snapshot& snapshot,
+                                              storage::StatementQuery query, ShortPage on_short);
 // The statement of this kind that the capture "id" names; not-found for one of another kind.
 [[nodiscard]] Result<storage::StatementRow> find_statement(storage::Snapshot& snapshot,
                                                            const Call& call,

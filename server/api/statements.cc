@@ -10,6 +10,7 @@
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
+#include "server/http/target.h"
 #include "server/service/accept.h"
 
 namespace assay::server {
@@ -43,10 +44,8 @@ Result<Response> list(Api& api, const Call& call, storage::StatementKind kind) {
   query.bounds = request.bounds;
   ASSAY_TRY(add_filters(call, query));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
-  ASSAY_ASSIGN(const auto page, snapshot->statements(query));
-  ASSAY_ASSIGN(Json items, statement_views(*snapshot, page.items));
-  return list_response(api, call, request,
-                       {std::move(items), page.next, page.tree_size, page.root});
+  ASSAY_ASSIGN(ListPage page, statement_page(*snapshot, query, ShortPage::kEnds));
+  return list_response(api, call, request, std::move(page));
 }
 
 Result<Response> get(Api& api, const Call& call, storage::StatementKind kind) {
@@ -59,24 +58,19 @@ Result<Response> get(Api& api, const Call& call, storage::StatementKind kind) {
   return with_etag(call, json_response(200, view), kRevalidate);
 }
 
-// The first kMaxModelStatements; a page of the store may be short, and even empty.
-Result<storage::Page<storage::StatementRow>> statements_about(storage::Snapshot& snapshot,
-                                                              const ArtifactId& artifact) {
-  storage::StatementQuery query;
-  query.subject = artifact.text();
-  query.bounds.limit = kMaxModelStatements;
-  ASSAY_ASSIGN(auto page, snapshot.statements(query));
-  while (page.next && page.items.size() < kMaxModelStatements) {
-    query.bounds.after = page.next;
-    query.bounds.limit = kMaxModelStatements - page.items.size();
-    ASSAY_ASSIGN(auto more, snapshot.statements(query));
-    std::ranges::move(more.items, std::back_inserter(page.items));
-    page.next = more.next;
-  }
-  return page;
-}
-
 }  // namespace
+
+Result<ListPage> statement_page(storage::Snapshot& snapshot, storage::StatementQuery query,
+                                ShortPage on_short) {
+  return page_of(
+      query.bounds, on_short,
+      [&](const storage::ListBounds& bounds) {
+        query.bounds = bounds;
+        return snapshot.statements(query);
+      },
+      [&](const storage::StatementRow& row) { return statement_view(snapshot, row); },
+      [](const storage::StatementRow& row) { return row.log_index; });
+}
 
 Result<storage::StatementRow> find_statement(storage::Snapshot& snapshot, const Call& call,
                                              storage::StatementKind kind) {
@@ -146,29 +140,35 @@ Result<Response> get_attestation(Api& api, const Call& call) {
 Result<Response> get_model(Api& api, const Call& call) {
   ASSAY_ASSIGN(const ArtifactId artifact, ArtifactId::parse(call.capture("artifact")));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
-  ASSAY_ASSIGN(const auto page, statements_about(*snapshot, artifact));
+  storage::StatementQuery query;
+  query.subject = artifact.text();
+  query.bounds.limit = kMaxModelStatements;
+  ASSAY_ASSIGN(ListPage page, statement_page(*snapshot, query, ShortPage::kGoesOn));
   if (page.items.empty()) {
     return fail(ErrorCode::kNotFound, "nothing is known about this artifact");
   }
   std::set<std::string> names;
   Json manifests = Json::array();
   Json attestations = Json::array();
-  for (const storage::StatementRow& row : page.items) {
-    ASSAY_ASSIGN(Json view, statement_view(*snapshot, row));
-    if (row.kind == storage::StatementKind::kManifest) {
-      names.insert(row.name);
+  for (Json& view : page.items) {
+    if (view["kind"] == name(storage::StatementKind::kManifest)) {
+      names.insert(view["name"].get<std::string>());
       manifests.push_back(std::move(view));
     } else {
       attestations.push_back(std::move(view));
     }
   }
-  const Json body = {{"artifact", artifact.text()},
-                     {"names", names},
-                     {"manifests", std::move(manifests)},
-                     {"attestations", std::move(attestations)},
-                     {"truncated", page.next.has_value()},
-                     {"tree_size", page.tree_size},
-                     {"root", page.root.hex()}};
+  Json body = {{"artifact", artifact.text()},
+               {"names", names},
+               {"manifests", std::move(manifests)},
+               {"attestations", std::move(attestations)},
+               {"truncated", page.next.has_value()},
+               {"tree_size", page.tree_size},
+               {"root", page.root.hex()}};
+  if (page.next) {
+    const std::string id = percent_encode(artifact.text());
+    body["rest"] = {"/v1/manifests?artifact=" + id, "/v1/attestations?subject=" + id};
+  }
   return with_etag(call, json_response(200, body), kRevalidate);
 }
 

@@ -137,6 +137,21 @@ TEST(Location, LongestOne_IsTaken) {
   EXPECT_FALSE(normalise_location(uri + "a"));
 }
 
+TEST(Location, LocationsOfOneStatement_AreBoundedTogether) {
+  std::vector<std::string> locations;
+  for (int i = 0; i < 32; ++i) {
+    const std::string start = "hostpath:///" + std::to_string(i);
+    locations.push_back(start + std::string(2048 - start.size(), 'x'));
+  }
+  EXPECT_TRUE(check_locations(locations)) << "32 of 2 KiB are 64 KiB";
+  locations.push_back("nfs://h/p");
+  EXPECT_EQ(code_of(check_locations(locations)), "limit-exceeded");
+  locations.front().resize(2048 - locations.back().size());
+  EXPECT_TRUE(check_locations(locations));
+  locations.front() += "y";
+  EXPECT_EQ(code_of(check_locations(locations)), "limit-exceeded");
+}
+
 TEST(Location, Covers_ItselfAndWhatLiesBelow) {
   EXPECT_TRUE(location_covers("pvc://a/b", "pvc://a/b"));
   EXPECT_TRUE(location_covers("pvc://a/b", "pvc://a/b/c/d"));

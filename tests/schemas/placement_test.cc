@@ -60,6 +60,21 @@ TEST(Placement, LocationInAnotherSpelling_IsRefusedAtItsPlace) {
   }
 }
 
+TEST(Placement, LocationsBeyondTheirBytes_AreRefused) {
+  Placement placement = sample();
+  placement.locations.clear();
+  for (int i = 10; i < 42; ++i) {
+    placement.locations.push_back("hostpath:///" + std::to_string(i) + std::string(2034, 'x'));
+  }
+  ASSERT_TRUE(to_statement(placement));
+  Statement statement = to_statement(placement).value();
+  EXPECT_TRUE(placement_from(statement));
+  statement.predicate["locations"].push_back("nfs://h/p");
+  EXPECT_EQ(code_of(placement_from(statement)), "limit-exceeded");
+  placement.locations.push_back("nfs://h/p");
+  EXPECT_EQ(code_of(to_statement(placement)), "limit-exceeded");
+}
+
 TEST(Placement, NameOfTheSubject_IsThatOfThePlacement) {
   Statement statement = sample_statement();
   statement.subjects[0].name = "acme/other";

@@ -268,6 +268,42 @@ TEST_F(QueueTest, QueueThatFilledDuringTheBody_IsOverload) {
   EXPECT_EQ(queued->receive()->status, 200);
 }
 
+// The API has every thread, its queue and all its connections in use.
+TEST_F(LimitsTest, BusyApi_LeavesAdmissionItsOwn) {
+  limits_.worker_threads = 1;
+  limits_.max_queued_requests = 1;
+  limits_.max_connections = 2;
+  Gate gate;
+  app_.handler = [&gate](const Head& head, const Bytes&) {
+    if (head.target != "/review") {
+      gate.wait();
+    }
+    return Response();
+  };
+  ListenerOptions api;
+  api.address = "127.0.0.1";
+  api.tls = {path("tls.crt"), path("tls.key"), client_certificate_};
+  ListenerOptions admission = api;
+  admission.kind = Listener::kAdmission;
+  server_ = HttpServer::start({api, admission}, limits_, app_, clock_).value();
+  const auto running = client();
+  ASSERT_TRUE(running->send(kGet));
+  wait_until([&gate] { return gate.waiting == 1; });
+  const auto queued = client();
+  ASSERT_TRUE(queued->send(kGet));
+  wait_until([this] { return app_.received == 2; });
+  for (int i = 0; i < 8; ++i) {
+    TlsClient review({.port = server_->port(Listener::kAdmission)});
+    ASSERT_TRUE(review.handshake());
+    const auto answer = review.exchange("GET /review HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 200);
+  }
+  gate.open();
+  EXPECT_EQ(running->receive()->status, 200);
+  EXPECT_EQ(queued->receive()->status, 200);
+}
+
 TEST_F(LimitsTest, OldTls_IsRefused) {
   serve();
   TlsClient old({.port = server_->port(Listener::kApi), .max_version = TLS1_2_VERSION});
