@@ -232,6 +232,7 @@ class Worker:
                         return item
                 seen = len(self.events)
                 if not self.threads[0].is_alive() and seen == len(self.events):
+                    self.threads[1].join(SLOW)  # what it said last comes on its own pipe
                     raise AssertionError(f"ended without {event} {members}: {self}")
                 if not self.lock.wait(min(1, max(0.01, deadline - time.monotonic()))) \
                         and time.monotonic() > deadline:
