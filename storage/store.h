@@ -69,7 +69,24 @@ struct StatementRow {
   std::uint64_t bytes = 0;  // of the payload
 };
 
-// What the statements about one artifact that carry a signature of one identity come to.
+// That `key` signed the statement at `index`, as the indexes have it: where to look, not yet what
+// is true.
+struct SignedBy {
+  LeafIndex index;
+  KeyId key;
+  auto operator<=>(const SignedBy&) const = default;
+};
+
+// What statements are counted by for each identity: the artifacts that they are about, and of
+// manifests and placements the name and the locations.
+enum class TopicKind : std::uint8_t { kArtifact = 1, kName = 2, kLocation = 3 };
+struct Topic {
+  TopicKind kind;
+  std::string text;
+};
+[[nodiscard]] std::vector<Topic> topics_of(const StatementRow& row);
+
+// What the statements about one topic that carry a signature of one identity come to.
 struct SignerUsage {
   std::uint64_t statements = 0;  // manifests included
   std::uint64_t manifests = 0;
@@ -175,11 +192,15 @@ class Snapshot : public NodeReads, public PodReads {
   [[nodiscard]] virtual Result<bool> has_document(const DocumentId& id) = 0;
   [[nodiscard]] virtual Result<StatementRow> statement(const StatementId& id) = 0;
   [[nodiscard]] virtual Result<Page<StatementRow>> statements(const StatementQuery& query) = 0;
-  // Manifests and placement statements that list a location equal to `uri` or above it.
-  [[nodiscard]] virtual Result<std::vector<StatementRow>> manifests_at(const std::string& uri) = 0;
+  // The statement with this log index, by which an index found it: data-loss when there is none.
+  [[nodiscard]] virtual Result<StatementRow> statement_at(LeafIndex index) = 0;
+  // Manifests with this model name, by their signers, ascending. Reads no row: cheap for thousands.
+  [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_under(const std::string& name) = 0;
+  // Likewise manifests and placements that list a location equal to `uri` or above it.
+  [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_at(const std::string& uri) = 0;
 
   // Zeros when there are none. Keys that are not in the trust store count for nobody.
-  [[nodiscard]] virtual Result<SignerUsage> usage(const ArtifactId& artifact,
+  [[nodiscard]] virtual Result<SignerUsage> usage(const Topic& topic,
                                                   const std::string& identity) = 0;
 
   [[nodiscard]] virtual Result<TrustedKey> key(const KeyId& id) = 0;

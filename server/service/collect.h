@@ -15,10 +15,12 @@
 
 namespace assay::server {
 
-// Manifests under one name that are looked at when a name stands for a model; more is
-// limit-exceeded, hence a deny. Statements about one artifact have no such limit: what one signer
-// may add is limited when it is accepted (store_statement.h).
-inline constexpr std::size_t kMaxManifestsOfName = 4096;
+// Manifests and placements that are read to tell what names and places stand for, over all of a
+// workload's; more is limit-exceeded, hence a deny. Only those count that somebody signed whom a
+// policy may believe; where nobody is believed, those of every publisher whose key is not revoked.
+// Statements about one artifact have no such limit: what one signer may add is limited when it is
+// accepted (store_statement.h).
+inline constexpr std::size_t kMaxManifestsHeard = 4096;
 
 // What was signed about `artifact`, with what the trust store says of the signers now. Predicates
 // are not read: see StoredTests. Read from the store only when something was added since the last

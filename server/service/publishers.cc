@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/publishers.h"
 
+#include <algorithm>
+
 #include "server/service/outlines.h"
 
 namespace assay::server {
@@ -57,6 +59,21 @@ Publishers::Publishers(std::span<const policy::ActivePolicy> policies,
       return;
     }
   }
+}
+
+bool Publishers::may_count(const TrustedKey& key, Timestamp now) {
+  return key.purpose == KeyPurpose::kPublisher && !(key.revoked && key.revoked->at <= now);
+}
+
+bool Publishers::may_believe(const TrustedKey& key, Timestamp now) const {
+  const auto lists = [&](const ManifestCondition* demand) {
+    const auto& listed = demand->signers.identities;
+    return listed.empty() || std::find(listed.begin(), listed.end(), key.identity) != listed.end();
+  };
+  return may_count(key, now) &&
+         (asked_.empty() || std::any_of(asked_.begin(), asked_.end(), [&](const Asked& asked) {
+            return std::any_of(asked.demands.begin(), asked.demands.end(), lists);
+          }));
 }
 
 Result<Word> Publishers::hear(storage::Snapshot& snapshot, const StatementRow& row,

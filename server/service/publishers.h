@@ -28,6 +28,13 @@ class Publishers {
   Publishers(std::span<const policy::ActivePolicy> policies, const policy::Workload& workload,
              DecisionPoint point);
 
+  // Whether the word of a statement could be believed for the sake of this signature: the key
+  // publishes, is not revoked at `now`, and belongs to somebody whom a policy that is asked lists.
+  // Tells what is worth reading; hear() decides.
+  [[nodiscard]] bool may_believe(const TrustedKey& key, Timestamp now) const;
+  // Whether its signature may count at all.
+  [[nodiscard]] static bool may_count(const TrustedKey& key, Timestamp now);
+
   [[nodiscard]] Result<Word> hear(storage::Snapshot& snapshot, const storage::StatementRow& row,
                                   Timestamp now) const;
 

@@ -28,11 +28,17 @@ struct Heard {
 // Artifacts that are said, with those who say it.
 using Candidates = std::map<ArtifactId, std::vector<Heard>>;
 
-// What one resolution rests on.
+// Whose statements are read: of publishers whom a policy that is asked may believe, or of every one
+// whose signature may count.
+enum class Ears : bool { kBelieved, kTrusted };
+
+// What one resolution rests on, and what it has read so far: each row once.
 struct Asking {
   storage::Snapshot& snapshot;
   Timestamp now;
   Publishers publishers{};
+  std::map<LeafIndex, Heard> heard{};
+  std::map<KeyId, std::set<Ears>> keys{};  // whether they are worth reading for
 };
 
 struct ParsedReference {
@@ -56,40 +62,97 @@ Result<ParsedReference> parse_reference(std::string_view text) {
   return parsed;
 }
 
-// A manifest stands for the artifact of its own root (its first subject), and for another digest
-// that it names when that is asked for.
-Status add_trusted(const Asking& asking, const Rows& rows, const std::string& asked,
-                   Candidates& candidates) {
-  for (const storage::StatementRow& row : rows) {
-    ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
-    if (!word.trusted) {
-      continue;
-    }
-    ASSAY_ASSIGN(const ArtifactId id,
-                 ArtifactId::parse(asked.empty() ? row.subjects.front() : asked));
-    candidates[id].push_back({row, word});
-  }
-  return {};
-}
-
-// Manifests, unless the query is about placements.
-Result<Candidates> manifests_matching(const Asking& asking, storage::StatementQuery query) {
-  Candidates candidates;
+// Trusted manifests and placements about one artifact, as the query wants them.
+Result<std::vector<Heard>> heard_about(const Asking& asking, storage::StatementQuery query,
+                                       const ArtifactId& artifact) {
+  std::vector<Heard> heard;
+  query.subject = artifact.text();
   query.kind = query.kind.value_or(storage::StatementKind::kManifest);
   query.with_unanchored = true;
   query.bounds.limit = 1000;
-  for (std::size_t count = 0;;) {
-    ASSAY_ASSIGN(auto page, asking.snapshot.statements(query));
-    count += page.items.size();
-    if (query.subject.empty() && count > kMaxManifestsOfName) {
-      return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
-    }
-    ASSAY_TRY(add_trusted(asking, page.items, query.subject, candidates));
-    if (!page.next) {
-      return candidates;
+  do {
+    ASSAY_ASSIGN(const auto page, asking.snapshot.statements(query));
+    for (const storage::StatementRow& row : page.items) {
+      ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
+      if (word.trusted) {
+        heard.push_back({row, word});
+      }
     }
     query.bounds.after = page.next;
+  } while (query.bounds.after);
+  return heard;
+}
+
+Result<bool> is_worth_reading(Asking& asking, const KeyId& id, Ears ears) {
+  auto known = asking.keys.find(id);
+  if (known == asking.keys.end()) {
+    ASSAY_ASSIGN(const TrustedKey key, asking.snapshot.key(id));
+    std::set<Ears> worth;
+    if (Publishers::may_count(key, asking.now)) {
+      worth.insert(Ears::kTrusted);
+    }
+    if (asking.publishers.may_believe(key, asking.now)) {
+      worth.insert(Ears::kBelieved);
+    }
+    known = asking.keys.emplace(id, std::move(worth)).first;
   }
+  return known->second.contains(ears);
+}
+
+// The row, read and judged at most once. limit-exceeded beyond kMaxManifestsHeard.
+Result<const Heard*> hear(Asking& asking, LeafIndex index) {
+  const auto known = asking.heard.find(index);
+  if (known != asking.heard.end()) {
+    return &known->second;
+  }
+  if (asking.heard.size() >= kMaxManifestsHeard) {
+    return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
+  }
+  ASSAY_ASSIGN(storage::StatementRow row, asking.snapshot.statement_at(index));
+  ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
+  return &asking.heard.emplace(index, Heard{std::move(row), word}).first->second;
+}
+
+// What trusted statements among `signatures` stand for: a manifest or a placement for the artifact
+// of its first subject. An index only says where to look: each row must fit what was asked for.
+template <typename Fits>
+Result<Candidates> listen(Asking& asking, const std::vector<storage::SignedBy>& signatures,
+                          Ears ears, Fits fits) {
+  std::set<LeafIndex> indexes;
+  for (const storage::SignedBy& signature : signatures) {
+    ASSAY_ASSIGN(const bool worth, is_worth_reading(asking, signature.key, ears));
+    if (worth) {
+      indexes.insert(signature.index);
+    }
+  }
+  Candidates candidates;
+  for (const LeafIndex index : indexes) {
+    ASSAY_ASSIGN(const Heard* const heard, hear(asking, index));
+    if (!fits(heard->row)) {
+      return fail(ErrorCode::kDataLoss, "an index names another statement than it should");
+    }
+    if (heard->word.trusted) {
+      ASSAY_ASSIGN(const ArtifactId id, ArtifactId::parse(heard->row.subjects.front()));
+      candidates[id].push_back(*heard);
+    }
+  }
+  return candidates;
+}
+
+Result<Candidates> listen_for_name(Asking& asking, const std::string& name, Ears ears) {
+  ASSAY_ASSIGN(const auto signatures, asking.snapshot.signed_under(name));
+  return listen(asking, signatures, ears, [&](const storage::StatementRow& row) {
+    return row.kind == storage::StatementKind::kManifest && row.name == name;
+  });
+}
+
+Result<Candidates> listen_at(Asking& asking, const std::string& place, Ears ears) {
+  ASSAY_ASSIGN(const auto signatures, asking.snapshot.signed_at(place));
+  return listen(asking, signatures, ears, [&](const storage::StatementRow& row) {
+    return std::any_of(row.locations.begin(), row.locations.end(), [&](const std::string& one) {
+      return place == one || place.starts_with(one + "/");
+    });
+  });
 }
 
 template <typename Keep>
@@ -182,8 +245,8 @@ ConditionResult passed(Json actual, const std::vector<Heard>& evidence) {
   return result;
 }
 
-ConditionResult too_many() {
-  return refused(ErrorCode::kLimitExceeded, {{"at_most", kMaxModels}}, nullptr);
+ConditionResult too_many(std::size_t at_most) {
+  return refused(ErrorCode::kLimitExceeded, {{"at_most", at_most}}, nullptr);
 }
 
 ConditionResult missing(const Json& asked) {
@@ -212,10 +275,7 @@ void add_model(DecidedModel model, const std::vector<Heard>& said, ResolvedRefer
 
 Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
                         ResolvedReference& resolved) {
-  storage::StatementQuery query;
-  query.subject = parsed.artifact->text();
-  ASSAY_ASSIGN(Candidates known, manifests_matching(asking, std::move(query)));
-  std::vector<Heard>& said = known[*parsed.artifact];
+  ASSAY_ASSIGN(std::vector<Heard> said, heard_about(asking, {}, *parsed.artifact));
   const bool any = !said.empty();
   const std::string other = any ? said.front().row.name : std::string();
   if (!parsed.name.empty()) {
@@ -230,14 +290,13 @@ Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
   return {};
 }
 
-Status resolve_name(const Asking& asking, const std::string& name, const policy::Workload& workload,
+Status resolve_name(Asking& asking, const std::string& name, const policy::Workload& workload,
                     ResolvedReference& resolved) {
-  storage::StatementQuery query;
-  query.name = name;
-  ASSAY_ASSIGN(const Candidates trusted, manifests_matching(asking, std::move(query)));
-  Candidates known = believed(trusted);
+  ASSAY_ASSIGN(const Candidates heard, listen_for_name(asking, name, Ears::kBelieved));
+  Candidates known = believed(heard);
   if (known.empty()) {
-    known = trusted;  // the conditions say who is missing
+    // The conditions say who is missing.
+    ASSAY_ASSIGN(known, listen_for_name(asking, name, Ears::kTrusted));
   }
   if (known.size() > 1) {
     Candidates bound = bound_to(known, places_of(workload));
@@ -255,8 +314,8 @@ Status resolve_name(const Asking& asking, const std::string& name, const policy:
   return {};
 }
 
-Status resolve_one(const Asking& asking, const std::string& reference,
-                   const policy::Workload& workload, ResolvedReference& resolved) {
+Status resolve_one(Asking& asking, const std::string& reference, const policy::Workload& workload,
+                   ResolvedReference& resolved) {
   const auto parsed = parse_reference(reference);
   if (!parsed) {
     resolved.preconditions.push_back(refused(ErrorCode::kModelReferenceMissing,
@@ -286,24 +345,25 @@ void add_found(const Candidates& found, ResolvedReference& resolved) {
   }
 }
 
-Status resolve_places(const Asking& asking, const policy::Workload& workload,
+Status resolve_places(Asking& asking, const policy::Workload& workload,
                       ResolvedReference& resolved) {
   const std::set<std::string> places = places_of(workload);
   if (places.size() > kMaxPlaces) {
-    resolved.preconditions.push_back(too_many());
+    resolved.preconditions.push_back(too_many(kMaxPlaces));
     return {};
   }
-  Candidates others;
   for (const std::string& place : places) {
-    ASSAY_ASSIGN(const auto rows, asking.snapshot.manifests_at(place));
-    Candidates all;
-    ASSAY_TRY(add_trusted(asking, rows, {}, all));
-    add_found(bound_to(believed(all), {place}), resolved);
-    others.merge(all);
+    ASSAY_ASSIGN(const Candidates heard, listen_at(asking, place, Ears::kBelieved));
+    add_found(bound_to(believed(heard), {place}), resolved);
   }
   if (resolved.preconditions.empty()) {
     // Nobody who is believed knows a place. If somebody else does, the conditions say what is
     // missing.
+    Candidates others;
+    for (const std::string& place : places) {
+      ASSAY_ASSIGN(Candidates heard, listen_at(asking, place, Ears::kTrusted));
+      others.merge(heard);
+    }
     add_found(others, resolved);
   }
   if (resolved.preconditions.empty()) {
@@ -314,14 +374,27 @@ Status resolve_places(const Asking& asking, const policy::Workload& workload,
 
 Result<Rows> trusted_rows(storage::Snapshot& snapshot, storage::StatementQuery query,
                           const ArtifactId& artifact, Timestamp now) {
-  query.subject = artifact.text();
-  ASSAY_ASSIGN(Candidates known, manifests_matching({snapshot, now}, std::move(query)));
+  ASSAY_ASSIGN(std::vector<Heard> said, heard_about({snapshot, now}, std::move(query), artifact));
   Rows rows;
-  for (Heard& one : known[artifact]) {
+  for (Heard& one : said) {
     rows.push_back(std::move(one.row));
   }
   return rows;
 }
+
+// Without references, the places say what is meant.
+Status resolve_all(Asking& asking, const ReferenceQuestion& question, ResolvedReference& resolved) {
+  if (question.references.empty()) {
+    return resolve_places(asking, question.workload, resolved);
+  }
+  for (const std::string& reference : question.references) {
+    ASSAY_TRY(resolve_one(asking, reference, question.workload, resolved));
+  }
+  return {};
+}
+
+// Nothing is meant, for there is too much of something.
+ResolvedReference beyond(std::size_t at_most) { return {{}, {too_many(at_most)}}; }
 
 }  // namespace
 
@@ -364,20 +437,20 @@ Result<Rows> trusted_placements(storage::Snapshot& snapshot, const ArtifactId& a
 }
 
 Result<ResolvedReference> resolve(storage::Snapshot& snapshot, const ReferenceQuestion& question) {
-  const Asking asking{snapshot, question.now,
-                      Publishers(question.policies, question.workload, question.point)};
-  const std::vector<std::string>& references = question.references;
-  ResolvedReference resolved;
-  if (references.empty()) {
-    ASSAY_TRY(resolve_places(asking, question.workload, resolved));
-  } else if (references.size() <= kMaxModels) {
-    for (const std::string& reference : references) {
-      ASSAY_TRY(resolve_one(asking, reference, question.workload, resolved));
-    }
+  if (question.references.size() > kMaxModels) {
+    return beyond(kMaxModels);
   }
-  if (references.size() > kMaxModels || resolved.models.size() > kMaxModels) {
-    resolved.models.clear();
-    resolved.preconditions = {too_many()};
+  Asking asking{snapshot, question.now,
+                Publishers(question.policies, question.workload, question.point)};
+  ResolvedReference resolved;
+  const Status done = resolve_all(asking, question, resolved);
+  if (!done) {
+    return done.error().code == ErrorCode::kLimitExceeded
+               ? Result<ResolvedReference>(beyond(kMaxManifestsHeard))
+               : std::unexpected(done.error());
+  }
+  if (resolved.models.size() > kMaxModels) {
+    return beyond(kMaxModels);
   }
   return resolved;
 }

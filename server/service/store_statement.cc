@@ -62,28 +62,33 @@ Result<std::set<std::string>> new_identities(storage::Transaction& transaction,
   return identities;
 }
 
-bool is_full(const storage::SignerUsage& usage, const storage::StatementRow& row) {
+bool is_full(const storage::SignerUsage& usage, storage::TopicKind kind,
+             const storage::StatementRow& row) {
+  switch (kind) {
+    case storage::TopicKind::kName:
+      return usage.statements >= kMaxSignedUnderName;
+    case storage::TopicKind::kLocation:
+      return usage.statements >= kMaxSignedAtLocation;
+    case storage::TopicKind::kArtifact:
+      break;
+  }
   const bool manifest = row.kind == storage::StatementKind::kManifest;
   return usage.statements >= kMaxStatementsPerSigner ||
          (manifest ? usage.manifests >= kMaxManifestsPerSigner
                    : usage.bytes + row.bytes > kMaxBytesPerSigner);
 }
 
-// Every identity whose signature is new may have this much more about each artifact.
+// Every identity whose signature is new may have this much more about each topic.
 Status require_room(storage::Transaction& transaction, const VerifiedEnvelope& verified,
                     const std::vector<storage::SignerRow>& known,
                     const storage::StatementRow& row) {
   ASSAY_ASSIGN(const auto identities, new_identities(transaction, verified, known));
-  for (const std::string& subject : row.subjects) {
-    const auto artifact = ArtifactId::parse(subject);
-    if (!artifact) {
-      continue;
-    }
+  for (const storage::Topic& topic : storage::topics_of(row)) {
     for (const std::string& identity : identities) {
-      ASSAY_ASSIGN(const storage::SignerUsage usage, transaction.usage(*artifact, identity));
-      if (is_full(usage, row)) {
+      ASSAY_ASSIGN(const storage::SignerUsage usage, transaction.usage(topic, identity));
+      if (is_full(usage, topic.kind, row)) {
         return fail(ErrorCode::kSignerLimitExceeded,
-                    identity + " has as much stored about " + subject + " as one signer may");
+                    identity + " has as much stored about " + topic.text + " as one signer may");
       }
     }
   }

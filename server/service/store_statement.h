@@ -20,6 +20,10 @@ inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.env
 inline constexpr std::uint64_t kMaxStatementsPerSigner = 256;
 inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;     // among those
 inline constexpr std::uint64_t kMaxBytesPerSigner = 16U << 20;  // of payloads, without manifests
+// Manifests and placements of one identity under one model name, and at one location: each is read
+// when the name or what lies there is to stand for a model.
+inline constexpr std::uint64_t kMaxSignedUnderName = 1024;
+inline constexpr std::uint64_t kMaxSignedAtLocation = 1024;
 
 // The keys an envelope was verified against, with the epochs they belong to.
 struct VerifiedEnvelope {

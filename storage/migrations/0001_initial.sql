@@ -133,14 +133,16 @@ CREATE TABLE statement_envelopes (
   PRIMARY KEY (log_index, ordinal)
 ) STRICT, WITHOUT ROWID;
 
--- What each identity has signed about each artifact: pushes beyond a limit are refused.
+-- What each identity has signed about each artifact (kind 1), and with manifests and placements for
+-- each model name (2) and location (3): pushes beyond a limit are refused.
 CREATE TABLE signer_usage (
-  subject TEXT NOT NULL,
+  kind INTEGER NOT NULL CHECK (kind IN (1, 2, 3)),
+  topic TEXT NOT NULL,
   identity TEXT NOT NULL,
   statements INTEGER NOT NULL,
   manifests INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
-  PRIMARY KEY (subject, identity)
+  PRIMARY KEY (kind, topic, identity)
 ) STRICT, WITHOUT ROWID;
 
 -- --- versions: how often something was written that decisions read. kind 1: statements about a

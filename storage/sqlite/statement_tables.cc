@@ -147,13 +147,11 @@ Status add_usage(Connection& connection, const StatementRow& row,
   ASSAY_ASSIGN(auto identities, identities_of(connection, signers));
   ASSAY_ASSIGN(const auto before, identities_of(connection, known));
   std::erase_if(identities, [&](const std::string& one) { return before.contains(one); });
-  for (const std::string& subject : row.subjects) {
-    if (!ArtifactId::parse(subject)) {
-      continue;
-    }
+  for (const Topic& topic : topics_of(row)) {
     for (const std::string& identity : identities) {
       ASSAY_TRY(connection.query(Sql::kUsageAdd)
-                    .bind(subject)
+                    .bind(std::to_underlying(topic.kind))
+                    .bind(topic.text)
                     .bind(identity)
                     .bind(std::uint64_t{1})
                     .bind(std::uint64_t{manifest ? 1U : 0U})
@@ -162,6 +160,20 @@ Status add_usage(Connection& connection, const StatementRow& row,
     }
   }
   return {};
+}
+
+Status add_signed(Connection& connection, Sql sql, std::string_view value,
+                  std::set<SignedBy>& found) {
+  Query query = connection.query(sql);
+  query.bind(value);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return {};
+    }
+    ASSAY_ASSIGN(Digest key, query.digest(1));
+    found.insert({query.count(0), KeyId(std::move(key))});
+  }
 }
 
 Result<StatementKind> kind_from(std::int64_t value) {
@@ -246,6 +258,33 @@ Status seal_row(Connection& connection, LeafIndex index) {
 
 }  // namespace
 
+}  // namespace assay::storage::sqlite
+
+namespace assay::storage {
+
+std::vector<Topic> topics_of(const StatementRow& row) {
+  std::vector<Topic> topics;
+  for (const std::string& subject : row.subjects) {
+    if (ArtifactId::parse(subject)) {
+      topics.push_back({TopicKind::kArtifact, subject});
+    }
+  }
+  if (row.kind == StatementKind::kPolicy) {
+    return topics;  // its name is none of a model
+  }
+  if (!row.name.empty()) {
+    topics.push_back({TopicKind::kName, row.name});
+  }
+  for (const std::string& location : row.locations) {
+    topics.push_back({TopicKind::kLocation, location});
+  }
+  return topics;
+}
+
+}  // namespace assay::storage
+
+namespace assay::storage::sqlite {
+
 Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index) {
   SealedRow sealed(Sealed::kStatement, seal_name(index));
   auto row = read_row(connection, index, sealed);
@@ -284,41 +323,28 @@ Result<Found> find_statements(Connection& connection, const StatementQuery& quer
   return search(connection, wanted, size);
 }
 
-Result<std::vector<StatementRow>> manifests_at(Connection& connection, const std::string& uri) {
-  std::set<LeafIndex> indexes;
-  const auto add = [&](std::string_view location) -> Status {
-    for (LeafIndex from = 0;;) {
-      Query query = connection.query(Sql::kStatementByLocation);
-      ASSAY_ASSIGN(const bool found, query.bind(location).bind(from).next());
-      if (!found) {
-        return {};
-      }
-      indexes.insert(query.count(0));
-      from = query.count(0) + 1;
-    }
-  };
+Result<std::vector<SignedBy>> signed_under(Connection& connection, const std::string& name) {
+  std::set<SignedBy> found;
+  ASSAY_TRY(add_signed(connection, Sql::kSignedUnder, name, found));
+  return std::vector<SignedBy>(found.begin(), found.end());
+}
+
+Result<std::vector<SignedBy>> signed_at(Connection& connection, const std::string& uri) {
+  std::set<SignedBy> found;
   // `uri` itself and every place above it: what lies before each of its slashes.
   for (std::size_t end = uri.size(); end != std::string::npos && end > 0;
        end = uri.rfind('/', end - 1)) {
-    ASSAY_TRY(add(std::string_view(uri).substr(0, end)));
+    const auto place = std::string_view(uri).substr(0, end);
+    ASSAY_TRY(add_signed(connection, Sql::kSignedAt, place, found));
   }
-  std::vector<StatementRow> rows;
-  for (const LeafIndex index : indexes) {
-    ASSAY_ASSIGN(StatementRow row, load_statement_at(connection, index));
-    if (std::none_of(row.locations.begin(), row.locations.end(), [&](const std::string& location) {
-          return uri == location || uri.starts_with(location + "/");
-        })) {
-      return misplaced(uri);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
+  return std::vector<SignedBy>(found.begin(), found.end());
 }
 
-Result<SignerUsage> load_usage(Connection& connection, const std::string& subject,
+Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
                                const std::string& identity) {
   Query query = connection.query(Sql::kUsageGet);
-  ASSAY_ASSIGN(const bool found, query.bind(subject).bind(identity).next());
+  ASSAY_ASSIGN(const bool found,
+               query.bind(std::to_underlying(topic.kind)).bind(topic.text).bind(identity).next());
   return found ? SignerUsage{query.count(0), query.count(1), query.count(2)} : SignerUsage{};
 }
 

@@ -15,10 +15,12 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index);
 [[nodiscard]] Result<Found> find_statements(Connection& connection, const StatementQuery& query,
                                             TreeSize size);
-[[nodiscard]] Result<std::vector<StatementRow>> manifests_at(Connection& connection,
-                                                             const std::string& uri);
+[[nodiscard]] Result<std::vector<SignedBy>> signed_under(Connection& connection,
+                                                         const std::string& name);
+[[nodiscard]] Result<std::vector<SignedBy>> signed_at(Connection& connection,
+                                                      const std::string& uri);
 
-[[nodiscard]] Result<SignerUsage> load_usage(Connection& connection, const std::string& subject,
+[[nodiscard]] Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
                                              const std::string& identity);
 
 // `size` is the size of the log.

@@ -156,8 +156,8 @@ Result<bool> Reading<Base>::has_document(const DocumentId& id) {
 }
 
 template <typename Base>
-Result<SignerUsage> Reading<Base>::usage(const ArtifactId& artifact, const std::string& identity) {
-  return load_usage(connection_, artifact.text(), identity);
+Result<SignerUsage> Reading<Base>::usage(const Topic& topic, const std::string& identity) {
+  return load_usage(connection_, topic, identity);
 }
 
 template <typename Base>
@@ -172,8 +172,18 @@ Result<Page<StatementRow>> Reading<Base>::statements(const StatementQuery& query
 }
 
 template <typename Base>
-Result<std::vector<StatementRow>> Reading<Base>::manifests_at(const std::string& uri) {
-  return sqlite::manifests_at(connection_, uri);
+Result<StatementRow> Reading<Base>::statement_at(LeafIndex index) {
+  return load_statement_at(connection_, index);
+}
+
+template <typename Base>
+Result<std::vector<SignedBy>> Reading<Base>::signed_under(const std::string& name) {
+  return sqlite::signed_under(connection_, name);
+}
+
+template <typename Base>
+Result<std::vector<SignedBy>> Reading<Base>::signed_at(const std::string& uri) {
+  return sqlite::signed_at(connection_, uri);
 }
 
 template <typename Base>

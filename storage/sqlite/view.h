@@ -47,9 +47,11 @@ class Reading : public Base {
   Result<Document> document(const DocumentId& id) final;
   Result<bool> has_document(const DocumentId& id) final;
   Result<StatementRow> statement(const StatementId& id) final;
-  Result<SignerUsage> usage(const ArtifactId& artifact, const std::string& identity) final;
+  Result<SignerUsage> usage(const Topic& topic, const std::string& identity) final;
   Result<Page<StatementRow>> statements(const StatementQuery& query) final;
-  Result<std::vector<StatementRow>> manifests_at(const std::string& uri) final;
+  Result<StatementRow> statement_at(LeafIndex index) final;
+  Result<std::vector<SignedBy>> signed_under(const std::string& name) final;
+  Result<std::vector<SignedBy>> signed_at(const std::string& uri) final;
   Result<TrustedKey> key(const KeyId& id) final;
   Result<std::vector<TrustedKey>> keys() final;
   Result<std::vector<Principal>> principals() final;

@@ -274,7 +274,7 @@ TEST_P(StoreContract, Statements_Bounds_AreChecked) {
   EXPECT_FALSE(page.next);
 }
 
-TEST_P(StoreContract, ManifestsAt_PlaceAndThoseAbove_AreFoundInLogOrder) {
+TEST_P(StoreContract, SignedAt_PlaceAndThoseAbove_AreFoundInLogOrder) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> manifests = {
       {"acme/0", {"pvc://prod/models/llm"}},
       {"acme/1", {"pvc://prod/models", "oci://registry/x"}},
@@ -285,16 +285,25 @@ TEST_P(StoreContract, ManifestsAt_PlaceAndThoseAbove_AreFoundInLogOrder) {
     for (const auto& [name, locations] : manifests) {
       StatementRow row = make_statement(name);
       row.locations = locations;
+      row.signers = {signer_row("k")};
       ASSAY_TRY(put(transaction, row));
     }
     StatementRow placement = make_statement("acme/5");
     placement.kind = StatementKind::kAttestation;
     placement.locations = {"pvc://prod/models"};
+    placement.signers = {signer_row("k")};
     ASSAY_TRY(put(transaction, placement));
     return {};
   });
   const auto view = snapshot();
-  const auto at = [&](const char* uri) { return indexes_of(view->manifests_at(uri).value()); };
+  const auto at = [&](const char* uri) {
+    std::vector<LeafIndex> indexes;
+    for (const SignedBy& one : view->signed_at(uri).value()) {
+      EXPECT_EQ(one.key, view->statement_at(one.index)->signers.front().key);
+      indexes.push_back(one.index);
+    }
+    return indexes;
+  };
   EXPECT_EQ(at("pvc://prod/models/llm/v1"), (std::vector<LeafIndex>{0, 1, 4, 5}));
   EXPECT_EQ(at("pvc://prod/models/llm"), (std::vector<LeafIndex>{0, 1, 4, 5}));
   EXPECT_EQ(at("pvc://prod/models"), (std::vector<LeafIndex>{1, 4, 5}));
@@ -304,12 +313,59 @@ TEST_P(StoreContract, ManifestsAt_PlaceAndThoseAbove_AreFoundInLogOrder) {
   EXPECT_EQ(at(""), std::vector<LeafIndex>());
 }
 
+TEST_P(StoreContract, SignedUnder_IsOfManifestsOfThatNameWithEverySigner) {
+  StatementRow manifest = make_statement("acme/demo");
+  manifest.signers = {signer_row("a"), signer_row("b")};
+  StatementRow other = make_statement("acme/demo2");
+  other.signers = {signer_row("a")};
+  StatementRow placement = make_statement("acme/demo placed");
+  placement.kind = StatementKind::kAttestation;
+  placement.name = manifest.name;
+  placement.signers = {signer_row("a")};
+  write([&](Transaction& transaction) -> Status {
+    for (const StatementRow& row : {manifest, other, placement}) {
+      ASSAY_TRY(put(transaction, row));
+    }
+    return {};
+  });
+  std::vector<SignedBy> expected = {{0, signer_row("a").key}, {0, signer_row("b").key}};
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(snapshot()->signed_under("acme/demo").value(), expected);
+  EXPECT_TRUE(snapshot()->signed_under("acme").value().empty());
+  EXPECT_EQ(snapshot()->statement_at(7).error().code, ErrorCode::kDataLoss);
+}
+
+// What is counted by name and place: manifests and placements, not policies.
+TEST_P(StoreContract, Usage_CountsNamesAndLocations) {
+  const TrustedKey key = make_key(1);
+  const auto counted = [&](TopicKind kind, const std::string& text) {
+    return snapshot()->usage({kind, text}, key.identity)->statements;
+  };
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_key(key));
+    for (const StatementKind kind :
+         {StatementKind::kManifest, StatementKind::kAttestation, StatementKind::kPolicy}) {
+      StatementRow row = make_statement("acme/" + std::to_string(std::to_underlying(kind)));
+      row.kind = kind;
+      row.name = "acme/used";
+      row.locations = {"pvc://prod/models", "pvc://prod/other"};
+      row.signers = {{key.id, transaction.now(), 0}};
+      ASSAY_TRY(put(transaction, row));
+    }
+    return {};
+  });
+  EXPECT_EQ(counted(TopicKind::kName, "acme/used"), 2U);
+  EXPECT_EQ(counted(TopicKind::kLocation, "pvc://prod/other"), 2U);
+  EXPECT_EQ(counted(TopicKind::kLocation, "pvc://prod"), 0U);
+  EXPECT_EQ(counted(TopicKind::kName, "pvc://prod/other"), 0U) << "another kind of topic";
+}
+
 // Two keys of one identity are one signer, and a key that is not trusted is nobody.
 TEST_P(StoreContract, Usage_CountsStatementsOfEachIdentity) {
   TrustedKey first = make_key(1);
   TrustedKey second = make_key(2);
   second.identity = first.identity;
-  const ArtifactId artifact(digest_of("artifact acme/used"));
+  const Topic about{TopicKind::kArtifact, ArtifactId(digest_of("artifact acme/used")).text()};
   StatementRow manifest = make_statement("acme/used");
   manifest.bytes = 1000;
   StatementRow statement = make_statement("acme/used");
@@ -326,14 +382,15 @@ TEST_P(StoreContract, Usage_CountsStatementsOfEachIdentity) {
     return {};
   });
   const auto expect = [&](std::uint64_t statements, std::uint64_t manifests, std::uint64_t bytes) {
-    const SignerUsage usage = snapshot()->usage(artifact, first.identity).value();
+    const SignerUsage usage = snapshot()->usage(about, first.identity).value();
     EXPECT_EQ(usage.statements, statements);
     EXPECT_EQ(usage.manifests, manifests);
     EXPECT_EQ(usage.bytes, bytes);
   };
   expect(2, 1, 10);
-  EXPECT_EQ(snapshot()->usage(artifact, "somebody else")->statements, 0U);
-  EXPECT_EQ(snapshot()->usage(ArtifactId(digest_of("x")), first.identity)->statements, 0U);
+  EXPECT_EQ(snapshot()->usage(about, "somebody else")->statements, 0U);
+  const Topic other{TopicKind::kArtifact, ArtifactId(digest_of("x")).text()};
+  EXPECT_EQ(snapshot()->usage(other, first.identity)->statements, 0U);
   write([&](Transaction& transaction) -> Status {
     ASSAY_ASSIGN(const DocumentId more, transaction.put_document("a/b", as_bytes("more")));
     return transaction.add_envelope(statement.id, more, {second.id}, 1);

@@ -232,6 +232,17 @@ class Asker {
   Answers answers;
 };
 
+// As a decision reads them: by what the indexes say, then the rows.
+Result<std::vector<StatementRow>> rows_at(Snapshot& view, const std::string& uri) {
+  std::vector<StatementRow> rows;
+  ASSAY_ASSIGN(const auto signatures, view.signed_at(uri));
+  for (const SignedBy& one : signatures) {
+    ASSAY_ASSIGN(StatementRow row, view.statement_at(one.index));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 void ask_rows(Snapshot& view, Asker& asker) {
   for (int i = 0; i < 40; i += 3) {
     const std::string number = std::to_string(i);
@@ -239,7 +250,7 @@ void ask_rows(Snapshot& view, Asker& asker) {
     asker.note("statement " + number, row);
     asker.note("decision " + number, view.decision("d" + number));
     asker.note("document " + number, view.document(DocumentId(digest_of("d" + number))));
-    asker.note("at " + number, view.manifests_at("pvc://prod/" + number + "/x"));
+    asker.note("at " + number, rows_at(view, "pvc://prod/" + number + "/x"));
     asker.note("job " + number, view.job("job-" + number));
     asker.note("pod " + number, view.pod("kube", "uid-" + number));
     asker.note("claim " + number, view.claim("kube", "prod", "claim-" + number));

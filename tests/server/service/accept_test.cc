@@ -212,9 +212,9 @@ TEST_F(Accept, PlacementByAPublisherOfTheName_IsStoredWithItsLocations) {
   EXPECT_EQ(accepted->row.locations, std::vector<std::string>{kMoved});
   EXPECT_EQ(accepted->row.name, model.name);
   const auto snapshot = store_->snapshot().value();
-  const auto found = snapshot->manifests_at(kMoved).value();
+  const auto found = snapshot->signed_at(kMoved).value();
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].subjects.front(), id_of(model).text());
+  EXPECT_EQ(snapshot->statement_at(found[0].index)->subjects.front(), id_of(model).text());
   const policy::Facts facts = artifact_facts(*services_, *snapshot, id_of(model)).value()->facts;
   ASSERT_EQ(facts.placements.size(), 1U);
   EXPECT_EQ(facts.placements[0].locations, std::vector<std::string>{kMoved});
@@ -259,7 +259,7 @@ TEST_F(Accept, PlacementByAnybodyElse_IsRefused) {
   EXPECT_EQ(code(publisher_, "other/demo"), ErrorCode::kRoleNotGranted);
   const TestKey stranger = make_key(KeyPurpose::kPublisher, "stranger", {publisher_role()});
   EXPECT_EQ(code(stranger, model.name), ErrorCode::kUntrustedSigner);
-  EXPECT_TRUE(store_->snapshot().value()->manifests_at(kMoved).value().empty());
+  EXPECT_TRUE(store_->snapshot().value()->signed_at(kMoved).value().empty());
 }
 
 TEST_F(Accept, PlacementThatIsNone_IsRefused) {

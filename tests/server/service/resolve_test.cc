@@ -3,6 +3,7 @@
 // believes that selects the workload.
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
+#include "schemas/log_record.h"
 #include "server/service/collect.h"
 #include "tests/server/service/fixture.h"
 
@@ -49,6 +50,39 @@ class Resolve : public ServiceTest {
     manifest.locations = {place};
     const auto accepted = accept_manifest(*services_, signed_manifest(manifest, keys), actor_);
     ASSERT_TRUE(accepted) << to_string(accepted.error());
+    if (!known_row_) {
+      known_row_ = accepted->row;
+    }
+  }
+  // Rows of `count` manifests of the name of model_: of this artifact, or each of another.
+  void flood(const TestKey& key, std::size_t count, std::optional<ArtifactId> artifact = {},
+             const std::string& place = kPlace) {
+    const auto work = [&](storage::Transaction& transaction) -> Status {
+      for (std::size_t i = 0; i < count; ++i) {
+        const Digest digest = sha256(as_bytes(key.record.id.text() + place + std::to_string(i)));
+        ASSAY_ASSIGN(const DocumentId document,
+                     transaction.put_document("application/json", as_bytes(digest.text())));
+        LogRecord record{.type = std::string(event::kManifestAccepted),
+                         .time = transaction.now(),
+                         .actor = "t",
+                         .subjects = {},
+                         .documents = {document},
+                         .detail = Json::object()};
+        ASSAY_ASSIGN(const LeafIndex index, transaction.append(std::move(record)));
+        storage::StatementRow row = *known_row_;
+        row.id = StatementId(digest);
+        row.subjects = {artifact.value_or(ArtifactId(digest)).text()};
+        row.locations = {place};
+        row.signers = {{key.record.id, transaction.now(), index}};
+        row.envelopes = {document};
+        row.log_index = index;
+        row.accepted_at = transaction.now();
+        ASSAY_TRY(transaction.put_statement(row));
+      }
+      return {};
+    };
+    const auto written = store_->write(work);
+    ASSERT_TRUE(written) << to_string(written.error());
   }
   ResolvedReference resolved(const std::vector<std::string>& references = {}) {
     const auto found = resolve(*store_->snapshot().value(), {references, workload_, policies_,
@@ -75,6 +109,7 @@ class Resolve : public ServiceTest {
   TestKey second_ = make_key(KeyPurpose::kPublisher, "second", {publisher_role()});
   Manifest model_ = manifest("m");
   Manifest evil_ = manifest("evil", "evil/model");
+  std::optional<storage::StatementRow> known_row_;  // of model_ at kPlace
   policy::Workload workload_;
   std::vector<policy::ActivePolicy> policies_ = {policy_by({"release"})};
 };
@@ -201,6 +236,39 @@ TEST_F(Resolve, RevokedPublisher_IsNotHeard) {
       trust_change(2, {RevokeKey{mallory_.record.id, "stolen"}}, {&operator1_, &operator2_}),
       actor_));
   EXPECT_EQ(artifact(), id_of(model_).text());
+}
+
+// Whatever a stranger signs, under whatever number of keys and identities.
+TEST_F(Resolve, FloodOfAnUnlistedPublisher_StopsNobodyWhoIsListed) {
+  flood(mallory_, kMaxManifestsHeard + 1);
+  EXPECT_EQ(artifact({"acme/demo"}), id_of(model_).text());
+  EXPECT_EQ(artifact(), id_of(model_).text());
+}
+
+// Without a policy that lists somebody a flood is a matter for the operators: they revoke its keys.
+TEST_F(Resolve, FloodWhereEverybodyIsBelieved_EndsWhenItsKeyIsRevoked) {
+  flood(mallory_, kMaxManifestsHeard + 1);
+  policies_.clear();
+  EXPECT_EQ(refusal_of({"acme/demo"}), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refusal_of(), ErrorCode::kLimitExceeded);
+  ASSERT_TRUE(apply_trust_change(
+      *services_,
+      trust_change(2, {RevokeKey{mallory_.record.id, "floods"}}, {&operator1_, &operator2_}),
+      actor_));
+  EXPECT_EQ(artifact({"acme/demo"}), id_of(model_).text());
+  EXPECT_EQ(artifact(), id_of(model_).text());
+}
+
+TEST_F(Resolve, WhatIsBelieved_CountsUpToTheLimitAndNotOnePast) {
+  flood(publisher_, kMaxManifestsHeard - 1, id_of(model_));
+  EXPECT_EQ(artifact({"acme/demo"}), id_of(model_).text());
+  EXPECT_EQ(artifact(), id_of(model_).text());
+  flood(publisher_, 1, id_of(model_), "pvc://inference/m/below");
+  EXPECT_EQ(refusal_of({"acme/demo"}), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(artifact({id_of(model_).text()}), id_of(model_).text()) << "named by its id";
+  EXPECT_EQ(artifact(), id_of(model_).text()) << "the other one is not at the place";
+  flood(publisher_, 1, id_of(model_), "pvc://inference");
+  EXPECT_EQ(refusal_of(), ErrorCode::kLimitExceeded);
 }
 
 // Through a whole decision: the pod names no model, and nobody can take its place away.

@@ -3,6 +3,7 @@
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "schemas/placement.h"
 #include "server/service/store_statement.h"
 #include "tests/server/service/fixture.h"
 
@@ -14,12 +15,13 @@ constexpr std::string_view kNotes = "https://example.com/notes/v1";
 class SignerLimits : public ServiceTest {
  protected:
   SignerLimits() {
-    EXPECT_TRUE(apply_trust_change(
-        *services_,
-        trust_change(1,
-                     {AddKey{notes_.record}, AddKey{notes_second_.record}, AddKey{other_.record}},
-                     {&operator1_, &operator2_}),
-        actor_));
+    EXPECT_TRUE(
+        apply_trust_change(*services_,
+                           trust_change(1,
+                                        {AddKey{notes_.record}, AddKey{notes_second_.record},
+                                         AddKey{other_.record}, AddKey{second_.record}},
+                                        {&operator1_, &operator2_}),
+                           actor_));
   }
 
   // A statement whose payload has exactly `bytes` bytes, or whatever it has when that is 0.
@@ -35,8 +37,14 @@ class SignerLimits : public ServiceTest {
   std::optional<ErrorCode> push(const Bytes& bytes) {
     return refusal(accept_attestation(*services_, bytes, actor_));
   }
-  // Rows of `count` statements by `key` that say nothing that a policy reads.
-  void fill(const Manifest& model, const TestKey& key, std::size_t count) {
+  std::optional<ErrorCode> push(Manifest model, const std::string& place, const TestKey& key) {
+    model.locations = {place};
+    return refusal(accept_manifest(*services_, signed_manifest(model, {&key}), actor_));
+  }
+  // Rows of `count` statements by `key` that say nothing that a policy reads; of manifests of other
+  // artifacts, each at one of `places`, where there are some.
+  void fill(const Manifest& model, const TestKey& key, std::size_t count,
+            const std::vector<std::string>& places = {}) {
     const auto work = [&](storage::Transaction& transaction) -> Status {
       for (std::size_t i = 0; i < count; ++i) {
         const std::string text = key.record.id.text() + std::to_string(i);
@@ -49,21 +57,28 @@ class SignerLimits : public ServiceTest {
                          .documents = {document},
                          .detail = Json::object()};
         ASSAY_ASSIGN(const LeafIndex index, transaction.append(std::move(record)));
-        ASSAY_TRY(transaction.put_statement({.id = StatementId(sha256(as_bytes(text))),
-                                             .kind = storage::StatementKind::kAttestation,
-                                             .payload_type = std::string(kStatementPayloadType),
-                                             .predicate_type = std::string(kNotes),
-                                             .stage = {},
-                                             .name = {},
-                                             .version = 0,
-                                             .subjects = {id_of(model).text()},
-                                             .locations = {},
-                                             .signers = {{key.record.id, transaction.now(), index}},
-                                             .envelopes = {document},
-                                             .log_index = index,
-                                             .accepted_at = transaction.now(),
-                                             .contents = {},
-                                             .bytes = 10}));
+        storage::StatementRow row{.id = StatementId(sha256(as_bytes(text))),
+                                  .kind = storage::StatementKind::kAttestation,
+                                  .payload_type = std::string(kStatementPayloadType),
+                                  .predicate_type = std::string(kNotes),
+                                  .stage = {},
+                                  .name = {},
+                                  .version = 0,
+                                  .subjects = {id_of(model).text()},
+                                  .locations = {},
+                                  .signers = {{key.record.id, transaction.now(), index}},
+                                  .envelopes = {document},
+                                  .log_index = index,
+                                  .accepted_at = transaction.now(),
+                                  .contents = {},
+                                  .bytes = 10};
+        if (!places.empty()) {
+          row.kind = storage::StatementKind::kManifest;
+          row.name = model.name;
+          row.subjects = {ArtifactId(sha256(as_bytes(text))).text()};
+          row.locations = {places[i % places.size()]};
+        }
+        ASSAY_TRY(transaction.put_statement(row));
       }
       return {};
     };
@@ -75,6 +90,7 @@ class SignerLimits : public ServiceTest {
   TestKey notes_ = make_key(KeyPurpose::kSigner, "nora", {notes_role_});
   TestKey notes_second_ = make_key(KeyPurpose::kSigner, "nora", {notes_role_});
   TestKey other_ = make_key(KeyPurpose::kSigner, "otto", {notes_role_});
+  TestKey second_ = make_key(KeyPurpose::kPublisher, "second", {publisher_role()});
 };
 
 TEST_F(SignerLimits, StatementsOfOneIdentity_AreCountedOverItsKeys) {
@@ -106,7 +122,8 @@ TEST_F(SignerLimits, SecondKeyOnTheSameStatement_CountsOnce) {
   Statement statement{{subject_of(model)}, std::string(kNotes), {{"text", "twice"}}};
   EXPECT_EQ(push(statement_envelope(statement, {&notes_})), std::nullopt);
   EXPECT_EQ(push(statement_envelope(statement, {&notes_second_})), std::nullopt);
-  const auto usage = store_->snapshot().value()->usage(id_of(model), "nora").value();
+  const storage::Topic topic{storage::TopicKind::kArtifact, id_of(model).text()};
+  const auto usage = store_->snapshot().value()->usage(topic, "nora").value();
   EXPECT_EQ(usage.statements, kMaxStatementsPerSigner);
 }
 
@@ -130,6 +147,35 @@ TEST_F(SignerLimits, Manifests_HaveALimitOfTheirOwn) {
         refusal(accept_manifest(*services_, signed_manifest(model), actor_)),
         i < kMaxManifestsPerSigner ? std::nullopt : std::optional(ErrorCode::kSignerLimitExceeded));
   }
+}
+
+TEST_F(SignerLimits, ManifestsAndPlacementsUnderOneName_EndForTheirIdentityAlone) {
+  const auto place = [](int number) { return "pvc://inference/" + std::to_string(number); };
+  std::vector<std::string> places;
+  for (int i = 100; i < 200; ++i) {
+    places.push_back(place(i));
+  }
+  fill(manifest("m"), publisher_, kMaxSignedUnderName - 1, places);
+  const Manifest last = manifest("last");
+  EXPECT_EQ(push(last, place(1), publisher_), std::nullopt);
+  EXPECT_EQ(push(last, place(1), publisher_), std::nullopt) << "it is there already";
+  EXPECT_EQ(push(last, place(2), publisher_), ErrorCode::kSignerLimitExceeded);
+  Statement placement{{subject_of(last)},
+                      std::string(kPlacementPredicateType),
+                      {{"name", last.name}, {"locations", {place(3)}}}};
+  EXPECT_EQ(push(statement_envelope(placement, {&publisher_})), ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(push(statement_envelope(placement, {&second_})), std::nullopt) << "another identity";
+  EXPECT_EQ(push(last, place(2), second_), std::nullopt) << "another identity";
+  EXPECT_EQ(push(manifest("other", "acme/other"), place(2), publisher_), std::nullopt);
+}
+
+TEST_F(SignerLimits, ManifestsAtOneLocation_EndForTheirIdentityAlone) {
+  const std::string place = "pvc://inference/full";
+  fill(manifest("m", "acme/other"), publisher_, kMaxSignedAtLocation - 1, {place});
+  EXPECT_EQ(push(manifest("last"), place, publisher_), std::nullopt);
+  EXPECT_EQ(push(manifest("more"), place, publisher_), ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(push(manifest("more"), place + "/below", publisher_), std::nullopt);
+  EXPECT_EQ(push(manifest("more"), place, second_), std::nullopt) << "another identity";
 }
 
 // As many signers as it takes: what they say is not read, and stops nobody.
