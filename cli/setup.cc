@@ -168,7 +168,7 @@ Result<Exit> setup(const Context& context, const SetupOptions& options) {
   message(context, "wrote " + folder + "; these three commands start the service and use it");
   warning("all keys lie in " + folder +
           "/keys, without passphrases: good for a trial. Where it counts, each person makes an own "
-          "key and keeps it (docs/operations.md)");
+          "key and keeps it (docs/getting-started.md)");
   return Exit::kYes;
 }
 

@@ -33,11 +33,13 @@ inline constexpr std::string_view kJobCreated = "job.created";
 inline constexpr std::string_view kJobFinished = "job.finished";
 inline constexpr std::string_view kReportAccepted = "report.accepted";
 inline constexpr std::string_view kNotApplicable = "admission.not-applicable";
-inline constexpr std::array kAll = {
-    kTrustBootstrapped, kTrustChanged,    kManifestAccepted,  kAttestationAccepted,
-    kPolicyAccepted,    kPolicyActivated, kPolicyDeactivated, kDecisionMade,
-    kEvidenceAppraised, kNodeEnrolled,    kNodeEnded,         kOutlineAccepted,
-    kJobCreated,        kJobFinished,     kReportAccepted,    kNotApplicable};
+inline constexpr std::string_view kLogReopened = "log.reopened";
+inline constexpr std::array kAll = {kTrustBootstrapped,   kTrustChanged,   kManifestAccepted,
+                                    kAttestationAccepted, kPolicyAccepted, kPolicyActivated,
+                                    kPolicyDeactivated,   kDecisionMade,   kEvidenceAppraised,
+                                    kNodeEnrolled,        kNodeEnded,      kOutlineAccepted,
+                                    kJobCreated,          kJobFinished,    kReportAccepted,
+                                    kNotApplicable,       kLogReopened};
 }  // namespace event
 
 struct LogRecord {

@@ -8,7 +8,6 @@ namespace assay::server {
 namespace {
 
 // Type of the record that tells of a restoration (schemas/log.md).
-constexpr const char* kLogReopened = "log.reopened";
 
 storage::SqliteOptions store_options(const Config& config) {
   storage::SqliteOptions options;
@@ -27,7 +26,7 @@ Status log_restoration(const Config& config, const Clock& clock, const Signer& s
                        const storage::Loss& loss) {
   ASSAY_ASSIGN(const auto store, storage::open_sqlite(store_options(config), signer, clock));
   const auto written = store->write([&](storage::Transaction& transaction) -> Status {
-    LogRecord record{.type = kLogReopened,
+    LogRecord record{.type = std::string(event::kLogReopened),
                      .time = transaction.now(),
                      .actor = "system",
                      .subjects = {},

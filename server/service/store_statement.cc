@@ -140,6 +140,9 @@ Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
   ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
   ASSAY_ASSIGN(const auto keys, snapshot->keys());
   ASSAY_ASSIGN(auto signatures, attestation::verify_signatures(envelope, keys));
+  if (signatures.empty()) {  // before anything of the payload is read
+    return fail(ErrorCode::kUntrustedSigner, "no signature comes from a trusted key");
+  }
   StatementId id = attestation::statement_id(envelope.payload_type, envelope.payload);
   return VerifiedEnvelope{std::move(envelope), std::move(id), std::move(signatures), epochs, now};
 }

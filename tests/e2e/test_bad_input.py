@@ -52,8 +52,14 @@ class BadInput(unittest.TestCase):
         self.refused(400, "unknown-member", "POST", "/v1/manifests", json.dumps(document).encode())
 
     def test_bad_signature(self):
-        self.refused(422, "signature-invalid", "POST", "/v1/manifests",
-                     repack(self.good, lambda p: p["predicate"].update(name="acme/other")))
+        def change(statement):
+            statement["predicate"].update(name="acme/other")
+        self.refused(422, "untrusted-signer", "POST", "/v1/manifests", repack(self.good, change))
+        # A signature that names its key is known to be wrong; without a name it may be anybody's.
+        self.service.run("assay", "sign", "a.json", "--yes", "--key", "keys/publisher.pem", "--keyid",
+                         "sha256", "--out", "named.json")
+        named = (self.service.dir / "named.json").read_bytes()
+        self.refused(422, "signature-invalid", "POST", "/v1/manifests", repack(named, change))
 
     def test_no_signature(self):
         document = json.loads(self.good)

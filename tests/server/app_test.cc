@@ -125,7 +125,7 @@ TEST_F(AppTest, ClockBehindTheLog_IsHeldAndTold) {
 TEST_F(AppTest, Init_MakesEverythingOnce) {
   const auto report = initialise(config_, bootstrap_document(), clock_, random_);
   ASSERT_TRUE(report) << to_string(report.error());
-  EXPECT_EQ(report->created.size(), 5U);
+  EXPECT_EQ(report->created.size(), 6U);
   EXPECT_TRUE(report->log_verifier_key.starts_with("example.com/log+"));
   EXPECT_EQ(report->certificate_pin, certificate_pin(config_.certificate_file)->text());
   for (const std::string& secret :
@@ -256,7 +256,7 @@ TEST_F(EarKeys, Init_MakesTheFirst) {
   use({"keys/ear.key"});
   const auto report = initialise(config_, bootstrap_document(), clock_, random_);
   ASSERT_TRUE(report) << to_string(report.error());
-  EXPECT_EQ(report->created.size(), 6U);
+  EXPECT_EQ(report->created.size(), 7U);
   const Json keys = published();
   ASSERT_EQ(keys.size(), 2U);
   EXPECT_EQ(keys[1]["alg"], "ES256");
