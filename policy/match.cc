@@ -31,15 +31,7 @@ bool has_labels(const WorkloadMatch& match, const Workload& workload) {
 bool asks_for_resource(const WorkloadMatch& match, const Workload& workload) {
   return match.resources.empty() ||
          std::any_of(workload.resources.begin(), workload.resources.end(),
-                     [&](const auto& name) { return any_glob_matches(match.resources, name); });
-}
-
-// A policy can only call harmless what is named in the open: resources and runtime classes.
-bool is_harmless(const WorkloadMatch& match, std::string_view way) {
-  if (way.starts_with(kResourceWay)) {
-    return any_glob_matches(match.harmless_resources, way.substr(kResourceWay.size()));
-  }
-  return way.starts_with(kRuntimeClassWay) && any_glob_matches(match.harmless_resources, way);
+                     [&](const auto& name) { return asks_for(match, name); });
 }
 
 // Resources are looked at by themselves, too: who asks without a pod lists nothing else.
@@ -47,9 +39,8 @@ bool reaches_accelerator(const WorkloadMatch& match, const Workload& workload) {
   return !match.accelerators ||
          std::any_of(workload.accelerators.begin(), workload.accelerators.end(),
                      [&](const auto& way) { return !is_harmless(match, way); }) ||
-         std::any_of(workload.resources.begin(), workload.resources.end(), [&](const auto& name) {
-           return is_extended_resource(name) && !any_glob_matches(match.harmless_resources, name);
-         });
+         std::any_of(workload.resources.begin(), workload.resources.end(),
+                     [&](const auto& name) { return is_accelerator(match, name); });
 }
 
 // Before a node is known nobody can say. Once there should be one, a workload that names none may
@@ -67,6 +58,22 @@ bool goes_to_node(const WorkloadMatch& match, const Workload& workload, Decision
 bool is_extended_resource(std::string_view name) {
   return std::find(kPlainResources.begin(), kPlainResources.end(), name) == kPlainResources.end() &&
          !name.starts_with("hugepages-");
+}
+
+bool asks_for(const WorkloadMatch& match, std::string_view resource) {
+  return any_glob_matches(match.resources, resource);
+}
+
+bool is_accelerator(const WorkloadMatch& match, std::string_view resource) {
+  return is_extended_resource(resource) && !any_glob_matches(match.harmless_resources, resource);
+}
+
+// A policy can only call harmless what is named in the open: resources and runtime classes.
+bool is_harmless(const WorkloadMatch& match, std::string_view way) {
+  if (way.starts_with(kResourceWay)) {
+    return any_glob_matches(match.harmless_resources, way.substr(kResourceWay.size()));
+  }
+  return way.starts_with(kRuntimeClassWay) && any_glob_matches(match.harmless_resources, way);
 }
 
 bool matches(const WorkloadMatch& match, const Workload& workload, DecisionPoint point) {

@@ -32,6 +32,24 @@ void add_resources(const Json& holder, std::set<std::string>& names) {
   }
 }
 
+// Names that are asked for and images: what an API server does not bound.
+Status check_size(const std::set<std::string>& resources,
+                  const std::vector<policy::ContainerImage>& images) {
+  if (resources.size() > kMaxPodResources) {
+    return fail(ErrorCode::kLimitExceeded, "the pod asks for too many resources");
+  }
+  std::size_t bytes = 0;
+  for (const std::string& name : resources) {
+    bytes += name.size();
+  }
+  for (const policy::ContainerImage& one : images) {
+    bytes += one.image.size();
+  }
+  return bytes <= kMaxPodNameBytes
+             ? Status()
+             : fail(ErrorCode::kLimitExceeded, "names of resources and images are too long");
+}
+
 // A sidecar stands among the init containers and runs beside the others: what it puts into a volume
 // may change after the volume was read.
 bool goes_on(const Json& container) {
@@ -144,6 +162,7 @@ Result<policy::Workload> workload_of(const PodView& pod, std::string name_space)
                                  .remounts = all_mount_again || may_mount_again(container)});
     }
   }
+  ASSAY_TRY(check_size(resources, workload.images));
   workload.resources.assign(resources.begin(), resources.end());
   workload.accelerators = accelerators_of(pod, resources, mounts);
   workload.mounts = std::move(mounts.mounts);

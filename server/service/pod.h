@@ -25,6 +25,9 @@ struct PodView {
 };
 
 // The members of a pod's spec that list containers.
+// What has more is refused, not cut.
+inline constexpr std::size_t kMaxPodResources = 256;        // that differ in their name
+inline constexpr std::size_t kMaxPodNameBytes = 64U << 10;  // of their names, and of all images
 inline constexpr std::string_view kInitContainers = "initContainers";
 inline constexpr std::string_view kContainerLists[] = {"containers", kInitContainers,
                                                        "ephemeralContainers"};

@@ -37,6 +37,67 @@ TEST(AsRead, Images_StayForPoliciesAboutThem) {
   }
 }
 
+std::vector<std::string> numbered(const std::string& start, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) {
+    names.push_back(start + std::to_string(i));
+  }
+  return names;
+}
+
+TEST(AsRead, ResourcesThatNoPolicyReads_AreLeftOut) {
+  PolicyDocument policy = valid_policy();
+  policy.match.resources = {"nvidia.com/*"};
+  Workload workload = pod();
+  workload.resources = {"acme.example/1", "cpu", "nvidia.com/gpu"};
+  workload.accelerators = {"privileged"};
+  Workload read = as_read(workload, std::vector{active(policy)});
+  EXPECT_EQ(read.resources, std::vector<std::string>{"nvidia.com/gpu"});
+  EXPECT_TRUE(read.accelerators.empty());
+  policy.match = {.accelerators = true, .harmless_resources = {"acme.example/*"}};
+  workload.accelerators = {"privileged", "resource:acme.example/1"};
+  read = as_read(workload, std::vector{active(policy)});
+  EXPECT_EQ(read.resources, std::vector<std::string>{"nvidia.com/gpu"});
+  EXPECT_EQ(read.accelerators, std::vector<std::string>{"privileged"});
+}
+
+TEST(AsRead, ManyResources_AreTheFirstAndWhatAPolicyLooksFor) {
+  PolicyDocument any = valid_policy();
+  any.match.resources = {"*"};
+  PolicyDocument one = valid_policy();
+  one.match.resources = {"z.example/gpu"};
+  Workload workload = pod();
+  workload.resources = numbered("a.example/", 3500);
+  workload.resources.emplace_back("z.example/gpu");
+  const std::vector policies = {active(any), active(one)};
+  const Workload read = as_read(workload, policies);
+  std::vector<std::string> expected = numbered("a.example/", kMaxReadNames);
+  expected.emplace_back("z.example/gpu");
+  EXPECT_EQ(read.resources, expected);
+  workload.resources.insert(workload.resources.begin() + 100, "b.example/other");
+  EXPECT_EQ(as_read(workload, policies).resources, expected) << "the same case";
+  EXPECT_TRUE(matches(one.match, read));
+}
+
+// Names that policies of random cases read, name as harmless, or do not know; sometimes many.
+void add_names(Workload& workload, std::uint64_t seed) {
+  const std::vector<std::string> known = {"cpu",      "nvidia.com/gpu", "amd.com/gpu",
+                                          "rdma/hca", "hugepages-2Mi",  "other.example/x"};
+  workload.resources = numbered("a.example/", seed % 5 == 0 ? 40 : 0);
+  workload.accelerators = numbered("resource:rdma/", seed % 7 == 0 ? 40 : 0);
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if ((seed >> i) % 2 == 1) {
+      workload.resources.push_back(known[i]);
+    }
+    if ((seed >> (i + 3)) % 4 == 1) {
+      workload.accelerators.push_back("resource:" + known[i]);
+    }
+  }
+  if (seed % 11 == 0) {
+    workload.accelerators.emplace_back("privileged");
+  }
+}
+
 TEST(AsRead, Verdict_IsTheSame) {
   int without = 0;
   for (std::uint64_t seed = 1; seed <= 1500 && !testing::Test::HasFailure(); ++seed) {
@@ -46,6 +107,7 @@ TEST(AsRead, Verdict_IsTheSame) {
     const std::vector<ActivePolicy> policies = random.policies();
     Workload workload = pod();
     random.add_pod(workload);
+    add_names(workload, seed);
     const Workload read = as_read(workload, policies);
     const auto verdict = [&](const Workload& used) {
       return to_json(evaluate(policies, used, models, {}, DecisionPoint::kServe, now()));

@@ -85,6 +85,25 @@ TEST_F(Admission, Mutation_PinsTheDigestOnce) {
   EXPECT_EQ(patch[0]["value"], second["auditAnnotations"]["decision-id"]);
 }
 
+// The API server asks for no validation of what mutation denied, so that is where it is recorded.
+TEST_F(Admission, PodThatIsDenied_LeavesOneDecision) {
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(manifest("bad")), actor_));
+  const auto denials = [&] {
+    storage::DecisionQuery query;
+    query.allowed = false;
+    return store_->snapshot().value()->decisions(query).value().items.size();
+  };
+  Json pod = pod_review("acme/demo", "bad");
+  const Json denied = ask(pod, AdmissionCall::kMutate);
+  EXPECT_EQ(denied["allowed"], false);
+  EXPECT_FALSE(denied.contains("patch"));
+  EXPECT_TRUE(denied["auditAnnotations"].contains("decision-id"));
+  EXPECT_EQ(denials(), 1U);
+  pod["request"]["dryRun"] = true;
+  EXPECT_EQ(ask(pod, AdmissionCall::kMutate)["allowed"], false);
+  EXPECT_EQ(denials(), 1U) << "a dry run leaves none";
+}
+
 TEST_F(Admission, PodWithoutAnnotations_GetsTheMapAndThePin) {
   const Manifest model = manifest("good");
   store_good_model(model);

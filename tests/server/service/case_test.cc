@@ -116,6 +116,11 @@ TEST_F(Cases, DecisionsThatDifferInWhatNoPolicyReads_ShareTheirCase) {
   EXPECT_EQ(second.facts, first.facts);
   EXPECT_EQ(second.results, first.results);
   EXPECT_NE(second.replay_digest, first.replay_digest) << "the time is in it";
+  for (int i = 0; i < 256; ++i) {
+    other.workload.resources.push_back(std::to_string(i) + ".example/" + std::string(200, 'x'));
+    other.workload.accelerators.push_back("env:" + std::to_string(i));
+  }
+  EXPECT_EQ(decide_on(other).facts, first.facts);
   other.workload.name_space = "elsewhere";
   EXPECT_NE(decide_on(other).facts, first.facts);
 }

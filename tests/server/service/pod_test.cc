@@ -525,6 +525,26 @@ TEST(PodLimits, PathsOfMounts_AreBoundedInPartsAndInBytes) {
             "limit-exceeded");
 }
 
+TEST(PodLimits, ResourcesAndImages_AreBoundedInNumberAndInBytes) {
+  const auto with_resources = [](std::size_t count, const std::string& start) {
+    Json spec = pod_with(claim("models"));
+    for (std::size_t i = 0; i < count; ++i) {
+      spec["containers"][0]["resources"]["requests"][start + std::to_string(1000 + i)] = 1;
+    }
+    return spec;
+  };
+  EXPECT_EQ(read(with_resources(kMaxPodResources, "a/")).value().resources.size(),
+            kMaxPodResources);
+  EXPECT_EQ(::assay::test::code_of(read(with_resources(kMaxPodResources + 1, "a/"))),
+            "limit-exceeded");
+  const std::string half(kMaxPodNameBytes / 2 - 4, 'a');
+  Json spec = with_resources(1, half);
+  spec["containers"][0]["image"] = std::string(kMaxPodNameBytes / 2, 'i');
+  EXPECT_TRUE(read(spec));
+  spec["containers"].push_back({{"name", "second"}, {"image", "i"}});
+  EXPECT_EQ(::assay::test::code_of(read(spec)), "limit-exceeded");
+}
+
 // Volumes times mounts: what is long in a volume is not copied for each of its mounts.
 TEST(PodLimits, LongNamesInVolumes_AreNotMultiplied) {
   for (const char* source : {"hostPath", "persistentVolumeClaim", "nfs"}) {
