@@ -298,7 +298,8 @@ TEST_P(StoreContract, SignedAt_PlaceAndThoseAbove_AreFoundInLogOrder) {
   const auto view = snapshot();
   const auto at = [&](const char* uri) {
     std::vector<LeafIndex> indexes;
-    for (const SignedBy& one : view->signed_at(uri).value()) {
+    const auto found = view->signed_at(uri).value();
+    for (const SignedBy& one : found) {
       EXPECT_EQ(one.key, view->statement_at(one.index)->signers.front().key);
       indexes.push_back(one.index);
     }
