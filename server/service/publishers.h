@@ -13,9 +13,9 @@ namespace assay::server {
 
 // What a manifest or a placement is worth.
 struct Word {
-  bool trusted = false;   // a publisher's signature on it counts
-  bool believed = false;  // and a policy that is asked believes its own signers
-  bool within = false;    // and lets pods mount a directory inside of what it names
+  bool trusted = false;    // a publisher's signature on it counts
+  bool believed = false;   // and a policy that is asked believes its own signers
+  bool within = false;     // and lets pods mount a directory inside of what it names
   std::vector<bool> by{};  // which of the policies that are asked believe, in one order for all
 };
 
