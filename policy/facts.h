@@ -148,8 +148,8 @@ struct ContainerImage {
   std::string container;
   std::string image;  // as the pod says it
   bool init = false;
-  // It may mount again, writable, what it has read-only: privileged, a capability that lets it
-  // mount, or a mount that it propagates.
+  // It may mount again, writable, what it has read-only, or reach it past its mounts: privileges,
+  // capabilities, mounts that propagate, the processes or devices of the node.
   bool remounts = false;
 };
 

@@ -39,6 +39,9 @@ TABLE = (
     (13, "other_model_in_the_annotation_later", "manifest-missing", "annotation_changes_nothing"),
     (15, "config_map_over_the_model", "mount-overlaps", "config_map_beside_the_model"),
     (15, "config_map_through_a_link_of_the_image", "mount-overlaps", "config_map_beside_the_model"),
+    (15, "message_of_the_container_over_the_model", "mount-overlaps", "message_beside_the_model"),
+    (15, "scratch_above_the_model", "mount-overlaps", "scratch_beside_the_model"),
+    (15, "annotation_that_mounts", "volume-unaccounted", "annotation_that_mounts_nothing"),
     (15, "container_that_may_mount_again", "mount-writable", "container_without_privileges"),
     (15, "model_where_none_may_be", "mount-path-not-allowed", "model_where_models_may_be"),
     (15, "whole_claim_for_a_directory", "reference-unbound", "directory_of_a_claim"),
@@ -282,6 +285,46 @@ class Chain(unittest.TestCase):
         made = pod("linked")
         made["spec"]["containers"][0]["volumeMounts"][0]["mountPath"] = "/run/models"
         return self.create(mount(made, CONFIG, "/var/run/models/code"))
+
+    def with_message(self, name, path):
+        made = pod(name)
+        made["spec"]["containers"][0]["terminationMessagePath"] = path
+        return self.create(made)
+
+    def message_of_the_container_over_the_model(self):
+        """The kubelet mounts a file there to which the container writes."""
+        return self.with_message("message", "/models/config.json")
+
+    def message_beside_the_model(self):
+        return self.with_message("message-beside", "/tmp/last-words")
+
+    def with_scratch(self, name, path):
+        """Two containers have the volume; in one of them it is above the model."""
+        made = pod(name)
+        made["spec"]["containers"][0]["volumeMounts"][0]["mountPath"] = "/data/models"
+        made["spec"]["containers"].append(
+            {**TOOLS, "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}]})
+        return self.create(mount(made, {"name": "scratch", "emptyDir": {}}, path))
+
+    def scratch_above_the_model(self):
+        return self.with_scratch("moved", "/data")
+
+    def scratch_beside_the_model(self):
+        return self.with_scratch("not-moved", "/data/cache")
+
+    def annotation_that_mounts(self):
+        """A plugin of the runtime mounts a directory of the node over the model."""
+        made = self.service.admit(pod("injected"))
+        annotations = {**made["metadata"]["annotations"], "mounts.nri.io/container.server":
+                       "- {source: /data/evil, destination: /models, type: bind}"}
+        after = {**made, "metadata": {**made["metadata"], "annotations": annotations}}
+        said = self.service.review(after, operation="UPDATE", old=made)
+        return said if said.allowed else self.create(
+            pod("injected-first", annotations=annotations))
+
+    def annotation_that_mounts_nothing(self):
+        return self.create(pod("pinned", annotations={
+            "balloon.balloons.resource-policy.nri.io": "serving"}))
 
     def with_tools(self, name, security):
         made = pod(name)

@@ -331,7 +331,9 @@ TEST(PodMounts, TerminationMessage_IsAMount) {
   }
   for (const Json& wrong : {Json(7), Json("/" + std::string(5000, 'x'))}) {
     const Json spec = {{"containers", {{{"name", "c"}, {"terminationMessagePath", wrong}}}}};
-    EXPECT_EQ(read(spec).error().code, ErrorCode::kMalformedAdmissionReview);
+    const auto refused = read(spec);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kMalformedAdmissionReview);
   }
 }
 
