@@ -121,6 +121,16 @@ Result<PartList> PartList::of(std::vector<Part> items) {
   return list;
 }
 
+std::size_t PartList::bytes() const {
+  std::size_t sum = 0;
+  for (const std::vector<Part>& level : levels_) {
+    for (const Part& part : level) {
+      sum += part.bytes.size();
+    }
+  }
+  return sum;
+}
+
 Status PartList::put_node(storage::Transaction& transaction, std::size_t level,
                           std::size_t index) const {
   const Part& part = levels_[level][index];

@@ -32,6 +32,7 @@ class PartList {
 
   [[nodiscard]] static Result<PartList> of(std::vector<Part> items);
   [[nodiscard]] const DocumentId& root() const { return levels_.back().front().id; }
+  [[nodiscard]] std::size_t bytes() const;
   // Stores what is not stored yet. A document of the tree is stored behind those that it names, in
   // the same write, so below one that is there nothing is looked at.
   [[nodiscard]] Status put(storage::Transaction& transaction) const;

@@ -114,8 +114,7 @@ Result<std::shared_ptr<const ArtifactFacts>> artifact_facts(Services& services,
     return known->facts;
   }
   ASSAY_ASSIGN(ArtifactFacts collected, collect(snapshot, artifact));
-  const std::size_t weight = 1 + collected.facts.manifests.size() +
-                             collected.facts.statements.size() + collected.facts.placements.size();
+  const std::size_t weight = 2 * (collected.statements.bytes() + collected.keys.bytes.size());
   auto facts = std::make_shared<const ArtifactFacts>(std::move(collected));
   services.decisions.artifacts.put(id, {version, epochs.trust, facts}, weight);
   return facts;

@@ -21,8 +21,9 @@ struct ArtifactFacts;
 using Policies = std::vector<policy::ActivePolicy>;
 
 struct DecisionCache {
-  // Statements whose facts are kept, over all artifacts (about 1.5 KB each).
-  static constexpr std::size_t kMaxStatements = 65'536;
+  // Bytes of facts that are kept, over all artifacts: of their stored form, twice for the form in
+  // memory.
+  static constexpr std::size_t kMaxFactBytes = 128U << 20;
   // Outcomes of tests of predicates that are kept (about 300 bytes each).
   static constexpr std::size_t kMaxTests = 131'072;
 
@@ -33,7 +34,7 @@ struct DecisionCache {
     std::shared_ptr<const ArtifactFacts> facts;
   };
 
-  Lru<std::string, Known> artifacts{kMaxStatements};  // by artifact id
+  Lru<std::string, Known> artifacts{kMaxFactBytes};  // by artifact id
   // By the bytes of a statement's id and the text of a test. A statement never changes, so neither
   // does what a test of it gives.
   Lru<std::string, policy::TestOutcome> tests{kMaxTests};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kReferenceCondition = "model-reference";
 // Mounted locations that are looked up for a workload that names no model.
-constexpr std::size_t kMaxPlaces = 256;
+constexpr std::size_t kMaxPlaces = 64;
 // Bytes of a reference that an explanation shows.
 constexpr std::size_t kMaxShown = 256;
 
@@ -259,6 +259,10 @@ ConditionResult missing(const Json& asked) {
 ConditionResult ambiguous(const Candidates& candidates) {
   Json ids = Json::array();
   for (const auto& [artifact, rows] : candidates) {
+    if (ids.size() == EvidenceIds::kShown) {
+      ids.push_back("and " + std::to_string(candidates.size() - ids.size()) + " more");
+      break;
+    }
     ids.push_back(artifact.text());
   }
   return refused(ErrorCode::kModelReferenceAmbiguous, "exactly one artifact", std::move(ids));

@@ -131,6 +131,24 @@ TEST_F(Resolve, NameThatAnUnlistedPublisherGivesAway_IsStillTheListedOnes) {
   EXPECT_EQ(refusal_of({"acme/demo"}), ErrorCode::kModelReferenceAmbiguous);
 }
 
+TEST_F(Resolve, MorePlacesThanAreLookedUp_AreRefused) {
+  for (int i = 1; i < 64; ++i) {
+    mount("pvc://inference/other-" + std::to_string(i));
+  }
+  EXPECT_EQ(artifact(), id_of(model_).text());
+  mount("pvc://inference/one-more");
+  EXPECT_EQ(refusal_of(), ErrorCode::kLimitExceeded);
+}
+
+// A denial that lists every claim would be as long as what anybody publishes.
+TEST_F(Resolve, ManyArtifactsOfOneName_AreCountedAndTheFirstShown) {
+  flood(publisher_, 19);
+  const ResolvedReference found = resolved({"acme/demo"});
+  ASSERT_EQ(found.preconditions.at(0).code, ErrorCode::kModelReferenceAmbiguous);
+  EXPECT_EQ(found.preconditions[0].actual.size(), 17U);
+  EXPECT_EQ(found.preconditions[0].actual.back(), "and 4 more");
+}
+
 // A baseline believes anybody, a strict policy beside it only the listed publisher.
 TEST_F(Resolve, StrangerWhomOnlyOneOfTwoPoliciesBelieves_MakesNothingAmbiguous) {
   claim(evil_, kPlace, {&mallory_});
