@@ -19,6 +19,8 @@ constexpr JsonLimits kEnvelopeLimits{24U << 20};
 constexpr std::size_t kMaxPayloadType = 255;
 // Keys tried on the signatures of one envelope. Signatures with a keyid take one try each.
 constexpr std::size_t kMaxTries = 4096;
+// Bytes hashed for them: each try of an Ed25519 key hashes the whole message again.
+constexpr std::size_t kMaxTriedBytes = 1024U << 20;
 constexpr std::size_t kEd25519SignatureSize = 64;
 constexpr std::uint8_t kDerSequence = 0x30;
 
@@ -56,7 +58,8 @@ class KeyRing {
             !has_shape_of(signature.signature, keys_[i].algorithm)) {
           continue;
         }
-        if (++tries_ > kMaxTries) {
+        tried_bytes_ += message.size();
+        if (++tries_ > kMaxTries || tried_bytes_ > kMaxTriedBytes) {
           return fail(ErrorCode::kLimitExceeded,
                       "too many keys to try; give each signature its keyid", "/signatures");
         }
@@ -88,6 +91,7 @@ class KeyRing {
   std::span<const TrustedKey> keys_;
   std::vector<std::optional<Result<PublicKey>>> parsed_;
   std::size_t tries_ = 0;
+  std::size_t tried_bytes_ = 0;
 };
 
 Status check_payload_type(std::string_view payload_type) {

@@ -88,7 +88,7 @@ class Reader:
             "127.0.0.1", service.port, context=context, timeout=60, source_address=(address, 0))
 
     def ask(self):
-        """The first manifests; 503 counts as an answer only while the service is at its limit."""
+        """The first manifests."""
         status, _ = self.service.request("GET", "/v1/manifests?limit=10",
                                          connection=self.connection)
         if status != 200:

@@ -1,55 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/accept.h"
 
-#include <algorithm>
-
 #include "attestation/dsse.h"
-#include "schemas/lifecycle.h"
 #include "schemas/log_record.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
+#include "server/service/statement_row.h"
 #include "server/service/store_statement.h"
 
 namespace assay::server {
 namespace {
-
-// "<algorithm>:<value>" of every digest; artifact ids in their text form.
-std::vector<std::string> subject_texts(const Statement& statement) {
-  std::vector<std::string> texts;
-  for (const Subject& subject : statement.subjects) {
-    for (const auto& [algorithm, value] : subject.digest) {
-      texts.push_back(algorithm + ":" + value);
-    }
-  }
-  return texts;
-}
-
-storage::StatementRow make_row(const VerifiedEnvelope& verified, storage::StatementKind kind) {
-  return {.id = verified.id,
-          .kind = kind,
-          .payload_type = verified.envelope.payload_type,
-          .predicate_type = {},
-          .stage = {},
-          .name = {},
-          .version = 0,
-          .subjects = {},
-          .locations = {},
-          .signers = {},
-          .envelopes = {},
-          .log_index = 0,
-          .accepted_at = verified.now,
-          .contents = {},
-          .bytes = verified.envelope.payload.size()};
-}
-
-// Stage of a lifecycle statement (checked against its schema); empty for a foreign predicate.
-Result<std::string> stage_of(const Statement& statement) {
-  if (statement.predicate_type != kLifecyclePredicateType) {
-    return std::string();
-  }
-  ASSAY_ASSIGN(const Lifecycle lifecycle, lifecycle_from(statement));
-  return lifecycle.stage;
-}
 
 Status require_version_free(storage::Snapshot& snapshot, const StatementId& id,
                             const PolicyDocument& policy) {
@@ -87,17 +47,7 @@ Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Pr
   const SigningContext context{KeyPurpose::kPublisher, {}, statement.predicate_type, manifest.name};
   ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
 
-  storage::StatementRow row = make_row(verified, storage::StatementKind::kManifest);
-  row.predicate_type = statement.predicate_type;
-  row.name = manifest.name;
-  row.version = kManifestForm;
-  row.subjects = subject_texts(statement);
-  // Its own root first, before other digests of the model.
-  ASSAY_ASSIGN(const ArtifactId own, artifact_id(manifest));
-  std::stable_partition(row.subjects.begin(), row.subjects.end(),
-                        [&own](const std::string& subject) { return subject == own.text(); });
-  row.locations = manifest.locations;
-  ASSAY_ASSIGN(row.contents, contents_of(manifest));
+  ASSAY_ASSIGN(storage::StatementRow row, manifest_row(verified.envelope, statement, manifest));
   return store_statement(
       services, verified, envelope,
       {std::move(row), event::kManifestAccepted, Json{{"name", manifest.name}}, {}}, actor);
@@ -113,11 +63,7 @@ Result<Accepted> accept_placement(Services& services, ByteView envelope,
   const SigningContext context{
       KeyPurpose::kPublisher, {}, statement.predicate_type, placement.name};
   ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
-  storage::StatementRow row = make_row(verified, storage::StatementKind::kAttestation);
-  row.predicate_type = statement.predicate_type;
-  row.name = placement.name;
-  row.subjects = subject_texts(statement);
-  row.locations = placement.locations;
+  storage::StatementRow row = placement_row(verified.envelope, statement, placement);
   return store_statement(
       services, verified, envelope,
       {std::move(row),
@@ -146,10 +92,7 @@ Result<Accepted> accept_attestation(Services& services, ByteView envelope, const
     ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
   }
 
-  storage::StatementRow row = make_row(verified, storage::StatementKind::kAttestation);
-  row.predicate_type = statement.predicate_type;
-  row.stage = stage;
-  row.subjects = subject_texts(statement);
+  storage::StatementRow row = attestation_row(verified.envelope, statement, stage);
   Json detail = {{"predicate_type", statement.predicate_type}};
   if (!stage.empty()) {
     detail["stage"] = stage;
@@ -166,9 +109,7 @@ Result<Accepted> accept_policy(Services& services, ByteView envelope, const Prin
   const SigningContext context{KeyPurpose::kAuthor, {}, {}, {}};
   ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
 
-  storage::StatementRow row = make_row(verified, storage::StatementKind::kPolicy);
-  row.name = policy.name;
-  row.version = policy.version;
+  storage::StatementRow row = policy_row(verified.envelope, policy);
   return store_statement(services, verified, envelope,
                          {std::move(row), event::kPolicyAccepted,
                           Json{{"name", policy.name}, {"version", policy.version}},

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/collect.h"
 
-#include "attestation/dsse.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
 #include "server/service/outlines.h"
-#include "server/service/store_statement.h"
+#include "server/service/statement_row.h"
 
 namespace assay::server {
 namespace {
@@ -19,24 +18,13 @@ struct Collected {
   Envelopes envelopes = {};
 };
 
-Result<policy::StatementFact> statement_fact(const Collected& collected,
-                                             const storage::StatementRow& row) {
-  policy::StatementFact fact{.id = row.id,
-                             .predicate_type = row.predicate_type,
-                             .stage = row.stage,
-                             .predicate = nullptr,
-                             .signers = {},
-                             .accepted_at = row.accepted_at,
-                             .log_index = row.log_index};
-  for (const storage::SignerRow& signer : row.signers) {
-    const auto key = collected.keys.find(signer.key);
-    if (key == collected.keys.end()) {
-      return fail(ErrorCode::kDataLoss, "the key of a stored signature is missing",
-                  signer.key.text());
-    }
-    fact.signers.push_back({key->second, signer.signed_at});
+// data-loss when a stored signature has a key that the trust store does not know.
+Result<TrustedKey> key_of(const Collected& collected, const KeyId& id) {
+  const auto key = collected.keys.find(id);
+  if (key == collected.keys.end()) {
+    return fail(ErrorCode::kDataLoss, "the key of a stored signature is missing", id.text());
   }
-  return fact;
+  return key->second;
 }
 
 // What decisions read of a manifest's predicate was written beside it when it was accepted: its
@@ -60,7 +48,8 @@ Status add_fact(const storage::StatementRow& row, Collected& collected) {
   if (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row)) {
     return {};
   }
-  ASSAY_ASSIGN(policy::StatementFact fact, statement_fact(collected, row));
+  ASSAY_ASSIGN(policy::StatementFact fact,
+               statement_fact(row, [&](const KeyId& id) { return key_of(collected, id); }));
   if (row.predicate_type == kPlacementPredicateType) {
     collected.placements.push_back({std::move(fact), row.name, row.locations});
     return {};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "server/service/outlines.h"
+#include "server/service/statement_row.h"
 
 namespace assay::server {
 namespace {
@@ -11,25 +12,11 @@ namespace {
 using storage::StatementKind;
 using storage::StatementRow;
 
-Result<policy::StatementFact> fact_of(storage::Snapshot& snapshot, const StatementRow& row) {
-  policy::StatementFact fact{.id = row.id,
-                             .predicate_type = row.predicate_type,
-                             .stage = row.stage,
-                             .predicate = nullptr,
-                             .signers = {},
-                             .accepted_at = row.accepted_at,
-                             .log_index = row.log_index};
-  for (const storage::SignerRow& signer : row.signers) {
-    ASSAY_ASSIGN(TrustedKey key, snapshot.key(signer.key));
-    fact.signers.push_back({std::move(key), signer.signed_at});
-  }
-  return fact;
-}
-
 // The row alone, as a manifest or as a placement of its first subject.
 Result<policy::Facts> facts_of(storage::Snapshot& snapshot, const StatementRow& row) {
   policy::Facts facts;
-  ASSAY_ASSIGN(policy::StatementFact fact, fact_of(snapshot, row));
+  ASSAY_ASSIGN(policy::StatementFact fact,
+               statement_fact(row, [&](const KeyId& id) { return snapshot.key(id); }));
   if (row.kind == StatementKind::kManifest) {
     facts.manifests.push_back({std::move(fact), row.name, {}, row.locations});
   } else {

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/rebuild.h"
 
-#include <algorithm>
-
 #include "attestation/dsse.h"
-#include "schemas/lifecycle.h"
-#include "schemas/manifest.h"
-#include "schemas/placement.h"
-#include "schemas/policy_document.h"
-#include "server/service/outlines.h"
-#include "server/service/store_statement.h"
+#include "server/service/statement_row.h"
 
 namespace assay::server {
 namespace {
@@ -23,47 +16,23 @@ std::string text_at(const Json& json, const char* name) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-Status fill_policy(storage::StatementRow& row, ByteView payload) {
-  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(payload));
-  row.kind = storage::StatementKind::kPolicy;
-  row.name = policy.name;
-  row.version = policy.version;
-  return {};
-}
-
-Status fill_manifest(storage::StatementRow& row, const Statement& statement) {
-  ASSAY_ASSIGN(const Manifest manifest, manifest_from(statement));
-  ASSAY_ASSIGN(const ArtifactId own, artifact_id(manifest));
-  row.kind = storage::StatementKind::kManifest;
-  row.name = manifest.name;
-  row.version = kManifestForm;
-  row.locations = manifest.locations;
-  ASSAY_ASSIGN(row.contents, contents_of(manifest));
-  std::stable_partition(row.subjects.begin(), row.subjects.end(),
-                        [&own](const std::string& subject) { return subject == own.text(); });
-  return {};
-}
-
-Status fill_statement(storage::StatementRow& row, ByteView payload) {
-  ASSAY_ASSIGN(const Statement statement, parse_statement(payload));
-  row.predicate_type = statement.predicate_type;
-  for (const Subject& subject : statement.subjects) {
-    for (const auto& [algorithm, value] : subject.digest) {
-      row.subjects.push_back(algorithm + ":" + value);
-    }
+// What accepting the document wrote of it (statement_row.h).
+Result<storage::StatementRow> row_of(const attestation::Envelope& envelope) {
+  if (envelope.payload_type == kPolicyPayloadType) {
+    ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(envelope.payload));
+    return policy_row(envelope, policy);
   }
+  ASSAY_ASSIGN(const Statement statement, parse_statement(envelope.payload));
   if (statement.predicate_type == kManifestPredicateType) {
-    return fill_manifest(row, statement);
+    ASSAY_ASSIGN(const Manifest manifest, manifest_from(statement));
+    return manifest_row(envelope, statement, manifest);
   }
   if (statement.predicate_type == kPlacementPredicateType) {
     ASSAY_ASSIGN(const Placement placement, placement_from(statement));
-    row.name = placement.name;
-    row.locations = placement.locations;
-  } else if (statement.predicate_type == kLifecyclePredicateType) {
-    ASSAY_ASSIGN(const Lifecycle lifecycle, lifecycle_from(statement));
-    row.stage = lifecycle.stage;
+    return placement_row(envelope, statement, placement);
   }
-  return {};
+  ASSAY_ASSIGN(std::string stage, stage_of(statement));
+  return attestation_row(envelope, statement, std::move(stage));
 }
 
 Result<attestation::Envelope> envelope_of(const storage::DocumentReader& documents,
@@ -80,24 +49,10 @@ Result<attestation::Envelope> envelope_of(const storage::DocumentReader& documen
 Result<storage::StatementRow> rebuild_statement(const storage::DocumentReader& documents,
                                                 const storage::EventRow& event) {
   ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_of(documents, event));
-  storage::StatementRow row{
-      .id = attestation::statement_id(envelope.payload_type, envelope.payload),
-      .kind = storage::StatementKind::kAttestation,
-      .payload_type = envelope.payload_type,
-      .predicate_type = {},
-      .stage = {},
-      .name = {},
-      .version = 0,
-      .subjects = {},
-      .locations = {},
-      .signers = {},
-      .envelopes = {event.record.documents.front()},
-      .log_index = event.index,
-      .accepted_at = event.record.time,
-      .contents = {},
-      .bytes = envelope.payload.size()};
-  ASSAY_TRY(envelope.payload_type == kPolicyPayloadType ? fill_policy(row, envelope.payload)
-                                                        : fill_statement(row, envelope.payload));
+  ASSAY_ASSIGN(storage::StatementRow row, row_of(envelope));
+  row.envelopes = {event.record.documents.front()};
+  row.log_index = event.index;
+  row.accepted_at = event.record.time;
   const auto signers = event.record.detail.find("signers");
   if (signers == event.record.detail.end() || !signers->is_array()) {
     return unreadable();

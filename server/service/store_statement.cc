@@ -197,9 +197,4 @@ Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& ver
   return Accepted{std::move(row), created, std::move(receipt), std::move(logged)};
 }
 
-Result<std::string> contents_of(const Manifest& manifest) {
-  return canonical_json({{"parameters", to_json(manifest.artifact.parameters)},
-                         {"objects", name(objects_of(manifest.artifact.entries))}});
-}
-
 }  // namespace assay::server

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "attestation/dsse.h"
-#include "schemas/manifest.h"
 #include "server/service/accept.h"
 
 namespace assay::server {
@@ -59,8 +58,5 @@ struct NewStatement {
 [[nodiscard]] Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& verified,
                                                ByteView bytes, const NewStatement& statement,
                                                const Principal& actor);
-
-// StatementRow::contents of a manifest.
-[[nodiscard]] Result<std::string> contents_of(const Manifest& manifest);
 
 }  // namespace assay::server

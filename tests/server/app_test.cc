@@ -22,6 +22,7 @@
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/init.h"
+#include "tests/server/operator_key.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
@@ -64,22 +65,9 @@ class AppTest : public testing::Test {
     ::chmod((folder_ / name).c_str(), 0600);
   }
 
-  static TrustedKey operator_key(const std::string& identity) {
-    const auto signer = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
-    return {signer->key_id(),
-            signer->algorithm(),
-            signer->public_key(),
-            KeyPurpose::kOperator,
-            identity,
-            {},
-            parse_rfc3339("2020-01-01T00:00:00Z").value(),
-            parse_rfc3339("2120-01-01T00:00:00Z").value(),
-            {}};
-  }
-
   Bytes bootstrap_document() {
     Bootstrap start;
-    start.keys = {operator_key("olga"), operator_key("omar")};
+    start.keys = {test::operator_key("olga"), test::operator_key("omar")};
     start.principals = {{"root",
                          {AccessRole::kAdmin, AccessRole::kAuditor},
                          {{CredentialKind::kToken, sha256(as_bytes("assay_root"))}},

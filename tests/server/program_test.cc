@@ -17,6 +17,7 @@
 #include "schemas/core/sha.h"
 #include "schemas/trust.h"
 #include "server/http/self_signed.h"
+#include "tests/server/operator_key.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
 
@@ -71,19 +72,6 @@ class ProgramTest : public testing::Test {
 
   int run(std::vector<std::string> arguments) { return wait_for(spawn(std::move(arguments))); }
 
-  static TrustedKey operator_key(const std::string& identity) {
-    const auto signer = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
-    return {signer->key_id(),
-            signer->algorithm(),
-            signer->public_key(),
-            KeyPurpose::kOperator,
-            identity,
-            {},
-            parse_rfc3339("2020-01-01T00:00:00Z").value(),
-            parse_rfc3339("2120-01-01T00:00:00Z").value(),
-            {}};
-  }
-
   void write_files() {
     write("assayd.json",
           {{"api", {{"port", 0}}},
@@ -95,7 +83,7 @@ class ProgramTest : public testing::Test {
            {"limits", {{"worker_threads", 1}}},
            {"ready_file", "ready.json"}});
     Bootstrap start;
-    start.keys = {operator_key("olga"), operator_key("omar")};
+    start.keys = {test::operator_key("olga"), test::operator_key("omar")};
     start.principals = {{"root",
                          {AccessRole::kAdmin},
                          {{CredentialKind::kToken, sha256(as_bytes("assay_root"))}},

@@ -17,6 +17,7 @@
 #include "server/jwks.h"
 #include "server/key_history.h"
 #include "storage/handover.h"
+#include "tests/server/operator_key.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server {
@@ -33,7 +34,7 @@ class Rotate : public testing::Test {
     config_ = parse_config(configuration().dump(), folder_).value();
     log_ = Log::open(LogLevel::kInfo, folder_ / "assayd.log", clock_).value();
     Bootstrap start;
-    start.keys = {operator_key("olga"), operator_key("omar")};
+    start.keys = {test::operator_key("olga"), test::operator_key("omar")};
     start.principals = {{"root",
                          {AccessRole::kAdmin},
                          {{CredentialKind::kToken, sha256(as_bytes("assay_root"))}},
@@ -52,19 +53,6 @@ class Rotate : public testing::Test {
             {"attestation", {{"ear_key_files", {"ear.key"}}}},
             {"limits", {{"worker_threads", 1}}}};
   }
-  static TrustedKey operator_key(const std::string& identity) {
-    const auto signer = attestation::generate_key(SignatureAlgorithm::kEd25519).value();
-    return {signer->key_id(),
-            signer->algorithm(),
-            signer->public_key(),
-            KeyPurpose::kOperator,
-            identity,
-            {},
-            parse_rfc3339("2020-01-01T00:00:00Z").value(),
-            parse_rfc3339("2120-01-01T00:00:00Z").value(),
-            {}};
-  }
-
   std::string file(const std::string& name) { return folder_ / name; }
   std::unique_ptr<Signer> key(const std::string& name) {
     return attestation::load_private_key(file(name), {}).value();
