@@ -163,7 +163,7 @@ class Applier {
     ASSAY_TRY(check_registration(registration));
     ASSAY_ASSIGN(const auto known, transaction_.registrations());
     for (const Registration& before : known) {
-      // Who enrolled under less than what is asked for now enrols again.
+      // The registration asks for more, or allows less, than before: its nodes have to enrol again.
       if (before.id == registration.id &&
           (before.service_account != registration.service_account ||
            before.nodes_per_platform > registration.nodes_per_platform)) {
