@@ -89,8 +89,9 @@ Status add_field(Headers& headers, const std::string& raw_name, std::string_view
   if (contains(kSingletons, name)) {
     return fail(ErrorCode::kBadRequest, "the header has several " + name + " fields");
   }
-  if (contains(kLists, name)) {
-    place->second += ", ";
+  // An empty element of a list says nothing (RFC 9110 section 5.6.1).
+  if (contains(kLists, name) && !value.empty()) {
+    place->second += place->second.empty() ? "" : ", ";
     place->second += value;
   }
   // Other fields keep their first value: nothing here reads them.

@@ -171,6 +171,13 @@ TEST(Gate, ListFields_AreJoined) {
   EXPECT_EQ(head->headers.at("accept"), "a/b, c/d;q=0.5");
 }
 
+// What is written out again must be read as the same.
+TEST(Gate, EmptyElementsOfAList_SayNothing) {
+  const auto head = judge(get("Host: a\r\nAccept:\r\nAccept: a/b\r\nAccept: \r\nAccept: c/d\r\n"));
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->headers.at("accept"), "a/b, c/d");
+}
+
 TEST(Gate, ExpectContinue_IsSeenWithABodyOnly) {
   EXPECT_TRUE(judge(post("Content-Length: 5\r\nExpect: 100-Continue\r\n"))->expect_continue);
   EXPECT_FALSE(judge(post("Content-Length: 0\r\nExpect: 100-continue\r\n"))->expect_continue);
