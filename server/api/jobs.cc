@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verification jobs: created and looked at by who wants to know, leased and answered by workers.
 
-#include "server/service/jobs.h"
+#include "server/service/jobs/jobs.h"
 
 #include "server/api/filters.h"
 #include "server/api/handlers.h"

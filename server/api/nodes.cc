@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes: challenges, enrolment, what is known of them.
 
-#include "server/service/nodes.h"
+#include "server/service/nodes/nodes.h"
 
 #include "server/api/filters.h"
 #include "server/api/handlers.h"

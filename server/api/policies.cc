@@ -8,7 +8,7 @@
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
-#include "server/service/accept.h"
+#include "server/service/documents/accept.h"
 
 namespace assay::server {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "server/api/handlers.h"
 #include "server/api/view.h"
-#include "server/service/accept.h"
+#include "server/service/documents/accept.h"
 
 namespace assay::server {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes, jobs and outlines over the API: statuses, views, parameters, lists.
-#include "server/service/nodes.h"
+#include "server/service/nodes/nodes.h"
 
 #include "attestation/tdx/simulate.h"
 #include "schemas/core/outline.h"

@@ -3,7 +3,7 @@
 #include "schemas/core/merkle.h"
 #include "schemas/core/sha.h"
 #include "schemas/placement.h"
-#include "server/service/collect.h"
+#include "server/service/decisions/collect.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

@@ -15,8 +15,8 @@
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 #include "schemas/policy_document.h"
-#include "server/service/accept.h"
-#include "server/service/decide.h"
+#include "server/service/documents/accept.h"
+#include "server/service/decisions/decide.h"
 #include "tests/support/manual_clock.h"
 
 namespace assay::server::test {

@@ -10,10 +10,10 @@
 
 #include "attestation/tdx/simulate.h"
 #include "schemas/core/outline.h"
-#include "server/service/collect.h"
-#include "server/service/jobs.h"
-#include "server/service/nodes.h"
-#include "server/service/outlines.h"
+#include "server/service/decisions/collect.h"
+#include "server/service/jobs/jobs.h"
+#include "server/service/nodes/nodes.h"
+#include "server/service/documents/outlines.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

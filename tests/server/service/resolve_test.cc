@@ -4,7 +4,7 @@
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/collect.h"
+#include "server/service/decisions/collect.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

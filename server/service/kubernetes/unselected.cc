@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/kubernetes/unselected.h"
+
+#include <vector>
+
+#include "schemas/log_record.h"
+
+namespace assay::server {
+namespace {
+
+// Longest name of a group in a record. Kubernetes has names of at most 63 bytes here.
+constexpr std::size_t kMaxNameBytes = 64;
+// What groups may take in a record, which has less than 64 KiB.
+constexpr std::size_t kMaxGroupBytes = 48U << 10;
+// What a row takes beside its texts.
+constexpr std::size_t kRowBytes = 512;
+
+// Cut between characters.
+std::string clipped(std::string text) {
+  if (text.size() > kMaxNameBytes) {
+    std::size_t end = kMaxNameBytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+      --end;
+    }
+    text.resize(end);
+  }
+  return text;
+}
+
+std::size_t bytes_of(const storage::PodRow& row) {
+  return kRowBytes + row.uid.size() + row.name.size() + row.name_space.size() +
+         row.workload.dump().size();
+}
+
+}  // namespace
+
+void UnselectedWorkloads::count(Counts& counts, const Group& group, std::uint64_t number) {
+  const auto found = counts.groups.find(group);
+  if (found != counts.groups.end()) {
+    found->second += number;
+  } else if (counts.groups.size() < kMaxGroups) {
+    counts.groups.emplace(group, number);
+  } else {
+    counts.others += number;
+  }
+}
+
+void UnselectedWorkloads::add(Unselected workload) {
+  const Timestamp now = clock_.now();
+  const std::scoped_lock lock(mutex_);
+  counts_.since = counts_.since.value_or(now);
+  count(counts_,
+        {clipped(workload.cluster), clipped(std::move(workload.name_space)),
+         clipped(std::move(workload.kind))},
+        1);
+  if (workload.pod) {
+    if (workload.pod->admitted_at == Timestamp()) {
+      workload.pod->admitted_at = now;
+    }
+    keep(*std::move(workload.pod));
+  }
+}
+
+void UnselectedWorkloads::keep(storage::PodRow row) {
+  const PodKey key{row.cluster, row.uid};
+  if (const auto known = by_key_.find(key); known != by_key_.end()) {
+    drop(known);
+  }
+  const std::size_t bytes = bytes_of(row);
+  if (bytes > kMaxPodBytes) {
+    ++counts_.forgotten;
+    return;
+  }
+  while (pods_.size() >= kMaxPods || bytes_ + bytes > kMaxPodBytes) {
+    drop(by_key_.find({pods_.front().row.cluster, pods_.front().row.uid}));
+    ++counts_.forgotten;
+  }
+  pods_.push_back({std::move(row), bytes, ++version_});
+  bytes_ += bytes;
+  by_key_.emplace(key, std::prev(pods_.end()));
+}
+
+void UnselectedWorkloads::drop(std::map<PodKey, std::list<Waiting>::iterator>::iterator found) {
+  bytes_ -= found->second->bytes;
+  pods_.erase(found->second);
+  by_key_.erase(found);
+}
+
+std::optional<storage::PodRow> UnselectedWorkloads::find(const std::string& cluster,
+                                                         const std::string& uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_key_.find({cluster, uid});
+  return found == by_key_.end() ? std::nullopt : std::optional(found->second->row);
+}
+
+void UnselectedWorkloads::remove(const std::string& cluster, const std::string& uid) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = by_key_.find({cluster, uid}); found != by_key_.end()) {
+    drop(found);
+  }
+}
+
+Json UnselectedWorkloads::detail_of(const Counts& counts, Timestamp until) {
+  Json groups = Json::array();
+  std::uint64_t others = counts.others;
+  std::uint64_t total = counts.others;
+  std::size_t bytes = 0;
+  for (const auto& [group, number] : counts.groups) {
+    const auto& [cluster, name_space, kind] = group;
+    Json one = {{"cluster", cluster}, {"namespace", name_space}, {"kind", kind}, {"count", number}};
+    bytes += one.dump().size();
+    total += number;
+    if (bytes > kMaxGroupBytes) {
+      others += number;
+    } else {
+      groups.push_back(std::move(one));
+    }
+  }
+  return {{"since", to_rfc3339(counts.since.value_or(until))},
+          {"count", total},
+          {"groups", std::move(groups)},
+          {"others", others},
+          {"pods_forgotten", counts.forgotten}};
+}
+
+bool UnselectedWorkloads::is_current(const Waiting& waiting) const {
+  const auto found = by_key_.find({waiting.row.cluster, waiting.row.uid});
+  return found != by_key_.end() && found->second->version == waiting.version;
+}
+
+// One write: the record when something was counted, and the oldest rows. True when pods are left.
+Result<bool> UnselectedWorkloads::write_some(const Counts& counts) {
+  std::vector<Waiting> rows;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto it = pods_.begin(); it != pods_.end() && rows.size() < kMaxRows; ++it) {
+      rows.push_back(*it);
+    }
+  }
+  if (!counts.since && rows.empty()) {
+    return false;
+  }
+  const auto written = store_.write([&](storage::Transaction& transaction) -> Status {
+    if (counts.since) {
+      LogRecord record{.type = std::string(event::kNotApplicable),
+                       .time = transaction.now(),
+                       .actor = "system",
+                       .subjects = {},
+                       .documents = {},
+                       .detail = detail_of(counts, transaction.now())};
+      ASSAY_TRY(transaction.append(std::move(record)));
+    }
+    for (const Waiting& waiting : rows) {
+      {
+        const std::scoped_lock lock(mutex_);
+        if (!is_current(waiting)) {
+          continue;
+        }
+      }
+      ASSAY_TRY(transaction.put_pod(waiting.row));
+    }
+    return {};
+  });
+  if (!written) {
+    return std::unexpected(written.error());
+  }
+  const std::scoped_lock lock(mutex_);
+  for (const Waiting& waiting : rows) {
+    if (is_current(waiting)) {
+      drop(by_key_.find({waiting.row.cluster, waiting.row.uid}));
+    }
+  }
+  return !pods_.empty() && rows.size() == kMaxRows;
+}
+
+void UnselectedWorkloads::restore(Counts counts) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [group, number] : counts_.groups) {
+    count(counts, group, number);
+  }
+  counts.since = counts.since ? counts.since : counts_.since;
+  counts.others += counts_.others;
+  counts.forgotten += counts_.forgotten;
+  counts_ = std::move(counts);
+}
+
+Status UnselectedWorkloads::flush() {
+  const std::scoped_lock one(flushing_);
+  Counts counts;
+  {
+    const std::scoped_lock lock(mutex_);
+    counts = std::exchange(counts_, Counts());
+  }
+  for (bool more = true; more;) {
+    Result<bool> written = write_some(counts);
+    if (!written) {
+      restore(std::move(counts));
+      return std::unexpected(std::move(written).error());
+    }
+    counts = Counts();  // the first write took them
+    more = *written;
+  }
+  return {};
+}
+
+}  // namespace assay::server
