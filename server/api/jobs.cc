@@ -7,6 +7,8 @@
 #include "server/api/handlers.h"
 #include "server/api/page.h"
 #include "server/api/problem.h"
+#include "server/service/jobs/report.h"
+#include "server/service/jobs/report_follow_up.h"
 
 namespace assay::server {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies: store, show, lint, put in force and take out of force.
 
+#include "server/service/governance/policies.h"
+
 #include <algorithm>
 
 #include "policy/lint.h"

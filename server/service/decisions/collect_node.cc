@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the rows of a node and its jobs to facts.
+#include "server/service/decisions/collect_node.h"
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -8,9 +9,8 @@
 
 #include "schemas/claim.h"
 #include "schemas/job.h"
-#include "server/service/decisions/collect.h"
 #include "server/service/jobs/job_steps.h"
-#include "server/service/nodes/nodes.h"
+#include "server/service/nodes/node_view.h"
 #include "server/service/nodes/reappraise.h"
 
 namespace assay::server {

@@ -10,16 +10,10 @@
 
 #include "policy/evaluate.h"
 #include "schemas/decision.h"
+#include "server/service/references/resolve.h"
 #include "server/service/services.h"
 
 namespace assay::server {
-
-// Models that one workload may name.
-inline constexpr std::size_t kMaxModels = 8;
-
-// References separated by commas, spaces around them left out: none for an empty text. An empty one
-// between commas stays: it stands for nothing.
-[[nodiscard]] std::vector<std::string> references_in(std::string_view text);
 
 struct DecisionRequest {
   DecisionPoint point;

@@ -9,32 +9,6 @@
 #include "server/service/documents/store_statement.h"
 
 namespace assay::server {
-namespace {
-
-Status require_version_free(storage::Snapshot& snapshot, const StatementId& id,
-                            const PolicyDocument& policy) {
-  storage::StatementQuery query;
-  query.kind = storage::StatementKind::kPolicy;
-  query.name = policy.name;
-  query.bounds.limit = 1000;
-  for (;;) {
-    ASSAY_ASSIGN(const auto page, snapshot.statements(query));
-    for (const storage::StatementRow& row : page.items) {
-      if (row.version == policy.version && row.id != id) {
-        return fail(ErrorCode::kConflict, "version " + std::to_string(policy.version) +
-                                              " of this policy exists with other content; policies "
-                                              "are immutable, use the next version");
-      }
-    }
-    if (!page.next) {
-      return {};
-    }
-    query.bounds.after = page.next;
-  }
-}
-
-}  // namespace
-
 Result<Accepted> accept_manifest(Services& services, ByteView envelope, const Principal& actor) {
   ASSAY_ASSIGN(const VerifiedEnvelope verified,
                verify_envelope(services, envelope, kStatementPayloadType));
@@ -99,23 +73,6 @@ Result<Accepted> accept_attestation(Services& services, ByteView envelope, const
   }
   return store_statement(services, verified, envelope,
                          {std::move(row), event::kAttestationAccepted, std::move(detail), {}},
-                         actor);
-}
-
-Result<Accepted> accept_policy(Services& services, ByteView envelope, const Principal& actor) {
-  ASSAY_ASSIGN(const VerifiedEnvelope verified,
-               verify_envelope(services, envelope, kPolicyPayloadType));
-  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(verified.envelope.payload));
-  const SigningContext context{KeyPurpose::kAuthor, {}, {}, {}};
-  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
-
-  storage::StatementRow row = policy_row(verified.envelope, policy);
-  return store_statement(services, verified, envelope,
-                         {std::move(row), event::kPolicyAccepted,
-                          Json{{"name", policy.name}, {"version", policy.version}},
-                          [&](storage::Transaction& transaction) {
-                            return require_version_free(transaction, verified.id, policy);
-                          }},
                          actor);
 }
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepting signed documents: parse, verify against the trust store, store, log. Nothing is stored
+// Accepting signed statements: parse, verify against the trust store, store, log. Nothing is stored
 // unless everything holds; the same document again is found, not stored twice.
 #pragma once
 
-#include <string>
-
-#include "schemas/policy_document.h"
-#include "schemas/trust.h"
 #include "server/service/services.h"
 
 namespace assay::server {
@@ -29,41 +25,5 @@ struct Accepted {
 // role covers the name.
 [[nodiscard]] Result<Accepted> accept_attestation(Services& services, ByteView envelope,
                                                   const Principal& actor);
-
-// A DSSE envelope over a policy, signed by an author. Storing it puts nothing in force. conflict
-// when another document has this name and version.
-[[nodiscard]] Result<Accepted> accept_policy(Services& services, ByteView envelope,
-                                             const Principal& actor);
-
-struct PolicyInForce {
-  std::string name;
-  std::uint64_t version;
-  StatementId id;
-  std::uint64_t policy_epoch;
-  Json receipt;  // null when this very envelope had been applied before
-};
-
-// A DSSE envelope over a policy approval for `policy` with `action`, signed by an approver whose
-// identity is not one of the policy's authors; to come into force it needs an author whose key
-// counts. trust-sequence when it was made for another policy epoch. The same envelope again is
-// answered as the first time, or with trust-sequence when that is no longer so.
-[[nodiscard]] Result<PolicyInForce> apply_policy_approval(Services& services,
-                                                          PolicyApproval::Action action,
-                                                          const StatementId& policy,
-                                                          ByteView envelope,
-                                                          const Principal& actor);
-
-struct TrustApplied {
-  storage::Epochs epochs;
-  Json receipt;
-};
-
-// A DSSE envelope over a trust change, signed by kTrustChangeThreshold operator identities.
-[[nodiscard]] Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
-                                                      const Principal& actor);
-
-// Fills an empty store once; conflict when it has any key or principal. Every public key must
-// parse; at least kTrustChangeThreshold operator identities and one admin principal are needed.
-[[nodiscard]] Status bootstrap(Services& services, ByteView document);
 
 }  // namespace assay::server

@@ -7,7 +7,6 @@
 #include "schemas/core/artifact.h"
 #include "schemas/core/outline.h"
 #include "server/service/services.h"
-#include "server/service/jobs/spot_check.h"
 
 namespace assay::server {
 
@@ -26,9 +25,9 @@ inline constexpr std::size_t kMaxOutlineBytes = 64U << 20;
                                                           const ArtifactId& id,
                                                           const Artifact& artifact);
 
-// Largest span that is taken: what a spot check reads is enough for 16 of them. A larger one can be
-// made from the manifest alone, stays for ever, and leaves next to nothing to draw.
-inline constexpr std::uint64_t kMaxStoredSpan = kMaxSpotBytes / 16;
+// Largest span that is taken: a larger one can be made from the manifest alone, stays for ever, and
+// leaves next to nothing for spot checks to draw.
+inline constexpr std::uint64_t kMaxStoredSpan = std::uint64_t{4} << 20;
 static_assert(kMaxStoredSpan >= kDefaultOutlineSpan && kMaxStoredSpan >= kMaxChunkSize);
 
 struct OutlineAccepted {

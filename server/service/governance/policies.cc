@@ -1,17 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Putting stored policies in force and out of it.
+#include "server/service/governance/policies.h"
+
 #include <algorithm>
 
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
-#include "server/service/documents/accept.h"
 #include "server/service/documents/receipt.h"
+#include "server/service/documents/statement_row.h"
 #include "server/service/documents/store_statement.h"
 
 namespace assay::server {
 namespace {
+
+Status require_version_free(storage::Snapshot& snapshot, const StatementId& id,
+                            const PolicyDocument& policy) {
+  storage::StatementQuery query;
+  query.kind = storage::StatementKind::kPolicy;
+  query.name = policy.name;
+  query.bounds.limit = 1000;
+  for (;;) {
+    ASSAY_ASSIGN(const auto page, snapshot.statements(query));
+    for (const storage::StatementRow& row : page.items) {
+      if (row.version == policy.version && row.id != id) {
+        return fail(ErrorCode::kConflict, "version " + std::to_string(policy.version) +
+                                              " of this policy exists with other content; policies "
+                                              "are immutable, use the next version");
+      }
+    }
+    if (!page.next) {
+      return {};
+    }
+    query.bounds.after = page.next;
+  }
+}
 
 struct StoredPolicy {
   storage::StatementRow row;
@@ -151,6 +174,23 @@ Result<StoredPolicy> approved_policy(Services& services, const VerifiedEnvelope&
 }
 
 }  // namespace
+
+Result<Accepted> accept_policy(Services& services, ByteView envelope, const Principal& actor) {
+  ASSAY_ASSIGN(const VerifiedEnvelope verified,
+               verify_envelope(services, envelope, kPolicyPayloadType));
+  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(verified.envelope.payload));
+  const SigningContext context{KeyPurpose::kAuthor, {}, {}, {}};
+  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+
+  storage::StatementRow row = policy_row(verified.envelope, policy);
+  return store_statement(services, verified, envelope,
+                         {std::move(row), event::kPolicyAccepted,
+                          Json{{"name", policy.name}, {"version", policy.version}},
+                          [&](storage::Transaction& transaction) {
+                            return require_version_free(transaction, verified.id, policy);
+                          }},
+                         actor);
+}
 
 Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::Action action,
                                             const StatementId& policy, ByteView envelope,

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "schemas/log_record.h"
-#include "server/service/nodes/nodes.h"
+#include "server/service/jobs/jobs.h"
+#include "server/service/nodes/enrol.h"
+#include "server/service/nodes/node_view.h"
 
 namespace assay::server {
 namespace {

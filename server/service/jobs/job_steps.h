@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/verification_report.h"
 #include "server/service/jobs/jobs.h"
 
 namespace assay::server {

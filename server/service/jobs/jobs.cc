@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs up to the report: creation, leases with fencing, renewal, expiry.
 #include "server/service/jobs/jobs.h"
 
 #include <algorithm>
@@ -7,11 +6,13 @@
 
 #include "schemas/claim.h"
 #include "schemas/log_record.h"
-#include "server/service/decisions/collect.h"
+#include "server/service/documents/outlines.h"
 #include "server/service/jobs/job_bell.h"
 #include "server/service/jobs/job_steps.h"
-#include "server/service/nodes/nodes.h"
-#include "server/service/documents/outlines.h"
+#include "server/service/nodes/challenge.h"
+#include "server/service/nodes/enrol.h"
+#include "server/service/nodes/node_view.h"
+#include "server/service/references/resolve.h"
 
 namespace assay::server {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verification jobs: created by who wants to know, leased by the node's worker, ended by a report
-// (design section 6). A job is leased to one worker at a time; the token of the newest lease is the
-// only one that counts. Nothing is recorded as verified before every check that the service makes.
+// (report.h). A job is leased to one worker at a time; the token of the newest lease is the only
+// one that counts.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,6 @@
 #include <string>
 
 #include "schemas/job.h"
-#include "schemas/verification_report.h"
 #include "server/service/services.h"
 
 namespace assay::server {
@@ -76,25 +75,6 @@ struct LeaseCall {
 // failed; a report of it that is in stands as when its lease is lost. invalid-parameter for another
 // code, and the errors of renew_lease.
 [[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why);
-
-// What the worker found (body: ReportSubmission). The checks stand in the order of the errors:
-// not-found, node-taken, lease-lost, those of spend_challenge, signature-invalid, untrusted-signer,
-// report-mismatch, node-revoked, enrolment-expired, evidence-missing, evidence-rejected and what
-// else evidence is refused for. The same report again gets the same answer.
-[[nodiscard]] Result<ReportAnswer> submit_report(Services& services, const LeaseCall& call,
-                                                 ByteView body);
-
-// Outline digests of entries that differ (body: OutlineSubmission); ends the job as a mismatch with
-// byte ranges. root-mismatch when they do not lead to the roots in the report, report-mismatch when
-// they are not what was asked for: the job is left as it was.
-[[nodiscard]] Result<ReportAnswer> submit_outline(Services& services, const LeaseCall& call,
-                                                  ByteView body);
-
-// Answers to a spot check (body: SpotSubmission); ends the job as verified, or as failed with the
-// error spot-check-failed. The lease ends when the time to answer is over; the next one is asked
-// for the same spans, and when the last is lost that is a wrong answer.
-[[nodiscard]] Result<ReportAnswer> submit_spot(Services& services, const LeaseCall& call,
-                                               ByteView body);
 
 // The JobView of schemas/openapi.yaml.
 [[nodiscard]] Json job_view(const storage::JobRow& job);

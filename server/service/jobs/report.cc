@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report as it comes in: whose it is, what it is about, what it says.
+#include "server/service/jobs/report.h"
+
 #include <algorithm>
 
 #include "schemas/core/sha.h"
-#include "server/service/nodes/appraisal.h"
+#include "server/service/documents/outlines.h"
+#include "server/service/documents/store_statement.h"
 #include "server/service/jobs/compare_report.h"
 #include "server/service/jobs/job_steps.h"
-#include "server/service/nodes/nodes.h"
-#include "server/service/documents/outlines.h"
+#include "server/service/jobs/jobs.h"
 #include "server/service/jobs/spot_check.h"
-#include "server/service/documents/store_statement.h"
+#include "server/service/nodes/appraisal.h"
+#include "server/service/nodes/challenge.h"
+#include "server/service/nodes/enrol.h"
 
 namespace assay::server {
 namespace {

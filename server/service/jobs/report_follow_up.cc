@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker is asked for after its report: where the bytes differ, and whether they are at
-// hand.
+#include "server/service/jobs/report_follow_up.h"
+
 #include <algorithm>
 
 #include "attestation/dsse.h"
 #include "schemas/core/merkle.h"
+#include "server/service/documents/outlines.h"
 #include "server/service/jobs/compare_report.h"
 #include "server/service/jobs/job_steps.h"
-#include "server/service/nodes/nodes.h"
-#include "server/service/documents/outlines.h"
+#include "server/service/nodes/challenge.h"
+#include "server/service/nodes/enrol.h"
 
 namespace assay::server {
 namespace {

@@ -12,11 +12,14 @@
 #include "schemas/core/outline.h"
 #include "schemas/core/random.h"
 #include "schemas/verification_report.h"
+#include "server/service/documents/outlines.h"
 
 namespace assay::server {
 
 // Bytes that one spot check reads at most; spans beyond are not drawn.
 inline constexpr std::uint64_t kMaxSpotBytes = std::uint64_t{64} << 20;
+// It is enough for 16 of the largest spans.
+static_assert(kMaxSpotBytes / 16 >= kMaxStoredSpan);
 
 // Up to `count` distinct spans of the entries at `positions`, each as likely as any other, in the
 // order of the artifact. Files are drawn from when there are any: tensors are parts of them. Fewer

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/kubernetes/admission.h"
 
-#include "server/service/kubernetes/judging.h"
+#include "server/service/kubernetes/binding_review.h"
+#include "server/service/kubernetes/claim_review.h"
+#include "server/service/kubernetes/pod_review.h"
 #include "server/service/kubernetes/review_answer.h"
 
 namespace assay::server {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pod goes to a node: judged as it was when it was admitted, by the policies in force now.
+#include "server/service/kubernetes/binding_review.h"
+
 #include <algorithm>
 
-#include "server/service/kubernetes/judging.h"
 #include "server/service/kubernetes/review_answer.h"
 #include "server/service/kubernetes/runtime_annotations.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which volume is behind a persistent volume claim, as its own reviews say: a report about
-// pvc://NAMESPACE/CLAIM counts only for the volume that was read.
-#include "server/service/kubernetes/judging.h"
+#include "server/service/kubernetes/claim_review.h"
+
 #include "server/service/kubernetes/review_answer.h"
 
 namespace assay::server {

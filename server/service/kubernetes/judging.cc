@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/kubernetes/judging.h"
 
-#include "server/service/decisions/collect.h"
 #include "server/service/kubernetes/review_answer.h"
+#include "server/service/references/resolve.h"
 
 namespace assay::server {
 namespace {

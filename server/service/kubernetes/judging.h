@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judging what reviews are about. Each function gives the whole answer; an Error is "could not
+// What the judges of reviews share. Each judge gives the whole answer; an Error is "could not
 // decide", which admission.cc answers with a denial.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "server/service/kubernetes/admission.h"
 #include "server/service/decisions/decide.h"
+#include "server/service/kubernetes/admission.h"
 #include "server/service/kubernetes/pod.h"
 #include "server/service/kubernetes/review.h"
 
@@ -26,20 +27,6 @@ struct Asking {
     return call == AdmissionCall::kValidate && !review.dry_run;
   }
 };
-
-// Pods when they are made, and when it changes what they mount or run.
-[[nodiscard]] Result<std::string> judge_pod(const Asking& asking, const Review& review);
-// Never denied: warnings say what pods of the template would be denied for. Nothing is stored.
-[[nodiscard]] std::string advise_template(const Asking& asking, const Review& review);
-[[nodiscard]] Result<std::string> judge_binding(const Asking& asking, const Review& review);
-// Allowed, and remembered: which volume is behind the claim. Denied only when what is known of the
-// claim is no longer true and cannot be changed, and when a new claim says that it is bound while
-// another is known under its name.
-[[nodiscard]] Result<std::string> record_claim(const Asking& asking, const Review& review);
-// Forgets a pod that is being deleted; allowed whatever comes of that.
-[[nodiscard]] std::string forget_pod(const Asking& asking, const Review& review);
-
-// --- what these share
 
 // The pod that this cluster's reviews were about; nothing when it is not known.
 [[nodiscard]] Result<std::optional<storage::PodRow>> find_pod(const Asking& asking,

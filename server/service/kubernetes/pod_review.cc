@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods and their templates. What was judged when a pod was made is kept, and stays what later
-// reviews of it are about: only a change of what it mounts or runs is read from it again.
-#include "server/service/decisions/collect.h"
-#include "server/service/kubernetes/judging.h"
+#include "server/service/kubernetes/pod_review.h"
+
 #include "server/service/kubernetes/pod_node.h"
 #include "server/service/kubernetes/review_answer.h"
 #include "server/service/kubernetes/review_patch.h"
+#include "server/service/references/resolve.h"
 
 namespace assay::server {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Volumes are read once, mounts look them up: the cost is linear in the size of the pod.
+// Volumes are read once and mounts look them up: the cost is linear in the size of the pod.
 #include "server/service/kubernetes/pod_volumes.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "attestation/ear.h"
 #include "schemas/log_record.h"
-#include "server/service/nodes/nodes.h"
+#include "server/service/nodes/node_view.h"
 #include "server/service/nodes/reappraise.h"
 
 namespace assay::server {

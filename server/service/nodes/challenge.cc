@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nonces: made, bound, spent once.
-#include "server/service/nodes/nodes.h"
+#include "server/service/nodes/challenge.h"
 
 namespace assay::server {
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment of a node: proof of possession of the worker key, and evidence of where that key lives.
+#include "server/service/nodes/enrol.h"
+
 #include <algorithm>
 
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/nodes/appraisal.h"
-#include "server/service/nodes/nodes.h"
 #include "server/service/documents/receipt.h"
-#include "server/service/nodes/registration.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/nodes/appraisal.h"
+#include "server/service/nodes/challenge.h"
+#include "server/service/nodes/node_view.h"
+#include "server/service/nodes/registration.h"
 
 namespace assay::server {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes as answers show them.
-#include "server/service/nodes/nodes.h"
+#include "server/service/nodes/node_view.h"
+
+#include "server/service/nodes/enrol.h"
 #include "server/service/nodes/reappraise.h"
 
 namespace assay::server {

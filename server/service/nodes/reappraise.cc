@@ -8,7 +8,7 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/nodes/appraisal.h"
-#include "server/service/nodes/nodes.h"
+#include "server/service/nodes/node_view.h"
 
 namespace assay::server {
 namespace {

@@ -9,7 +9,7 @@
 #include "attestation/identity_token.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/nodes/nodes.h"
+#include "server/service/nodes/node_view.h"
 
 namespace assay::server {
 namespace {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <utility>
 
-#include "server/service/decisions/collect.h"
 #include "server/service/jobs/job_steps.h"
 #include "tests/server/service/bind_fixture.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/decisions/publishers.h"
+#include "server/service/references/publishers.h"
 
 #include <algorithm>
 

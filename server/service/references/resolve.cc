@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which artifacts the references of a workload stand for.
+#include "server/service/references/resolve.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "schemas/location.h"
 #include "schemas/placement.h"
-#include "server/service/decisions/collect.h"
-#include "server/service/decisions/publishers.h"
+#include "server/service/references/publishers.h"
 
 namespace assay::server {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of trust: the bootstrap, and signed changes by two operators.
+#include "server/service/governance/trust.h"
+
 #include <algorithm>
 #include <set>
 
@@ -9,11 +10,10 @@
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/documents/accept.h"
-#include "server/service/jobs/job_bell.h"
 #include "server/service/documents/receipt.h"
-#include "server/service/nodes/registration.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/jobs/job_bell.h"
+#include "server/service/nodes/registration.h"
 
 namespace assay::server {
 namespace {
