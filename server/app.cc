@@ -21,7 +21,7 @@
 #include "server/metrics.h"
 #include "server/reappraiser.h"
 #include "server/service/held_clock.h"
-#include "server/service/jobs/job_bell.h"
+#include "server/service/job_bell.h"
 #include "storage/handover.h"
 #include "storage/store.h"
 

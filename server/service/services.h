@@ -10,8 +10,8 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
-#include "server/service/decisions/decision_cache.h"
-#include "server/service/kubernetes/unselected.h"
+#include "server/service/decision_cache.h"
+#include "server/service/unselected.h"
 #include "storage/store.h"
 
 namespace assay::server {

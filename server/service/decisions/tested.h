@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "server/service/decision_cache.h"
 #include "server/service/decisions/case_parts.h"
-#include "server/service/decisions/decision_cache.h"
 
 namespace assay::server {
 

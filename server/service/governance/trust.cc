@@ -12,7 +12,7 @@
 #include "schemas/log_record.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
-#include "server/service/jobs/job_bell.h"
+#include "server/service/job_bell.h"
 #include "server/service/nodes/registration.h"
 
 namespace assay::server {

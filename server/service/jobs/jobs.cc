@@ -7,7 +7,7 @@
 #include "schemas/claim.h"
 #include "schemas/log_record.h"
 #include "server/service/documents/outlines.h"
-#include "server/service/jobs/job_bell.h"
+#include "server/service/job_bell.h"
 #include "server/service/jobs/job_steps.h"
 #include "server/service/nodes/challenge.h"
 #include "server/service/nodes/enrol.h"

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "server/service/held_clock.h"
-#include "server/service/jobs/job_bell.h"
+#include "server/service/job_bell.h"
 #include "tests/server/service/node_fixture.h"
 
 namespace assay::server::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads that no policy selects: one record for many, and nothing that they need of the store.
-#include "server/service/kubernetes/unselected.h"
+#include "server/service/unselected.h"
 
 #include <thread>
 

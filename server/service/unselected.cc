@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/kubernetes/unselected.h"
+#include "server/service/unselected.h"
 
 #include <vector>
 

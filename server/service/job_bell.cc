@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/jobs/job_bell.h"
+#include "server/service/job_bell.h"
 
 namespace assay::server {
 

@@ -11,7 +11,7 @@
 
 #include "policy/compare.h"
 #include "policy/evaluate.h"
-#include "server/service/decisions/lru.h"
+#include "server/service/lru.h"
 #include "storage/store.h"
 
 namespace assay::server {
