@@ -20,8 +20,9 @@
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 #include "schemas/policy_document.h"
-#include "server/service/accept.h"
-#include "server/service/decide.h"
+#include "server/service/decisions/decide.h"
+#include "server/service/documents/accept.h"
+#include "server/service/governance/policies.h"
 #include "storage/store.h"
 
 namespace {

@@ -13,9 +13,9 @@
 
 #include "policy/evaluate.h"
 #include "schemas/core/sha.h"
-#include "server/service/pod.h"
-#include "server/service/pod_volumes.h"
-#include "server/service/review.h"
+#include "server/service/kubernetes/pod.h"
+#include "server/service/kubernetes/pod_volumes.h"
+#include "server/service/kubernetes/review.h"
 
 namespace assay::server {
 namespace {

@@ -2,7 +2,7 @@
 #include "server/check.h"
 
 #include "attestation/keys.h"
-#include "server/service/rebuild.h"
+#include "server/service/documents/rebuild.h"
 
 namespace assay::server {
 namespace {

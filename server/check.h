@@ -7,7 +7,7 @@
 
 #include "schemas/core/clock.h"
 #include "server/config.h"
-#include "server/service/check_store.h"
+#include "server/service/documents/check_store.h"
 #include "storage/inspect.h"
 
 namespace assay::server {

@@ -8,7 +8,7 @@
 #include "schemas/trust.h"
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
-#include "server/service/accept.h"
+#include "server/service/governance/trust.h"
 #include "storage/durable_file.h"
 #include "storage/store.h"
 

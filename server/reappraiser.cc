@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/reappraiser.h"
 
-#include "server/service/reappraise.h"
+#include "server/service/nodes/reappraise.h"
 
 namespace assay::server {
 namespace {

@@ -60,7 +60,7 @@ struct Loss {
 [[nodiscard]] Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer);
 
 using DocumentReader = std::function<Result<Document>(const DocumentId&)>;
-// The row of what a record accepted or decided, made again (server/service/rebuild.h).
+// The row of what a record accepted or decided, made again (server/service/documents/rebuild.h).
 struct Rebuilders {
   std::function<Result<StatementRow>(const DocumentReader&, const EventRow&)> statement;
   std::function<Result<DecisionRow>(const DocumentReader&, const EventRow&)> decision;

@@ -59,7 +59,7 @@ struct EvidenceRow {
   std::string subject;     // "node:NAME" for an enrolment, "job:ID" for a report
   std::string node;        // whose it is
   std::string type;        // of the evidence
-  DocumentId evidence;     // stored: see server/service/reappraise.h
+  DocumentId evidence;     // stored: see server/service/nodes/reappraise.h
   Bytes expected;          // report data, 64 bytes
   std::string platform;    // that it must be of
   DocumentId policy;       // digest of the appraisal it was held against

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kubernetes admission webhooks. A review with a uid is always answered with 200.
 
-#include "server/service/admission.h"
+#include "server/service/kubernetes/admission.h"
 
 #include <algorithm>
 #include <charconv>

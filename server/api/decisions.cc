@@ -7,9 +7,9 @@
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
-#include "server/service/collect.h"
-#include "server/service/decide.h"
-#include "server/service/pod_node.h"
+#include "server/service/decisions/decide.h"
+#include "server/service/kubernetes/pod_node.h"
+#include "server/service/references/resolve.h"
 
 namespace assay::server {
 namespace {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verification jobs: created and looked at by who wants to know, leased and answered by workers.
 
-#include "server/service/jobs.h"
+#include "server/service/jobs/jobs.h"
 
 #include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/page.h"
 #include "server/api/problem.h"
+#include "server/service/jobs/report.h"
+#include "server/service/jobs/report_follow_up.h"
 
 namespace assay::server {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes: challenges, enrolment, what is known of them.
 
-#include "server/service/nodes.h"
-
 #include "server/api/filters.h"
 #include "server/api/handlers.h"
+#include "server/service/nodes/challenge.h"
+#include "server/service/nodes/enrol.h"
+#include "server/service/nodes/node_view.h"
 
 namespace assay::server {
 

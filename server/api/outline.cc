@@ -2,7 +2,7 @@
 // Outlines of models.
 
 #include "server/api/handlers.h"
-#include "server/service/outlines.h"
+#include "server/service/documents/outlines.h"
 
 namespace assay::server {
 

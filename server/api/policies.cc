@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policies: store, show, lint, put in force and take out of force.
 
+#include "server/service/governance/policies.h"
+
 #include <algorithm>
 
 #include "policy/lint.h"
@@ -8,7 +10,7 @@
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
-#include "server/service/accept.h"
+#include "server/service/documents/accept.h"
 
 namespace assay::server {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "server/api/handlers.h"
-#include "server/service/outlines.h"
-#include "server/service/review.h"
+#include "server/service/documents/outlines.h"
+#include "server/service/kubernetes/review.h"
 
 namespace assay::server {
 namespace {

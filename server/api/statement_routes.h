@@ -6,7 +6,7 @@
 
 #include "server/api/page.h"
 #include "server/api/route.h"
-#include "server/service/accept.h"
+#include "server/service/documents/accept.h"
 
 namespace assay::server {
 

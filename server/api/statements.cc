@@ -11,7 +11,7 @@
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
 #include "server/http/target.h"
-#include "server/service/accept.h"
+#include "server/service/documents/accept.h"
 
 namespace assay::server {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trust store: what it holds, and signed changes of it.
 
+#include "server/service/governance/trust.h"
+
 #include "server/api/handlers.h"
 #include "server/api/view.h"
-#include "server/service/accept.h"
 
 namespace assay::server {
 namespace {

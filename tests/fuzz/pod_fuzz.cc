@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any JSON as an object that runs pods: reading it ends, every mount of every container is there,
 // locations have their one spelling, and the workload survives its document.
-#include "server/service/pod.h"
+#include "server/service/kubernetes/pod.h"
 
 #include <cstdlib>
 
 #include "schemas/location.h"
-#include "server/service/accelerators.h"
-#include "server/service/pod_volumes.h"
+#include "server/service/kubernetes/accelerators.h"
+#include "server/service/kubernetes/pod_volumes.h"
 
 namespace {
 

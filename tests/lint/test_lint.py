@@ -71,7 +71,7 @@ class Includes(Planted):
         self.source("server/app.h")
         self.source("cli/main.cc", '"server/app.h"')
         self.source("server/http/gate.h", '"storage/store.h"')
-        self.source("server/service/accept.cc", '"server/http/gate.h"', "<boost/asio.hpp>")
+        self.source("server/service/documents/accept.cc", '"server/http/gate.h"', "<boost/asio.hpp>")
         self.assert_finds(check_includes.check, "storage may not include policy",
                           "cli may not include server", "server/http may not include storage",
                           "server/service may not include server/http",

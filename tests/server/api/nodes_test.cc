@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes, jobs and outlines over the API: statuses, views, parameters, lists.
-#include "server/service/nodes.h"
 
 #include "attestation/tdx/simulate.h"
 #include "schemas/core/outline.h"
 #include "schemas/core/sha.h"
 #include "schemas/verification_report.h"
+#include "server/service/documents/accept.h"
+#include "server/service/nodes/enrol.h"
 #include "tests/server/api/fixture.h"
 
 namespace assay::server::test {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every known way from a pod to an accelerator is found, and ordinary pods have none.
-#include "server/service/accelerators.h"
+#include "server/service/kubernetes/accelerators.h"
 
 #include <gtest/gtest.h>
 
 #include "policy/accelerator.h"
 #include "policy/evaluate.h"
-#include "server/service/pod.h"
+#include "server/service/kubernetes/pod.h"
 
 namespace assay::server::test {
 namespace {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is accepted, what is refused and with which code; that a refusal stores nothing.
+#include "server/service/documents/accept.h"
+
 #include "schemas/core/merkle.h"
 #include "schemas/core/sha.h"
 #include "schemas/placement.h"
-#include "server/service/collect.h"
+#include "server/service/decisions/collect.h"
+#include "server/service/governance/policies.h"
+#include "server/service/governance/trust.h"
+#include "server/service/references/resolve.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

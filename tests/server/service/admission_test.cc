@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // AdmissionReview in, AdmissionReview out: the story's pods, what is not judged, and hostile
 // reviews.
-#include "server/service/admission.h"
+#include "server/service/kubernetes/admission.h"
 
 #include <random>
 
-#include "server/service/review.h"
+#include "server/service/kubernetes/review.h"
 #include "tests/server/service/fixture.h"
 #include "tests/support/vectors.h"
 

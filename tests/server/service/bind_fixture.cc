@@ -3,7 +3,7 @@
 
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/reappraise.h"
+#include "server/service/nodes/reappraise.h"
 
 namespace assay::server::test {
 

@@ -3,7 +3,7 @@
 // reviews that the API server sends on a pod's way to its node.
 #pragma once
 
-#include "server/service/admission.h"
+#include "server/service/kubernetes/admission.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the node read is what the pod mounts: locations, volumes behind claims, a pod's own mounts.
 #include "schemas/job.h"
-#include "server/service/collect.h"
+#include "server/service/references/resolve.h"
 #include "tests/server/service/bind_fixture.h"
 
 namespace assay::server::test {

@@ -4,8 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "server/service/collect.h"
-#include "server/service/job_steps.h"
+#include "server/service/jobs/job_steps.h"
 #include "tests/server/service/bind_fixture.h"
 
 namespace assay::server::test {

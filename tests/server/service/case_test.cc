@@ -6,8 +6,10 @@
 #include <sqlite3.h>
 
 #include "schemas/core/sha.h"
-#include "server/service/case_file.h"
-#include "server/service/collect.h"
+#include "server/service/decisions/case_file.h"
+#include "server/service/decisions/collect.h"
+#include "server/service/documents/accept.h"
+#include "server/service/governance/trust.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

@@ -2,7 +2,7 @@
 // Decisions over a real store: the story's allow, each of its refusals, and replay.
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
-#include "server/service/case_file.h"
+#include "server/service/decisions/case_file.h"
 #include "tests/server/service/fixture.h"
 #include "tests/server/service/hooked_store.h"
 

@@ -15,8 +15,13 @@
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 #include "schemas/policy_document.h"
-#include "server/service/accept.h"
-#include "server/service/decide.h"
+#include "server/service/decisions/collect.h"
+#include "server/service/decisions/collect_node.h"
+#include "server/service/decisions/decide.h"
+#include "server/service/documents/accept.h"
+#include "server/service/governance/policies.h"
+#include "server/service/governance/trust.h"
+#include "server/service/references/resolve.h"
 #include "tests/support/manual_clock.h"
 
 namespace assay::server::test {

@@ -10,10 +10,14 @@
 
 #include "attestation/tdx/simulate.h"
 #include "schemas/core/outline.h"
-#include "server/service/collect.h"
-#include "server/service/jobs.h"
-#include "server/service/nodes.h"
-#include "server/service/outlines.h"
+#include "server/service/documents/outlines.h"
+#include "server/service/governance/trust.h"
+#include "server/service/jobs/jobs.h"
+#include "server/service/jobs/report.h"
+#include "server/service/jobs/report_follow_up.h"
+#include "server/service/nodes/challenge.h"
+#include "server/service/nodes/enrol.h"
+#include "server/service/nodes/node_view.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

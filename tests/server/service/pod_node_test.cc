@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // On which node a pod is: what bindings that the API server refuses must not change.
-#include "server/service/pod_node.h"
+#include "server/service/kubernetes/pod_node.h"
 
 #include <algorithm>
 

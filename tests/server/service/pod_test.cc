@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is read of a pod: everything that a container mounts, with its one location, and nothing
 // that the pod only says.
-#include "server/service/pod.h"
+#include "server/service/kubernetes/pod.h"
 
 #include <iterator>
 #include <random>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/location.h"
-#include "server/service/pod_volumes.h"
+#include "server/service/kubernetes/pod_volumes.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evidence after its day: stale at once when its ground moves, appraised again, never younger.
-#include "server/service/reappraise.h"
+#include "server/service/nodes/reappraise.h"
 
 #include "schemas/log_record.h"
 #include "tests/server/service/node_fixture.h"

@@ -2,7 +2,7 @@
 // Reports: what is believed, what is refused, what differs and where. A refused report marks
 // nothing.
 #include "schemas/core/sha.h"
-#include "server/service/compare_report.h"
+#include "server/service/jobs/compare_report.h"
 #include "tests/server/service/node_fixture.h"
 
 namespace assay::server::test {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose manifests say what a name or a mounted place stands for: those of publishers whom a policy
 // believes that selects the workload.
+#include "server/service/references/resolve.h"
+
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/collect.h"
+#include "server/service/documents/accept.h"
+#include "server/service/governance/policies.h"
+#include "server/service/governance/trust.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

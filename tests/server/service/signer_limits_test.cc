@@ -4,7 +4,7 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "schemas/placement.h"
-#include "server/service/store_statement.h"
+#include "server/service/documents/store_statement.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

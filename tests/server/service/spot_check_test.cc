@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spot checks: what is drawn, what is read, and how a job ends with them.
-#include "server/service/spot_check.h"
+#include "server/service/jobs/spot_check.h"
 
 #include <algorithm>
 #include <fstream>

@@ -2,10 +2,12 @@
 // Manifests of before their ignore rules were bound by the root: they count for nothing, and are no
 // error for the others.
 #include "schemas/log_record.h"
-#include "server/service/check_store.h"
-#include "server/service/collect.h"
-#include "server/service/outlines.h"
-#include "server/service/store_statement.h"
+#include "server/service/decisions/collect.h"
+#include "server/service/documents/accept.h"
+#include "server/service/documents/check_store.h"
+#include "server/service/documents/outlines.h"
+#include "server/service/documents/store_statement.h"
+#include "server/service/references/resolve.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {

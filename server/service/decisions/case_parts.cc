@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/decisions/case_parts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schemas/core/sha.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kMediaType = "application/json";
+// Lists of the facts document whose items are parts.
+constexpr std::array<const char*, 3> kLists = {"manifests", "placements", "statements"};
+
+std::unexpected<Error> broken() {
+  return fail(ErrorCode::kDataLoss, "a stored part of a case cannot be read");
+}
+
+Result<DocumentId> id_from(const Json& json) {
+  auto id = json.is_string() ? DocumentId::parse(json.get_ref<const std::string&>())
+                             : Result<DocumentId>(broken());
+  return id ? std::move(id) : Result<DocumentId>(broken());
+}
+
+Status load_items(storage::Snapshot& snapshot, const DocumentId& id, std::uint64_t level,
+                  std::vector<Json>& items) {
+  ASSAY_ASSIGN(Json json, load_part(snapshot, id));
+  if (level == 0) {
+    items.push_back(std::move(json));
+    return {};
+  }
+  if (!json.is_object() || json.value("level", Json()) != level || !json.contains("parts") ||
+      !json["parts"].is_array() || json["parts"].size() > PartList::kFanOut) {
+    return broken();
+  }
+  for (const Json& part : json["parts"]) {
+    ASSAY_ASSIGN(const DocumentId child, id_from(part));
+    ASSAY_TRY(load_items(snapshot, child, level - 1, items));
+  }
+  return {};
+}
+
+// Takes what the trust store said of the signers out of `statement`, into `keys`: only their ids
+// and the times of their signatures stay.
+void part_signers(Json& statement, Json& keys) {
+  for (Json& signer : statement["signers"]) {
+    Json short_form = {{"key", signer["key"]}, {"signed_at", signer["signed_at"]}};
+    const std::string id = signer["key"].get<std::string>();
+    signer.erase("signed_at");
+    keys[id] = std::move(signer);
+    signer = std::move(short_form);
+  }
+}
+
+Status join_signers(Json& statement, const Json& keys) {
+  if (!statement.is_object() || !statement.contains("signers") ||
+      !statement["signers"].is_array()) {
+    return broken();
+  }
+  for (Json& signer : statement["signers"]) {
+    if (!signer.is_object() || !signer.contains("key") || !signer["key"].is_string() ||
+        !signer.contains("signed_at")) {
+      return broken();
+    }
+    const auto key = keys.find(signer["key"].get_ref<const std::string&>());
+    if (key == keys.end() || !key->is_object()) {
+      return broken();
+    }
+    Json whole = *key;
+    whole["signed_at"] = signer["signed_at"];
+    signer = std::move(whole);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Part> make_part(const Json& json) {
+  ASSAY_ASSIGN(std::string bytes, canonical_json(json));
+  DocumentId id(sha256(as_bytes(bytes)));
+  return Part{std::move(id), std::move(bytes)};
+}
+
+Status put_part(storage::Transaction& transaction, const Part& part) {
+  ASSAY_TRY(transaction.put_document(kMediaType, as_bytes(part.bytes)));
+  return {};
+}
+
+Result<Json> load_part(storage::Snapshot& snapshot, const DocumentId& id) {
+  const auto document = snapshot.document(id);
+  if (!document && document.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(document.error());
+  }
+  if (!document) {
+    return fail(ErrorCode::kDataLoss, "a part of a case is missing", id.text());
+  }
+  auto json = parse_json(document->bytes);
+  return json ? std::move(json) : Result<Json>(broken());
+}
+
+Result<PartList> PartList::of(std::vector<Part> items) {
+  PartList list;
+  list.levels_.push_back(std::move(items));
+  do {
+    const std::vector<Part>& below = list.levels_.back();
+    std::vector<Part> level;
+    for (std::size_t from = 0; from < std::max<std::size_t>(below.size(), 1); from += kFanOut) {
+      Json parts = Json::array();
+      for (std::size_t i = from; i < std::min(from + kFanOut, below.size()); ++i) {
+        parts.push_back(below[i].id.text());
+      }
+      ASSAY_ASSIGN(Part part, make_part({{"level", list.levels_.size()}, {"parts", parts}}));
+      level.push_back(std::move(part));
+    }
+    list.levels_.push_back(std::move(level));
+  } while (list.levels_.back().size() > 1);
+  if (list.levels_.size() > kMaxLevels) {
+    return fail(ErrorCode::kLimitExceeded, "there are too many parts");
+  }
+  return list;
+}
+
+std::size_t PartList::bytes() const {
+  std::size_t sum = 0;
+  for (const std::vector<Part>& level : levels_) {
+    for (const Part& part : level) {
+      sum += part.bytes.size();
+    }
+  }
+  return sum;
+}
+
+Status PartList::put_node(storage::Transaction& transaction, std::size_t level,
+                          std::size_t index) const {
+  const Part& part = levels_[level][index];
+  ASSAY_ASSIGN(const bool known, transaction.has_document(part.id));
+  if (known) {
+    return {};
+  }
+  if (level > 0) {
+    const std::size_t end = std::min((index + 1) * kFanOut, levels_[level - 1].size());
+    for (std::size_t i = index * kFanOut; i < end; ++i) {
+      ASSAY_TRY(put_node(transaction, level - 1, i));
+    }
+  }
+  return put_part(transaction, part);
+}
+
+Status PartList::put(storage::Transaction& transaction) const {
+  return put_node(transaction, levels_.size() - 1, 0);
+}
+
+Result<std::vector<Json>> load_list(storage::Snapshot& snapshot, const DocumentId& root) {
+  ASSAY_ASSIGN(const Json top, load_part(snapshot, root));
+  if (!top.is_object() || !top.contains("level") || !top["level"].is_number_unsigned() ||
+      top["level"] < 1 || top["level"] >= PartList::kMaxLevels) {
+    return broken();
+  }
+  std::vector<Json> items;
+  ASSAY_TRY(load_items(snapshot, root, top["level"].get<std::uint64_t>(), items));
+  return items;
+}
+
+Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes) {
+  const Json document = policy::to_json(facts);
+  Json keys = Json::object();
+  std::vector<Json> items;
+  for (const char* list : kLists) {
+    for (Json item : document.value(list, Json::array())) {
+      part_signers(item, keys);
+      item.erase("predicate");
+      if (list == kLists.back()) {
+        ASSAY_ASSIGN(const StatementId id, StatementId::parse(item["id"].get<std::string>()));
+        item["envelope"] = envelopes.at(id).text();
+      }
+      item["list"] = list;
+      items.push_back(std::move(item));
+    }
+  }
+  std::stable_sort(items.begin(), items.end(), [](const Json& a, const Json& b) {
+    return a["log_index"].get<LeafIndex>() < b["log_index"].get<LeafIndex>();
+  });
+  std::vector<Part> parts;
+  parts.reserve(items.size());
+  for (const Json& item : items) {
+    ASSAY_ASSIGN(Part part, make_part(item));
+    parts.push_back(std::move(part));
+  }
+  ASSAY_ASSIGN(PartList statements, PartList::of(std::move(parts)));
+  ASSAY_ASSIGN(Part keys_part, make_part(keys));
+  return ArtifactFacts{std::move(facts), std::move(envelopes), std::move(statements),
+                       std::move(keys_part)};
+}
+
+Result<LoadedFacts> load_facts(storage::Snapshot& snapshot, const DocumentId& statements,
+                               const DocumentId& keys_id) {
+  ASSAY_ASSIGN(std::vector<Json> items, load_list(snapshot, statements));
+  ASSAY_ASSIGN(const Json keys, load_part(snapshot, keys_id));
+  LoadedFacts loaded{{{"manifests", Json::array()}, {"statements", Json::array()}}, {}};
+  for (Json& item : items) {
+    ASSAY_TRY(join_signers(item, keys));
+    const Json named = item.value("list", Json());
+    const std::string list = named.is_string() ? named.get<std::string>() : "";
+    item.erase("list");
+    if (std::find(kLists.begin(), kLists.end(), list) == kLists.end()) {
+      return broken();
+    }
+    if (list == kLists.back()) {
+      ASSAY_ASSIGN(const DocumentId id, id_from(item.value("id", Json())));
+      ASSAY_ASSIGN(DocumentId envelope, id_from(item.value("envelope", Json())));
+      loaded.envelopes.emplace(StatementId(id.digest()), std::move(envelope));
+      item.erase("envelope");
+      item["predicate"] = nullptr;
+    }
+    loaded.members[list].push_back(std::move(item));
+  }
+  return loaded;
+}
+
+}  // namespace assay::server

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/decisions/collect_node.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+#include "schemas/claim.h"
+#include "schemas/job.h"
+#include "server/service/jobs/job_steps.h"
+#include "server/service/nodes/node_view.h"
+#include "server/service/nodes/reappraise.h"
+
+namespace assay::server {
+namespace {
+
+// What differs is shown in explanations.
+constexpr std::size_t kMaxDiffering = 512;
+
+// What the enrolment stands on, as it was appraised last.
+void add_evidence(const Standing& standing, policy::NodeFact& fact) {
+  const storage::EvidenceRow& row = standing.row;
+  fact.worker_measured = row.error.empty();
+  fact.appraised_at = row.appraised_at;
+  fact.evidence_type = row.type;
+  fact.tcb_status = row.tcb_status;
+  fact.anchor = row.anchor;
+  fact.anchor_is_vendor = row.anchor_is_vendor;
+  fact.appraisal = row.appraisal;
+  fact.appraisal_policy = row.policy;
+  fact.appraisal_current = standing.current;
+  fact.appraisal_error = row.error;
+}
+
+// An enrolment that was ended is over.
+Result<policy::NodeFact> node_fact(storage::Snapshot& snapshot, const storage::NodeRow& row) {
+  policy::NodeFact fact;
+  fact.name = row.name;
+  fact.enrolled_at = row.enrolled_at;
+  fact.expires_at = row.ended ? std::min(row.expires_at, row.ended->at) : row.expires_at;
+  fact.revoked = row.revoked;
+  if (row.measured) {
+    ASSAY_ASSIGN(const auto evidence, standing(snapshot, node_subject(row.name)));
+    if (evidence) {
+      add_evidence(*evidence, fact);
+    }
+  }
+  return fact;
+}
+
+// Cut between characters.
+std::string clip(std::string text) {
+  if (text.size() > kMaxDiffering) {
+    text.resize(kMaxDiffering);
+    while (!text.empty() && !is_utf8(text)) {
+      text.pop_back();
+    }
+  }
+  return text;
+}
+
+// The store names an open job only when it speaks against the bytes: it counts as it would end if
+// its worker never came back.
+Result<storage::JobRow> as_it_stands(storage::JobRow job) {
+  if (job.state == storage::JobState::kDone) {
+    return job;
+  }
+  ASSAY_ASSIGN(Pending pending, pending_from(job));
+  job.result = job.state == storage::JobState::kOutline ? kMismatch : kFailed;
+  job.detail = std::move(pending.detail);
+  job.report = std::move(pending.report);
+  job.volume = std::move(pending.volume);
+  job.read_since = pending.read_since;
+  job.worker_measured = pending.worker_measured;
+  job.finished_at = pending.reported_at;
+  return job;
+}
+
+// A report is a measured worker's only while its own evidence is accepted.
+Status judge_evidence(storage::Snapshot& snapshot, policy::ReportFact& fact) {
+  ASSAY_ASSIGN(const auto evidence, standing(snapshot, job_subject(fact.job)));
+  fact.worker_measured = fact.worker_measured && evidence && evidence->row.error.empty();
+  fact.appraisal_current = evidence && evidence->current;
+  return {};
+}
+
+Result<policy::ReportFact> report_fact(const storage::JobRow& job) {
+  if (!job.finished_at || !job.read_since) {
+    return fail(ErrorCode::kDataLoss, "a job with a report has no time of it");
+  }
+  policy::ReportFact fact;
+  fact.job = job.id;
+  fact.scope = job.scope;
+  fact.location = job.location;
+  fact.volume = job.volume;
+  fact.pod = job.pod;
+  fact.pod_volume = job.pod_volume;
+  fact.result = job.result;
+  fact.reported_at = *job.finished_at;
+  fact.read_since = *job.read_since;
+  fact.worker_measured = job.worker_measured;
+  fact.device_attested = job.device_attested;
+  fact.report = job.report;
+  const Json& detail = job.detail;
+  if (detail.is_object() && detail.contains("differing") && detail["differing"].is_string()) {
+    fact.differing = clip(detail["differing"].get<std::string>());
+  }
+  if (detail.is_object() && detail.contains("spot_checks") &&
+      detail["spot_checks"].is_number_unsigned()) {
+    fact.spot_checks = detail["spot_checks"].get<std::uint64_t>();
+  }
+  return fact;
+}
+
+// Nothing for what is not there; other errors stay errors.
+template <typename Row>
+Result<std::optional<Row>> if_found(Result<Row> row) {
+  if (row) {
+    return std::optional<Row>(std::move(*row));
+  }
+  if (row.error().code == ErrorCode::kNotFound) {
+    return std::optional<Row>();
+  }
+  return std::unexpected(std::move(row).error());
+}
+
+void add_once(std::vector<std::string>& texts, const std::string& text) {
+  if (std::ranges::find(texts, text) == texts.end()) {
+    texts.push_back(text);
+  }
+}
+
+// Where the pod finds models; at most one for each of its mounts.
+std::vector<std::string> mounted_locations(const policy::Workload& workload) {
+  std::vector<std::string> locations;
+  for (const policy::Mount& mount : workload.mounts) {
+    if (!mount.location.empty()) {
+      add_once(locations, mount.location);
+    }
+  }
+  return locations;
+}
+
+// Where reports on what the pod mounts can be: there, and at locations of the model around it,
+// which count where a policy says `mounts: within`.
+std::vector<std::string> locations_of_mounts(const policy::Workload& workload,
+                                             const policy::Facts& facts) {
+  std::set<std::string, std::less<>> named;
+  for (const policy::ManifestFact& manifest : facts.manifests) {
+    named.insert(manifest.locations.begin(), manifest.locations.end());
+  }
+  std::vector<std::string> locations = mounted_locations(workload);
+  const std::size_t mounted = locations.size();
+  for (std::size_t i = 0; i < mounted; ++i) {
+    std::string_view around = locations[i];
+    for (std::size_t slash = around.rfind('/'); slash != std::string_view::npos && slash > 0;
+         slash = around.rfind('/')) {
+      around = around.substr(0, slash);
+      if (const auto found = named.find(around); found != named.end()) {
+        add_once(locations, *found);
+      }
+      // `locations` may have moved.
+      around = std::string_view(locations[i]).substr(0, slash);
+    }
+  }
+  return locations;
+}
+
+// Of the locations asked for those that are of this model; all of them when none is, so that their
+// reports are missed.
+std::vector<std::string> asked_of(const std::vector<std::string>& locations,
+                                  const policy::Facts& facts) {
+  std::vector<std::string> own;
+  for (const std::string& location : locations) {
+    const bool named = std::ranges::any_of(facts.manifests, [&](const auto& manifest) {
+      return std::ranges::find(manifest.locations, location) != manifest.locations.end();
+    });
+    if (named) {
+      own.push_back(location);
+    }
+  }
+  return own.empty() ? locations : own;
+}
+
+// Reports on these places are facts; with a pod at serve those on its own mounts, too.
+Result<std::vector<storage::ReportPlace>> places_of(storage::Snapshot& snapshot,
+                                                    const NodeQuestion& question,
+                                                    const policy::Facts& facts,
+                                                    const std::string& scope) {
+  std::vector<storage::ReportPlace> places;
+  const auto add_all = [&](const std::string& pod) -> Status {
+    ASSAY_ASSIGN(auto found, snapshot.report_places(question.workload.node, *facts.artifact, scope,
+                                                    pod, kMaxReportPlaces + 1));
+    places.insert(places.end(), std::make_move_iterator(found.begin()),
+                  std::make_move_iterator(found.end()));
+    return {};
+  };
+  if (scope != name(JobScope::kFiles)) {
+    ASSAY_TRY(add_all({}));  // what is in device memory lies nowhere
+  } else if (question.workload.pod) {
+    for (std::string& location : locations_of_mounts(question.workload, facts)) {
+      places.push_back({std::move(location)});
+    }
+  } else if (!facts.asked_locations.empty()) {
+    for (const std::string& location : facts.asked_locations) {
+      places.push_back({location});
+    }
+  } else {
+    ASSAY_TRY(add_all({}));
+  }
+  if (!question.pod_uid.empty()) {
+    ASSAY_TRY(add_all(question.pod_uid));
+  }
+  if (places.size() > kMaxReportPlaces) {
+    return fail(ErrorCode::kLimitExceeded, "the node has reports on too many places; name some");
+  }
+  return places;
+}
+
+Status collect_reports(storage::Snapshot& snapshot, const NodeQuestion& question,
+                       const std::string& scope, policy::Facts& facts) {
+  ASSAY_ASSIGN(const auto places, places_of(snapshot, question, facts, scope));
+  for (const storage::ReportPlace& place : places) {
+    ASSAY_ASSIGN(auto job, if_found(snapshot.newest_report(question.workload.node, *facts.artifact,
+                                                           scope, place)));
+    if (job) {
+      ASSAY_ASSIGN(const storage::JobRow counted, as_it_stands(*std::move(job)));
+      ASSAY_ASSIGN(policy::ReportFact fact, report_fact(counted));
+      ASSAY_TRY(judge_evidence(snapshot, fact));
+      facts.reports.push_back(std::move(fact));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<policy::ClaimFact>> known_claims(storage::Snapshot& snapshot,
+                                                    const policy::Workload& workload,
+                                                    const std::string& cluster) {
+  std::vector<policy::ClaimFact> facts;
+  for (const std::string& location : mounted_locations(workload)) {
+    const std::optional<Claim> claim = claim_in(location);
+    if (!claim ||
+        std::ranges::find(facts, claim->location, &policy::ClaimFact::claim) != facts.end()) {
+      continue;
+    }
+    ASSAY_ASSIGN(const auto row, if_found(snapshot.claim(cluster, claim->name_space, claim->name)));
+    if (row) {
+      facts.push_back({claim->location, row->uid, row->volume});
+    }
+  }
+  return facts;
+}
+
+Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
+                    policy::Facts& facts) {
+  ASSAY_ASSIGN(const auto row, if_found(snapshot.node(question.workload.node)));
+  if (!row) {
+    return {};
+  }
+  ASSAY_ASSIGN(facts.node, node_fact(snapshot, *row));
+  facts.pod = question.pod_uid;
+  if (!question.workload.pod) {
+    facts.asked_locations = asked_of(question.locations, facts);
+  }
+  if (!facts.artifact) {
+    return {};
+  }
+  if (question.workload.pod) {
+    ASSAY_ASSIGN(facts.claims, known_claims(snapshot, question.workload, question.cluster));
+  }
+  for (const JobScope scope : {JobScope::kFiles, JobScope::kDeviceMemory}) {
+    ASSAY_TRY(collect_reports(snapshot, question, std::string(name(scope)), facts));
+  }
+  return {};
+}
+
+}  // namespace assay::server

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/documents/check_store.h"
+
+#include <array>
+
+#include "server/service/documents/outlines.h"
+
+namespace assay::server {
+namespace {
+
+using Findings = std::vector<Finding>;
+using Check = Status (*)(storage::Snapshot&, Findings&);
+
+// Manifests whose ignore rules stood beside the parameters: the root does not bind them, so they
+// are kept for the record and count for nothing.
+Status find_unbound_manifests(storage::Snapshot& snapshot, Findings& findings) {
+  storage::StatementQuery query;
+  query.kind = storage::StatementKind::kManifest;
+  query.bounds.limit = 1000;
+  for (;;) {
+    ASSAY_ASSIGN(const auto page, snapshot.statements(query));
+    for (const storage::StatementRow& row : page.items) {
+      if (!is_current_manifest(row)) {
+        findings.push_back({"unbound-manifest", row.id.text(),
+                            "the manifest of " + row.name +
+                                " has ignore rules that its root does not bind, so it counts for "
+                                "nothing; make and sign a new one"});
+      }
+    }
+    if (!page.next) {
+      return {};
+    }
+    query.bounds.after = page.next;
+  }
+}
+
+constexpr std::array<Check, 1> kChecks = {find_unbound_manifests};
+
+}  // namespace
+
+Json to_json(const Finding& finding) {
+  return {{"check", finding.check}, {"id", finding.id}, {"detail", finding.detail}};
+}
+
+Result<Findings> check_store(storage::Snapshot& snapshot) {
+  Findings findings;
+  for (const Check check : kChecks) {
+    ASSAY_TRY(check(snapshot, findings));
+  }
+  return findings;
+}
+
+}  // namespace assay::server

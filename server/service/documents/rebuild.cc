@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/documents/rebuild.h"
+
+#include "attestation/dsse.h"
+#include "server/service/documents/statement_row.h"
+
+namespace assay::server {
+namespace {
+
+std::unexpected<Error> unreadable() {
+  return fail(ErrorCode::kDataLoss, "a log record or the document that it names cannot be read");
+}
+
+std::string text_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// What accepting the document wrote of it (statement_row.h).
+Result<storage::StatementRow> row_of(const attestation::Envelope& envelope) {
+  if (envelope.payload_type == kPolicyPayloadType) {
+    ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(envelope.payload));
+    return policy_row(envelope, policy);
+  }
+  ASSAY_ASSIGN(const Statement statement, parse_statement(envelope.payload));
+  if (statement.predicate_type == kManifestPredicateType) {
+    ASSAY_ASSIGN(const Manifest manifest, manifest_from(statement));
+    return manifest_row(envelope, statement, manifest);
+  }
+  if (statement.predicate_type == kPlacementPredicateType) {
+    ASSAY_ASSIGN(const Placement placement, placement_from(statement));
+    return placement_row(envelope, statement, placement);
+  }
+  ASSAY_ASSIGN(std::string stage, stage_of(statement));
+  return attestation_row(envelope, statement, std::move(stage));
+}
+
+Result<attestation::Envelope> envelope_of(const storage::DocumentReader& documents,
+                                          const storage::EventRow& event) {
+  if (event.record.documents.empty()) {
+    return unreadable();
+  }
+  ASSAY_ASSIGN(const storage::Document document, documents(event.record.documents.front()));
+  return attestation::parse_envelope(document.bytes);
+}
+
+}  // namespace
+
+Result<storage::StatementRow> rebuild_statement(const storage::DocumentReader& documents,
+                                                const storage::EventRow& event) {
+  ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_of(documents, event));
+  ASSAY_ASSIGN(storage::StatementRow row, row_of(envelope));
+  row.envelopes = {event.record.documents.front()};
+  row.log_index = event.index;
+  row.accepted_at = event.record.time;
+  const auto signers = event.record.detail.find("signers");
+  if (signers == event.record.detail.end() || !signers->is_array()) {
+    return unreadable();
+  }
+  for (const Json& signer : *signers) {
+    ASSAY_ASSIGN(KeyId key, KeyId::parse(signer.is_string() ? signer.get<std::string>() : ""));
+    row.signers.push_back({std::move(key), event.record.time, event.index});
+  }
+  return row;
+}
+
+Result<storage::DecisionRow> rebuild_decision(const storage::DocumentReader& documents,
+                                              const storage::EventRow& event) {
+  ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_of(documents, event));
+  ASSAY_ASSIGN(const Json decision, parse_json(envelope.payload));
+  ASSAY_ASSIGN(const Timestamp evaluated, parse_rfc3339(text_at(decision, "evaluated_at")));
+  const Json& detail = event.record.detail;
+  storage::DecisionRow row{.id = text_at(detail, "decision_id"),
+                           .envelope = event.record.documents.front(),
+                           .allowed = text_at(detail, "verdict") == "allow",
+                           .point = text_at(detail, "point"),
+                           .subjects = event.record.subjects,
+                           .name_space = text_at(detail, "namespace"),
+                           .reasons = {},
+                           .evaluated_at = evaluated,
+                           .log_index = event.index};
+  const auto reasons = detail.find("reasons");
+  if (reasons == detail.end() || !reasons->is_array()) {
+    return unreadable();
+  }
+  for (const Json& reason : *reasons) {
+    row.reasons.push_back(reason.is_string() ? reason.get<std::string>() : std::string());
+  }
+  return row;
+}
+
+}  // namespace assay::server

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/documents/statement_row.h"
+
+#include <algorithm>
+
+#include "schemas/lifecycle.h"
+#include "server/service/documents/outlines.h"
+
+namespace assay::server {
+namespace {
+
+storage::StatementRow row_of(const attestation::Envelope& envelope, storage::StatementKind kind) {
+  return {.id = attestation::statement_id(envelope.payload_type, envelope.payload),
+          .kind = kind,
+          .payload_type = envelope.payload_type,
+          .predicate_type = {},
+          .stage = {},
+          .name = {},
+          .version = 0,
+          .subjects = {},
+          .locations = {},
+          .signers = {},
+          .envelopes = {},
+          .log_index = 0,
+          .accepted_at = {},
+          .contents = {},
+          .bytes = envelope.payload.size()};
+}
+
+// With "<algorithm>:<value>" of every digest of its subjects; artifact ids in their text form.
+storage::StatementRow row_of(const attestation::Envelope& envelope, storage::StatementKind kind,
+                             const Statement& statement) {
+  storage::StatementRow row = row_of(envelope, kind);
+  row.predicate_type = statement.predicate_type;
+  for (const Subject& subject : statement.subjects) {
+    for (const auto& [algorithm, value] : subject.digest) {
+      row.subjects.push_back(algorithm + ":" + value);
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+storage::StatementRow policy_row(const attestation::Envelope& envelope,
+                                 const PolicyDocument& policy) {
+  storage::StatementRow row = row_of(envelope, storage::StatementKind::kPolicy);
+  row.name = policy.name;
+  row.version = policy.version;
+  return row;
+}
+
+Result<storage::StatementRow> manifest_row(const attestation::Envelope& envelope,
+                                           const Statement& statement, const Manifest& manifest) {
+  storage::StatementRow row = row_of(envelope, storage::StatementKind::kManifest, statement);
+  row.name = manifest.name;
+  row.version = kManifestForm;
+  ASSAY_ASSIGN(const ArtifactId own, artifact_id(manifest));
+  std::stable_partition(row.subjects.begin(), row.subjects.end(),
+                        [&own](const std::string& subject) { return subject == own.text(); });
+  row.locations = manifest.locations;
+  ASSAY_ASSIGN(row.contents,
+               canonical_json({{"parameters", to_json(manifest.artifact.parameters)},
+                               {"objects", name(objects_of(manifest.artifact.entries))}}));
+  return row;
+}
+
+storage::StatementRow placement_row(const attestation::Envelope& envelope,
+                                    const Statement& statement, const Placement& placement) {
+  storage::StatementRow row = row_of(envelope, storage::StatementKind::kAttestation, statement);
+  row.name = placement.name;
+  row.locations = placement.locations;
+  return row;
+}
+
+storage::StatementRow attestation_row(const attestation::Envelope& envelope,
+                                      const Statement& statement, std::string stage) {
+  storage::StatementRow row = row_of(envelope, storage::StatementKind::kAttestation, statement);
+  row.stage = std::move(stage);
+  return row;
+}
+
+Result<std::string> stage_of(const Statement& statement) {
+  if (statement.predicate_type != kLifecyclePredicateType) {
+    return std::string();
+  }
+  ASSAY_ASSIGN(const Lifecycle lifecycle, lifecycle_from(statement));
+  return lifecycle.stage;
+}
+
+}  // namespace assay::server

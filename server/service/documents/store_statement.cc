@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/documents/store_statement.h"
+
+#include <algorithm>
+#include <set>
+
+#include "server/service/documents/receipt.h"
+
+namespace assay::server {
+namespace {
+
+// Keys of `verified` that `known` does not have, each once.
+std::vector<KeyId> further_signers(const VerifiedEnvelope& verified,
+                                   const std::vector<storage::SignerRow>& known) {
+  std::set<KeyId> seen;
+  for (const storage::SignerRow& signer : known) {
+    seen.insert(signer.key);
+  }
+  std::vector<KeyId> further;
+  for (const auto& signature : verified.signatures) {
+    if (seen.insert(signature.key.id).second) {
+      further.push_back(signature.key.id);
+    }
+  }
+  return further;
+}
+
+Result<LeafIndex> append_record(storage::Transaction& transaction, const NewStatement& statement,
+                                const DocumentId& document, const std::vector<KeyId>& signers,
+                                const Principal& actor) {
+  LogRecord record{.type = std::string(statement.event_type),
+                   .time = transaction.now(),
+                   .actor = actor.name,
+                   .subjects = {statement.row.id.text()},
+                   .documents = {document},
+                   .detail = statement.detail};
+  for (const std::string& subject : statement.row.subjects) {
+    if (subject.starts_with("assay-tree-v1-")) {
+      record.subjects.push_back(subject);
+    }
+  }
+  Json keys = Json::array();
+  for (const KeyId& key : signers) {
+    keys.push_back(key.text());
+  }
+  record.detail["signers"] = std::move(keys);
+  return transaction.append(std::move(record));
+}
+
+// Identities that sign the statement now and had not before.
+Result<std::set<std::string>> new_identities(storage::Transaction& transaction,
+                                             const VerifiedEnvelope& verified,
+                                             const std::vector<storage::SignerRow>& known) {
+  std::set<std::string> identities;
+  for (const auto& signature : verified.signatures) {
+    identities.insert(signature.key.identity);
+  }
+  for (const storage::SignerRow& signer : known) {
+    ASSAY_ASSIGN(const TrustedKey key, transaction.key(signer.key));
+    identities.erase(key.identity);
+  }
+  return identities;
+}
+
+bool is_full(const storage::SignerUsage& usage, storage::TopicKind kind,
+             const storage::StatementRow& row) {
+  switch (kind) {
+    case storage::TopicKind::kName:
+      return usage.statements >= kMaxSignedUnderName;
+    case storage::TopicKind::kLocation:
+      return usage.statements >= kMaxSignedAtLocation;
+    case storage::TopicKind::kArtifact:
+      break;
+  }
+  const bool manifest = row.kind == storage::StatementKind::kManifest;
+  return usage.statements >= kMaxStatementsPerSigner ||
+         (manifest ? usage.manifests >= kMaxManifestsPerSigner
+                   : usage.bytes + row.bytes > kMaxBytesPerSigner);
+}
+
+// Every identity whose signature is new may have this much more about each topic.
+Status require_room(storage::Transaction& transaction, const VerifiedEnvelope& verified,
+                    const std::vector<storage::SignerRow>& known,
+                    const storage::StatementRow& row) {
+  ASSAY_ASSIGN(const auto identities, new_identities(transaction, verified, known));
+  for (const storage::Topic& topic : storage::topics_of(row)) {
+    for (const std::string& identity : identities) {
+      ASSAY_ASSIGN(const storage::SignerUsage usage, transaction.usage(topic, identity));
+      if (is_full(usage, topic.kind, row)) {
+        return fail(ErrorCode::kSignerLimitExceeded,
+                    identity + " has as much stored about " + topic.text + " as one signer may");
+      }
+    }
+  }
+  return {};
+}
+
+Status insert(storage::Transaction& transaction, const VerifiedEnvelope& verified, ByteView bytes,
+              const NewStatement& statement, const Principal& actor) {
+  storage::StatementRow row = statement.row;
+  const std::vector<KeyId> signers = further_signers(verified, {});
+  ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
+  row.envelopes = {document};
+  row.accepted_at = transaction.now();
+  ASSAY_ASSIGN(row.log_index, append_record(transaction, statement, document, signers, actor));
+  for (const KeyId& key : signers) {
+    row.signers.push_back({key, transaction.now(), row.log_index});
+  }
+  return transaction.put_statement(row);
+}
+
+Status extend(storage::Transaction& transaction, const std::vector<KeyId>& further, ByteView bytes,
+              const NewStatement& statement, const Principal& actor) {
+  ASSAY_ASSIGN(const DocumentId document, transaction.put_document(kEnvelopeMediaType, bytes));
+  ASSAY_ASSIGN(const LeafIndex record,
+               append_record(transaction, statement, document, further, actor));
+  return transaction.add_envelope(statement.row.id, document, further, record);
+}
+
+// The newest record that names a signature of `verified`: that of these very bytes when they
+// brought a signature, now or before. The record of the first signer would promise nothing to the
+// second.
+LeafIndex own_record(const VerifiedEnvelope& verified, const storage::StatementRow& row) {
+  LeafIndex newest = row.log_index;
+  for (const storage::SignerRow& signer : row.signers) {
+    const bool ours =
+        std::any_of(verified.signatures.begin(), verified.signatures.end(),
+                    [&](const auto& signature) { return signature.key.id == signer.key; });
+    newest = ours ? std::max(newest, signer.log_index) : newest;
+  }
+  return newest;
+}
+
+}  // namespace
+
+Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
+                                         std::string_view payload_type) {
+  ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(bytes));
+  if (envelope.payload_type != payload_type) {
+    return fail(ErrorCode::kPayloadTypeUnknown,
+                "this route takes envelopes with payloadType " + std::string(payload_type));
+  }
+  const Timestamp now = services.clock.now();
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
+  ASSAY_ASSIGN(const auto keys, snapshot->keys());
+  ASSAY_ASSIGN(auto signatures, attestation::verify_signatures(envelope, keys));
+  if (signatures.empty()) {  // before anything of the payload is read
+    return fail(ErrorCode::kUntrustedSigner, "no signature comes from a trusted key");
+  }
+  StatementId id = attestation::statement_id(envelope.payload_type, envelope.payload);
+  return VerifiedEnvelope{std::move(envelope), std::move(id), std::move(signatures), epochs, now};
+}
+
+Status require_same_trust(storage::Transaction& transaction, const VerifiedEnvelope& verified) {
+  ASSAY_ASSIGN(const storage::Epochs epochs, transaction.epochs());
+  if (epochs.trust != verified.epochs.trust) {
+    return fail(ErrorCode::kUnavailable, "the trust store changed meanwhile; send it again");
+  }
+  return {};
+}
+
+Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& verified,
+                                 ByteView bytes, const NewStatement& statement,
+                                 const Principal& actor) {
+  bool created = false;
+  const auto work = [&](storage::Transaction& transaction) -> Status {
+    created = false;
+    ASSAY_TRY(require_same_trust(transaction, verified));
+    if (statement.precondition) {
+      ASSAY_TRY(statement.precondition(transaction));
+    }
+    const auto known = transaction.statement(statement.row.id);
+    if (!known && known.error().code != ErrorCode::kNotFound) {
+      return std::unexpected(known.error());
+    }
+    if (!known) {
+      ASSAY_TRY(require_room(transaction, verified, {}, statement.row));
+      created = true;
+      return insert(transaction, verified, bytes, statement, actor);
+    }
+    const auto further = further_signers(verified, known->signers);
+    if (further.empty()) {
+      return {};
+    }
+    ASSAY_TRY(require_room(transaction, verified, known->signers, *known));
+    created = true;
+    return extend(transaction, further, bytes, statement, actor);
+  };
+  ASSAY_TRY(services.store.write(work));
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(storage::StatementRow row, snapshot->statement(statement.row.id));
+  const LeafIndex index = own_record(verified, row);
+  ASSAY_ASSIGN(Json receipt, log_receipt(*snapshot, index));
+  ASSAY_ASSIGN(const Bytes record, snapshot->log_record(index));
+  ASSAY_ASSIGN(Json logged, parse_json(record));
+  return Accepted{std::move(row), created, std::move(receipt), std::move(logged)};
+}
+
+}  // namespace assay::server

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/jobs/spot_check.h"
+
+#include <algorithm>
+#include <array>
+#include <fcntl.h>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "schemas/core/merkle.h"
+#include "schemas/statement.h"
+#include "server/service/jobs/compare_report.h"
+
+namespace assay::server {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) {
+      ::close(number_);
+    }
+  }
+  [[nodiscard]] int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+std::unexpected<Error> unreadable(std::string_view path) {
+  return fail(ErrorCode::kFileUnreadable, "the mirror has no such file", std::string(path));
+}
+
+// Opens `path` below `base` part by part: no part is a link, none leads up.
+Result<Descriptor> open_below(Descriptor base, std::string_view path) {
+  ASSAY_TRY(check_path(path));
+  std::string_view rest = path;
+  for (;;) {
+    const std::size_t slash = rest.find('/');
+    const std::string part(rest.substr(0, slash));
+    const bool last = slash == std::string_view::npos;
+    const int flags =
+        O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (last ? O_NONBLOCK | O_NOCTTY : O_DIRECTORY);
+    Descriptor next(::openat(base.get(), part.c_str(), flags));
+    if (next.get() < 0) {
+      return unreadable(path);
+    }
+    if (last) {
+      return next;
+    }
+    base = std::move(next);
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+Status read_exactly(const Descriptor& file, std::uint64_t offset, std::span<std::uint8_t> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = ::pread(file.get(), out.data() + done, out.size() - done,
+                                static_cast<off_t>(offset + done));
+    if (got <= 0) {
+      return fail(ErrorCode::kFileUnreadable, "the mirror's file ends early");
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return {};
+}
+
+std::uint64_t span_count(const Entry& entry, std::uint64_t span) {
+  const std::uint64_t size = size_of(entry);
+  return size / span + (size % span == 0 ? 0 : 1);
+}
+
+// Uniform below `bound`, which is not 0: the last, incomplete run of numbers is drawn again.
+Result<std::uint64_t> draw_below(Random& random, std::uint64_t bound) {
+  const std::uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
+  for (;;) {
+    std::array<std::uint8_t, 8> bytes{};
+    ASSAY_TRY(random.fill(bytes));
+    std::uint64_t value = 0;
+    for (const std::uint8_t byte : bytes) {
+      value = (value << 8) | byte;
+    }
+    if (value < limit) {
+      return value % bound;
+    }
+  }
+}
+
+std::vector<std::uint64_t> drawn_from(const Artifact& artifact,
+                                      std::span<const std::uint64_t> positions) {
+  const auto is_file = [&](std::uint64_t position) {
+    return std::holds_alternative<FileEntry>(artifact.entries.at(position));
+  };
+  const bool has_files = std::ranges::any_of(positions, is_file);
+  std::vector<std::uint64_t> from;
+  std::ranges::copy_if(positions, std::back_inserter(from),
+                       [&](std::uint64_t position) { return !has_files || is_file(position); });
+  return from;
+}
+
+// Numbers below `total`, `count` different ones or all.
+Result<std::set<std::uint64_t>> draw_distinct(Random& random, std::uint64_t total,
+                                              std::uint64_t count) {
+  std::set<std::uint64_t> numbers;
+  if (count >= total) {
+    for (std::uint64_t i = 0; i < total; ++i) {
+      numbers.insert(i);
+    }
+    return numbers;
+  }
+  // Floyd's way: as many draws as numbers, each set equally likely.
+  for (std::uint64_t top = total - count; top < total; ++top) {
+    ASSAY_ASSIGN(const std::uint64_t drawn, draw_below(random, top + 1));
+    if (!numbers.insert(drawn).second) {
+      numbers.insert(top);
+    }
+  }
+  return numbers;
+}
+
+Digest span_digest(const TreeParameters& parameters, ByteView bytes) {
+  MerkleAccumulator tree(parameters.hash);
+  for (std::size_t begin = 0; begin < bytes.size(); begin += parameters.chunk_size) {
+    const std::size_t length = std::min<std::size_t>(parameters.chunk_size, bytes.size() - begin);
+    tree.append(merkle_leaf(parameters.hash, bytes.subspan(begin, length)));
+  }
+  return tree.root();
+}
+
+struct Region {
+  std::string path;
+  std::uint64_t offset;                    // of the entry in the file
+  std::optional<std::uint64_t> file_size;  // known for files
+};
+
+Region region_of(const Entry& entry) {
+  if (const auto* file = std::get_if<FileEntry>(&entry)) {
+    return {file->path, 0, file->size};
+  }
+  const auto& tensor = std::get<TensorEntry>(entry);
+  return {tensor.file, tensor.offset, std::nullopt};
+}
+
+Status require_plain_file(const Descriptor& file, const Region& region) {
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0) {
+    return unreadable(region.path);
+  }
+  if (!S_ISREG(facts.st_mode)) {
+    return fail(ErrorCode::kUnsupportedFileType, "not a regular file", region.path);
+  }
+  if (region.file_size && std::cmp_not_equal(facts.st_size, *region.file_size)) {
+    return fail(ErrorCode::kContentMismatch, "the mirror's file has another size", region.path);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<SpotSpan>> draw_spans(Random& random, const Artifact& artifact,
+                                         std::span<const std::uint64_t> positions,
+                                         std::uint64_t span, std::size_t count) {
+  std::vector<SpotSpan> spans;
+  if (!check_outline_span(artifact.parameters, span) || span > kMaxSpotBytes) {
+    return spans;
+  }
+  const std::vector<std::uint64_t> from = drawn_from(artifact, positions);
+  std::uint64_t total = 0;
+  for (const std::uint64_t position : from) {
+    total += span_count(artifact.entries.at(position), span);
+  }
+  ASSAY_ASSIGN(const auto numbers,
+               draw_distinct(random, total, std::min<std::uint64_t>(count, kMaxSpotBytes / span)));
+  auto next = numbers.begin();
+  std::uint64_t first = 0;  // number of the entry's first span
+  for (const std::uint64_t position : from) {
+    const std::uint64_t end = first + span_count(artifact.entries.at(position), span);
+    for (; next != numbers.end() && *next < end; ++next) {
+      spans.push_back({position, *next - first});
+    }
+    first = end;
+  }
+  return spans;
+}
+
+Result<Bytes> read_span(const std::string& directory, std::string_view model_name,
+                        const Artifact& artifact, const Outline& outline, const SpotSpan& place) {
+  if (place.entry >= artifact.entries.size() || outline.span > kMaxSpotBytes ||
+      place.index >= outline.entries.at(place.entry).size()) {
+    return fail(ErrorCode::kInvalidParameter, "there is no such span");
+  }
+  ASSAY_TRY(check_model_name(model_name));
+  const Entry& entry = artifact.entries[place.entry];
+  const Region region = region_of(entry);
+  // The configured directory itself may be reached through links: whoever configured it chose it.
+  Descriptor base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (base.get() < 0) {
+    return fail(ErrorCode::kFileUnreadable, "the mirror's directory cannot be opened");
+  }
+  ASSAY_ASSIGN(const Descriptor file,
+               open_below(std::move(base), std::string(model_name) + "/" + region.path));
+  ASSAY_TRY(require_plain_file(file, region));
+  const std::uint64_t begin = place.index * outline.span;
+  Bytes bytes(std::min(outline.span, size_of(entry) - begin));
+  ASSAY_TRY(read_exactly(file, region.offset + begin, bytes));
+  if (span_digest(artifact.parameters, bytes) != outline.entries[place.entry][place.index]) {
+    return fail(ErrorCode::kContentMismatch, "the mirror's bytes are not the model's", region.path);
+  }
+  return bytes;
+}
+
+Result<std::vector<Digest>> expected_answers(const std::string& directory,
+                                             std::string_view model_name, const ArtifactId& id,
+                                             const Artifact& artifact, const Outline& outline,
+                                             std::span<const SpotSpan> spans, const Nonce& nonce) {
+  std::vector<Digest> answers;
+  for (const SpotSpan& place : spans) {
+    ASSAY_ASSIGN(const Bytes bytes, read_span(directory, model_name, artifact, outline, place));
+    answers.push_back(spot_answer(nonce, id, place, bytes));
+  }
+  return answers;
+}
+
+}  // namespace assay::server

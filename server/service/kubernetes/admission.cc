@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/kubernetes/admission.h"
+
+#include "server/service/kubernetes/binding_review.h"
+#include "server/service/kubernetes/claim_review.h"
+#include "server/service/kubernetes/pod_review.h"
+#include "server/service/kubernetes/review_answer.h"
+
+namespace assay::server {
+namespace {
+
+bool is_write(const Review& review) {
+  return review.operation == "CREATE" || review.operation == "UPDATE";
+}
+
+Result<std::string> judge(const Asking& asking, const Review& review) {
+  const ReviewSubject subject = subject_of(review);
+  if (subject == ReviewSubject::kBinding && review.operation == "CREATE") {
+    return judge_binding(asking, review);
+  }
+  if (subject == ReviewSubject::kPod && is_write(review)) {
+    return judge_pod(asking, review);
+  }
+  if (subject == ReviewSubject::kTemplate && is_write(review)) {
+    return advise_template(asking, review);
+  }
+  if (subject == ReviewSubject::kClaim && (is_write(review) || review.operation == "DELETE")) {
+    return record_claim(asking, review);
+  }
+  if (subject == ReviewSubject::kPod && review.operation == "DELETE") {
+    return forget_pod(asking, review);
+  }
+  if (review.operation == "DELETE" || review.operation == "CONNECT") {
+    return allow_unjudged(review, "not-applicable");
+  }
+  return fail(ErrorCode::kConditionUndecided,
+              "objects of this kind or operation are not understood here; send only pods, their "
+              "bindings, their claims and workload templates");
+}
+
+}  // namespace
+
+Result<std::string> review(Services& services, AdmissionCall call, ByteView body,
+                           const std::string& principal, std::optional<Timestamp> deadline) {
+  ASSAY_ASSIGN(const Review parsed, parse_review(body));
+  auto result = judge({services, call, principal, deadline}, parsed);
+  return result ? std::move(result) : refuse_undecided(parsed, result.error());
+}
+
+}  // namespace assay::server

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/kubernetes/claim_review.h"
+
+#include "server/service/kubernetes/review_answer.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kRecorded = "recorded";
+
+// The controller that binds a claim sets it, and leaves a claim alone that has it.
+constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed";
+
+// What is stored goes before what is asked for: an update may still be refused.
+std::string volume_of(const Review& review) {
+  std::string stored = text_member(member(review.old_object, "spec"), "volumeName");
+  return !stored.empty() ? stored : text_member(member(review.object, "spec"), "volumeName");
+}
+
+storage::ClaimRow claim_of(const Asking& asking, const Review& review, const Json& object) {
+  return {.cluster = asking.principal,
+          .name_space = review.name_space,
+          .name = metadata_text(object, "name"),
+          .uid = metadata_text(object, "uid"),
+          .volume = volume_of(review)};
+}
+
+bool is_usable(const storage::ClaimRow& claim) {
+  return !claim.name.empty() && claim.name.size() <= kMaxObjectName && !claim.uid.empty() &&
+         claim.uid.size() <= kMaxObjectName && claim.volume.size() <= kMaxObjectName;
+}
+
+// A claim that is being deleted takes no new pods, and its name is soon another claim's.
+bool is_going(const Review& review) {
+  return review.operation == "DELETE" || !metadata_text(review.object, "deletionTimestamp").empty();
+}
+
+bool same(const storage::ClaimRow& a, const storage::ClaimRow& b) {
+  return a.uid == b.uid && a.volume == b.volume;
+}
+
+Result<std::optional<storage::ClaimRow>> known_claim(const Asking& asking,
+                                                     const storage::ClaimRow& claim) {
+  ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
+  auto known = snapshot->claim(claim.cluster, claim.name_space, claim.name);
+  if (!known && known.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(std::move(known).error());
+  }
+  return known ? std::optional(std::move(*known)) : std::nullopt;
+}
+
+// A creation may be refused after its review (409), so nothing is learnt from it: only updates are
+// about the claim that is there, and binding a claim is one. A claim that says it is bound already
+// would never be updated; while another one is known under its name, it does not come.
+Result<std::string> judge_creation(const Asking& asking, const Review& review,
+                                   const storage::ClaimRow& claim) {
+  const Json& annotations = member(member(review.object, "metadata"), "annotations");
+  if (member(annotations, kBindCompleted).is_null()) {
+    return allow_unjudged(review, kRecorded);
+  }
+  ASSAY_ASSIGN(const auto known, known_claim(asking, claim));
+  return known && !known->volume.empty() && known->uid != claim.uid
+             ? refuse(review, ErrorCode::kConflict,
+                      "another claim of this name is known: leave out the annotation " +
+                          std::string(kBindCompleted))
+             : allow_unjudged(review, kRecorded);
+}
+
+}  // namespace
+
+Result<std::string> record_claim(const Asking& asking, const Review& review) {
+  const bool going = is_going(review);
+  const storage::ClaimRow claim =
+      claim_of(asking, review, review.operation == "DELETE" ? review.old_object : review.object);
+  if (!asking.keeps(review) || !is_usable(claim)) {
+    return allow_unjudged(review, kRecorded);
+  }
+  if (review.operation == "CREATE") {
+    return judge_creation(asking, review, claim);
+  }
+  const auto known = known_claim(asking, claim);
+  const bool changes =
+      !known || (going ? *known && (*known)->uid == claim.uid : !*known || !same(**known, claim));
+  if (!changes) {
+    return allow_unjudged(review, kRecorded);
+  }
+  const auto written = asking.services.store.write([&](storage::Transaction& transaction) {
+    return going ? transaction.remove_claim(claim.cluster, claim.name_space, claim.name, claim.uid)
+                 : transaction.put_claim(claim);
+  });
+  // A claim that is not known at all counts for nothing: only a wrong row does harm.
+  if (!written && review.operation != "DELETE" && (!known || *known)) {
+    return std::unexpected(written.error());
+  }
+  return allow_unjudged(review, kRecorded);
+}
+
+}  // namespace assay::server

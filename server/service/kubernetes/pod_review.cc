@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/kubernetes/pod_review.h"
+
+#include "server/service/kubernetes/pod_node.h"
+#include "server/service/kubernetes/review_answer.h"
+#include "server/service/kubernetes/review_patch.h"
+#include "server/service/references/resolve.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kUnchanged = "unchanged";
+constexpr std::string_view kNotApplicable = "not-applicable";
+
+// What a pod mounts and runs, and how it gets at accelerators: the parts of a workload that an
+// update must not change unjudged. Labels are not among them.
+Json judged_parts(policy::Workload workload) {
+  workload.labels.clear();
+  workload.node.clear();
+  return policy::to_json(workload);
+}
+
+// Whether the update changes what is judged. An old object that cannot be read changes everything.
+Result<bool> changes_judged(const Review& review, const PodView& pod) {
+  const auto before = pod_of(review.kind, review.old_object);
+  if (!before || before->spec.empty()) {
+    return true;
+  }
+  if (before->spec == pod.spec &&
+      member(before->metadata, "annotations") == member(pod.metadata, "annotations")) {
+    return false;
+  }
+  ASSAY_ASSIGN(policy::Workload now, workload_of(pod, review.name_space));
+  auto then = workload_of(*before, review.name_space);
+  return !then || judged_parts(*std::move(then)) != judged_parts(std::move(now));
+}
+
+std::vector<std::string> annotated_models(const PodView& pod) {
+  return references_in(annotation(pod, kModelAnnotation));
+}
+
+// The pod to remember: validation sees it as it will be stored, with its name and uid.
+std::optional<storage::PodRow> new_row(const Asking& asking, const Review& review,
+                                       const policy::Workload& workload) {
+  storage::PodRow row;
+  row.cluster = asking.principal;
+  row.uid = metadata_text(review.object, "uid");
+  row.name_space = review.name_space;
+  row.name = metadata_text(review.object, "name");
+  const bool usable = !row.uid.empty() && row.uid.size() <= kMaxObjectName && !row.name.empty() &&
+                      row.name.size() <= kMaxObjectName;
+  return asking.keeps(review) && usable ? std::optional(with_workload(std::move(row), workload))
+                                        : std::nullopt;
+}
+
+// The node of the pod as the API server has stored it; empty before it is bound. What the new
+// object says may be refused.
+std::string stored_node(const Review& review) {
+  const auto before = pod_of(review.kind, review.old_object);
+  return before ? node_of(*before) : std::string();
+}
+
+storage::PodRow settled_by(const Review& review, storage::PodRow row) {
+  std::string node = stored_node(review);
+  if (!node.empty()) {
+    row.settled = std::move(node);
+  }
+  return row;
+}
+
+// Keeps where the pod is. When that fails, any node that was allowed stays possible.
+void settle(const Asking& asking, const Review& review, const storage::PodRow& row) {
+  const std::string node = stored_node(review);
+  const bool known = node.empty() || row.settled == node;
+  if (known || !asking.keeps(review) || asking.services.unselected.find(row.cluster, row.uid)) {
+    return;
+  }
+  static_cast<void>(asking.services.store.write([&](storage::Transaction& transaction) -> Status {
+    auto present = transaction.pod(row.cluster, row.uid);
+    if (!present) {
+      return {};
+    }
+    present->settled = node;
+    return transaction.put_pod(*present);
+  }));
+}
+
+// A pod that is not known: everything is read from its object. One that names its node goes there
+// without a binding, or is there already.
+Result<DecisionRequest> unknown_request(const Asking& asking, const Review& review,
+                                        const PodView& pod) {
+  ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
+  workload.node = node_of(pod);
+  DecisionRequest request = request_for(asking, review, std::move(workload), annotated_models(pod));
+  request.keeps = new_row(asking, review, request.workload);
+  if (request.keeps) {
+    request.keeps = settled_by(review, *std::move(request.keeps));
+  }
+  return request;
+}
+
+// A known pod whose containers change: its models and labels are those that were judged, and so is
+// its node.
+Result<DecisionRequest> known_request(const Asking& asking, const Review& review,
+                                      const PodView& pod, const storage::PodRow& row) {
+  ASSAY_ASSIGN(const policy::Workload judged, policy::workload_from_json(row.workload));
+  ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
+  workload.labels = judged.labels;
+  const storage::PodRow settled = settled_by(review, row);
+  workload.node = settled.settled;
+  DecisionRequest request = request_for(asking, review, std::move(workload), references_of(row));
+  if (!settled.settled.empty()) {
+    request.preconditions.push_back(node_of_pod(settled, {}).condition);
+  }
+  if (asking.keeps(review)) {
+    request.seen = row;
+    request.keeps = with_workload(settled, request.workload);
+  }
+  return request;
+}
+
+// --- creation
+
+// Image volumes get their digests first: what has none is no place of a model.
+Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod) {
+  const std::vector<std::string> references = annotated_models(pod);
+  if (asking.call != AdmissionCall::kMutate || references.empty() || !has_unpinned_image(pod)) {
+    return Json::array();
+  }
+  ASSAY_ASSIGN(const policy::Workload workload, workload_of(pod, review.name_space));
+  ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
+  const Timestamp now = asking.services.clock.now();
+  ASSAY_ASSIGN(const auto policies, policies_in_force(asking.services, *snapshot));
+  ASSAY_ASSIGN(const ResolvedReference resolved,
+               resolve(*snapshot, {references, workload, *policies, DecisionPoint::kCreate, now}));
+  return image_patch(asking.services, *snapshot, resolved.models, workload, now, pod);
+}
+
+Result<std::string> judge_creation(const Asking& asking, const Review& review, PodView pod) {
+  ASSAY_ASSIGN(Json patch, pin_images(asking, review, pod));
+  ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
+  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
+  const bool mutates = asking.call == AdmissionCall::kMutate;
+  if (!decided.selected) {
+    return not_applicable(asking, review, request.keeps,
+                          mutates ? annotation_patch(pod, nullptr) : Json::array());
+  }
+  if (!mutates) {
+    return answer_decision(review, decided);
+  }
+  for (const Json& more :
+       {annotation_patch(pod, &*decided.decision), affinity_patch(pod, decided.node_affinity)}) {
+    patch.insert(patch.end(), more.begin(), more.end());
+  }
+  return answer_decision(review, decided, patch);
+}
+
+// --- changes
+
+Result<std::string> decide_and_answer(const Asking& asking, const Review& review,
+                                      const DecisionRequest& request) {
+  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
+  return decided.selected ? answer_decision(review, decided)
+                          : not_applicable(asking, review, request.keeps);
+}
+
+// A pod that waits and is not known gets to be known by any update, if it would be let in: else its
+// binding stays refused, but its metadata stay changeable.
+std::string judge_waiting(const Asking& asking, const Review& review, const PodView& pod) {
+  const auto decided = [&]() -> Result<std::pair<bool, std::string>> {
+    ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
+    ASSAY_ASSIGN(const DecisionAnswer answer, decide(asking.services, request));
+    if (answer.selected) {
+      return std::pair(answer.decision->verdict.allowed, answer_decision(review, answer));
+    }
+    ASSAY_ASSIGN(std::string text, not_applicable(asking, review, request.keeps));
+    return std::pair(true, std::move(text));
+  }();
+  return decided && decided->first
+             ? decided->second
+             : allow_unjudged(review, kUnchanged, Json::array(),
+                              {"assay: this pod was not admitted, and will not be bound"});
+}
+
+Result<std::string> judge_update(const Asking& asking, const Review& review, const PodView& pod) {
+  ASSAY_ASSIGN(const auto row, find_pod(asking, metadata_text(review.object, "uid")));
+  const bool known = row && row->name_space == review.name_space &&
+                     row->name == metadata_text(review.object, "name");
+  ASSAY_ASSIGN(const bool changes, changes_judged(review, pod));
+  if (known && changes) {
+    ASSAY_ASSIGN(const DecisionRequest request, known_request(asking, review, pod, *row));
+    return decide_and_answer(asking, review, request);
+  }
+  if (known) {
+    settle(asking, review, *row);
+  }
+  if (known || (!changes && !node_of(pod).empty())) {
+    return allow_unjudged(review, kUnchanged);
+  }
+  if (!changes) {
+    return judge_waiting(asking, review, pod);
+  }
+  ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
+  return decide_and_answer(asking, review, request);
+}
+
+// --- templates
+
+Result<std::string> judge_template(const Asking& asking, const Review& review, const PodView& pod) {
+  ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
+  DecisionRequest request = request_for(asking, review, std::move(workload), annotated_models(pod));
+  request.dry_run = true;
+  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
+  return decided.selected ? answer_advice(review, *decided.decision)
+                          : allow_unjudged(review, kNotApplicable);
+}
+
+}  // namespace
+
+Result<std::string> judge_pod(const Asking& asking, const Review& review) {
+  auto pod = pod_of(review.kind, review.object);
+  if (!pod || pod->spec.empty()) {
+    return fail(ErrorCode::kInvalidParameter, "the review has no pod");
+  }
+  return review.operation == "UPDATE" ? judge_update(asking, review, *pod)
+                                      : judge_creation(asking, review, *std::move(pod));
+}
+
+std::string advise_template(const Asking& asking, const Review& review) {
+  const auto pod = pod_of(review.kind, review.object);
+  if (asking.call == AdmissionCall::kMutate || !pod) {
+    return allow_unjudged(review, kNotApplicable);
+  }
+  const auto answer = judge_template(asking, review, *pod);
+  return answer ? *answer
+                : allow_unjudged(review, "advice", Json::array(),
+                                 {"assay: pods of this template cannot be judged now: " +
+                                  std::string(info(answer.error().code).code)});
+}
+
+std::string forget_pod(const Asking& asking, const Review& review) {
+  const std::string uid = metadata_text(review.old_object, "uid");
+  if (asking.keeps(review) && !uid.empty()) {
+    // When this fails the row goes by its age.
+    static_cast<void>(asking.services.store.write([&](storage::Transaction& transaction) {
+      asking.services.unselected.remove(asking.principal, uid);
+      return transaction.remove_pod(asking.principal, uid);
+    }));
+  }
+  return allow_unjudged(review, kNotApplicable);
+}
+
+}  // namespace assay::server

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/nodes/appraisal.h"
+
+#include "attestation/ear.h"
+#include "schemas/log_record.h"
+#include "server/service/nodes/node_view.h"
+#include "server/service/nodes/reappraise.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kAppraisalMediaType = "application/vnd.assay.appraisal+json";
+
+Json nullable(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json anchor_of(const attestation::AppraisedEvidence& evidence) {
+  return evidence.anchor ? Json(evidence.anchor->text()) : Json();
+}
+
+Json marks_of(const attestation::AppraisedEvidence& evidence) {
+  Json marks = Json::object();
+  for (const attestation::HighWater& mark : evidence.high_water) {
+    marks[mark.name] = mark.value;
+  }
+  return marks;
+}
+
+// What an enrolment or a report stands on.
+std::string evidence_subject(const EvidenceContext& context) {
+  return context.job.empty() ? node_subject(context.node) : job_subject(context.job);
+}
+
+Result<std::string> make_document(const Appraised& appraised, const EvidenceContext& context) {
+  const attestation::AppraisedEvidence& evidence = appraised.evidence;
+  return canonical_json({{"v", 1},
+                         {"type", appraised.type},
+                         {"accepted", evidence.accepted},
+                         {"error", nullable(evidence.error)},
+                         {"purpose", name(context.purpose)},
+                         {"node", context.node},
+                         {"job", nullable(context.job)},
+                         {"nonce", text(context.nonce)},
+                         {"appraised_at", to_rfc3339(context.now)},
+                         {"policy", appraised.policy.text()},
+                         {"anchor", anchor_of(evidence)},
+                         {"anchor_is_vendor", evidence.anchor_is_vendor},
+                         {"result", evidence.result},
+                         {"ear", nullable(appraised.ear)}});
+}
+
+Result<LeafIndex> append_record(storage::Transaction& transaction, const Appraised& appraised,
+                                const EvidenceContext& context, const DocumentId& document) {
+  const attestation::AppraisedEvidence& evidence = appraised.evidence;
+  LogRecord record{.type = std::string(event::kEvidenceAppraised),
+                   .time = transaction.now(),
+                   .actor = context.actor,
+                   .subjects = {node_subject(context.node)},
+                   .documents = {document},
+                   .detail = {{"result", evidence.accepted ? "accepted" : "rejected"},
+                              {"evidence_type", appraised.type},
+                              {"purpose", name(context.purpose)},
+                              {"tcb_status", nullable(evidence.tcb_status)},
+                              {"anchor", anchor_of(evidence)},
+                              {"anchor_is_vendor", evidence.anchor_is_vendor}}};
+  if (!context.job.empty()) {
+    record.subjects.push_back(job_subject(context.job));
+  }
+  if (!evidence.accepted) {
+    record.detail["error"] = evidence.error;
+  }
+  return transaction.append(std::move(record));
+}
+
+// The refusal is a record; of the evidence itself nothing is kept.
+Status log_refusal(Services& services, const Appraised& appraised, const EvidenceContext& context) {
+  const auto done = services.store.write([&](storage::Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(const DocumentId document,
+                 transaction.put_document(kAppraisalMediaType, as_bytes(appraised.document)));
+    ASSAY_TRY(append_record(transaction, appraised, context, document));
+    return {};
+  });
+  return done ? Status() : std::unexpected(done.error());
+}
+
+Result<std::string> ear_of(const Services& services, const Appraised& appraised,
+                           const EvidenceContext& context) {
+  if (services.ear_signer == nullptr || !appraised.evidence.accepted) {
+    return std::string();
+  }
+  attestation::EarContext ear;
+  ear.issuer = audience(services);
+  ear.build = services.version;
+  ear.nonce = text(context.nonce);
+  ear.node = context.node;
+  ear.policy = appraised.policy.text();
+  ear.now = context.now;
+  return attestation::make_ear(appraised.evidence, ear, *services.ear_signer);
+}
+
+// What evidence is held against.
+struct Ground {
+  Appraisal appraisal;
+  DocumentId policy;
+  std::uint64_t trust_epoch;
+};
+
+Result<Ground> ground_for(Services& services, const std::string& type) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
+  ASSAY_ASSIGN(Appraisal appraisal, appraisal_in_force(*snapshot, type));
+  ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(*snapshot, type));
+  return Ground{std::move(appraisal), std::move(policy), epochs.trust.trust};
+}
+
+Status raise_marks(storage::Transaction& transaction, const Appraised& appraised,
+                   const std::optional<DocumentId>& collateral) {
+  for (const attestation::HighWater& mark : appraised.evidence.high_water) {
+    ASSAY_ASSIGN(const std::uint64_t seen, transaction.high_water(mark.name));
+    if (mark.value < seen) {
+      return fail(ErrorCode::kCollateralRollback,
+                  "collateral with the number " + std::to_string(seen) + " was seen for " +
+                      mark.name + "; this one has " + std::to_string(mark.value));
+    }
+    ASSAY_TRY(transaction.raise_high_water(mark.name, mark.value, collateral));
+  }
+  return {};
+}
+
+storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceContext& context,
+                                  DocumentId stored, DocumentId document) {
+  const attestation::AppraisedEvidence& evidence = appraised.evidence;
+  return {.subject = evidence_subject(context),
+          .node = context.node,
+          .type = appraised.type,
+          .evidence = std::move(stored),
+          .expected = Bytes(appraised.expected.begin(), appraised.expected.end()),
+          .platform = evidence.platform,
+          .policy = appraised.policy,
+          .error = {},
+          .appraisal = std::move(document),
+          .appraised_at = context.now,
+          .tcb_status = evidence.tcb_status,
+          .anchor = evidence.anchor,
+          .anchor_is_vendor = evidence.anchor_is_vendor,
+          .marks = marks_of(evidence)};
+}
+
+}  // namespace
+
+Result<Appraised> appraise_evidence(Services& services, const Evidence& evidence,
+                                    const ReportDataBytes& expected,
+                                    const EvidenceContext& context) {
+  ASSAY_ASSIGN(const Ground ground, ground_for(services, evidence.type));
+  Appraised appraised{{},       evidence.type, {}, {}, ground.trust_epoch, ground.policy,
+                      evidence, expected};
+  // Reports stand on the same ground as the enrolment: reference values are needed for both.
+  ASSAY_ASSIGN(appraised.evidence,
+               attestation::appraise(evidence, ground.appraisal, attestation::Purpose::kEnrol,
+                                     expected, context.now));
+  ASSAY_ASSIGN(appraised.ear, ear_of(services, appraised, context));
+  ASSAY_ASSIGN(appraised.document, make_document(appraised, context));
+  count(services, NodeEvent::kEvidence, appraised.evidence.accepted ? "accepted" : "rejected");
+  if (!appraised.evidence.accepted) {
+    ASSAY_TRY(log_refusal(services, appraised, context));
+    return fail(ErrorCode::kEvidenceRejected,
+                appraised.evidence.error + ": the " + appraised.type + " evidence is refused",
+                "/evidence");
+  }
+  return appraised;
+}
+
+Result<DocumentId> record_appraisal(storage::Transaction& transaction, const Appraised& appraised,
+                                    const EvidenceContext& context) {
+  ASSAY_ASSIGN(const storage::Epochs epochs, transaction.epochs());
+  if (epochs.trust.trust != appraised.trust_epoch) {
+    return fail(ErrorCode::kUnavailable,
+                "the trust store changed meanwhile; begin again with a new challenge");
+  }
+  ASSAY_ASSIGN(const StoredEvidence stored, store_evidence(transaction, appraised.presented));
+  ASSAY_TRY(raise_marks(transaction, appraised, stored.collateral));
+  ASSAY_ASSIGN(DocumentId document,
+               transaction.put_document(kAppraisalMediaType, as_bytes(appraised.document)));
+  ASSAY_TRY(append_record(transaction, appraised, context, document));
+  ASSAY_TRY(transaction.put_evidence(evidence_row(appraised, context, stored.evidence, document)));
+  return document;
+}
+
+Result<DocumentId> record_again(storage::Transaction& transaction, const storage::EvidenceRow& row,
+                                const DocumentId& policy,
+                                const attestation::AppraisedEvidence& evidence) {
+  const Json anchor = anchor_of(evidence);
+  ASSAY_ASSIGN(const std::string text,
+               canonical_json({{"v", 1},
+                               {"type", row.type},
+                               {"accepted", evidence.accepted},
+                               {"error", nullable(evidence.error)},
+                               {"subject", row.subject},
+                               {"appraised_at", to_rfc3339(row.appraised_at)},
+                               {"appraised_again_at", to_rfc3339(transaction.now())},
+                               {"before", row.appraisal.text()},
+                               {"evidence", row.evidence.text()},
+                               {"policy", policy.text()},
+                               {"anchor", anchor},
+                               {"anchor_is_vendor", evidence.anchor_is_vendor},
+                               {"result", evidence.result},
+                               {"ear", Json()}}));
+  ASSAY_ASSIGN(DocumentId document, transaction.put_document(kAppraisalMediaType, as_bytes(text)));
+  LogRecord record{.type = std::string(event::kEvidenceAppraised),
+                   .time = transaction.now(),
+                   .actor = "system",
+                   .subjects = {row.subject, node_subject(row.node)},
+                   .documents = {document},
+                   .detail = {{"result", evidence.accepted ? "accepted" : "rejected"},
+                              {"evidence_type", row.type},
+                              {"purpose", "again"},
+                              {"tcb_status", nullable(evidence.tcb_status)},
+                              {"anchor", anchor},
+                              {"anchor_is_vendor", evidence.anchor_is_vendor}}};
+  if (row.subject == node_subject(row.node)) {
+    record.subjects.pop_back();
+  }
+  if (!evidence.accepted) {
+    record.detail["error"] = evidence.error;
+  }
+  ASSAY_TRY(transaction.append(std::move(record)));
+  return document;
+}
+
+Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal) {
+  ASSAY_ASSIGN(const storage::Document document, snapshot.document(appraisal));
+  ASSAY_ASSIGN(const Json json, parse_json(document.bytes));
+  return json.value("ear", Json());
+}
+
+}  // namespace assay::server

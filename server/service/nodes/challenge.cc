@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/nodes/challenge.h"
+
+namespace assay::server {
+
+Result<Challenge> make_challenge(Services& services, ChallengePurpose purpose,
+                                 const std::string& node, const std::string& job,
+                                 Timestamp expires_at) {
+  Challenge challenge{{}, audience(services), purpose, node, job, expires_at};
+  ASSAY_TRY(services.random.fill(challenge.nonce));
+  return challenge;
+}
+
+storage::ChallengeRow challenge_row(const Challenge& challenge, const std::string& principal) {
+  return {.nonce = Bytes(challenge.nonce.begin(), challenge.nonce.end()),
+          .principal = principal,
+          .purpose = std::string(name(challenge.purpose)),
+          .node = challenge.node,
+          .job = challenge.job,
+          .expires_at = challenge.expires_at,
+          .used_at = {}};
+}
+
+Result<Challenge> issue_challenge(Services& services, const ChallengeRequest& request,
+                                  const Principal& actor) {
+  if (request.purpose != ChallengePurpose::kEnrol) {
+    return fail(ErrorCode::kInvalidParameter,
+                "challenges of this purpose come with a lease or a report's answer", "/purpose");
+  }
+  ASSAY_TRY(check_node_name(request.node));
+  ASSAY_ASSIGN(Challenge challenge,
+               make_challenge(services, request.purpose, request.node, {},
+                              services.clock.now() + services.nodes.challenge_life));
+  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
+    return transaction.put_challenge(challenge_row(challenge, actor.name));
+  }));
+  return challenge;
+}
+
+Result<storage::ChallengeRow> spend_challenge(Services& services, const Nonce& nonce,
+                                              const ChallengeUse& use, Timestamp now) {
+  std::optional<storage::ChallengeRow> row;
+  // The write succeeds for every known nonce, so that it is spent whatever it was made for.
+  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
+    row.reset();
+    ASSAY_ASSIGN(row, transaction.consume_challenge(nonce));
+    return {};
+  }));
+  if (row->used_at) {
+    return fail(ErrorCode::kChallengeUsed, "ask for a new challenge");
+  }
+  if (row->principal != use.principal || row->purpose != name(use.purpose) ||
+      row->node != use.node || row->job != use.job) {
+    return fail(ErrorCode::kChallengeMismatch,
+                "the nonce was made for another principal, purpose, node or job");
+  }
+  if (row->expires_at <= now) {
+    return fail(ErrorCode::kChallengeExpired, "ask for a new challenge and answer it at once");
+  }
+  return *std::move(row);
+}
+
+}  // namespace assay::server

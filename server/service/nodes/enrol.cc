@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/nodes/enrol.h"
+
+#include <algorithm>
+
+#include "attestation/keys.h"
+#include "schemas/core/sha.h"
+#include "schemas/log_record.h"
+#include "server/service/documents/receipt.h"
+#include "server/service/documents/store_statement.h"
+#include "server/service/nodes/appraisal.h"
+#include "server/service/nodes/challenge.h"
+#include "server/service/nodes/node_view.h"
+#include "server/service/nodes/registration.h"
+
+namespace assay::server {
+namespace {
+
+// An enrolment as it came. Of what it says only the shape is known to be right.
+struct Presented {
+  ByteView bytes;
+  DocumentId document;
+  attestation::Envelope envelope;
+  Enrolment enrolment;
+  KeyId key;
+  const Principal& actor;
+  Timestamp now;
+};
+
+Result<Presented> present(ByteView bytes, const Principal& actor, Timestamp now) {
+  ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(bytes));
+  if (envelope.payload_type != kEnrolmentPayloadType) {
+    return fail(ErrorCode::kPayloadTypeUnknown, "this route takes envelopes with payloadType " +
+                                                    std::string(kEnrolmentPayloadType));
+  }
+  ASSAY_ASSIGN(Enrolment enrolment, parse_enrolment(envelope.payload));
+  KeyId key(sha256(enrolment.public_key));
+  return Presented{bytes,
+                   DocumentId(sha256(bytes)),
+                   std::move(envelope),
+                   std::move(enrolment),
+                   std::move(key),
+                   actor,
+                   now};
+}
+
+EvidenceContext context_of(const Presented& presented) {
+  return {presented.actor.name,     presented.enrolment.request.node, {},
+          ChallengePurpose::kEnrol, presented.enrolment.nonce,        presented.now};
+}
+
+// The answer that this very envelope got before, while that enrolment counts.
+Result<std::optional<Enrolled>> answered_before(Services& services, const Presented& presented) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  auto node = snapshot->node(presented.enrolment.request.node);
+  if (!node && node.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(node.error());
+  }
+  if (!node || node->enrolment != presented.document || node->principal != presented.actor.name ||
+      !require_active(*node, presented.now)) {
+    return std::nullopt;
+  }
+  Enrolled enrolled{*std::move(node), true, Json(), Json()};
+  if (enrolled.node.measured) {
+    ASSAY_ASSIGN(enrolled.ear, stored_ear(*snapshot, enrolled.node.measured->appraisal));
+  }
+  ASSAY_ASSIGN(enrolled.receipt, log_receipt(*snapshot, enrolled.node.log_index));
+  return enrolled;
+}
+
+// The worker key is nobody else's: not in the trust store, and never of another node.
+Status require_own_key(storage::Snapshot& snapshot, const Presented& presented) {
+  const auto trusted = snapshot.key(presented.key);
+  if (trusted) {
+    return fail(ErrorCode::kKeyNotUnique, "a key of the trust store cannot be a worker key");
+  }
+  if (trusted.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(trusted.error());
+  }
+  const auto owner = snapshot.key_owner(presented.key);
+  if (owner && *owner != presented.enrolment.request.node) {
+    return fail(ErrorCode::kKeyNotUnique, "another node has or had this key; make a new one");
+  }
+  if (!owner && owner.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(owner.error());
+  }
+  return {};
+}
+
+// The node as it is, if it may be enrolled (again) by this principal with this key. Operators may
+// have registered the name for another principal than before.
+Result<std::optional<storage::NodeRow>> admissible(
+    storage::Snapshot& snapshot, const Presented& presented,
+    const std::optional<Registration>& registration) {
+  ASSAY_TRY(require_own_key(snapshot, presented));
+  auto node = snapshot.node(presented.enrolment.request.node);
+  if (!node) {
+    return node.error().code == ErrorCode::kNotFound
+               ? Result<std::optional<storage::NodeRow>>(std::nullopt)
+               : std::unexpected(node.error());
+  }
+  if (!registration && node->principal != presented.actor.name) {
+    return fail(ErrorCode::kNodeTaken, "only the principal that enrolled the node may renew it");
+  }
+  if (node->revoked) {
+    return fail(ErrorCode::kNodeRevoked, "a revoked node stays revoked; enrol it under a new name");
+  }
+  return *std::move(node);
+}
+
+Result<std::optional<Appraised>> appraise(Services& services, const Presented& presented) {
+  const Enrolment& enrolment = presented.enrolment;
+  if (!enrolment.evidence) {
+    if (!services.nodes.dangerous_allow_unmeasured) {
+      return fail(ErrorCode::kEvidenceMissing, "this service enrols measured workers only",
+                  "/evidence");
+    }
+    if (!enrolment.request.platform.empty()) {
+      return fail(ErrorCode::kEnrolmentMismatch, "a platform is named without evidence of it",
+                  "/request/platform");
+    }
+    return std::nullopt;
+  }
+  const ReportDataBytes expected =
+      enrolment_report_data(enrolment.nonce, enrolment.public_key, enrolment.request);
+  ASSAY_ASSIGN(Appraised appraised,
+               appraise_evidence(services, *enrolment.evidence, expected, context_of(presented)));
+  if (appraised.evidence.platform != enrolment.request.platform) {
+    return fail(ErrorCode::kEnrolmentMismatch, "the evidence is of another platform",
+                "/request/platform");
+  }
+  return appraised;
+}
+
+Json device_list(const Enrolment& enrolment) {
+  Json list = Json::array();
+  for (const NodeDevice& device : enrolment.devices) {
+    list.push_back(to_json(device));
+  }
+  return list;
+}
+
+storage::NodeRow node_row(const Services& services, const Presented& presented,
+                          const std::optional<Registration>& registration,
+                          const std::optional<Appraised>& appraised) {
+  storage::NodeRow row{.name = presented.enrolment.request.node,
+                       .principal = presented.actor.name,
+                       .key = presented.key,
+                       .public_key = presented.enrolment.public_key,
+                       .platform = presented.enrolment.request.platform,
+                       .enrolled_at = presented.now,
+                       .expires_at = presented.now + services.nodes.enrolment_life,
+                       .revoked = {},
+                       .devices = device_list(presented.enrolment),
+                       .enrolment = presented.document,
+                       .measured = {},
+                       .log_index = 0,
+                       .registration = registration ? registration->id : std::string(),
+                       .ended = {}};
+  if (appraised && appraised->evidence.valid_until) {
+    row.expires_at = std::min(row.expires_at, *appraised->evidence.valid_until);
+  }
+  return row;
+}
+
+// What the enrolment stands on from now on.
+Result<std::optional<storage::NodeRow::Measured>> store_evidence_of(
+    storage::Transaction& transaction, const Presented& presented,
+    const std::optional<Appraised>& appraised) {
+  if (!appraised) {
+    ASSAY_TRY(transaction.forget_evidence(node_subject(presented.enrolment.request.node)));
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(const DocumentId document,
+               record_appraisal(transaction, *appraised, context_of(presented)));
+  const attestation::AppraisedEvidence& evidence = appraised->evidence;
+  if (!evidence.anchor) {
+    return fail(ErrorCode::kInternal, "accepted evidence without an anchor");
+  }
+  return storage::NodeRow::Measured{document,         presented.now,
+                                    appraised->type,  evidence.tcb_status,
+                                    *evidence.anchor, evidence.anchor_is_vendor};
+}
+
+// What the enrolment was checked against is what is in force at the write.
+Status require_same_registration(const Services& services, storage::Transaction& transaction,
+                                 const Presented& presented,
+                                 const std::optional<Registration>& registration) {
+  ASSAY_ASSIGN(const auto now,
+               require_registration(services, transaction, presented.enrolment.request,
+                                    presented.actor.name));
+  if (now != registration) {
+    return fail(ErrorCode::kUnavailable,
+                "the node's registration changed meanwhile; begin again with a new challenge");
+  }
+  return {};
+}
+
+// One write: evidence, envelope, records, node, and what ends for it.
+Status store_node(const Services& services, storage::Transaction& transaction,
+                  const Presented& presented, const std::optional<Registration>& registration,
+                  const std::optional<Appraised>& appraised, storage::NodeRow& row, bool& renewed) {
+  ASSAY_TRY(require_same_registration(services, transaction, presented, registration));
+  ASSAY_ASSIGN(const auto before, admissible(transaction, presented, registration));
+  renewed = before && before->key == presented.key;
+  ASSAY_TRY(claim_platform(transaction, row, registration));
+  ASSAY_ASSIGN(row.measured, store_evidence_of(transaction, presented, appraised));
+  std::vector<DocumentId> documents = {presented.document};
+  if (row.measured) {
+    documents.push_back(row.measured->appraisal);
+  }
+  ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, presented.bytes));
+  LogRecord record{.type = std::string(event::kNodeEnrolled),
+                   .time = transaction.now(),
+                   .actor = presented.actor.name,
+                   .subjects = {node_subject(row.name)},
+                   .documents = std::move(documents),
+                   .detail = {{"node", row.name},
+                              {"key_id", row.key.text()},
+                              {"renewal", renewed},
+                              {"worker_measured", row.measured.has_value()},
+                              {"registration", row.registration},
+                              {"expires_at", to_rfc3339(row.expires_at)}}};
+  ASSAY_ASSIGN(row.log_index, transaction.append(std::move(record)));
+  return transaction.put_node(row);
+}
+
+Result<Enrolled> enrol_presented(Services& services, const Presented& presented) {
+  const Enrolment& enrolment = presented.enrolment;
+  ASSAY_TRY(spend_challenge(
+      services, enrolment.nonce,
+      {presented.actor.name, ChallengePurpose::kEnrol, enrolment.request.node, {}}, presented.now));
+  if (enrolment.request.audience != audience(services)) {
+    return fail(ErrorCode::kEnrolmentMismatch, "the enrolment was made for another service",
+                "/request/audience");
+  }
+  ASSAY_TRY(verify_single_signature(presented.envelope, enrolment.public_key));
+  std::optional<Registration> registration;
+  {
+    ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+    ASSAY_ASSIGN(registration, require_registration(services, *snapshot, enrolment.request,
+                                                    presented.actor.name));
+    ASSAY_TRY(admissible(*snapshot, presented, registration));
+  }
+  ASSAY_TRY(verify_identity(services, registration, enrolment, presented.now));
+  ASSAY_ASSIGN(const std::optional<Appraised> appraised, appraise(services, presented));
+  storage::NodeRow row = node_row(services, presented, registration, appraised);
+  bool renewed = false;
+  ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
+    return store_node(services, transaction, presented, registration, appraised, row, renewed);
+  }));
+  evidence_moved(services);
+  const bool has_ear = appraised && !appraised->ear.empty();
+  Enrolled enrolled{std::move(row), renewed, has_ear ? Json(appraised->ear) : Json(), Json()};
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(enrolled.receipt, log_receipt(*snapshot, enrolled.node.log_index));
+  return enrolled;
+}
+
+}  // namespace
+
+Result<Enrolled> enrol(Services& services, ByteView envelope, const Principal& actor) {
+  ASSAY_ASSIGN(const Presented presented, present(envelope, actor, services.clock.now()));
+  ASSAY_ASSIGN(std::optional<Enrolled> before, answered_before(services, presented));
+  if (before) {
+    return *std::move(before);
+  }
+  Result<Enrolled> enrolled = enrol_presented(services, presented);
+  count(services, NodeEvent::kEnrolment,
+        !enrolled           ? "refused"
+        : enrolled->renewed ? "renewed"
+                            : "enrolled");
+  return enrolled;
+}
+
+Status verify_single_signature(const attestation::Envelope& envelope, ByteView public_key) {
+  if (envelope.signatures.size() != 1) {
+    return fail(ErrorCode::kSignatureInvalid, "exactly one signature is taken here, the worker's");
+  }
+  ASSAY_ASSIGN(const auto key, attestation::PublicKey::from_der(public_key));
+  const attestation::EnvelopeSignature& signature = envelope.signatures.front();
+  if (!signature.keyid_hint.empty() && signature.keyid_hint != key.id().digest().hex()) {
+    return fail(ErrorCode::kUntrustedSigner, "the signature names another key than the worker's");
+  }
+  return key.verify(
+      attestation::pre_authentication_encoding(envelope.payload_type, envelope.payload),
+      signature.signature);
+}
+
+Result<storage::NodeRow> owned_node(storage::NodeReads& reads, const std::string& name,
+                                    const Principal& actor) {
+  auto node = reads.node(name);
+  if (!node && node.error().code == ErrorCode::kNotFound) {
+    return fail(ErrorCode::kNodeNotEnrolled, "enrol the node first");
+  }
+  if (node && node->principal != actor.name) {
+    return fail(ErrorCode::kNodeTaken, "only the principal that enrolled the node may act for it");
+  }
+  return node;
+}
+
+Status require_active(const storage::NodeRow& node, Timestamp now) {
+  if (node.revoked) {
+    return fail(ErrorCode::kNodeRevoked, "the node has been revoked");
+  }
+  if (node.ended) {
+    return fail(ErrorCode::kEnrolmentEnded, "the enrolment was ended: " + node.ended->reason);
+  }
+  if (node.expires_at <= now) {
+    return fail(ErrorCode::kEnrolmentExpired, "renew the node's enrolment");
+  }
+  return {};
+}
+
+}  // namespace assay::server

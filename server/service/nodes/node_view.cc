@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/nodes/node_view.h"
+
+#include "server/service/nodes/enrol.h"
+#include "server/service/nodes/reappraise.h"
+
+namespace assay::server {
+namespace {
+
+std::string_view state_of(const storage::NodeRow& node, Timestamp now) {
+  if (node.revoked) {
+    return "revoked";
+  }
+  if (node.ended) {
+    return "ended";
+  }
+  return node.expires_at <= now ? "expired" : "enrolled";
+}
+
+Json end_view(const std::optional<Revocation>& end) {
+  return end ? Json{{"at", to_rfc3339(end->at)}, {"reason", end->reason}} : Json();
+}
+
+// As the evidence stands now.
+Json measured_view(const Standing& standing) {
+  const storage::EvidenceRow& row = standing.row;
+  return {{"appraisal", row.appraisal.text()},
+          {"appraised_at", to_rfc3339(row.appraised_at)},
+          {"evidence_type", row.type},
+          {"tcb_status", row.tcb_status},
+          {"anchor", row.anchor ? Json(row.anchor->text()) : Json()},
+          {"anchor_is_vendor", row.anchor_is_vendor},
+          {"policy", row.policy.text()},
+          {"current", standing.current},
+          {"error", row.error.empty() ? Json() : Json(row.error)}};
+}
+
+}  // namespace
+
+std::string node_subject(std::string_view node) { return "node:" + std::string(node); }
+std::string job_subject(std::string_view job) { return "job:" + std::string(job); }
+
+Result<Json> node_view(storage::NodeReads& reads, const storage::NodeRow& node, Timestamp now) {
+  ASSAY_ASSIGN(const auto evidence, standing(reads, node_subject(node.name)));
+  const bool measured = node.measured && evidence && evidence->row.error.empty();
+  return Json{{"node", node.name},
+              {"state", state_of(node, now)},
+              {"principal", node.principal},
+              {"registration", node.registration.empty() ? Json() : Json(node.registration)},
+              {"key_id", node.key.text()},
+              {"platform", node.platform},
+              {"enrolled_at", to_rfc3339(node.enrolled_at)},
+              {"expires_at", to_rfc3339(node.expires_at)},
+              {"ended", end_view(node.ended)},
+              {"revoked", end_view(node.revoked)},
+              {"devices", node.devices},
+              {"enrolment", node.enrolment.text()},
+              {"worker_measured", measured},
+              {"measured", node.measured && evidence ? measured_view(*evidence) : Json()},
+              {"log_index", node.log_index}};
+}
+
+Json enrolled_view(const Enrolled& enrolled) {
+  const storage::NodeRow& node = enrolled.node;
+  const bool measured = node.measured.has_value();
+  return {{"node", node.name},
+          {"key_id", node.key.text()},
+          {"enrolled_at", to_rfc3339(node.enrolled_at)},
+          {"expires_at", to_rfc3339(node.expires_at)},
+          {"worker_measured", measured},
+          {"tcb_status", measured ? Json(node.measured->tcb_status) : Json()},
+          {"anchor", measured ? Json(node.measured->anchor.text()) : Json()},
+          {"appraisal", measured ? Json(node.measured->appraisal.text()) : Json()},
+          {"ear", enrolled.ear},
+          {"receipt", enrolled.receipt}};
+}
+
+}  // namespace assay::server

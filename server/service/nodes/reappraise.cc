@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/nodes/reappraise.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "attestation/evidence_verifier.h"
+#include "schemas/core/sha.h"
+#include "schemas/log_record.h"
+#include "server/service/nodes/appraisal.h"
+#include "server/service/nodes/node_view.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kEvidenceMediaType = "application/vnd.assay.evidence+json";
+constexpr std::string_view kCollateralMediaType = "application/vnd.assay.collateral+json";
+
+// Nothing for what is not there; other errors stay errors.
+template <typename T>
+Result<std::optional<T>> if_found(Result<T> result) {
+  if (result) {
+    return std::optional<T>(*std::move(result));
+  }
+  if (result.error().code == ErrorCode::kNotFound) {
+    return std::optional<T>();
+  }
+  return std::unexpected(std::move(result).error());
+}
+
+Result<bool> has_newest_collateral(storage::NodeReads& reads, const storage::EvidenceRow& row) {
+  for (const auto& [mark, value] : row.marks.items()) {
+    ASSAY_ASSIGN(const std::uint64_t seen, reads.high_water(mark));
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < seen) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// An enrolment that is over never counts again with this evidence; nor do reports of a node that
+// was revoked.
+Result<bool> matters(storage::NodeReads& reads, const storage::EvidenceRow& row, Timestamp now) {
+  ASSAY_ASSIGN(const auto node, if_found(reads.node(row.node)));
+  if (!node || node->revoked) {
+    return false;
+  }
+  const bool enrols = row.subject == node_subject(row.node);
+  return !enrols || (!node->ended && node->expires_at > now);
+}
+
+// One piece of evidence and what it is held against.
+struct Task {
+  storage::EvidenceRow row;
+  bool matters = true;
+  bool current = false;
+  DocumentId policy;
+  Json seen = Json::object();  // high-water marks of then, by the names of row.marks
+  std::optional<Appraisal> appraisal = {};
+  std::optional<Evidence> evidence = {};
+};
+
+bool is_passing(const Error& error) { return info(error.code).retryable; }
+
+// With the newest collateral for each of its marks.
+Result<Evidence> refreshed_evidence(storage::Snapshot& snapshot, const storage::EvidenceRow& row) {
+  ASSAY_ASSIGN(Evidence evidence, load_evidence(snapshot, row.evidence));
+  for (const auto& [mark, value] : row.marks.items()) {
+    ASSAY_ASSIGN(const auto id, if_found(snapshot.high_water_collateral(mark)));
+    if (id) {
+      ASSAY_ASSIGN(const storage::Document document, snapshot.document(*id));
+      ASSAY_ASSIGN(const Json newest, parse_json(document.bytes));
+      ASSAY_ASSIGN(evidence.collateral,
+                   attestation::refreshed(row.type, std::move(evidence.collateral), mark, newest));
+    }
+  }
+  return evidence;
+}
+
+Result<Json> seen_marks(storage::NodeReads& reads, const Json& marks) {
+  Json seen = Json::object();
+  for (const auto& [mark, value] : marks.items()) {
+    ASSAY_ASSIGN(seen[mark], reads.high_water(mark));
+  }
+  return seen;
+}
+
+Result<Task> make_task(storage::Snapshot& snapshot, storage::EvidenceRow row, Timestamp now) {
+  ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(snapshot, row.type));
+  Task task{std::move(row), true, false, std::move(policy)};
+  ASSAY_ASSIGN(task.seen, seen_marks(snapshot, task.row.marks));
+  ASSAY_ASSIGN(task.matters, matters(snapshot, task.row, now));
+  ASSAY_ASSIGN(const bool newest, has_newest_collateral(snapshot, task.row));
+  task.current = newest && task.row.policy == task.policy;
+  if (!task.matters || task.current) {
+    return task;
+  }
+  ASSAY_ASSIGN(task.appraisal, appraisal_in_force(snapshot, task.row.type));
+  auto evidence = refreshed_evidence(snapshot, task.row);
+  if (!evidence && is_passing(evidence.error())) {
+    return std::unexpected(std::move(evidence).error());
+  }
+  if (evidence) {
+    task.evidence = *std::move(evidence);
+  }
+  return task;
+}
+
+attestation::AppraisedEvidence refused(std::string code) {
+  attestation::AppraisedEvidence appraised;
+  appraised.error = std::move(code);
+  appraised.result = Json::object();
+  return appraised;
+}
+
+// Whatever cannot be appraised is refused.
+attestation::AppraisedEvidence appraise_task(const Task& task, Timestamp now) {
+  if (!task.evidence || task.row.expected.size() != ReportDataBytes().size()) {
+    return refused(std::string(info(ErrorCode::kDataLoss).code));
+  }
+  ReportDataBytes expected{};
+  std::ranges::copy(task.row.expected, expected.begin());
+  auto appraised = attestation::appraise(*task.evidence, *task.appraisal,
+                                         attestation::Purpose::kEnrol, expected, now);
+  if (!appraised) {
+    return refused(std::string(info(appraised.error().code).code));
+  }
+  if (appraised->accepted && appraised->platform != task.row.platform) {
+    return refused(std::string(info(ErrorCode::kEnrolmentMismatch).code));
+  }
+  return *std::move(appraised);
+}
+
+Json marks_of(const attestation::AppraisedEvidence& appraised) {
+  Json marks = Json::object();
+  for (const attestation::HighWater& mark : appraised.high_water) {
+    marks[mark.name] = mark.value;
+  }
+  return marks;
+}
+
+Result<bool> is_rolled_back(storage::Transaction& transaction,
+                            const attestation::AppraisedEvidence& appraised) {
+  for (const attestation::HighWater& mark : appraised.high_water) {
+    ASSAY_ASSIGN(const std::uint64_t seen, transaction.high_water(mark.name));
+    if (mark.value < seen) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The row as the new result leaves it.
+storage::EvidenceRow outcome(const Task& task, const attestation::AppraisedEvidence& appraised,
+                             DocumentId document) {
+  storage::EvidenceRow row = task.row;
+  row.policy = task.policy;
+  row.error = appraised.accepted ? "" : appraised.error;
+  row.appraisal = std::move(document);
+  row.tcb_status = appraised.tcb_status;
+  row.anchor = appraised.anchor;
+  row.anchor_is_vendor = appraised.anchor_is_vendor;
+  // By the marks of its collateral it is found stale again, and the newest is found for it: refused
+  // evidence keeps those it had.
+  row.marks = appraised.accepted ? marks_of(appraised) : task.seen;
+  return row;
+}
+
+Status record(storage::Transaction& transaction, const Task& task,
+              attestation::AppraisedEvidence appraised) {
+  ASSAY_ASSIGN(const bool rolled_back, is_rolled_back(transaction, appraised));
+  if (rolled_back && appraised.accepted) {
+    appraised.accepted = false;
+    appraised.error = info(ErrorCode::kCollateralRollback).code;
+  }
+  ASSAY_ASSIGN(DocumentId document, record_again(transaction, task.row, task.policy, appraised));
+  return transaction.put_evidence(outcome(task, appraised, std::move(document)));
+}
+
+// Nothing is written when the evidence or the ground it was held against moved meanwhile: then it
+// is stale still.
+Status settle(storage::Transaction& transaction, const Task& task,
+              const std::optional<attestation::AppraisedEvidence>& appraised) {
+  ASSAY_ASSIGN(const auto before, if_found(transaction.evidence(task.row.subject)));
+  if (!before || before->appraisal != task.row.appraisal || before->evidence != task.row.evidence) {
+    return {};
+  }
+  if (!task.matters) {
+    return transaction.forget_evidence(task.row.subject);
+  }
+  ASSAY_ASSIGN(const DocumentId policy, appraisal_id_in_force(transaction, task.row.type));
+  ASSAY_ASSIGN(const Json seen, seen_marks(transaction, task.row.marks));
+  if (policy != task.policy || seen != task.seen) {
+    return {};
+  }
+  return appraised ? record(transaction, task, *appraised) : transaction.put_evidence(task.row);
+}
+
+}  // namespace
+
+Result<StoredEvidence> store_evidence(storage::Transaction& transaction, const Evidence& evidence) {
+  Json json = {
+      {"type", evidence.type}, {"quote", base64_encode(evidence.quote)}, {"collateral", Json()}};
+  std::optional<DocumentId> collateral;
+  if (!evidence.collateral.is_null()) {
+    ASSAY_ASSIGN(const std::string text, canonical_json(evidence.collateral));
+    ASSAY_ASSIGN(collateral, transaction.put_document(kCollateralMediaType, as_bytes(text)));
+    json["collateral"] = collateral->text();
+  }
+  ASSAY_ASSIGN(const std::string text, canonical_json(json));
+  ASSAY_ASSIGN(DocumentId id, transaction.put_document(kEvidenceMediaType, as_bytes(text)));
+  return StoredEvidence{std::move(id), std::move(collateral)};
+}
+
+Result<Evidence> load_evidence(storage::Snapshot& snapshot, const DocumentId& id) {
+  ASSAY_ASSIGN(const storage::Document document, snapshot.document(id));
+  ASSAY_ASSIGN(Json json, parse_json(document.bytes));
+  if (const Json collateral = json.value("collateral", Json()); collateral.is_string()) {
+    ASSAY_ASSIGN(const DocumentId own, DocumentId::parse(collateral.get<std::string>()));
+    ASSAY_ASSIGN(const storage::Document stored, snapshot.document(own));
+    ASSAY_ASSIGN(json["collateral"], parse_json(stored.bytes));
+  }
+  return evidence_from_json(json);
+}
+
+Result<Appraisal> appraisal_in_force(storage::NodeReads& reads, const std::string& evidence_type) {
+  auto stored = reads.appraisal(evidence_type);
+  if (stored || stored.error().code != ErrorCode::kNotFound) {
+    return stored;
+  }
+  return attestation::default_appraisal(evidence_type);
+}
+
+Result<DocumentId> appraisal_id_in_force(storage::NodeReads& reads,
+                                         const std::string& evidence_type) {
+  auto stored = reads.appraisal_id(evidence_type);
+  if (stored || stored.error().code != ErrorCode::kNotFound) {
+    return stored;
+  }
+  ASSAY_ASSIGN(const Appraisal appraisal, attestation::default_appraisal(evidence_type));
+  ASSAY_ASSIGN(const std::string text, canonical_json(to_json(appraisal)));
+  return DocumentId(sha256(as_bytes(text)));
+}
+
+Result<std::optional<Standing>> standing(storage::NodeReads& reads, const std::string& subject) {
+  ASSAY_ASSIGN(auto row, if_found(reads.evidence(subject)));
+  if (!row) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(const DocumentId policy, appraisal_id_in_force(reads, row->type));
+  ASSAY_ASSIGN(const bool newest, has_newest_collateral(reads, *row));
+  const bool current = newest && row->policy == policy;
+  return Standing{*std::move(row), current};
+}
+
+Result<std::size_t> reappraise(Services& services, std::size_t limit) {
+  const Timestamp now = services.clock.now();
+  std::vector<Task> tasks;
+  {
+    ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+    ASSAY_ASSIGN(auto rows, snapshot->stale_evidence(limit));
+    for (storage::EvidenceRow& row : rows) {
+      ASSAY_ASSIGN(Task task, make_task(*snapshot, std::move(row), now));
+      tasks.push_back(std::move(task));
+    }
+  }
+  for (const Task& task : tasks) {
+    std::optional<attestation::AppraisedEvidence> appraised;
+    if (task.matters && !task.current) {
+      appraised = appraise_task(task, now);
+      count(services, NodeEvent::kEvidence, appraised->accepted ? "accepted" : "rejected");
+    }
+    ASSAY_TRY(services.store.write(
+        [&](storage::Transaction& transaction) { return settle(transaction, task, appraised); }));
+  }
+  return tasks.size();
+}
+
+}  // namespace assay::server

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/references/resolve.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "schemas/location.h"
+#include "schemas/placement.h"
+#include "server/service/references/publishers.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kReferenceCondition = "model-reference";
+// Mounted locations that are looked up for a workload that names no model.
+constexpr std::size_t kMaxPlaces = 64;
+// Bytes of a reference that an explanation shows.
+constexpr std::size_t kMaxShown = 256;
+
+using Rows = std::vector<storage::StatementRow>;
+
+// A trusted statement that says what a name or a place stands for.
+struct Heard {
+  storage::StatementRow row;
+  Word word;
+};
+// Artifacts that are said, with those who say it.
+using Candidates = std::map<ArtifactId, std::vector<Heard>>;
+
+// Whose statements are read: of publishers whom a policy that is asked may believe, or of every one
+// whose signature may count.
+enum class Ears : bool { kBelieved, kTrusted };
+
+// What one resolution rests on, and what it has read so far: each row once.
+struct Asking {
+  storage::Snapshot& snapshot;
+  Timestamp now;
+  Publishers publishers{};
+  std::map<LeafIndex, Heard> heard{};
+  std::map<KeyId, std::set<Ears>> keys{};  // whether they are worth reading for
+};
+
+struct ParsedReference {
+  std::string name;                    // empty when not given
+  std::optional<ArtifactId> artifact;  // absent when not given
+};
+
+// "name", "artifact id" or "name@artifact id".
+Result<ParsedReference> parse_reference(std::string_view text) {
+  ParsedReference parsed;
+  const std::size_t at = text.find('@');
+  const bool has_id = at != std::string_view::npos || text.starts_with("assay-tree-");
+  if (has_id) {
+    const std::string_view id = at == std::string_view::npos ? text : text.substr(at + 1);
+    ASSAY_ASSIGN(parsed.artifact, ArtifactId::parse(id));
+  }
+  if (at != std::string_view::npos || !has_id) {
+    parsed.name = std::string(text.substr(0, at));
+    ASSAY_TRY(check_model_name(parsed.name));
+  }
+  return parsed;
+}
+
+// Trusted manifests and placements about one artifact, as the query wants them.
+Result<std::vector<Heard>> heard_about(const Asking& asking, storage::StatementQuery query,
+                                       const ArtifactId& artifact) {
+  std::vector<Heard> heard;
+  query.subject = artifact.text();
+  query.kind = query.kind.value_or(storage::StatementKind::kManifest);
+  query.with_unanchored = true;
+  query.bounds.limit = 1000;
+  do {
+    ASSAY_ASSIGN(const auto page, asking.snapshot.statements(query));
+    for (const storage::StatementRow& row : page.items) {
+      ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
+      if (word.trusted) {
+        heard.push_back({row, word});
+      }
+    }
+    query.bounds.after = page.next;
+  } while (query.bounds.after);
+  return heard;
+}
+
+Result<bool> is_worth_reading(Asking& asking, const KeyId& id, Ears ears) {
+  auto known = asking.keys.find(id);
+  if (known == asking.keys.end()) {
+    ASSAY_ASSIGN(const TrustedKey key, asking.snapshot.key(id));
+    std::set<Ears> worth;
+    if (Publishers::may_count(key, asking.now)) {
+      worth.insert(Ears::kTrusted);
+    }
+    if (asking.publishers.may_believe(key, asking.now)) {
+      worth.insert(Ears::kBelieved);
+    }
+    known = asking.keys.emplace(id, std::move(worth)).first;
+  }
+  return known->second.contains(ears);
+}
+
+// The row, read and judged at most once. limit-exceeded beyond kMaxManifestsHeard.
+Result<const Heard*> hear(Asking& asking, LeafIndex index) {
+  const auto known = asking.heard.find(index);
+  if (known != asking.heard.end()) {
+    return &known->second;
+  }
+  if (asking.heard.size() >= kMaxManifestsHeard) {
+    return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
+  }
+  ASSAY_ASSIGN(storage::StatementRow row, asking.snapshot.statement_at(index));
+  ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
+  return &asking.heard.emplace(index, Heard{std::move(row), word}).first->second;
+}
+
+// What trusted statements among `signatures` stand for: a manifest or a placement for the artifact
+// of its first subject. An index only says where to look: each row must fit what was asked for.
+template <typename Fits>
+Result<Candidates> listen(Asking& asking, const std::vector<storage::SignedBy>& signatures,
+                          Ears ears, Fits fits) {
+  std::set<LeafIndex> indexes;
+  for (const storage::SignedBy& signature : signatures) {
+    ASSAY_ASSIGN(const bool worth, is_worth_reading(asking, signature.key, ears));
+    if (worth) {
+      indexes.insert(signature.index);
+    }
+  }
+  Candidates candidates;
+  for (const LeafIndex index : indexes) {
+    ASSAY_ASSIGN(const Heard* const heard, hear(asking, index));
+    if (!fits(heard->row)) {
+      return fail(ErrorCode::kDataLoss, "an index names another statement than it should");
+    }
+    if (heard->word.trusted) {
+      ASSAY_ASSIGN(const ArtifactId id, ArtifactId::parse(heard->row.subjects.front()));
+      candidates[id].push_back(*heard);
+    }
+  }
+  return candidates;
+}
+
+Result<Candidates> listen_for_name(Asking& asking, const std::string& name, Ears ears) {
+  ASSAY_ASSIGN(const auto signatures, asking.snapshot.signed_under(name));
+  return listen(asking, signatures, ears, [&](const storage::StatementRow& row) {
+    return row.kind == storage::StatementKind::kManifest && row.name == name;
+  });
+}
+
+Result<Candidates> listen_at(Asking& asking, const std::string& place, Ears ears) {
+  ASSAY_ASSIGN(const auto signatures, asking.snapshot.signed_at(place));
+  return listen(asking, signatures, ears, [&](const storage::StatementRow& row) {
+    return std::any_of(row.locations.begin(), row.locations.end(), [&](const std::string& one) {
+      return place == one || place.starts_with(one + "/");
+    });
+  });
+}
+
+template <typename Keep>
+Candidates kept(const Candidates& candidates, Keep keep) {
+  Candidates found;
+  for (const auto& [artifact, all] : candidates) {
+    for (const Heard& one : all) {
+      if (keep(one)) {
+        found[artifact].push_back(one);
+      }
+    }
+  }
+  return found;
+}
+
+// Each policy that is asked believes one of them.
+bool meets_all(const std::vector<Heard>& said) {
+  std::vector<bool> by = said.front().word.by;
+  for (const Heard& one : said) {
+    for (std::size_t i = 0; i < by.size(); ++i) {
+      by[i] = by[i] || one.word.by[i];
+    }
+  }
+  return std::all_of(by.begin(), by.end(), [](bool believes) { return believes; });
+}
+
+// The artifacts that every policy believes; where there is none, those that one of them does.
+Candidates believed(const Candidates& candidates) {
+  Candidates by_any = kept(candidates, [](const Heard& one) { return one.word.believed; });
+  Candidates by_all;
+  for (const auto& [artifact, said] : by_any) {
+    if (meets_all(said)) {
+      by_all.emplace(artifact, said);
+    }
+  }
+  return by_all.empty() ? by_any : by_all;
+}
+
+// Locations of what the workload mounts and could hold a model.
+std::set<std::string> places_of(const policy::Workload& workload) {
+  std::set<std::string> places;
+  for (const policy::Mount& mount : workload.mounts) {
+    if (mount.kind == policy::VolumeKind::kModel && !mount.location.empty()) {
+      places.insert(mount.location);
+    }
+  }
+  return places;
+}
+
+bool covers_one(const std::string& location, const std::set<std::string>& places) {
+  return std::any_of(places.begin(), places.end(),
+                     [&](const std::string& place) { return location_covers(location, place); });
+}
+
+// Keeps what names one of the places; what names a place above one of them only when nothing names
+// one exactly, and never when its policies bind no directory inside. Which of them counts is for
+// the policies to say: this only tells what is meant.
+Candidates bound_to(const Candidates& candidates, const std::set<std::string>& places) {
+  const auto names = [](const Heard& one, const auto& test) {
+    return std::any_of(one.row.locations.begin(), one.row.locations.end(), test);
+  };
+  Candidates exact = kept(candidates, [&](const Heard& one) {
+    return names(one, [&](const std::string& place) { return places.contains(place); });
+  });
+  if (!exact.empty()) {
+    return exact;
+  }
+  return kept(candidates, [&](const Heard& one) {
+    return (one.word.within || !one.word.believed) &&
+           names(one, [&](const std::string& place) { return covers_one(place, places); });
+  });
+}
+
+ConditionResult refused(ErrorCode code, Json expected, Json actual) {
+  return {std::string(kReferenceCondition),
+          Outcome::kFail,
+          code,
+          std::move(expected),
+          std::move(actual),
+          {},
+          {}};
+}
+
+ConditionResult passed(Json actual, const std::vector<Heard>& evidence) {
+  ConditionResult result{
+      std::string(kReferenceCondition), Outcome::kPass, {}, nullptr, std::move(actual), {}, {}};
+  for (const Heard& one : evidence) {
+    result.evidence.push_back(one.row.id.text());
+  }
+  return result;
+}
+
+ConditionResult too_many(std::size_t at_most) {
+  return refused(ErrorCode::kLimitExceeded, {{"at_most", at_most}}, nullptr);
+}
+
+ConditionResult missing(const Json& asked) {
+  return refused(ErrorCode::kModelReferenceMissing,
+                 "a model name or artifact id with a trusted manifest, or a mounted location that "
+                 "one names",
+                 asked);
+}
+
+ConditionResult ambiguous(const Candidates& candidates) {
+  Json ids = Json::array();
+  for (const auto& [artifact, rows] : candidates) {
+    if (ids.size() == EvidenceIds::kShown) {
+      ids.push_back("and " + std::to_string(candidates.size() - ids.size()) + " more");
+      break;
+    }
+    ids.push_back(artifact.text());
+  }
+  return refused(ErrorCode::kModelReferenceAmbiguous, "exactly one artifact", std::move(ids));
+}
+
+// A model that was found passes; the same one found twice counts once.
+void add_model(DecidedModel model, const std::vector<Heard>& said, ResolvedReference& resolved) {
+  if (std::find(resolved.models.begin(), resolved.models.end(), model) != resolved.models.end()) {
+    return;
+  }
+  resolved.preconditions.push_back(passed(reference_to({model}), said));
+  resolved.models.push_back(std::move(model));
+}
+
+Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
+                        ResolvedReference& resolved) {
+  ASSAY_ASSIGN(std::vector<Heard> said, heard_about(asking, {}, *parsed.artifact));
+  const bool any = !said.empty();
+  const std::string other = any ? said.front().row.name : std::string();
+  if (!parsed.name.empty()) {
+    std::erase_if(said, [&](const Heard& one) { return one.row.name != parsed.name; });
+  }
+  if (any && said.empty()) {
+    resolved.preconditions.push_back(refused(ErrorCode::kSubjectMismatch, parsed.name, other));
+    return {};
+  }
+  // An artifact nobody has vouched for is a clear reference; the conditions say what is missing.
+  add_model({*parsed.artifact, parsed.name}, said, resolved);
+  return {};
+}
+
+Status resolve_name(Asking& asking, const std::string& name, const policy::Workload& workload,
+                    ResolvedReference& resolved) {
+  ASSAY_ASSIGN(const Candidates heard, listen_for_name(asking, name, Ears::kBelieved));
+  Candidates known = believed(heard);
+  if (known.empty()) {
+    // The conditions say who is missing.
+    ASSAY_ASSIGN(known, listen_for_name(asking, name, Ears::kTrusted));
+  }
+  if (known.size() > 1) {
+    Candidates bound = bound_to(known, places_of(workload));
+    if (bound.size() == 1) {
+      known = std::move(bound);
+    }
+  }
+  if (known.empty()) {
+    resolved.preconditions.push_back(missing(name));
+  } else if (known.size() > 1) {
+    resolved.preconditions.push_back(ambiguous(known));
+  } else {
+    add_model({known.begin()->first, name}, known.begin()->second, resolved);
+  }
+  return {};
+}
+
+Status resolve_one(Asking& asking, const std::string& reference, const policy::Workload& workload,
+                   ResolvedReference& resolved) {
+  const auto parsed = parse_reference(reference);
+  if (!parsed) {
+    resolved.preconditions.push_back(refused(ErrorCode::kModelReferenceMissing,
+                                             "name, artifact id or name@artifact id",
+                                             reference.substr(0, kMaxShown)));
+    return {};
+  }
+  return parsed->artifact ? resolve_artifact(asking, *parsed, resolved)
+                          : resolve_name(asking, parsed->name, workload, resolved);
+}
+
+// The name under which a place says its model; empty when there are several, and none is meant.
+std::string only_name(const std::vector<Heard>& said) {
+  const bool same = std::all_of(said.begin(), said.end(), [&](const Heard& one) {
+    return one.row.name == said.front().row.name;
+  });
+  return same ? said.front().row.name : std::string();
+}
+
+// Nothing, the one artifact that is meant, or that it is not clear which.
+void add_found(const Candidates& found, ResolvedReference& resolved) {
+  if (found.size() > 1) {
+    resolved.preconditions.push_back(ambiguous(found));
+  } else if (!found.empty()) {
+    const auto& [artifact, said] = *found.begin();
+    add_model({artifact, only_name(said)}, said, resolved);
+  }
+}
+
+Status resolve_places(Asking& asking, const policy::Workload& workload,
+                      ResolvedReference& resolved) {
+  const std::set<std::string> places = places_of(workload);
+  if (places.size() > kMaxPlaces) {
+    resolved.preconditions.push_back(too_many(kMaxPlaces));
+    return {};
+  }
+  for (const std::string& place : places) {
+    ASSAY_ASSIGN(const Candidates heard, listen_at(asking, place, Ears::kBelieved));
+    add_found(bound_to(believed(heard), {place}), resolved);
+  }
+  if (resolved.preconditions.empty()) {
+    // Nobody who is believed knows a place. If somebody else does, the conditions say what is
+    // missing.
+    Candidates others;
+    for (const std::string& place : places) {
+      ASSAY_ASSIGN(Candidates heard, listen_at(asking, place, Ears::kTrusted));
+      others.merge(heard);
+    }
+    add_found(others, resolved);
+  }
+  if (resolved.preconditions.empty()) {
+    resolved.preconditions.push_back(missing(nullptr));
+  }
+  return {};
+}
+
+Result<Rows> trusted_rows(storage::Snapshot& snapshot, storage::StatementQuery query,
+                          const ArtifactId& artifact, Timestamp now) {
+  ASSAY_ASSIGN(std::vector<Heard> said, heard_about({snapshot, now}, std::move(query), artifact));
+  Rows rows;
+  for (Heard& one : said) {
+    rows.push_back(std::move(one.row));
+  }
+  return rows;
+}
+
+// Without references, the places say what is meant.
+Status resolve_all(Asking& asking, const ReferenceQuestion& question, ResolvedReference& resolved) {
+  if (question.references.empty()) {
+    return resolve_places(asking, question.workload, resolved);
+  }
+  for (const std::string& reference : question.references) {
+    ASSAY_TRY(resolve_one(asking, reference, question.workload, resolved));
+  }
+  return {};
+}
+
+// Nothing is meant, for there is too much of something.
+ResolvedReference beyond(std::size_t at_most) { return {{}, {too_many(at_most)}}; }
+
+}  // namespace
+
+std::vector<std::string> references_in(std::string_view text) {
+  std::vector<std::string> references;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view one = text.substr(0, comma);
+    const std::size_t start = std::min(one.find_first_not_of(' '), one.size());
+    one = one.substr(start, one.find_last_not_of(' ') + 1 - start);
+    references.emplace_back(one);
+    if (comma + 1 == text.size()) {
+      references.emplace_back();  // behind the last comma
+    }
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return references;
+}
+
+std::string reference_to(const std::vector<DecidedModel>& models) {
+  std::string text;
+  for (const DecidedModel& model : models) {
+    text += text.empty() ? "" : ",";
+    text += model.name.empty() ? model.artifact.text() : model.name + "@" + model.artifact.text();
+  }
+  return text;
+}
+
+Result<Rows> trusted_manifests(storage::Snapshot& snapshot, const ArtifactId& artifact,
+                               Timestamp now) {
+  return trusted_rows(snapshot, {}, artifact, now);
+}
+
+Result<Rows> trusted_placements(storage::Snapshot& snapshot, const ArtifactId& artifact,
+                                Timestamp now) {
+  storage::StatementQuery query;
+  query.kind = storage::StatementKind::kAttestation;
+  query.predicate_type = kPlacementPredicateType;
+  return trusted_rows(snapshot, std::move(query), artifact, now);
+}
+
+Result<ResolvedReference> resolve(storage::Snapshot& snapshot, const ReferenceQuestion& question) {
+  if (question.references.size() > kMaxModels) {
+    return beyond(kMaxModels);
+  }
+  Asking asking{snapshot, question.now,
+                Publishers(question.policies, question.workload, question.point)};
+  ResolvedReference resolved;
+  const Status done = resolve_all(asking, question, resolved);
+  if (!done) {
+    return done.error().code == ErrorCode::kLimitExceeded
+               ? Result<ResolvedReference>(beyond(kMaxManifestsHeard))
+               : std::unexpected(done.error());
+  }
+  if (resolved.models.size() > kMaxModels) {
+    return beyond(kMaxModels);
+  }
+  return resolved;
+}
+
+}  // namespace assay::server
