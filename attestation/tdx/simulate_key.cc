@@ -2,7 +2,6 @@
 #include "attestation/tdx/simulate_key.h"
 
 #include <cstdlib>
-#include <memory>
 
 #include <openssl/bn.h>
 #include <openssl/obj_mac.h>
@@ -14,10 +13,10 @@
 namespace assay::attestation::tdx {
 namespace {
 
-using BnHandle = std::unique_ptr<BIGNUM, OpensslFree<BN_clear_free>>;
-using BnContextHandle = std::unique_ptr<BN_CTX, OpensslFree<BN_CTX_free>>;
-using GroupHandle = std::unique_ptr<EC_GROUP, OpensslFree<EC_GROUP_free>>;
-using PointHandle = std::unique_ptr<EC_POINT, OpensslFree<EC_POINT_free>>;
+using BnHandle = Handle<BIGNUM, BN_clear_free>;
+using BnContextHandle = Handle<BN_CTX, BN_CTX_free>;
+using GroupHandle = Handle<EC_GROUP, EC_GROUP_free>;
+using PointHandle = Handle<EC_POINT, EC_POINT_free>;
 
 // Failures here mean that memory is exhausted.
 void require(bool ok) {
