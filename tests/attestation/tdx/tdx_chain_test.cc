@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attestation/tdx/der_writer.h"
+#include "attestation/simulate/der_writer.h"
 #include "tests/attestation/tdx/simulation.h"
 
 namespace assay::attestation::tdx {

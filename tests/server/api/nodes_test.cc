@@ -2,7 +2,7 @@
 // Nodes, jobs and outlines over the API: statuses, views, parameters, lists.
 #include "server/service/nodes.h"
 
-#include "attestation/tdx/simulate.h"
+#include "attestation/simulate/simulation.h"
 #include "schemas/core/outline.h"
 #include "schemas/core/sha.h"
 #include "schemas/verification_report.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/tdx/simulate_key.h"
+#include "attestation/simulate/key.h"
 
 #include <cstdlib>
 
@@ -7,7 +7,7 @@
 #include <openssl/obj_mac.h>
 
 #include "attestation/openssl_handles.h"
-#include "attestation/tdx/der_writer.h"
+#include "attestation/simulate/der_writer.h"
 #include "schemas/core/sha.h"
 
 namespace assay::attestation::tdx {
