@@ -6,6 +6,7 @@
 #include <openssl/bn.h>
 #include <openssl/obj_mac.h>
 
+#include "attestation/ecdsa_signature.h"
 #include "attestation/openssl_handles.h"
 #include "attestation/simulate/der_writer.h"
 #include "schemas/core/sha.h"
@@ -92,7 +93,7 @@ Bytes SimulatedKey::spki() const {
 }
 
 // FIPS 186-5 section 6.4.1, with a nonce that follows from key and message.
-std::array<std::uint8_t, 64> SimulatedKey::sign(ByteView message) const {
+RawSignature SimulatedKey::sign(ByteView message) const {
   const Curve curve;
   const Digest digest = sha256(message);
   const BnHandle nonce = curve.scalar({as_bytes("assay simulated nonce"), scalar_, digest.bytes()});
@@ -108,16 +109,12 @@ std::array<std::uint8_t, 64> SimulatedKey::sign(ByteView message) const {
           BN_mod_mul(s.get(), r.get(), secret.get(), curve.order(), curve.context.get()) == 1 &&
           BN_mod_add(s.get(), s.get(), hash.get(), curve.order(), curve.context.get()) == 1 &&
           BN_mod_mul(s.get(), s.get(), inverse.get(), curve.order(), curve.context.get()) == 1);
-  std::array<std::uint8_t, 64> signature{};
+  RawSignature signature{};
   write(r.get(), std::span(signature).first<32>());
   write(s.get(), std::span(signature).last<32>());
   return signature;
 }
 
-Bytes SimulatedKey::sign_der(ByteView message) const {
-  const std::array<std::uint8_t, 64> raw = sign(message);
-  const ByteView view(raw);
-  return der::sequence({der::integer(view.first(32)), der::integer(view.last(32))});
-}
+Bytes SimulatedKey::sign_der(ByteView message) const { return der_signature(sign(message)); }
 
 }  // namespace assay::attestation::tdx

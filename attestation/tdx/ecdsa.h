@@ -8,7 +8,6 @@
 
 namespace assay::attestation::tdx {
 
-inline constexpr std::size_t kRawSignatureBytes = 64;
 inline constexpr std::size_t kRawKeyBytes = 64;
 
 // Null unless `point` is 64 bytes and a point of the curve (FIPS 186-5, SEC 1 section 3.2.2).
