@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verification jobs: created by who wants to know, leased by the node's worker, ended by a report
-// (design section 6). A job is leased to one worker at a time; the token of the newest lease is the
-// only one that counts. Nothing is recorded as verified before every check that the service makes.
+// (docs/design.md, "Nodes"). A job is leased to one worker at a time; the token of the newest lease
+// is the only one that counts. Nothing is recorded as verified before every check that the service
+// makes.
 #pragma once
 
 #include <chrono>
