@@ -10,9 +10,9 @@
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
 
+#include "attestation/crypto/openssl_handles.h"
 #include "attestation/jws.h"
 #include "attestation/keys.h"
-#include "attestation/openssl_handles.h"
 
 namespace assay::attestation {
 namespace {

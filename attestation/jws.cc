@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "attestation/ecdsa_signature.h"
+#include "attestation/crypto/ecdsa_signature.h"
 
 namespace assay::attestation {
 namespace {

@@ -6,8 +6,8 @@
 #include <openssl/bn.h>
 #include <openssl/obj_mac.h>
 
-#include "attestation/ecdsa_signature.h"
-#include "attestation/openssl_handles.h"
+#include "attestation/crypto/ecdsa_signature.h"
+#include "attestation/crypto/openssl_handles.h"
 #include "attestation/simulate/der_writer.h"
 #include "schemas/core/sha.h"
 

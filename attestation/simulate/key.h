@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "attestation/ecdsa_signature.h"
+#include "attestation/crypto/ecdsa_signature.h"
 #include "schemas/core/bytes.h"
 
 namespace assay::attestation::tdx {

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "attestation/ecdsa_signature.h"
+#include "attestation/crypto/ecdsa_signature.h"
 #include "attestation/tdx/collateral_parts.h"
 #include "attestation/tdx/ecdsa.h"
 #include "attestation/tdx/json_fields.h"

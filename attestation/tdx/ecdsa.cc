@@ -8,7 +8,7 @@
 #include <openssl/core_names.h>
 #include <openssl/obj_mac.h>
 
-#include "attestation/ecdsa_signature.h"
+#include "attestation/crypto/ecdsa_signature.h"
 
 namespace assay::attestation::tdx {
 PkeyHandle import_p256(ByteView point) {

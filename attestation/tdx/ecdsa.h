@@ -3,7 +3,7 @@
 // Internal to this folder.
 #pragma once
 
-#include "attestation/openssl_handles.h"
+#include "attestation/crypto/openssl_handles.h"
 #include "schemas/core/bytes.h"
 
 namespace assay::attestation::tdx {

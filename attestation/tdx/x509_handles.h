@@ -4,7 +4,7 @@
 
 #include <openssl/x509.h>
 
-#include "attestation/openssl_handles.h"
+#include "attestation/crypto/openssl_handles.h"
 
 namespace assay::attestation::tdx {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raw and DER form of ECDSA signatures. The pairs are written out by hand from X.690 section 8.3.
 
-#include "attestation/ecdsa_signature.h"
+#include "attestation/crypto/ecdsa_signature.h"
 
 #include <string>
 

@@ -11,7 +11,7 @@
 #include <openssl/hmac.h>
 #include <openssl/rsa.h>
 
-#include "attestation/ecdsa_signature.h"
+#include "attestation/crypto/ecdsa_signature.h"
 #include "attestation/keys.h"
 #include "schemas/core/bytes.h"
 

@@ -72,9 +72,16 @@ class Includes(Planted):
         self.source("server/app.h")
         self.source("cli/main.cc", '"server/app.h"')
         self.source("server/http/gate.h", '"storage/store.h"')
+        self.source("attestation/simulate/pki.h")
+        self.source("attestation/dsse.h", '"attestation/simulate/pki.h"')
+        self.source("attestation/tdx/verify.h", '"attestation/dsse.h"')
+        self.source("server/service/enrol.cc", '"attestation/simulate/pki.h"')
         self.source("server/service/accept.cc", '"server/http/gate.h"', "<boost/asio.hpp>")
         self.assert_finds(check_includes.check, "storage may not include policy",
                           "cli may not include server", "server/http may not include storage",
+                          "attestation may not include attestation/simulate",
+                          "attestation/tdx may not include attestation (",
+                          "server/service may not include attestation/simulate",
                           "server/service may not include server/http",
                           "server/service may not include <boost/asio.hpp>")
 

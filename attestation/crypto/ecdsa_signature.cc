@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/ecdsa_signature.h"
+#include "attestation/crypto/ecdsa_signature.h"
 
 #include <algorithm>
 #include <span>
 
-#include "attestation/openssl_handles.h"
+#include "attestation/crypto/openssl_handles.h"
 
 namespace assay::attestation {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of OpenSSL objects. Internal to this folder: included by its .cc files only.
+// Owners of OpenSSL objects. Internal to attestation.
 #pragma once
 
 #include <openssl/bio.h>
