@@ -123,21 +123,6 @@ TEST(TdxSigningChain, OtherChains_AreRefused) {
             "TCB_INFO_CHAIN_FORMAT");
   EXPECT_EQ(with_collateral([](Collateral& c) { c.tcb_info_issuer_chain.append(65536, '\n'); }),
             "TCB_INFO_CHAIN_FORMAT");
-  SimulationSpec spec = valid_v4();
-  spec.tcb_signing.signer = "attacker";
-  EXPECT_EQ(verdict(spec), "TCB_INFO_CHAIN_SIGNATURE");
-  spec = valid_v4();
-  spec.tcb_signing.is_ca = true;
-  EXPECT_EQ(verdict(spec), "TCB_INFO_BASIC_CONSTRAINTS");
-}
-
-TEST(TdxSignedDocument, SignedByAnother_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.tcb_info_signer = kPckKey;
-  EXPECT_EQ(verdict(spec), "TCB_INFO_SIGNATURE");
-  spec = valid_v4();
-  spec.qe_identity_signer = "attacker";
-  EXPECT_EQ(verdict(spec), "QE_IDENTITY_SIGNATURE");
 }
 
 TEST(TdxSignedDocument, WrittenAnew_IsRefused) {
