@@ -10,9 +10,9 @@
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
 
+#include "attestation/crypto/openssl_handles.h"
 #include "attestation/jws.h"
 #include "attestation/keys.h"
-#include "attestation/openssl_handles.h"
 
 namespace assay::attestation {
 namespace {
@@ -24,9 +24,9 @@ constexpr std::size_t kCoordinateBytes = 32;
 constexpr std::string_view kRs256 = "RS256";
 constexpr std::string_view kEs256 = "ES256";
 
-using ParamBuildHandle = std::unique_ptr<OSSL_PARAM_BLD, OpensslFree<OSSL_PARAM_BLD_free>>;
-using ParamHandle = std::unique_ptr<OSSL_PARAM, OpensslFree<OSSL_PARAM_free>>;
-using NumberHandle = std::unique_ptr<BIGNUM, OpensslFree<BN_free>>;
+using ParamBuildHandle = Handle<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
+using ParamHandle = Handle<OSSL_PARAM, OSSL_PARAM_free>;
+using NumberHandle = Handle<BIGNUM, BN_free>;
 
 std::unexpected<Error> rejected(const char* why) {
   return fail(ErrorCode::kIdentityTokenRejected, why, "/identity_token");

@@ -3,53 +3,15 @@
 
 #include <optional>
 
-#include "attestation/openssl_handles.h"
+#include "attestation/crypto/ecdsa_signature.h"
 
 namespace assay::attestation {
 namespace {
 
-constexpr std::size_t kScalarBytes = 32;
-constexpr std::size_t kSignatureBytes = 2 * kScalarBytes;
 constexpr JsonLimits kHeaderLimits{.max_bytes = 1024, .max_depth = 2};
 constexpr JsonLimits kClaimLimits{.max_bytes = kMaxTokenBytes, .max_depth = 16};
 
 std::unexpected<Error> no_token(const char* why) { return fail(ErrorCode::kSchemaViolation, why); }
-
-// RFC 7518 section 3.4: r and s as 32 bytes each, most significant first.
-Result<Bytes> raw_signature(ByteView der) {
-  const ErrorQueueGuard guard;
-  const unsigned char* next = der.data();
-  const EcdsaSignatureHandle parsed(d2i_ECDSA_SIG(nullptr, &next, static_cast<long>(der.size())));
-  Bytes raw(kSignatureBytes);
-  if (parsed == nullptr ||
-      BN_bn2binpad(ECDSA_SIG_get0_r(parsed.get()), raw.data(), kScalarBytes) < 0 ||
-      BN_bn2binpad(ECDSA_SIG_get0_s(parsed.get()), raw.data() + kScalarBytes, kScalarBytes) < 0) {
-    return fail(ErrorCode::kKeyUnusable, "the key made no ECDSA P-256 signature");
-  }
-  return raw;
-}
-
-// Empty when the library cannot.
-Bytes der_signature(ByteView raw) {
-  const ErrorQueueGuard guard;
-  const EcdsaSignatureHandle signature(ECDSA_SIG_new());
-  BIGNUM* r = BN_bin2bn(raw.data(), kScalarBytes, nullptr);
-  BIGNUM* s = BN_bin2bn(raw.data() + kScalarBytes, kScalarBytes, nullptr);
-  if (signature == nullptr || r == nullptr || s == nullptr ||
-      ECDSA_SIG_set0(signature.get(), r, s) != 1) {
-    BN_free(r);
-    BN_free(s);
-    return {};
-  }
-  unsigned char* out = nullptr;
-  const int size = i2d_ECDSA_SIG(signature.get(), &out);
-  if (size <= 0) {
-    return {};
-  }
-  Bytes der(out, out + size);
-  OPENSSL_free(out);
-  return der;
-}
 
 struct Parts {
   std::string_view header;
@@ -91,8 +53,11 @@ Result<std::string> sign_jws(const Json& claims, const Signer& signer) {
   std::string token =
       base64url_encode(as_bytes(header)) + "." + base64url_encode(as_bytes(payload));
   ASSAY_ASSIGN(const Bytes der, signer.sign(as_bytes(token)));
-  ASSAY_ASSIGN(const Bytes raw, raw_signature(der));
-  token += "." + base64url_encode(raw);
+  const auto raw = raw_signature(der);
+  if (!raw) {
+    return fail(ErrorCode::kKeyUnusable, "the key made no ECDSA P-256 signature");
+  }
+  token += "." + base64url_encode(*raw);
   if (token.size() > kMaxTokenBytes) {
     return fail(ErrorCode::kLimitExceeded, "the claims are too long for a token");
   }
@@ -132,7 +97,7 @@ Result<Json> claims_of(const Token& token) {
 
 Status verify_es256(const Token& token, const PublicKey& key) {
   if (key.algorithm() != SignatureAlgorithm::kEcdsaP256 ||
-      token.signature.size() != kSignatureBytes) {
+      token.signature.size() != kRawSignatureBytes) {
     return fail(ErrorCode::kSignatureInvalid, "an ES256 signature has 64 bytes");
   }
   return key.verify(as_bytes(token.signed_part), der_signature(token.signature));

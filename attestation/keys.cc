@@ -6,7 +6,7 @@
 #include <array>
 #include <span>
 
-#include "attestation/openssl_handles.h"
+#include "attestation/crypto/openssl_handles.h"
 #include "schemas/core/sha.h"
 
 namespace assay::attestation {

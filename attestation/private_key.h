@@ -5,8 +5,8 @@
 #include <memory>
 #include <string_view>
 
+#include "attestation/crypto/openssl_handles.h"
 #include "attestation/keys.h"
-#include "attestation/openssl_handles.h"
 
 namespace assay::attestation {
 

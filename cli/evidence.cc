@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "attestation/provider/configfs_tsm.h"
-#include "attestation/provider/simulator.h"
+#include "attestation/simulate/pki.h"
+#include "attestation/simulate/simulator.h"
 #include "attestation/tdx/appraisal_policy.h"
 #include "attestation/tdx/collateral.h"
-#include "attestation/tdx/simulate_pki.h"
 #include "cli/files.h"
 #include "cli/output.h"
 #include "cli/verbs.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment of the node, and its renewal well before it is over (design section 5).
+// Enrolment of the node, and its renewal well before it is over (docs/design.md, "Evidence").
 #pragma once
 
 #include "cli/worker_pace.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attestation/provider/configfs_tsm.h"
-#include "attestation/provider/simulator.h"
+#include "attestation/simulate/simulator.h"
 #include "attestation/tdx/collateral.h"
 #include "cli/files.h"
 

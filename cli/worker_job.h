@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One leased job: hash, report, answer what the service asks next (design section 6).
+// One leased job: hash, report, answer what the service asks next (docs/design.md, "Nodes").
 #pragma once
 
 #include <functional>

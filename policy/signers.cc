@@ -150,8 +150,9 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
   }
   std::sort(judged.manifests.begin(), judged.manifests.end(),
             [](const auto* a, const auto* b) { return earlier(a->statement, b->statement); });
-  // A manifest may name the artifact beside its own root (design: digests are joined by a manifest
-  // that names both). A subject has one root for each hash, so the hash tells which of them it is.
+  // A manifest may name the artifact beside its own root (docs/design.md, "Trust": digests are
+  // joined by a manifest that names both). A subject has one root for each hash, so the hash tells
+  // which of them it is.
   std::copy_if(judged.manifests.begin(), judged.manifests.end(),
                std::back_inserter(judged.own_manifests), [&facts](const ManifestFact* manifest) {
                  return facts.artifact &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence of a node as documents carry it, and what its report data must be (design section 5).
-// What a quote means: attestation/tdx.
+// Evidence of a node as documents carry it, and what its report data must be (docs/design.md,
+// "Evidence"). What a quote means: attestation/tdx.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification jobs: a node shall hash a model where it runs (design section 6).
+// Verification jobs: a node shall hash a model where it runs (docs/design.md, "Nodes").
 // Schemas: job-request.schema.json, job-lease.schema.json.
 #pragma once
 

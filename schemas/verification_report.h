@@ -31,6 +31,7 @@ struct ExtraFile {
 struct NotCovered {
   std::uint64_t entry;  // position in the artifact
   std::string reason;
+  bool operator==(const NotCovered&) const = default;
 };
 
 struct VerificationReport {
@@ -58,6 +59,7 @@ struct VerificationReport {
   std::uint64_t bytes;  // hashed
   Timestamp started_at;
   Timestamp finished_at;
+  bool operator==(const VerificationReport&) const = default;
 };
 [[nodiscard]] Json to_json(const VerificationReport& report);
 // Strict JSON, schema, entries in order and each as check() of an artifact wants it.

@@ -46,12 +46,14 @@ struct NodeRow {
     std::string tcb_status;
     Digest anchor;
     bool anchor_is_vendor;
+    bool operator==(const Measured&) const = default;
   };
   std::optional<Measured> measured;
   LeafIndex log_index;         // of the newest enrolment
   std::string registration{};  // id; empty: none was needed
   // Set when the enrolment was ended before its time.
   std::optional<Revocation> ended{};
+  bool operator==(const NodeRow&) const = default;
 };
 
 // Evidence that something stands on, and how it was appraised last.
@@ -108,6 +110,7 @@ struct JobRow {
   bool device_attested = false;
   std::optional<Timestamp> finished_at;
   LeafIndex log_index = 0;  // of the record that created it
+  bool operator==(const JobRow&) const = default;
 };
 
 // What a report is about, beside node, artifact and scope.

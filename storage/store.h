@@ -67,6 +67,7 @@ struct StatementRow {
   // Of a manifest: canonical JSON {"objects", "parameters"}, what decisions read of its predicate.
   std::string contents = {};
   std::uint64_t bytes = 0;  // of the payload
+  bool operator==(const StatementRow&) const = default;
 };
 
 // That `key` signed the statement at `index`, as the indexes have it: where to look, not yet what

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "attestation/crypto/ecdsa_signature.h"
 #include "attestation/tdx/collateral_parts.h"
 #include "attestation/tdx/ecdsa.h"
 #include "attestation/tdx/json_fields.h"

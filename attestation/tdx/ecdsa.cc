@@ -3,50 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 
 #include <openssl/core_names.h>
 #include <openssl/obj_mac.h>
 
+#include "attestation/crypto/ecdsa_signature.h"
+
 namespace assay::attestation::tdx {
-namespace {
-
-constexpr std::size_t kScalarBytes = 32;
-
-// Appends the DER INTEGER of a big-endian scalar; false for zero.
-bool append_integer(ByteView scalar, Bytes& out) {
-  const auto first =
-      std::ranges::find_if(scalar, [](std::uint8_t byte) { return byte != 0; }) - scalar.begin();
-  const ByteView digits = scalar.subspan(static_cast<std::size_t>(first));
-  if (digits.empty()) {
-    return false;
-  }
-  const bool padded = digits.front() >= 0x80;
-  out.push_back(0x02);
-  out.push_back(static_cast<std::uint8_t>(digits.size() + (padded ? 1 : 0)));
-  if (padded) {
-    out.push_back(0);
-  }
-  out.insert(out.end(), digits.begin(), digits.end());
-  return true;
-}
-
-// Ecdsa-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER } (RFC 3279 section 2.2.3). At most 70 bytes
-// of content, so one length byte does. Empty when r or s is zero.
-Bytes der_signature(ByteView raw) {
-  Bytes out = {0x30, 0};
-  out.reserve(2 + 2 * (kScalarBytes + 3));
-  if (!append_integer(raw.first(kScalarBytes), out) ||
-      !append_integer(raw.last(kScalarBytes), out)) {
-    return {};
-  }
-  out[1] = static_cast<std::uint8_t>(out.size() - 2);
-  return out;
-}
-
-}  // namespace
-
 PkeyHandle import_p256(ByteView point) {
   const ErrorQueueGuard guard;
   if (point.size() != kRawKeyBytes) {
@@ -71,7 +35,7 @@ PkeyHandle import_p256(ByteView point) {
 
 bool verify_raw(EVP_PKEY* key, ByteView message, ByteView signature) {
   const ErrorQueueGuard guard;
-  if (signature.size() != kRawSignatureBytes || !is_p256(key)) {
+  if (!is_p256(key)) {
     return false;
   }
   const Bytes der = der_signature(signature);

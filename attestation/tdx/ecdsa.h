@@ -3,12 +3,11 @@
 // Internal to this folder.
 #pragma once
 
-#include "attestation/openssl_handles.h"
+#include "attestation/crypto/openssl_handles.h"
 #include "schemas/core/bytes.h"
 
 namespace assay::attestation::tdx {
 
-inline constexpr std::size_t kRawSignatureBytes = 64;
 inline constexpr std::size_t kRawKeyBytes = 64;
 
 // Null unless `point` is 64 bytes and a point of the curve (FIPS 186-5, SEC 1 section 3.2.2).

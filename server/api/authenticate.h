@@ -23,8 +23,7 @@ namespace assay::server {
 class Authenticator {
  public:
   using PrincipalPtr = std::shared_ptr<const Principal>;
-  // How old an answer from memory may be: design, cached allows rest on epochs read at most one
-  // second before.
+  // How old an answer from memory may be.
   static constexpr std::chrono::milliseconds kMaxAge{1000};
   static constexpr std::size_t kMaxEntries = 4096;
 

@@ -133,9 +133,10 @@ class Acceptor {
 class Lane {
  public:
   Lane(Listener listener, const ServerLimits& limits, Application& app, const Clock& clock,
-       TlsContext tls)
+       const SteadyTime& time, TlsContext tls)
       : runtime_{.app = app,
                  .clock = clock,
+                 .time = time,
                  .limits = limits,
                  .listener = listener,
                  .connections = {limits.max_connections, limits.max_connections_per_address},
@@ -195,15 +196,24 @@ class Lane {
       return;
     }
     runtime_.on_last_session_gone = [this] { shutdown_.cancel(); };
-    shutdown_.expires_after(runtime_.limits.shutdown_timeout);
-    shutdown_.async_wait([this](const error_code& error) {
-      if (!error) {
-        abort_all();
-      }
-    });
+    wait_for_shutdown(runtime_.time.now() + runtime_.limits.shutdown_timeout);
     for (Session* const session : runtime_.sessions) {
       session->drain();
     }
+  }
+
+  void wait_for_shutdown(SteadyTime::Point deadline) {
+    shutdown_.expires_after(runtime_.time.until(deadline));
+    shutdown_.async_wait([this, deadline](const error_code& error) {
+      if (error) {
+        return;
+      }
+      if (runtime_.time.now() < deadline) {
+        wait_for_shutdown(deadline);
+      } else {
+        abort_all();
+      }
+    });
   }
 
   void abort_all() {
@@ -231,11 +241,11 @@ HttpServer::~HttpServer() { stop(); }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::vector<ListenerOptions>& listeners,
                                                       const ServerLimits& limits, Application& app,
-                                                      const Clock& clock) {
+                                                      const Clock& clock, const SteadyTime& time) {
   auto impl = std::make_unique<Impl>();
   for (const ListenerOptions& options : listeners) {
     ASSAY_ASSIGN(TlsContext tls, make_tls_context(options.tls));
-    auto lane = std::make_unique<Lane>(options.kind, limits, app, clock, std::move(tls));
+    auto lane = std::make_unique<Lane>(options.kind, limits, app, clock, time, std::move(tls));
     ASSAY_TRY(lane->bind(options));
     impl->lanes.push_back(std::move(lane));
   }

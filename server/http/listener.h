@@ -12,6 +12,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/error.h"
 #include "server/http/application.h"
+#include "server/http/steady_time.h"
 #include "server/http/tls.h"
 
 namespace assay::server {
@@ -43,11 +44,11 @@ struct ListenerOptions {
 // Runs from start() until stop() or destruction.
 class HttpServer {
  public:
-  // Binds all listeners, then serves. `app` and `clock` must outlive the server. invalid-config
-  // when an address cannot be bound or TLS material cannot be used.
+  // Binds all listeners, then serves. `app`, `clock` and `time`, by which limits pass, must outlive
+  // the server. invalid-config when an address cannot be bound or TLS material cannot be used.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(
       const std::vector<ListenerOptions>& listeners, const ServerLimits& limits, Application& app,
-      const Clock& clock);
+      const Clock& clock, const SteadyTime& time = monotonic_time());
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();

@@ -82,8 +82,8 @@ void Session::abort() {
 void Session::arm(std::chrono::milliseconds limit) {
   timed_out_ = false;
   const std::uint64_t step = ++step_;
-  timer_.expires_after(limit);
-  wait_for_limit(step);
+  deadline_ = runtime_.time.now() + limit;
+  wait_for_limit(step, runtime_.time.until(deadline_));
 }
 
 void Session::disarm() {
@@ -91,16 +91,21 @@ void Session::disarm() {
   timer_.cancel();
 }
 
-void Session::wait_for_limit(std::uint64_t step) {
+void Session::wait_for_limit(std::uint64_t step, std::chrono::nanoseconds pause) {
+  timer_.expires_after(pause);
   auto expired = [self = shared_from_this(), step](const error_code& error) {
     if (error || self->step_ != step) {
+      return;
+    }
+    const SteadyTime& time = self->runtime_.time;
+    if (time.now() < self->deadline_) {
+      self->wait_for_limit(step, time.until(self->deadline_));
       return;
     }
     self->timed_out_ = true;
     error_code ignored;
     self->stream_.next_layer().cancel(ignored);
-    self->timer_.expires_after(kCancelAgain);
-    self->wait_for_limit(step);
+    self->wait_for_limit(step, kCancelAgain);
   };
   timer_.async_wait(std::move(expired));
 }

@@ -24,6 +24,7 @@
 #include "server/http/connections.h"
 #include "server/http/listener.h"
 #include "server/http/memory_budget.h"
+#include "server/http/steady_time.h"
 
 namespace assay::server {
 
@@ -33,6 +34,7 @@ class Session;
 struct Runtime {
   Application& app;
   const Clock& clock;
+  const SteadyTime& time;
   ServerLimits limits;
   Listener listener;
   Connections connections;
@@ -93,7 +95,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // again and again until the step has noticed, because a composed operation may start anew.
   void arm(std::chrono::milliseconds limit);
   void disarm();
-  void wait_for_limit(std::uint64_t step);
+  // Looks after `pause` whether the limit of `step` is over.
+  void wait_for_limit(std::uint64_t step, std::chrono::nanoseconds pause);
 
   Runtime& runtime_;
   boost::asio::ssl::stream<boost::asio::ip::tcp::socket> stream_;
@@ -102,12 +105,13 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Digest> client_key_;
   std::string buffer_;  // arrived, not yet consumed
   std::string out_;
-  std::uint64_t unread_ = 0;  // bytes of the current body that are still to come
-  std::uint64_t step_ = 0;    // number of the armed time limit
-  bool timed_out_ = false;    // the limit of the current step is over
-  bool broken_ = false;       // the transport failed or the peer closed
-  bool ended_ = false;        // the peer closed as TLS wants it, and expects the same
-  bool idle_ = false;         // in the handshake, or waits for the first byte of a request
+  std::uint64_t unread_ = 0;    // bytes of the current body that are still to come
+  std::uint64_t step_ = 0;      // number of the armed time limit
+  SteadyTime::Point deadline_;  // of that limit
+  bool timed_out_ = false;      // the limit of the current step is over
+  bool broken_ = false;         // the transport failed or the peer closed
+  bool ended_ = false;          // the peer closed as TLS wants it, and expects the same
+  bool idle_ = false;           // in the handshake, or waits for the first byte of a request
 };
 
 }  // namespace assay::server

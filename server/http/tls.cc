@@ -8,6 +8,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include "schemas/core/handle.h"
 #include "schemas/core/sha.h"
 
 namespace assay::server {
@@ -21,10 +22,7 @@ constexpr const char* kSignatures =
     "rsa_pss_rsae_sha512";
 constexpr long kMaxClientChainBytes = 16384;
 
-struct FreeCertificate {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-};
-using Certificate = std::unique_ptr<X509, FreeCertificate>;
+using Certificate = Handle<X509, X509_free>;
 
 // Any certificate passes: see the header. Only the proof of possession in the handshake counts.
 int accept_certificate(X509_STORE_CTX* /*context*/, void* /*unused*/) { return 1; }
@@ -71,10 +69,7 @@ Digest pin_of(X509* certificate) {
 }
 
 Result<Certificate> read_certificate(const std::string& path) {
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "re"));
+  const Handle<std::FILE, std::fclose> file(std::fopen(path.c_str(), "re"));
   Certificate certificate(
       file == nullptr ? nullptr : PEM_read_X509(file.get(), nullptr, no_passphrase, nullptr));
   if (certificate == nullptr) {

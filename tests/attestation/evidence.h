@@ -3,7 +3,7 @@
 #pragma once
 
 #include "attestation/evidence_verifier.h"
-#include "attestation/tdx/simulate.h"
+#include "attestation/simulate/simulation.h"
 #include "tests/attestation/tdx/simulation.h"
 
 namespace assay::test {

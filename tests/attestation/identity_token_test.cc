@@ -7,11 +7,11 @@
 
 #include <gtest/gtest.h>
 #include <openssl/core_names.h>
-#include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/rsa.h>
 
+#include "attestation/crypto/ecdsa_signature.h"
 #include "attestation/keys.h"
 #include "schemas/core/bytes.h"
 
@@ -66,14 +66,8 @@ Bytes rsa_sign(EVP_PKEY* key, std::string_view text) {
 
 // r and s of a DER signature, 32 bytes each.
 Bytes ec_sign(const Signer& key, std::string_view text) {
-  const Bytes der = key.sign(as_bytes(text)).value();
-  const unsigned char* next = der.data();
-  ECDSA_SIG* parsed = d2i_ECDSA_SIG(nullptr, &next, static_cast<long>(der.size()));
-  Bytes raw(64);
-  BN_bn2binpad(ECDSA_SIG_get0_r(parsed), raw.data(), 32);
-  BN_bn2binpad(ECDSA_SIG_get0_s(parsed), raw.data() + 32, 32);
-  ECDSA_SIG_free(parsed);
-  return raw;
+  const RawSignature raw = raw_signature(key.sign(as_bytes(text)).value()).value();
+  return {raw.begin(), raw.end()};
 }
 
 std::string part(const Json& json) { return base64url_encode(as_bytes(json.dump())); }

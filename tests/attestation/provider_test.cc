@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "attestation/provider/configfs_tsm.h"
-#include "attestation/provider/simulator.h"
+#include "attestation/simulate/simulator.h"
 #include "tests/attestation/evidence.h"
 
 namespace assay::attestation {

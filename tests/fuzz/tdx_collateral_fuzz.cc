@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
+#include "attestation/simulate/simulation.h"
 #include "attestation/tdx/crl.h"
 #include "attestation/tdx/pck_extension.h"
-#include "attestation/tdx/simulate.h"
 #include "attestation/tdx/verify.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "attestation/tdx/simulate.h"
+#include "attestation/simulate/simulation.h"
 #include "attestation/tdx/verify.h"
 
 namespace {

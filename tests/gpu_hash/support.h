@@ -17,6 +17,7 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/json.h"
+#include "tests/support/seed.h"
 
 namespace assay::gpu_hash::test {
 
@@ -55,15 +56,15 @@ class TempDir {
 // Random numbers from a seed that a failing test prints.
 class Random {
  public:
-  Random() : seed_(std::random_device{}()), engine_(seed_) {}
-  [[nodiscard]] std::string text() const { return "seed " + std::to_string(seed_); }
+  Random() : seed_(random_test_seed()), engine_(seed_) {}
+  [[nodiscard]] std::string text() const { return test_seed_text(seed_); }
   // From 0 to `count` - 1.
   [[nodiscard]] std::size_t below(std::size_t count) {
     return std::uniform_int_distribution<std::size_t>(0, count - 1)(engine_);
   }
 
  private:
-  unsigned seed_;
+  std::uint64_t seed_;
   std::mt19937_64 engine_;
 };
 

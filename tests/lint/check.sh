@@ -29,7 +29,7 @@ if [ -n "$unformatted" ]; then
     status=1
 fi
 
-for check in includes coroutines files limits schemas; do
+for check in includes coroutines files limits schemas docs; do
     PYTHONDONTWRITEBYTECODE=1 $python tests/lint/check_$check.py || status=1
 done
 

@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import check_coroutines  # noqa: E402
 import check_files  # noqa: E402
 import check_headers  # noqa: E402
+import check_docs  # noqa: E402
 import check_includes  # noqa: E402
 import check_schemas  # noqa: E402
 import cpp  # noqa: E402
@@ -71,9 +72,16 @@ class Includes(Planted):
         self.source("server/app.h")
         self.source("cli/main.cc", '"server/app.h"')
         self.source("server/http/gate.h", '"storage/store.h"')
-        self.source("server/service/documents/accept.cc", '"server/http/gate.h"', "<boost/asio.hpp>")
+        self.source("attestation/simulate/pki.h")
+        self.source("attestation/dsse.h", '"attestation/simulate/pki.h"')
+        self.source("attestation/tdx/verify.h", '"attestation/dsse.h"')
+        self.source("server/service/enrol.cc", '"attestation/simulate/pki.h"')
+        self.source("server/service/accept.cc", '"server/http/gate.h"', "<boost/asio.hpp>")
         self.assert_finds(check_includes.check, "storage may not include policy",
                           "cli may not include server", "server/http may not include storage",
+                          "attestation may not include attestation/simulate",
+                          "attestation/tdx may not include attestation (",
+                          "server/service may not include attestation/simulate",
                           "server/service may not include server/http",
                           "server/service may not include <boost/asio.hpp>")
 
@@ -132,6 +140,49 @@ class Includes(Planted):
         self.plant("policy/CMakeLists.txt",
                    "assay_library(policy\n  SOURCES b.cc\n  PRIVATE_DEPS assay::storage)\n")
         self.assert_finds(check_includes.check, "policy may not link storage")
+
+
+class Docs(Planted):
+    def setUp(self):
+        super().setUp()
+        self.plant("policy/facts.h", HEADER)
+        self.plant("docs/design.md", "# Design\n## Trust\n")
+        self.plant("docs/architecture.md", "See `policy/facts.h` and `policy`, [design](design.md#x).\n")
+
+    def test_what_exists_is_clean(self):
+        self.plant("docs/architecture.md",
+                   "`policy/facts.h` `policy/` `/livez` `GET /v1/jobs` `application/json` `check_grant`\n"
+                   "```\npolicy/gone.h\n```\n[a](https://example.com/x) [b](../policy/facts.h)\n")
+        self.source_comment("// docs/design.md, \"Trust\"")
+        self.assert_clean(check_docs.check)
+
+    def source_comment(self, text):
+        self.plant("policy/facts.cc", HEAD + text + "\n")
+
+    def test_paths_that_are_gone(self):
+        self.plant("docs/architecture.md", "# Map\n`policy/gone.h`\n`policy/room/`\n`facts.h`\n`absent/x.cc`\n")
+        self.plant("docs/design.md", "`policy/moved`\n")
+        self.assert_finds(check_docs.check, "architecture.md:2: `policy/gone.h` is no file",
+                          "architecture.md:3: `policy/room/` is no file",
+                          "architecture.md:4: `facts.h`: write the whole path",
+                          "architecture.md:5: `absent/x.cc` is no file",
+                          "design.md:1: `policy/moved` is no file")
+
+    def test_links_and_citations_that_lead_nowhere(self):
+        self.plant("docs/limits.md", "[a](gone.md)\n")
+        self.source_comment("// (design section 5)\n// (design: one nonce)\n// see design.md")
+        self.assert_finds(check_docs.check, "limits.md:1: link to gone.md", "facts.cc:3:", "facts.cc:4:",
+                          "facts.cc:5:")
+
+    def test_sections_that_are_cited_exist(self):
+        self.source_comment('// (docs/design.md, "Trust")\n// docs/design.md,\n// "Gone"')
+        found = self.found(check_docs.check)
+        self.assertIn('facts.cc:4: docs/design.md has no section "Gone"', found)
+        self.assertNotIn('"Trust"', found)
+
+    def test_pages_are_there(self):
+        (self.root / "docs/design.md").unlink()
+        self.assert_finds(check_docs.check, "docs/design.md:1: the page is missing")
 
 
 BAD_FORMS = {

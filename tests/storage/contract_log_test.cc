@@ -6,6 +6,7 @@
 #include "schemas/core/merkle.h"
 #include "storage/tiles.h"
 #include "tests/storage/store_contract.h"
+#include "tests/support/seed.h"
 #include "tests/support/vectors.h"
 
 namespace assay::storage {
@@ -65,8 +66,8 @@ TEST_P(StoreContract, Log_AllSizesTo300_RootsAndProofsVerify) {
 }
 
 TEST_P(StoreContract, Log_RandomLargeSizes_ProofsVerify) {
-  const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const std::uint64_t seed = random_test_seed();
+  SCOPED_TRACE(test_seed_text(seed));
   std::mt19937_64 random(seed);
   constexpr TreeSize kMax = 5000;
   append(kMax);

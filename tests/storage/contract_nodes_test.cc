@@ -201,24 +201,6 @@ ErrorCode refusal(Store& store, const NodeRow& row) {
   return stored ? ErrorCode{} : stored.error().code;
 }
 
-void expect_same(const Result<NodeRow>& found, const NodeRow& row) {
-  ASSERT_TRUE(found) << to_string(found.error());
-  EXPECT_EQ(found->name, row.name);
-  EXPECT_EQ(found->principal, row.principal);
-  EXPECT_EQ(found->key, row.key);
-  EXPECT_EQ(found->public_key, row.public_key);
-  EXPECT_EQ(found->platform, row.platform);
-  EXPECT_EQ(found->enrolled_at, row.enrolled_at);
-  EXPECT_EQ(found->expires_at, row.expires_at);
-  EXPECT_EQ(found->revoked, row.revoked);
-  EXPECT_EQ(found->devices, row.devices);
-  EXPECT_EQ(found->enrolment, row.enrolment);
-  EXPECT_EQ(found->measured, row.measured);
-  EXPECT_EQ(found->log_index, row.log_index);
-  EXPECT_EQ(found->registration, row.registration);
-  EXPECT_EQ(found->ended, row.ended);
-}
-
 TEST_P(StoreContract, Node_PutAndGet_EveryFieldKept) {
   append(3);
   NodeRow measured = make_node("gpu-1", 1);
@@ -228,9 +210,9 @@ TEST_P(StoreContract, Node_PutAndGet_EveryFieldKept) {
   ASSERT_TRUE(first && second);
   reopen();
   const auto view = snapshot();
-  expect_same(view->node("gpu-1"), *first);
-  expect_same(view->node("gpu-2"), *second);
-  expect_same(view->node_by_key(first->key), *first);
+  EXPECT_EQ(view->node("gpu-1"), *first);
+  EXPECT_EQ(view->node("gpu-2"), *second);
+  EXPECT_EQ(view->node_by_key(first->key), *first);
   EXPECT_EQ(view->node("gpu-3").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(view->node_by_key(make_node("x", 3).key).error().code, ErrorCode::kNotFound);
 }
@@ -244,7 +226,7 @@ TEST_P(StoreContract, Node_EnrolledAgainWithoutEvidence_IsNoLongerMeasured) {
   row.devices = Json::array();
   const auto again = store_node(store(), row);
   ASSERT_TRUE(again);
-  expect_same(snapshot()->node("gpu-1"), *again);
+  EXPECT_EQ(snapshot()->node("gpu-1"), *again);
 }
 
 TEST_P(StoreContract, Node_WithANewKey_KeepsTheOldOneForItself) {
@@ -280,7 +262,7 @@ TEST_P(StoreContract, Node_Revoked_StaysRevoked) {
   NodeRow other_time = revoked;
   other_time.revoked->at += kDay;
   EXPECT_EQ(refusal(store(), other_time), ErrorCode::kConflict);
-  expect_same(snapshot()->node("gpu-1"), *stored);
+  EXPECT_EQ(snapshot()->node("gpu-1"), *stored);
   EXPECT_EQ(snapshot()->key_owner(other_key.key).error().code, ErrorCode::kNotFound);
 }
 

@@ -11,24 +11,6 @@ SignerRow signer_row(const std::string& key) {
   return {KeyId(digest_of(key)), Timestamp(std::chrono::hours(7)), 0};
 }
 
-void expect_same(const StatementRow& actual, const StatementRow& expected) {
-  EXPECT_EQ(actual.id, expected.id);
-  EXPECT_EQ(actual.kind, expected.kind);
-  EXPECT_EQ(actual.payload_type, expected.payload_type);
-  EXPECT_EQ(actual.predicate_type, expected.predicate_type);
-  EXPECT_EQ(actual.stage, expected.stage);
-  EXPECT_EQ(actual.name, expected.name);
-  EXPECT_EQ(actual.version, expected.version);
-  EXPECT_EQ(actual.subjects, expected.subjects);
-  EXPECT_EQ(actual.locations, expected.locations);
-  EXPECT_EQ(actual.signers, expected.signers);
-  EXPECT_EQ(actual.envelopes, expected.envelopes);
-  EXPECT_EQ(actual.log_index, expected.log_index);
-  EXPECT_EQ(actual.accepted_at, expected.accepted_at);
-  EXPECT_EQ(actual.contents, expected.contents);
-  EXPECT_EQ(actual.bytes, expected.bytes);
-}
-
 TEST_P(StoreContract, Statement_PutAndGet_EveryFieldKept) {
   StatementRow row = make_statement("acme/full");
   row.kind = StatementKind::kAttestation;
@@ -43,7 +25,7 @@ TEST_P(StoreContract, Statement_PutAndGet_EveryFieldKept) {
     ASSAY_ASSIGN(row, put(transaction, row));
     return {};
   });
-  expect_same(snapshot()->statement(row.id).value(), row);
+  EXPECT_EQ(snapshot()->statement(row.id).value(), row);
   EXPECT_EQ(snapshot()->statement(StatementId(digest_of("none"))).error().code,
             ErrorCode::kNotFound);
 }

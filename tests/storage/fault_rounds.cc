@@ -8,6 +8,7 @@
 
 #include "tests/storage/durability.h"
 #include "tests/storage/store_contract.h"
+#include "tests/support/seed.h"
 
 namespace assay::storage {
 namespace {
@@ -73,8 +74,8 @@ class Rounds {
 }  // namespace
 
 void fault_rounds(Fault fault, std::uint64_t step) {
-  const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const std::uint64_t seed = random_test_seed();
+  SCOPED_TRACE(test_seed_text(seed));
   Rounds rounds(fault, seed);
   std::uint64_t n = 1 + seed % step;
   while (rounds.round(n) && !::testing::Test::HasFailure()) {

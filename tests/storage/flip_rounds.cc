@@ -13,6 +13,7 @@
 #include "tests/storage/durability.h"
 #include "tests/storage/fault_vfs.h"
 #include "tests/storage/sqlite_files.h"
+#include "tests/support/seed.h"
 
 namespace assay::storage {
 namespace {
@@ -395,7 +396,9 @@ void page_flip_rounds(std::size_t rounds) {
   fs::copy_file(files.anchor_path(), anchor);
   const Answers before = ask(*files.open().value());
   const std::size_t size = fs::file_size(whole);
-  std::mt19937_64 random(std::random_device{}());
+  const std::uint64_t seed = random_test_seed();
+  SCOPED_TRACE(test_seed_text(seed));
+  std::mt19937_64 random(seed);
   Count count;
   for (std::size_t i = 0; i < rounds; ++i) {
     fs::copy_file(whole, files.path(), fs::copy_options::overwrite_existing);
@@ -423,7 +426,9 @@ void page_flip_rounds(std::size_t rounds) {
 
 void wal_flip_rounds(std::size_t rounds) {
   Rounds files;
-  std::mt19937_64 random(std::random_device{}());
+  const std::uint64_t seed = random_test_seed();
+  SCOPED_TRACE(test_seed_text(seed));
+  std::mt19937_64 random(seed);
   const std::string copy = files.path() + ".copy";
   LogState signed_state{0, digest_of(""), {}};
   {

@@ -17,6 +17,7 @@
 
 #include "tests/storage/durability.h"
 #include "tests/storage/store_contract.h"
+#include "tests/support/seed.h"
 
 namespace assay::storage {
 namespace {
@@ -79,8 +80,8 @@ std::vector<AcknowledgedWrite> parse(const std::string& output) {
 }  // namespace
 
 void kill_rounds(int rounds, int max_ms) {
-  const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const std::uint64_t seed = random_test_seed();
+  SCOPED_TRACE(test_seed_text(seed));
   std::mt19937_64 random(seed);
   const TemporaryFolder folder;
   const TestSigner signer;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verification jobs: created by who wants to know, leased by the node's worker, ended by a report
-// (report.h). A job is leased to one worker at a time; the token of the newest lease is the only
-// one that counts.
+// (report.h; docs/design.md, "Nodes"). A job is leased to one worker at a time; the token of the
+// newest lease is the only one that counts.
 #pragma once
 
 #include <chrono>

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "attestation/tdx/simulate.h"
+#include "attestation/simulate/simulation.h"
 #include "attestation/tdx/verify.h"
 
 namespace assay::attestation::tdx::testing {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attestation/tdx/der_writer.h"
+#include "attestation/simulate/der_writer.h"
 #include "tests/attestation/tdx/simulation.h"
 
 namespace assay::attestation::tdx {
@@ -118,45 +118,6 @@ TEST(TdxPckChain, OtherOrder_IsRefused) {
             "PCK_CHAIN_NAMES");
 }
 
-TEST(TdxPckChain, OtherNames_AreRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.pck.subject = "Intel SGX TCB Signing";
-  EXPECT_EQ(verdict(spec), "PCK_CHAIN_NAMES");
-  spec = valid_v4();
-  spec.pck.issuer = "Intel SGX PCK Processor CA";
-  EXPECT_EQ(verdict(spec), "PCK_CHAIN_NAMES");
-}
-
-TEST(TdxPckChain, SignatureByAnotherKey_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.pck.signer = "attacker";
-  EXPECT_EQ(verdict(spec), "PCK_CHAIN_SIGNATURE");
-  spec = valid_v4();
-  spec.pck_ca.signer = "attacker";
-  EXPECT_EQ(verdict(spec), "PCK_CHAIN_SIGNATURE");
-}
-
-TEST(TdxPckChain, LeafThatIsCa_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.pck.is_ca = true;
-  EXPECT_EQ(verdict(spec), "PCK_BASIC_CONSTRAINTS");
-}
-
-TEST(TdxPckChain, CaWithoutItsRights_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.pck_ca.is_ca = false;
-  EXPECT_EQ(verdict(spec), "PCK_BASIC_CONSTRAINTS");
-  spec = valid_v4();
-  spec.pck_ca.key_usage = kUsageSigning;
-  EXPECT_EQ(verdict(spec), "PCK_BASIC_CONSTRAINTS");
-  spec = valid_v4();
-  spec.pck.key_usage = kUsageCa;
-  EXPECT_EQ(verdict(spec), "PCK_BASIC_CONSTRAINTS");
-  spec = valid_v4();
-  spec.root.path_length = 0;
-  EXPECT_EQ(verdict(spec), "PCK_BASIC_CONSTRAINTS");
-}
-
 TEST(TdxPckChain, KeyOnAnotherCurve_IsRefused) {
   SimulationSpec spec = valid_v4();
   // The generator of P-384 as a public key.
@@ -179,12 +140,6 @@ TEST(TdxPckChain, ProcessorCa_IsAccepted) {
   spec.pck_crl.issuer = spec.pck_ca.subject;
   spec.platform.platform_instance_id.reset();
   EXPECT_EQ(verdict(spec), "OK:UpToDate");
-}
-
-TEST(TdxPckExtension, Missing_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.pck.sgx_extension = {0x30, 0x00};
-  EXPECT_EQ(verdict(spec), "PCK_EXTENSION_FORMAT");
 }
 
 TEST(TdxPckExtension, TruncatedAtEveryByte_IsNeverParsed) {
@@ -220,50 +175,80 @@ TEST(TdxPckExtension, RepeatedMember_IsRefused) {
   EXPECT_FALSE(parse_pck_extension(der::value(0x30, content)).has_value());
 }
 
-TEST(TdxRevocation, RevokedCertificates_AreRefused) {
+// --- certificates and CRLs that are made with one change
+
+struct Change {
+  const char* name;
+  void (*change)(SimulationSpec&);
+  const char* expected;
+};
+
+class TdxCertificateTable : public ::testing::TestWithParam<Change> {};
+
+TEST_P(TdxCertificateTable, OneChange_HasItsVerdict) {
   SimulationSpec spec = valid_v4();
-  spec.pck_crl.revoked = {17, spec.pck.serial};
-  EXPECT_EQ(verdict(spec), "PCK_CERT_REVOKED");
-  spec = valid_v4();
-  spec.root_crl.revoked = {spec.pck_ca.serial};
-  EXPECT_EQ(verdict(spec), "PCK_CERT_REVOKED");
-  spec = valid_v4();
-  spec.root_crl.revoked = {spec.tcb_signing.serial};
-  EXPECT_EQ(verdict(spec), "TCB_INFO_CERT_REVOKED");
-  spec = valid_v4();
-  spec.pck_crl.revoked = {17, 18};
-  EXPECT_EQ(verdict(spec), "OK:UpToDate");
+  GetParam().change(spec);
+  EXPECT_EQ(verdict(spec), GetParam().expected);
 }
 
-TEST(TdxCrl, SignedByAnother_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.root_crl.signer = "attacker";
-  EXPECT_EQ(verdict(spec), "ROOT_CRL_SIGNATURE");
-  spec = valid_v4();
-  spec.pck_crl.signer = "attacker";
-  EXPECT_EQ(verdict(spec), "PCK_CRL_SIGNATURE");
-}
+std::string change_name(const ::testing::TestParamInfo<Change>& row) { return row.param.name; }
 
-TEST(TdxCrl, OfAnotherIssuer_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.pck_crl.issuer = "Intel SGX PCK Processor CA";
-  EXPECT_EQ(verdict(spec), "PCK_CRL_ISSUER_MISMATCH");
-  spec = valid_v4();
-  spec.root_crl.issuer = "Intel SGX PCK Platform CA";
-  EXPECT_EQ(verdict(spec), "ROOT_CRL_SIGNATURE");
-}
+const Change kCertificates[] = {
+    {"LeafOfAnotherName", [](SimulationSpec& s) { s.pck.subject = "Intel SGX TCB Signing"; },
+     "PCK_CHAIN_NAMES"},
+    {"LeafOfAnotherIssuer", [](SimulationSpec& s) { s.pck.issuer = "Intel SGX PCK Processor CA"; },
+     "PCK_CHAIN_NAMES"},
+    {"LeafSignedByAnother", [](SimulationSpec& s) { s.pck.signer = "attacker"; },
+     "PCK_CHAIN_SIGNATURE"},
+    {"CaSignedByAnother", [](SimulationSpec& s) { s.pck_ca.signer = "attacker"; },
+     "PCK_CHAIN_SIGNATURE"},
+    {"LeafThatIsCa", [](SimulationSpec& s) { s.pck.is_ca = true; }, "PCK_BASIC_CONSTRAINTS"},
+    {"LeafWithUsageOfCa", [](SimulationSpec& s) { s.pck.key_usage = kUsageCa; },
+     "PCK_BASIC_CONSTRAINTS"},
+    {"CaThatIsNone", [](SimulationSpec& s) { s.pck_ca.is_ca = false; }, "PCK_BASIC_CONSTRAINTS"},
+    {"CaWithUsageOfLeaf", [](SimulationSpec& s) { s.pck_ca.key_usage = kUsageSigning; },
+     "PCK_BASIC_CONSTRAINTS"},
+    {"RootWithoutRoomForACa", [](SimulationSpec& s) { s.root.path_length = 0; },
+     "PCK_BASIC_CONSTRAINTS"},
+    {"LeafWithoutExtension", [](SimulationSpec& s) { s.pck.sgx_extension = {0x30, 0x00}; },
+     "PCK_EXTENSION_FORMAT"},
+    {"TcbSigningByAnother", [](SimulationSpec& s) { s.tcb_signing.signer = "attacker"; },
+     "TCB_INFO_CHAIN_SIGNATURE"},
+    {"TcbSigningThatIsCa", [](SimulationSpec& s) { s.tcb_signing.is_ca = true; },
+     "TCB_INFO_BASIC_CONSTRAINTS"},
+    {"TcbInfoByTheLeaf", [](SimulationSpec& s) { s.tcb_info_signer = kPckKey; },
+     "TCB_INFO_SIGNATURE"},
+    {"QeIdentityByAnother", [](SimulationSpec& s) { s.qe_identity_signer = "attacker"; },
+     "QE_IDENTITY_SIGNATURE"},
+};
+INSTANTIATE_TEST_SUITE_P(Certificates, TdxCertificateTable, ::testing::ValuesIn(kCertificates),
+                         change_name);
 
-TEST(TdxCrl, WithoutEndOrPartial_IsRefused) {
-  SimulationSpec spec = valid_v4();
-  spec.root_crl.next_update.reset();
-  EXPECT_EQ(verdict(spec), "ROOT_CRL_FORMAT");
-  spec = valid_v4();
-  spec.pck_crl.next_update.reset();
-  EXPECT_EQ(verdict(spec), "PCK_CRL_FORMAT");
-  spec = valid_v4();
-  spec.pck_crl.is_partial = true;
-  EXPECT_EQ(verdict(spec), "PCK_CRL_FORMAT");
-}
+const Change kCrls[] = {
+    {"LeafRevoked", [](SimulationSpec& s) { s.pck_crl.revoked = {17, s.pck.serial}; },
+     "PCK_CERT_REVOKED"},
+    {"CaRevoked", [](SimulationSpec& s) { s.root_crl.revoked = {s.pck_ca.serial}; },
+     "PCK_CERT_REVOKED"},
+    {"TcbSigningRevoked", [](SimulationSpec& s) { s.root_crl.revoked = {s.tcb_signing.serial}; },
+     "TCB_INFO_CERT_REVOKED"},
+    {"OthersRevoked", [](SimulationSpec& s) { s.pck_crl.revoked = {17, 18}; }, "OK:UpToDate"},
+    {"RootCrlByAnother", [](SimulationSpec& s) { s.root_crl.signer = "attacker"; },
+     "ROOT_CRL_SIGNATURE"},
+    {"PckCrlByAnother", [](SimulationSpec& s) { s.pck_crl.signer = "attacker"; },
+     "PCK_CRL_SIGNATURE"},
+    {"PckCrlOfAnotherIssuer",
+     [](SimulationSpec& s) { s.pck_crl.issuer = "Intel SGX PCK Processor CA"; },
+     "PCK_CRL_ISSUER_MISMATCH"},
+    {"RootCrlOfAnotherIssuer",
+     [](SimulationSpec& s) { s.root_crl.issuer = "Intel SGX PCK Platform CA"; },
+     "ROOT_CRL_SIGNATURE"},
+    {"RootCrlWithoutEnd", [](SimulationSpec& s) { s.root_crl.next_update.reset(); },
+     "ROOT_CRL_FORMAT"},
+    {"PckCrlWithoutEnd", [](SimulationSpec& s) { s.pck_crl.next_update.reset(); },
+     "PCK_CRL_FORMAT"},
+    {"PckCrlOfAPart", [](SimulationSpec& s) { s.pck_crl.is_partial = true; }, "PCK_CRL_FORMAT"},
+};
+INSTANTIATE_TEST_SUITE_P(Crls, TdxCertificateTable, ::testing::ValuesIn(kCrls), change_name);
 
 TEST(TdxCrl, NotACrl_IsRefused) {
   Simulation simulation = simulate(valid_v4());

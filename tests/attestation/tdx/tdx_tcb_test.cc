@@ -2,7 +2,9 @@
 // TCB levels and statuses of platform, module and quoting enclave, and the advice to relaunch.
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,15 +17,6 @@ using testing::Options;
 using testing::valid_v4;
 using testing::valid_v5;
 using testing::verdict;
-
-std::string refused(std::string_view status) {
-  return "TCB_STATUS_NOT_ACCEPTED:" + std::string(status);
-}
-
-// Status of the highest level, which the simulated platform meets.
-void set_platform(SimulationSpec& spec, std::string_view status) {
-  spec.tcb_info["tcbLevels"][0]["tcbStatus"] = status;
-}
 
 TEST(TdxStatus, Names_AreIntels) {
   for (const char* text :
@@ -58,24 +51,6 @@ TEST(TdxStatus, Converge_FollowsTheTable) {
   }
 }
 
-TEST(TdxPlatformLevel, EachLowerSvn_LowersTheLevel) {
-  SimulationSpec spec = valid_v4();
-  spec.platform.pcesvn = 12;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  spec = valid_v4();
-  spec.platform.components[0] = 7;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  spec = valid_v4();
-  spec.quote.report.tee_tcb_svn[2] = 5;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  spec = valid_v4();
-  spec.platform.components[7] = 4;
-  EXPECT_EQ(verdict(spec), "TCB_REVOKED");
-  spec = valid_v4();
-  spec.platform.components[7] = 2;
-  EXPECT_EQ(verdict(spec), "TCB_LEVEL_NOT_SUPPORTED");
-}
-
 TEST(TdxPlatformLevel, HigherSvns_AreAsGood) {
   SimulationSpec spec = valid_v4();
   std::ranges::fill(spec.platform.components, 255);
@@ -84,40 +59,16 @@ TEST(TdxPlatformLevel, HigherSvns_AreAsGood) {
 }
 
 TEST(TdxPlatformLevel, ModuleBytes_CountOnlyForModulesWithoutMajorVersion) {
-  SimulationSpec spec = valid_v4();
-  spec.quote.report.tee_tcb_svn = {5, 0, 6};
-  EXPECT_EQ(verdict(spec), "OK:UpToDate");
-  spec.quote.report.tee_tcb_svn = {4, 0, 6};
-  EXPECT_EQ(verdict(spec), "TCB_REVOKED");  // below 5 in both higher levels
   // With a major version the module's own level decides: 5 is low for the platform's byte 0.
-  spec = valid_v4();
+  SimulationSpec spec = valid_v4();
   for (Json& level : spec.tcb_info["tcbLevels"]) {
     level["tcb"]["tdxtcbcomponents"][0]["svn"] = 200;
   }
   EXPECT_EQ(verdict(spec), "OK:UpToDate");
 }
 
-TEST(TdxPlatformLevel, Status_IsTheLevels) {
-  for (const char* status :
-       {"SWHardeningNeeded", "ConfigurationNeeded", "ConfigurationAndSWHardeningNeeded",
-        "OutOfDate", "OutOfDateConfigurationNeeded"}) {
-    SimulationSpec spec = valid_v4();
-    set_platform(spec, status);
-    EXPECT_EQ(verdict(spec), refused(status));
-    Options options;
-    options.policy.accept_tcb_status = {tcb_status_from(status).value()};
-    EXPECT_EQ(verdict(spec, options), "OK:" + std::string(status));
-    EXPECT_EQ(verdict(valid_v4(), options), refused("UpToDate"));
-  }
-}
-
 TEST(TdxModule, Identity_MustBeKnown) {
   SimulationSpec spec = valid_v4();
-  spec.quote.report.tee_tcb_svn[1] = 3;
-  EXPECT_EQ(verdict(spec), "OK:UpToDate");
-  spec.quote.report.tee_tcb_svn[1] = 7;
-  EXPECT_EQ(verdict(spec), "TDX_MODULE_IDENTITY_MISSING");
-  spec = valid_v4();
   spec.tcb_info.erase("tdxModuleIdentities");
   EXPECT_EQ(verdict(spec), "TDX_MODULE_IDENTITY_MISSING");
 }
@@ -134,94 +85,182 @@ TEST(TdxModule, SignerAndAttributes_MustBeTheIdentitys) {
   EXPECT_EQ(verdict(spec), "TDX_MODULE_ATTRIBUTES_MISMATCH");
 }
 
-TEST(TdxModule, Level_JoinsThePlatforms) {
-  SimulationSpec spec = valid_v4();
-  spec.quote.report.tee_tcb_svn[0] = 4;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  set_platform(spec, "ConfigurationNeeded");
-  EXPECT_EQ(verdict(spec), refused("OutOfDateConfigurationNeeded"));
-  spec.quote.report.tee_tcb_svn[0] = 2;
-  EXPECT_EQ(verdict(spec), "TCB_REVOKED");
-  spec.quote.report.tee_tcb_svn[0] = 1;
-  EXPECT_EQ(verdict(spec), "TCB_LEVEL_NOT_SUPPORTED");
-}
-
 TEST(TdxModule, UpToDate_DoesNotHideAnOldPlatform) {
   SimulationSpec spec = valid_v4();
   spec.platform.pcesvn = 11;
   const AppraisalResult result = testing::run(simulate(spec));
-  EXPECT_EQ(verdict(result), refused("OutOfDate"));
+  EXPECT_EQ(verdict(result), "TCB_STATUS_NOT_ACCEPTED:OutOfDate");
   EXPECT_EQ(result.tcb->platform, TcbStatus::kOutOfDate);
   EXPECT_EQ(result.tcb->module, TcbStatus::kUpToDate);
 }
 
-TEST(TdxQeLevel, JoinsThePlatforms) {
-  SimulationSpec spec = valid_v4();
-  spec.quote.qe.isvsvn = 3;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  spec.quote.qe.isvsvn = 1;
-  EXPECT_EQ(verdict(spec), "TCB_REVOKED");
-  spec.quote.qe.isvsvn = 0;
-  EXPECT_EQ(verdict(spec), "TCB_LEVEL_NOT_SUPPORTED");
-}
+// --- what a machine has, and what becomes of it
+//
+// The simulated collateral has three levels for platforms: the newest (SGX component 0 at 8,
+// component 7 at 5, PCESVN 13, module 5 and microcode 6), an older one that is out of date (7, 5,
+// 11, 5 and 5) and a revoked one (5, 3, 5, 3 and 3). A module of major version 1 or 3 is up to date
+// from 5, out of date from 4, revoked from 2; the quoting enclave from 4, 2 and 1.
 
-// A TD that was launched on module 4.1 and now runs on the newest one.
-SimulationSpec relaunchable() {
-  SimulationSpec spec = valid_v5();
-  spec.quote.report.tee_tcb_svn = {4, 1, 6};
-  spec.quote.report.tee_tcb_svn2 = {5, 1, 6};
-  return spec;
-}
+constexpr std::string_view kRefused = "TCB_STATUS_NOT_ACCEPTED:";
 
-TEST(TdxRelaunch, ModuleUpdatedAfterLaunch_IsAdvised) {
-  EXPECT_EQ(verdict(relaunchable()), refused("TDRelaunchAdvised"));
+enum class Form : std::uint8_t { kV4, kV5Td10, kV5Td15 };
+
+struct Machine {
+  const char* name;
+  std::string expected;
+  int pcesvn = 13;
+  std::array<std::uint8_t, 2> component = {0, 8};  // index and value of one SGX component
+  std::array<std::uint8_t, 3> module = {5, 1, 6};  // launched on: minor, major, microcode
+  std::array<std::uint8_t, 3> loaded = {5, 1, 6};  // runs on, in a report of a TD 1.5
+  int qe = 4;
+  const char* level = "UpToDate";  // status of the newest platform level
+  std::vector<TcbStatus> accepts = {TcbStatus::kUpToDate};
+  Form form = Form::kV4;
+};
+
+class TdxTcbTable : public ::testing::TestWithParam<Machine> {};
+
+TEST_P(TdxTcbTable, Machine_HasItsVerdict) {
+  const Machine& row = GetParam();
+  SimulationSpec spec = row.form == Form::kV4 ? valid_v4() : valid_v5();
+  if (row.form == Form::kV5Td10) {
+    spec.quote.body_type = BodyType::kTd10;
+  }
+  spec.platform.pcesvn = static_cast<std::uint16_t>(row.pcesvn);
+  spec.platform.components.at(row.component[0]) = row.component[1];
+  std::ranges::copy(row.module, spec.quote.report.tee_tcb_svn.begin());
+  std::ranges::copy(row.loaded, spec.quote.report.tee_tcb_svn2.begin());
+  spec.quote.qe.isvsvn = static_cast<std::uint16_t>(row.qe);
+  spec.tcb_info["tcbLevels"][0]["tcbStatus"] = row.level;
   Options options;
-  options.policy.accept_tcb_status.push_back(TcbStatus::kTdRelaunchAdvised);
-  EXPECT_EQ(verdict(relaunchable(), options), "OK:TDRelaunchAdvised");
+  options.policy.accept_tcb_status = row.accepts;
+  EXPECT_EQ(verdict(spec, options), row.expected);
 }
 
-TEST(TdxRelaunch, ConfigurationNeeded_IsKept) {
-  SimulationSpec spec = relaunchable();
-  set_platform(spec, "ConfigurationAndSWHardeningNeeded");
-  EXPECT_EQ(verdict(spec), refused("TDRelaunchAdvisedConfigurationNeeded"));
-}
+std::string machine_name(const ::testing::TestParamInfo<Machine>& row) { return row.param.name; }
 
-TEST(TdxRelaunch, LoadedModuleOld_IsPlainlyOutOfDate) {
-  SimulationSpec spec = relaunchable();
-  spec.quote.report.tee_tcb_svn2 = {4, 1, 6};
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  spec.quote.report.tee_tcb_svn2 = {5, 1, 5};  // late microcode
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-}
+const std::string kOld = std::string(kRefused) + "OutOfDate";
+const std::string kOldAndMore = std::string(kRefused) + "OutOfDateConfigurationNeeded";
+const std::string kRelaunch = std::string(kRefused) + "TDRelaunchAdvised";
 
-TEST(TdxRelaunch, LoadedModuleOfAnotherMajorVersion_IsLookedUp) {
-  SimulationSpec spec = relaunchable();
-  spec.quote.report.tee_tcb_svn2 = {5, 3, 6};
-  EXPECT_EQ(verdict(spec), refused("TDRelaunchAdvised"));
-  spec.quote.report.tee_tcb_svn2 = {5, 0, 6};
-  EXPECT_EQ(verdict(spec), refused("TDRelaunchAdvised"));
-  spec.quote.report.tee_tcb_svn2 = {4, 0, 6};
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  spec.quote.report.tee_tcb_svn2 = {5, 9, 6};
-  EXPECT_EQ(verdict(spec), "TDX_MODULE_IDENTITY_MISSING");
-}
+const Machine kPlatforms[] = {
+    {.name = "Newest", .expected = "OK:UpToDate"},
+    {.name = "LowPcesvn", .expected = kOld, .pcesvn = 12},
+    {.name = "LowComponent", .expected = kOld, .component = {0, 7}},
+    {.name = "LowMicrocode", .expected = kOld, .module = {5, 1, 5}},
+    {.name = "RevokedComponent", .expected = "TCB_REVOKED", .component = {7, 4}},
+    {.name = "BelowEveryLevel", .expected = "TCB_LEVEL_NOT_SUPPORTED", .component = {7, 2}},
+    {.name = "ModuleWithoutMajorVersion", .expected = "OK:UpToDate", .module = {5, 0, 6}},
+    {.name = "LowModuleWithoutMajorVersion", .expected = "TCB_REVOKED", .module = {4, 0, 6}},
+};
+INSTANTIATE_TEST_SUITE_P(Platforms, TdxTcbTable, ::testing::ValuesIn(kPlatforms), machine_name);
 
-TEST(TdxRelaunch, AnythingElseOld_IsPlainlyOutOfDate) {
-  SimulationSpec spec = relaunchable();
-  spec.quote.qe.isvsvn = 3;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  spec = relaunchable();
-  spec.platform.pcesvn = 11;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-}
+const Machine kModulesAndQes[] = {
+    {.name = "OtherKnownMajorVersion", .expected = "OK:UpToDate", .module = {5, 3, 6}},
+    {.name = "UnknownMajorVersion", .expected = "TDX_MODULE_IDENTITY_MISSING", .module = {5, 7, 6}},
+    {.name = "OldModule", .expected = kOld, .module = {4, 1, 6}},
+    {.name = "OldModuleOnALevelThatNeedsConfiguration",
+     .expected = kOldAndMore,
+     .module = {4, 1, 6},
+     .level = "ConfigurationNeeded"},
+    {.name = "RevokedModule",
+     .expected = "TCB_REVOKED",
+     .module = {2, 1, 6},
+     .level = "ConfigurationNeeded"},
+    {.name = "ModuleBelowEveryLevel",
+     .expected = "TCB_LEVEL_NOT_SUPPORTED",
+     .module = {1, 1, 6},
+     .level = "ConfigurationNeeded"},
+    {.name = "OldQe", .expected = kOld, .qe = 3},
+    {.name = "RevokedQe", .expected = "TCB_REVOKED", .qe = 1},
+    {.name = "QeBelowEveryLevel", .expected = "TCB_LEVEL_NOT_SUPPORTED", .qe = 0},
+};
+INSTANTIATE_TEST_SUITE_P(ModulesAndQes, TdxTcbTable, ::testing::ValuesIn(kModulesAndQes),
+                         machine_name);
 
-TEST(TdxRelaunch, ReportWithoutSecondSvn_IsPlainlyOutOfDate) {
-  SimulationSpec spec = relaunchable();
-  spec.quote.body_type = BodyType::kTd10;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
-  spec.quote.version = 4;
-  EXPECT_EQ(verdict(spec), refused("OutOfDate"));
+// Launched on module 4.1 and now on the newest one, unless the row says otherwise.
+const Machine kRelaunches[] = {
+    {.name = "ModuleUpdatedAfterLaunch",
+     .expected = kRelaunch,
+     .module = {4, 1, 6},
+     .form = Form::kV5Td15},
+    {.name = "ModuleUpdatedAfterLaunchAccepted",
+     .expected = "OK:TDRelaunchAdvised",
+     .module = {4, 1, 6},
+     .accepts = {TcbStatus::kUpToDate, TcbStatus::kTdRelaunchAdvised},
+     .form = Form::kV5Td15},
+    {.name = "OnALevelThatNeedsConfiguration",
+     .expected = std::string(kRefused) + "TDRelaunchAdvisedConfigurationNeeded",
+     .module = {4, 1, 6},
+     .level = "ConfigurationAndSWHardeningNeeded",
+     .form = Form::kV5Td15},
+    {.name = "LoadedModuleOld",
+     .expected = kOld,
+     .module = {4, 1, 6},
+     .loaded = {4, 1, 6},
+     .form = Form::kV5Td15},
+    {.name = "LateMicrocode",
+     .expected = kOld,
+     .module = {4, 1, 6},
+     .loaded = {5, 1, 5},
+     .form = Form::kV5Td15},
+    {.name = "LoadedModuleOfAnotherMajorVersion",
+     .expected = kRelaunch,
+     .module = {4, 1, 6},
+     .loaded = {5, 3, 6},
+     .form = Form::kV5Td15},
+    {.name = "LoadedModuleWithoutMajorVersion",
+     .expected = kRelaunch,
+     .module = {4, 1, 6},
+     .loaded = {5, 0, 6},
+     .form = Form::kV5Td15},
+    {.name = "OldLoadedModuleWithoutMajorVersion",
+     .expected = kOld,
+     .module = {4, 1, 6},
+     .loaded = {4, 0, 6},
+     .form = Form::kV5Td15},
+    {.name = "LoadedModuleOfAnUnknownMajorVersion",
+     .expected = "TDX_MODULE_IDENTITY_MISSING",
+     .module = {4, 1, 6},
+     .loaded = {5, 9, 6},
+     .form = Form::kV5Td15},
+    {.name = "OldQeBeside", .expected = kOld, .module = {4, 1, 6}, .qe = 3, .form = Form::kV5Td15},
+    {.name = "OldPlatformBeside",
+     .expected = kOld,
+     .pcesvn = 11,
+     .module = {4, 1, 6},
+     .form = Form::kV5Td15},
+    {.name = "ReportWithoutSecondSvn",
+     .expected = kOld,
+     .module = {4, 1, 6},
+     .form = Form::kV5Td10},
+    {.name = "QuoteOfVersion4", .expected = kOld, .module = {4, 1, 6}},
+};
+INSTANTIATE_TEST_SUITE_P(Relaunches, TdxTcbTable, ::testing::ValuesIn(kRelaunches), machine_name);
+
+// Each status that a platform level may have: refused, accepted by name, and no other accepted
+// then.
+std::vector<Machine> level_machines() {
+  std::vector<Machine> rows;
+  for (const char* status :
+       {"SWHardeningNeeded", "ConfigurationNeeded", "ConfigurationAndSWHardeningNeeded",
+        "OutOfDate", "OutOfDateConfigurationNeeded"}) {
+    const std::vector<TcbStatus> only = {tcb_status_from(status).value()};
+    rows.push_back({.name = status, .expected = std::string(kRefused) + status, .level = status});
+    rows.push_back({.name = status,
+                    .expected = "OK:" + std::string(status),
+                    .level = status,
+                    .accepts = only});
+    rows.push_back(
+        {.name = status, .expected = std::string(kRefused) + "UpToDate", .accepts = only});
+  }
+  return rows;
 }
+std::string level_name(const ::testing::TestParamInfo<Machine>& row) {
+  constexpr std::array<const char*, 3> kWays = {"_Refused", "_Accepted", "_NoOtherAccepted"};
+  return std::string(row.param.name) + kWays.at(row.index % 3);
+}
+INSTANTIATE_TEST_SUITE_P(Levels, TdxTcbTable, ::testing::ValuesIn(level_machines()), level_name);
 
 TEST(TdxTcbResult, DateAndAdvisories_AreOfAllLevels) {
   SimulationSpec spec = valid_v4();

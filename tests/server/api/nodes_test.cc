@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes, jobs and outlines over the API: statuses, views, parameters, lists.
 
-#include "attestation/tdx/simulate.h"
+#include "attestation/simulate/simulation.h"
 #include "schemas/core/outline.h"
 #include "schemas/core/sha.h"
 #include "schemas/verification_report.h"

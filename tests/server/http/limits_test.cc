@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of the server: time, connections, the queue; TLS settings; stopping. Limits are set short;
-// nothing sleeps longer than they are.
+// Limits of the server: time, connections, the queue; TLS settings; stopping. Time stands still
+// until a test moves it.
 
 #include <future>
 #include <latch>
 #include <sys/types.h>
-#include <thread>
 
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
@@ -17,11 +16,29 @@ namespace assay::server {
 namespace {
 
 using std::chrono::milliseconds;
-using LimitsTest = test::ServerTest;
+
+// Each limit of time differs from the others, so that a test knows which one the server waits for.
+class LimitsTest : public test::ServerTest {
+ protected:
+  LimitsTest() {
+    limits_.handshake_timeout = milliseconds(10'000);
+    limits_.header_timeout = milliseconds(11'000);
+    limits_.body_timeout = milliseconds(60'000);
+    limits_.idle_timeout = milliseconds(70'000);
+    limits_.shutdown_timeout = milliseconds(15'000);
+  }
+
+  // Sends what begins a header; returns when the server counts the time from there.
+  void begin_header(TlsClient& connection, std::string_view bytes) {
+    wait_until([this] { return time_.awaited(limits_.header_timeout); });
+    time_.advance(milliseconds(1));
+    ASSERT_TRUE(connection.send(bytes));
+    wait_until([this] { return time_.awaited(limits_.header_timeout); });
+  }
+};
 
 constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 constexpr std::string_view kAsk = "GET /ask HTTP/1.1\r\nHost: a\r\n\r\n";
-constexpr milliseconds kShort{400};
 
 // Handlers wait at this gate until it opens.
 class Gate {
@@ -45,77 +62,97 @@ class Gate {
 };
 
 TEST_F(LimitsTest, SilentHandshake_Ends) {
-  limits_.handshake_timeout = kShort;
   serve();
   TlsClient silent({.port = server_->port(Listener::kApi)});
   ASSERT_TRUE(silent.connected());
+  let_pass(limits_.handshake_timeout);
   EXPECT_TRUE(silent.wait_for_end());
   wait_until([this] { return app_.handshakes_failed == 1; });
 }
 
 TEST_F(LimitsTest, SilentConnection_Ends) {
-  limits_.header_timeout = kShort;
   serve();
-  EXPECT_TRUE(client()->wait_for_end());
+  const auto connection = client();
+  let_pass(limits_.header_timeout);
+  EXPECT_TRUE(connection->wait_for_end());
 }
 
 TEST_F(LimitsTest, SlowHeader_IsATimeout) {
-  limits_.header_timeout = kShort;
   serve();
-  const auto answer = ask("GET / HTTP/1.1\r\nHost: a\r\n");
+  const auto connection = client();
+  begin_header(*connection, "GET / HTTP/1.1\r\nHost: a\r\n");
+  time_.advance(limits_.header_timeout);
+  const auto answer = connection->receive();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 408);
 }
 
-TEST_F(LimitsTest, HeaderThatTrickles_IsATimeout) {
-  limits_.header_timeout = kShort;
+TEST_F(LimitsTest, HeaderJustInTime_IsAnswered) {
   serve();
   const auto connection = client();
-  std::atomic<bool> done = false;
-  std::thread trickle([&] {
-    // Each byte is progress; the limit is on the whole header.
-    while (!done && connection->send("G")) {
-      std::this_thread::sleep_for(milliseconds(20));
-    }
-  });
+  begin_header(*connection, "GET /a HTTP/1.1\r\nHost: a\r\n");
+  time_.advance(limits_.header_timeout - milliseconds(1));
+  const auto answer = connection->exchange("\r\n");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200);
+}
+
+TEST_F(LimitsTest, HeaderThatTrickles_IsATimeout) {
+  serve();
+  const auto connection = client();
+  begin_header(*connection, "G");
+  // Each byte is progress; the limit is on the whole header.
+  for (int i = 0; i < 4; ++i) {
+    time_.advance(limits_.header_timeout / 4);
+    ASSERT_TRUE(connection->send("G"));
+  }
+  const auto answer = connection->receive();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 408);
+  connection->close();
   wait_until([this] { return app_.closed == 1; });
-  done = true;
-  trickle.join();
   EXPECT_EQ(app_.handled, 0);
 }
 
 TEST_F(LimitsTest, SlowBody_IsATimeout) {
-  limits_.body_timeout = kShort;
   serve();
-  const auto answer = ask("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel");
+  const auto connection = client();
+  ASSERT_TRUE(connection->send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel"));
+  let_pass(limits_.body_timeout);
+  const auto answer = connection->receive();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 408);
   EXPECT_EQ(app_.handled, 0);
 }
 
 TEST_F(LimitsTest, IdleConnection_Ends) {
-  limits_.idle_timeout = kShort;
   serve();
   const auto connection = client();
   EXPECT_EQ(connection->exchange(kGet)->status, 200);
+  let_pass(limits_.idle_timeout);
   EXPECT_TRUE(connection->wait_for_end());
 }
 
 TEST_F(LimitsTest, SlowHandler_IsNotAnIdleConnection) {
-  limits_.idle_timeout = kShort;
-  limits_.header_timeout = kShort;
-  limits_.body_timeout = kShort;
-  app_.handler = [](const Head&, const Bytes&) {
-    std::this_thread::sleep_for(2 * kShort);
+  app_.handler = [this](const Head&, const Bytes&) {
+    time_.advance(std::chrono::hours(1));
+    // Every limit is over: the other connection has felt it.
+    wait_until([this] { return app_.closed == 1; });
     return Response();
   };
   serve();
-  EXPECT_EQ(ask(kGet)->status, 200);
+  const auto other = client();
+  wait_until([this] { return time_.awaited(limits_.header_timeout); });
+  const auto connection = client();
+  EXPECT_EQ(connection->exchange(kGet)->status, 200);
+  EXPECT_TRUE(other->wait_for_end());
+  EXPECT_EQ(connection->exchange("GET /refused HTTP/1.1\r\nHost: a\r\n\r\n")->status, 403);
 }
 
 TEST_F(LimitsTest, ClientThatDoesNotRead_IsCutOff) {
-  limits_.body_timeout = kShort;
-  app_.handler = [](const Head&, const Bytes&) {
+  app_.handler = [this](const Head&, const Bytes&) {
+    time_.advance(
+        milliseconds(1));  // the limit of the body began before this, that to answer after
     Response response;
     response.body = std::string(64U << 20, 'z');
     return response;
@@ -123,6 +160,8 @@ TEST_F(LimitsTest, ClientThatDoesNotRead_IsCutOff) {
   serve();
   const auto connection = client();
   ASSERT_TRUE(connection->send(kGet));
+  wait_until([this] { return app_.handled == 1; });
+  let_pass(limits_.body_timeout);
   wait_until([this] { return app_.closed == 1; });
 }
 
@@ -285,7 +324,7 @@ TEST_F(LimitsTest, BusyApi_LeavesAdmissionItsOwn) {
   api.tls = {path("tls.crt"), path("tls.key"), client_certificate_};
   ListenerOptions admission = api;
   admission.kind = Listener::kAdmission;
-  server_ = HttpServer::start({api, admission}, limits_, app_, clock_).value();
+  server_ = HttpServer::start({api, admission}, limits_, app_, clock_, time_).value();
   const auto running = client();
   ASSERT_TRUE(running->send(kGet));
   wait_until([&gate] { return gate.waiting == 1; });
@@ -391,12 +430,13 @@ TEST_F(LimitsTest, Stop_RequestInFlightIsAnswered) {
 }
 
 TEST_F(LimitsTest, Stop_ClientThatStallsIsCutOff) {
-  limits_.shutdown_timeout = kShort;
   serve();
   const auto connection = client();
   ASSERT_TRUE(connection->send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel"));
-  wait_until([this] { return app_.accepted == 1; });
-  server_->stop();
+  wait_until([this] { return time_.awaited(limits_.body_timeout); });
+  std::future<void> stopped = std::async(std::launch::async, [this] { server_->stop(); });
+  let_pass(limits_.shutdown_timeout);
+  stopped.get();
   EXPECT_FALSE(connection->receive());
 }
 
@@ -406,7 +446,7 @@ TEST_F(LimitsTest, Start_AddressInUseIsAnError) {
   options.address = "127.0.0.1";
   options.port = server_->port(Listener::kApi);
   options.tls = {path("tls.crt"), path("tls.key"), ClientCertificate::kOptional};
-  const auto second = HttpServer::start({options}, limits_, app_, clock_);
+  const auto second = HttpServer::start({options}, limits_, app_, clock_, time_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kInvalidConfig);
 }

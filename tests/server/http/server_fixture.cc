@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <thread>
 
 #include "server/http/self_signed.h"
@@ -109,6 +110,27 @@ void StubApplication::on_defect(std::string_view what) {
   ADD_FAILURE() << what;
 }
 
+SteadyTime::Point ManualTime::now() const {
+  const std::scoped_lock lock(mutex_);
+  return now_;
+}
+
+std::chrono::nanoseconds ManualTime::until(Point deadline) const {
+  const std::scoped_lock lock(mutex_);
+  asked_.insert(deadline);
+  return deadline <= now_ ? std::chrono::nanoseconds(0) : std::chrono::milliseconds(1);
+}
+
+void ManualTime::advance(std::chrono::nanoseconds by) {
+  const std::scoped_lock lock(mutex_);
+  now_ += by;
+}
+
+bool ManualTime::awaited(std::chrono::nanoseconds limit) const {
+  const std::scoped_lock lock(mutex_);
+  return asked_.contains(now_ + limit);
+}
+
 ServerTest::ServerTest() : folder_(make_folder()) {
   // The client writes to connections that the server has closed.
   std::signal(SIGPIPE, SIG_IGN);
@@ -119,7 +141,11 @@ ServerTest::ServerTest() : folder_(make_folder()) {
 }
 
 ServerTest::~ServerTest() {
-  server_.reset();
+  // What a test left in the middle of something ends when the time to shut down is over.
+  auto stopped = std::async(std::launch::async, [this] { server_.reset(); });
+  while (stopped.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {
+    time_.advance(std::chrono::hours(1));
+  }
   EXPECT_EQ(app_.accepted, app_.closed);
   std::filesystem::remove_all(folder_);
 }
@@ -128,7 +154,7 @@ void ServerTest::serve() {
   ListenerOptions options;
   options.address = "127.0.0.1";
   options.tls = {path("tls.crt"), path("tls.key"), client_certificate_};
-  auto server = HttpServer::start({options}, limits_, app_, clock_);
+  auto server = HttpServer::start({options}, limits_, app_, clock_, time_);
   ASSERT_TRUE(server) << to_string(server.error());
   server_ = *std::move(server);
 }
@@ -144,6 +170,11 @@ std::unique_ptr<TlsClient> ServerTest::client() { return client(TlsClientOptions
 
 std::optional<HttpAnswer> ServerTest::ask(std::string_view bytes) {
   return client()->exchange(bytes);
+}
+
+void ServerTest::let_pass(std::chrono::milliseconds limit) {
+  wait_until([this, limit] { return time_.awaited(limit); });
+  time_.advance(limit);
 }
 
 void ServerTest::wait_until(const std::function<bool()>& done) {

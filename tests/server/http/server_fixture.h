@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HTTPS server on a free port with an application of the test's making.
+// An HTTPS server on a free port with an application of the test's making, whose time limits pass
+// when the test says so.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,12 +44,28 @@ class StubApplication final : public Application {
   std::vector<int> statuses;              // of closed exchanges, under `mutex`
 };
 
+// Stands still until it is moved.
+class ManualTime final : public SteadyTime {
+ public:
+  Point now() const override;
+  // The server sleeps a moment and looks again; what it asked for is kept.
+  std::chrono::nanoseconds until(Point deadline) const override;
+  void advance(std::chrono::nanoseconds by);
+  // Does something wait for exactly `limit` from now?
+  bool awaited(std::chrono::nanoseconds limit) const;
+
+ private:
+  mutable std::mutex mutex_;
+  Point now_{std::chrono::hours(1000)};
+  mutable std::set<Point> asked_;
+};
+
 class ServerTest : public testing::Test {
  protected:
   ServerTest();
   ~ServerTest() override;
 
-  // Serves with `limits_`.
+  // Serves with `limits_`, by `time_`.
   void serve();
   // Connected, past the handshake.
   std::unique_ptr<TlsClient> client();
@@ -56,11 +74,14 @@ class ServerTest : public testing::Test {
   std::optional<HttpAnswer> ask(std::string_view bytes);
   // Waits until `done` holds; a failure after ten seconds.
   static void wait_until(const std::function<bool()>& done);
+  // Once the server waits for `limit` from now, lets just that much time pass.
+  void let_pass(std::chrono::milliseconds limit);
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
 
   std::filesystem::path folder_;
-  SystemClock clock_;
+  SystemClock clock_;  // the date of answers
+  ManualTime time_;
   ServerLimits limits_;
   ClientCertificate client_certificate_ = ClientCertificate::kOptional;
   StubApplication app_;

@@ -7,6 +7,7 @@
 
 #include "server/service/kubernetes/review.h"
 #include "tests/server/service/fixture.h"
+#include "tests/support/seed.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server::test {
@@ -272,7 +273,7 @@ TEST_F(Admission, ReviewWithoutUid_IsAnError) {
 }
 
 // Replaces one random value anywhere in `json` by a value of another type.
-void corrupt(Json& json, std::mt19937& random) {
+void corrupt(Json& json, std::mt19937_64& random) {
   static const Json values[] = {nullptr, 7, "text", Json::array({1}), Json::object(), true, -0.5};
   Json* place = &json;
   while (place->is_structured() && !place->empty() && random() % 5 != 0) {
@@ -284,9 +285,9 @@ void corrupt(Json& json, std::mt19937& random) {
 }
 
 TEST_F(Admission, CorruptedReviews_NeverCrashAndNeverAllowAnUnsignedModel) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  const std::uint64_t seed = random_test_seed();
+  SCOPED_TRACE(test_seed_text(seed));
+  std::mt19937_64 random(seed);
   for (int i = 0; i < 400; ++i) {
     Json pod = pod_review("acme/unknown", "x");
     // What selects the workload stays: the rest is anybody's.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "attestation/tdx/simulate.h"
+#include "attestation/simulate/simulation.h"
 #include "schemas/core/outline.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/governance/trust.h"

@@ -10,6 +10,7 @@
 
 #include "schemas/location.h"
 #include "server/service/kubernetes/pod_volumes.h"
+#include "tests/support/seed.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server::test {
@@ -371,7 +372,7 @@ TEST(PodMounts, ContainersThatMayNotMount_AreNotTakenForThem) {
 // --- whatever the pod is
 
 // Replaces one random value anywhere in `json` by another one.
-void corrupt(Json& json, std::mt19937& random) {
+void corrupt(Json& json, std::mt19937_64& random) {
   static const Json values[] = {nullptr,        7,    "text", "../..", Json::array({1}),
                                 Json::object(), true, "$(X)", "/"};
   Json* place = &json;
@@ -395,9 +396,9 @@ std::size_t elements(const Json& spec, const char* containers, const char* list)
 
 // Also in tests/fuzz/pod_fuzz.cc, for inputs that a fuzzer finds.
 TEST(PodMounts, OfCorruptedPods_NeverDisappear) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  const std::uint64_t seed = random_test_seed();
+  SCOPED_TRACE(test_seed_text(seed));
+  std::mt19937_64 random(seed);
   int read_well = 0;
   for (int i = 0; i < 3000; ++i) {
     Json spec = pod_with(claim("models"), {{"subPath", "a/b"}, {"readOnly", true}});

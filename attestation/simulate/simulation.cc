@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/tdx/simulate.h"
+#include "attestation/simulate/simulation.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/tdx/simulate_pki.h"
+#include "attestation/simulate/pki.h"
 
-#include "attestation/tdx/der_writer.h"
+#include "attestation/simulate/der_writer.h"
 
 namespace assay::attestation::tdx {
 namespace {

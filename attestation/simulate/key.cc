@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/tdx/simulate_key.h"
+#include "attestation/simulate/key.h"
 
 #include <cstdlib>
-#include <memory>
 
 #include <openssl/bn.h>
 #include <openssl/obj_mac.h>
 
-#include "attestation/openssl_handles.h"
-#include "attestation/tdx/der_writer.h"
+#include "attestation/crypto/ecdsa_signature.h"
+#include "attestation/crypto/openssl_handles.h"
+#include "attestation/simulate/der_writer.h"
 #include "schemas/core/sha.h"
 
 namespace assay::attestation::tdx {
 namespace {
 
-using BnHandle = std::unique_ptr<BIGNUM, OpensslFree<BN_clear_free>>;
-using BnContextHandle = std::unique_ptr<BN_CTX, OpensslFree<BN_CTX_free>>;
-using GroupHandle = std::unique_ptr<EC_GROUP, OpensslFree<EC_GROUP_free>>;
-using PointHandle = std::unique_ptr<EC_POINT, OpensslFree<EC_POINT_free>>;
+using BnHandle = Handle<BIGNUM, BN_clear_free>;
+using BnContextHandle = Handle<BN_CTX, BN_CTX_free>;
+using GroupHandle = Handle<EC_GROUP, EC_GROUP_free>;
+using PointHandle = Handle<EC_POINT, EC_POINT_free>;
 
 // Failures here mean that memory is exhausted.
 void require(bool ok) {
@@ -93,7 +93,7 @@ Bytes SimulatedKey::spki() const {
 }
 
 // FIPS 186-5 section 6.4.1, with a nonce that follows from key and message.
-std::array<std::uint8_t, 64> SimulatedKey::sign(ByteView message) const {
+RawSignature SimulatedKey::sign(ByteView message) const {
   const Curve curve;
   const Digest digest = sha256(message);
   const BnHandle nonce = curve.scalar({as_bytes("assay simulated nonce"), scalar_, digest.bytes()});
@@ -109,16 +109,12 @@ std::array<std::uint8_t, 64> SimulatedKey::sign(ByteView message) const {
           BN_mod_mul(s.get(), r.get(), secret.get(), curve.order(), curve.context.get()) == 1 &&
           BN_mod_add(s.get(), s.get(), hash.get(), curve.order(), curve.context.get()) == 1 &&
           BN_mod_mul(s.get(), s.get(), inverse.get(), curve.order(), curve.context.get()) == 1);
-  std::array<std::uint8_t, 64> signature{};
+  RawSignature signature{};
   write(r.get(), std::span(signature).first<32>());
   write(s.get(), std::span(signature).last<32>());
   return signature;
 }
 
-Bytes SimulatedKey::sign_der(ByteView message) const {
-  const std::array<std::uint8_t, 64> raw = sign(message);
-  const ByteView view(raw);
-  return der::sequence({der::integer(view.first(32)), der::integer(view.last(32))});
-}
+Bytes SimulatedKey::sign_der(ByteView message) const { return der_signature(sign(message)); }
 
 }  // namespace assay::attestation::tdx

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "attestation/simulate/key.h"
 #include "attestation/tdx/pck_extension.h"
-#include "attestation/tdx/simulate_key.h"
 #include "schemas/core/bytes.h"
 #include "schemas/core/clock.h"
 

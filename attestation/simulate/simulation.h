@@ -12,10 +12,10 @@
 #include <optional>
 #include <string>
 
+#include "attestation/simulate/pki.h"
 #include "attestation/tdx/collateral.h"
 #include "attestation/tdx/pck_extension.h"
 #include "attestation/tdx/quote_parse.h"
-#include "attestation/tdx/simulate_pki.h"
 #include "schemas/core/bytes.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/json.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/tdx/der_writer.h"
+#include "attestation/simulate/der_writer.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attestation/provider/simulator.h"
+#include "attestation/simulate/simulator.h"
 
 #include <utility>
 
-#include "attestation/tdx/simulate.h"
+#include "attestation/simulate/simulation.h"
 #include "attestation/tdx/tcb_status.h"
 
 namespace assay::attestation {

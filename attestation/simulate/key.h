@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "attestation/crypto/ecdsa_signature.h"
 #include "schemas/core/bytes.h"
 
 namespace assay::attestation::tdx {
@@ -19,7 +20,7 @@ class SimulatedKey {
   // SubjectPublicKeyInfo DER.
   [[nodiscard]] Bytes spki() const;
   // r || s over SHA-256 of `message`.
-  [[nodiscard]] std::array<std::uint8_t, 64> sign(ByteView message) const;
+  [[nodiscard]] RawSignature sign(ByteView message) const;
   // The same as DER.
   [[nodiscard]] Bytes sign_der(ByteView message) const;
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attestation/crypto/ecdsa_signature.h"
+
+#include <algorithm>
+#include <span>
+
+#include "attestation/crypto/openssl_handles.h"
+
+namespace assay::attestation {
+namespace {
+
+constexpr std::size_t kScalarBytes = kRawSignatureBytes / 2;
+
+// Appends the DER INTEGER of a big-endian scalar; false for zero.
+bool append_integer(ByteView scalar, Bytes& out) {
+  const auto first =
+      std::ranges::find_if(scalar, [](std::uint8_t byte) { return byte != 0; }) - scalar.begin();
+  const ByteView digits = scalar.subspan(static_cast<std::size_t>(first));
+  if (digits.empty()) {
+    return false;
+  }
+  const bool padded = digits.front() >= 0x80;
+  out.push_back(0x02);
+  out.push_back(static_cast<std::uint8_t>(digits.size() + (padded ? 1 : 0)));
+  if (padded) {
+    out.push_back(0);
+  }
+  out.insert(out.end(), digits.begin(), digits.end());
+  return true;
+}
+
+bool write(const BIGNUM* number, std::span<std::uint8_t> out) {
+  return BN_is_negative(number) == 0 &&
+         BN_bn2binpad(number, out.data(), static_cast<int>(out.size())) >= 0;
+}
+
+}  // namespace
+
+// At most 70 bytes of content, so one length byte does.
+Bytes der_signature(ByteView raw) {
+  if (raw.size() != kRawSignatureBytes) {
+    return {};
+  }
+  Bytes out = {0x30, 0};
+  out.reserve(2 + 2 * (kScalarBytes + 3));
+  if (!append_integer(raw.first(kScalarBytes), out) ||
+      !append_integer(raw.last(kScalarBytes), out)) {
+    return {};
+  }
+  out[1] = static_cast<std::uint8_t>(out.size() - 2);
+  return out;
+}
+
+std::optional<RawSignature> raw_signature(ByteView der) {
+  const ErrorQueueGuard guard;
+  const unsigned char* next = der.data();
+  const EcdsaSignatureHandle parsed(d2i_ECDSA_SIG(nullptr, &next, static_cast<long>(der.size())));
+  RawSignature raw{};
+  if (parsed == nullptr || next != der.data() + der.size() ||
+      !write(ECDSA_SIG_get0_r(parsed.get()), std::span(raw).first<kScalarBytes>()) ||
+      !write(ECDSA_SIG_get0_s(parsed.get()), std::span(raw).last<kScalarBytes>())) {
+    return std::nullopt;
+  }
+  return raw;
+}
+
+}  // namespace assay::attestation
