@@ -75,8 +75,8 @@ class Includes(Planted):
         self.source("attestation/simulate/pki.h")
         self.source("attestation/dsse.h", '"attestation/simulate/pki.h"')
         self.source("attestation/tdx/verify.h", '"attestation/dsse.h"')
-        self.source("server/service/enrol.cc", '"attestation/simulate/pki.h"')
-        self.source("server/service/accept.cc", '"server/http/gate.h"', "<boost/asio.hpp>")
+        self.source("server/service/nodes/enrol.cc", '"attestation/simulate/pki.h"')
+        self.source("server/service/documents/accept.cc", '"server/http/gate.h"', "<boost/asio.hpp>")
         self.assert_finds(check_includes.check, "storage may not include policy",
                           "cli may not include server", "server/http may not include storage",
                           "attestation may not include attestation/simulate",
