@@ -186,24 +186,19 @@ TEST_F(Cases, DenialsThatDifferInLongPaths_EndForTheirNamespace) {
   const Manifest model = manifest("m");
   ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
   DecisionRequest asked = request(model);
-  const std::int64_t before = stored_bytes();
-  std::optional<ErrorCode> refused;
-  int kept = 0;
-  for (; !refused && kept < 200; ++kept) {
-    asked.workload = long_paths(std::to_string(kept));
-    refused = refusal(decide(*services_, asked));
-  }
-  EXPECT_EQ(refused, ErrorCode::kLimitExceeded);
-  EXPECT_GT(kept, 40);
-  EXPECT_LT(stored_bytes() - before, static_cast<std::int64_t>(kMaxNewCaseBytes + (1U << 20)));
-  // The service was opened again: nothing is counted until it is used up once more.
-  for (refused.reset(); !refused && kept < 400; ++kept) {
-    asked.workload = long_paths(std::to_string(kept));
-    refused = refusal(decide(*services_, asked));
-  }
+  asked.cluster = "cluster-a";
+  ASSERT_TRUE(services_->new_cases.add("cluster-a/inference", kMaxNewCaseBytes - kMaxWorkloadBytes,
+                                       clock_.now()));
+  asked.workload = long_paths("0");
+  EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt);
+  asked.workload = long_paths("1");
+  const TreeSize size = log_size();
+  EXPECT_EQ(refusal(decide(*services_, asked)), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(log_size(), size);
   asked.workload = long_paths("0");
   EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt) << "known";
-  EXPECT_EQ(refusal(decide(*services_, request(model))), std::nullopt) << "ordinary";
+  asked.workload = request(model).workload;
+  EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt) << "ordinary";
   asked.workload = long_paths("never seen");
   asked.dry_run = true;
   EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt) << "nothing is kept";
