@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -101,6 +102,7 @@ struct ClaimFact {
 };
 
 class PredicateTests;
+struct StatementIndex;
 
 // Everything known about one artifact, and about the node when there is one. Copies share what is
 // signed.
@@ -121,6 +123,9 @@ struct Facts {
   // What tests of predicates give (policy/compare.h). Null: what the statements here hold is
   // tested. Whoever sets it keeps it alive. No part of the document.
   const PredicateTests* tests = nullptr;
+  // Of `statements`, made beforehand (policy/statement_index.h); one of another list, or none, is
+  // as good, only slower. No part of the document.
+  std::shared_ptr<const StatementIndex> index = nullptr;
 };
 
 // What a volume can hold.

@@ -93,11 +93,12 @@ Said what_it_says(const StatementCondition& condition, const JudgedFacts& facts,
 std::vector<const JudgedStatement*> deciding(const StatementCondition& condition,
                                              const JudgedFacts& facts) {
   std::vector<const JudgedStatement*> all;
-  for (const JudgedStatement& statement : facts.statements) {
-    if (statement.fact->predicate_type == condition.predicate_type &&
-        statement.fact->stage == condition.stage) {
-      all.push_back(&statement);
-    }
+  const auto* group = facts.index->group(condition.predicate_type, condition.stage);
+  if (group == nullptr) {
+    return all;
+  }
+  for (const std::size_t i : group->members) {
+    all.push_back(&facts.statements[i]);
   }
   if (condition.quantifier == Quantifier::kLatest && all.size() > 1) {
     all.erase(all.begin(), all.end() - 1);

@@ -87,7 +87,7 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   const NodeFact& node = *scope.known.node;
   result.actual = actual_of(node, scope.now);
   if (node.appraised_at && node.appraisal) {
-    result.evidence.push_back(node.appraisal->text());
+    result.evidence = {node.appraisal->text()};
   }
   Checks checks;
   if (node.name != scope.node || (node.worker_measured && !node.appraised_at)) {

@@ -215,7 +215,7 @@ ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
   if (wanted.report != nullptr) {
     result.actual = actual_of(scope.node, *wanted.report, scope.now);
     if (wanted.report->report) {
-      result.evidence.push_back(wanted.report->report->text());
+      result.evidence = {wanted.report->report->text()};
     }
     check_report(condition, *wanted.report, scope, checks);
   } else {

@@ -40,6 +40,10 @@ class SharedList {
     return *items_;
   }
 
+  // The same for copies that nobody changed, and for no other list; null for one without items
+  // that never had any. As long as somebody holds it, changes go to a copy.
+  [[nodiscard]] std::shared_ptr<const std::vector<T>> shared() const { return items_; }
+
   [[nodiscard]] std::size_t size() const { return read().size(); }
   [[nodiscard]] bool empty() const { return read().empty(); }
   [[nodiscard]] const_iterator begin() const { return read().begin(); }

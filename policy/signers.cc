@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <tuple>
+#include <optional>
 
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
@@ -35,6 +34,7 @@ Names worth_asking(const TrustedKey& key, const Names& names) {
   return some;
 }
 
+// Whether the signature counts once its time has come.
 JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names& names,
                    Timestamp now) {
   ErrorCode code = ErrorCode::kRoleNotGranted;
@@ -42,9 +42,7 @@ JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names
     context.name = name;
     const Status grant = check_grant(signer.key, context, signer.signed_at, now);
     if (grant) {
-      return signer.signed_at > now ? JudgedSigner{signer.key.identity, SignerState::kUndecided,
-                                                   ErrorCode::kConditionUndecided}
-                                    : JudgedSigner{signer.key.identity, SignerState::kCounts, code};
+      return {signer.key.identity, SignerState::kCounts, code};
     }
     if (grant.error().code != ErrorCode::kRoleNotGranted) {
       code = grant.error().code;
@@ -53,78 +51,50 @@ JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names
   return {signer.key.identity, SignerState::kRejected, code};
 }
 
-// Thousands of statements may have few signers. What check_grant says of a key depends on the time
-// of the signature only by whether it lies before, in or after the validity of the key.
-class Grants {
- public:
-  Grants(const Names& names, Timestamp now) : names_(names), now_(now) {}
+JudgedSigner at_time(JudgedSigner judged, Timestamp signed_at, Timestamp now) {
+  return judged.state == SignerState::kCounts && signed_at > now
+             ? JudgedSigner{judged.identity, SignerState::kUndecided,
+                            ErrorCode::kConditionUndecided}
+             : judged;
+}
 
-  JudgedSigner judge(const StatementFact& fact, const SignerFact& signer) {
-    const Asked asked{&signer.key, fact.stage, fact.predicate_type, place_of(signer)};
-    std::vector<std::pair<Asked, JudgedSigner>>& known = known_[signer.key.id];
-    for (const auto& [before, judged] : known) {
-      if (before == asked) {
-        return {signer.key.identity, judged.state, judged.code};
-      }
+// Judges all statements of the index; of signatures that are alike one.
+void judge_statements(const StatementIndex& index, const Names& names, Timestamp now,
+                      JudgedFacts& judged) {
+  std::vector<std::optional<JudgedSigner>> known(index.alike.size());
+  std::vector<JudgedSigner> signers;
+  signers.reserve(index.signatures.size());
+  for (const StatementIndex::Signature& signature : index.signatures) {
+    const auto& [statement, signer] = index.alike[signature.alike];
+    std::optional<JudgedSigner>& one = known[signature.alike];
+    if (!one) {
+      one = judge(*signer, {KeyPurpose::kSigner, statement->stage, statement->predicate_type, {}},
+                  names, now);
     }
-    const SigningContext context{KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}};
-    return known.emplace_back(asked, policy::judge(signer, context, names_, now_)).second;
+    signers.push_back(at_time(*one, signature.signed_at, now));
   }
-
- private:
-  enum class Place : std::uint8_t { kBefore, kIn, kAfter, kFuture };
-
-  struct Asked {
-    const TrustedKey* key;
-    std::string_view stage;
-    std::string_view predicate_type;
-    Place place;
-    bool operator==(const Asked& other) const {
-      return place == other.place && stage == other.stage &&
-             predicate_type == other.predicate_type && (key == other.key || *key == *other.key);
-    }
-  };
-
-  [[nodiscard]] Place place_of(const SignerFact& signer) const {
-    if (signer.signed_at < signer.key.not_before) {
-      return Place::kBefore;
-    }
-    if (signer.signed_at > signer.key.not_after) {
-      return Place::kAfter;
-    }
-    return signer.signed_at > now_ ? Place::kFuture : Place::kIn;
+  judged.statements.reserve(index.in_order.size());
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < index.in_order.size(); ++i) {
+    judged.statements.push_back(
+        {index.in_order[i], std::span(signers).subspan(from, index.ends[i] - from)});
+    from = index.ends[i];
   }
-
-  const Names& names_;
-  Timestamp now_;
-  std::map<KeyId, std::vector<std::pair<Asked, JudgedSigner>>> known_;
-};
-
-JudgedStatement judge(const StatementFact& fact, Grants& grants) {
-  JudgedStatement judged{&fact, {}};
-  judged.signers.reserve(fact.signers.size());
-  for (const SignerFact& signer : fact.signers) {
-    judged.signers.push_back(grants.judge(fact, signer));
-  }
-  return judged;
+  judged.signers.push_back(std::move(signers));
 }
 
 JudgedStatement judge(const StatementFact& fact, const SigningContext& context, const Names& names,
-                      Timestamp now) {
-  JudgedStatement judged{&fact, {}};
-  judged.signers.reserve(fact.signers.size());
+                      Timestamp now, JudgedFacts& judged) {
+  std::vector<JudgedSigner> signers;
+  signers.reserve(fact.signers.size());
   for (const SignerFact& signer : fact.signers) {
-    judged.signers.push_back(judge(signer, context, names, now));
+    signers.push_back(at_time(judge(signer, context, names, now), signer.signed_at, now));
   }
-  return judged;
+  judged.signers.push_back(std::move(signers));
+  return {&fact, judged.signers.back()};
 }
 
 bool counts(const JudgedSigner& signer) { return signer.state == SignerState::kCounts; }
-
-// Order of the log; ids only matter for facts that no log could hold.
-bool earlier(const StatementFact& a, const StatementFact& b) {
-  return std::tie(a.log_index, a.id) < std::tie(b.log_index, b.id);
-}
 
 Json texts(const std::set<std::string_view>& values) {
   Json list = Json::array();
@@ -149,7 +119,7 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
     judged.manifests.push_back(&manifest);
   }
   std::sort(judged.manifests.begin(), judged.manifests.end(),
-            [](const auto* a, const auto* b) { return earlier(a->statement, b->statement); });
+            [](const auto* a, const auto* b) { return is_earlier(a->statement, b->statement); });
   // A manifest may name the artifact beside its own root (docs/design.md, "Trust": digests are
   // joined by a manifest that names both). A subject has one root for each hash, so the hash tells
   // which of them it is.
@@ -161,7 +131,7 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
   for (const ManifestFact* manifest : judged.manifests) {
     const SigningContext context{
         KeyPurpose::kPublisher, {}, std::string(kManifestPredicateType), {}};
-    JudgedStatement one = judge(manifest->statement, context, {manifest->name}, now);
+    JudgedStatement one = judge(manifest->statement, context, {manifest->name}, now, judged);
     if (std::any_of(one.signers.begin(), one.signers.end(), counts)) {
       judged.names.insert(manifest->name);
     }
@@ -174,24 +144,17 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
     judged.placements.push_back(&placement);
   }
   std::sort(judged.placements.begin(), judged.placements.end(),
-            [](const auto* a, const auto* b) { return earlier(a->statement, b->statement); });
+            [](const auto* a, const auto* b) { return is_earlier(a->statement, b->statement); });
   for (const PlacementFact* placement : judged.placements) {
     const SigningContext context{
         KeyPurpose::kPublisher, {}, std::string(kPlacementPredicateType), {}};
     judged.placement_statements.push_back(
-        judge(placement->statement, context, {placement->name}, now));
+        judge(placement->statement, context, {placement->name}, now, judged));
   }
   const Names unknown = {kUnknownName};
   const Names& names = judged.names.empty() ? unknown : judged.names;
-  judged.statements.reserve(facts.statements.size());
-  Grants grants(names, now);
-  for (const StatementFact& fact : facts.statements) {
-    judged.statements.push_back(judge(fact, grants));
-  }
-  const auto before = [](const auto& a, const auto& b) { return earlier(*a.fact, *b.fact); };
-  if (!std::is_sorted(judged.statements.begin(), judged.statements.end(), before)) {
-    std::sort(judged.statements.begin(), judged.statements.end(), before);
-  }
+  judged.index = index_of(facts);
+  judge_statements(*judged.index, names, now, judged);
   return judged;
 }
 

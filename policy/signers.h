@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "policy/compare.h"
 #include "policy/facts.h"
+#include "policy/statement_index.h"
 #include "schemas/decision.h"
 #include "schemas/policy_document.h"
 
@@ -32,13 +35,18 @@ struct JudgedSigner {
 
 struct JudgedStatement {
   const StatementFact* fact;
-  std::vector<JudgedSigner> signers;
+  std::span<const JudgedSigner> signers;
 
   // At least one signature counts or would count: the statement is somebody's.
   [[nodiscard]] bool has_signer() const;
 };
 
+// Moves, but is not copied: it borrows from itself.
 struct JudgedFacts {
+  JudgedFacts() = default;
+  JudgedFacts(JudgedFacts&&) noexcept = default;
+  JudgedFacts& operator=(JudgedFacts&&) noexcept = default;
+
   std::vector<const ManifestFact*> manifests;        // in log order
   std::vector<const ManifestFact*> own_manifests;    // those of them whose root the artifact is
   std::vector<JudgedStatement> manifest_statements;  // of `manifests`, in the same order
@@ -48,6 +56,8 @@ struct JudgedFacts {
   std::vector<JudgedStatement> placement_statements{};  // of `placements`, in the same order
   std::set<std::string_view> names;                     // of manifests with a signature that counts
   const PredicateTests* tests = nullptr;                // as in Facts
+  std::shared_ptr<const StatementIndex> index{};        // of `statements`
+  std::vector<std::vector<JudgedSigner>> signers{};     // that the statements borrow
 };
 
 [[nodiscard]] JudgedFacts judge_signers(const Facts& facts, Timestamp now);

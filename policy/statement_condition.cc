@@ -140,15 +140,16 @@ ConditionResult judge(const StatementCondition& condition, const JudgedFacts& fa
                          {}};
   Tally tally(condition.signers);
   std::vector<const JudgedStatement*> candidates;
-  for (const JudgedStatement& statement : facts.statements) {
-    if (statement.fact->predicate_type != condition.predicate_type ||
-        statement.fact->stage != condition.stage) {
-      continue;
-    }
-    result.evidence.push_back(statement.fact->id.text());
-    tally.note_rejected(statement);
-    if (statement.has_signer()) {
-      candidates.push_back(&statement);
+  const auto* group = facts.index->group(condition.predicate_type, condition.stage);
+  if (group != nullptr) {
+    result.evidence = group->evidence;
+    candidates.reserve(group->members.size());
+    for (const std::size_t i : group->members) {
+      const JudgedStatement& statement = facts.statements[i];
+      tally.note_rejected(statement);
+      if (statement.has_signer()) {
+        candidates.push_back(&statement);
+      }
     }
   }
   if (condition.quantifier == Quantifier::kLatest && candidates.size() > 1) {
@@ -156,6 +157,7 @@ ConditionResult judge(const StatementCondition& condition, const JudgedFacts& fa
   }
   Failures failures;
   std::vector<Judged> judged;
+  judged.reserve(candidates.size());
   for (const JudgedStatement* candidate : candidates) {
     judged.push_back(examine(condition, facts, *candidate, now, failures));
     if (judged.back().outcome == Outcome::kPass) {

@@ -10,6 +10,7 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t kHashedAtOnce = 4096;  // bytes of a list of ids
 constexpr std::array<std::string_view, 4> kOutcomes = {"pass", "fail", "error", "deferred"};
 
 Json to_json(const std::vector<ConditionResult>& results) {
@@ -48,6 +49,11 @@ std::unexpected<Error> no_evidence() {
   return fail(ErrorCode::kDataLoss, "stored evidence of a condition cannot be read");
 }
 
+const Digest& digest_of_none() {
+  static const Digest kNone = sha256(as_bytes(std::string_view("[]")));
+  return kNone;
+}
+
 // True when the JSON of `id` is `id` in quotation marks.
 bool is_plain(std::string_view id) {
   return std::all_of(id.begin(), id.end(), [](char c) {
@@ -56,33 +62,31 @@ bool is_plain(std::string_view id) {
   });
 }
 
+// Of the canonical array.
+Digest digest_of(const std::vector<std::string>& ids) {
+  ShaStream hash(HashAlgorithm::kSha256);
+  std::string text = "[";
+  for (const std::string& id : ids) {
+    if (text.size() >= kHashedAtOnce) {
+      hash.update(as_bytes(text));
+      text.clear();
+    }
+    text += &id == &ids.front() ? "" : ",";
+    text += is_plain(id) ? '"' + id + '"' : canonical_json(Json(id)).value_or("null");
+  }
+  text += "]";
+  hash.update(as_bytes(text));
+  return hash.finish();
+}
+
 }  // namespace
 
-EvidenceIds::EvidenceIds(const std::vector<std::string>& ids) {
-  for (const std::string& id : ids) {
-    push_back(id);
-  }
-}
+EvidenceIds::EvidenceIds() : digest_(digest_of_none()) {}
 
-void EvidenceIds::push_back(std::string_view id) {
-  text_ += count_ == 0 ? '[' : ',';
-  if (is_plain(id)) {
-    text_ += '"';
-    text_ += id;
-    text_ += '"';
-  } else {
-    text_ += canonical_json(Json(id)).value_or("null");
-  }
-  if (count_++ < kShown) {
-    first_.emplace_back(id);
-  }
-}
-
-Digest EvidenceIds::digest() const {
-  return digest_
-             ? *digest_
-             : sha(HashAlgorithm::kSha256, {as_bytes(count_ == 0 ? "[" : text_), as_bytes("]")});
-}
+EvidenceIds::EvidenceIds(const std::vector<std::string>& ids)
+    : count_(ids.size()),
+      first_(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), kShown))),
+      digest_(ids.empty() ? digest_of_none() : digest_of(ids)) {}
 
 Json EvidenceIds::to_json() const {
   return {{"count", count_}, {"digest", digest().text()}, {"first", first_}};

@@ -28,38 +28,35 @@ enum class Outcome : std::uint8_t { kPass, kFail, kError, kDeferred };
 
 // Ids of what was looked at. What is kept of them is how many there are, SHA-256 of the canonical
 // JSON array of all, and the first ones: thousands of statements must not make a decision long.
+// Nothing is added later, so the digest is made once.
 class EvidenceIds {
  public:
   static constexpr std::size_t kShown = 16;
 
-  EvidenceIds() = default;
+  EvidenceIds();
   EvidenceIds(const std::vector<std::string>& ids);  // NOLINT(google-explicit-constructor)
   EvidenceIds(std::initializer_list<std::string> ids)
       : EvidenceIds(std::vector<std::string>(ids)) {}
 
-  void push_back(std::string_view id);
   [[nodiscard]] std::uint64_t size() const { return count_; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
   // The first kShown of them.
   [[nodiscard]] const std::vector<std::string>& first() const { return first_; }
   [[nodiscard]] std::vector<std::string>::const_iterator begin() const { return first_.begin(); }
   [[nodiscard]] std::vector<std::string>::const_iterator end() const { return first_.end(); }
-  [[nodiscard]] Digest digest() const;
+  [[nodiscard]] const Digest& digest() const { return digest_; }
 
   // {"count", "digest", "first"}
   [[nodiscard]] Json to_json() const;
-  // Reads what to_json wrote; nothing can be added to it. data-loss for anything else.
+  // Reads what to_json wrote. data-loss for anything else.
   [[nodiscard]] static Result<EvidenceIds> from_json(const Json& json);
 
-  friend bool operator==(const EvidenceIds& a, const EvidenceIds& b) {
-    return a.count_ == b.count_ && a.first_ == b.first_ && a.digest() == b.digest();
-  }
+  bool operator==(const EvidenceIds&) const = default;
 
  private:
   std::uint64_t count_ = 0;
   std::vector<std::string> first_;
-  std::string text_;              // the canonical array, without its end
-  std::optional<Digest> digest_;  // as it was read
+  Digest digest_;
 };
 
 struct ConditionResult {

@@ -91,8 +91,11 @@ struct Topic {
 struct SignerUsage {
   std::uint64_t statements = 0;  // manifests included
   std::uint64_t manifests = 0;
-  std::uint64_t bytes = 0;  // of their payloads, manifests left out
+  std::uint64_t bytes = 0;  // counted_bytes() of them
 };
+// Bytes that a statement counts with: of its payload; of a manifest those of its locations, for
+// decisions read nothing else of it that could be long.
+[[nodiscard]] std::uint64_t counted_bytes(const StatementRow& row);
 
 // How many rows of the whole list match; at least so many where it is not exact.
 struct Total {

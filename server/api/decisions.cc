@@ -36,7 +36,7 @@ Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
     placed = std::move(where.condition);
     request.models = references_in(reference_to(row->models));
     if (!row->decision.empty()) {
-      known.evidence.push_back(row->decision);
+      known.evidence = {row->decision};
     }
   } else if (row.error().code == ErrorCode::kNotFound) {
     request.workload_known = false;

@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "policy/compare.h"
@@ -31,13 +33,15 @@ struct DecisionCache {
   struct Known {
     std::uint64_t subject_version;
     TrustEpochs epochs;
+    std::optional<LeafIndex> newest;  // row that was read; none: there was none
     std::shared_ptr<const ArtifactFacts> facts;
   };
 
   Lru<std::string, Known> artifacts{kMaxFactBytes};  // by artifact id
-  // By the bytes of a statement's id and the text of a test. A statement never changes, so neither
-  // does what a test of it gives.
-  Lru<std::string, policy::TestOutcome> tests{kMaxTests};
+  // What one test gives about statements. A statement never changes, so neither does that.
+  using Outcomes = std::unordered_map<StatementId, policy::TestOutcome>;
+  // By artifact id and the text of a test: of statements about that artifact.
+  Lru<std::string, std::shared_ptr<const Outcomes>> tests{kMaxTests};
 
   // Policies in force at a policy epoch.
   [[nodiscard]] std::shared_ptr<const Policies> policies(std::uint64_t epoch) const {

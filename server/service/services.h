@@ -11,6 +11,7 @@
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
 #include "server/service/decision_cache.h"
+#include "server/service/new_cases.h"
 #include "server/service/unselected.h"
 #include "storage/store.h"
 
@@ -55,6 +56,7 @@ struct Services {
   // Called when evidence may have become stale: somebody should reappraise(). May be empty.
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};
+  NewCases new_cases = {};
 };
 
 // The name under which the service asks for evidence.

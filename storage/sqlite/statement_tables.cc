@@ -155,7 +155,7 @@ Status add_usage(Connection& connection, const StatementRow& row,
                     .bind(identity)
                     .bind(std::uint64_t{1})
                     .bind(std::uint64_t{manifest ? 1U : 0U})
-                    .bind(manifest ? 0 : row.bytes)
+                    .bind(counted_bytes(row))
                     .run());
     }
   }
@@ -261,6 +261,17 @@ Status seal_row(Connection& connection, LeafIndex index) {
 }  // namespace assay::storage::sqlite
 
 namespace assay::storage {
+
+std::uint64_t counted_bytes(const StatementRow& row) {
+  if (row.kind != StatementKind::kManifest) {
+    return row.bytes;
+  }
+  std::uint64_t bytes = 0;
+  for (const std::string& location : row.locations) {
+    bytes += location.size();
+  }
+  return bytes;
+}
 
 std::vector<Topic> topics_of(const StatementRow& row) {
   std::vector<Topic> topics;

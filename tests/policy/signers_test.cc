@@ -150,7 +150,7 @@ TEST(Placements, SignersAreJudgedAsPublishersOfItsName) {
     const JudgedFacts judged = judge_signers(facts, now());
     EXPECT_TRUE(judged.names.empty());
     EXPECT_EQ(judged.placements.at(0), &facts.placements[0]);
-    return judged.placement_statements.at(0).signers.at(0).state;
+    return judged.placement_statements.at(0).signers.front().state;
   };
   EXPECT_EQ(state(publisher("k", "alice"), "acme/demo"), SignerState::kCounts);
   EXPECT_EQ(state(publisher("k", "alice"), "beta/demo"), SignerState::kRejected);
@@ -208,7 +208,56 @@ TEST(Judged, Statements_AreInLogOrder) {
   EXPECT_EQ(judged.manifest_statements.front().fact, &judged.manifests.front()->statement);
 }
 
-JudgedStatement by(std::initializer_list<JudgedSigner> signers) { return {nullptr, signers}; }
+// --- the index
+
+TEST(StatementIndex, OfAnotherList_IsNotUsed) {
+  Facts facts = valid_facts();
+  facts.index = index_statements(facts.statements);
+  EXPECT_EQ(judge_signers(facts, now()).index, facts.index);
+  const Facts copy = facts;
+  EXPECT_EQ(judge_signers(copy, now()).index, copy.index);
+  facts.statements.pop_back();
+  const JudgedFacts judged = judge_signers(facts, now());
+  EXPECT_EQ(judged.statements.size(), copy.statements.size() - 1);
+  EXPECT_EQ(judge_signers(copy, now()).statements.size(), copy.statements.size());
+  facts.statements.clear();
+  EXPECT_TRUE(judge_signers(facts, now()).statements.empty());
+}
+
+TEST(StatementIndex, SignaturesOfOneKey_AreJudgedByTheirTimes) {
+  Facts facts = valid_facts();
+  const auto* first = &facts.statements.read().front();
+  const TrustedKey key = first->signers.front().key;
+  const StatementFact base = *first;
+  facts.statements.clear();
+  const Timestamp times[] = {key.not_before - std::chrono::milliseconds(1),
+                             key.not_before,
+                             now(),
+                             from_now(1),
+                             key.not_after,
+                             key.not_after + std::chrono::milliseconds(1)};
+  for (const Timestamp time : times) {
+    StatementFact fact = base;
+    fact.log_index = 100 + facts.statements.size();
+    fact.signers = {{key, time}};
+    facts.statements.push_back(std::move(fact));
+  }
+  const SignerState expected[] = {SignerState::kRejected,  SignerState::kCounts,
+                                  SignerState::kCounts,    SignerState::kUndecided,
+                                  SignerState::kUndecided, SignerState::kRejected};
+  const JudgedFacts judged = judge_signers(facts, now());
+  ASSERT_EQ(judged.statements.size(), std::size(expected));
+  for (std::size_t i = 0; i < std::size(expected); ++i) {
+    EXPECT_EQ(judged.statements[i].signers.front().state, expected[i]) << i;
+  }
+  EXPECT_EQ(judged.statements.front().signers.front().code, ErrorCode::kKeyNotYetValid);
+  EXPECT_EQ(judged.statements.back().signers.front().code, ErrorCode::kKeyExpired);
+}
+
+// Until the end of the expression.
+JudgedStatement by(std::initializer_list<JudgedSigner> signers) {
+  return {nullptr, {signers.begin(), signers.size()}};
+}
 
 JudgedSigner good(std::string_view identity) { return {identity, SignerState::kCounts, {}}; }
 JudgedSigner bad(std::string_view identity, ErrorCode code) {

@@ -131,7 +131,7 @@ TEST(ReplayDigest, AnyResult_ChangesIt) {
       [](Verdict& v) { v.policies[0].conditions[0].actual = 0; },
       [](Verdict& v) { v.policies[0].conditions[0].expected = 3; },
       [](Verdict& v) { v.policies[0].conditions[0].code = ErrorCode::kStatementMissing; },
-      [](Verdict& v) { v.policies[0].conditions[0].evidence.push_back("x"); },
+      [](Verdict& v) { v.policies[0].conditions[0].evidence = {"x"}; },
       [](Verdict& v) { v.policies[0].conditions[0].parts[0].outcome = Outcome::kDeferred; },
       [](Verdict& v) { v.policies[0].conditions.pop_back(); },
       [](Verdict& v) { v.policies.clear(); }};

@@ -205,6 +205,10 @@ Result<StoredCase> encode(const CaseFile& file) {
   }
   ASSAY_ASSIGN(json["policies"], add_part(stored, policies));
   ASSAY_ASSIGN(json["workload"], add_part(stored, policy::to_json(file.workload)));
+  if (stored.parts.back().bytes.size() > kMaxWorkloadBytes) {
+    return fail(ErrorCode::kLimitExceeded,
+                "what the pod says of its mounts, containers and resources has more than 512 KiB");
+  }
   ASSAY_ASSIGN(stored.file, make_part(json));
   return stored;
 }

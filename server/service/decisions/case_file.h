@@ -29,6 +29,9 @@ struct CaseFile {
   DecisionPoint point;
 };
 
+// Bytes of a workload's document, as policies read it. An ordinary pod has some thousand.
+inline constexpr std::size_t kMaxWorkloadBytes = 512U << 10;
+
 // A case as it is stored.
 struct StoredCase {
   Part file;
@@ -36,6 +39,7 @@ struct StoredCase {
   std::vector<std::shared_ptr<const ArtifactFacts>> models;
 };
 
+// limit-exceeded when the workload is longer than kMaxWorkloadBytes.
 [[nodiscard]] Result<StoredCase> encode(const CaseFile& file);
 // Stores what is not stored yet.
 [[nodiscard]] Status put_case(storage::Transaction& transaction, const StoredCase& stored);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
+#include "policy/statement_index.h"
 #include "schemas/core/sha.h"
 
 namespace assay::server {
@@ -74,6 +76,44 @@ Status join_signers(Json& statement, const Json& keys) {
   return {};
 }
 
+// The parts of `facts` in the order of the log; adds to `keys` what the trust store says of them.
+Result<std::vector<Part>> parts_of(const policy::Facts& facts, const Envelopes& envelopes,
+                                   Json& keys) {
+  const Json document = policy::to_json(facts);
+  std::vector<Json> items;
+  for (const char* list : kLists) {
+    for (Json item : document.value(list, Json::array())) {
+      part_signers(item, keys);
+      item.erase("predicate");
+      if (list == kLists.back()) {
+        ASSAY_ASSIGN(const StatementId id, StatementId::parse(item["id"].get<std::string>()));
+        item["envelope"] = envelopes.at(id).text();
+      }
+      item["list"] = list;
+      items.push_back(std::move(item));
+    }
+  }
+  std::stable_sort(items.begin(), items.end(), [](const Json& a, const Json& b) {
+    return a["log_index"].get<LeafIndex>() < b["log_index"].get<LeafIndex>();
+  });
+  std::vector<Part> parts;
+  parts.reserve(items.size());
+  for (const Json& item : items) {
+    ASSAY_ASSIGN(Part part, make_part(item));
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+// A list that gets nothing stays shared.
+template <typename Fact>
+void add(const policy::SharedList<Fact>& newer, policy::SharedList<Fact>& all) {
+  if (!newer.empty()) {
+    std::vector<Fact>& facts = all.change();
+    facts.insert(facts.end(), newer.begin(), newer.end());
+  }
+}
+
 }  // namespace
 
 Result<Part> make_part(const Json& json) {
@@ -100,21 +140,37 @@ Result<Json> load_part(storage::Snapshot& snapshot, const DocumentId& id) {
 }
 
 Result<PartList> PartList::of(std::vector<Part> items) {
-  PartList list;
-  list.levels_.push_back(std::move(items));
+  PartList none;
+  none.levels_.emplace_back();
+  return none.with(std::move(items));
+}
+
+Result<PartList> PartList::with(std::vector<Part> more) const {
+  PartList list = *this;
+  std::size_t same = list.levels_.front().size();
+  list.levels_.front().insert(list.levels_.front().end(), std::make_move_iterator(more.begin()),
+                              std::make_move_iterator(more.end()));
+  std::size_t level = 0;
   do {
-    const std::vector<Part>& below = list.levels_.back();
-    std::vector<Part> level;
-    for (std::size_t from = 0; from < std::max<std::size_t>(below.size(), 1); from += kFanOut) {
-      Json parts = Json::array();
-      for (std::size_t i = from; i < std::min(from + kFanOut, below.size()); ++i) {
-        parts.push_back(below[i].id.text());
-      }
-      ASSAY_ASSIGN(Part part, make_part({{"level", list.levels_.size()}, {"parts", parts}}));
-      level.push_back(std::move(part));
+    ++level;
+    same /= kFanOut;  // whole documents that name the same as before
+    if (level == list.levels_.size()) {
+      list.levels_.emplace_back();
     }
-    list.levels_.push_back(std::move(level));
-  } while (list.levels_.back().size() > 1);
+    const std::vector<Part>& below = list.levels_[level - 1];
+    std::vector<Part>& parts = list.levels_[level];
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(std::min(same, parts.size())),
+                parts.end());
+    for (std::size_t from = same * kFanOut; from < std::max<std::size_t>(below.size(), 1);
+         from += kFanOut) {
+      Json ids = Json::array();
+      for (std::size_t i = from; i < std::min(from + kFanOut, below.size()); ++i) {
+        ids.push_back(below[i].id.text());
+      }
+      ASSAY_ASSIGN(Part part, make_part({{"level", level}, {"parts", std::move(ids)}}));
+      parts.push_back(std::move(part));
+    }
+  } while (list.levels_[level].size() > 1);
   if (list.levels_.size() > kMaxLevels) {
     return fail(ErrorCode::kLimitExceeded, "there are too many parts");
   }
@@ -163,34 +219,28 @@ Result<std::vector<Json>> load_list(storage::Snapshot& snapshot, const DocumentI
 }
 
 Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes) {
-  const Json document = policy::to_json(facts);
   Json keys = Json::object();
-  std::vector<Json> items;
-  for (const char* list : kLists) {
-    for (Json item : document.value(list, Json::array())) {
-      part_signers(item, keys);
-      item.erase("predicate");
-      if (list == kLists.back()) {
-        ASSAY_ASSIGN(const StatementId id, StatementId::parse(item["id"].get<std::string>()));
-        item["envelope"] = envelopes.at(id).text();
-      }
-      item["list"] = list;
-      items.push_back(std::move(item));
-    }
-  }
-  std::stable_sort(items.begin(), items.end(), [](const Json& a, const Json& b) {
-    return a["log_index"].get<LeafIndex>() < b["log_index"].get<LeafIndex>();
-  });
-  std::vector<Part> parts;
-  parts.reserve(items.size());
-  for (const Json& item : items) {
-    ASSAY_ASSIGN(Part part, make_part(item));
-    parts.push_back(std::move(part));
-  }
+  ASSAY_ASSIGN(std::vector<Part> parts, parts_of(facts, envelopes, keys));
   ASSAY_ASSIGN(PartList statements, PartList::of(std::move(parts)));
   ASSAY_ASSIGN(Part keys_part, make_part(keys));
+  facts.index = policy::index_statements(facts.statements);
   return ArtifactFacts{std::move(facts), std::move(envelopes), std::move(statements),
                        std::move(keys_part)};
+}
+
+Result<ArtifactFacts> extend(const ArtifactFacts& known, const policy::Facts& newer,
+                             const Envelopes& envelopes) {
+  ASSAY_ASSIGN(Json keys, parse_json(known.keys.bytes));
+  ASSAY_ASSIGN(std::vector<Part> parts, parts_of(newer, envelopes, keys));
+  ASSAY_ASSIGN(PartList statements, known.statements.with(std::move(parts)));
+  ASSAY_ASSIGN(Part keys_part, make_part(keys));
+  ArtifactFacts all{known.facts, known.envelopes, std::move(statements), std::move(keys_part)};
+  add(newer.manifests, all.facts.manifests);
+  add(newer.placements, all.facts.placements);
+  add(newer.statements, all.facts.statements);
+  all.facts.index = policy::index_statements(all.facts.statements);
+  all.envelopes.insert(envelopes.begin(), envelopes.end());
+  return all;
 }
 
 Result<LoadedFacts> load_facts(storage::Snapshot& snapshot, const DocumentId& statements,

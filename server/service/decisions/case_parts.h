@@ -31,6 +31,8 @@ class PartList {
   static constexpr std::size_t kMaxLevels = 6;
 
   [[nodiscard]] static Result<PartList> of(std::vector<Part> items);
+  // With more items at the end. What does not change is taken over.
+  [[nodiscard]] Result<PartList> with(std::vector<Part> more) const;
   [[nodiscard]] const DocumentId& root() const { return levels_.back().front().id; }
   [[nodiscard]] std::size_t bytes() const;
   // Stores what is not stored yet. A document of the tree is stored behind those that it names, in
@@ -61,6 +63,10 @@ struct ArtifactFacts {
 
 // `facts` without node, reports, name and predicates.
 [[nodiscard]] Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes);
+// What share() gives of both together: `newer` was logged after all of `known`, and the trust store
+// says the same of the keys in it.
+[[nodiscard]] Result<ArtifactFacts> extend(const ArtifactFacts& known, const policy::Facts& newer,
+                                           const Envelopes& envelopes);
 
 // The members of the facts document that `statements` and `keys` stand for, and the envelopes.
 struct LoadedFacts {

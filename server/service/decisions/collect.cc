@@ -16,6 +16,17 @@ struct Collected {
   std::vector<policy::StatementFact> statements = {};
   std::vector<policy::PlacementFact> placements = {};
   Envelopes envelopes = {};
+  std::size_t rows = 0;
+  std::optional<LeafIndex> newest = {};
+
+  [[nodiscard]] policy::Facts facts(const ArtifactId& artifact) {
+    policy::Facts facts;
+    facts.artifact = artifact;
+    facts.manifests = std::move(manifests);
+    facts.statements = std::move(statements);
+    facts.placements = std::move(placements);
+    return facts;
+  }
 };
 
 // data-loss when a stored signature has a key that the trust store does not know.
@@ -64,29 +75,54 @@ Status add_fact(const storage::StatementRow& row, Collected& collected) {
   return {};
 }
 
-Result<ArtifactFacts> collect(storage::Snapshot& snapshot, const ArtifactId& artifact) {
+// Rows about the artifact behind `after`.
+Result<Collected> collect(storage::Snapshot& snapshot, const ArtifactId& artifact,
+                          std::optional<LeafIndex> after) {
   Collected collected;
   ASSAY_ASSIGN(auto keys, snapshot.keys());
   for (TrustedKey& key : keys) {
     key.public_key.clear();  // signatures were verified when they came
     collected.keys.emplace(key.id, std::move(key));
   }
+  collected.newest = after;
   storage::StatementQuery query;
   query.subject = artifact.text();
   query.with_unanchored = true;
   query.bounds.limit = 1000;
+  query.bounds.after = after;
   do {
     ASSAY_ASSIGN(const auto page, snapshot.statements(query));
     for (const storage::StatementRow& row : page.items) {
       ASSAY_TRY(add_fact(row, collected));
+      ++collected.rows;
+      collected.newest = row.log_index;
     }
     query.bounds.after = page.next;
   } while (query.bounds.after);
-  policy::Facts facts;
-  facts.artifact = artifact;
-  facts.manifests = std::move(collected.manifests);
-  facts.statements = std::move(collected.statements);
-  facts.placements = std::move(collected.placements);
+  return collected;
+}
+
+// What was known, and what was added since, when that is all that changed: a statement raises the
+// version by one at least, and so does one more signature on a statement that was there. Nothing
+// when there is more than new statements.
+Result<std::optional<ArtifactFacts>> add_newer(storage::Snapshot& snapshot,
+                                               const ArtifactId& artifact,
+                                               DecisionCache::Known& known, std::uint64_t version) {
+  ASSAY_ASSIGN(Collected newer, collect(snapshot, artifact, known.newest));
+  if (known.subject_version + newer.rows != version) {
+    return std::nullopt;
+  }
+  known.newest = newer.newest;
+  const policy::Facts facts = newer.facts(artifact);
+  ASSAY_ASSIGN(ArtifactFacts all, extend(*known.facts, facts, newer.envelopes));
+  return all;
+}
+
+Result<ArtifactFacts> read_all(storage::Snapshot& snapshot, const ArtifactId& artifact,
+                               DecisionCache::Known& known) {
+  ASSAY_ASSIGN(Collected collected, collect(snapshot, artifact, {}));
+  known.newest = collected.newest;
+  policy::Facts facts = collected.facts(artifact);
   return share(std::move(facts), std::move(collected.envelopes));
 }
 
@@ -98,15 +134,25 @@ Result<std::shared_ptr<const ArtifactFacts>> artifact_facts(Services& services,
   ASSAY_ASSIGN(const std::uint64_t version, snapshot.subject_version(artifact));
   ASSAY_ASSIGN(const storage::Epochs epochs, snapshot.epochs());
   const std::string id = artifact.text();
-  const auto known = services.decisions.artifacts.find(id);
-  if (known && known->subject_version == version && known->epochs == epochs.trust) {
-    return known->facts;
+  const auto before = services.decisions.artifacts.find(id);
+  const bool same_trust = before && before->epochs == epochs.trust;
+  if (same_trust && before->subject_version == version) {
+    return before->facts;
   }
-  ASSAY_ASSIGN(ArtifactFacts collected, collect(snapshot, artifact));
-  const std::size_t weight = 2 * (collected.statements.bytes() + collected.keys.bytes.size());
-  auto facts = std::make_shared<const ArtifactFacts>(std::move(collected));
-  services.decisions.artifacts.put(id, {version, epochs.trust, facts}, weight);
-  return facts;
+  DecisionCache::Known known{version, epochs.trust, {}, nullptr};
+  std::optional<ArtifactFacts> collected;
+  if (same_trust && before->subject_version < version) {
+    known = *before;
+    ASSAY_ASSIGN(collected, add_newer(snapshot, artifact, known, version));
+  }
+  if (!collected) {
+    ASSAY_ASSIGN(collected, read_all(snapshot, artifact, known));
+  }
+  const std::size_t weight = 2 * (collected->statements.bytes() + collected->keys.bytes.size());
+  known.subject_version = version;
+  known.facts = std::make_shared<const ArtifactFacts>(*std::move(collected));
+  services.decisions.artifacts.put(id, known, weight);
+  return known.facts;
 }
 
 }  // namespace assay::server

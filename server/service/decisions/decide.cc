@@ -58,14 +58,18 @@ Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
                               DecisionCache* cache) {
   StoredTests tests(snapshot, cache);
   std::vector<policy::Facts> models;
+  std::vector<std::string> artifacts;
+  artifacts.reserve(file.models.size());
   for (const CaseModel& model : file.models) {
     models.push_back(model.facts);
     models.back().tests = &tests;
-    tests.add(model.known ? model.known->envelopes : model.envelopes);
+    artifacts.push_back(model.facts.artifact ? model.facts.artifact->text() : std::string());
+    tests.add(artifacts.back(), model.known ? model.known->envelopes : model.envelopes);
   }
   Verdict verdict =
       policy::evaluate(policies, file.workload, models, file.preconditions, file.point, now);
   ASSAY_TRY(tests.status());
+  tests.remember();
   return verdict;
 }
 
@@ -123,12 +127,6 @@ storage::DecisionRow decision_row(const Decision& decision, const DecisionReques
     row.reasons.emplace_back(info(code).code);
   }
   return row;
-}
-
-Status check_deadline(const Services& services, const DecisionRequest& request) {
-  return request.deadline && services.clock.now() >= *request.deadline
-             ? fail(ErrorCode::kEvaluationDeadline, "the time for this decision is over")
-             : Status();
 }
 
 Status check_node(const DecisionRequest& request) {
@@ -230,7 +228,7 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
   answer.envelope = attestation::encode_envelope(envelope);
   LeafIndex index = 0;
   const auto work = [&](storage::Transaction& transaction) -> Status {
-    ASSAY_TRY(check_deadline(services, request));
+    ASSAY_TRY(check_deadline(services, request.deadline));
     ASSAY_TRY(require_same_versions(transaction, request, judged));
     ASSAY_TRY(put_case(transaction, judged.evaluated->stored));
     ASSAY_TRY(put_part(transaction, judged.evaluated->results));
@@ -288,19 +286,43 @@ bool is_unselected(std::span<const policy::ActivePolicy> policies, const Decisio
 }
 
 // The caller's preconditions first; the model only when they pass.
-Result<ResolvedReference> resolve_model(storage::Snapshot& snapshot, const DecisionRequest& request,
+Result<ResolvedReference> resolve_model(Services& services, storage::Snapshot& snapshot,
+                                        const DecisionRequest& request,
                                         std::span<const policy::ActivePolicy> policies,
                                         Timestamp now) {
   ResolvedReference resolved{{}, request.preconditions};
   if (std::all_of(resolved.preconditions.begin(), resolved.preconditions.end(),
                   [](const auto& one) { return one.outcome == Outcome::kPass; })) {
-    ASSAY_ASSIGN(ResolvedReference found, resolve(snapshot, {request.models, request.workload,
-                                                             policies, request.point, now}));
+    ASSAY_ASSIGN(ResolvedReference found, resolve(services, snapshot,
+                                                  {request.models, request.workload, policies,
+                                                   request.point, now, request.deadline}));
     found.preconditions.insert(found.preconditions.begin(), resolved.preconditions.begin(),
                                resolved.preconditions.end());
     resolved = std::move(found);
   }
   return resolved;
+}
+
+// What no decision brought before has its limits: each denial is kept, and a pod can be made unlike
+// all others as often as somebody likes. What is known of artifacts is not counted here: their
+// signers have limits of their own.
+Status require_room(Services& services, storage::Snapshot& snapshot, const DecisionRequest& request,
+                    const StoredCase& stored, const Part& results) {
+  std::vector<const Part*> parts = {&stored.file, &results};
+  std::size_t bytes = stored.file.bytes.size() + results.bytes.size();
+  for (const Part& part : stored.parts) {
+    parts.push_back(&part);
+    bytes += part.bytes.size();
+  }
+  if (request.dry_run || bytes <= kMaxSmallCase) {
+    return {};
+  }
+  for (const Part* part : parts) {
+    ASSAY_ASSIGN(const bool known, snapshot.has_document(part->id));
+    bytes -= known ? part->bytes.size() : 0;
+  }
+  return services.new_cases.add(request.cluster + "/" + request.workload.name_space, bytes,
+                                services.clock.now());
 }
 
 Result<Judged> judge(Services& services, const DecisionRequest& request) {
@@ -313,14 +335,16 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
   if (is_unselected(policies, request)) {
     return Judged{{false, {}, {}, {}}, {}};
   }
-  ASSAY_ASSIGN(const ResolvedReference resolved, resolve_model(*snapshot, request, policies, now));
+  ASSAY_ASSIGN(const ResolvedReference resolved,
+               resolve_model(services, *snapshot, request, policies, now));
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
   ASSAY_ASSIGN(const CaseFile file, open_case(services, *snapshot, request, resolved, policies));
-  ASSAY_TRY(check_deadline(services, request));
+  ASSAY_TRY(check_deadline(services, request.deadline));
   ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, policies, now, &services.decisions));
   ASSAY_ASSIGN(StoredCase stored, encode(file));
   ASSAY_ASSIGN(Digest digest, replay_digest(verdict, stored.file.id, now));
   ASSAY_ASSIGN(Part results, make_part(results_of(verdict)));
+  ASSAY_TRY(require_room(services, *snapshot, request, stored, results));
   Evaluated evaluated{std::move(verdict), std::move(stored), std::move(results), std::move(digest)};
   ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
   DecisionAnswer answer{true, {}, {}, {}, policy::node_affinity(policies, request.workload).labels};

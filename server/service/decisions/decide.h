@@ -38,8 +38,8 @@ struct DecisionRequest {
   std::optional<storage::PodRow> keeps = {};
   // The same pod as it was read before: unavailable when it is another by the time of the write.
   std::optional<storage::PodRow> seen = {};
-  // By the service's clock. When it is over before evaluation or before the write:
-  // evaluation-deadline, and nothing is stored.
+  // By the service's clock. When it is over while references are resolved, before evaluation or
+  // before the write: evaluation-deadline, and nothing is stored.
   std::optional<Timestamp> deadline = {};
 };
 

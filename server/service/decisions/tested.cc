@@ -16,33 +16,52 @@ policy::TestOutcome StoredTests::run(const policy::StatementFact& statement,
   return {Outcome::kError, ErrorCode::kConditionUndecided, nullptr};
 }
 
-Result<policy::TestOutcome> StoredTests::try_run(const policy::StatementFact& statement,
-                                                 const PredicateTest& test) const {
-  std::string key;
-  if (cache_ != nullptr) {
-    const ByteView id = statement.id.digest().bytes();
-    key.assign(id.begin(), id.end());
-    key += text_of(test);
-    if (auto known = cache_->tests.find(key)) {
-      return *std::move(known);
+const policy::TestOutcome* StoredTests::Known::find(const StatementId& id) const {
+  if (before) {
+    if (const auto one = before->find(id); one != before->end()) {
+      return &one->second;
     }
   }
-  ASSAY_ASSIGN(const Json* predicate, predicate_of(statement.id));
-  policy::TestOutcome outcome = policy::run(test, *predicate);
-  if (cache_ != nullptr) {
-    cache_->tests.put(key, outcome);
-  }
-  return outcome;
+  const auto one = found.find(id);
+  return one == found.end() ? nullptr : &one->second;
 }
 
-Result<const Json*> StoredTests::predicate_of(const StatementId& id) const {
-  if (last_ && last_->first == id) {
-    return &last_->second;
+Result<policy::TestOutcome> StoredTests::try_run(const policy::StatementFact& statement,
+                                                 const PredicateTest& test) const {
+  std::vector<Known>& models = known_about(test);
+  for (const Known& known : models) {
+    if (const policy::TestOutcome* outcome = known.find(statement.id)) {
+      return *outcome;
+    }
   }
-  for (const Envelopes* envelopes : envelopes_) {
-    const auto it = envelopes->find(id);
-    if (it == envelopes->end()) {
+  std::size_t model = 0;
+  ASSAY_ASSIGN(const Json* predicate, predicate_of(statement.id, model));
+  return models[model].found.emplace(statement.id, policy::run(test, *predicate)).first->second;
+}
+
+void StoredTests::remember() const {
+  for (const auto& [test, models] : known_) {
+    for (const Known& known : models) {
+      if (cache_ == nullptr || known.found.empty()) {
+        continue;
+      }
+      Outcomes all = known.before ? *known.before : Outcomes();
+      all.insert(known.found.begin(), known.found.end());
+      const std::size_t weight = all.size();
+      cache_->tests.put(known.key, std::make_shared<const Outcomes>(std::move(all)), weight);
+    }
+  }
+}
+
+Result<const Json*> StoredTests::predicate_of(const StatementId& id, std::size_t& model) const {
+  for (model = 0; model < models_.size(); ++model) {
+    const Envelopes& envelopes = *models_[model].envelopes;
+    const auto it = envelopes.find(id);
+    if (it == envelopes.end()) {
       continue;
+    }
+    if (last_ && last_->first == id) {
+      return &last_->second;
     }
     const auto document = snapshot_.document(it->second);
     if (!document && document.error().code != ErrorCode::kNotFound) {
@@ -64,12 +83,20 @@ Result<const Json*> StoredTests::predicate_of(const StatementId& id) const {
   return fail(ErrorCode::kDataLoss, "nothing says where a statement is stored", id.text());
 }
 
-const std::string& StoredTests::text_of(const PredicateTest& test) const {
-  std::string& text = texts_[&test];
-  if (text.empty()) {
-    text = std::string(name(test.op)) + " " + test.value.dump() + " " + test.pointer;
+std::vector<StoredTests::Known>& StoredTests::known_about(const PredicateTest& test) const {
+  const auto [it, added] = known_.try_emplace(&test);
+  if (added) {
+    const std::string text =
+        " " + std::string(name(test.op)) + " " + test.value.dump() + " " + test.pointer;
+    for (const Model& model : models_) {
+      Known known{*model.artifact + text, nullptr, {}};
+      if (cache_ != nullptr) {
+        known.before = cache_->tests.find(known.key).value_or(nullptr);
+      }
+      it->second.push_back(std::move(known));
+    }
   }
-  return text;
+  return it->second;
 }
 
 }  // namespace assay::server

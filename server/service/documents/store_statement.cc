@@ -64,6 +64,9 @@ Result<std::set<std::string>> new_identities(storage::Transaction& transaction,
 
 bool is_full(const storage::SignerUsage& usage, storage::TopicKind kind,
              const storage::StatementRow& row) {
+  if (usage.bytes + storage::counted_bytes(row) > kMaxBytesPerSigner) {
+    return true;
+  }
   switch (kind) {
     case storage::TopicKind::kName:
       return usage.statements >= kMaxSignedUnderName;
@@ -74,8 +77,7 @@ bool is_full(const storage::SignerUsage& usage, storage::TopicKind kind,
   }
   const bool manifest = row.kind == storage::StatementKind::kManifest;
   return usage.statements >= kMaxStatementsPerSigner ||
-         (manifest ? usage.manifests >= kMaxManifestsPerSigner
-                   : usage.bytes + row.bytes > kMaxBytesPerSigner);
+         (manifest && usage.manifests >= kMaxManifestsPerSigner);
 }
 
 // Every identity whose signature is new may have this much more about each topic.

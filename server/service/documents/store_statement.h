@@ -17,10 +17,11 @@ inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.env
 // statements are refused with signer-limit-exceeded. Nobody else's are: nothing that a signer adds
 // makes a model undecidable.
 inline constexpr std::uint64_t kMaxStatementsPerSigner = 256;
-inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;     // among those
-inline constexpr std::uint64_t kMaxBytesPerSigner = 16U << 20;  // of payloads, without manifests
+inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;  // among those
+// Of payloads; of manifests, the locations alone.
+inline constexpr std::uint64_t kMaxBytesPerSigner = 16U << 20;
 // Manifests and placements of one identity under one model name, and at one location: each is read
-// when the name or what lies there is to stand for a model.
+// when the name or what lies there is to stand for a model. Their bytes are limited likewise.
 inline constexpr std::uint64_t kMaxSignedUnderName = 1024;
 inline constexpr std::uint64_t kMaxSignedAtLocation = 1024;
 

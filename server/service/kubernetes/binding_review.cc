@@ -25,7 +25,7 @@ ConditionResult pod_condition(const BindingView& binding,
     result.code.reset();
     result.actual["admitted_at"] = to_rfc3339(pod->admitted_at);
     if (!pod->decision.empty()) {
-      result.evidence.push_back(pod->decision);
+      result.evidence = {pod->decision};
     }
   }
   return result;

@@ -131,8 +131,10 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
   ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
   const Timestamp now = asking.services.clock.now();
   ASSAY_ASSIGN(const auto policies, policies_in_force(asking.services, *snapshot));
-  ASSAY_ASSIGN(const ResolvedReference resolved,
-               resolve(*snapshot, {references, workload, *policies, DecisionPoint::kCreate, now}));
+  ASSAY_ASSIGN(
+      const ResolvedReference resolved,
+      resolve(asking.services, *snapshot,
+              {references, workload, *policies, DecisionPoint::kCreate, now, asking.deadline}));
   return image_patch(asking.services, *snapshot, resolved.models, workload, now, pod);
 }
 

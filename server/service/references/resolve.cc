@@ -34,11 +34,13 @@ enum class Ears : bool { kBelieved, kTrusted };
 
 // What one resolution rests on, and what it has read so far: each row once.
 struct Asking {
+  Services& services;
   storage::Snapshot& snapshot;
   Timestamp now;
   Publishers publishers{};
   std::map<LeafIndex, Heard> heard{};
   std::map<KeyId, std::set<Ears>> keys{};  // whether they are worth reading for
+  std::optional<Timestamp> deadline{};
 };
 
 struct ParsedReference {
@@ -63,24 +65,25 @@ Result<ParsedReference> parse_reference(std::string_view text) {
 }
 
 // Trusted manifests and placements about one artifact, as the query wants them.
-Result<std::vector<Heard>> heard_about(const Asking& asking, storage::StatementQuery query,
-                                       const ArtifactId& artifact) {
-  std::vector<Heard> heard;
+Result<Rows> trusted_rows(storage::Snapshot& snapshot, storage::StatementQuery query,
+                          const ArtifactId& artifact, Timestamp now) {
+  const Publishers publishers;
+  Rows rows;
   query.subject = artifact.text();
   query.kind = query.kind.value_or(storage::StatementKind::kManifest);
   query.with_unanchored = true;
   query.bounds.limit = 1000;
   do {
-    ASSAY_ASSIGN(const auto page, asking.snapshot.statements(query));
+    ASSAY_ASSIGN(const auto page, snapshot.statements(query));
     for (const storage::StatementRow& row : page.items) {
-      ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
+      ASSAY_ASSIGN(const Word word, publishers.hear(snapshot, row, now));
       if (word.trusted) {
-        heard.push_back({row, word});
+        rows.push_back(row);
       }
     }
     query.bounds.after = page.next;
   } while (query.bounds.after);
-  return heard;
+  return rows;
 }
 
 Result<bool> is_worth_reading(Asking& asking, const KeyId& id, Ears ears) {
@@ -108,6 +111,7 @@ Result<const Heard*> hear(Asking& asking, LeafIndex index) {
   if (asking.heard.size() >= kMaxManifestsHeard) {
     return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
   }
+  ASSAY_TRY(check_deadline(asking.services, asking.deadline));
   ASSAY_ASSIGN(storage::StatementRow row, asking.snapshot.statement_at(index));
   ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
   return &asking.heard.emplace(index, Heard{std::move(row), word}).first->second;
@@ -236,13 +240,14 @@ ConditionResult refused(ErrorCode code, Json expected, Json actual) {
           {}};
 }
 
-ConditionResult passed(Json actual, const std::vector<Heard>& evidence) {
-  ConditionResult result{
-      std::string(kReferenceCondition), Outcome::kPass, {}, nullptr, std::move(actual), {}, {}};
-  for (const Heard& one : evidence) {
-    result.evidence.push_back(one.row.id.text());
-  }
-  return result;
+ConditionResult passed(Json actual, const std::vector<std::string>& evidence) {
+  return {std::string(kReferenceCondition),
+          Outcome::kPass,
+          {},
+          nullptr,
+          std::move(actual),
+          evidence,
+          {}};
 }
 
 ConditionResult too_many(std::size_t at_most) {
@@ -268,8 +273,18 @@ ConditionResult ambiguous(const Candidates& candidates) {
   return refused(ErrorCode::kModelReferenceAmbiguous, "exactly one artifact", std::move(ids));
 }
 
+std::vector<std::string> ids_of(const std::vector<Heard>& said) {
+  std::vector<std::string> ids;
+  ids.reserve(said.size());
+  for (const Heard& one : said) {
+    ids.push_back(one.row.id.text());
+  }
+  return ids;
+}
+
 // A model that was found passes; the same one found twice counts once.
-void add_model(DecidedModel model, const std::vector<Heard>& said, ResolvedReference& resolved) {
+void add_model(DecidedModel model, const std::vector<std::string>& said,
+               ResolvedReference& resolved) {
   if (std::find(resolved.models.begin(), resolved.models.end(), model) != resolved.models.end()) {
     return;
   }
@@ -279,14 +294,26 @@ void add_model(DecidedModel model, const std::vector<Heard>& said, ResolvedRefer
 
 Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
                         ResolvedReference& resolved) {
-  ASSAY_ASSIGN(std::vector<Heard> said, heard_about(asking, {}, *parsed.artifact));
-  const bool any = !said.empty();
-  const std::string other = any ? said.front().row.name : std::string();
-  if (!parsed.name.empty()) {
-    std::erase_if(said, [&](const Heard& one) { return one.row.name != parsed.name; });
+  ASSAY_TRY(check_deadline(asking.services, asking.deadline));
+  ASSAY_ASSIGN(const auto known,
+               artifact_facts(asking.services, asking.snapshot, *parsed.artifact));
+  policy::Facts facts;
+  facts.artifact = parsed.artifact;
+  facts.manifests = known->facts.manifests;
+  const policy::JudgedFacts judged = policy::judge_signers(facts, asking.now);
+  const std::string* other = nullptr;
+  std::vector<std::string> said;
+  for (std::size_t i = 0; i < judged.manifests.size(); ++i) {
+    if (judged.manifest_statements[i].has_signer()) {
+      const policy::ManifestFact& manifest = *judged.manifests[i];
+      other = other == nullptr ? &manifest.name : other;
+      if (parsed.name.empty() || manifest.name == parsed.name) {
+        said.push_back(manifest.statement.id.text());
+      }
+    }
   }
-  if (any && said.empty()) {
-    resolved.preconditions.push_back(refused(ErrorCode::kSubjectMismatch, parsed.name, other));
+  if (other != nullptr && said.empty()) {
+    resolved.preconditions.push_back(refused(ErrorCode::kSubjectMismatch, parsed.name, *other));
     return {};
   }
   // An artifact nobody has vouched for is a clear reference; the conditions say what is missing.
@@ -313,7 +340,7 @@ Status resolve_name(Asking& asking, const std::string& name, const policy::Workl
   } else if (known.size() > 1) {
     resolved.preconditions.push_back(ambiguous(known));
   } else {
-    add_model({known.begin()->first, name}, known.begin()->second, resolved);
+    add_model({known.begin()->first, name}, ids_of(known.begin()->second), resolved);
   }
   return {};
 }
@@ -345,7 +372,7 @@ void add_found(const Candidates& found, ResolvedReference& resolved) {
     resolved.preconditions.push_back(ambiguous(found));
   } else if (!found.empty()) {
     const auto& [artifact, said] = *found.begin();
-    add_model({artifact, only_name(said)}, said, resolved);
+    add_model({artifact, only_name(said)}, ids_of(said), resolved);
   }
 }
 
@@ -376,16 +403,6 @@ Status resolve_places(Asking& asking, const policy::Workload& workload,
   return {};
 }
 
-Result<Rows> trusted_rows(storage::Snapshot& snapshot, storage::StatementQuery query,
-                          const ArtifactId& artifact, Timestamp now) {
-  ASSAY_ASSIGN(std::vector<Heard> said, heard_about({snapshot, now}, std::move(query), artifact));
-  Rows rows;
-  for (Heard& one : said) {
-    rows.push_back(std::move(one.row));
-  }
-  return rows;
-}
-
 // Without references, the places say what is meant.
 Status resolve_all(Asking& asking, const ReferenceQuestion& question, ResolvedReference& resolved) {
   if (question.references.empty()) {
@@ -401,6 +418,12 @@ Status resolve_all(Asking& asking, const ReferenceQuestion& question, ResolvedRe
 ResolvedReference beyond(std::size_t at_most) { return {{}, {too_many(at_most)}}; }
 
 }  // namespace
+
+Status check_deadline(const Services& services, const std::optional<Timestamp>& deadline) {
+  return deadline && services.clock.now() >= *deadline
+             ? fail(ErrorCode::kEvaluationDeadline, "the time for this decision is over")
+             : Status();
+}
 
 std::vector<std::string> references_in(std::string_view text) {
   std::vector<std::string> references;
@@ -440,12 +463,16 @@ Result<Rows> trusted_placements(storage::Snapshot& snapshot, const ArtifactId& a
   return trusted_rows(snapshot, std::move(query), artifact, now);
 }
 
-Result<ResolvedReference> resolve(storage::Snapshot& snapshot, const ReferenceQuestion& question) {
+Result<ResolvedReference> resolve(Services& services, storage::Snapshot& snapshot,
+                                  const ReferenceQuestion& question) {
   if (question.references.size() > kMaxModels) {
     return beyond(kMaxModels);
   }
-  Asking asking{snapshot, question.now,
-                Publishers(question.policies, question.workload, question.point)};
+  Asking asking{.services = services,
+                .snapshot = snapshot,
+                .now = question.now,
+                .publishers = Publishers(question.policies, question.workload, question.point),
+                .deadline = question.deadline};
   ResolvedReference resolved;
   const Status done = resolve_all(asking, question, resolved);
   if (!done) {

@@ -40,7 +40,12 @@ struct ReferenceQuestion {
   std::span<const policy::ActivePolicy> policies;  // in force
   DecisionPoint point;
   Timestamp now;
+  std::optional<Timestamp> deadline = {};  // by the service's clock; none: there is no hurry
 };
+
+// evaluation-deadline when it is over.
+[[nodiscard]] Status check_deadline(const Services& services,
+                                    const std::optional<Timestamp>& deadline);
 
 // Resolves each of the references: by artifact id, or by model name, which stands for what trusted
 // manifests under that very name say. Without any, the models are those whose trusted manifests or
@@ -48,8 +53,9 @@ struct ReferenceQuestion {
 // signature that counts at `now`; where the policies that select the workload believe some of them
 // (publishers.h), the others are not heard: nobody makes a reference ambiguous whose word would not
 // count. A reference that does not stand for exactly one artifact, and more than kMaxModels of
-// them, is a precondition that fails; their id is "model-reference".
-[[nodiscard]] Result<ResolvedReference> resolve(storage::Snapshot& snapshot,
+// them, is a precondition that fails; their id is "model-reference". evaluation-deadline when the
+// time is over before all that counts has been read.
+[[nodiscard]] Result<ResolvedReference> resolve(Services& services, storage::Snapshot& snapshot,
                                                 const ReferenceQuestion& question);
 
 // Manifests about `artifact` with a publisher's signature that counts at `now`, in log order.

@@ -240,7 +240,7 @@ TEST_F(Accept, PlacementResolvesAMountedLocation_UntilItsKeyIsRevoked) {
   workload.pod = true;
   workload.mounts = {{"c", "/models", "v", "persistentVolumeClaim", kMoved}};
   const auto models = [&] {
-    return resolve(*store_->snapshot().value(),
+    return resolve(*services_, *store_->snapshot().value(),
                    {{}, workload, {}, DecisionPoint::kCreate, clock_.now()})
         .value()
         .models;

@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include "policy/statement_index.h"
 #include "schemas/core/sha.h"
 #include "server/service/decisions/case_file.h"
 #include "server/service/decisions/collect.h"
@@ -136,6 +137,109 @@ TEST_F(Cases, DenialOfAKnownKind_StoresUnder4KiBOfDocuments) {
   EXPECT_LT(stored_bytes() - before, 2'000) << "two of them fit a page of the database";
 }
 
+// As many mounts as a pod may have, at paths that are about as long as they may be.
+policy::Workload long_paths(const std::string& different = "") {
+  policy::Workload workload{"inference", {}, {"nvidia.com/gpu"}};
+  workload.pod = true;
+  for (int i = 0; i < 1000; ++i) {
+    workload.mounts.push_back({.container = "server",
+                               .path = "/" + different + std::string(100, 'p') + std::to_string(i),
+                               .volume = "data",
+                               .source = "persistentVolumeClaim",
+                               .location = "pvc://inference/unknown",
+                               .read_only = true});
+  }
+  return workload;
+}
+
+TEST_F(Cases, DenialsOfOneTemplateWithLongPaths_ShareThem) {
+  const Manifest model = manifest("m");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  DecisionRequest asked = request(model);
+  asked.workload = long_paths();
+  decide_on(request(model));
+  const std::int64_t before = stored_bytes();
+  const Decision first = decide_on(asked);
+  const std::int64_t once = stored_bytes();
+  EXPECT_GT(once - before, 200'000);
+  EXPECT_LT(once - before, static_cast<std::int64_t>(kMaxWorkloadBytes));
+  asked.context = {{"uid", "2"}};
+  const Decision second = decide_on(asked);
+  EXPECT_LT(stored_bytes() - once, 2'000) << "two of them fit a page of the database";
+  EXPECT_EQ(second.facts, first.facts);
+  EXPECT_TRUE(replay(*services_, second.id)->reproduced);
+}
+
+TEST_F(Cases, LongestWorkload_IsKeptAndNoLonger) {
+  const Manifest model = manifest("m");
+  DecisionRequest asked = request(model);
+  asked.workload = long_paths();
+  const std::size_t bytes = make_part(policy::to_json(asked.workload)).value().bytes.size();
+  std::string& path = asked.workload.mounts.front().path;
+  path += std::string(kMaxWorkloadBytes - bytes, 'x');
+  EXPECT_FALSE(decide_on(asked).verdict.allowed);
+  path += 'x';
+  EXPECT_EQ(refusal(decide(*services_, asked)), ErrorCode::kLimitExceeded);
+}
+
+// Ever new paths fill no disk: the namespace that tries it is refused, pods of a kind that is known
+// and ordinary ones go on, and so does everybody else.
+TEST_F(Cases, DenialsThatDifferInLongPaths_EndForTheirNamespace) {
+  const Manifest model = manifest("m");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
+  DecisionRequest asked = request(model);
+  asked.cluster = "cluster-a";
+  ASSERT_TRUE(services_->new_cases.add("cluster-a/inference", kMaxNewCaseBytes - kMaxWorkloadBytes,
+                                       clock_.now()));
+  asked.workload = long_paths("0");
+  EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt);
+  asked.workload = long_paths("1");
+  const TreeSize size = log_size();
+  EXPECT_EQ(refusal(decide(*services_, asked)), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(log_size(), size);
+  asked.workload = long_paths("0");
+  EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt) << "known";
+  asked.workload = request(model).workload;
+  EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt) << "ordinary";
+  asked.workload = long_paths("never seen");
+  asked.dry_run = true;
+  EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt) << "nothing is kept";
+  asked.dry_run = false;
+  EXPECT_EQ(refusal(decide(*services_, asked)), ErrorCode::kLimitExceeded);
+  asked.workload.name_space = "elsewhere";
+  EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt);
+  asked.workload.name_space = "inference";
+  clock_.advance(std::chrono::hours(1));
+  EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt);
+}
+
+TEST(NewCases, AreCountedUpToTheLimitOfTheHour) {
+  const Timestamp start(std::chrono::hours(1));
+  NewCases cases;
+  EXPECT_TRUE(cases.add("a", kMaxNewCaseBytes, start));
+  EXPECT_EQ(refusal(cases.add("a", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(cases.add("a", kMaxSmallCase, start));
+  EXPECT_EQ(refusal(cases.add("b", kMaxNewCaseBytes + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(cases.add("b", kMaxNewCaseBytes, start));
+  const auto last = start + std::chrono::minutes(60) - std::chrono::milliseconds(1);
+  EXPECT_EQ(refusal(cases.add("a", kMaxSmallCase + 1, last)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(cases.add("a", kMaxNewCaseBytes, start + std::chrono::minutes(60)));
+}
+
+TEST(NewCases, MoreNamespacesThanAreCountedApart_AreCountedTogether) {
+  const Timestamp start(std::chrono::hours(1));
+  NewCases cases;
+  for (std::size_t i = 0; i < kMaxCountedNamespaces; ++i) {
+    ASSERT_TRUE(cases.add(std::to_string(i), kMaxNewCaseBytes, start));
+  }
+  EXPECT_TRUE(cases.add("x", kMaxNewCaseBytes, start));
+  EXPECT_EQ(refusal(cases.add("y", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refusal(cases.add("7", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+  const auto later = start + std::chrono::hours(1);
+  EXPECT_TRUE(cases.add("y", kMaxNewCaseBytes, later));
+  EXPECT_TRUE(cases.add("7", kMaxNewCaseBytes, later));
+}
+
 TEST_F(Cases, StoredDecision_ComesWithItsResults) {
   const Manifest model = manifest("m");
   ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
@@ -247,6 +351,62 @@ TEST_F(Cases, Facts_AreReadAgainOnlyWhenSomethingWasAdded) {
       trust_change(1, {RevokeKey{approver_b_.record.id, "left"}}, {&operator1_, &operator2_}),
       actor_));
   EXPECT_NE(facts(), second);
+}
+
+// A name that no store gave: it stays as long as what was known is taken over.
+void mark(Services& services, const ArtifactId& artifact) {
+  auto known = services.decisions.artifacts.find(artifact.text()).value();
+  auto marked = std::make_shared<ArtifactFacts>(*known.facts);
+  marked->facts.name = "marked";
+  known.facts = std::move(marked);
+  services.decisions.artifacts.put(artifact.text(), known);
+}
+
+TEST_F(Cases, Facts_TakeOverWhatWasKnownAndAddWhatIsNew) {
+  const Manifest model = manifest("m");
+  store_good_model(model);
+  const auto facts = [&] {
+    const auto snapshot = store_->snapshot().value();
+    return artifact_facts(*services_, *snapshot, id_of(model)).value();
+  };
+  const auto whole = [&] {
+    services_->decisions.artifacts.put(id_of(model).text(), {}, DecisionCache::kMaxFactBytes + 1);
+    return facts();
+  };
+  const auto expect_whole = [&](const ArtifactFacts& known) {
+    const auto read = whole();
+    EXPECT_EQ(known.statements.root(), read->statements.root());
+    EXPECT_EQ(known.keys.id, read->keys.id);
+    EXPECT_EQ(known.envelopes, read->envelopes);
+    EXPECT_EQ(policy::to_json(known.facts)["statements"],
+              policy::to_json(read->facts)["statements"]);
+    EXPECT_EQ(known.facts.index->source, known.facts.statements.shared());
+  };
+  const Bytes again = approval(model, approver_a_, "by two");
+  ASSERT_TRUE(accept_attestation(*services_, again, actor_));
+  facts();
+  for (int i = 0; i < 70; ++i) {  // more than two lists of parts
+    mark(*services_, id_of(model));
+    ASSERT_TRUE(accept_attestation(
+        *services_, approval(model, approver_a_, "again " + std::to_string(i)), actor_));
+    const auto known = facts();
+    EXPECT_EQ(known->facts.name, "marked");
+    if (i % 10 == 0 || i > 60) {
+      expect_whole(*known);
+    }
+  }
+  mark(*services_, id_of(model));
+  Manifest moved = model;
+  moved.locations = {"pvc://inference/elsewhere"};
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(moved), actor_));
+  const auto known = facts();
+  EXPECT_EQ(known->facts.name, "marked");
+  EXPECT_EQ(known->facts.manifests.size(), whole()->facts.manifests.size());
+  expect_whole(*known);
+  mark(*services_, id_of(model));
+  ASSERT_TRUE(accept_attestation(*services_, approval(model, approver_b_, "by two"), actor_));
+  EXPECT_EQ(facts()->facts.name, "") << "a signature on a statement that was known";
+  expect_whole(*facts());
 }
 
 TEST_F(Cases, TestsOfPredicates_AreRunOnce) {

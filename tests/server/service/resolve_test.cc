@@ -89,8 +89,9 @@ class Resolve : public ServiceTest {
     ASSERT_TRUE(written) << to_string(written.error());
   }
   ResolvedReference resolved(const std::vector<std::string>& references = {}) {
-    const auto found = resolve(*store_->snapshot().value(), {references, workload_, policies_,
-                                                             DecisionPoint::kCreate, clock_.now()});
+    const auto found =
+        resolve(*services_, *store_->snapshot().value(),
+                {references, workload_, policies_, DecisionPoint::kCreate, clock_.now()});
     EXPECT_TRUE(found) << to_string(found.error());
     return *found;
   }
@@ -291,6 +292,36 @@ TEST_F(Resolve, WhatIsBelieved_CountsUpToTheLimitAndNotOnePast) {
   EXPECT_EQ(artifact(), id_of(model_).text()) << "the other one is not at the place";
   flood(publisher_, 1, id_of(model_), "pvc://inference");
   EXPECT_EQ(refusal_of(), ErrorCode::kLimitExceeded);
+}
+
+// Reads the time and moves it on.
+class SteppingClock final : public Clock {
+ public:
+  explicit SteppingClock(Timestamp start) : now_(start) {}
+  [[nodiscard]] Timestamp now() const override { return now_ += std::chrono::milliseconds(1); }
+
+ private:
+  mutable Timestamp now_;
+};
+
+TEST_F(Resolve, Deadline_IsLookedAtForEachStatement) {
+  constexpr std::size_t kOthers = 99;
+  flood(publisher_, kOthers, id_of(model_));
+  const auto resolved_by = [&](const std::vector<std::string>& references, std::size_t steps) {
+    const SteppingClock clock(clock_.now());
+    Services services{*store_, *service_key_, clock, random_, "example.com/log"};
+    return refusal(resolve(services, *store_->snapshot().value(),
+                           {references, workload_, policies_, DecisionPoint::kCreate, clock_.now(),
+                            clock_.now() + std::chrono::milliseconds(steps)}));
+  };
+  for (const std::vector<std::string>& references :
+       {std::vector<std::string>{"acme/demo"}, std::vector<std::string>{}}) {
+    EXPECT_EQ(resolved_by(references, 1), ErrorCode::kEvaluationDeadline);
+    EXPECT_EQ(resolved_by(references, kOthers + 1), ErrorCode::kEvaluationDeadline);
+    EXPECT_EQ(resolved_by(references, kOthers + 2), std::nullopt);
+  }
+  EXPECT_EQ(resolved_by({id_of(model_).text()}, 1), ErrorCode::kEvaluationDeadline);
+  EXPECT_EQ(resolved_by({id_of(model_).text()}, 2), std::nullopt);
 }
 
 // Through a whole decision: the pod names no model, and nobody can take its place away.

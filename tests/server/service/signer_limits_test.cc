@@ -45,6 +45,30 @@ class SignerLimits : public ServiceTest {
   // artifacts, each at one of `places`, where there are some.
   void fill(const Manifest& model, const TestKey& key, std::size_t count,
             const std::vector<std::string>& places = {}) {
+    fill_rows(model, key, count, [&](storage::StatementRow& row, std::size_t i) {
+      if (!places.empty()) {
+        row.kind = storage::StatementKind::kManifest;
+        row.name = model.name;
+        row.subjects = {ArtifactId(row.id.digest()).text()};
+        row.locations = {places[i % places.size()]};
+      }
+    });
+  }
+  // Rows of manifests of other artifacts under the same name, each at all of `places`.
+  void fill_places(const Manifest& model, const TestKey& key, std::size_t count,
+                   const std::vector<std::string>& places) {
+    fill_rows(model, key, count, [&](storage::StatementRow& row, std::size_t i) {
+      row.kind = storage::StatementKind::kManifest;
+      row.name = model.name;
+      row.subjects = {ArtifactId(row.id.digest()).text()};
+      // No place is named so often that this were the limit.
+      for (const std::string& place : places) {
+        row.locations.push_back(place.substr(0, place.size() - 4) + std::to_string(2000 + i));
+      }
+    });
+  }
+  template <typename Change>
+  void fill_rows(const Manifest& model, const TestKey& key, std::size_t count, Change change) {
     const auto work = [&](storage::Transaction& transaction) -> Status {
       for (std::size_t i = 0; i < count; ++i) {
         const std::string text = key.record.id.text() + std::to_string(i);
@@ -72,12 +96,7 @@ class SignerLimits : public ServiceTest {
                                   .accepted_at = transaction.now(),
                                   .contents = {},
                                   .bytes = 10};
-        if (!places.empty()) {
-          row.kind = storage::StatementKind::kManifest;
-          row.name = model.name;
-          row.subjects = {ArtifactId(sha256(as_bytes(text))).text()};
-          row.locations = {places[i % places.size()]};
-        }
+        change(row, i);
         ASSAY_TRY(transaction.put_statement(row));
       }
       return {};
@@ -137,6 +156,52 @@ TEST_F(SignerLimits, Bytes_AreTakenUpToTheLimitAndNotOnePast) {
   EXPECT_EQ(push(note(model, notes_, "d", kHalf)), std::nullopt);
   EXPECT_EQ(push(note(model, notes_, "e")), ErrorCode::kSignerLimitExceeded);
   EXPECT_EQ(push(note(model, other_, "e", kHalf)), std::nullopt);
+}
+
+// What manifests say of places is kept with every decision's facts.
+TEST_F(SignerLimits, BytesOfLocationsOfManifests_CountWithTheOthers) {
+  Manifest model = manifest("m");
+  model.locations = {"pvc://inference/c/" + std::string(982, 'a'),
+                     "pvc://inference/c/" + std::string(1006, 'b')};
+  constexpr std::size_t kLocations = 1000 + 1024;
+  const TestKey nora = make_key(KeyPurpose::kPublisher, "nora", {publisher_role()});
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(2, {AddKey{nora.record}}, {&operator1_, &operator2_}), actor_));
+  constexpr std::size_t kQuarter = kMaxBytesPerSigner / 32;
+  for (int i = 0; i < 31; ++i) {
+    ASSERT_EQ(push(note(model, notes_, "n" + std::to_string(i), kQuarter)), std::nullopt);
+  }
+  const auto publish = [&](const Manifest& one) {
+    return refusal(accept_manifest(*services_, signed_manifest(one, {&nora}), actor_));
+  };
+  ASSERT_EQ(push(note(model, notes_, "last", kQuarter - kLocations)), std::nullopt);
+  Manifest longer = model;
+  longer.locations.back() += "b";
+  EXPECT_EQ(publish(longer), ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(publish(model), std::nullopt);
+  EXPECT_EQ(push(note(model, notes_, "one more")), ErrorCode::kSignerLimitExceeded);
+  Manifest nowhere = model;
+  nowhere.locations.clear();
+  EXPECT_EQ(publish(nowhere), std::nullopt) << "the manifest itself is not counted";
+}
+
+// Under one name there may be as many bytes as about one artifact.
+TEST_F(SignerLimits, BytesOfLocationsUnderOneName_EndForTheirIdentityAlone) {
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < 16; ++i) {
+    places.push_back("pvc://inference/c/" + std::string(2026, 'a') + std::to_string(1000 + i));
+  }
+  fill_places(manifest("m"), second_, kMaxBytesPerSigner / (16 * 2048) - 1, places);
+  Manifest model = manifest("m");
+  model.locations = places;
+  Manifest longer = model;
+  longer.locations.emplace_back("pvc://inference/a");
+  EXPECT_EQ(refusal(accept_manifest(*services_, signed_manifest(longer, {&second_}), actor_)),
+            ErrorCode::kSignerLimitExceeded);
+  EXPECT_EQ(refusal(accept_manifest(*services_, signed_manifest(model, {&second_}), actor_)),
+            std::nullopt);
+  EXPECT_EQ(refusal(accept_manifest(*services_, signed_manifest(longer), actor_)), std::nullopt)
+      << "another publisher";
 }
 
 TEST_F(SignerLimits, Manifests_HaveALimitOfTheirOwn) {

@@ -66,7 +66,7 @@ TEST_F(UnboundManifests, CountForNothing) {
   EXPECT_EQ(refusal(load_artifact(*store_->snapshot().value(), id_of(model_))),
             ErrorCode::kNotFound);
   const auto resolved =
-      resolve(*store_->snapshot().value(),
+      resolve(*services_, *store_->snapshot().value(),
               {{model_.name}, policy::Workload(), {}, DecisionPoint::kCreate, clock_.now()});
   ASSERT_TRUE(resolved) << to_string(resolved.error());
   EXPECT_TRUE(resolved->models.empty());
@@ -81,7 +81,7 @@ TEST_F(UnboundManifests, AreNoErrorForOthers) {
   EXPECT_EQ(facts_of(model_).manifests.size(), 1U);
   EXPECT_EQ(load_artifact(*store_->snapshot().value(), id_of(model_)), model_.artifact);
   const auto resolved =
-      resolve(*store_->snapshot().value(),
+      resolve(*services_, *store_->snapshot().value(),
               {{model_.name}, policy::Workload(), {}, DecisionPoint::kCreate, clock_.now()});
   ASSERT_TRUE(resolved) << to_string(resolved.error());
   ASSERT_EQ(resolved->models.size(), 1U);
