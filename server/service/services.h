@@ -11,6 +11,7 @@
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
 #include "server/service/decision_cache.h"
+#include "server/service/last_seen.h"
 #include "server/service/unselected.h"
 #include "storage/store.h"
 
@@ -33,7 +34,7 @@ struct NodeSettings {
 
 // What is counted about nodes, each with a result from a closed set.
 enum class NodeEvent : std::uint8_t {
-  kEnrolment,  // "enrolled", "renewed", "refused"
+  kEnrolment,  // "enrolled", "renewed", "superseded" (a live worker), "refused"
   kEvidence,   // "accepted", "rejected"
   kLease,      // "leased", "none", "woken", "turned-away"
   kJob,        // "verified", "mismatch", "incomplete", "failed"
@@ -55,7 +56,19 @@ struct Services {
   // Called when evidence may have become stale: somebody should reappraise(). May be empty.
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};
+  // Whether ages can be told (held_clock.h). While they cannot, nothing is decided.
+  std::function<bool()> time_is_known = [] { return true; };
+  LastSeen last_seen = {};  // of nodes
 };
+
+// unavailable while ages cannot be told.
+[[nodiscard]] inline Status require_time(const Services& services) {
+  return services.time_is_known()
+             ? Status()
+             : fail(ErrorCode::kUnavailable,
+                    "clock-behind: the clock is behind the last write of the log, so the age of "
+                    "reports is not known; set the clock right");
+}
 
 // The name under which the service asks for evidence.
 [[nodiscard]] inline const std::string& audience(const Services& services) {

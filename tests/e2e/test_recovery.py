@@ -80,7 +80,7 @@ class Recovery(unittest.TestCase):
                      "BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END")
             repaired = self.assayd(service, "repair")
             self.assertEqual(repaired.returncode, 0, repaired.stderr)
-            self.assertEqual(json.loads(repaired.stdout)["statements"], 1)
+            self.assertEqual(json.loads(repaired.stdout)["made"], {"statements": 1})
             self.assertEqual(self.findings(service, "--deep"), set())
             service.start()
             again = service.request("GET", "/v1/manifests")

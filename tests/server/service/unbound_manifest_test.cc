@@ -48,7 +48,9 @@ class UnboundManifests : public ServiceTest {
   policy::Facts facts_of(const Manifest& model) {
     return artifact_facts(*services_, *store_->snapshot().value(), id_of(model)).value()->facts;
   }
-  std::vector<Finding> findings() { return check_store(*store_->snapshot().value()).value(); }
+  std::vector<Finding> findings() {
+    return check_store(*store_->snapshot().value(), false).value();
+  }
 
   Manifest model_ = manifest("good");
 };
