@@ -116,7 +116,8 @@ TEST_F(AppTest, ClockBehindTheLastWriteAtStart_IsNotReady_AndDecidesNothing) {
   auto app = App::start(config_, wall, random_, *log_);
   ASSERT_TRUE(app) << to_string(app.error());
   app_ = *std::move(app);
-  auto answer = ask("/readyz");
+  const auto answer = ask("/readyz");
+  ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 503);
   EXPECT_NE(answer->body.find("clock-behind: "), std::string::npos) << answer->body;
   EXPECT_EQ(ask("/livez")->status, 200);
@@ -125,6 +126,7 @@ TEST_F(AppTest, ClockBehindTheLastWriteAtStart_IsNotReady_AndDecidesNothing) {
   EXPECT_NE(metrics->body.find("\nclock_behind_seconds 3"), std::string::npos) << metrics->body;
   wall.advance(std::chrono::hours(2));
   EXPECT_EQ(ask("/readyz")->status, 200);
+  app_.reset();  // before its clock
 }
 
 // The keys of a service are those that its log names.

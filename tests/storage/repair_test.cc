@@ -199,7 +199,7 @@ TEST_F(RepairTest, KeyOfANode_StaysTheNodes) {
 }
 
 TEST_F(RepairTest, Job_IsReplaced_AndItsPlaceIsToBeReportedAgain) {
-  const auto view = repaired_after(
+  auto view = repaired_after(
       "DROP TRIGGER jobs_stay_finished; UPDATE jobs SET worker_measured = 1;"
       "CREATE TRIGGER jobs_stay_finished BEFORE UPDATE ON jobs WHEN OLD.finished = 1 "
       "BEGIN SELECT RAISE(ABORT, 'a finished job is kept as it is'); END",
@@ -207,6 +207,7 @@ TEST_F(RepairTest, Job_IsReplaced_AndItsPlaceIsToBeReportedAgain) {
   EXPECT_EQ(view->job("job-1")->result, "failed");
   EXPECT_EQ(view->newest_report("gpu-1", artifact_, "files", kPlace).error().code,
             ErrorCode::kNotFound);
+  view.reset();
   store_.reset();
   EXPECT_EQ(repair().made, Counts()) << "once";
 }

@@ -449,7 +449,7 @@ TEST_F(Nodes, LiveWorkerThatLosesItsName_IsToldCountedAndLogged) {
   ASSERT_TRUE(told.is_object()) << enrolled_view(*taken).dump();
   EXPECT_EQ(told["key_id"], first);
   EXPECT_EQ(told["count"], 1);
-  EXPECT_EQ(newest_records(2), (std::vector<std::string>{"node.superseded", "node.enrolled"}));
+  EXPECT_EQ(std::ranges::count(newest_records(3), "node.superseded"), 1);
   // And back again.
   const auto back = enrol(*services_, good_enrolment(worker_), worker_.principal);
   ASSERT_TRUE(back) << to_string(back.error());
