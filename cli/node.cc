@@ -71,6 +71,13 @@ void print_node(const Json& node) {
   if (const auto revoked = node.find("revoked"); revoked != node.end() && revoked->is_object()) {
     table.row({"revoked", text_at(*revoked, "at") + ": " + text_at(*revoked, "reason")});
   }
+  if (const auto lost = node.find("superseded"); lost != node.end() && lost->is_object()) {
+    table.row({"superseded", std::to_string(number_at(*lost, "count")) +
+                                 " times a worker that was "
+                                 "alive, at " +
+                                 text_at(*lost, "at") + " that with the key " +
+                                 text_at(*lost, "key_id")});
+  }
   if (const auto ended = node.find("ended"); ended != node.end() && ended->is_object()) {
     table.row({"ended", text_at(*ended, "at") + ": " + text_at(*ended, "reason")});
   }

@@ -110,6 +110,14 @@ Status Enroller::enrol() {
     told["tcb_status"] = enrolled.tcb_status;
   }
   parts_.events.tell(before_ ? "renewed" : "enrolled", std::move(told));
+  if (!enrolled.superseded.empty()) {
+    parts_.events.tell("superseded",
+                       {{"node", parts_.node},
+                        {"key_id", enrolled.superseded},
+                        {"advice",
+                         "A worker with this key was alive under the same name. If it "
+                         "still runs, the two take turns: leave one running"}});
+  }
   before_ = true;
   return {};
 }

@@ -68,6 +68,9 @@ Result<Enrolled> enrolled_from_json(const Json& json) {
   enrolled.worker_measured =
       measured != json.end() && measured->is_boolean() && measured->get<bool>();
   enrolled.tcb_status = text_at(json, "tcb_status");
+  if (const auto before = json.find("superseded"); before != json.end() && before->is_object()) {
+    enrolled.superseded = text_at(*before, "key_id");
+  }
   return enrolled;
 }
 

@@ -24,6 +24,7 @@ struct Enrolled {
   Timestamp expires_at;
   bool worker_measured = false;
   std::string tcb_status;
+  std::string superseded;  // id of the key of a live worker that had the name; empty: none
 };
 // Reads the answer of POST /v1/nodes. schema-violation.
 [[nodiscard]] Result<Enrolled> enrolled_from_json(const Json& json);

@@ -32,7 +32,7 @@ constexpr std::string_view kAdmissionPrincipal = "admission-webhook";
 constexpr std::chrono::hours kDay{24};
 constexpr std::chrono::hours kCertificateWarning{30 * 24};
 constexpr std::chrono::seconds kUnselectedInterval{1};
-constexpr std::chrono::seconds kClockWarning{1};  // corrections of clocks are shorter
+constexpr std::chrono::seconds kClockWarning{1};  // corrections of clocks are smaller
 
 // Cursors are authenticated by a key that every process with the same service key derives, as long
 // as its signatures are deterministic (Ed25519); other keys give cursors that end with the process.
@@ -157,18 +157,22 @@ struct App::Impl {
     const storage::SqliteOptions options = store_options(config);
     ASSAY_ASSIGN(store, storage::open_sqlite(options, *log_signer, clock));
     ASSAY_TRY(hold_clock(options));
-    ASSAY_TRY(read_key_history());
+    ASSAY_TRY(check_keys());
     return make_api();
   }
 
-  Status read_key_history() {
+  // The log says which keys are the service's: others are refused.
+  Status check_keys() {
     using attestation::RotatedKind;
-    ASSAY_ASSIGN(const auto snapshot, store->snapshot());
-    ASSAY_ASSIGN(rotations, read_rotations(*snapshot, config.log_origin));
-    ASSAY_TRY(check_current(rotations, RotatedKind::kLog, log_signer.get()));
-    ASSAY_TRY(check_current(rotations, RotatedKind::kService, service_signer.get()));
-    return check_current(rotations, RotatedKind::kEar,
-                         ear_signers.empty() ? nullptr : ear_signers.front().get());
+    const Signer* const ear = ear_signers.empty() ? nullptr : ear_signers.front().get();
+    {
+      ASSAY_ASSIGN(const auto snapshot, store->snapshot());
+      ASSAY_ASSIGN(keys, read_key_history(*snapshot, config.log_origin));
+    }
+    ASSAY_TRY(check_current(keys, RotatedKind::kLog, log_signer.get()));
+    ASSAY_TRY(check_current(keys, RotatedKind::kService, service_signer.get()));
+    ASSAY_TRY(check_current(keys, RotatedKind::kEar, ear));
+    return name_keys(*store, keys, *service_signer, ear);
   }
 
   // Time does not go back behind what the store says: leases and validities of before a restart
@@ -193,14 +197,21 @@ struct App::Impl {
 
   // Once for each time that the wall clock is found to be behind.
   void watch_clock() {
-    metrics.clock_lags(clock.lead());
-    const bool behind = clock.lead() > kClockWarning;
-    if (behind && !clock_behind) {
-      log.error("clock_set_back",
-                {{"behind_ms", clock.lead().count()},
-                 {"what", "the clock is behind the log; time is held and goes on from there"}});
+    const auto lead = clock.lead();
+    const bool known = clock.is_known();
+    metrics.clock(lead, known);
+    const bool behind = lead > kClockWarning;
+    if (behind && (!clock_behind || known != clock_known)) {
+      log.error(
+          "clock_set_back",
+          {{"behind_ms", lead.count()},
+           {"decides", known},
+           {"what", known ? "the clock is behind the service's time, which goes on from there"
+                          : "the clock is behind the last write: how long the service stood "
+                            "still is not known, so it does not decide; set the clock right"}});
     }
     clock_behind = behind;
+    clock_known = known;
   }
 
   // Results of appraisals are signed with ES256 alone (draft-ietf-rats-ear-04 as a JWT).
@@ -223,6 +234,7 @@ struct App::Impl {
     services->ear_signer = ear_signers.empty() ? nullptr : ear_signers.front().get();
     services->version = version();
     services->job_bell = &job_bell;
+    services->time_is_known = [this] { return clock.is_known(); };
     services->count = [this](NodeEvent event, std::string_view result) {
       metrics.node(event, result);
     };
@@ -233,7 +245,7 @@ struct App::Impl {
     for (const auto& signer : ear_signers) {
       signers.push_back(signer.get());
     }
-    return jwks(signers, rotations);
+    return jwks(signers, keys.rotations);
   }
 
   Status make_api() {
@@ -241,11 +253,11 @@ struct App::Impl {
     ASSAY_ASSIGN(SecretBytes key, cursor_key(*service_signer));
     ASSAY_ASSIGN(std::string verifier,
                  note_verifier_key(config.log_origin, log_signer->public_key()));
-    ASSAY_ASSIGN(Json keys, published_keys());
+    ASSAY_ASSIGN(Json key_set, published_keys());
     ASSAY_ASSIGN(std::string secret, read_path_secret(config));
     api = std::make_unique<Api>(
         *services, CursorCodec(std::move(key)), std::string(version()), std::move(verifier),
-        std::move(keys), [this] { return metrics_text(); },
+        std::move(key_set), [this] { return metrics_text(); },
         [this] { dispatcher->forget_principals(); },
         [this](bool allowed) { metrics.decision(allowed); });
     dispatcher = std::make_unique<Dispatcher>(
@@ -381,6 +393,7 @@ struct App::Impl {
   std::optional<Timestamp> certificate_noted;  // when the log last spoke of its end
   HeldClock clock;
   bool clock_behind = false;
+  bool clock_known = true;
   Random& random;
   Log& log;
   Metrics metrics;
@@ -389,7 +402,7 @@ struct App::Impl {
   std::unique_ptr<Signer> log_signer;
   std::unique_ptr<Signer> service_signer;
   std::vector<std::unique_ptr<Signer>> ear_signers;  // the first signs, all are published
-  std::vector<RotatedKey> rotations;
+  KeyHistory keys;
   std::unique_ptr<storage::Store> store;
   std::unique_ptr<Services> services;
   std::unique_ptr<Reappraiser> reappraiser;

@@ -2,12 +2,10 @@
 #include "server/check.h"
 
 #include "attestation/keys.h"
-#include "server/service/documents/rebuild.h"
+#include "server/service/upkeep/rebuild.h"
 
 namespace assay::server {
 namespace {
-
-// Type of the record that tells of a restoration (schemas/log.md).
 
 storage::SqliteOptions store_options(const Config& config) {
   storage::SqliteOptions options;
@@ -59,7 +57,7 @@ Result<std::vector<Finding>> check_installation(const Config& config, const Cloc
                             : findings;
   }
   // On damaged rows it stops where they are; those were found above.
-  const auto more = check_store(**snapshot);
+  const auto more = check_store(**snapshot, deep);
   if (more) {
     findings.insert(findings.end(), more->begin(), more->end());
   } else if (findings.empty()) {
@@ -72,7 +70,12 @@ Result<storage::Repaired> repair_installation(const Config& config,
                                               const storage::Progress& progress) {
   ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
   return storage::repair_sqlite(store_options(config), *log_signer,
-                                {rebuild_statement, rebuild_decision}, progress);
+                                {rebuild_statement, rebuild_decision, rebuild_node, rebuild_job},
+                                progress);
+}
+
+Json to_json(const storage::Repaired& repaired) {
+  return {{"made", repaired.made}, {"dropped", repaired.dropped}};
 }
 
 Json to_json(const Restoration& restoration) {

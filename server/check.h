@@ -7,7 +7,7 @@
 
 #include "schemas/core/clock.h"
 #include "server/config.h"
-#include "server/service/documents/check_store.h"
+#include "server/service/upkeep/check_store.h"
 #include "storage/inspect.h"
 
 namespace assay::server {
@@ -18,10 +18,11 @@ namespace assay::server {
                                                               const Clock& clock, bool deep,
                                                               const storage::Progress& progress);
 
-// Makes indexes, and rows of statements and decisions, again from the log and its documents, while
-// no service runs. unavailable while one does.
+// Makes indexes and rows again from the log and its documents, while no service runs; drops damaged
+// rows that those do not hold. unavailable while a service runs.
 [[nodiscard]] Result<storage::Repaired> repair_installation(const Config& config,
                                                             const storage::Progress& progress);
+[[nodiscard]] Json to_json(const storage::Repaired& repaired);
 
 // What the database has lost of what was signed; see storage::measure_loss.
 struct Restoration {

@@ -8,6 +8,7 @@
 #include "schemas/trust.h"
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
+#include "server/key_history.h"
 #include "server/service/governance/trust.h"
 #include "storage/durable_file.h"
 #include "storage/store.h"
@@ -102,10 +103,10 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
                key_at(config.log_key_file, kEd25519, passphrase, report.created));
   ASSAY_ASSIGN(const auto service_signer,
                key_at(config.service_key_file, kEd25519, passphrase, report.created));
+  std::unique_ptr<Signer> ear_signer;
   if (!config.attestation.ear_key_files.empty()) {
-    ASSAY_ASSIGN(const auto ear_signer,
-                 key_at(config.attestation.ear_key_files.front(), SignatureAlgorithm::kEcdsaP256,
-                        passphrase, report.created));
+    ASSAY_ASSIGN(ear_signer, key_at(config.attestation.ear_key_files.front(),
+                                    SignatureAlgorithm::kEcdsaP256, passphrase, report.created));
     report.ear_key_id = ear_signer->key_id().text();
   }
   ASSAY_TRY(make_certificate(config, clock.now(), report));
@@ -118,6 +119,7 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
   }
   Services services{*store, *service_signer, clock, random, config.log_origin};
   ASSAY_TRY(bootstrap(services, document));
+  ASSAY_TRY(name_keys(*store, {}, *service_signer, ear_signer.get()));
   ASSAY_ASSIGN(report.log_verifier_key,
                note_verifier_key(config.log_origin, log_signer->public_key()));
   const std::string public_half = config.log_key_file + ".vkey";

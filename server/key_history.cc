@@ -67,6 +67,17 @@ const std::string& name_at(const std::vector<Renamed>& names, LeafIndex index,
   return later == names.end() ? now : later->before;
 }
 
+std::string text_of(const LogRecord& record, const char* name) {
+  const auto found = record.detail.find(name);
+  return found != record.detail.end() && found->is_string() ? found->get<std::string>()
+                                                            : std::string();
+}
+
+const NamedKey* named_of(const std::vector<NamedKey>& named, RotatedKind kind) {
+  const auto found = std::ranges::find(named, kind, &NamedKey::kind);
+  return found == named.end() ? nullptr : &*found;
+}
+
 Result<RotatedKey> read_one(storage::Snapshot& snapshot, const storage::LogState& log,
                             const std::string& origin, LeafIndex index) {
   ASSAY_ASSIGN(const LogRecord record, proven_record(snapshot, log, index));
@@ -104,16 +115,80 @@ Result<std::vector<RotatedKey>> read_rotations(storage::Snapshot& snapshot,
   return rotations;
 }
 
-Status check_current(const std::vector<RotatedKey>& rotations, RotatedKind kind,
-                     const Signer* current) {
-  const RotatedKey* newest = newest_of(rotations, kind);
-  if (newest == nullptr ||
-      (current != nullptr && current->public_key() == newest->rotation.new_key)) {
+Result<std::vector<NamedKey>> read_named_keys(storage::Snapshot& snapshot) {
+  ASSAY_ASSIGN(const storage::LogState log, snapshot.log_state());
+  ASSAY_ASSIGN(const std::vector<LeafIndex> found, indexes(snapshot, event::kKeyNamed));
+  std::vector<NamedKey> named;
+  for (const LeafIndex index : found) {
+    ASSAY_ASSIGN(const LogRecord record, proven_record(snapshot, log, index));
+    ASSAY_ASSIGN(const RotatedKind kind, attestation::rotated_kind_from(text_of(record, "kind")));
+    ASSAY_ASSIGN(Bytes key, base64_decode(text_of(record, "key")));
+    if (record.type != event::kKeyNamed || named_of(named, kind) != nullptr) {
+      return fail(ErrorCode::kLogInconsistent,
+                  "log record " + std::to_string(index) + " names a key that was named before");
+    }
+    named.push_back({kind, std::move(key), index});
+  }
+  return named;
+}
+
+Result<KeyHistory> read_key_history(storage::Snapshot& snapshot, const std::string& origin) {
+  ASSAY_ASSIGN(auto rotations, read_rotations(snapshot, origin));
+  ASSAY_ASSIGN(auto named, read_named_keys(snapshot));
+  return KeyHistory{std::move(rotations), std::move(named)};
+}
+
+Status check_current(const KeyHistory& history, RotatedKind kind, const Signer* current) {
+  const std::string name(attestation::name(kind));
+  const RotatedKey* newest = newest_of(history.rotations, kind);
+  const NamedKey* named = named_of(history.named, kind);
+  if (newest == nullptr && named == nullptr) {
     return {};
   }
-  return fail(ErrorCode::kInvalidConfig,
-              "the " + std::string(attestation::name(kind)) + " key was rotated (log record " +
-                  std::to_string(newest->index) + "), and the configured one is not its heir");
+  const Bytes& expected = newest != nullptr ? newest->rotation.new_key : named->key;
+  if (current != nullptr && current->public_key() == expected) {
+    return {};
+  }
+  const LeafIndex index = newest != nullptr ? newest->index : named->index;
+  return fail(
+      ErrorCode::kInvalidConfig,
+      "the configured " + name + " key is not the one of this service: " +
+          (newest != nullptr
+               ? "the " + name + " key was rotated (log record " + std::to_string(index) +
+                     "), and the configured one is not its heir; configure the heir"
+               : "log record " + std::to_string(index) +
+                     " names another; configure that one, and replace it with 'assayd rotate " +
+                     name + "'"),
+      kind == RotatedKind::kEar ? "/attestation/ear_key_files" : "/" + name + "_key_file");
+}
+
+Status name_keys(storage::Store& store, const KeyHistory& history, const Signer& service,
+                 const Signer* ear) {
+  std::vector<std::pair<RotatedKind, const Signer*>> unnamed;
+  for (const auto& [kind, signer] :
+       {std::pair(RotatedKind::kService, &service), std::pair(RotatedKind::kEar, ear)}) {
+    if (signer != nullptr && newest_of(history.rotations, kind) == nullptr &&
+        named_of(history.named, kind) == nullptr) {
+      unnamed.emplace_back(kind, signer);
+    }
+  }
+  if (unnamed.empty()) {
+    return {};
+  }
+  const auto work = [&](storage::Transaction& transaction) -> Status {
+    for (const auto& [kind, signer] : unnamed) {
+      ASSAY_TRY(transaction.append({.type = std::string(event::kKeyNamed),
+                                    .time = transaction.now(),
+                                    .actor = "system",
+                                    .subjects = {signer->key_id().text()},
+                                    .documents = {},
+                                    .detail = {{"kind", attestation::name(kind)},
+                                               {"key", base64_encode(signer->public_key())}}}));
+    }
+    return {};
+  };
+  ASSAY_TRY(store.write(work));
+  return {};
 }
 
 }  // namespace assay::server

@@ -192,9 +192,7 @@ int repair(const std::string& config_path) {
   if (!repaired) {
     return complain(repaired.error());
   }
-  std::cout << Json{{"statements", repaired->statements}, {"decisions", repaired->decisions}}.dump(
-                   2)
-            << '\n';
+  std::cout << to_json(*repaired).dump(2) << '\n';
   return 0;
 }
 

@@ -70,6 +70,8 @@ struct Metrics::Impl {
   Gauge& clock_lag =
       gauge(registry, "clock_behind_seconds", "How far the wall clock lies behind the time in use.")
           .Add({});
+  Gauge& clock_known =
+      gauge(registry, "clock_known", "1 while ages can be told; 0: nothing is decided.").Add({});
   Gauge& certificate = gauge(registry, "tls_certificate_expiry_timestamp_seconds",
                              "When the certificate of the listeners ends.")
                            .Add({});
@@ -83,6 +85,9 @@ Metrics::Metrics(const std::string& version) : impl_(std::make_unique<Impl>()) {
   }
   for (const char* result : {"verified", "mismatch", "incomplete", "failed"}) {
     impl_->jobs.Add({{"result", result}});
+  }
+  for (const char* result : {"enrolled", "renewed", "superseded", "refused"}) {
+    impl_->enrolments.Add({{"result", result}});
   }
   for (const char* result : {"accepted", "rejected"}) {
     impl_->evidence.Add({{"result", result}});
@@ -139,8 +144,9 @@ void Metrics::decision(bool allowed) {
   impl_->decisions.Add({{"verdict", allowed ? "allow" : "deny"}}).Increment();
 }
 
-void Metrics::clock_lags(std::chrono::milliseconds lag) {
-  impl_->clock_lag.Set(std::chrono::duration<double>(lag).count());
+void Metrics::clock(std::chrono::milliseconds behind, bool known) {
+  impl_->clock_lag.Set(std::chrono::duration<double>(behind).count());
+  impl_->clock_known.Set(known ? 1 : 0);
 }
 
 void Metrics::certificate_ends(Timestamp end) {

@@ -24,8 +24,8 @@ class Metrics {
   void decision(bool allowed);
   // When the certificate of the listeners ends.
   void certificate_ends(Timestamp end);
-  // How far the wall clock lies behind the time in use.
-  void clock_lags(std::chrono::milliseconds lag);
+  // How far the wall clock lies behind the time in use, and whether ages can be told.
+  void clock(std::chrono::milliseconds behind, bool known);
   void node(NodeEvent event, std::string_view result);
 
   // The text of everything, with the state of the log as `snapshot` sees it (null: left out).

@@ -113,19 +113,20 @@ Result<RotatedKey> enter_once(const Rotation& rotation, HeldClock& clock) {
   ASSAY_ASSIGN(const auto latest,
                storage::last_write(rotation.store, *rotation.keys.of(RotatedKind::kLog)));
   clock.hold(latest.value_or(Timestamp()));
-  std::vector<RotatedKey> known;
+  KeyHistory history;
   TreeSize size = 0;
   {
     ASSAY_ASSIGN(const auto snapshot, store->snapshot());
-    ASSAY_ASSIGN(known, read_rotations(*snapshot, rotation.config.log_origin));
+    ASSAY_ASSIGN(history, read_key_history(*snapshot, rotation.config.log_origin));
     ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
     size = log.size;
   }
+  const std::vector<RotatedKey>& known = history.rotations;
   const bool interrupted = was_interrupted(rotation, known);
   ASSAY_TRY(check_new_key(rotation, known, interrupted));
   for (const RotatedKind kind : kKinds) {
     if (kind != rotation.kind || !interrupted) {
-      ASSAY_TRY(check_current(known, kind, rotation.keys.of(kind)));
+      ASSAY_TRY(check_current(history, kind, rotation.keys.of(kind)));
     }
   }
   if (!interrupted) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +37,7 @@ class Inspection {
 
   // Checkpoint, anchor, chain of trust and policy, the rows that they stand for, and the seal of
   // every row. `deep`: also every record and digest of the log, every document, every index of the
-  // database, and whether each accepted statement and each decision of the log has its row. At most
+  // database, and whether each statement, decision, node and job of the log has its row. At most
   // 1,000 findings. An error only when nothing can be read.
   [[nodiscard]] virtual Result<std::vector<Damage>> find(bool deep, const Progress& progress) = 0;
   // A view of the same state; what it trusts was not verified.
@@ -60,18 +61,23 @@ struct Loss {
 [[nodiscard]] Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer);
 
 using DocumentReader = std::function<Result<Document>(const DocumentId&)>;
-// The row of what a record accepted or decided, made again (server/service/documents/rebuild.h).
+// The row of what a record speaks of, made again (server/service/upkeep/rebuild.h).
 struct Rebuilders {
   std::function<Result<StatementRow>(const DocumentReader&, const EventRow&)> statement;
   std::function<Result<DecisionRow>(const DocumentReader&, const EventRow&)> decision;
+  // An enrolment that is over: the node enrols again.
+  std::function<Result<NodeRow>(const DocumentReader&, const EventRow&)> node;
+  // A finished job without a report, which says that it stands for a lost one.
+  std::function<Result<JobRow>(const EventRow&)> job;
 };
+// How many rows, by the name of their kind.
 struct Repaired {
-  std::uint64_t statements = 0;  // rows made again
-  std::uint64_t decisions = 0;
+  std::map<std::string, std::uint64_t> made;     // again
+  std::map<std::string, std::uint64_t> dropped;  // damaged, and known from nowhere else
 };
-// While no service runs: makes all indexes anew from their tables, then each row of a statement or
-// decision that is missing or does not fit its seal from the log and its documents. One
-// transaction.
+// While no service runs: makes all indexes anew from their tables, and each row that is missing or
+// does not fit its seal from the log and its documents, as far as those hold it; docs/recovery.md
+// says what becomes of the others. One transaction.
 [[nodiscard]] Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_signer,
                                              const Rebuilders& rebuilders,
                                              const Progress& progress);
@@ -79,5 +85,13 @@ struct Repaired {
 // What a record accepted or decided, when it is of such a type and names it.
 [[nodiscard]] std::optional<StatementId> statement_of(const LogRecord& record);
 [[nodiscard]] std::optional<std::string> decision_of(const LogRecord& record);
+// The job that a record tells of the creation of.
+[[nodiscard]] std::optional<std::string> created_job_of(const LogRecord& record);
+// The node that a record tells of the enrolment of, and its key.
+struct EnrolledNode {
+  std::string node;
+  KeyId key;
+};
+[[nodiscard]] std::optional<EnrolledNode> enrolled_of(const LogRecord& record);
 
 }  // namespace assay::storage

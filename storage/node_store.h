@@ -53,6 +53,14 @@ struct NodeRow {
   std::string registration{};  // id; empty: none was needed
   // Set when the enrolment was ended before its time.
   std::optional<Revocation> ended{};
+  // How often a worker that was alive lost this name to another one, and the newest time.
+  struct Superseded {
+    std::uint64_t count = 0;
+    std::optional<Timestamp> at{};
+    std::string key{};  // id of the worker key that lost
+    bool operator==(const Superseded&) const = default;
+  };
+  Superseded superseded{};
   bool operator==(const NodeRow&) const = default;
 };
 

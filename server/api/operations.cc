@@ -20,8 +20,9 @@ Result<Response> get_livez(Api& /*api*/, const Call& /*call*/) { return text("ok
 
 Result<Response> get_readyz(Api& api, const Call& /*call*/) {
   if (!api.services.store.healthy()) {
-    return fail(ErrorCode::kUnavailable, "the store does not take writes");
+    return fail(ErrorCode::kUnavailable, "storage: the store does not take writes");
   }
+  ASSAY_TRY(require_time(api.services));
   return text("ok\n");
 }
 

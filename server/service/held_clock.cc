@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/held_clock.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace assay::server {
 
 HeldClock::HeldClock(const Clock& wall, Steady steady)
-    : wall_(wall), steady_(std::move(steady)), base_(wall.now()), base_steady_(steady_()) {}
+    : wall_(wall),
+      steady_(std::move(steady)),
+      base_(wall.now()),
+      base_steady_(steady_()),
+      held_() {}
 
 std::chrono::milliseconds HeldClock::system_steady() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -30,11 +35,24 @@ HeldClock::Reading HeldClock::read() const {
 Timestamp HeldClock::now() const { return read().now; }
 
 void HeldClock::hold(Timestamp least) {
-  if (read().now < least) {
-    const std::lock_guard lock(mutex_);
+  const bool ahead = read().now < least;
+  const std::lock_guard lock(mutex_);
+  held_ = std::max(held_, least);
+  if (ahead) {
     base_ = least;
     base_steady_ = steady_();
   }
+}
+
+bool HeldClock::is_known() const {
+  const Reading reading = read();
+  const std::lock_guard lock(mutex_);
+  if (reading.wall + kTolerance < held_) {
+    return false;
+  }
+  // From here on the steady clock tells what passes, whatever becomes of the wall clock.
+  held_ = Timestamp();
+  return true;
 }
 
 std::chrono::milliseconds HeldClock::lead() const {

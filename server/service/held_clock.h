@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A clock that never goes back. When the wall clock is set back, time goes on from where it was, at
-// the pace of the monotonic clock: a lease, a nonce or a validity that was about to end ends. After
-// a restart the newest record of the log is the least that time can be.
+// the pace of the monotonic clock: a lease, a nonce or a validity that was about to end ends, and a
+// report grows older. After a restart the last write is the least that time can be; a wall clock
+// that says less cannot tell how long the service stood still, so time is not known until it has
+// come to where that write was.
 #pragma once
 
 #include <functional>
@@ -21,6 +23,10 @@ class HeldClock final : public Clock {
   [[nodiscard]] Timestamp now() const override;
   // Time is at least this from now on.
   void hold(Timestamp least);
+  // False while the wall clock is more than kTolerance behind what was held: ages may be short by
+  // any time, so nobody decides by them.
+  [[nodiscard]] bool is_known() const;
+  static constexpr std::chrono::seconds kTolerance{5};
   // How far it is ahead of the wall clock; zero or more.
   [[nodiscard]] std::chrono::milliseconds lead() const;
 
@@ -38,6 +44,7 @@ class HeldClock final : public Clock {
   mutable std::mutex mutex_;
   mutable Timestamp base_;                         // the time at...
   mutable std::chrono::milliseconds base_steady_;  // ...this reading of the steady clock
+  mutable Timestamp held_;                         // the greatest that was ever held
 };
 
 }  // namespace assay::server

@@ -11,6 +11,7 @@
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
 #include "server/service/decision_cache.h"
+#include "server/service/last_seen.h"
 #include "server/service/new_cases.h"
 #include "server/service/unselected.h"
 #include "storage/store.h"
@@ -34,7 +35,7 @@ struct NodeSettings {
 
 // What is counted about nodes, each with a result from a closed set.
 enum class NodeEvent : std::uint8_t {
-  kEnrolment,  // "enrolled", "renewed", "refused"
+  kEnrolment,  // "enrolled", "renewed", "superseded" (a live worker), "refused"
   kEvidence,   // "accepted", "rejected"
   kLease,      // "leased", "none", "woken", "turned-away"
   kJob,        // "verified", "mismatch", "incomplete", "failed"
@@ -57,7 +58,19 @@ struct Services {
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};
   NewCases new_cases = {};
+  // Whether ages can be told (held_clock.h). While they cannot, nothing is decided.
+  std::function<bool()> time_is_known = [] { return true; };
+  LastSeen last_seen = {};  // of nodes
 };
+
+// unavailable while ages cannot be told.
+[[nodiscard]] inline Status require_time(const Services& services) {
+  return services.time_is_known()
+             ? Status()
+             : fail(ErrorCode::kUnavailable,
+                    "clock-behind: the clock is behind the last write of the log, so the age of "
+                    "reports is not known; set the clock right");
+}
 
 // The name under which the service asks for evidence.
 [[nodiscard]] inline const std::string& audience(const Services& services) {

@@ -48,6 +48,10 @@ CREATE TABLE nodes (
   registration TEXT NOT NULL,
   ended_at INTEGER,
   ended_reason TEXT,
+  superseded INTEGER NOT NULL CHECK (superseded >= 0),
+  superseded_at INTEGER,
+  superseded_key TEXT NOT NULL,
+  CHECK ((superseded_at IS NULL) = (superseded = 0)),
   CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL)),
   CHECK ((ended_at IS NULL) = (ended_reason IS NULL)),
   CHECK ((appraisal IS NULL) = (appraised_at IS NULL)),
@@ -110,16 +114,20 @@ CREATE INDEX jobs_by_node_artifact ON jobs (node, artifact);
 CREATE INDEX jobs_by_node_finished ON jobs (node, finished);
 CREATE INDEX jobs_by_artifact_finished ON jobs (artifact, finished);
 CREATE INDEX jobs_by_node_artifact_finished ON jobs (node, artifact, finished);
--- Of jobs whose report counts: a part that is right says nothing of the rest.
-CREATE INDEX jobs_with_report
-  ON jobs (node, artifact, scope, pod, location, pod_volume, finish_order)
-  WHERE report IS NOT NULL AND finish_order IS NOT NULL AND (subset = '[]' OR result <> 'verified');
-
--- The newest of those at each place (node, artifact, scope, pod, location, volume): an index that
--- forgets a row must not make an older report the newest.
+-- What is known of the bytes at each place (node, artifact, scope, pod, location, volume): the
+-- newest finished job whose report counts (a part that is right says nothing of the rest), and the
+-- open jobs that may speak against it, as JSON. No index stands between a decision and this row: an
+-- index that forgets a job must not hide a doubt, or make an older report the newest.
 CREATE TABLE newest_reports (
   place TEXT NOT NULL PRIMARY KEY,
-  seq INTEGER NOT NULL REFERENCES jobs (seq)
+  newest INTEGER REFERENCES jobs (seq),
+  doubts TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- How many of those places there are for (node, artifact, scope, pod): a list that is short shows.
+CREATE TABLE report_groups (
+  name TEXT NOT NULL PRIMARY KEY,
+  places INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- --- what else belongs to models, pods and evidence

@@ -10,13 +10,12 @@
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
-#include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/log_tables.h"
 #include "storage/sqlite/node_tables.h"
-#include "storage/sqlite/pod_tables.h"
-#include "storage/sqlite/seals.h"
+#include "storage/sqlite/report_tables.h"
+#include "storage/sqlite/sealed_rows.h"
 #include "storage/sqlite/snapshot.h"
 #include "storage/sqlite/start_checks.h"
 #include "storage/sqlite/statement_tables.h"
@@ -28,81 +27,10 @@ namespace {
 constexpr std::size_t kMaxFindings = 1000;
 constexpr int kPage = 1000;
 
-// Parts of the name of a seal.
-std::vector<std::string> parts_of(const std::string& name) {
-  std::vector<std::string> parts(1);
-  for (const char c : name) {
-    if (c == '\x1f') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 template <typename T>
 Status status_of(const Result<T>& result) {
   return result ? Status() : std::unexpected(result.error());
 }
-
-std::uint64_t number_of(const std::string& name) {
-  return std::strtoull(name.c_str(), nullptr, 16);
-}
-
-Status read_pod(Connection& connection, const std::vector<std::string>& parts) {
-  return parts.size() == 2 ? status_of(load_pod(connection, parts[0], parts[1]))
-                           : fail(ErrorCode::kDataLoss, "a seal has an odd name");
-}
-
-Status read_claim(Connection& connection, const std::vector<std::string>& parts) {
-  return parts.size() == 3 ? status_of(load_claim(connection, parts[0], parts[1], parts[2]))
-                           : fail(ErrorCode::kDataLoss, "a seal has an odd name");
-}
-
-// Reads the row that a seal is of, as those do who answer from it.
-Status read_row(Connection& connection, Sealed kind, const std::string& name) {
-  switch (kind) {
-    case Sealed::kStatement:
-      return status_of(load_statement_at(connection, number_of(name)));
-    case Sealed::kDecision:
-      return status_of(load_decision_at(connection, number_of(name)));
-    case Sealed::kNode:
-      return status_of(load_node(connection, name));
-    case Sealed::kJob:
-      return status_of(load_job_at(connection, static_cast<std::int64_t>(number_of(name))));
-    case Sealed::kChallenge: {
-      ASSAY_ASSIGN(const Bytes nonce, hex_decode(name));
-      return status_of(load_challenge(connection, nonce));
-    }
-    case Sealed::kOutline: {
-      ASSAY_ASSIGN(const ArtifactId artifact, ArtifactId::parse(name));
-      return status_of(load_outline(connection, artifact));
-    }
-    case Sealed::kPod:
-      return read_pod(connection, parts_of(name));
-    case Sealed::kClaim:
-      return read_claim(connection, parts_of(name));
-    case Sealed::kHighWater:
-      return status_of(load_high_water(connection, name));
-    case Sealed::kEvidence:
-      return status_of(load_evidence(connection, name));
-    case Sealed::kNodeKey: {
-      ASSAY_ASSIGN(const KeyId key, KeyId::parse(name));
-      return status_of(load_key_owner(connection, key));
-    }
-    case Sealed::kGeneration:
-      return status_of(generation(connection));
-    case Sealed::kNewestReport:
-      return status_of(load_newest_at(connection, name));
-  }
-  return fail(ErrorCode::kDataLoss, "a seal is of an unknown kind");
-}
-
-constexpr std::array<const char*, kAllSealed.size()> kTables = {
-    "statements",    "decisions", "nodes",       "jobs",     "challenges", "outlines",
-    "pods",          "claims",    "high_waters", "evidence", "node_keys",  "evidence_generation",
-    "newest_reports"};
 
 class Finder {
  public:
@@ -137,14 +65,14 @@ class Finder {
   }
 
   Status seals() {
-    for (std::size_t i = 0; i < kAllSealed.size(); ++i) {
-      ASSAY_ASSIGN(const std::uint64_t sealed, seals_of(kAllSealed.at(i)));
-      const std::string count = std::string("SELECT count(*) FROM ") + kTables.at(i);
+    for (const Sealed kind : kAllSealed) {
+      ASSAY_ASSIGN(const std::uint64_t sealed, seals_of(kind));
+      const std::string count = std::string("SELECT count(*) FROM ") + table_of(kind);
       const auto rows = connection_.integer(count.c_str());
       if (!rows) {
-        add("index", kTables.at(i), rows.error().detail);
+        add("index", table_of(kind), rows.error().detail);
       } else if (std::cmp_greater(*rows, sealed)) {
-        add("row", kTables.at(i),
+        add("row", table_of(kind),
             std::to_string(static_cast<std::uint64_t>(*rows) - sealed) +
                 " rows were not written by this service");
       }
@@ -207,7 +135,7 @@ class Finder {
  private:
   Result<std::uint64_t> seals_of(Sealed kind) {
     if (kind == Sealed::kGeneration) {  // the only row of its table, without a name
-      add("row", std::string(name(kind)), read_row(connection_, kind, {}));
+      add("row", std::string(name(kind)), read_sealed(connection_, kind, {}));
       return 1;
     }
     std::uint64_t done = 0;
@@ -225,7 +153,7 @@ class Finder {
         }
       }
       for (const std::string& row : names) {
-        if (const Status read = read_row(connection_, kind, row); !read) {
+        if (const Status read = read_sealed(connection_, kind, row); !read) {
           const bool gone = read.error().code == ErrorCode::kNotFound ||
                             read.error().detail.ends_with("that is missing");
           add(gone ? "missing-row" : "row", std::string(name(kind)) + " " + row,
@@ -257,18 +185,42 @@ class Finder {
         add("document", id.text(), "the document that " + where + " names is missing");
       }
     }
+    for (const std::string& subject : event.record.subjects) {
+      subject_of(event, subject, where);
+    }
     if (const auto id = statement_of(event.record)) {
       const auto row = load_statement(connection_, *id);
       const bool whole = row && !event.record.documents.empty() &&
                          std::find(row->envelopes.begin(), row->envelopes.end(),
                                    event.record.documents.front()) != row->envelopes.end();
       if (!whole) {
-        add("missing-row", "statement " + id->text(), "what " + where + " accepted has no row");
+        missing("statement " + id->text(), "what " + where + " accepted has no row");
       }
     } else if (const auto decision = decision_of(event.record)) {
       if (!load_decision(connection_, *decision)) {
-        add("missing-row", "decision " + *decision, "what " + where + " decided has no row");
+        missing("decision " + *decision, "what " + where + " decided has no row");
       }
+    } else if (const auto job = created_job_of(event.record)) {
+      if (!load_job(connection_, *job)) {
+        missing("job " + *job, "the job that " + where + " speaks of has no row");
+      }
+    } else if (const auto enrolled = enrolled_of(event.record)) {
+      const auto owner = load_key_owner(connection_, enrolled->key);
+      if (!load_node(connection_, enrolled->node) || !owner || *owner != enrolled->node) {
+        missing("node " + enrolled->node, "the node that " + where + " speaks of has no row");
+      }
+    }
+  }
+
+  void missing(std::string id, std::string detail) {
+    add("missing-row", std::move(id), std::move(detail));
+  }
+
+  void subject_of(const EventRow& event, const std::string& subject, const std::string& where) {
+    Query query = connection_.query(Sql::kEventBySubject);
+    const auto found = query.bind(subject).bind(event.index).next();
+    if (!found || !*found || query.count(0) != event.index) {
+      add("index", "log_subjects", where + " is not found by its subject " + subject);
     }
   }
 

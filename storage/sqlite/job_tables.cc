@@ -9,6 +9,7 @@
 
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
+#include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/versions.h"
 
@@ -49,17 +50,6 @@ Result<JobState> state_from(const Query& query, int column) {
 // An index only says where to look: the row itself must fit what was asked for.
 std::unexpected<Error> misplaced(const std::string& id) {
   return fail(ErrorCode::kDataLoss, "an index names another job than it should", id);
-}
-
-bool is_about(const JobRow& job, const std::string& node, const ArtifactId& artifact,
-              const std::string& scope, const ReportPlace& place) {
-  return job.node == node && job.artifact == artifact && job.scope == scope &&
-         ReportPlace{job.location, job.pod, job.pod_volume} == place;
-}
-
-std::string place_name(const std::string& node, const ArtifactId& artifact,
-                       const std::string& scope, const ReportPlace& place) {
-  return seal_name({node, artifact.text(), scope, place.pod, place.location, place.pod_volume});
 }
 
 bool matches(const JobRow& job, const JobQuery& query) {
@@ -123,11 +113,6 @@ Status check_replacement(const JobRow& known, const JobRow& row) {
   return {};
 }
 
-// Whether newest_report() may look at the job: a queue that moves on changes no decision.
-bool may_count(const JobRow& row) {
-  return row.report || (row.state != JobState::kQueued && row.state != JobState::kLeased);
-}
-
 Result<std::optional<std::int64_t>> finish_order(Connection& connection, const JobRow& row) {
   if (row.state != JobState::kDone) {
     return std::nullopt;
@@ -136,12 +121,6 @@ Result<std::optional<std::int64_t>> finish_order(Connection& connection, const J
   ASSAY_ASSIGN(const bool found, query.next());
   const bool any = found && !query.is_null(0);
   return std::optional<std::int64_t>(any ? query.integer(0) + 1 : 1);
-}
-
-void add_once(std::vector<ReportPlace>& places, ReportPlace place) {
-  if (std::find(places.begin(), places.end(), place) == places.end()) {
-    places.push_back(std::move(place));
-  }
 }
 
 // Text of the JSON columns.
@@ -193,29 +172,10 @@ Status insert_job(Connection& connection, const JobRow& row, const JsonTexts& te
   return bind_progress(query, row, texts, order).run();
 }
 
-Status note_newest(Connection& connection, const JobRow& row, std::int64_t seq) {
-  const std::string place = place_name(row.node, row.artifact, row.scope,
-                                       ReportPlace{row.location, row.pod, row.pod_volume});
-  ASSAY_TRY(connection.query(Sql::kNewestReportPut).bind(place).bind(seq).run());
-  Query query = connection.query(Sql::kNewestReportGet);
-  return keep_seal(connection, Sealed::kNewestReport, place, query.bind(place));
-}
-
-// Seals the row as it is stored, and its place when its report is now the newest that counts: one
-// about a part that was right says nothing of the rest.
-Status seal_job(Connection& connection, const JobRow& row) {
-  ASSAY_ASSIGN(const auto seq, find_job(connection, row.id));
-  if (!seq) {
-    return no_job(row.id);
-  }
-  {
-    Query query = connection.query(Sql::kJobGet);
-    ASSAY_TRY(keep_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(*seq)),
-                        query.bind(*seq)));
-  }
-  const bool counts = row.state == JobState::kDone && row.report &&
-                      (row.subset == Json::array() || row.result != "verified");
-  return counts ? note_newest(connection, row, *seq) : Status();
+Status seal_job(Connection& connection, std::int64_t seq) {
+  Query query = connection.query(Sql::kJobGet);
+  return keep_seal(connection, Sealed::kJob, seal_name(static_cast<std::uint64_t>(seq)),
+                   query.bind(seq));
 }
 
 }  // namespace
@@ -258,17 +218,6 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
                 .device_attested = query.integer(18) != 0,
                 .finished_at = optional_time(query, 19),
                 .log_index = query.count(9)};
-}
-
-Result<std::optional<std::int64_t>> load_newest_at(Connection& connection,
-                                                   const std::string& place) {
-  Query query = connection.query(Sql::kNewestReportGet);
-  ASSAY_ASSIGN(const bool found, query.bind(place).next());
-  if (!found) {
-    return std::nullopt;
-  }
-  ASSAY_TRY(check_seal(connection, Sealed::kNewestReport, place, query));
-  return std::optional(query.integer(0));
 }
 
 Result<JobRow> load_job(Connection& connection, const std::string& id) {
@@ -325,72 +274,13 @@ Result<JobRow> load_next_job(Connection& connection, const std::string& node, Ti
                                                                  : misplaced(job.id);
 }
 
-Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
-                                  const ArtifactId& artifact, const std::string& scope,
-                                  const ReportPlace& place, Timestamp now) {
-  const auto bind_place = [&](Query& query) -> Query& {
-    return query.bind(node)
-        .bind(artifact.text())
-        .bind(scope)
-        .bind(place.pod)
-        .bind(place.location)
-        .bind(place.pod_volume);
-  };
-  Query doubt = connection.query(Sql::kJobOpenDoubt);
-  bind_place(doubt).bind(now);
-  ASSAY_ASSIGN(const bool open, doubt.next());
-  std::optional<std::int64_t> seq;
-  if (open) {
-    seq = doubt.integer(0);
-  } else {
-    ASSAY_ASSIGN(seq, load_newest_at(connection, place_name(node, artifact, scope, place)));
-  }
-  if (!seq) {
-    return fail(ErrorCode::kNotFound, "there is no such job");
-  }
-  ASSAY_ASSIGN(JobRow job, load_job_at(connection, *seq));
-  const bool fits =
-      is_about(job, node, artifact, scope, place) && open == (job.state != JobState::kDone);
-  return fits ? Result<JobRow>(std::move(job)) : misplaced(job.id);
-}
-
-Result<std::vector<ReportPlace>> load_report_places(Connection& connection, const std::string& node,
-                                                    const ArtifactId& artifact,
-                                                    const std::string& scope,
-                                                    const std::string& pod, std::size_t limit) {
-  std::vector<ReportPlace> places;
-  {
-    Query open = connection.query(Sql::kJobOpenPlaces);
-    open.bind(node).bind(artifact.text()).bind(scope).bind(pod);
-    while (places.size() < limit) {
-      ASSAY_ASSIGN(const bool found, open.next());
-      if (!found) {
-        break;
-      }
-      add_once(places, {open.text(0), pod, open.text(1)});
-    }
-  }
-  ReportPlace last{{}, pod, {}};
-  while (places.size() < limit) {
-    Query query = connection.query(Sql::kJobNextPlace);
-    query.bind(node).bind(artifact.text()).bind(scope).bind(pod);
-    ASSAY_ASSIGN(const bool found, query.bind(last.location).bind(last.pod_volume).next());
-    if (!found) {
-      break;
-    }
-    last = {query.text(0), pod, query.text(1)};
-    add_once(places, last);
-  }
-  return places;
-}
-
 Status put_job(Connection& connection, const JobRow& row, TreeSize size) {
   if (row.log_index >= size) {
     return fail(ErrorCode::kInvalidParameter, "the log has no record with this index");
   }
   ASSAY_TRY(check_row(connection, row));
   ASSAY_ASSIGN(const JsonTexts texts, json_texts(row));
-  ASSAY_ASSIGN(const auto seq, find_job(connection, row.id));
+  ASSAY_ASSIGN(auto seq, find_job(connection, row.id));
   bool counts = may_count(row);
   if (seq) {
     ASSAY_ASSIGN(const JobRow known, load_job_at(connection, *seq));
@@ -406,8 +296,13 @@ Status put_job(Connection& connection, const JobRow& row, TreeSize size) {
     ASSAY_TRY(bind_progress(query.bind(row.id), row, texts, order).run());
   } else {
     ASSAY_TRY(insert_job(connection, row, texts, order));
+    ASSAY_ASSIGN(seq, find_job(connection, row.id));
+    if (!seq) {
+      return no_job(row.id);
+    }
   }
-  return seal_job(connection, row);
+  ASSAY_TRY(seal_job(connection, *seq));
+  return counts ? note_report(connection, row, *seq) : Status();
 }
 
 }  // namespace assay::storage::sqlite

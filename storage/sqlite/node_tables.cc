@@ -5,7 +5,7 @@
 
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
-#include "storage/sqlite/seals.h"
+#include "storage/sqlite/sealed_rows.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
@@ -80,7 +80,8 @@ Result<NodeRow> node_from(Connection& connection, const Query& query) {
                  .measured = std::move(measured),
                  .log_index = query.count(17),
                  .registration = query.text(18),
-                 .ended = std::move(ended)};
+                 .ended = std::move(ended),
+                 .superseded = {query.count(21), optional_time(query, 22), query.text(23)}};
 }
 
 Result<std::optional<NodeRow>> find_node(Connection& connection, const std::string& name) {
@@ -136,6 +137,12 @@ Status check_node(Connection& connection, const NodeRow& row, TreeSize size) {
   return {};
 }
 
+Status insert_key(Connection& connection, const KeyId& key, const std::string& node) {
+  ASSAY_TRY(connection.query(Sql::kEnrolledKeyInsert).bind(key).bind(node).run());
+  Query query = connection.query(Sql::kEnrolledKeyOwner);
+  return keep_seal(connection, Sealed::kNodeKey, key.text(), query.bind(key));
+}
+
 // A key belongs to the node that had it first.
 Status remember_key(Connection& connection, const NodeRow& row) {
   ASSAY_ASSIGN(const auto owner, find_key_owner(connection, row.key));
@@ -146,9 +153,7 @@ Status remember_key(Connection& connection, const NodeRow& row) {
   if (owner) {
     return {};
   }
-  ASSAY_TRY(connection.query(Sql::kEnrolledKeyInsert).bind(row.key).bind(row.name).run());
-  Query query = connection.query(Sql::kEnrolledKeyOwner);
-  return keep_seal(connection, Sealed::kNodeKey, row.key.text(), query.bind(row.key));
+  return insert_key(connection, row.key, row.name);
 }
 
 void bind_end(Query& query, const std::optional<Revocation>& end) {
@@ -186,6 +191,7 @@ Status write_node(Connection& connection, const NodeRow& row, const std::string&
   bind_measured(query, row.measured);
   query.bind(row.log_index).bind(row.registration);
   bind_end(query, row.ended);
+  bind_optional(query.bind(row.superseded.count), row.superseded.at).bind(row.superseded.key);
   return query.run();
 }
 
@@ -291,6 +297,11 @@ Result<std::string> load_key_owner(Connection& connection, const KeyId& key) {
     return fail(ErrorCode::kNotFound, "no node ever had this key", key.text());
   }
   return *std::move(owner);
+}
+
+Status replace_key_owner(Connection& connection, const KeyId& key, const std::string& node) {
+  ASSAY_TRY(drop_sealed(connection, Sealed::kNodeKey, key.text()));
+  return insert_key(connection, key, node);
 }
 
 Status put_node(Connection& connection, const NodeRow& row, TreeSize size) {

@@ -28,6 +28,9 @@ namespace assay::storage::sqlite {
                                                          const std::string& platform,
                                                          Timestamp now);
 [[nodiscard]] Result<std::string> load_key_owner(Connection& connection, const KeyId& key);
+// Whatever was known of the key before.
+[[nodiscard]] Status replace_key_owner(Connection& connection, const KeyId& key,
+                                       const std::string& node);
 // `size` is the size of the log.
 [[nodiscard]] Status put_node(Connection& connection, const NodeRow& row, TreeSize size);
 

@@ -2,6 +2,8 @@
 // The ways out of a refused start: docs/recovery.md.
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
 
 #include "storage/anchor.h"
 #include "storage/durable_file.h"
@@ -10,9 +12,13 @@
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
+#include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/log_tables.h"
-#include "storage/sqlite/seals.h"
+#include "storage/sqlite/node_tables.h"
+#include "storage/sqlite/remake.h"
+#include "storage/sqlite/sealed_rows.h"
 #include "storage/sqlite/start_checks.h"
 #include "storage/sqlite/statement_tables.h"
 
@@ -89,50 +95,117 @@ Status begin_anew(Opened& opened, const SqliteOptions& options, const Signer& si
 
 // --- repair
 
-constexpr const char* kUnlock =
-    "DROP TRIGGER statements_keep_update; DROP TRIGGER statements_keep_delete;"
-    "DROP TRIGGER decisions_keep_update; DROP TRIGGER decisions_keep_delete";
+// Triggers that keep the tables as they are written; those of the log and its documents stay.
+constexpr const char* kKeepers =
+    "FROM sqlite_schema WHERE type = 'trigger' AND tbl_name NOT IN ('documents', 'log_records', "
+    "'log_nodes') AND name NOT LIKE '%\\_unseal' ESCAPE '\\'";
 
 class Repairer {
  public:
-  Repairer(Connection& connection, const Rebuilders& rebuilders)
-      : connection_(connection), rebuilders_(rebuilders) {}
+  Repairer(Connection& connection, const Rebuilders& rebuilders, TreeSize size)
+      : connection_(connection), rebuilders_(rebuilders), size_(size) {}
 
-  Status run(TreeSize size, const Progress& progress) {
-    ASSAY_ASSIGN(const auto triggers,
-                 connection_.texts("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND "
-                                   "tbl_name IN ('statements', 'decisions')"));
+  Status run(const Progress& progress) {
+    const std::string made_by = std::string("SELECT sql ") + kKeepers;
+    const std::string dropped_by = std::string("SELECT 'DROP TRIGGER ' || name ") + kKeepers;
+    ASSAY_ASSIGN(const auto triggers, connection_.texts(made_by.c_str()));
+    ASSAY_ASSIGN(const auto drops, connection_.texts(dropped_by.c_str()));
     ASSAY_TRY(connection_.execute("REINDEX"));
-    ASSAY_TRY(connection_.execute(kUnlock));
-    for (LeafIndex index = 0; index < size; ++index) {
+    ASSAY_TRY(execute(drops));
+    ASSAY_ASSIGN(revoked_, load_revoked_nodes(connection_));
+    Remaker rows(connection_, repaired_);
+    ASSAY_TRY(rows.drop_damaged());
+    for (LeafIndex index = 0; index < size_; ++index) {
       ASSAY_ASSIGN(const EventRow event, load_event(connection_, index));
       ASSAY_TRY(repair(event));
       if (index % 1000 == 0) {
         progress("records", index);
       }
     }
-    for (const std::string& trigger : triggers) {
-      ASSAY_TRY(connection_.execute(trigger.c_str()));
-    }
-    return {};
+    ASSAY_TRY(rows.finish());
+    return execute(triggers);
   }
   [[nodiscard]] const Repaired& repaired() const { return repaired_; }
 
  private:
+  Status execute(const std::vector<std::string>& statements) {
+    for (const std::string& statement : statements) {
+      ASSAY_TRY(connection_.execute(statement.c_str()));
+    }
+    return {};
+  }
+
   Status repair(const EventRow& event) {
+    for (const std::string& subject : event.record.subjects) {
+      ASSAY_TRY(connection_.query(Sql::kSubjectInsert).bind(subject).bind(event.index).run());
+    }
     if (const auto id = statement_of(event.record)) {
       return statement(*id, event);
     }
     if (const auto id = decision_of(event.record)) {
-      const auto row = load_decision(connection_, *id);
-      if (row && row->log_index == event.index) {
-        return {};
-      }
-      ASSAY_ASSIGN(const DecisionRow made, rebuilders_.decision(documents(), event));
-      ++repaired_.decisions;
-      return replace_decision(connection_, made);
+      return decision(*id, event);
     }
-    return {};
+    if (const auto id = created_job_of(event.record)) {
+      return job(*id, event);
+    }
+    if (const auto enrolled = enrolled_of(event.record)) {
+      return node(*enrolled, event);
+    }
+    return event.record.type == event::kOutlineAccepted ? outline(event) : Status();
+  }
+
+  Status outline(const EventRow& event) {
+    if (event.record.subjects.empty() || event.record.documents.empty()) {
+      return {};
+    }
+    ASSAY_ASSIGN(const ArtifactId artifact, ArtifactId::parse(event.record.subjects.front()));
+    if (load_outline(connection_, artifact)) {
+      return {};
+    }
+    ++repaired_.made["outlines"];
+    return put_outline(connection_, artifact, event.record.documents.front());
+  }
+
+  Status decision(const std::string& id, const EventRow& event) {
+    const auto row = load_decision(connection_, id);
+    if (row && row->log_index == event.index) {
+      return {};
+    }
+    ASSAY_ASSIGN(const DecisionRow made, rebuilders_.decision(documents(), event));
+    ++repaired_.made["decisions"];
+    return replace_decision(connection_, made);
+  }
+
+  Status job(const std::string& id, const EventRow& event) {
+    if (load_job(connection_, id)) {
+      return {};
+    }
+    ASSAY_ASSIGN(const JobRow made, rebuilders_.job(event));
+    ++repaired_.made["jobs"];
+    return put_job(connection_, made, size_);
+  }
+
+  // The newest enrolment counts: a row that was made again is made again by each later record.
+  Status node(const EnrolledNode& enrolled, const EventRow& event) {
+    const auto owner = load_key_owner(connection_, enrolled.key);
+    if (!owner || *owner != enrolled.node) {
+      ASSAY_TRY(replace_key_owner(connection_, enrolled.key, enrolled.node));
+      ++repaired_.made["node_keys"];
+    }
+    if (!nodes_.contains(enrolled.node) && load_node(connection_, enrolled.node)) {
+      return {};
+    }
+    ASSAY_ASSIGN(NodeRow made, rebuilders_.node(documents(), event));
+    // Held against the chain of trust when the service starts.
+    if (const auto revoked = revoked_.find(made.name); revoked != revoked_.end()) {
+      made.revoked = revoked->second;
+    }
+    if (nodes_.insert(made.name).second) {
+      ++repaired_.made["nodes"];
+    }
+    ASSAY_TRY(drop_sealed(connection_, Sealed::kNode, made.name));
+    ASSAY_TRY(forget_evidence(connection_, "node:" + made.name));
+    return put_node(connection_, made, size_);
   }
 
   Status statement(const StatementId& id, const EventRow& event) {
@@ -147,7 +220,7 @@ class Repairer {
       return {};
     }
     ASSAY_ASSIGN(const StatementRow made, rebuilders_.statement(documents(), event));
-    ++repaired_.statements;
+    ++repaired_.made["statements"];
     if (row) {  // a further envelope of a statement that is there
       return add_envelope(connection_, id, envelope, made.signers);
     }
@@ -160,7 +233,10 @@ class Repairer {
 
   Connection& connection_;
   const Rebuilders& rebuilders_;
+  const TreeSize size_;
   Repaired repaired_;
+  std::set<std::string> nodes_;                // whose rows were made again
+  std::map<std::string, Revocation> revoked_;  // as the rows said before
 };
 
 }  // namespace
@@ -194,8 +270,8 @@ Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_s
   ASSAY_TRY(sqlite::check_checkpoint(opened.state, options.origin, log_signer));
   sqlite::Connection& connection = *opened.connection;
   ASSAY_TRY(connection.query(sqlite::Sql::kBeginWrite).run());
-  sqlite::Repairer repairer(connection, rebuilders);
-  Status done = repairer.run(opened.state.size, progress);
+  sqlite::Repairer repairer(connection, rebuilders, opened.state.size);
+  Status done = repairer.run(progress);
   if (done) {
     done = connection.query(sqlite::Sql::kCommit).run();
   }
@@ -228,6 +304,25 @@ std::optional<std::string> decision_of(const LogRecord& record) {
     return std::nullopt;
   }
   return record.detail["decision_id"].get<std::string>();
+}
+
+std::optional<std::string> created_job_of(const LogRecord& record) {
+  if (record.type != event::kJobCreated || !record.detail.contains("job") ||
+      !record.detail["job"].is_string()) {
+    return std::nullopt;
+  }
+  return record.detail["job"].get<std::string>();
+}
+
+std::optional<EnrolledNode> enrolled_of(const LogRecord& record) {
+  const Json& detail = record.detail;
+  if (record.type != event::kNodeEnrolled || !detail.contains("node") ||
+      !detail["node"].is_string() || !detail.contains("key_id") || !detail["key_id"].is_string()) {
+    return std::nullopt;
+  }
+  auto key = KeyId::parse(detail["key_id"].get<std::string>());
+  return key ? std::optional(EnrolledNode{detail["node"].get<std::string>(), *std::move(key)})
+             : std::nullopt;
 }
 
 }  // namespace assay::storage

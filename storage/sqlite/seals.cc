@@ -36,9 +36,10 @@ Bytes padded(ByteView key, std::uint8_t pad) {
 }  // namespace
 
 std::string_view name(Sealed kind) {
-  constexpr std::array<std::string_view, 14> kNames = {
-      "",    "statement", "decision",   "node",     "job",      "challenge",  "outline",
-      "pod", "claim",     "high-water", "evidence", "node-key", "generation", "newest-report"};
+  constexpr std::array<std::string_view, 15> kNames = {
+      "",          "statement", "decision",   "node",          "job",
+      "challenge", "outline",   "pod",        "claim",         "high-water",
+      "evidence",  "node-key",  "generation", "newest-report", "report-group"};
   return kNames.at(std::to_underlying(kind));
 }
 

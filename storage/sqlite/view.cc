@@ -12,6 +12,7 @@
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/pod_tables.h"
+#include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/versions.h"
 

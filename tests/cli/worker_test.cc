@@ -161,6 +161,9 @@ TEST(Enrolled, LengthCountsByTheServicesClock) {
   EXPECT_EQ(enrolled->tcb_status, "UpToDate");
   answer["tcb_status"] = nullptr;
   EXPECT_EQ(enrolled_from_json(answer).value().tcb_status, "");
+  EXPECT_EQ(enrolled_from_json(answer).value().superseded, "");
+  answer["superseded"] = {{"key_id", "sha256:11"}, {"count", 1}};
+  EXPECT_EQ(enrolled_from_json(answer).value().superseded, "sha256:11");
   answer["expires_at"] = "2026-01-01T01:00:00.000Z";
   EXPECT_FALSE(enrolled_from_json(answer));
   answer.erase("expires_at");

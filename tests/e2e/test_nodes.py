@@ -232,6 +232,23 @@ class Enrolment(unittest.TestCase):
                         self.assertIn("node-not-registered", second.errors)
                 self.assertEqual(first.stop(), 0)
 
+    def test_two_workers_under_one_name_are_told(self):
+        with nodes.NodeService() as self.service:
+            with self.service.worker() as first, self.service.worker() as second:
+                key = first.wait("enrolled")["key_id"]
+                other = second.wait("enrolled")["key_id"]
+                told = nodes.wait_until("one is told", lambda: [
+                    event for worker in (first, second) for event in worker.events
+                    if event["event"] == "superseded"])
+                self.assertIn(told[0]["key_id"], (key, other))
+                self.assertIn("leave one running", told[0]["advice"])
+                view = self.service.request("GET", "/v1/nodes/node-1")[1]
+                self.assertGreaterEqual(view["superseded"]["count"], 1)
+                lost = self.service.records(type="node.superseded")[0]["detail"]
+                self.assertEqual({lost["key_id"], lost["by"]}, {key, other})
+                show = self.service.run("assay", "node", "show", "node-1", token="ci").stdout
+                self.assertIn("superseded", show)
+
     def test_a_pool_needs_tokens_of_its_nodes(self):
         with nodes.NodeService() as self.service:
             cluster = Cluster()

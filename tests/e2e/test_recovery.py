@@ -80,7 +80,7 @@ class Recovery(unittest.TestCase):
                      "BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END")
             repaired = self.assayd(service, "repair")
             self.assertEqual(repaired.returncode, 0, repaired.stderr)
-            self.assertEqual(json.loads(repaired.stdout)["statements"], 1)
+            self.assertEqual(json.loads(repaired.stdout)["made"], {"statements": 1})
             self.assertEqual(self.findings(service, "--deep"), set())
             service.start()
             again = service.request("GET", "/v1/manifests")
@@ -101,6 +101,22 @@ class Recovery(unittest.TestCase):
             service.start()
             self.assertEqual(service.request("GET", "/v1/manifests")[1].get("items"),
                              listed[1].get("items"))
+
+    def test_parts_of_a_decision_s_case_are_followed_running_and_offline(self):
+        with harness.Service() as service:
+            status, answer = service.request("POST", "/v1/decisions", json.dumps(
+                {"point": "create", "workload": {"namespace": "a"}}))
+            self.assertIn(status, (200, 201), answer)
+            self.assertEqual(self.findings(service, "--deep"), set())
+            database = sqlite3.connect(service.dir / "service/assay.db")
+            (part,) = database.execute(
+                "SELECT lower(hex(id)) FROM documents WHERE CAST(bytes AS TEXT) LIKE '{%evaluator%'").fetchone()
+            database.close()
+            self.sql(service, "DROP TRIGGER documents_keep_delete",
+                     f"DELETE FROM documents WHERE id = x'{part}'")
+            self.assertIn(("case-part", "sha256:" + part), self.findings(service, "--deep"))
+            service.stop()
+            self.assertIn(("case-part", "sha256:" + part), self.findings(service, "--deep"))
 
     def test_a_database_that_lost_writes_goes_on_under_another_name(self):
         with harness.Service() as service:

@@ -110,6 +110,76 @@ TEST_F(AppTest, ClockBehindTheLog_IsHeldAndTold) {
   EXPECT_NE(text.find("clock_set_back"), std::string::npos) << text;
 }
 
+TEST_F(AppTest, ClockBehindTheLastWriteAtStart_IsNotReady_AndDecidesNothing) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  ManualClock wall(clock_.now() - std::chrono::hours(1));
+  auto app = App::start(config_, wall, random_, *log_);
+  ASSERT_TRUE(app) << to_string(app.error());
+  app_ = *std::move(app);
+  const auto answer = ask("/readyz");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 503);
+  EXPECT_NE(answer->body.find("clock-behind: "), std::string::npos) << answer->body;
+  EXPECT_EQ(ask("/livez")->status, 200);
+  const auto metrics = ask("/metrics", "Authorization: Bearer assay_root\r\n");
+  EXPECT_NE(metrics->body.find("\nclock_known 0"), std::string::npos);
+  EXPECT_NE(metrics->body.find("\nclock_behind_seconds 3"), std::string::npos) << metrics->body;
+  wall.advance(std::chrono::hours(2));
+  EXPECT_EQ(ask("/readyz")->status, 200);
+  app_.reset();  // before its clock
+}
+
+// The keys of a service are those that its log names.
+TEST_F(AppTest, KeysThatWereSwappedInTheConfiguration_AreRefusedAtStart) {
+  config_.attestation.ear_key_files = {folder_ / "keys/ear.key"};
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  const auto swapped = [&](const char* name, SignatureAlgorithm algorithm) {
+    const auto key = attestation::generate_key(algorithm).value();
+    const std::string path = folder_ / name;
+    EXPECT_TRUE(attestation::save_private_key(*key, path, {}));
+    return path;
+  };
+  const auto refusal = [&](const Config& config) {
+    const auto app = App::start(config, clock_, random_, *log_);
+    EXPECT_FALSE(app);
+    return app ? std::string() : to_string(app.error());
+  };
+  Config other = config_;
+  other.service_key_file = swapped("other-service.key", SignatureAlgorithm::kEd25519);
+  std::string why = refusal(other);
+  EXPECT_TRUE(why.starts_with("invalid-config")) << why;
+  EXPECT_NE(why.find("assayd rotate service"), std::string::npos) << why;
+  other = config_;
+  other.log_key_file = swapped("other-log.key", SignatureAlgorithm::kEd25519);
+  why = refusal(other);
+  EXPECT_TRUE(why.starts_with("invalid-config")) << why;
+  other = config_;
+  other.attestation.ear_key_files = {swapped("other-ear.key", SignatureAlgorithm::kEcdsaP256)};
+  why = refusal(other);
+  EXPECT_TRUE(why.starts_with("invalid-config")) << why;
+  EXPECT_NE(why.find("assayd rotate ear"), std::string::npos) << why;
+  other.attestation.ear_key_files.clear();
+  EXPECT_TRUE(refusal(other).starts_with("invalid-config")) << "none is another one, too";
+  start_app();
+}
+
+// Results of appraisals are signed from some day on: the log names that key, and holds on to it.
+TEST_F(AppTest, KeyThatIsConfiguredLater_IsNamedOnce) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  const auto key = attestation::generate_key(SignatureAlgorithm::kEcdsaP256).value();
+  const std::string path = folder_ / "keys/ear.key";
+  ASSERT_TRUE(attestation::save_private_key(*key, path, {}));
+  config_.attestation.ear_key_files = {path};
+  start_app();
+  app_.reset();
+  start_app();
+  const auto events =
+      ask("/v1/audit/events?type=key.named", "Authorization: Bearer assay_root\r\n");
+  ASSERT_EQ(events->status, 200);
+  const Json items = parse_json(as_bytes(events->body)).value()["items"];
+  ASSERT_EQ(items.size(), 2U) << "one a kind: " << items.dump();
+}
+
 TEST_F(AppTest, Init_MakesEverythingOnce) {
   const auto report = initialise(config_, bootstrap_document(), clock_, random_);
   ASSERT_TRUE(report) << to_string(report.error());
@@ -393,7 +463,7 @@ TEST_F(AppTest, Metrics_CountByTemplate) {
         "http_requests_total{code=\"404\",method=\"GET\",route=\"-\"} 1",
         "http_problems_total{code=\"not-found\"} 1",
         "http_request_duration_seconds_bucket{route=\"/livez\",le=\"0.001\"}",
-        "http_request_duration_seconds_bucket{route=\"/livez\",le=\"30\"} 1", "log_entries_total 1",
+        "http_request_duration_seconds_bucket{route=\"/livez\",le=\"30\"} 1", "log_entries_total 2",
         "decisions_total{verdict=\"allow\"} 0", "build_info{version="}) {
     EXPECT_NE(answer->body.find(line), std::string::npos) << line << "\n" << answer->body;
   }

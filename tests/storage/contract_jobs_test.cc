@@ -318,7 +318,7 @@ TEST_P(JobContract, NewestReport_IsOfItsPlace) {
   const auto listed = [&](const std::string& pod, std::size_t limit) {
     return snapshot()->report_places("gpu-1", artifact_of("model-a"), "files", pod, limit).value();
   };
-  EXPECT_EQ(listed("", 9), (std::vector<ReportPlace>{{"pvc://prod/other"}, {"pvc://prod/demo"}}));
+  EXPECT_EQ(listed("", 9), (std::vector<ReportPlace>{{"pvc://prod/demo"}, {"pvc://prod/other"}}));
   EXPECT_EQ(listed("", 1).size(), 1U);
   EXPECT_EQ(listed("uid-1", 9).size(), 3U);
   EXPECT_EQ(listed("uid-2", 9).size(), 1U);

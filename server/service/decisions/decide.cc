@@ -335,6 +335,7 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
   if (is_unselected(policies, request)) {
     return Judged{{false, {}, {}, {}}, {}};
   }
+  ASSAY_TRY(require_time(services));
   ASSAY_ASSIGN(const ResolvedReference resolved,
                resolve_model(services, *snapshot, request, policies, now));
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));

@@ -162,6 +162,7 @@ Json created_detail(const storage::JobRow& job) {
       {"job", job.id}, {"node", job.node}, {"scope", job.scope}, {"location", job.location}};
   if (!job.pod.empty()) {
     detail["pod"] = job.pod;
+    detail["pod_volume"] = job.pod_volume;
   }
   return detail;
 }
@@ -413,6 +414,7 @@ Result<LeaseAnswer> lease_job(Services& services, const std::string& node, const
   const auto until = SteadyClock::now() + std::min<std::chrono::milliseconds>(wait, kMaxLeaseWait);
   std::uint64_t seen = services.job_bell == nullptr ? 0 : services.job_bell->rings();
   ASSAY_ASSIGN(LeaseTry tried, lease_once(services, node, actor));
+  services.last_seen.note(node, services.clock.now());
   if (tried.lease) {
     count(services, NodeEvent::kLease, "leased");
     return LeaseAnswer{std::move(tried.lease), LeaseAnswer::Next::kWork};
@@ -459,8 +461,10 @@ Status fail_job(Services& services, const LeaseCall& call, ErrorCode why) {
 Result<Timestamp> renew_lease(Services& services, const LeaseCall& call) {
   const Timestamp now = services.clock.now();
   Timestamp expires_at{};
+  std::string node;
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) -> Status {
     ASSAY_ASSIGN(OwnJob own, still_own(transaction, call, now));
+    node = own.job.node;
     ASSAY_ASSIGN(const Pending pending, pending_from(own.job));
     expires_at = std::min<Timestamp>(now + services.nodes.lease_life, last_end(pending));
     if (expires_at <= now) {
@@ -469,6 +473,7 @@ Result<Timestamp> renew_lease(Services& services, const LeaseCall& call) {
     own.job.lease_expires_at = expires_at;
     return transaction.put_job(own.job);
   }));
+  services.last_seen.note(node, now);
   return expires_at;
 }
 

@@ -8,6 +8,8 @@
 #include "server/service/documents/outlines.h"
 #include "server/service/jobs/compare_report.h"
 #include "server/service/jobs/job_steps.h"
+#include "server/service/jobs/jobs.h"
+#include "server/service/jobs/report.h"
 #include "server/service/nodes/challenge.h"
 #include "server/service/nodes/enrol.h"
 

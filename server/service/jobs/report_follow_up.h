@@ -4,6 +4,7 @@
 
 #include "schemas/verification_report.h"
 #include "server/service/jobs/jobs.h"
+#include "server/service/jobs/report.h"
 
 namespace assay::server {
 

@@ -16,6 +16,9 @@
 namespace assay::server {
 namespace {
 
+// A worker that runs asks for a job or renews a lease more often than this.
+constexpr std::chrono::minutes kAlive{2};
+
 // An enrolment as it came. Of what it says only the shape is known to be right.
 struct Presented {
   ByteView bytes;
@@ -182,6 +185,32 @@ Result<std::optional<storage::NodeRow::Measured>> store_evidence_of(
                                     *evidence.anchor, evidence.anchor_is_vendor};
 }
 
+// Whether the worker that the node had before was heard of a short time ago: it may be alive still.
+bool was_alive(const Services& services, const storage::NodeRow& before, Timestamp now) {
+  const Timestamp seen =
+      std::max(before.enrolled_at, services.last_seen.of(before.name).value_or(Timestamp()));
+  return require_active(before, now).has_value() && seen > now - kAlive;
+}
+
+// Another key takes the name: the worker that had it loses it, and operators want to know.
+Status supersede(const Services& services, storage::Transaction& transaction,
+                 const storage::NodeRow& before, storage::NodeRow& row) {
+  if (before.key == row.key || !was_alive(services, before, transaction.now())) {
+    return {};
+  }
+  row.superseded = {before.superseded.count + 1, transaction.now(), before.key.text()};
+  ASSAY_TRY(transaction.append({.type = std::string(event::kNodeSuperseded),
+                                .time = transaction.now(),
+                                .actor = row.principal,
+                                .subjects = {node_subject(row.name)},
+                                .documents = {},
+                                .detail = {{"node", row.name},
+                                           {"key_id", before.key.text()},
+                                           {"by", row.key.text()},
+                                           {"count", row.superseded.count}}}));
+  return {};
+}
+
 // What the enrolment was checked against is what is in force at the write.
 Status require_same_registration(const Services& services, storage::Transaction& transaction,
                                  const Presented& presented,
@@ -199,10 +228,17 @@ Status require_same_registration(const Services& services, storage::Transaction&
 // One write: evidence, envelope, records, node, and what ends for it.
 Status store_node(const Services& services, storage::Transaction& transaction,
                   const Presented& presented, const std::optional<Registration>& registration,
-                  const std::optional<Appraised>& appraised, storage::NodeRow& row, bool& renewed) {
+                  const std::optional<Appraised>& appraised, Enrolled& enrolled) {
+  storage::NodeRow& row = enrolled.node;
   ASSAY_TRY(require_same_registration(services, transaction, presented, registration));
   ASSAY_ASSIGN(const auto before, admissible(transaction, presented, registration));
-  renewed = before && before->key == presented.key;
+  enrolled.renewed = before && before->key == presented.key;
+  enrolled.superseded = false;
+  if (before) {
+    row.superseded = before->superseded;
+    ASSAY_TRY(supersede(services, transaction, *before, row));
+    enrolled.superseded = row.superseded != before->superseded;
+  }
   ASSAY_TRY(claim_platform(transaction, row, registration));
   ASSAY_ASSIGN(row.measured, store_evidence_of(transaction, presented, appraised));
   std::vector<DocumentId> documents = {presented.document};
@@ -217,7 +253,7 @@ Status store_node(const Services& services, storage::Transaction& transaction,
                    .documents = std::move(documents),
                    .detail = {{"node", row.name},
                               {"key_id", row.key.text()},
-                              {"renewal", renewed},
+                              {"renewal", enrolled.renewed},
                               {"worker_measured", row.measured.has_value()},
                               {"registration", row.registration},
                               {"expires_at", to_rfc3339(row.expires_at)}}};
@@ -244,14 +280,13 @@ Result<Enrolled> enrol_presented(Services& services, const Presented& presented)
   }
   ASSAY_TRY(verify_identity(services, registration, enrolment, presented.now));
   ASSAY_ASSIGN(const std::optional<Appraised> appraised, appraise(services, presented));
-  storage::NodeRow row = node_row(services, presented, registration, appraised);
-  bool renewed = false;
+  const bool has_ear = appraised && !appraised->ear.empty();
+  Enrolled enrolled{node_row(services, presented, registration, appraised), false,
+                    has_ear ? Json(appraised->ear) : Json(), Json()};
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
-    return store_node(services, transaction, presented, registration, appraised, row, renewed);
+    return store_node(services, transaction, presented, registration, appraised, enrolled);
   }));
   evidence_moved(services);
-  const bool has_ear = appraised && !appraised->ear.empty();
-  Enrolled enrolled{std::move(row), renewed, has_ear ? Json(appraised->ear) : Json(), Json()};
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(enrolled.receipt, log_receipt(*snapshot, enrolled.node.log_index));
   return enrolled;
@@ -267,9 +302,10 @@ Result<Enrolled> enrol(Services& services, ByteView envelope, const Principal& a
   }
   Result<Enrolled> enrolled = enrol_presented(services, presented);
   count(services, NodeEvent::kEnrolment,
-        !enrolled           ? "refused"
-        : enrolled->renewed ? "renewed"
-                            : "enrolled");
+        !enrolled              ? "refused"
+        : enrolled->superseded ? "superseded"
+        : enrolled->renewed    ? "renewed"
+                               : "enrolled");
   return enrolled;
 }
 

@@ -13,9 +13,10 @@ namespace assay::server {
 
 struct Enrolled {
   storage::NodeRow node;
-  bool renewed;  // by the key that the node had
-  Json ear;      // EAT Attestation Result as a JWT, or null
-  Json receipt;  // see log_receipt
+  bool renewed;             // by the key that the node had
+  Json ear;                 // EAT Attestation Result as a JWT, or null
+  Json receipt;             // see log_receipt
+  bool superseded = false;  // another worker had the name, and was heard of a short time ago
 };
 // A DSSE envelope over an Enrolment, signed by the key that it names and by no other. The same
 // envelope again answers as the first time while that enrolment counts. Errors: those of

@@ -21,6 +21,14 @@ Json end_view(const std::optional<Revocation>& end) {
   return end ? Json{{"at", to_rfc3339(end->at)}, {"reason", end->reason}} : Json();
 }
 
+// Null when no live worker ever lost the name.
+Json superseded_view(const storage::NodeRow::Superseded& superseded) {
+  return superseded.at ? Json{{"count", superseded.count},
+                              {"at", to_rfc3339(*superseded.at)},
+                              {"key_id", superseded.key}}
+                       : Json();
+}
+
 // As the evidence stands now.
 Json measured_view(const Standing& standing) {
   const storage::EvidenceRow& row = standing.row;
@@ -53,6 +61,7 @@ Result<Json> node_view(storage::NodeReads& reads, const storage::NodeRow& node, 
               {"expires_at", to_rfc3339(node.expires_at)},
               {"ended", end_view(node.ended)},
               {"revoked", end_view(node.revoked)},
+              {"superseded", superseded_view(node.superseded)},
               {"devices", node.devices},
               {"enrolment", node.enrolment.text()},
               {"worker_measured", measured},
@@ -71,6 +80,7 @@ Json enrolled_view(const Enrolled& enrolled) {
           {"tcb_status", measured ? Json(node.measured->tcb_status) : Json()},
           {"anchor", measured ? Json(node.measured->anchor.text()) : Json()},
           {"appraisal", measured ? Json(node.measured->appraisal.text()) : Json()},
+          {"superseded", enrolled.superseded ? superseded_view(node.superseded) : Json()},
           {"ear", enrolled.ear},
           {"receipt", enrolled.receipt}};
 }

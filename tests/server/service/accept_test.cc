@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is accepted, what is refused and with which code; that a refusal stores nothing.
+
 #include "server/service/documents/accept.h"
 
 #include "schemas/core/merkle.h"

@@ -59,5 +59,40 @@ TEST_F(HeldClockTest, HeldTime_IsTheLeast) {
   EXPECT_EQ(clock.lead(), hours(2)) << "both go on alike";
 }
 
+TEST_F(HeldClockTest, SetBackWhileRunning_AgesGrow_SoTimeIsKnown) {
+  const Timestamp report = clock.now();
+  wall.advance(-hours(24 * 365));
+  EXPECT_TRUE(clock.is_known());
+  pass(hours(1));
+  EXPECT_EQ(clock.now() - report, hours(1)) << "a report grows older";
+  EXPECT_TRUE(clock.is_known());
+}
+
+TEST_F(HeldClockTest, BehindTheLastWriteAtStart_IsNotKnown_UntilTheWallClockGetsThere) {
+  clock.hold(wall.now() + seconds(10));
+  EXPECT_FALSE(clock.is_known()) << "nobody knows how long it stood still";
+  pass(seconds(4));
+  EXPECT_FALSE(clock.is_known());
+  pass(seconds(1));
+  EXPECT_TRUE(clock.is_known()) << "within the tolerance";
+  wall.advance(-hours(1));
+  EXPECT_TRUE(clock.is_known()) << "from then on the steady clock tells";
+}
+
+TEST_F(HeldClockTest, LittleBehindAtStart_IsKnown) {
+  clock.hold(wall.now() + HeldClock::kTolerance);
+  EXPECT_TRUE(clock.is_known());
+  clock.hold(wall.now() - hours(1));
+  EXPECT_TRUE(clock.is_known());
+}
+
+// A clock that was years ahead when something was written.
+TEST_F(HeldClockTest, YearsBehindTheLastWrite_IsNotKnown) {
+  clock.hold(wall.now() + hours(24 * 3650));
+  pass(hours(24 * 30));
+  EXPECT_FALSE(clock.is_known());
+  EXPECT_EQ(clock.lead(), hours(24 * 3650)) << "and it shows";
+}
+
 }  // namespace
 }  // namespace assay::server

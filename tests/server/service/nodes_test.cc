@@ -427,5 +427,53 @@ TEST_F(Nodes, Counts_SayWhatHappened) {
                                                "rejected", "refused"}));
 }
 
+// --- two workers under one name
+
+TEST_F(Nodes, LiveWorkerThatLosesItsName_IsToldCountedAndLogged) {
+  std::vector<std::string> counted;
+  services_->count = [&](NodeEvent event, std::string_view result) {
+    if (event == NodeEvent::kEnrolment) {
+      counted.emplace_back(result);
+    }
+  };
+  enrol_ok(worker_);
+  EXPECT_TRUE(node_row("gpu-1")->at("superseded").is_null());
+  const std::string first = worker_.key->key_id().text();
+  clock_.advance(std::chrono::hours(1));
+  ASSERT_TRUE(lease_job(*services_, "gpu-1", worker_.principal, {})) << "it is alive";
+  clock_.advance(std::chrono::minutes(1));
+  const Worker second = make_worker("gpu-1", worker_.principal.name);
+  const auto taken = enrol(*services_, good_enrolment(second), second.principal);
+  ASSERT_TRUE(taken) << to_string(taken.error());
+  const Json told = enrolled_view(*taken)["superseded"];
+  ASSERT_TRUE(told.is_object()) << enrolled_view(*taken).dump();
+  EXPECT_EQ(told["key_id"], first);
+  EXPECT_EQ(told["count"], 1);
+  EXPECT_EQ(std::ranges::count(newest_records(3), "node.superseded"), 1);
+  // And back again.
+  const auto back = enrol(*services_, good_enrolment(worker_), worker_.principal);
+  ASSERT_TRUE(back) << to_string(back.error());
+  EXPECT_EQ(enrolled_view(*back)["superseded"]["key_id"], second.key->key_id().text());
+  EXPECT_EQ(node_row("gpu-1")->at("superseded")["count"], 2);
+  EXPECT_EQ(counted, (std::vector<std::string>{"enrolled", "superseded", "superseded"}));
+}
+
+TEST_F(Nodes, WorkerThatWasSilent_IsReplacedQuietly) {
+  enrol_ok(worker_);
+  clock_.advance(std::chrono::minutes(3));
+  const Worker second = make_worker("gpu-1", worker_.principal.name);
+  const auto taken = enrol(*services_, good_enrolment(second), second.principal);
+  ASSERT_TRUE(taken) << to_string(taken.error());
+  EXPECT_TRUE(enrolled_view(*taken)["superseded"].is_null());
+  EXPECT_TRUE(node_row("gpu-1")->at("superseded").is_null());
+}
+
+TEST_F(Nodes, Renewal_SupersedesNobody) {
+  enrol_ok(worker_);
+  const auto again = enrol(*services_, good_enrolment(worker_), worker_.principal);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_TRUE(enrolled_view(*again)["superseded"].is_null());
+}
+
 }  // namespace
 }  // namespace assay::server::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `assayd repair` makes from a document is what accepting the document wrote: two forms of one
 // row would be two answers to one question.
-#include "server/service/documents/rebuild.h"
+#include "server/service/upkeep/rebuild.h"
 
 #include <tuple>
 

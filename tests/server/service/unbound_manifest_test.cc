@@ -4,10 +4,10 @@
 #include "schemas/log_record.h"
 #include "server/service/decisions/collect.h"
 #include "server/service/documents/accept.h"
-#include "server/service/documents/check_store.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/references/resolve.h"
+#include "server/service/upkeep/check_store.h"
 #include "tests/server/service/fixture.h"
 
 namespace assay::server::test {
@@ -50,7 +50,9 @@ class UnboundManifests : public ServiceTest {
   policy::Facts facts_of(const Manifest& model) {
     return artifact_facts(*services_, *store_->snapshot().value(), id_of(model)).value()->facts;
   }
-  std::vector<Finding> findings() { return check_store(*store_->snapshot().value()).value(); }
+  std::vector<Finding> findings() {
+    return check_store(*store_->snapshot().value(), false).value();
+  }
 
   Manifest model_ = manifest("good");
 };

@@ -17,7 +17,7 @@ struct Finding {
 };
 [[nodiscard]] Json to_json(const Finding& finding);
 
-// Runs every check; the list of them is in the source.
-[[nodiscard]] Result<std::vector<Finding>> check_store(storage::Snapshot& snapshot);
+// Runs every check; the list of them is in the source. `deep`: also those that read all decisions.
+[[nodiscard]] Result<std::vector<Finding>> check_store(storage::Snapshot& snapshot, bool deep);
 
 }  // namespace assay::server

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/documents/rebuild.h"
+#include "server/service/upkeep/rebuild.h"
 
 #include "attestation/dsse.h"
+#include "schemas/core/sha.h"
+#include "schemas/enrolment.h"
 #include "server/service/documents/statement_row.h"
 
 namespace assay::server {
@@ -87,6 +89,61 @@ Result<storage::DecisionRow> rebuild_decision(const storage::DocumentReader& doc
     row.reasons.push_back(reason.is_string() ? reason.get<std::string>() : std::string());
   }
   return row;
+}
+
+Result<storage::NodeRow> rebuild_node(const storage::DocumentReader& documents,
+                                      const storage::EventRow& event) {
+  ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_of(documents, event));
+  ASSAY_ASSIGN(const Enrolment enrolment, parse_enrolment(envelope.payload));
+  const Json& detail = event.record.detail;
+  ASSAY_ASSIGN(const Timestamp expires_at, parse_rfc3339(text_at(detail, "expires_at")));
+  Json devices = Json::array();
+  for (const NodeDevice& device : enrolment.devices) {
+    devices.push_back(to_json(device));
+  }
+  return storage::NodeRow{
+      .name = enrolment.request.node,
+      .principal = event.record.actor,
+      .key = KeyId(sha256(enrolment.public_key)),
+      .public_key = enrolment.public_key,
+      .platform = enrolment.request.platform,
+      .enrolled_at = event.record.time,
+      .expires_at = expires_at,
+      .revoked = {},
+      .devices = std::move(devices),
+      .enrolment = event.record.documents.front(),
+      .measured = {},
+      .log_index = event.index,
+      .registration = text_at(detail, "registration"),
+      .ended = Revocation{event.record.time, "its row was lost; enrol the node again"}};
+}
+
+Result<storage::JobRow> rebuild_job(const storage::EventRow& event) {
+  const LogRecord& record = event.record;
+  if (record.subjects.empty()) {
+    return unreadable();
+  }
+  ASSAY_ASSIGN(ArtifactId artifact, ArtifactId::parse(record.subjects.front()));
+  const Json& detail = record.detail;
+  storage::JobRow job{.id = text_at(detail, "job"),
+                      .artifact = std::move(artifact),
+                      .model_name = {},
+                      .scope = text_at(detail, "scope"),
+                      .node = text_at(detail, "node"),
+                      .location = text_at(detail, "location"),
+                      .pod = text_at(detail, "pod"),
+                      .pod_volume = text_at(detail, "pod_volume"),
+                      .created_by = record.actor,
+                      .created_at = record.time,
+                      .state = storage::JobState::kDone,
+                      .lease_expires_at = {},
+                      .pending = Json(),
+                      .result = "failed",
+                      .detail = {{"code", info(ErrorCode::kDataLoss).code}},
+                      .report = {},
+                      .finished_at = record.time,
+                      .log_index = event.index};
+  return job;
 }
 
 }  // namespace assay::server

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/documents/check_store.h"
+#include "server/service/upkeep/check_store.h"
 
 #include <array>
 
 #include "server/service/documents/outlines.h"
+#include "server/service/upkeep/case_check.h"
 
 namespace assay::server {
 namespace {
@@ -34,7 +35,33 @@ Status find_unbound_manifests(storage::Snapshot& snapshot, Findings& findings) {
   }
 }
 
+// A damaged row of a decision is for those to name who look at rows; the others are gone on with.
+Status find_lost_cases(storage::Snapshot& snapshot, Findings& findings) {
+  CaseChecker checker(snapshot);
+  storage::EventQuery query;
+  query.type = event::kDecisionMade;
+  query.bounds.limit = 1000;
+  for (;;) {
+    ASSAY_ASSIGN(const auto page, snapshot.events(query));
+    for (const storage::EventRow& event : page.items) {
+      const Json& detail = event.record.detail;
+      const auto row = snapshot.decision(detail.value("decision_id", std::string()));
+      if (row) {
+        ASSAY_TRY(checker.check(*row));
+      }
+    }
+    if (!page.next) {
+      break;
+    }
+    query.bounds.after = page.next;
+  }
+  const Findings found = checker.take();
+  findings.insert(findings.end(), found.begin(), found.end());
+  return {};
+}
+
 constexpr std::array<Check, 1> kChecks = {find_unbound_manifests};
+constexpr std::array<Check, 1> kDeepChecks = {find_lost_cases};
 
 }  // namespace
 
@@ -42,10 +69,15 @@ Json to_json(const Finding& finding) {
   return {{"check", finding.check}, {"id", finding.id}, {"detail", finding.detail}};
 }
 
-Result<Findings> check_store(storage::Snapshot& snapshot) {
+Result<Findings> check_store(storage::Snapshot& snapshot, bool deep) {
   Findings findings;
   for (const Check check : kChecks) {
     ASSAY_TRY(check(snapshot, findings));
+  }
+  if (deep) {
+    for (const Check check : kDeepChecks) {
+      ASSAY_TRY(check(snapshot, findings));
+    }
   }
   return findings;
 }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/upkeep/case_check.h"
+
+#include <array>
+
+#include "attestation/dsse.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::size_t kMaxFindings = 1000;
+constexpr std::array<const char*, 2> kOfCase = {"policies", "workload"};
+constexpr std::array<const char*, 2> kOfModel = {"node", "keys"};
+
+const Json& member(const Json& json, const char* name) {
+  static const Json kNone;
+  const auto found = json.is_object() ? json.find(name) : json.end();
+  return json.is_object() && found != json.end() ? *found : kNone;
+}
+
+bool is_gone(const Error& error) {
+  return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kDataLoss;
+}
+
+}  // namespace
+
+void CaseChecker::note(std::string id, const std::string& what) {
+  if (findings_.size() >= kMaxFindings) {
+    return;
+  }
+  findings_.push_back({"case-part", std::move(id),
+                       "a part of the case of decision " + decision_ + " is " + what +
+                           ", so the decision cannot be shown or replayed; restore a backup that "
+                           "has it"});
+}
+
+Result<Json> CaseChecker::open(const Json& id) {
+  const auto parsed = id.is_string() ? DocumentId::parse(id.get_ref<const std::string&>())
+                                     : Result<DocumentId>(fail(ErrorCode::kDataLoss, ""));
+  if (!parsed) {
+    note("decision " + decision_, "named by something that is no digest");
+    return Json();
+  }
+  if (!seen_.insert(*parsed).second) {
+    return Json();
+  }
+  const auto document = snapshot_.document(*parsed);
+  if (!document) {
+    if (!is_gone(document.error())) {
+      return std::unexpected(document.error());
+    }
+    const bool missing = document.error().code == ErrorCode::kNotFound;
+    note(parsed->text(), missing ? "missing" : "damaged");
+    return Json();
+  }
+  auto json = parse_json(document->bytes);
+  if (!json) {
+    note(parsed->text(), "unreadable");
+    return Json();
+  }
+  return json;
+}
+
+// Of the statement that a part of the list speaks of: replay tests its predicate.
+Status CaseChecker::envelope(const DocumentId& id) {
+  if (!seen_.insert(id).second) {
+    return {};
+  }
+  ASSAY_ASSIGN(const bool known, snapshot_.has_document(id));
+  if (!known) {
+    note(id.text(), "missing");
+  }
+  return {};
+}
+
+// A tree of {"level", "parts"} over the items. Each document below is looked at once, so this ends.
+Status CaseChecker::walk_list(const Json& id) {
+  ASSAY_ASSIGN(const Json json, open(id));
+  for (const Json& part : member(json, "parts")) {
+    ASSAY_TRY(walk_list(part));
+  }
+  if (const Json& named = member(json, "envelope"); named.is_string()) {
+    if (const auto parsed = DocumentId::parse(named.get_ref<const std::string&>())) {
+      return envelope(*parsed);
+    }
+  }
+  return {};
+}
+
+Status CaseChecker::walk_case(const Json& id) {
+  ASSAY_ASSIGN(const Json json, open(id));
+  if (json.is_null()) {
+    return {};
+  }
+  for (const char* name : kOfCase) {
+    ASSAY_TRY(open(member(json, name)));
+  }
+  for (const Json& model : member(json, "models")) {
+    for (const char* name : kOfModel) {
+      if (!member(model, name).is_null()) {
+        ASSAY_TRY(open(member(model, name)));
+      }
+    }
+    if (!member(model, "statements").is_null()) {
+      ASSAY_TRY(walk_list(member(model, "statements")));
+    }
+  }
+  return {};
+}
+
+Status CaseChecker::check(const storage::DecisionRow& row) {
+  decision_ = row.id;
+  const auto document = snapshot_.document(row.envelope);
+  if (!document) {
+    if (!is_gone(document.error())) {
+      return std::unexpected(document.error());
+    }
+    note(row.envelope.text(), "damaged");
+    return {};
+  }
+  const auto envelope = attestation::parse_envelope(document->bytes);
+  const auto decision =
+      envelope ? parse_json(envelope->payload) : Result<Json>(std::unexpected(envelope.error()));
+  if (!decision) {
+    note(row.envelope.text(), "unreadable");
+    return {};
+  }
+  ASSAY_TRY(open(member(*decision, "results")));
+  return walk_case(member(*decision, "facts"));
+}
+
+}  // namespace assay::server

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/sqlite/remake.h"
+
+#include <array>
+
+#include "storage/sqlite/evidence_tables.h"
+#include "storage/sqlite/report_tables.h"
+#include "storage/sqlite/sealed_rows.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+// Made again from the log by the caller.
+constexpr std::array kFromTheLog = {Sealed::kNode, Sealed::kJob, Sealed::kNodeKey,
+                                    Sealed::kOutline};
+// Lost: whoever misses such a row is refused, and asks or says it again.
+constexpr std::array kLost = {Sealed::kChallenge, Sealed::kPod, Sealed::kClaim, Sealed::kHighWater,
+                              Sealed::kEvidence};
+constexpr std::array kPlaces = {Sealed::kNewestReport, Sealed::kReportGroup};
+
+// Whether the row is as this service wrote it; an error only when that cannot be told.
+Result<bool> is_whole(Connection& connection, Sealed kind, const std::string& name) {
+  const Status read = read_sealed(connection, kind, name);
+  if (!read && read.error().code == ErrorCode::kStorage) {
+    return std::unexpected(read.error());
+  }
+  return read.has_value();
+}
+
+Result<std::vector<std::string>> damaged_names(Connection& connection, Sealed kind) {
+  ASSAY_ASSIGN(std::vector<std::string> names, sealed_names(connection, kind));
+  std::vector<std::string> damaged;
+  for (std::string& name : names) {
+    ASSAY_ASSIGN(const bool whole, is_whole(connection, kind, name));
+    if (!whole) {
+      damaged.push_back(std::move(name));
+    }
+  }
+  return damaged;
+}
+
+Result<std::uint64_t> drop_damaged_of(Connection& connection, Sealed kind) {
+  ASSAY_ASSIGN(const std::vector<std::string> damaged, damaged_names(connection, kind));
+  for (const std::string& name : damaged) {
+    ASSAY_TRY(drop_sealed(connection, kind, name));
+  }
+  return damaged.size();
+}
+
+Status remake_generation(Connection& connection, Repaired& repaired) {
+  ASSAY_ASSIGN(const bool whole, is_whole(connection, Sealed::kGeneration, {}));
+  if (whole) {
+    return {};
+  }
+  ++repaired.made[table_of(Sealed::kGeneration)];
+  // Newer than all evidence: that is appraised again.
+  ASSAY_TRY(
+      connection.execute("DELETE FROM evidence_generation;"
+                         "INSERT INTO evidence_generation (only, value) "
+                         "SELECT 1, coalesce(max(seen), 0) + 1 FROM evidence"));
+  return seal_generation(connection);
+}
+
+// A mark is at least what the evidence that is there was appraised with.
+Status raise_marks(Connection& connection, Repaired& repaired) {
+  ASSAY_ASSIGN(const auto subjects, sealed_names(connection, Sealed::kEvidence));
+  for (const std::string& subject : subjects) {
+    ASSAY_ASSIGN(const EvidenceRow row, load_evidence(connection, subject));
+    for (const auto& [name, value] : row.marks.items()) {
+      ASSAY_ASSIGN(const std::uint64_t known, load_high_water(connection, name));
+      if (value.is_number_unsigned() && value.get<std::uint64_t>() > known) {
+        ASSAY_TRY(raise_high_water(connection, name, value.get<std::uint64_t>(), {}));
+        ++repaired.made[table_of(Sealed::kHighWater)];
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Remaker::drop_damaged() {
+  for (const Sealed kind : kPlaces) {
+    ASSAY_ASSIGN(const auto damaged, damaged_names(connection_, kind));
+    if (!damaged.empty()) {
+      repaired_.made[table_of(kind)] += damaged.size();
+    }
+  }
+  ASSAY_TRY(connection_.execute(
+      "DELETE FROM newest_reports; DELETE FROM report_groups; DELETE FROM log_subjects"));
+  for (const Sealed kind : kFromTheLog) {
+    ASSAY_TRY(drop_damaged_of(connection_, kind));
+  }
+  for (const Sealed kind : kLost) {
+    ASSAY_ASSIGN(const std::uint64_t dropped, drop_damaged_of(connection_, kind));
+    if (dropped > 0) {
+      repaired_.dropped[table_of(kind)] = dropped;
+    }
+  }
+  return remake_generation(connection_, repaired_);
+}
+
+Status Remaker::finish() {
+  ASSAY_TRY(raise_marks(connection_, repaired_));
+  return remake_places(connection_);
+}
+
+}  // namespace assay::storage::sqlite
