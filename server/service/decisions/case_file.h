@@ -9,7 +9,7 @@
 
 #include "policy/facts.h"
 #include "schemas/decision.h"
-#include "server/service/decisions/case_parts.h"
+#include "server/service/facts/case_parts.h"
 
 namespace assay::server {
 

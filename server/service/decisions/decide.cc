@@ -12,12 +12,12 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/decisions/case_file.h"
-#include "server/service/decisions/collect.h"
 #include "server/service/decisions/collect_node.h"
 #include "server/service/decisions/order_reports.h"
 #include "server/service/decisions/tested.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/facts/artifact_facts.h"
 #include "server/service/references/resolve.h"
 
 namespace assay::server {

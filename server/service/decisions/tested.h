@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "server/service/decision_cache.h"
-#include "server/service/decisions/case_parts.h"
+#include "server/service/facts/case_parts.h"
 
 namespace assay::server {
 

@@ -5,7 +5,6 @@
 
 #include "policy/pinning.h"
 #include "schemas/image_name.h"
-#include "server/service/decisions/collect.h"
 #include "server/service/kubernetes/admission.h"
 #include "server/service/kubernetes/review.h"
 #include "server/service/references/resolve.h"

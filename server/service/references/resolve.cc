@@ -7,6 +7,7 @@
 
 #include "schemas/location.h"
 #include "schemas/placement.h"
+#include "server/service/facts/artifact_facts.h"
 #include "server/service/references/publishers.h"
 
 namespace assay::server {

@@ -9,7 +9,7 @@
 
 #include "policy/evaluate.h"
 #include "schemas/decision.h"
-#include "storage/store.h"
+#include "server/service/services.h"
 
 namespace assay::server {
 

@@ -6,7 +6,7 @@
 #include "schemas/core/merkle.h"
 #include "schemas/core/sha.h"
 #include "schemas/placement.h"
-#include "server/service/decisions/collect.h"
+#include "server/service/facts/artifact_facts.h"
 #include "server/service/governance/policies.h"
 #include "server/service/governance/trust.h"
 #include "server/service/references/resolve.h"

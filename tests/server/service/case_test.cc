@@ -8,8 +8,8 @@
 #include "policy/statement_index.h"
 #include "schemas/core/sha.h"
 #include "server/service/decisions/case_file.h"
-#include "server/service/decisions/collect.h"
 #include "server/service/documents/accept.h"
+#include "server/service/facts/artifact_facts.h"
 #include "server/service/governance/trust.h"
 #include "tests/server/service/fixture.h"
 

@@ -2,10 +2,10 @@
 // Manifests of before their ignore rules were bound by the root: they count for nothing, and are no
 // error for the others.
 #include "schemas/log_record.h"
-#include "server/service/decisions/collect.h"
 #include "server/service/documents/accept.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/facts/artifact_facts.h"
 #include "server/service/references/resolve.h"
 #include "server/service/upkeep/check_store.h"
 #include "tests/server/service/fixture.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/decisions/case_parts.h"
+#include "server/service/facts/case_parts.h"
 
 #include <algorithm>
 #include <array>

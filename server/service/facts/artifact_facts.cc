@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/decisions/collect.h"
+#include "server/service/facts/artifact_facts.h"
 
 #include "schemas/manifest.h"
 #include "schemas/placement.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "server/service/decisions/case_parts.h"
+#include "server/service/facts/case_parts.h"
 #include "server/service/services.h"
 
 namespace assay::server {
