@@ -11,7 +11,7 @@
 #include "gpu_hash/device.h"
 #include "gpu_hash/dispatch.h"
 #include "gpu_hash/engine.h"
-#include "gpu_hash/kernel_cache.h"
+#include "gpu_hash/opencl/kernel_cache.h"
 #include "schemas/core/error.h"
 
 namespace assay::gpu_hash {

@@ -18,7 +18,7 @@ namespace assay::gpu_hash {
 inline constexpr std::size_t kMaxWalkDepth = 256;
 
 struct WalkOptions {
-  std::vector<std::string> ignore;  // patterns of gpu_hash/ignore.h
+  std::vector<std::string> ignore;  // patterns of gpu_hash/files/ignore.h
   // Follow symlinks that stay below the directory; otherwise every symlink is refused.
   bool follow_symlinks = false;
 };
