@@ -24,9 +24,9 @@ constexpr std::size_t kCoordinateBytes = 32;
 constexpr std::string_view kRs256 = "RS256";
 constexpr std::string_view kEs256 = "ES256";
 
-using ParamBuildHandle = std::unique_ptr<OSSL_PARAM_BLD, OpensslFree<OSSL_PARAM_BLD_free>>;
-using ParamHandle = std::unique_ptr<OSSL_PARAM, OpensslFree<OSSL_PARAM_free>>;
-using NumberHandle = std::unique_ptr<BIGNUM, OpensslFree<BN_free>>;
+using ParamBuildHandle = Owner<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
+using ParamHandle = Owner<OSSL_PARAM, OSSL_PARAM_free>;
+using NumberHandle = Owner<BIGNUM, BN_free>;
 
 std::unexpected<Error> rejected(const char* why) {
   return fail(ErrorCode::kIdentityTokenRejected, why, "/identity_token");

@@ -40,6 +40,12 @@ struct WalkedFile {
 [[nodiscard]] Result<std::vector<WalkedFile>> walk(const std::filesystem::path& path,
                                                    const WalkOptions& options = {});
 
+// The files of a model that is expected to be `artifact`: walk() by the artifact's own rules. When
+// `path` is a single file and all entries are of one file, it stands for that one, whatever its
+// name is.
+[[nodiscard]] Result<std::vector<WalkedFile>> find_model(const std::filesystem::path& path,
+                                                         const Artifact& artifact);
+
 // The anchored pattern that leaves out `output`, a file this run writes (a manifest, an outline),
 // or nothing when it does not lie below `directory`. The file need not exist, its directory must.
 // invalid-parameter when its path holds '*' or '?'; invalid-path; file-unreadable.

@@ -14,10 +14,10 @@
 namespace assay::attestation::tdx {
 namespace {
 
-using BnHandle = std::unique_ptr<BIGNUM, OpensslFree<BN_clear_free>>;
-using BnContextHandle = std::unique_ptr<BN_CTX, OpensslFree<BN_CTX_free>>;
-using GroupHandle = std::unique_ptr<EC_GROUP, OpensslFree<EC_GROUP_free>>;
-using PointHandle = std::unique_ptr<EC_POINT, OpensslFree<EC_POINT_free>>;
+using BnHandle = Owner<BIGNUM, BN_clear_free>;
+using BnContextHandle = Owner<BN_CTX, BN_CTX_free>;
+using GroupHandle = Owner<EC_GROUP, EC_GROUP_free>;
+using PointHandle = Owner<EC_POINT, EC_POINT_free>;
 
 // Failures here mean that memory is exhausted.
 void require(bool ok) {

@@ -38,10 +38,10 @@
 #include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/source_file.h"
-#include "gpu_hash/unique_fd.h"
 #include "gpu_hash/workers.h"
 #include "schemas/core/json.h"
 #include "schemas/core/random.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -116,7 +116,7 @@ class Files {
     std::uint64_t there = 0;
     std::uint64_t all = 0;
     for (const fs::path& path : paths_) {
-      const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
       void* memory = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd.get(), 0);
       if (memory == MAP_FAILED) {
         stop_errno("mmap");
@@ -135,7 +135,7 @@ class Files {
 
   void make_cold() const {
     for (const fs::path& path : paths_) {
-      const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
       if (::fsync(fd.get()) != 0 || ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) {
         stop_errno("posix_fadvise");
       }
@@ -177,7 +177,7 @@ constexpr std::string_view way_name(Way way) {
 // refuses direct reads.
 bool read_plainly(const Files& files, std::size_t block, Way way, unsigned threads) {
   const bool direct = way == Way::kDirect;
-  std::vector<UniqueFd> fds;
+  std::vector<Descriptor> fds;
   for (const fs::path& path : files.paths()) {
     fds.emplace_back(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (direct ? O_DIRECT : 0)));
     if (!fds.back()) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Measures engines, and keeps the rates.
 #include "gpu_hash/auto_choice.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "gpu_hash/choose/choose.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/opencl/opencl.h"
 

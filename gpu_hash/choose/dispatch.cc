@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads --device and makes the engine that it says.
 #include "gpu_hash/dispatch.h"
 
 #include <algorithm>

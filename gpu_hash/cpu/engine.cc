@@ -82,7 +82,7 @@ class Job {
   void work() {
     const HashAlgorithm algorithm = request_.parameters.hash;
     std::unique_ptr<CpuLeaves> leaves = pool_.take(algorithm);
-    std::vector<Run> runs;
+    std::vector<LeafRun> runs;
     for (auto batch = next(); !batch.empty(); batch = next()) {
       runs.clear();
       for (const Segment& segment : batch) {

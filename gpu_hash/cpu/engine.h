@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gpu_hash/cpu/leaf_hasher.h"
+#include "gpu_hash/device.h"
 #include "gpu_hash/engine.h"
 
 namespace assay::gpu_hash {
@@ -21,5 +22,9 @@ namespace assay::gpu_hash {
 [[nodiscard]] std::string cpu_name();
 // What computes: "ipsec-mb 1.3.0 avx512", "OpenSSL 3.0.19"; both hash algorithms when they differ.
 [[nodiscard]] std::string cpu_driver();
+
+// The figures of bench_device(). Errors of the engine.
+[[nodiscard]] Result<BenchResult> bench_cpu(HashAlgorithm hash, std::uint64_t bytes,
+                                            const EngineOptions& options);
 
 }  // namespace assay::gpu_hash

@@ -7,15 +7,13 @@
 #include <intel-ipsec-mb.h>
 
 #include "gpu_hash/cpu/leaf_hasher.h"
+#include "schemas/core/owner.h"
 #include "schemas/core/sha.h"
 
 namespace assay::gpu_hash {
 namespace {
 
-struct FreeManager {
-  void operator()(IMB_MGR* manager) const { free_mb_mgr(manager); }
-};
-using Manager = std::unique_ptr<IMB_MGR, FreeManager>;
+using Manager = Owner<IMB_MGR, free_mb_mgr>;
 
 // A manager that runs on this processor, or null. `flags` keep the library from parts of it.
 Manager make_manager(LeafVariant variant) {

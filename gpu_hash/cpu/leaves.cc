@@ -36,7 +36,7 @@ std::uint8_t* CpuLeaves::slot(std::size_t index) {
   return arena_.data() + aligned + index * stride_ + kLine;
 }
 
-Result<std::vector<std::vector<Digest>>> CpuLeaves::hash(std::span<const Run> runs,
+Result<std::vector<std::vector<Digest>>> CpuLeaves::hash(std::span<const LeafRun> runs,
                                                          std::uint64_t chunk_size,
                                                          std::uint64_t grain) {
   prepare(chunk_size);
@@ -61,7 +61,7 @@ Result<std::vector<std::vector<Digest>>> CpuLeaves::hash(std::span<const Run> ru
 }
 
 // Lets the messages of one run go to `leaves`, which must not move before flush().
-Status CpuLeaves::add(const Run& run, std::uint64_t chunk_size, Bytes& leaves) {
+Status CpuLeaves::add(const LeafRun& run, std::uint64_t chunk_size, Bytes& leaves) {
   std::uint8_t* digest = leaves.data();
   for (std::uint64_t at = 0; at < run.size;) {
     const std::size_t first = messages_.size();
@@ -80,7 +80,7 @@ Status CpuLeaves::add(const Run& run, std::uint64_t chunk_size, Bytes& leaves) {
 }
 
 // Makes messages of the chunks in [at, at + size) of the run, which have room in the slots.
-Status CpuLeaves::fetch(const Run& run, std::uint64_t at, std::uint64_t size,
+Status CpuLeaves::fetch(const LeafRun& run, std::uint64_t at, std::uint64_t size,
                         std::uint64_t chunk_size) {
   ByteView borrowed;
   if (!hasher_->needs_prefix()) {

@@ -17,7 +17,7 @@
 namespace assay::gpu_hash {
 
 // Bytes [offset, offset + size) of a region; `offset` is at a chunk border.
-struct Run {
+struct LeafRun {
   const Region* region;
   std::uint64_t offset;  // bytes
   std::uint64_t size;    // bytes
@@ -33,7 +33,7 @@ class CpuLeaves {
   // For each run the digests of its parts of `grain` bytes (the chunk size times a power of two);
   // the last part may be shorter. Chunks of different runs are hashed side by side. Errors of
   // PieceReader and LeafHasher.
-  [[nodiscard]] Result<std::vector<std::vector<Digest>>> hash(std::span<const Run> runs,
+  [[nodiscard]] Result<std::vector<std::vector<Digest>>> hash(std::span<const LeafRun> runs,
                                                               std::uint64_t chunk_size,
                                                               std::uint64_t grain);
   // Closes the file that was read last.
@@ -42,8 +42,8 @@ class CpuLeaves {
  private:
   void prepare(std::uint64_t chunk_size);
   [[nodiscard]] std::uint8_t* slot(std::size_t index);
-  [[nodiscard]] Status add(const Run& run, std::uint64_t chunk_size, Bytes& leaves);
-  [[nodiscard]] Status fetch(const Run& run, std::uint64_t at, std::uint64_t size,
+  [[nodiscard]] Status add(const LeafRun& run, std::uint64_t chunk_size, Bytes& leaves);
+  [[nodiscard]] Status fetch(const LeafRun& run, std::uint64_t at, std::uint64_t size,
                              std::uint64_t chunk_size);
   [[nodiscard]] Status flush();
   [[nodiscard]] Status pair_up(Bytes& level);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opening files below a held directory, and reading them through the page cache or past it.
 #include "gpu_hash/source_file.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "schemas/core/bytes.h"
+#include "schemas/posix/files.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -107,9 +109,9 @@ std::pair<std::string_view, std::string> split_path(std::string_view path) {
 // Status of what is at `path` below `base`, a symlink itself included; sets errno on failure.
 bool stat_beneath(int base, std::string_view path, struct stat& out) {
   const auto [parent, last] = split_path(path);
-  UniqueFd directory;
+  Descriptor directory;
   if (!parent.empty()) {
-    directory = open_beneath(base, parent, O_PATH | O_DIRECTORY);
+    directory = open_below(base, parent, O_PATH | O_DIRECTORY);
     if (!directory) {
       return false;
     }
@@ -202,7 +204,7 @@ std::span<std::uint8_t> DirectBuffer::memory() {
 }
 
 Result<std::shared_ptr<const Directory>> Directory::open(const std::filesystem::path& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
     const int error = errno;
     if (error == ENOTDIR) {
@@ -211,24 +213,6 @@ Result<std::shared_ptr<const Directory>> Directory::open(const std::filesystem::
     return unreadable(error, path.filename().string());
   }
   return std::make_shared<const Directory>(std::move(fd));
-}
-
-UniqueFd open_beneath(int base, std::string_view path, int flags) {
-  UniqueFd directory;
-  for (;;) {
-    const std::size_t slash = path.find('/');
-    const std::string part(path.substr(0, slash));
-    const int parent = directory ? directory.get() : base;
-    if (slash == std::string_view::npos) {
-      return UniqueFd(::openat(parent, part.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
-    }
-    directory =
-        UniqueFd(::openat(parent, part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!directory) {
-      return {};
-    }
-    path.remove_prefix(slash + 1);
-  }
 }
 
 SourceFile::SourceFile(std::shared_ptr<const Directory> base, std::string path, std::string label,
@@ -265,7 +249,7 @@ Result<std::shared_ptr<const OpenFile>> SourceFile::open() const {
   }
   // Looked at once more before it is opened, because opening a device can have effects.
   ASSAY_TRY(check_unchanged());
-  UniqueFd fd = open_beneath(base_->fd(), path_, kReadFlags);
+  Descriptor fd = open_below(base_->fd(), path_, kReadFlags);
   if (!fd) {
     const int error = errno;
     if (error == ENOENT || error == ELOOP || error == ENOTDIR || error == ENXIO) {
@@ -282,10 +266,10 @@ Result<std::shared_ptr<const OpenFile>> SourceFile::open() const {
   }
   // Only a hint: doubles the kernel's read-ahead.
   (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  UniqueFd direct;
+  Descriptor direct;
   if (read_once_) {
     // File systems without such reads refuse here (tmpfs) or at the first one.
-    direct = open_beneath(base_->fd(), path_, kReadFlags | O_DIRECT);
+    direct = open_below(base_->fd(), path_, kReadFlags | O_DIRECT);
     if (direct && (::fstat(direct.get(), &status) != 0 || identity_of(status) != seen_)) {
       return changed("the file was replaced while it was opened", label_);
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Walks a directory by descriptors, so that what is replaced meanwhile leads nowhere else.
 #include "gpu_hash/walk.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <dirent.h>
 
 #include "gpu_hash/files/ignore.h"
+#include "schemas/posix/files.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -61,7 +63,7 @@ bool stays_beneath(int base, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  const UniqueFd found(
+  const Descriptor found(
       static_cast<int>(::syscall(SYS_openat2, base, path.c_str(), &how, sizeof how)));
   return static_cast<bool>(found);
 }
@@ -72,7 +74,7 @@ class Walker {
       : top_(std::move(top)), base_(std::move(base)), rules_(std::move(rules)), follow_(follow) {}
 
   Result<std::vector<WalkedFile>> run() {
-    UniqueFd fd(::openat(base_->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Descriptor fd(::openat(base_->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) {
       return unreadable(errno, "");
     }
@@ -88,7 +90,7 @@ class Walker {
 
   // Lists the directory `fd`. `prefix` is its path in the artifact, `real` its path below the top
   // after links are resolved; both are empty or end in '/'.
-  Status enter(UniqueFd fd, const std::string& prefix, const std::string& real) {
+  Status enter(Descriptor fd, const std::string& prefix, const std::string& real) {
     struct stat status{};
     if (::fstat(fd.get(), &status) != 0) {
       return unreadable(errno, prefix);
@@ -144,7 +146,8 @@ class Walker {
     if (!S_ISDIR(status.st_mode)) {
       return fail(ErrorCode::kUnsupportedFileType, type_name(status.st_mode), path);
     }
-    UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    Descriptor fd(
+        ::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     return fd ? enter(std::move(fd), path + "/", real + "/") : unreadable(errno, path);
   }
 
@@ -167,7 +170,7 @@ class Walker {
       return refused_link("a symbolic link is absolute, or leads out of the directory and in again",
                           path);
     }
-    const UniqueFd place = open_beneath(base_->fd(), *resolved, O_PATH);
+    const Descriptor place = open_below(base_->fd(), *resolved, O_PATH);
     struct stat status{};
     if (!place || ::fstat(place.get(), &status) != 0) {
       return unreadable(errno, path);
@@ -178,7 +181,7 @@ class Walker {
     if (!S_ISDIR(status.st_mode)) {
       return fail(ErrorCode::kUnsupportedFileType, type_name(status.st_mode), path);
     }
-    UniqueFd fd(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Descriptor fd(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return fd ? enter(std::move(fd), path + "/", *resolved + "/") : unreadable(errno, path);
   }
 
@@ -240,6 +243,20 @@ Result<std::vector<WalkedFile>> walk(const fs::path& path, const WalkOptions& op
   }
   ASSAY_ASSIGN(auto base, Directory::open(real));
   return Walker(std::move(real), std::move(base), std::move(rules), options.follow_symlinks).run();
+}
+
+Result<std::vector<WalkedFile>> find_model(const fs::path& path, const Artifact& artifact) {
+  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(artifact.parameters)));
+  std::error_code error;
+  if (files.size() != 1 || artifact.entries.empty() || fs::is_directory(path, error)) {
+    return files;
+  }
+  const std::string& name = file_of(artifact.entries.front());
+  if (std::ranges::all_of(artifact.entries,
+                          [&](const Entry& entry) { return file_of(entry) == name; })) {
+    files.front().path = name;
+  }
+  return files;
 }
 
 Result<std::optional<std::string>> output_pattern(const fs::path& directory,

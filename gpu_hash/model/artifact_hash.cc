@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hashes what the plan lists and makes an artifact of it.
 #include "gpu_hash/artifact_hash.h"
 
 #include <chrono>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hashes what is on disk as it was hashed before and compares entry by entry.
 #include "gpu_hash/artifact_verify.h"
 
 #include <algorithm>
 #include <chrono>
 #include <set>
 #include <string_view>
-#include <system_error>
-#include <tuple>
 #include <utility>
 
 #include "gpu_hash/model/plan.h"
@@ -16,24 +15,6 @@ namespace {
 
 using Kind = Difference::Kind;
 using Outlines = std::vector<std::vector<Digest>>;
-
-const std::string& file_of(const Entry& entry) {
-  const auto* file = std::get_if<FileEntry>(&entry);
-  return file != nullptr ? file->path : std::get<TensorEntry>(entry).file;
-}
-
-std::uint64_t size_of(const Entry& entry) {
-  return std::visit([](const auto& e) { return e.size; }, entry);
-}
-
-// The order of entries in an artifact.
-std::tuple<int, std::string_view, std::string_view> key(const Entry& entry) {
-  if (const auto* file = std::get_if<FileEntry>(&entry)) {
-    return {0, file->path, {}};
-  }
-  const auto& tensor = std::get<TensorEntry>(entry);
-  return {1, tensor.file, tensor.name};
-}
 
 Difference difference(Kind kind, const Entry& entry, std::string detail,
                       std::vector<ByteRange> ranges = {}) {
@@ -66,20 +47,6 @@ Difference changed(const Entry& expected, const Entry& actual,
   }
   return difference(Kind::kChanged, expected, "the bytes differ",
                     differing_ranges(*expected_outline, *actual_outline, span, size_of(expected)));
-}
-
-// A single file on disk stands for the single file of the artifact, whatever its name is.
-void adopt_name(const std::filesystem::path& path, const Artifact& expected,
-                std::vector<WalkedFile>& files) {
-  std::error_code error;
-  if (files.size() != 1 || expected.entries.empty() || std::filesystem::is_directory(path, error)) {
-    return;
-  }
-  const std::string& name = file_of(expected.entries.front());
-  if (std::all_of(expected.entries.begin(), expected.entries.end(),
-                  [&](const Entry& entry) { return file_of(entry) == name; })) {
-    files.front().path = name;
-  }
 }
 
 // Files that no file entry covers. Those without any entry are taken out of `files`: there is
@@ -144,11 +111,12 @@ std::vector<Difference> compare_artifacts(const Artifact& expected,
   while (i < expected.entries.size() || j < actual.entries.size()) {
     const bool only_actual = i == expected.entries.size();
     const bool only_expected = j == actual.entries.size();
-    if (only_actual || (!only_expected && key(actual.entries[j]) < key(expected.entries[i]))) {
+    if (only_actual ||
+        (!only_expected && order_of(actual.entries[j]) < order_of(expected.entries[i]))) {
       differences.push_back(
           difference(Kind::kExtra, actual.entries[j], "this is not part of the artifact"));
       ++j;
-    } else if (only_expected || key(expected.entries[i]) < key(actual.entries[j])) {
+    } else if (only_expected || order_of(expected.entries[i]) < order_of(actual.entries[j])) {
       differences.push_back(difference(Kind::kMissing, expected.entries[i],
                                        "this is part of the artifact and is not there"));
       ++i;
@@ -175,8 +143,7 @@ Result<Verified> verify_artifact(const std::filesystem::path& path, const Artifa
     ASSAY_TRY(check(*options.outline, expected));
   }
   const std::uint64_t span = options.outline != nullptr ? options.outline->span : 0;
-  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(expected.parameters)));
-  adopt_name(path, expected, files);
+  ASSAY_ASSIGN(std::vector<WalkedFile> files, find_model(path, expected));
   const std::vector<Difference> extras = take_extras(expected, files);
   ASSAY_ASSIGN(const ArtifactPlan plan,
                plan_artifact(std::move(files), objects_of(expected.entries), stop));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds one entry on disk, hashes the spans that are asked for and compares them.
 #include "gpu_hash/part_verify.h"
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
 #include "gpu_hash/safetensors.h"
@@ -32,13 +32,8 @@ Place place_of(const Entry& entry) {
 // Null when the model has no such file.
 Result<std::shared_ptr<const SourceFile>> find_source(const std::filesystem::path& path,
                                                       const std::string& file,
-                                                      const TreeParameters& parameters) {
-  ASSAY_ASSIGN(const std::vector<WalkedFile> files, walk(path, rules_of(parameters)));
-  // A single file stands for the single file of a model, whatever its name is.
-  std::error_code error;
-  if (files.size() == 1 && !std::filesystem::is_directory(path, error)) {
-    return files.front().source;
-  }
+                                                      const Artifact& artifact) {
+  ASSAY_ASSIGN(const std::vector<WalkedFile> files, find_model(path, artifact));
   const auto found = std::ranges::find(files, file, &WalkedFile::path);
   return found == files.end() ? nullptr : found->source;
 }
@@ -137,7 +132,7 @@ Result<VerifiedPart> verify_part(const std::filesystem::path& path, const Artifa
   const Place place = place_of(expected.entries[options.entry]);
   const ByteRange range = options.range.value_or(ByteRange{0, place.size});
   VerifiedPart result{{}, {}, {}, false, 0, engine.info()};
-  ASSAY_ASSIGN(const auto source, find_source(path, place.file, expected.parameters));
+  ASSAY_ASSIGN(const auto source, find_source(path, place.file, expected));
   if (source == nullptr) {
     result.missing = true;
     result.detail = "this is part of the artifact and is not there";

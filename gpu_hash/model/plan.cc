@@ -101,18 +101,6 @@ void collect(const ArtifactPlan& plan, std::vector<ObjectDigests> digests, bool 
 
 }  // namespace
 
-Region file_region(std::shared_ptr<const SourceFile> file) {
-  const std::uint64_t size = file->size();
-  return file_region(std::move(file), 0, size);
-}
-
-Region file_region(std::shared_ptr<const SourceFile> file, std::uint64_t offset,
-                   std::uint64_t size) {
-  Region region;
-  region.pieces.emplace_back(FilePiece{std::move(file), offset, size});
-  return region;
-}
-
 Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects objects,
                                    const std::stop_token& stop) {
   ArtifactPlan plan;

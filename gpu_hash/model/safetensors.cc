@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks what a header says against the file that it stands in.
 #include "gpu_hash/safetensors.h"
 
 #include <algorithm>

@@ -216,7 +216,7 @@ Result<std::vector<ObjectDigests>> ClEngine::run_stream(ClKernels& kernels,
                 {threads_, slice_bytes_, alignment});
 }
 
-Result<std::shared_ptr<const DeviceMemory>> ClEngine::import_memory(UniqueFd fd,
+Result<std::shared_ptr<const DeviceMemory>> ClEngine::import_memory(Descriptor fd,
                                                                     std::uint64_t size) {
   const std::scoped_lock lock(mutex_);
   ASSAY_ASSIGN(std::shared_ptr<const DeviceMemory> memory,

@@ -19,7 +19,7 @@
 #include "gpu_hash/opencl/memory.h"
 #include "gpu_hash/opencl/resident.h"
 #include "gpu_hash/opencl/staging.h"
-#include "gpu_hash/unique_fd.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
 
@@ -39,7 +39,7 @@ class ClEngine final : public Engine {
   [[nodiscard]] Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                         const HashRequest& request) override;
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
-      UniqueFd fd, std::uint64_t size) override;
+      Descriptor fd, std::uint64_t size) override;
   [[nodiscard]] Result<std::vector<ObjectDigests>> hash_tagged(
       std::span<const Region> regions, const HashRequest& request, const TagKey& key,
       std::vector<std::vector<Digest>>& tags) override;

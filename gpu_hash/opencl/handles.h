@@ -2,7 +2,6 @@
 // Owners of OpenCL objects. The only header that includes OpenCL's.
 #pragma once
 
-#include <memory>
 #include <type_traits>
 
 #ifndef CL_TARGET_OPENCL_VERSION
@@ -10,18 +9,13 @@
 #endif
 #include <CL/cl.h>
 
+#include "schemas/core/owner.h"
+
 namespace assay::gpu_hash {
 
-template <auto Release>
-struct ClRelease {
-  template <typename T>
-  void operator()(T* handle) const {
-    Release(handle);
-  }
-};
-
+// OpenCL's handle types are pointers.
 template <typename Handle, auto Release>
-using ClOwner = std::unique_ptr<std::remove_pointer_t<Handle>, ClRelease<Release>>;
+using ClOwner = Owner<std::remove_pointer_t<Handle>, Release>;
 
 using ClContext = ClOwner<cl_context, clReleaseContext>;
 using ClQueue = ClOwner<cl_command_queue, clReleaseCommandQueue>;

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "gpu_hash/unique_fd.h"
 #include "schemas/core/sha.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -73,7 +73,7 @@ std::optional<Bytes> KernelCache::load(std::string_view key) const {
   if (directory_.empty()) {
     return std::nullopt;
   }
-  const UniqueFd fd(::open(file(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const Descriptor fd(::open(file(key).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return std::nullopt;
@@ -104,7 +104,7 @@ void KernelCache::store(std::string_view key, ByteView binary) const {
   std::error_code error;
   fs::create_directories(directory_, error);
   std::string name = (directory_ / ".new-XXXXXX").string();
-  const UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
+  const Descriptor fd(::mkostemp(name.data(), O_CLOEXEC));
   if (!fd) {
     return;
   }

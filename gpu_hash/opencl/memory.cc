@@ -24,7 +24,7 @@ std::unexpected<Error> refused(const std::string& device, const std::string& why
 
 // A descriptor of host memory that cannot shrink: a sealed memory file. Reading a mapping that has
 // shrunk would end the process.
-Result<Mapping> map_host(const ClSession& session, const UniqueFd& fd, std::uint64_t size) {
+Result<Mapping> map_host(const ClSession& session, const Descriptor& fd, std::uint64_t size) {
   struct stat status{};
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd.get(), &status) != 0) {
@@ -58,7 +58,7 @@ Result<std::shared_ptr<ClMemory>> ClMemory::allocate(const ClSession& session, s
       new ClMemory(session.context(), std::move(buffer), size, false, Mapping()));
 }
 
-Result<std::shared_ptr<ClMemory>> ClMemory::import(const ClSession& session, UniqueFd fd,
+Result<std::shared_ptr<ClMemory>> ClMemory::import(const ClSession& session, Descriptor fd,
                                                    std::uint64_t size) {
   if (!fd || size == 0) {
     return refused(session.name(), "memory to import has no descriptor or no bytes");

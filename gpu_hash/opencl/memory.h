@@ -9,7 +9,7 @@
 #include "gpu_hash/engine.h"
 #include "gpu_hash/opencl/device.h"
 #include "gpu_hash/opencl/handles.h"
-#include "gpu_hash/unique_fd.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
 
@@ -36,7 +36,7 @@ class ClMemory final : public DeviceMemory {
                                                                   std::uint64_t size);
   // Memory of another process, as Engine::import_memory() describes it.
   [[nodiscard]] static Result<std::shared_ptr<ClMemory>> import(const ClSession& session,
-                                                                UniqueFd fd, std::uint64_t size);
+                                                                Descriptor fd, std::uint64_t size);
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] cl_mem get() const { return buffer_.get(); }

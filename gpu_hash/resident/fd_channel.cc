@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Both ends of the socket that hands memory over.
 #include "gpu_hash/fd_channel.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ Result<std::uint64_t> read_number(int socket, std::uint64_t limit) {
 }
 
 // A count, and the descriptors beside it.
-Result<std::uint64_t> read_batch(int socket, std::vector<UniqueFd>& fds) {
+Result<std::uint64_t> read_batch(int socket, std::vector<Descriptor>& fds) {
   std::uint64_t count = 0;
   alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(kMaxBatch * sizeof(int))> control{};
   iovec data{&count, sizeof(count)};
@@ -123,7 +124,7 @@ Status write_batch(int socket, std::span<const SharedPiece> pieces) {
 
 Status read_pieces(int socket, SharedMemory& memory) {
   for (;;) {
-    std::vector<UniqueFd> fds;
+    std::vector<Descriptor> fds;
     ASSAY_ASSIGN(const std::uint64_t count, read_batch(socket, fds));
     if (count == 0) {
       return {};
@@ -131,7 +132,7 @@ Status read_pieces(int socket, SharedMemory& memory) {
     if (memory.pieces.size() + count > kMaxPieces) {
       return fail(ErrorCode::kLimitExceeded, "the memory's owner announces too many pieces");
     }
-    for (UniqueFd& fd : fds) {
+    for (Descriptor& fd : fds) {
       ASSAY_ASSIGN(const std::uint64_t size, read_number(socket, ~std::uint64_t{0}));
       memory.pieces.push_back({std::move(fd), size});
     }

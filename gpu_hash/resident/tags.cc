@@ -1,36 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keys and tags on the host, and the passes that compare.
 #include "gpu_hash/tags.h"
 
 #include <cstring>
 #include <utility>
 
-#include <openssl/crypto.h>
-
 namespace assay::gpu_hash {
+namespace {
+
+void wipe(std::span<std::uint32_t> words) {
+  secure_wipe({reinterpret_cast<std::uint8_t*>(words.data()), words.size_bytes()});
+}
+
+}  // namespace
 
 Result<TagKey> TagKey::draw(Random& random) {
   TagKey key;
   std::array<std::uint8_t, kTagKeyWords * sizeof(std::uint32_t)> bytes{};
   Status status = random.fill(bytes);
   std::memcpy(key.words_.data(), bytes.data(), bytes.size());
-  OPENSSL_cleanse(bytes.data(), bytes.size());
+  secure_wipe(bytes);
   ASSAY_TRY(std::move(status));
   return key;
 }
 
-TagKey::TagKey(TagKey&& other) noexcept : words_(other.words_) {
-  OPENSSL_cleanse(other.words_.data(), sizeof(other.words_));
-}
+TagKey::TagKey(TagKey&& other) noexcept : words_(other.words_) { wipe(other.words_); }
 
 TagKey& TagKey::operator=(TagKey&& other) noexcept {
   if (this != &other) {
     words_ = other.words_;
-    OPENSSL_cleanse(other.words_.data(), sizeof(other.words_));
+    wipe(other.words_);
   }
   return *this;
 }
 
-TagKey::~TagKey() { OPENSSL_cleanse(words_.data(), sizeof(words_)); }
+TagKey::~TagKey() { wipe(words_); }
 
 std::array<std::uint64_t, 2> tag_of_block(const TagKey& key, ByteView block) {
   std::array<std::uint8_t, kTagBlock> bytes{};

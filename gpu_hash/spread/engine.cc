@@ -333,7 +333,7 @@ Result<std::vector<std::vector<Digest>>> SpreadEngine::tags(std::span<const Regi
   return std::move(answer.tags);
 }
 
-Result<std::shared_ptr<const DeviceMemory>> SpreadEngine::import_memory(UniqueFd fd,
+Result<std::shared_ptr<const DeviceMemory>> SpreadEngine::import_memory(Descriptor fd,
                                                                         std::uint64_t size) {
   if (members_.size() != 1) {
     return fail(ErrorCode::kInvalidParameter,
@@ -343,7 +343,7 @@ Result<std::shared_ptr<const DeviceMemory>> SpreadEngine::import_memory(UniqueFd
 }
 
 Result<std::shared_ptr<const DeviceMemory>> SpreadEngine::import_memory(std::size_t index,
-                                                                        UniqueFd fd,
+                                                                        Descriptor fd,
                                                                         std::uint64_t size) {
   if (index >= members_.size()) {
     return fail(ErrorCode::kInvalidParameter,

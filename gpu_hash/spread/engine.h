@@ -23,7 +23,7 @@
 
 #include "gpu_hash/engine.h"
 #include "gpu_hash/spread/plan.h"
-#include "gpu_hash/unique_fd.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
 
@@ -60,11 +60,11 @@ class SpreadEngine final : public Engine {
   // Memory has a device, and a file descriptor does not say which: invalid-parameter, unless there
   // is one member only.
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
-      UniqueFd fd, std::uint64_t size) override;
+      Descriptor fd, std::uint64_t size) override;
   // Engine::import_memory() of one member, for pieces of this engine. invalid-parameter for an
   // index that is not there, errors of the member.
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(std::size_t index,
-                                                                          UniqueFd fd,
+                                                                          Descriptor fd,
                                                                           std::uint64_t size);
   // Memory that members()[index] made or imported itself, for pieces of this engine: it takes no
   // other. `index` must be below members(); `memory` must be that member's.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hashes the subtrees beside a chunk and checks that they lead to the root.
 #include "gpu_hash/prove.h"
 
 #include <algorithm>

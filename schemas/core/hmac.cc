@@ -3,20 +3,16 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
+#include "schemas/core/owner.h"
+
 namespace assay {
 namespace {
-
-struct Free {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
-};
 
 void require(bool good) {
   if (!good) {
@@ -29,7 +25,7 @@ void require(bool good) {
 
 std::array<std::uint8_t, 64> sha512(std::initializer_list<ByteView> parts) {
   static const EVP_MD* const md = EVP_MD_fetch(nullptr, "SHA2-512", nullptr);
-  const std::unique_ptr<EVP_MD_CTX, Free> context(EVP_MD_CTX_new());
+  const Owner<EVP_MD_CTX, EVP_MD_CTX_free> context(EVP_MD_CTX_new());
   require(md != nullptr && context != nullptr &&
           EVP_DigestInit_ex2(context.get(), md, nullptr) == 1);
   for (const ByteView part : parts) {
@@ -44,7 +40,7 @@ std::array<std::uint8_t, 64> sha512(std::initializer_list<ByteView> parts) {
 Digest hmac_sha256(ByteView key, std::initializer_list<ByteView> parts) {
   static EVP_MAC* const mac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
   require(mac != nullptr);
-  const std::unique_ptr<EVP_MAC_CTX, Free> context(EVP_MAC_CTX_new(mac));
+  const Owner<EVP_MAC_CTX, EVP_MAC_CTX_free> context(EVP_MAC_CTX_new(mac));
   std::string name = "SHA2-256";
   const std::array<OSSL_PARAM, 2> parameters = {
       OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.data(), 0),

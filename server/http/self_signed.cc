@@ -3,7 +3,6 @@
 
 #include <array>
 #include <fcntl.h>
-#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,22 +12,17 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include "schemas/core/owner.h"
+
 namespace assay::server {
 namespace {
 
 constexpr long kValidDays = 365;
 
-template <auto Function>
-struct Free {
-  template <typename T>
-  void operator()(T* object) const {
-    Function(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Free<X509_free>>;
-using Extension = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
-using File = std::unique_ptr<std::FILE, Free<std::fclose>>;
+using Key = Owner<EVP_PKEY, EVP_PKEY_free>;
+using Certificate = Owner<X509, X509_free>;
+using Extension = Owner<X509_EXTENSION, X509_EXTENSION_free>;
+using File = Owner<std::FILE, std::fclose>;
 
 std::string host_name() {
   std::array<char, 256> text{};

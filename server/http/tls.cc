@@ -8,6 +8,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include "schemas/core/owner.h"
 #include "schemas/core/sha.h"
 
 namespace assay::server {
@@ -21,10 +22,7 @@ constexpr const char* kSignatures =
     "rsa_pss_rsae_sha512";
 constexpr long kMaxClientChainBytes = 16384;
 
-struct FreeCertificate {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-};
-using Certificate = std::unique_ptr<X509, FreeCertificate>;
+using Certificate = Owner<X509, X509_free>;
 
 // Any certificate passes: see the header. Only the proof of possession in the handshake counts.
 int accept_certificate(X509_STORE_CTX* /*context*/, void* /*unused*/) { return 1; }

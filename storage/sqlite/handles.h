@@ -2,22 +2,13 @@
 // Owners of SQLite objects.
 #pragma once
 
-#include <memory>
-
 #include <sqlite3.h>
+
+#include "schemas/core/owner.h"
 
 namespace assay::storage::sqlite {
 
-// Calls `Function` on what goes; takes no space.
-template <auto Function>
-struct Releaser {
-  template <typename T>
-  void operator()(T* object) const {
-    Function(object);
-  }
-};
-
-using DatabaseHandle = std::unique_ptr<sqlite3, Releaser<sqlite3_close_v2>>;
-using StatementHandle = std::unique_ptr<sqlite3_stmt, Releaser<sqlite3_finalize>>;
+using DatabaseHandle = Owner<sqlite3, sqlite3_close_v2>;
+using StatementHandle = Owner<sqlite3_stmt, sqlite3_finalize>;
 
 }  // namespace assay::storage::sqlite

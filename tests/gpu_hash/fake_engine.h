@@ -55,7 +55,7 @@ class FakeEngine final : public Engine {
   }
 
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
-      UniqueFd, std::uint64_t size) override {
+      Descriptor, std::uint64_t size) override {
     return upload(Bytes(size));
   }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long --device auto measures, and what the measurement says.
-#include "gpu_hash/auto_choice.h"
-
 #include <gtest/gtest.h>
 
+#include "gpu_hash/choose/choose.h"
 #include "gpu_hash/cpu/engine.h"
 #include "schemas/core/sha.h"
 #include "tests/gpu_hash/support.h"

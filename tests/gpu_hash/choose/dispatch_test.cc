@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu_hash/auto_choice.h"
 #include "gpu_hash/choose/choose.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/device.h"

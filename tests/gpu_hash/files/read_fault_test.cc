@@ -170,7 +170,7 @@ TEST_P(ReadFaults, FileWithoutPermission_IsFileUnreadableWithItsName) {
 // A file that the page cache does not hold and that is read once; null when it cannot be so.
 std::shared_ptr<const SourceFile> cold_file(const std::filesystem::path& path) {
   const auto source = SourceFile::find(path);
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!source || ::fsync(fd.get()) != 0 ||
       ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) {
     return nullptr;

@@ -200,8 +200,8 @@ TEST(SourceFile, OpenedTwice_SharesOneDescriptor) {
 // Drops the file from the page cache. Whether reads go past it now: all of it has left the cache,
 // and the file system has such reads.
 bool make_cold(const fs::path& path) {
-  const UniqueFd direct(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
-  const UniqueFd cached(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor direct(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+  const Descriptor cached(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   EXPECT_EQ(::fsync(cached.get()), 0);
   EXPECT_EQ(::posix_fadvise(cached.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
   const std::size_t size = fs::file_size(path);

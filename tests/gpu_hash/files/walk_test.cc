@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_hash/files/ignore.h"
-#include "gpu_hash/unique_fd.h"
+#include "schemas/posix/descriptor.h"
 #include "tests/gpu_hash/support.h"
 
 namespace assay::gpu_hash::test {
@@ -202,7 +202,7 @@ TEST(Walk, FifoAndSocket_AreRefusedByName) {
     EXPECT_EQ(walk(dir.path() / "pipe").error().code, ErrorCode::kUnsupportedFileType);
   }
   const TempDir dir;
-  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
+  const Descriptor fd(::socket(AF_UNIX, SOCK_STREAM, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string name = (dir.path() / "sock").string();

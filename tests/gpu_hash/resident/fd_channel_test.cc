@@ -17,18 +17,18 @@ struct Sockets {
   Sockets() {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    owner = UniqueFd(ends[0]);
-    user = UniqueFd(ends[1]);
+    owner = Descriptor(ends[0]);
+    user = Descriptor(ends[1]);
   }
-  UniqueFd owner;
-  UniqueFd user;
+  Descriptor owner;
+  Descriptor user;
 };
 
 // Pieces of 1, 2, 3 ... bytes, so that a descriptor can be told by its size.
 SharedMemory numbered(std::size_t pieces) {
   SharedMemory memory;
   for (std::size_t i = 1; i <= pieces; ++i) {
-    UniqueFd fd(::memfd_create("piece", MFD_CLOEXEC));
+    Descriptor fd(::memfd_create("piece", MFD_CLOEXEC));
     EXPECT_EQ(::ftruncate(fd.get(), static_cast<off_t>(i)), 0);
     memory.pieces.push_back({std::move(fd), i});
   }

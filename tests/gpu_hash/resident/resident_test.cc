@@ -31,11 +31,13 @@ class Owner {
   ~Owner() { ::munmap(memory_, size_); }
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
-  [[nodiscard]] UniqueFd share() const { return UniqueFd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }
+  [[nodiscard]] Descriptor share() const {
+    return Descriptor(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  }
   [[nodiscard]] std::uint8_t* memory() const { return memory_; }
 
  private:
-  UniqueFd fd_;
+  Descriptor fd_;
   std::size_t size_;
   std::uint8_t* memory_ = nullptr;
 };
@@ -146,10 +148,11 @@ TEST_P(Resident, OffsetsAroundFourGiB_AreReadWhereTheyAre) {
     GTEST_SKIP() << "the device cannot import so large a memory file";
   }
   const Bytes object = pattern(200'003);
-  const UniqueFd fd(::memfd_create("large", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const Descriptor fd(::memfd_create("large", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(fd.get(), static_cast<off_t>(size)), 0);
   ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  const auto memory = engine_->import_memory(UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)), size);
+  const auto memory =
+      engine_->import_memory(Descriptor(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)), size);
   ASSERT_TRUE(memory.has_value()) << memory.error().detail;
   for (const std::uint64_t begin : {border - 100'000, border - 1, border, border + 7}) {
     ASSERT_EQ(::pwrite(fd.get(), object.data(), object.size(), static_cast<off_t>(begin)),
@@ -188,9 +191,9 @@ TEST_P(Resident, ImportOfWhatMayShrinkOrIsTooSmallOrIsNoMemory_IsRefused) {
   EXPECT_FALSE(engine_->import_memory(open.share(), 5000).has_value());
   EXPECT_FALSE(engine_->import_memory(sealed.share(), 5001).has_value());
   EXPECT_FALSE(engine_->import_memory(sealed.share(), 0).has_value());
-  EXPECT_FALSE(engine_->import_memory(UniqueFd(), 5000).has_value());
+  EXPECT_FALSE(engine_->import_memory(Descriptor(), 5000).has_value());
   EXPECT_FALSE(
-      engine_->import_memory(UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), 1).has_value());
+      engine_->import_memory(Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), 1).has_value());
   EXPECT_TRUE(engine_->import_memory(sealed.share(), 5000).has_value());
 }
 

@@ -103,18 +103,18 @@ TEST(SpreadMemory, MemoryThatIsNotItsOwnOrOutOfBoundsOrMixed_IsInvalidParameter)
 
 TEST(SpreadMemory, Import_GoesToTheMemberThatIsNamed) {
   const Spread spread = spread_over(2, 4096);
-  const auto memory = spread.engine->import_memory(1, UniqueFd(), 5000);
+  const auto memory = spread.engine->import_memory(1, Descriptor(), 5000);
   ASSERT_TRUE(memory.has_value());
   Region region;
   region.pieces.emplace_back(DevicePiece{*memory, 0, 5000});
   EXPECT_EQ(hash_one(*spread.engine, {}, region).root, reference_root({}, Bytes(5000)));
   EXPECT_EQ(spread.fakes[1]->bytes(), 5000U);
-  for (const auto& refused : {spread.engine->import_memory(2, UniqueFd(), 1),
-                              spread.engine->import_memory(UniqueFd(), 1)}) {
+  for (const auto& refused : {spread.engine->import_memory(2, Descriptor(), 1),
+                              spread.engine->import_memory(Descriptor(), 1)}) {
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidParameter);
   }
-  EXPECT_TRUE(spread_over(1, 4096).engine->import_memory(UniqueFd(), 1).has_value());
+  EXPECT_TRUE(spread_over(1, 4096).engine->import_memory(Descriptor(), 1).has_value());
 }
 
 TEST(SpreadMemory, KeyedCheck_SeesAChangeOnAnyMember) {
