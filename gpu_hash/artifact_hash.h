@@ -74,8 +74,4 @@ struct HashedArtifact {
                                                    const Progress& progress = {},
                                                    const std::stop_token& stop = {});
 
-// Hashes one file's bytes as one object, whatever is in them.
-[[nodiscard]] Result<ObjectDigests> hash_object(const std::filesystem::path& file,
-                                                const HashRequest& request, Engine& engine);
-
 }  // namespace assay::gpu_hash

@@ -43,11 +43,11 @@
 
 #include "bench/gpu_hash/spread.h"
 #include "bench/options.h"
-#include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/fd_channel.h"
 #include "gpu_hash/opencl/engine.h"
 #include "gpu_hash/opencl/limits.h"
+#include "gpu_hash/region.h"
 #include "gpu_hash/source_file.h"
 #include "gpu_hash/spread/engine.h"
 #include "gpu_hash/tags.h"

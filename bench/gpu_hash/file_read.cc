@@ -35,8 +35,8 @@
 #include <vector>
 
 #include "bench/options.h"
-#include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/region.h"
 #include "gpu_hash/source_file.h"
 #include "gpu_hash/workers.h"
 #include "schemas/core/json.h"

@@ -18,9 +18,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "gpu_hash/artifact_hash.h"
 #include "gpu_hash/cpu/engine.h"
 #include "gpu_hash/device.h"
+#include "gpu_hash/region.h"
 #include "gpu_hash/source_file.h"
 #include "gpu_hash/workers.h"
 #include "schemas/core/json.h"

@@ -41,13 +41,4 @@ Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                         known.bytes};
 }
 
-Result<ObjectDigests> hash_object(const std::filesystem::path& file, const HashRequest& request,
-                                  Engine& engine) {
-  ASSAY_ASSIGN(std::shared_ptr<const SourceFile> source, SourceFile::find(file));
-  const Region region = file_region(source);
-  ASSAY_ASSIGN(std::vector<ObjectDigests> digests, engine.hash({&region, 1}, request));
-  ASSAY_TRY(source->check_unchanged());
-  return std::move(digests.front());
-}
-
 }  // namespace assay::gpu_hash

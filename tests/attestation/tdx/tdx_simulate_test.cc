@@ -22,8 +22,8 @@ namespace {
 
 using testing::valid_v4;
 
-using StoreHandle = std::unique_ptr<X509_STORE, OpensslFree<X509_STORE_free>>;
-using StoreContextHandle = std::unique_ptr<X509_STORE_CTX, OpensslFree<X509_STORE_CTX_free>>;
+using StoreHandle = Owner<X509_STORE, X509_STORE_free>;
+using StoreContextHandle = Owner<X509_STORE_CTX, X509_STORE_CTX_free>;
 
 TEST(TdxSimulate, SameSpecification_GivesTheSameBytes) {
   const Simulation first = simulate(valid_v4());

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_hash/files/ignore.h"
+#include "schemas/core/sha.h"
 #include "schemas/posix/descriptor.h"
 #include "tests/gpu_hash/support.h"
 
@@ -250,6 +251,38 @@ TEST(Walk, DirectorySwappedForLink_IsFileChanged) {
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().code, ErrorCode::kFileChanged);
   EXPECT_EQ(opened.error().where, "sub/file");
+}
+
+Artifact of_files(const std::vector<std::string>& names) {
+  Artifact artifact;
+  for (const std::string& name : names) {
+    artifact.entries.emplace_back(FileEntry{name, 1, sha256(as_bytes(name))});
+  }
+  return artifact;
+}
+
+TEST(FindModel, ASingleFile_StandsForTheSingleFileOfTheArtifact) {
+  const TempDir dir;
+  dir.write("here.bin", "x");
+  Artifact one = of_files({"there.bin"});
+  one.entries.emplace_back(TensorEntry{"w", "U8", {1}, "there.bin", 0, 1, sha256(as_bytes("w"))});
+  EXPECT_EQ(paths(find_model(dir.path() / "here.bin", one)), Paths{"there.bin"});
+  // Which of several it is, nobody knows.
+  EXPECT_EQ(paths(find_model(dir.path() / "here.bin", of_files({"a", "there.bin"}))),
+            Paths{"here.bin"});
+  EXPECT_EQ(paths(find_model(dir.path() / "here.bin", Artifact{})), Paths{"here.bin"});
+  // A directory with a single file is a directory.
+  EXPECT_EQ(paths(find_model(dir.path(), one)), Paths{"here.bin"});
+}
+
+TEST(FindModel, TheRulesAreTheArtifacts) {
+  const TempDir dir;
+  dir.write("a", "x");
+  dir.write(".git/config", "x");
+  Artifact artifact = of_files({"a"});
+  EXPECT_EQ(paths(find_model(dir.path(), artifact)), (Paths{".git/config", "a"}));
+  artifact.parameters.ignore = {"/.git"};
+  EXPECT_EQ(paths(find_model(dir.path(), artifact)), Paths{"a"});
 }
 
 TEST(OutputPattern, OutputBelowTheDirectory_IsAnchored) {

@@ -145,6 +145,18 @@ TEST_F(VerifyPart, MissingOrOfAnotherSize_IsNotTheSame) {
   EXPECT_FALSE(verified->same());
 }
 
+TEST_F(VerifyPart, ASingleFileOfAnotherName_IsNoneOfSeveral) {
+  PartOptions options;
+  options.entry = kData;
+  const auto same = verify_part(dir_.path() / "data.bin", expected_, options, *engine_);
+  ASSERT_TRUE(same.has_value());
+  EXPECT_TRUE(same->same());
+  fs::rename(dir_.path() / "data.bin", dir_.path() / "other.bin");
+  const auto other = verify_part(dir_.path() / "other.bin", expected_, options, *engine_);
+  ASSERT_TRUE(other.has_value());
+  EXPECT_TRUE(other->missing);
+}
+
 TEST_F(VerifyPart, WrongQuestions_AreInvalidParameters) {
   for (const ByteRange range : {ByteRange{5, 5}, ByteRange{6, 5}, ByteRange{0, kSize + 1}}) {
     EXPECT_EQ(verify(kData, range).error().code, ErrorCode::kInvalidParameter);

@@ -92,13 +92,13 @@ int main(int argc, char** argv) {
     call("cuMemcpyHtoD_v2", address, static_cast<const void*>(block.data()),
          static_cast<std::size_t>(size));
     call("cuMemExportToShareableHandle", static_cast<void*>(&fd), handle, 1, 0ULL);
-    memory.pieces.push_back({Descriptor(fd), size});
+    memory.pieces.push_back({assay::Descriptor(fd), size});
     object.push_back({i, 0, size});
   }
   call("cuCtxSynchronize");
   memory.objects.push_back(std::move(object));
 
-  const Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const assay::Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, argv[1], sizeof(address.sun_path) - 1);
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
   std::printf("cuda_owner: %llu pieces of %llu bytes are ready\n",
               static_cast<unsigned long long>(pieces), static_cast<unsigned long long>(size));
   std::fflush(stdout);
-  const Descriptor peer(::accept(listener.get(), nullptr, nullptr));
+  const assay::Descriptor peer(::accept(listener.get(), nullptr, nullptr));
   if (!send_memory(peer.get(), memory)) {
     return 2;
   }
