@@ -57,6 +57,13 @@
   ROUND_EVEN(i + 6, c, d, e, f, g, h, a, b)       \
   ROUND_ODD(i + 7, b, c, d, e, f, g, h, a)
 
+#define NEXT_16 EXPAND_8(0) ROUNDS_8(0) EXPAND_8(8) ROUNDS_8(8)
+#define AT_ROUND(number, what) \
+  {                            \
+    const uint round = number; \
+    what                       \
+  }
+
 // FIPS 180-4 sections 6.2.2 and 6.4.2. Destroys w, which holds the 16 words of the block. `one` is
 // 1.
 static inline __attribute__((always_inline)) void compress(word_t* state, word_t* w, const uint one, const uint own) {
@@ -65,22 +72,22 @@ static inline __attribute__((always_inline)) void compress(word_t* state, word_t
   (void)one;
   (void)own;
   // 16 rounds at a time, so that all indices into w are constants and w stays in registers.
-  {
-    const uint round = 0;
-    ROUNDS_8(0)
-    ROUNDS_8(8)
-  }
+  AT_ROUND(0, ROUNDS_8(0) ROUNDS_8(8))
 #if ASSAY_ROLL
   ASSAY_KEEP_LOOP
-#else
-  ASSAY_UNROLL
-#endif
   for (uint round = BLOCK_WORDS; round < ROUNDS; round += BLOCK_WORDS) {
-    EXPAND_8(0)
-    ROUNDS_8(0)
-    EXPAND_8(8)
-    ROUNDS_8(8)
+    NEXT_16
   }
+#else
+  // In a row in the text as well: llvmpipe unrolls nothing, and stops all loops of a work-item
+  // after 65,535 rounds in all, without a word. A chunk of 1 MiB has 16,384 blocks.
+  AT_ROUND(16, NEXT_16)
+  AT_ROUND(32, NEXT_16)
+  AT_ROUND(48, NEXT_16)
+#if ROUNDS > 64
+  AT_ROUND(64, NEXT_16)
+#endif
+#endif
   state[0] += a;
   state[1] += b;
   state[2] += c;

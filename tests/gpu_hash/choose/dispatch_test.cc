@@ -229,6 +229,28 @@ TEST(SelfTest, WrongDigest_NamesDeviceAndDigest) {
   }
 }
 
+// A device that stops long loops hashes everything right but the longest chunks.
+TEST(SelfTest, WrongOnlyInTheLongestChunk_IsNoticed) {
+  const auto cpu = make_cpu_engine();
+  for (const HashAlgorithm algorithm : {HashAlgorithm::kSha256, HashAlgorithm::kSha384}) {
+    const Status status =
+        self_test("d", algorithm, [&](std::span<const Region> regions, const HashRequest& request) {
+          auto digests = cpu->hash(regions, request);
+          for (std::size_t i = 0; i < regions.size(); ++i) {
+            const std::uint64_t leaf =
+                std::min<std::uint64_t>(*region_size(regions[i]), request.parameters.chunk_size);
+            if (leaf > kMaxChunkSize / 2) {
+              (*digests)[i].root = (*digests)[0].root;
+            }
+          }
+          return digests;
+        });
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(status.error().code, ErrorCode::kDeviceSelfTestFailed);
+    EXPECT_NE(status.error().detail.find("1048575 bytes"), std::string::npos);
+  }
+}
+
 TEST(SelfTest, MissingDigests_AreNoticed) {
   const Status status =
       self_test("d", HashAlgorithm::kSha384, [](std::span<const Region>, const HashRequest&) {
