@@ -71,8 +71,8 @@ constexpr std::array<KnownAnswer, 12> kSha384Answers = {{
 
 constexpr std::uint32_t kChunkSize = 4096;
 
-// One leaf of the largest chunk size, but for a byte: some devices stop loops after a number of
-// rounds (llvmpipe after 65,535) and say nothing. The object of one byte in front of it makes it
+// One leaf of the largest chunk size, but for a byte: some devices end loops after a number of
+// turns (llvmpipe after 65,535) and say nothing. The object of one byte in front of it makes it
 // begin at an odd address where engines leave no gaps.
 constexpr std::array<KnownAnswer, 2> kSha256Longest = {{
     kSha256Answers[0],

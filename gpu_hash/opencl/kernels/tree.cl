@@ -73,14 +73,18 @@ static inline __attribute__((always_inline)) void compress(word_t* state, word_t
   (void)own;
   // 16 rounds at a time, so that all indices into w are constants and w stays in registers.
   AT_ROUND(0, ROUNDS_8(0) ROUNDS_8(8))
+#if ASSAY_ROLL || ASSAY_PTX
 #if ASSAY_ROLL
   ASSAY_KEEP_LOOP
+#else
+  ASSAY_UNROLL
+#endif
   for (uint round = BLOCK_WORDS; round < ROUNDS; round += BLOCK_WORDS) {
     NEXT_16
   }
 #else
-  // In a row in the text as well: llvmpipe unrolls nothing, and stops all loops of a work-item
-  // after 65,535 rounds in all, without a word. A chunk of 1 MiB has 16,384 blocks.
+  // No loop: llvmpipe unrolls none of this size, and ends all loops of a work-item after 65,535
+  // turns together without a word. A chunk of 1 MiB has 16,384 blocks.
   AT_ROUND(16, NEXT_16)
   AT_ROUND(32, NEXT_16)
   AT_ROUND(48, NEXT_16)
