@@ -30,7 +30,7 @@ run() {
   mkdir -p "$work/$name"
   cp "$icd" "$work/$name/only.icd"
   local log=$work/$name.log begin=$SECONDS status=0
-  env OCL_ICD_VENDORS="$work/$name" XDG_CACHE_HOME="$work/$name" "$@" \
+  env OCL_ICD_VENDORS="$work/$name" "$@" \
     "$program" --gtest_filter="$filter${left_out:+-$left_out}" >"$log" 2>&1 || status=$?
   local passed skipped
   passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\?\..*/\1/p' "$log" | tail -n 1)
