@@ -147,6 +147,7 @@ Result<Bytes> read_span(const std::string& directory, std::string_view model_nam
   ASSAY_TRY(check_model_name(model_name));
   const Entry& entry = artifact.entries[place.entry];
   const Region region = region_of(entry);
+  ASSAY_TRY(check_path(region.path));
   // The configured directory itself may be reached through links: whoever configured it chose it.
   const Descriptor base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!base) {
