@@ -106,6 +106,14 @@ test-kubernetes: ## tests against a real Kubernetes control plane (needs Go 1.25
 	@$(if $(BUILD),,$(call cmake_build,release,programs))
 	@tests/kubernetes/run.sh $(or $(BUILD),build/release) $(TESTS)
 
+.PHONY: test-devices
+test-devices: ## engine tests on each OpenCL platform without a GPU (BUILD=build/fast: these programs)
+	@$(if $(BUILD),,$(install) build test)
+	@$(install) devices || true
+	@$(if $(BUILD),,$(MAKE) -s build/release/.configured-tests)
+	@$(if $(BUILD),,$(call cmake_build,release,gpu_hash_tests))
+	@tests/gpu_hash/devices.sh $(or $(BUILD),build/release)
+
 .PHONY: schemathesis
 schemathesis: ## requests made from schemas/openapi.yaml for SECONDS=60 (BUILD=build/fast: these programs)
 	@$(if $(BUILD),,$(install) build test)
@@ -133,7 +141,7 @@ fresh: ## make demo and make test on a bare Debian 12 (needs root)
 	@deploy/fresh.sh
 
 .PHONY: ci-long
-ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture, Kubernetes, Schemathesis
+ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture, OpenCL platforms, Kubernetes, Schemathesis
 	@$(MAKE) -s build
 	@$(install) analysis lint
 	@tests/run.sh build/release -L '^(slow|analysis)$$'
@@ -142,6 +150,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) tidy
 	@$(MAKE) fuzz
 	@$(MAKE) torture
+	@$(MAKE) test-devices
 	@$(MAKE) test-kubernetes
 	@$(MAKE) schemathesis
 

@@ -7,32 +7,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include "attestation/private_key.h"
+#include "schemas/posix/files.h"
 
 namespace assay::cli {
 
 namespace {
 
 constexpr std::size_t kBlock = 65536;
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() { (void)close(); }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool close() {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 || ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
 
 std::unexpected<Error> unreadable(const std::string& path, int number) {
   return fail(ErrorCode::kFileUnreadable, std::string("Cannot read the file: ") + strerror(number),
@@ -70,17 +53,7 @@ Result<Bytes> read_all(int fd, const std::string& path, std::uint64_t limit) {
 }
 
 Status write_all(int fd, const std::string& path, ByteView bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) {
-      continue;
-    }
-    if (put < 0) {
-      return unwritable(path, errno);
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-  return {};
+  return assay::write_all(fd, bytes) ? Status() : unwritable(path, errno);
 }
 
 // True for /dev/stdout and what it leads to, a regular file perhaps: replaced, it would miss what
@@ -93,8 +66,8 @@ bool is_standard_output(const struct stat& file) {
 
 // Devices and pipes: a rename would put a file in their place.
 Status write_in_place(const std::string& path, ByteView bytes) {
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  if (fd.get() < 0) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) {
     return unwritable(path, errno);
   }
   ASSAY_TRY(write_all(fd.get(), path, bytes));
@@ -104,8 +77,8 @@ Status write_in_place(const std::string& path, ByteView bytes) {
 // A regular file that may hold a secret; `status` says whose it is.
 Result<Bytes> read_regular(const std::string& path, std::uint64_t limit, struct stat& status) {
   // O_NONBLOCK: a pipe in place of the file must not hold us up before fstat sees it.
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
     return unreadable(path, errno);
   }
   if (!S_ISREG(status.st_mode)) {
@@ -131,8 +104,8 @@ Result<Bytes> read_file(const std::string& path, std::uint64_t limit) {
   if (path == "-") {
     return read_all(STDIN_FILENO, "standard input", limit);
   }
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) {
     return unreadable(path, errno);
   }
   return read_all(fd.get(), path, limit);
@@ -177,8 +150,8 @@ Status write_file(const std::string& path, ByteView bytes, mode_t mode) {
     return write_in_place(path, bytes);
   }
   std::string temporary = path + ".XXXXXX";
-  Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (fd.get() < 0) {
+  Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd) {
     return unwritable(path, errno);
   }
   // A file that is there keeps its mode; a new one obeys the umask like any other.
@@ -205,8 +178,8 @@ Status write_file(const std::string& path, std::string_view text, mode_t mode) {
 }
 
 Status write_new_file(const std::string& path, std::string_view text, mode_t mode) {
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (fd.get() < 0) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!fd) {
     return errno == EEXIST
                ? fail(ErrorCode::kConflict,
                       "The file exists and is not overwritten; choose another name", path)

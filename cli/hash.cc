@@ -17,14 +17,6 @@ struct HashOptions {
   bool list = false;
 };
 
-std::string digits(const Entry& entry) {
-  return std::visit([](const auto& item) { return std::to_string(item.size); }, entry);
-}
-
-std::string root_of(const Entry& entry) {
-  return std::visit([](const auto& item) { return item.root.hex(); }, entry);
-}
-
 Result<Exit> hash(const Context& context, const HashOptions& options) {
   ASSAY_ASSIGN(const gpu_hash::ArtifactOptions artifact, artifact_options(context, options.hash));
   std::optional<Fallback> fallback;
@@ -40,7 +32,7 @@ Result<Exit> hash(const Context& context, const HashOptions& options) {
   if (options.list) {
     Table table({"ROOT", "BYTES", "OBJECT"});
     for (const Entry& entry : hashed.artifact.entries) {
-      table.row({root_of(entry), digits(entry), entry_label(entry)});
+      table.row({root_of(entry).hex(), std::to_string(size_of(entry)), label_of(entry)});
     }
     print_text(table.text());
   }

@@ -170,14 +170,6 @@ std::string count_entries(const std::vector<Entry>& entries) {
   return text;
 }
 
-std::string entry_label(const Entry& entry) {
-  if (const auto* file = std::get_if<FileEntry>(&entry)) {
-    return file->path;
-  }
-  const auto& tensor = std::get<TensorEntry>(entry);
-  return tensor.file + "#" + tensor.name;
-}
-
 std::string rate_summary(std::uint64_t bytes, double seconds, const gpu_hash::EngineInfo& engine) {
   const auto amount = static_cast<double>(bytes);
   std::string text = human_bytes(amount) + " in " + fixed(seconds, 2) + " s";

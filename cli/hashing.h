@@ -75,7 +75,5 @@ void add_hash_options(const Command& verb, HashFlags& flags);
 [[nodiscard]] Json entries_json(const std::vector<Entry>& entries);
 // "3 files, 2 tensors".
 [[nodiscard]] std::string count_entries(const std::vector<Entry>& entries);
-// "model.safetensors", or "model.safetensors#layer.0.weight".
-[[nodiscard]] std::string entry_label(const Entry& entry);
 
 }  // namespace assay::cli

@@ -13,19 +13,14 @@
 #include "cli/output.h"
 #include "cli/secrets.h"
 #include "schemas/core/json.h"
+#include "schemas/core/handle.h"
 
 namespace assay::cli {
 
 namespace {
 
-struct FreeEasy {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Easy = std::unique_ptr<CURL, FreeEasy>;
-using Headers = std::unique_ptr<curl_slist, FreeList>;
+using Easy = Handle<CURL, curl_easy_cleanup>;
+using Headers = Handle<curl_slist, curl_slist_free_all>;
 
 constexpr std::uint64_t kMaxWaitSeconds = 10;
 

@@ -300,7 +300,7 @@ Result<Exit> show(const Context& context, const std::string& file, bool list) {
     Table objects({"BYTES", "OBJECT"});
     for (const Entry& entry : entries) {
       objects.row({std::visit([](const auto& item) { return std::to_string(item.size); }, entry),
-                   entry_label(entry)});
+                   label_of(entry)});
     }
     print_text(objects.text());
   }

@@ -17,8 +17,8 @@ std::vector<std::size_t> entries_named(const PartFlags& flags, const Artifact& a
   for (std::size_t i = 0; i < artifact.entries.size(); ++i) {
     const Entry& entry = artifact.entries[i];
     const auto* tensor = std::get_if<TensorEntry>(&entry);
-    if (tensor == nullptr ? entry_label(entry) == flags.file
-                          : entry_label(entry) == flags.tensor || tensor->name == flags.tensor) {
+    if (tensor == nullptr ? label_of(entry) == flags.file
+                          : label_of(entry) == flags.tensor || tensor->name == flags.tensor) {
       found.push_back(i);
     }
   }
@@ -80,7 +80,7 @@ Json part_json(const Entry& entry, const gpu_hash::VerifiedPart& verified) {
 
 std::string part_label(const Entry& entry, const gpu_hash::VerifiedPart& verified) {
   return "bytes [" + std::to_string(verified.checked.begin) + ", " +
-         std::to_string(verified.checked.end) + ") of " + entry_label(entry);
+         std::to_string(verified.checked.end) + ") of " + label_of(entry);
 }
 
 }  // namespace assay::cli

@@ -37,7 +37,7 @@ Result<std::size_t> find_entry(const Artifact& artifact, const std::string& text
   std::vector<std::size_t> by_name;
   for (std::size_t i = 0; i < artifact.entries.size(); ++i) {
     const Entry& entry = artifact.entries[i];
-    if (entry_label(entry) == text) {
+    if (label_of(entry) == text) {
       exact.push_back(i);
     }
     const auto* tensor = std::get_if<TensorEntry>(&entry);
@@ -62,8 +62,7 @@ Result<std::size_t> find_entry(const Artifact& artifact, const std::string& text
 Result<std::shared_ptr<const gpu_hash::SourceFile>> find_file(const Manifest& manifest,
                                                               const std::string& model,
                                                               const std::string& path) {
-  ASSAY_ASSIGN(const auto files,
-               gpu_hash::walk(model, gpu_hash::rules_of(manifest.artifact.parameters)));
+  ASSAY_ASSIGN(const auto files, gpu_hash::find_model(model, manifest.artifact));
   for (const gpu_hash::WalkedFile& file : files) {
     if (file.path == path) {
       return file.source;
@@ -99,7 +98,7 @@ Result<ProvenChunk> prove_one_chunk(const ProveOptions& options, const Manifest&
   gpu_hash::ChunkProof proof = *std::move(made);
   if (proof.root != root) {
     return fail(ErrorCode::kContentMismatch, "The bytes on disk are not those of the manifest",
-                entry_label(entry));
+                label_of(entry));
   }
   const std::uint64_t begin = *options.chunk * parameters.chunk_size;
   Bytes bytes(std::min<std::uint64_t>(parameters.chunk_size, size - begin));
@@ -164,7 +163,7 @@ Result<Exit> check(const Context& context, const ProveOptions& options) {
     print_json(result);
     return Exit::kYes;
   }
-  std::string line = entry_label(proven->entry);
+  std::string line = label_of(proven->entry);
   if (proven->chunk) {
     line += ", chunk " + std::to_string(*proven->chunk) + " (" +
             std::to_string(*proven->chunk_size) + " bytes)";

@@ -184,7 +184,7 @@ Exit report_part(const Context& context, const TrustedManifest& trusted, const E
   }
   message(context, rate_summary(bytes, verified.seconds, verified.engine));
   if (!verified.same()) {
-    warning("refused: content-mismatch: " + entry_label(entry) + " differs from " +
+    warning("refused: content-mismatch: " + label_of(entry) + " differs from " +
             trusted.artifact.text());
     return Exit::kNo;
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <system_error>
 #include <utility>
 
 #include "gpu_hash/safetensors.h"
@@ -20,15 +19,6 @@ namespace {
 constexpr std::size_t kMaxObjects = 65536;
 // How often hashing begins again without a file that turned out to be unreadable.
 constexpr int kMaxRounds = 4;
-
-const std::string& file_of(const Entry& entry) {
-  const auto* file = std::get_if<FileEntry>(&entry);
-  return file != nullptr ? file->path : std::get<TensorEntry>(entry).file;
-}
-
-std::uint64_t size_of(const Entry& entry) {
-  return std::visit([](const auto& e) { return e.size; }, entry);
-}
 
 // Paths hold no NUL, so keys of different entries differ and tensors of one file stand together.
 std::string file_key(const std::string& path) { return std::string("f\0", 2) + path; }
@@ -62,20 +52,6 @@ Digest no_digest(HashAlgorithm algorithm) {
 bool is_about_file(ErrorCode code) {
   return code == ErrorCode::kFileChanged || code == ErrorCode::kFileUnreadable ||
          code == ErrorCode::kUnsupportedFileType;
-}
-
-// A single file on disk stands for the single file of the artifact, whatever its name is.
-void adopt_name(const fs::path& model, const Manifest& manifest,
-                std::vector<gpu_hash::WalkedFile>& files) {
-  std::error_code error;
-  if (files.size() != 1 || fs::is_directory(model, error)) {
-    return;
-  }
-  const auto& entries = manifest.artifact.entries;
-  const std::string& name = file_of(entries.front());
-  if (std::ranges::all_of(entries, [&](const Entry& e) { return file_of(e) == name; })) {
-    files.front().path = name;
-  }
 }
 
 std::unexpected<Error> cancelled() {
@@ -197,8 +173,7 @@ Result<NodeModel> NodeModel::find(const fs::path& model, const Manifest& manifes
   NodeModel found(manifest);
   found.expect(manifest, subset);
   ASSAY_ASSIGN(std::vector<gpu_hash::WalkedFile> files,
-               gpu_hash::walk(model, gpu_hash::rules_of(manifest.artifact.parameters)));
-  adopt_name(model, manifest, files);
+               gpu_hash::find_model(model, manifest.artifact));
   for (const gpu_hash::WalkedFile& file : files) {
     if (stop.stop_requested()) {
       return cancelled();

@@ -74,13 +74,4 @@ struct HashedArtifact {
                                                    const Progress& progress = {},
                                                    const std::stop_token& stop = {});
 
-// Hashes one file's bytes as one object, whatever is in them.
-[[nodiscard]] Result<ObjectDigests> hash_object(const std::filesystem::path& file,
-                                                const HashRequest& request, Engine& engine);
-
-// The bytes of a file, or of a tensor inside one, as a region.
-[[nodiscard]] Region file_region(std::shared_ptr<const SourceFile> file);
-[[nodiscard]] Region file_region(std::shared_ptr<const SourceFile> file, std::uint64_t offset,
-                                 std::uint64_t size);
-
 }  // namespace assay::gpu_hash

@@ -55,8 +55,8 @@ struct BenchLimits {
   double memory_read = 0;
   // Bytes per second of copies from pinned memory to the device, slices as streaming makes them.
   double pinned_copy = 0;
-  // Rotations and logic operations per second on 32-bit words (cl_limits.h), all that the device's
-  // integer pipes give. Divided by integer_operations() this bounds hashing.
+  // Rotations and logic operations per second on 32-bit words (opencl/limits.h), all that the
+  // device's integer pipes give. Divided by integer_operations() this bounds hashing.
   double integer_operations = 0;
   // CPU engine. Bytes per second of hashing alone: every thread hashes chunks that stay in its
   // cache, with the code that the engine uses.

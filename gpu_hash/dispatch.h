@@ -43,7 +43,7 @@ struct EngineOptions {
 };
 
 // Makes the engine; an OpenCL engine has passed its self-test before it hashes anything. Several
-// devices make one engine (spread_engine.h), and `threads` are divided among them. `auto` is
+// devices make one engine (spread/engine.h), and `threads` are divided among them. `auto` is
 // what auto_choice.h says: the fastest by measurement, and never a CPU that offers OpenCL, which is
 // slower than the CPU engine and is used only when it is asked for.
 // Errors: device-not-found, device-self-test-failed, device-failed.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What engines without device memory answer.
+// What engines without device memory answer, and the check that every engine shares.
 #include "gpu_hash/engine.h"
 
-#include "gpu_hash/unique_fd.h"
+#include "schemas/core/outline.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -14,7 +14,7 @@ std::unexpected<Error> no_memory(const Engine& engine) {
 
 }  // namespace
 
-Result<std::shared_ptr<const DeviceMemory>> Engine::import_memory(UniqueFd, std::uint64_t) {
+Result<std::shared_ptr<const DeviceMemory>> Engine::import_memory(Descriptor, std::uint64_t) {
   return no_memory(*this);
 }
 
@@ -27,6 +27,12 @@ Result<std::vector<ObjectDigests>> Engine::hash_tagged(std::span<const Region>, 
 Result<std::vector<std::vector<Digest>>> Engine::tags(std::span<const Region>, const HashRequest&,
                                                       const TagKey&) {
   return no_memory(*this);
+}
+
+Status check(const HashRequest& request) {
+  ASSAY_TRY(check(request.parameters));
+  return request.outline_span == 0 ? Status{}
+                                   : check_outline_span(request.parameters, request.outline_span);
 }
 
 }  // namespace assay::gpu_hash

@@ -11,63 +11,18 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "gpu_hash/region.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/bytes.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/error.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
 
-class SourceFile;
 class TagKey;
-class UniqueFd;
-
-// Memory of a device, known to the engine of that device alone.
-class DeviceMemory {
- public:
-  virtual ~DeviceMemory() = default;
-  [[nodiscard]] virtual std::uint64_t size() const = 0;  // bytes
-};
-
-// Borrowed host memory; must stay unchanged until the call returns.
-struct HostPiece {
-  ByteView bytes;
-};
-
-// Bytes [offset, offset + size) of a file, which is opened when they are needed.
-struct FilePiece {
-  std::shared_ptr<const SourceFile> file;
-  std::uint64_t offset = 0;  // bytes
-  std::uint64_t size = 0;    // bytes
-};
-
-// Bytes [offset, offset + size) of device memory.
-struct DevicePiece {
-  std::shared_ptr<const DeviceMemory> memory;
-  std::uint64_t offset = 0;  // bytes
-  std::uint64_t size = 0;    // bytes
-};
-
-using Piece = std::variant<HostPiece, FilePiece, DevicePiece>;
-
-// One object: the concatenation of its pieces, in order. Chunks may straddle pieces; pieces may
-// start and end at any byte. No pieces make the empty object.
-struct Region {
-  std::vector<Piece> pieces;
-};
-
-[[nodiscard]] std::uint64_t piece_size(const Piece& piece);
-// One object out of borrowed host memory.
-[[nodiscard]] Region host_region(ByteView bytes);
-// Bytes of the object. limit-exceeded at 2^53 and above.
-[[nodiscard]] Result<std::uint64_t> region_size(const Region& region);
-// The same of each region.
-[[nodiscard]] Result<std::vector<std::uint64_t>> region_sizes(std::span<const Region> regions);
-// The object that consists of bytes [offset, offset + size) of `region`, which must lie inside it.
-[[nodiscard]] Region sub_region(const Region& region, std::uint64_t offset, std::uint64_t size);
 
 // Bytes read and hashed since the start of the call. Called by worker threads, one call at a time
 // and never after hash() returned; it must be quick and must not call the engine.
@@ -120,7 +75,7 @@ class Engine {
   // shrinking. The owner may write to the memory, and while this object lives it stays allocated;
   // it must not outlive the engine. invalid-parameter, device-failed.
   [[nodiscard]] virtual Result<std::shared_ptr<const DeviceMemory>> import_memory(
-      UniqueFd fd, std::uint64_t size);
+      Descriptor fd, std::uint64_t size);
 
   // hash() of device memory that also computes keyed tags, and the tags alone (tags.h): a list of
   // digests for each region. All pieces begin at multiples of 16 bytes.

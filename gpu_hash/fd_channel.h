@@ -15,13 +15,13 @@
 #include <span>
 #include <vector>
 
-#include "gpu_hash/unique_fd.h"
 #include "schemas/core/error.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
 
 struct SharedPiece {
-  UniqueFd fd;
+  Descriptor fd;
   std::uint64_t size;  // bytes
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on regions and the checks that every engine shares.
+#include "gpu_hash/region.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "gpu_hash/engine.h"
-#include "schemas/core/outline.h"
+#include "gpu_hash/source_file.h"
+#include "schemas/core/json.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -37,6 +38,18 @@ std::uint64_t piece_size(const Piece& piece) {
 Region host_region(ByteView bytes) {
   Region region;
   region.pieces.emplace_back(HostPiece{bytes});
+  return region;
+}
+
+Region file_region(std::shared_ptr<const SourceFile> file) {
+  const std::uint64_t size = file->size();
+  return file_region(std::move(file), 0, size);
+}
+
+Region file_region(std::shared_ptr<const SourceFile> file, std::uint64_t offset,
+                   std::uint64_t size) {
+  Region region;
+  region.pieces.emplace_back(FilePiece{std::move(file), offset, size});
   return region;
 }
 
@@ -83,12 +96,6 @@ Region sub_region(const Region& region, std::uint64_t offset, std::uint64_t size
     offset = 0;
   }
   return result;
-}
-
-Status check(const HashRequest& request) {
-  ASSAY_TRY(check(request.parameters));
-  return request.outline_span == 0 ? Status{}
-                                   : check_outline_span(request.parameters, request.outline_span);
 }
 
 }  // namespace assay::gpu_hash

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <sys/stat.h>
 
-#include "gpu_hash/unique_fd.h"
 #include "schemas/core/error.h"
+#include "schemas/posix/descriptor.h"
 
 namespace assay::gpu_hash {
 
@@ -36,19 +36,15 @@ struct FileIdentity {
 // replacing it does not lead elsewhere.
 class Directory {
  public:
-  explicit Directory(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit Directory(Descriptor fd) : fd_(std::move(fd)) {}
   // file-unreadable when it cannot be opened; unsupported-file-type when it is no directory.
   [[nodiscard]] static Result<std::shared_ptr<const Directory>> open(
       const std::filesystem::path& path);
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:
-  UniqueFd fd_;
+  Descriptor fd_;
 };
-
-// Opens `path` (parts joined by '/', none of them a symlink) below `base`; `flags` are those of
-// open(2). Returns an empty descriptor and sets errno on failure.
-[[nodiscard]] UniqueFd open_beneath(int base, std::string_view path, int flags);
 
 // Bytes of files that the page cache of this machine, or of this control group, can be expected to
 // keep: half of the memory that is available. The largest number when the system does not tell.
@@ -127,7 +123,7 @@ class SourceFile {
 class OpenFile {
  public:
   // `direct` is the same file opened with O_DIRECT, or empty.
-  OpenFile(const SourceFile& source, UniqueFd fd, UniqueFd direct)
+  OpenFile(const SourceFile& source, Descriptor fd, Descriptor direct)
       : source_(source),
         number_(++total),
         fd_(std::move(fd)),
@@ -162,8 +158,8 @@ class OpenFile {
 
   const SourceFile& source_;
   std::uint64_t number_;  // of all that this process ever opened
-  UniqueFd fd_;
-  UniqueFd direct_;
+  Descriptor fd_;
+  Descriptor direct_;
   mutable std::atomic<bool> direct_works_;  // false for good once the file system refused
   mutable std::atomic<std::uint64_t> direct_bytes_ = 0;
 };

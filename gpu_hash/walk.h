@@ -18,7 +18,7 @@ namespace assay::gpu_hash {
 inline constexpr std::size_t kMaxWalkDepth = 256;
 
 struct WalkOptions {
-  std::vector<std::string> ignore;  // patterns of gpu_hash/ignore.h
+  std::vector<std::string> ignore;  // patterns of gpu_hash/files/ignore.h
   // Follow symlinks that stay below the directory; otherwise every symlink is refused.
   bool follow_symlinks = false;
 };
@@ -39,6 +39,12 @@ struct WalkedFile {
 // circle), invalid-parameter (pattern), limit-exceeded (depth, number of files).
 [[nodiscard]] Result<std::vector<WalkedFile>> walk(const std::filesystem::path& path,
                                                    const WalkOptions& options = {});
+
+// The files of a model that is expected to be `artifact`: walk() by the artifact's own rules. When
+// `path` is a single file and all entries are of one file, it stands for that one, whatever its
+// name is.
+[[nodiscard]] Result<std::vector<WalkedFile>> find_model(const std::filesystem::path& path,
+                                                         const Artifact& artifact);
 
 // The anchored pattern that leaves out `output`, a file this run writes (a manifest, an outline),
 // or nothing when it does not lie below `directory`. The file need not exist, its directory must.

@@ -10,6 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "schemas/posix/descriptor.h"
 #include "schemas/validate.h"
 
 namespace assay::server {
@@ -19,22 +20,6 @@ constexpr std::size_t kMaxConfigBytes = 1U << 20;
 constexpr std::size_t kMaxSecretFileBytes = 4096;
 constexpr std::array kLevels = {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn,
                                 LogLevel::kError};
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) {
-      ::close(number_);
-    }
-  }
-  [[nodiscard]] int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 // Members may be absent: the schema has checked those that may not, and every type.
 class Reader {

@@ -6,8 +6,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <unistd.h>
+
+#include "schemas/posix/files.h"
 
 namespace assay::storage {
 namespace {
@@ -16,66 +17,31 @@ std::unexpected<Error> failed(const char* what) {
   return fail(ErrorCode::kStorage, std::string(what) + ": " + std::strerror(errno));
 }
 
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags)
-      : value_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) {
-      ::close(value_);
-    }
-  }
-  [[nodiscard]] int get() const { return value_; }
-
- private:
-  int value_;
-};
-
-Status write_all(int descriptor, ByteView content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written <= 0) {
-      return failed("a file cannot be written");
-    }
-    content = content.subspan(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 }  // namespace
 
 Status sync_folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const Descriptor descriptor(folder.empty() ? "." : folder.string(), O_RDONLY | O_DIRECTORY);
-  if (descriptor.get() < 0 || ::fsync(descriptor.get()) != 0) {
-    return failed("a folder cannot be synced");
-  }
-  return {};
+  return assay::sync_folder_of(path) ? Status() : failed("a folder cannot be synced");
 }
 
 Status sync_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (file < 0) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) {
     return errno == ENOENT ? Status() : fail(ErrorCode::kStorage, "a file cannot be opened");
   }
-  const bool synced = ::fsync(file) == 0;
-  ::close(file);
-  return synced ? Status() : fail(ErrorCode::kStorage, "a file cannot be synced");
+  return ::fsync(file.get()) == 0 ? Status() : fail(ErrorCode::kStorage, "a file cannot be synced");
 }
 
 Status replace_file(const std::string& path, ByteView content) {
   const std::string fresh = path + ".new";
   {
-    const Descriptor descriptor(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-    if (descriptor.get() < 0) {
+    const Descriptor descriptor(
+        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!descriptor) {
       return failed("a file cannot be created");
     }
-    ASSAY_TRY(write_all(descriptor.get(), content));
+    if (!write_all(descriptor.get(), content)) {
+      return failed("a file cannot be written");
+    }
     if (::fsync(descriptor.get()) != 0) {
       return failed("a file cannot be synced");
     }
@@ -87,8 +53,8 @@ Status replace_file(const std::string& path, ByteView content) {
 }
 
 Result<Bytes> read_file(const std::string& path, std::size_t max_bytes) {
-  const Descriptor descriptor(path, O_RDONLY);
-  if (descriptor.get() < 0) {
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!descriptor) {
     if (errno == ENOENT) {
       return fail(ErrorCode::kNotFound, "the file does not exist");
     }

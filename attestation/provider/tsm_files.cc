@@ -4,30 +4,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include "attestation/provider/configfs_tsm.h"
+#include "schemas/posix/files.h"
 
 namespace assay::attestation {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) {
-      ::close(value_);
-    }
-  }
-  [[nodiscard]] int get() const { return value_; }
-  // For files that do their work when they are closed.
-  [[nodiscard]] int close() { return ::close(std::exchange(value_, -1)); }
-
- private:
-  int value_;
-};
 
 class SystemFiles final : public TsmFiles {
  public:
@@ -42,7 +24,7 @@ class SystemFiles final : public TsmFiles {
   // The kernel takes the blob as a whole, so a part of it is a failure.
   std::expected<void, int> write(const std::string& path, ByteView bytes) override {
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (file.get() < 0) {
+    if (!file) {
       return std::unexpected(errno);
     }
     const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
@@ -52,27 +34,20 @@ class SystemFiles final : public TsmFiles {
     if (static_cast<std::size_t>(written) != bytes.size()) {
       return std::unexpected(EIO);
     }
-    return done(file.close());
+    return file.close() ? std::expected<void, int>() : std::unexpected(errno);
   }
 
   std::expected<Bytes, int> read(const std::string& path, std::size_t limit) override {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (file.get() < 0) {
+    if (!file) {
       return std::unexpected(errno);
     }
     Bytes bytes(limit);
-    std::size_t size = 0;
-    while (size < limit) {
-      const ssize_t got = ::read(file.get(), bytes.data() + size, limit - size);
-      if (got < 0) {
-        return std::unexpected(errno);
-      }
-      if (got == 0) {
-        break;
-      }
-      size += static_cast<std::size_t>(got);
+    const std::int64_t size = read_up_to(file.get(), bytes);
+    if (size < 0) {
+      return std::unexpected(errno);
     }
-    bytes.resize(size);
+    bytes.resize(static_cast<std::size_t>(size));
     return bytes;
   }
 

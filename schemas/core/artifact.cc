@@ -5,7 +5,6 @@
 #include <bit>
 #include <functional>
 #include <initializer_list>
-#include <tuple>
 #include <unordered_map>
 
 #include "schemas/core/dtype.h"
@@ -119,24 +118,6 @@ Result<Entry> tensor_from_json(const Json& json, HashAlgorithm algorithm) {
                      std::move(root)};
 }
 
-// Sort key: files before tensors, then by path, or by (file, name). std::string compares bytes.
-std::tuple<int, std::string_view, std::string_view> key(const Entry& entry) {
-  if (const auto* file = std::get_if<FileEntry>(&entry)) {
-    return {0, file->path, {}};
-  }
-  const auto& tensor = std::get<TensorEntry>(entry);
-  return {1, tensor.file, tensor.name};
-}
-
-std::string place(const Entry& entry) {
-  const auto [kind, first, second] = key(entry);
-  return kind == 0 ? std::string(first) : std::string(first) + "#" + std::string(second);
-}
-
-const Digest& root_of(const Entry& entry) {
-  return std::visit([](const auto& e) -> const Digest& { return e.root; }, entry);
-}
-
 constexpr auto kSizeLimit = static_cast<std::uint64_t>(kMaxSafeInteger);
 
 using FileSizes = std::unordered_map<std::string_view, std::uint64_t>;
@@ -191,6 +172,32 @@ Status check_entry(const Entry& entry, HashAlgorithm algorithm, const FileSizes&
 }
 
 }  // namespace
+
+const std::string& file_of(const Entry& entry) {
+  const auto* file = std::get_if<FileEntry>(&entry);
+  return file != nullptr ? file->path : std::get<TensorEntry>(entry).file;
+}
+
+std::uint64_t size_of(const Entry& entry) {
+  return std::visit([](const auto& own) { return own.size; }, entry);
+}
+
+const Digest& root_of(const Entry& entry) {
+  return std::visit([](const auto& own) -> const Digest& { return own.root; }, entry);
+}
+
+std::tuple<int, std::string_view, std::string_view> order_of(const Entry& entry) {
+  if (const auto* file = std::get_if<FileEntry>(&entry)) {
+    return {0, file->path, {}};
+  }
+  const auto& tensor = std::get<TensorEntry>(entry);
+  return {1, tensor.file, tensor.name};
+}
+
+std::string label_of(const Entry& entry) {
+  const auto* tensor = std::get_if<TensorEntry>(&entry);
+  return tensor != nullptr ? tensor->file + "#" + tensor->name : file_of(entry);
+}
 
 Status check(const TreeParameters& parameters) {
   if (!std::has_single_bit(parameters.chunk_size) || parameters.chunk_size < kMinChunkSize ||
@@ -297,7 +304,7 @@ Status check_path(std::string_view path) {
 
 void sort_entries(std::vector<Entry>& entries) {
   std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return key(a) < key(b); });
+            [](const Entry& a, const Entry& b) { return order_of(a) < order_of(b); });
 }
 
 Status check(const Artifact& artifact) {
@@ -313,11 +320,12 @@ Status check(const Artifact& artifact) {
     const Entry& entry = artifact.entries[i];
     if (auto status = check_entry(entry, artifact.parameters.hash, files); !status) {
       Error error = std::move(status).error();
-      error.where = place(entry);
+      error.where = label_of(entry);
       return std::unexpected(std::move(error));
     }
-    if (i > 0 && key(artifact.entries[i - 1]) >= key(entry)) {
-      return fail(ErrorCode::kSchemaViolation, "entries must be unique and in order", place(entry));
+    if (i > 0 && order_of(artifact.entries[i - 1]) >= order_of(entry)) {
+      return fail(ErrorCode::kSchemaViolation, "entries must be unique and in order",
+                  label_of(entry));
     }
   }
   return {};

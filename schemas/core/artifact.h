@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -76,6 +77,16 @@ struct TensorEntry {
 };
 
 using Entry = std::variant<FileEntry, TensorEntry>;
+
+// Of either kind of entry: the path of the file that holds it, its bytes, the root of its tree.
+[[nodiscard]] const std::string& file_of(const Entry& entry);
+[[nodiscard]] std::uint64_t size_of(const Entry& entry);
+[[nodiscard]] const Digest& root_of(const Entry& entry);
+// Entries of an artifact are in this order: files by path, then tensors by file and name, as bytes.
+// Borrows from the entry.
+[[nodiscard]] std::tuple<int, std::string_view, std::string_view> order_of(const Entry& entry);
+// For people: "path" or "path#name".
+[[nodiscard]] std::string label_of(const Entry& entry);
 
 struct Artifact {
   TreeParameters parameters;

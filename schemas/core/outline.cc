@@ -14,22 +14,6 @@ namespace {
 constexpr std::string_view kMagic = "assay-outline-v1";
 constexpr std::size_t kFixedHeader = 40;  // bytes before the artifact root
 
-std::uint64_t size_of(const Entry& entry) {
-  return std::visit([](const auto& e) { return e.size; }, entry);
-}
-
-const Digest& root_of(const Entry& entry) {
-  return std::visit([](const auto& e) -> const Digest& { return e.root; }, entry);
-}
-
-std::string label_of(const Entry& entry) {
-  if (const auto* file = std::get_if<FileEntry>(&entry)) {
-    return file->path;
-  }
-  const auto& tensor = std::get<TensorEntry>(entry);
-  return tensor.file + "#" + tensor.name;
-}
-
 // ceil(size / span); sizes below 2^53 and spans up to 2^40 cannot overflow.
 std::uint64_t digest_count(std::uint64_t size, std::uint64_t span) {
   return (size + span - 1) / span;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the verbs that hash say when the device fails: an error and nothing else, or with
 --fallback cpu the CPU's answer, with the reason. Faults come from a layer of the OpenCL loader
-(tests/gpu_hash/fault_layer.h) above the real driver."""
+(tests/gpu_hash/opencl/fault_layer.h) above the real driver."""
 import os
 import subprocess
 import unittest

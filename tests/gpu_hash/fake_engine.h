@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu_hash/cpu_engine.h"
-#include "gpu_hash/spread_engine.h"
+#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/spread/engine.h"
 #include "gpu_hash/tags.h"
 #include "schemas/core/sha.h"
 #include "tests/gpu_hash/support.h"
@@ -55,7 +55,7 @@ class FakeEngine final : public Engine {
   }
 
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
-      UniqueFd, std::uint64_t size) override {
+      Descriptor, std::uint64_t size) override {
     return upload(Bytes(size));
   }
 

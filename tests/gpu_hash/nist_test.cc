@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu_hash/leaf_hasher.h"
+#include "gpu_hash/cpu/leaf_hasher.h"
 #include "schemas/core/sha.h"
-#include "tests/gpu_hash/kernel_host.h"
+#include "tests/gpu_hash/opencl/kernel_host.h"
 
 namespace assay::gpu_hash::test {
 namespace {

@@ -3,6 +3,10 @@
 
 Refused as well: relative includes, includes that are not literal, headers that nobody lists, folders
 without a policy, and link edges in CMakeLists.txt that the table does not allow.
+
+A folder may be a house with rooms (`room_of` in the table): its own headers are its face, and the rooms
+are included by name only, and from inside the house. A folder of a house that is no room, a room without
+a short README.md, and product code outside that names a room are refused.
 """
 
 import json
@@ -43,14 +47,30 @@ class Table:
     def folder(self, path):
         return _below(path, self.folders)
 
+    def house(self, folder):
+        """The house that the folder is a room of, or None."""
+        return self.folders[folder].get("room_of") if folder in self.folders else None
+
+    def is_free(self, folder):
+        """True for tests and benchmarks, which are no part of the product."""
+        return not {"*", "**"}.isdisjoint(self.folders[folder]["may_include"])
+
     def allows(self, source, target):
         may = self.folders[source]["may_include"]
-        return source == target or target in may or "*" in may
+        return (source == target or target in may or "**" in may
+                or ("*" in may and not self.house(target)))
 
     def cycle(self):
         """Folders on a cycle of the table itself (free folders aside), or an empty list."""
-        edges = {f: [t for t in entry["may_include"] if t != "*"] for f, entry in self.folders.items()}
+        edges = {f: [t for t in entry["may_include"] if not t.startswith("*")]
+                 for f, entry in self.folders.items()}
         return find_cycle(edges)
+
+    def intruders(self):
+        """(folder, room) of each row that names a room of another house."""
+        return [(folder, room) for folder, entry in self.folders.items() if not self.is_free(folder)
+                for room in entry["may_include"]
+                if self.house(room) and _below(folder, [self.house(room)]) is None]
 
 
 def find_cycle(edges):
@@ -116,7 +136,7 @@ def _check_external(table, path, line, name):
     for library, entry in table.third_party.items():
         if not _matches(name, entry["headers"]):
             continue
-        if "*" in table.folders[folder]["may_include"]:
+        if table.is_free(folder):
             return
         if _below(path, entry["owners"]) is None:
             yield Finding(path, line, f"{folder} does not own {library} (<{name}>)")
@@ -150,6 +170,31 @@ def _check_links(table, root, paths):
             yield Finding(path, line, f"{owner} may not link {owners[used]} (assay::{used})")
 
 
+_README_LINES = range(2, 6)
+
+
+def _check_rooms(table, root, paths):
+    """Rows, folders and README.md files of houses and their rooms."""
+    for folder, room in table.intruders():
+        yield Finding(TABLE, 1, f"{folder} lies outside of {table.house(room)} and may not name its room {room}")
+    houses = {table.house(folder) for folder in table.folders} - {None}
+    rooms = set()
+    for path in paths:
+        if not path.endswith(sources.CPP):
+            continue
+        folder = table.folder(path)
+        if table.house(folder):
+            rooms.add(folder)
+        elif folder in houses and os.path.dirname(path) != folder:
+            yield Finding(path, 1, f"{os.path.dirname(path)} is no room of {folder} in {TABLE}")
+    for room in sorted(rooms):
+        readme = root / room / "README.md"
+        text = sources.read(readme) if readme.is_file() else None
+        lines = [line for line in (text or "").splitlines() if line and not line.startswith("#")]
+        if len(lines) not in _README_LINES:
+            yield Finding(f"{room}/README.md", 1, "a room says its rule in two to five lines")
+
+
 def check(root):
     table = Table((root / TABLE).read_text())
     findings = []
@@ -177,6 +222,7 @@ def check(root):
     if cycle:
         findings.append(Finding(cycle[0], 1, "include cycle: " + " -> ".join(cycle)))
     findings += _check_links(table, root, paths)
+    findings += _check_rooms(table, root, paths)
     return findings
 
 

@@ -92,6 +92,52 @@ class Includes(Planted):
         self.assert_finds(check_includes.check, "schemas/core may not include schemas",
                           "gpu_hash may not include schemas")
 
+    README = "# A room\n\nIt knows nothing of files.\nIts errors are values.\n"
+
+    def room(self, name):
+        self.plant(f"gpu_hash/{name}/README.md", self.README)
+
+    def test_rooms_are_included_by_name_and_from_inside(self):
+        for name in ("cpu", "tree", "spread"):
+            self.room(name)
+        self.source("gpu_hash/engine.h", '"schemas/core/error.h"')
+        self.source("schemas/core/error.h")
+        self.source("gpu_hash/tree/fold.h", '"gpu_hash/engine.h"')
+        self.source("gpu_hash/cpu/engine.h", '"gpu_hash/engine.h"', '"gpu_hash/tree/fold.h"')
+        self.source("cli/hash.cc", '"gpu_hash/engine.h"')
+        self.source("tests/gpu_hash/a_test.cc", '"gpu_hash/cpu/engine.h"')
+        self.source("bench/gpu_hash/a.cc", '"gpu_hash/cpu/engine.h"', '"gpu_hash/engine.h"')
+        self.source("bench/a.cc", '"gpu_hash/engine.h"', "<benchmark/benchmark.h>")
+        self.assert_clean(check_includes.check)
+        self.source("cli/hash.cc", '"gpu_hash/cpu/engine.h"')
+        self.source("server/app.cc", '"gpu_hash/tree/fold.h"')
+        self.source("bench/a.cc", '"gpu_hash/cpu/engine.h"')
+        self.source("bench/gpu_hash/a.cc", '"gpu_hash/tree/fold.h"')
+        self.source("gpu_hash/spread/engine.h", '"gpu_hash/cpu/engine.h"')
+        self.source("gpu_hash/region.h", '"gpu_hash/tree/fold.h"')
+        self.assert_finds(
+            check_includes.check, "cli may not include gpu_hash/cpu", "server may not include gpu_hash/tree",
+            "bench may not include gpu_hash/cpu", "bench/gpu_hash may not include gpu_hash/tree",
+            "gpu_hash/spread may not include gpu_hash/cpu", "gpu_hash may not include gpu_hash/tree")
+
+    def test_rooms_have_a_row_and_a_rule(self):
+        self.source("gpu_hash/attic/a.h")
+        self.source("gpu_hash/cpu/a.h")
+        self.source("gpu_hash/tree/a.h")
+        self.plant("gpu_hash/tree/README.md", "# Tree\n\n" + "One more line.\n" * 6)
+        self.source("policy/conditions/a.h")  # policy has no rooms
+        found = self.found(check_includes.check)
+        self.assertIn("gpu_hash/attic/a.h:1: gpu_hash/attic is no room of gpu_hash", found)
+        self.assertIn("gpu_hash/cpu/README.md:1: a room says its rule", found)
+        self.assertIn("gpu_hash/tree/README.md:1: a room says its rule", found)
+        self.assertNotIn("policy/conditions", found)
+
+    def test_no_row_outside_of_a_house_names_its_rooms(self):
+        table = json.loads((self.root / check_includes.TABLE).read_text())
+        table["folders"]["cli"]["may_include"]["gpu_hash/cpu"] = "planted"
+        self.plant(check_includes.TABLE, json.dumps(table))
+        self.assert_finds(check_includes.check, "cli lies outside of gpu_hash and may not name its room gpu_hash/cpu")
+
     def test_third_party_has_owners(self):
         self.source("storage/log.cc", "<sqlite3.h>", "<boost/url.hpp>", "<CL/cl.h>")
         self.source("schemas/core/a.cc", "<valijson/schema.hpp>", "<unistd.h>")

@@ -151,14 +151,6 @@ EntryName name_of(const Entry& entry) {
   return {tensor.file, tensor.name};
 }
 
-std::uint64_t size_of(const Entry& entry) {
-  return std::visit([](const auto& own) { return own.size; }, entry);
-}
-
-const Digest& root_of(const Entry& entry) {
-  return std::visit([](const auto& own) -> const Digest& { return own.root; }, entry);
-}
-
 Json to_json(const Difference& difference) {
   Json json = {{"kind", name(difference.kind)}, {"path", difference.path}};
   if (difference.entry) {

@@ -63,7 +63,5 @@ struct EntryName {
   auto operator<=>(const EntryName&) const = default;
 };
 [[nodiscard]] EntryName name_of(const Entry& entry);
-[[nodiscard]] std::uint64_t size_of(const Entry& entry);
-[[nodiscard]] const Digest& root_of(const Entry& entry);
 
 }  // namespace assay::server

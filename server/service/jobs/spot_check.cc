@@ -6,74 +6,18 @@
 #include <fcntl.h>
 #include <set>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
 #include "schemas/core/merkle.h"
+#include "schemas/posix/files.h"
 #include "schemas/statement.h"
 #include "server/service/jobs/compare_report.h"
 
 namespace assay::server {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) {
-      ::close(number_);
-    }
-  }
-  [[nodiscard]] int get() const { return number_; }
-
- private:
-  int number_;
-};
-
 std::unexpected<Error> unreadable(std::string_view path) {
   return fail(ErrorCode::kFileUnreadable, "the mirror has no such file", std::string(path));
-}
-
-// Opens `path` below `base` part by part: no part is a link, none leads up.
-Result<Descriptor> open_below(Descriptor base, std::string_view path) {
-  ASSAY_TRY(check_path(path));
-  std::string_view rest = path;
-  for (;;) {
-    const std::size_t slash = rest.find('/');
-    const std::string part(rest.substr(0, slash));
-    const bool last = slash == std::string_view::npos;
-    const int flags =
-        O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (last ? O_NONBLOCK | O_NOCTTY : O_DIRECTORY);
-    Descriptor next(::openat(base.get(), part.c_str(), flags));
-    if (next.get() < 0) {
-      return unreadable(path);
-    }
-    if (last) {
-      return next;
-    }
-    base = std::move(next);
-    rest.remove_prefix(slash + 1);
-  }
-}
-
-Status read_exactly(const Descriptor& file, std::uint64_t offset, std::span<std::uint8_t> out) {
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const ssize_t got = ::pread(file.get(), out.data() + done, out.size() - done,
-                                static_cast<off_t>(offset + done));
-    if (got <= 0) {
-      return fail(ErrorCode::kFileUnreadable, "the mirror's file ends early");
-    }
-    done += static_cast<std::size_t>(got);
-  }
-  return {};
 }
 
 std::uint64_t span_count(const Entry& entry, std::uint64_t span) {
@@ -203,17 +147,23 @@ Result<Bytes> read_span(const std::string& directory, std::string_view model_nam
   ASSAY_TRY(check_model_name(model_name));
   const Entry& entry = artifact.entries[place.entry];
   const Region region = region_of(entry);
+  ASSAY_TRY(check_path(region.path));
   // The configured directory itself may be reached through links: whoever configured it chose it.
-  Descriptor base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (base.get() < 0) {
+  const Descriptor base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!base) {
     return fail(ErrorCode::kFileUnreadable, "the mirror's directory cannot be opened");
   }
-  ASSAY_ASSIGN(const Descriptor file,
-               open_below(std::move(base), std::string(model_name) + "/" + region.path));
+  const Descriptor file = open_below(base.get(), std::string(model_name) + "/" + region.path,
+                                     O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!file) {
+    return unreadable(region.path);
+  }
   ASSAY_TRY(require_plain_file(file, region));
   const std::uint64_t begin = place.index * outline.span;
   Bytes bytes(std::min(outline.span, size_of(entry) - begin));
-  ASSAY_TRY(read_exactly(file, region.offset + begin, bytes));
+  if (!std::cmp_equal(read_at(file.get(), region.offset + begin, bytes), bytes.size())) {
+    return fail(ErrorCode::kFileUnreadable, "the mirror's file ends early", region.path);
+  }
   if (span_digest(artifact.parameters, bytes) != outline.entries[place.entry][place.index]) {
     return fail(ErrorCode::kContentMismatch, "the mirror's bytes are not the model's", region.path);
   }

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks a directory by descriptors, so that what is replaced meanwhile leads nowhere else.
+#include "gpu_hash/walk.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <dirent.h>
+
+#include "gpu_hash/files/ignore.h"
+#include "schemas/posix/files.h"
+
+namespace assay::gpu_hash {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using DirectoryStream = std::unique_ptr<DIR, CloseDirectory>;
+
+std::unexpected<Error> unreadable(int error, const std::string& path) {
+  return fail(ErrorCode::kFileUnreadable, std::generic_category().message(error), path);
+}
+
+std::unexpected<Error> refused_link(const char* why, const std::string& path) {
+  return fail(ErrorCode::kInvalidPath, why, path);
+}
+
+const char* type_name(mode_t mode) {
+  if (S_ISLNK(mode)) {
+    return "a symbolic link; ask to follow links, or ignore it";
+  }
+  if (S_ISFIFO(mode)) {
+    return "a FIFO cannot be hashed; ignore it or remove it";
+  }
+  if (S_ISSOCK(mode)) {
+    return "a socket cannot be hashed; ignore it or remove it";
+  }
+  return "a device cannot be hashed; ignore it or remove it";
+}
+
+// `path` relative to `top` (both absolute and without links); nothing when it is not below it.
+std::optional<std::string> below(const fs::path& top, const fs::path& path) {
+  std::string relative = path.lexically_relative(top).string();
+  if (relative.empty() || relative == ".." || relative.starts_with("../")) {
+    return std::nullopt;
+  }
+  return relative;
+}
+
+// Whether `path` below `base` is reached without ever leaving `base`. A link that is absolute, or
+// leads out and in again, means something else where the directory is mounted in another place.
+bool stays_beneath(int base, const std::string& path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  const Descriptor found(
+      static_cast<int>(::syscall(SYS_openat2, base, path.c_str(), &how, sizeof how)));
+  return static_cast<bool>(found);
+}
+
+class Walker {
+ public:
+  Walker(fs::path top, std::shared_ptr<const Directory> base, IgnoreRules rules, bool follow)
+      : top_(std::move(top)), base_(std::move(base)), rules_(std::move(rules)), follow_(follow) {}
+
+  Result<std::vector<WalkedFile>> run() {
+    Descriptor fd(::openat(base_->fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) {
+      return unreadable(errno, "");
+    }
+    ASSAY_TRY(enter(std::move(fd), "", ""));
+    std::sort(files_.begin(), files_.end(),
+              [](const WalkedFile& a, const WalkedFile& b) { return a.path < b.path; });
+    return std::move(files_);
+  }
+
+ private:
+  // Device and inode of a directory.
+  using Place = std::pair<dev_t, ino_t>;
+
+  // Lists the directory `fd`. `prefix` is its path in the artifact, `real` its path below the top
+  // after links are resolved; both are empty or end in '/'.
+  Status enter(Descriptor fd, const std::string& prefix, const std::string& real) {
+    struct stat status{};
+    if (::fstat(fd.get(), &status) != 0) {
+      return unreadable(errno, prefix);
+    }
+    const Place place{status.st_dev, status.st_ino};
+    if (std::find(open_.begin(), open_.end(), place) != open_.end()) {
+      return refused_link("a symbolic link leads to a directory above it", prefix);
+    }
+    if (open_.size() >= kMaxWalkDepth) {
+      return fail(ErrorCode::kLimitExceeded, "directories are nested too deep", prefix);
+    }
+    const DirectoryStream stream(::fdopendir(fd.get()));
+    if (stream == nullptr) {
+      return unreadable(errno, prefix);
+    }
+    (void)fd.release();  // closed with the stream
+    open_.push_back(place);
+    ASSAY_TRY(list(stream.get(), prefix, real));
+    open_.pop_back();
+    return {};
+  }
+
+  Status list(DIR* stream, const std::string& prefix, const std::string& real) {
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream);
+      if (entry == nullptr) {
+        return errno == 0 ? Status{} : unreadable(errno, prefix);
+      }
+      const std::string name(entry->d_name);
+      if (name != "." && name != "..") {
+        ASSAY_TRY(visit(::dirfd(stream), name, prefix + name, real + name));
+      }
+    }
+  }
+
+  Status visit(int directory, const std::string& name, const std::string& path,
+               const std::string& real) {
+    ASSAY_TRY(check_path(path));
+    if (rules_.match(path)) {
+      return {};
+    }
+    struct stat status{};
+    if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      return unreadable(errno, path);
+    }
+    if (S_ISLNK(status.st_mode) && follow_) {
+      return visit_link(path, real);
+    }
+    if (S_ISREG(status.st_mode)) {
+      return add(path, real, status);
+    }
+    if (!S_ISDIR(status.st_mode)) {
+      return fail(ErrorCode::kUnsupportedFileType, type_name(status.st_mode), path);
+    }
+    Descriptor fd(
+        ::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    return fd ? enter(std::move(fd), path + "/", real + "/") : unreadable(errno, path);
+  }
+
+  // Where the link leads is only a hint: the target is reached again from the top, part by part
+  // and without following links, so it lies below the top whatever happened in between.
+  Status visit_link(const std::string& path, const std::string& real) {
+    std::error_code error;
+    const fs::path target = fs::canonical(top_ / real, error);
+    if (error) {
+      return refused_link("a symbolic link leads nowhere", path);
+    }
+    if (target == top_) {
+      return refused_link("a symbolic link leads to a directory above it", path);
+    }
+    const std::optional<std::string> resolved = below(top_, target);
+    if (!resolved) {
+      return refused_link("a symbolic link leads out of the directory", path);
+    }
+    if (!stays_beneath(base_->fd(), real)) {
+      return refused_link("a symbolic link is absolute, or leads out of the directory and in again",
+                          path);
+    }
+    const Descriptor place = open_below(base_->fd(), *resolved, O_PATH);
+    struct stat status{};
+    if (!place || ::fstat(place.get(), &status) != 0) {
+      return unreadable(errno, path);
+    }
+    if (S_ISREG(status.st_mode)) {
+      return add(path, *resolved, status);
+    }
+    if (!S_ISDIR(status.st_mode)) {
+      return fail(ErrorCode::kUnsupportedFileType, type_name(status.st_mode), path);
+    }
+    Descriptor fd(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fd ? enter(std::move(fd), path + "/", *resolved + "/") : unreadable(errno, path);
+  }
+
+  Status add(const std::string& path, const std::string& real, const struct stat& status) {
+    if (files_.size() == kMaxEntries) {
+      return fail(ErrorCode::kLimitExceeded, "an artifact has at most 1048576 files", path);
+    }
+    files_.push_back(
+        {path, std::make_shared<const SourceFile>(base_, real, path, identity_of(status))});
+    return {};
+  }
+
+  fs::path top_;
+  std::shared_ptr<const Directory> base_;
+  IgnoreRules rules_;
+  bool follow_;
+  std::vector<Place> open_;
+  std::vector<WalkedFile> files_;
+};
+
+Result<std::vector<WalkedFile>> single_file(const fs::path& path, const fs::path& real) {
+  const std::string name = path.filename().string();
+  ASSAY_TRY(check_path(name));
+  ASSAY_ASSIGN(auto base, Directory::open(real.parent_path()));
+  ASSAY_ASSIGN(auto source, SourceFile::find(std::move(base), real.filename().string(), name));
+  std::vector<WalkedFile> files;
+  files.push_back({name, std::move(source)});
+  return files;
+}
+
+}  // namespace
+
+WalkOptions rules_of(const TreeParameters& parameters) {
+  return {parameters.ignore, parameters.follow_symlinks};
+}
+
+std::vector<std::string> usual_patterns(const fs::path& path) {
+  std::vector<std::string> patterns;
+  std::error_code error;
+  for (const std::string_view pattern : kUsualIgnore) {
+    const fs::file_status status = fs::symlink_status(path / pattern.substr(1), error);
+    if (fs::is_directory(path, error) && fs::exists(status)) {
+      patterns.emplace_back(pattern);
+    }
+  }
+  return patterns;
+}
+
+Result<std::vector<WalkedFile>> walk(const fs::path& path, const WalkOptions& options) {
+  ASSAY_ASSIGN(IgnoreRules rules, IgnoreRules::parse(options.ignore));
+  std::error_code error;
+  fs::path real = fs::canonical(path, error);
+  if (error) {
+    return fail(ErrorCode::kFileUnreadable, error.message(), path.string());
+  }
+  const bool directory = fs::is_directory(real, error);
+  if (!directory) {
+    return single_file(path, real);
+  }
+  ASSAY_ASSIGN(auto base, Directory::open(real));
+  return Walker(std::move(real), std::move(base), std::move(rules), options.follow_symlinks).run();
+}
+
+Result<std::vector<WalkedFile>> find_model(const fs::path& path, const Artifact& artifact) {
+  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(artifact.parameters)));
+  std::error_code error;
+  if (files.size() != 1 || artifact.entries.empty() || fs::is_directory(path, error)) {
+    return files;
+  }
+  const std::string& name = file_of(artifact.entries.front());
+  if (std::ranges::all_of(artifact.entries,
+                          [&](const Entry& entry) { return file_of(entry) == name; })) {
+    files.front().path = name;
+  }
+  return files;
+}
+
+Result<std::optional<std::string>> output_pattern(const fs::path& directory,
+                                                  const fs::path& output) {
+  std::error_code error;
+  const fs::path top = fs::canonical(directory, error);
+  if (error) {
+    return fail(ErrorCode::kFileUnreadable, error.message(), directory.string());
+  }
+  const fs::path absolute = fs::absolute(output, error);
+  const fs::path parent = error ? fs::path() : fs::canonical(absolute.parent_path(), error);
+  if (error) {
+    return fail(ErrorCode::kFileUnreadable, error.message(), output.string());
+  }
+  const std::optional<std::string> relative = below(top, parent / absolute.filename());
+  if (!relative || !fs::is_directory(top, error)) {
+    return std::nullopt;
+  }
+  ASSAY_TRY(check_path(*relative));
+  if (relative->find_first_of("*?") != std::string::npos) {
+    return fail(ErrorCode::kInvalidParameter,
+                "an output inside the artifact must not have '*' or '?' in its path", *relative);
+  }
+  return "/" + *relative;
+}
+
+}  // namespace assay::gpu_hash

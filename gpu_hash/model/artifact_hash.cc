@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hashes what the plan lists and makes an artifact of it.
+#include "gpu_hash/artifact_hash.h"
+
+#include <chrono>
+#include <utility>
+
+#include "gpu_hash/model/plan.h"
+
+namespace assay::gpu_hash {
+
+Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
+                                     const ArtifactOptions& options, Engine& engine,
+                                     const Progress& progress, const std::stop_token& stop) {
+  const auto start = std::chrono::steady_clock::now();
+  ASSAY_TRY(check(HashRequest{options.parameters, options.outline_span, {}, {}}));
+  ASSAY_ASSIGN(std::vector<WalkedFile> files, walk(path, rules_of(options.parameters)));
+  ASSAY_ASSIGN(const ArtifactPlan plan, plan_artifact(std::move(files), options.objects, stop));
+  if (!plan.malformed.empty()) {
+    return std::unexpected(plan.malformed.front().error);
+  }
+  if (plan.objects.empty()) {
+    return fail(ErrorCode::kInvalidParameter, options.objects == Objects::kTensors
+                                                  ? "there is no tensor to hash"
+                                                  : "there is no file to hash");
+  }
+  ASSAY_ASSIGN(const KnownObjects known,
+               find_known(plan, options.parameters, options.outline_span, options.reuse));
+  ASSAY_ASSIGN(PlannedArtifact hashed, hash_plan(plan, options.parameters, options.outline_span,
+                                                 engine, progress, stop, known.digests));
+  ASSAY_ASSIGN(ArtifactId id, artifact_id(hashed.artifact));
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  return HashedArtifact{std::move(hashed.artifact),
+                        std::move(id),
+                        std::move(hashed.outlines),
+                        hashed.bytes,
+                        elapsed.count(),
+                        engine.info(),
+                        known_files(plan),
+                        known.files,
+                        known.bytes};
+}
+
+}  // namespace assay::gpu_hash

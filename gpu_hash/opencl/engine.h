@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The OpenCL engine itself. Internal to this folder; others see it as an Engine (opencl.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gpu_hash/dispatch.h"
+#include "gpu_hash/engine.h"
+#include "gpu_hash/opencl/device.h"
+#include "gpu_hash/opencl/kernels.h"
+#include "gpu_hash/opencl/lane.h"
+#include "gpu_hash/opencl/memory.h"
+#include "gpu_hash/opencl/resident.h"
+#include "gpu_hash/opencl/staging.h"
+#include "schemas/posix/descriptor.h"
+
+namespace assay::gpu_hash {
+
+class ClEngine final : public Engine {
+ public:
+  // What a hash() call did: which way the data went, and with which kernels.
+  struct Path {
+    bool resident = false;
+    std::string_view variant;
+  };
+
+  [[nodiscard]] static Result<std::unique_ptr<ClEngine>> open(ClDevice device,
+                                                              const EngineOptions& options,
+                                                              KernelCache cache);
+
+  [[nodiscard]] const EngineInfo& info() const override { return info_; }
+  [[nodiscard]] Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
+                                                        const HashRequest& request) override;
+  [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
+      Descriptor fd, std::uint64_t size) override;
+  [[nodiscard]] Result<std::vector<ObjectDigests>> hash_tagged(
+      std::span<const Region> regions, const HashRequest& request, const TagKey& key,
+      std::vector<std::vector<Digest>>& tags) override;
+  [[nodiscard]] Result<std::vector<std::vector<Digest>>> tags(std::span<const Region> regions,
+                                                              const HashRequest& request,
+                                                              const TagKey& key) override;
+
+  [[nodiscard]] const ClSession& session() const { return session_; }
+  [[nodiscard]] std::uint64_t slice_bytes() const { return slice_bytes_; }
+  [[nodiscard]] Path last_path() const { return last_path_; }
+  // The engine's own device memory, for tests and benchmarks.
+  [[nodiscard]] Result<std::shared_ptr<ClMemory>> allocate(std::uint64_t size);
+  [[nodiscard]] Status write(const ClMemory& memory, std::uint64_t offset, ByteView bytes);
+  // Kernels that have passed the self-test; good as long as the engine. Callers other than hash()
+  // must not share the engine between threads.
+  [[nodiscard]] Result<ClKernels*> kernels(HashAlgorithm algorithm);
+  // Copies `bytes` as streaming does, without data or kernels, for benchmarks.
+  [[nodiscard]] Status copy_alone(std::uint64_t bytes);
+
+ private:
+  // By algorithm.
+  struct Tested {
+    std::optional<ClKernels> kernels;
+    bool resident = false;  // the ways over device memory have passed as well
+  };
+
+  ClEngine(ClSession session, const EngineOptions& options, KernelCache cache,
+           std::uint64_t slice_bytes);
+  [[nodiscard]] Status make_lanes();
+  [[nodiscard]] Status test(ClKernels& kernels, HashAlgorithm algorithm);
+  [[nodiscard]] Status test_resident(ClKernels& kernels, HashAlgorithm algorithm);
+  // Loads a variant and tests it; a cached binary that fails is built anew.
+  [[nodiscard]] Result<ClKernels> load_tested(HashAlgorithm algorithm,
+                                              const KernelVariant& variant);
+  [[nodiscard]] Result<ClKernels*> resident_kernels(HashAlgorithm algorithm);
+  [[nodiscard]] Result<ResidentResult> run_resident(std::span<const Region> regions,
+                                                    const HashRequest& request, ResidentWork work,
+                                                    const TagKey* key);
+  [[nodiscard]] Result<std::vector<ObjectDigests>> run_stream(ClKernels& kernels,
+                                                              std::span<const Region> regions,
+                                                              const HashRequest& request,
+                                                              std::uint32_t alignment);
+
+  // Enough on their way that the copies to the device never wait: with two lanes in all, copying
+  // and hashing waited for each other (35 GB/s on an H200), with three of twice the size still a
+  // little (50.7 of 55.4).
+  static constexpr std::size_t kLanes = 6;
+  static constexpr std::size_t kBlocks = 6;  // of staging memory
+
+  EngineInfo info_;
+  ClSession session_;
+  KernelCache cache_;
+  unsigned threads_;
+  std::uint64_t slice_bytes_;
+  std::mutex mutex_;           // guards what follows
+  std::vector<ClLane> lanes_;  // kLanes, once there was something to hash
+  ClStaging staging_;          // the same
+  std::array<Tested, 2> tested_;
+  ResidentScratch scratch_;
+  Path last_path_;
+};
+
+}  // namespace assay::gpu_hash

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned host memory on its way to an OpenCL device: blocks that threads fill while the device
+// reads others. Few and small, so that what a thread wrote is still in the processor's caches when
+// the device reads it, and host memory carries little more than the reading of the data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu_hash/opencl/device.h"
+#include "gpu_hash/opencl/pinned.h"
+
+namespace assay::gpu_hash {
+
+// Not thread-safe; different blocks may be written by different threads.
+class ClStaging {
+ public:
+  // `blocks` of `block_bytes` each. device-failed.
+  [[nodiscard]] static Result<ClStaging> create(const ClSession& session, std::uint64_t block_bytes,
+                                                std::size_t blocks);
+  [[nodiscard]] std::size_t size() const { return blocks_.size(); }
+  [[nodiscard]] std::uint64_t block_bytes() const { return block_bytes_; }
+  [[nodiscard]] std::span<std::uint8_t> block(std::size_t i) {
+    return blocks_.at(i).memory.bytes();
+  }
+
+  // Enqueues the copy of the first `size` bytes of block i to `offset` of `target`. The block must
+  // not change before wait(i). The event is the caller's.
+  [[nodiscard]] Result<ClEvent> send(const ClSession& session, cl_command_queue queue,
+                                     std::size_t i, std::uint64_t size, cl_mem target,
+                                     std::uint64_t offset);
+  // Waits for the copy of block i, if there is one.
+  [[nodiscard]] Status wait(const ClSession& session, std::size_t i);
+  // Forgets all copies. None may be in flight.
+  void clear();
+
+ private:
+  struct Block {
+    PinnedMemory memory{};
+    ClEvents copy{};
+  };
+
+  std::uint64_t block_bytes_ = 0;
+  std::vector<Block> blocks_{};
+};
+
+}  // namespace assay::gpu_hash
