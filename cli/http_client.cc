@@ -12,8 +12,8 @@
 #include "cli/files.h"
 #include "cli/output.h"
 #include "cli/secrets.h"
-#include "schemas/core/json.h"
 #include "schemas/core/handle.h"
+#include "schemas/core/json.h"
 
 namespace assay::cli {
 

@@ -33,7 +33,7 @@ struct PlaceRow {
 
 // Whether a decision may look at the job: a queue that moves on changes none.
 [[nodiscard]] bool may_count(const JobRow& row);
-// A job that stands for one whose row was lost (server/service/rebuild.h).
+// A job that stands for one whose row was lost (server/service/upkeep/rebuild.h).
 [[nodiscard]] bool is_lost(const JobRow& row);
 // After a job was written that may count, or might before. A lost job takes what is known at its
 // place with it: nobody knows what its report would have said.
