@@ -10,12 +10,6 @@
 
 namespace assay::storage {
 
-bool operator==(const NodeRow::Measured& a, const NodeRow::Measured& b) {
-  return a.appraisal == b.appraisal && a.appraised_at == b.appraised_at &&
-         a.evidence_type == b.evidence_type && a.tcb_status == b.tcb_status &&
-         a.anchor == b.anchor && a.anchor_is_vendor == b.anchor_is_vendor;
-}
-
 namespace {
 
 constexpr std::chrono::hours kDay{24};
