@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "cli/command.h"
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 

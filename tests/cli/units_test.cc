@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/api.h"
-#include "cli/http_client.h"
+#include "cli/audit/tlog.h"
+#include "cli/documents/trust_documents.h"
 #include "cli/output.h"
-#include "cli/policy_diff.h"
-#include "cli/tlog.h"
-#include "cli/trust_documents.h"
+#include "cli/verbs/policy_diff.h"
+#include "client/api.h"
+#include "client/http_client.h"
 #include "schemas/core/json.h"
 
 namespace assay::cli {
