@@ -4,26 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "schemas/policy_document.h"
+#include "client/answers.h"
 
-namespace assay::cli {
-
-namespace {
-
-Result<Json> body_of(const HttpResponse& response) {
-  JsonLimits limits;
-  limits.max_bytes = kMaxResponseBytes;
-  limits.max_depth = 128;  // stored documents sit inside answers
-  Result<Json> json = parse_json(ByteView(response.body), limits);
-  if (!json) {
-    return fail(ErrorCode::kMalformedJson, "The service's answer is not JSON (" +
-                                               json.error().detail +
-                                               "); is this an Assay service?");
-  }
-  return json;
-}
-
-}  // namespace
+namespace assay::client {
 
 std::string percent_encode(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -50,17 +33,40 @@ void Query::add(std::string_view name, std::string_view value) {
   }
 }
 
-Result<Api> Api::open(const Context& context, const ConnectionFlags& flags, Endpoint endpoint) {
-  ASSAY_ASSIGN(const Connection connection, resolve_connection(flags, endpoint));
-  ASSAY_ASSIGN(HttpClient client, HttpClient::open(context, connection, endpoint));
-  return Api(std::move(client));
+Result<Json> each_page(const FetchPage& fetch, const std::string& path, const Query& query,
+                       std::optional<std::uint64_t> limit, const TakeItems& take) {
+  constexpr std::uint64_t kPage = 1000;
+  std::uint64_t taken = 0;
+  const char* parameter = "cursor";
+  std::string cursor;
+  while (true) {
+    Query page = query;
+    page.add("limit", std::to_string(limit ? std::min(*limit - taken, kPage) : kPage));
+    page.add(parameter, cursor);
+    ASSAY_ASSIGN(Json answer, fetch(path + page.text()));
+    const auto items = answer.is_object() ? answer.find("items") : answer.end();
+    if (!answer.is_object() || items == answer.end() || !items->is_array()) {
+      return fail(ErrorCode::kSchemaViolation, "The service's answer is not a list");
+    }
+    take(*items);
+    taken += items->size();
+    std::string next = text_at(answer, "next_cursor");
+    if (next.empty()) {  // lists that are ordered by a key go on after it
+      next = text_at(answer, "next");
+      parameter = "after";
+    }
+    if (next.empty() || next == cursor || (limit && taken >= *limit)) {
+      return answer;
+    }
+    cursor = next;
+  }
 }
 
 Result<Json> Api::get(const std::string& path) {
   HttpRequest request;
   request.path = path;
   ASSAY_ASSIGN(const HttpResponse response, client_.send(request));
-  return body_of(response);
+  return json_of(response.body);
 }
 
 Result<Bytes> Api::get_bytes(const std::string& path, std::string_view accept, bool authenticated) {
@@ -90,37 +96,13 @@ Result<Json> Api::send(const char* method, const std::string& path, ByteView bod
   request.body.assign(body.begin(), body.end());
   request.repeatable = repeatable;
   ASSAY_ASSIGN(const HttpResponse response, client_.send(request));
-  return body_of(response);
+  return json_of(response.body);
 }
 
 Result<Json> Api::each_page(const std::string& path, const Query& query,
-                            std::optional<std::uint64_t> limit,
-                            const std::function<void(const Json& items)>& take) {
-  constexpr std::uint64_t kPage = 1000;
-  std::uint64_t taken = 0;
-  const char* parameter = "cursor";
-  std::string cursor;
-  while (true) {
-    Query page = query;
-    page.add("limit", std::to_string(limit ? std::min(*limit - taken, kPage) : kPage));
-    page.add(parameter, cursor);
-    ASSAY_ASSIGN(Json answer, get(path + page.text()));
-    const auto items = answer.is_object() ? answer.find("items") : answer.end();
-    if (!answer.is_object() || items == answer.end() || !items->is_array()) {
-      return fail(ErrorCode::kSchemaViolation, "The service's answer is not a list");
-    }
-    take(*items);
-    taken += items->size();
-    std::string next = text_at(answer, "next_cursor");
-    if (next.empty()) {  // lists that are ordered by a key go on after it
-      next = text_at(answer, "next");
-      parameter = "after";
-    }
-    if (next.empty() || next == cursor || (limit && taken >= *limit)) {
-      return answer;
-    }
-    cursor = next;
-  }
+                            std::optional<std::uint64_t> limit, const TakeItems& take) {
+  return client::each_page([this](const std::string& page) { return get(page); }, path, query,
+                           limit, take);
 }
 
 Result<Json> Api::list(const std::string& path, const Query& query,
@@ -135,64 +117,4 @@ Result<Json> Api::list(const std::string& path, const Query& query,
   return last;
 }
 
-Result<Json> Api::push(const LoadedDocument& document, ByteView envelope) {
-  const Payload& payload = document.payload;
-  switch (payload.kind) {
-    case PayloadKind::kManifest:
-      return post("/v1/manifests", envelope, kEnvelopeType);
-    case PayloadKind::kAttestation:
-      return post("/v1/attestations", envelope, kEnvelopeType);
-    case PayloadKind::kPolicy:
-      return post("/v1/policies", envelope, kEnvelopeType);
-    case PayloadKind::kTrustChange:
-      return post("/v1/trust/changes", envelope, kEnvelopeType);
-    case PayloadKind::kPolicyApproval: {
-      ASSAY_ASSIGN(const PolicyApproval approval, parse_policy_approval(payload.bytes));
-      const bool activate = approval.action == PolicyApproval::Action::kActivate;
-      return post(
-          "/v1/policies/" + approval.policy.text() + (activate ? ":activate" : ":deactivate"),
-          envelope, kEnvelopeType);
-    }
-    case PayloadKind::kDecision:
-    case PayloadKind::kOther:
-      break;
-  }
-  return fail(ErrorCode::kPayloadTypeUnknown,
-              "The service takes no documents of type " + payload.type);
-}
-
-std::string text_at(const Json& json, const char* member) {
-  if (!json.is_object()) {
-    return {};
-  }
-  const auto found = json.find(member);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::uint64_t number_at(const Json& json, const char* member) {
-  if (!json.is_object()) {
-    return 0;
-  }
-  const auto found = json.find(member);
-  return found != json.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
-}
-
-const Json& list_at(const Json& json, const char* member) {
-  static const Json empty = Json::array();
-  if (!json.is_object()) {
-    return empty;
-  }
-  const auto found = json.find(member);
-  return found != json.end() && found->is_array() ? *found : empty;
-}
-
-std::string joined_at(const Json& json, const char* member) {
-  std::string out;
-  for (const Json& item : list_at(json, member)) {
-    const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
-    out += (out.empty() ? "" : ", ") + text;
-  }
-  return out;
-}
-
-}  // namespace assay::cli
+}  // namespace assay::client

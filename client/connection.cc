@@ -9,7 +9,7 @@
 #include "client/files.h"
 #include "schemas/core/json.h"
 
-namespace assay::cli {
+namespace assay::client {
 
 namespace {
 
@@ -115,22 +115,6 @@ std::string default_profile_path() {
   return home.empty() ? "" : home + "/.config/assay/config.json";
 }
 
-void add_connection_options(const Command& verb, ConnectionFlags& flags) {
-  verb.option("--server", flags.server, "URL", "address of the service (env ASSAY_SERVER)");
-  verb.option("--ca", flags.ca, "FILE",
-              "PEM certificate that the service's must chain to; nothing else is trusted then "
-              "(env ASSAY_CA)");
-  verb.option("--token-file", flags.token_file, "FILE",
-              "file of mode 0600 with the access token (env ASSAY_TOKEN_FILE)");
-  verb.option("--cert", flags.cert, "FILE", "client certificate, PEM (env ASSAY_CERT)");
-  verb.option("--cert-key", flags.cert_key, "FILE",
-              "its private key, PEM, of mode 0600 unless encrypted (env ASSAY_CERT_KEY)");
-  verb.option("--profile", flags.profile, "FILE",
-              "settings to start from (env ASSAY_PROFILE; default ~/.config/assay/config.json)");
-  verb.option("--timeout", flags.timeout, "SECONDS", "time limit of one request (default 60)");
-  verb.option("--retries", flags.retries, "N", "tries after a failure that may pass (default 4)");
-}
-
 Result<Connection> resolve_connection(const ConnectionFlags& flags, Endpoint endpoint) {
   ASSAY_ASSIGN(const auto profile, find_profile(flags));
   Connection connection;
@@ -169,4 +153,4 @@ Result<Connection> resolve_connection(const ConnectionFlags& flags, Endpoint end
   return connection;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::client

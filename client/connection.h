@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the service is and who we are to it: flags, then the environment, then a profile file.
+// Where the service is and who the caller is to it: flags first, then the environment, then a
+// profile file.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "cli/command.h"
 #include "schemas/core/error.h"
 
-namespace assay::cli {
+namespace assay::client {
 
 // What the flags of a verb say; empty or absent is "not given".
 struct ConnectionFlags {
@@ -23,8 +23,6 @@ struct ConnectionFlags {
   std::uint64_t timeout = 0;  // seconds
   std::optional<std::uint64_t> retries{};
 };
-
-void add_connection_options(const Command& verb, ConnectionFlags& flags);
 
 struct Connection {
   std::string server;            // "https://host[:port]", no trailing '/'
@@ -48,4 +46,4 @@ enum class Endpoint : std::uint8_t { kApi, kAdmission };
 // $XDG_CONFIG_HOME/assay/config.json, or the same below ~/.config; empty without either.
 [[nodiscard]] std::string default_profile_path();
 
-}  // namespace assay::cli
+}  // namespace assay::client

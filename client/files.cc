@@ -5,13 +5,15 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 #include "attestation/private_key.h"
 
-namespace assay::cli {
+namespace assay::client {
 
 namespace {
 
@@ -138,6 +140,12 @@ Result<Bytes> read_file(const std::string& path, std::uint64_t limit) {
   return read_all(fd.get(), path, limit);
 }
 
+void protect_process() {
+  const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+  (void)::setrlimit(RLIMIT_CORE, &none);
+  (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 Result<SecretBytes> read_secret_file(const std::string& path) {
   constexpr std::uint64_t kMaxSecretBytes = 4096;
   struct stat status{};
@@ -224,4 +232,4 @@ Status write_new_file(const std::string& path, std::string_view text, mode_t mod
 
 bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-}  // namespace assay::cli
+}  // namespace assay::client

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the command line: bounded reads, and writes that are there as a whole or not at all.
+// Files that a user names: bounded reads, secrets that nobody else may read, and writes that are
+// there as a whole or not at all.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
 
-namespace assay::cli {
+namespace assay::client {
 
 inline constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
 
@@ -20,6 +21,10 @@ inline constexpr mode_t kPrivateFile = 0600;
 // The whole file, or standard input for "-". file-unreadable; limit-exceeded above `limit` bytes.
 [[nodiscard]] Result<Bytes> read_file(const std::string& path,
                                       std::uint64_t limit = kMaxDocumentBytes);
+
+// Called before a secret is read: from here on the process leaves no core dump, and no other
+// process may trace it.
+void protect_process();
 
 // A token or passphrase: a regular file of this user (or root) that nobody else may read, without
 // its last line break. key-unusable with what to do otherwise, also when it is empty.
@@ -40,4 +45,4 @@ inline constexpr mode_t kPrivateFile = 0600;
 
 [[nodiscard]] bool file_exists(const std::string& path);
 
-}  // namespace assay::cli
+}  // namespace assay::client

@@ -9,12 +9,11 @@
 
 #include <curl/curl.h>
 
-#include "cli/documents/secrets.h"
-#include "cli/output.h"
+#include "client/answers.h"
 #include "client/files.h"
 #include "schemas/core/json.h"
 
-namespace assay::cli {
+namespace assay::client {
 
 namespace {
 
@@ -126,11 +125,6 @@ ErrorCode code_of_status(int status) {
   }
 }
 
-std::string text_member(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 Result<Json> problem_of(const HttpResponse& response) {
   if (!response.content_type.starts_with("application/problem+json") &&
       !response.content_type.starts_with(kJsonType)) {
@@ -154,11 +148,11 @@ Error error_from(const HttpResponse& response) {
         "The service answered with " + status + " and no explanation; is this an Assay service?",
         ""};
   }
-  const std::string code = text_member(*problem, "code");
+  const std::string code = text_at(*problem, "code");
   const ErrorCode known = code_from(code, code_of_status(response.status));
-  std::string detail = text_member(*problem, "detail");
+  std::string detail = text_at(*problem, "detail");
   if (detail.empty()) {
-    detail = text_member(*problem, "title");
+    detail = text_at(*problem, "title");
   }
   if (detail.empty()) {
     detail = status;
@@ -169,10 +163,10 @@ Error error_from(const HttpResponse& response) {
   if (known == ErrorCode::kUnauthenticated) {
     detail += "; check --token-file or --cert";
   }
-  if (const std::string id = text_member(*problem, "request_id"); !id.empty()) {
+  if (const std::string id = text_at(*problem, "request_id"); !id.empty()) {
     detail += " [request " + id + "]";
   }
-  return {known, detail, text_member(*problem, "where")};
+  return {known, detail, text_at(*problem, "where")};
 }
 
 bool is_retryable(const HttpResponse& response) {
@@ -192,11 +186,12 @@ bool is_retryable(const HttpResponse& response) {
 
 bool says_not_done(const HttpResponse& response) {
   const Result<Json> problem = problem_of(response);
-  return problem && text_member(*problem, "code") == info(ErrorCode::kOverloaded).code;
+  return problem && text_at(*problem, "code") == info(ErrorCode::kOverloaded).code;
 }
 
 struct HttpClient::Impl {
-  const Context* context;
+  Impl(Caller who, Connection where) : caller(std::move(who)), connection(std::move(where)) {}
+  Caller caller;
   Connection connection;
   std::string address;
   std::string no_proxy;
@@ -248,7 +243,7 @@ void HttpClient::Impl::prepare(const HttpRequest& request, Headers& headers, Rec
   set(handle, CURLOPT_WRITEFUNCTION, &receive);
   set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&receiver));
   add_header(headers, "Accept: " + request.accept);
-  add_header(headers, "User-Agent: assay/" + context->version);
+  add_header(headers, "User-Agent: assay/" + caller.version);
   if (request.authenticated && !authorization.empty()) {
     add_header(headers, authorization);
   }
@@ -321,10 +316,12 @@ void HttpClient::Impl::wait_before_retry(std::uint64_t attempt, std::uint64_t re
   std::chrono::milliseconds wait(200U << std::min<std::uint64_t>(attempt, 5));
   wait = std::max(wait, std::chrono::milliseconds(std::min(retry_after, kMaxWaitSeconds) * 1000));
   std::array<std::uint8_t, 1> noise{};
-  if (context->random.fill(noise)) {
+  if (caller.random.fill(noise)) {
     wait += wait * noise.front() / 1024;  // up to a quarter, so that clients do not march in step
   }
-  message(*context, "trying again in " + std::to_string(wait.count()) + " ms: " + error.detail);
+  if (caller.tell) {
+    caller.tell("trying again in " + std::to_string(wait.count()) + " ms: " + error.detail);
+  }
   std::this_thread::sleep_for(wait);
 }
 
@@ -333,12 +330,10 @@ HttpClient::HttpClient(HttpClient&&) noexcept = default;
 HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
-Result<HttpClient> HttpClient::open(const Context& context, const Connection& connection,
+Result<HttpClient> HttpClient::open(Caller caller, const Connection& connection,
                                     Endpoint endpoint) {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-  auto impl = std::make_unique<Impl>();
-  impl->context = &context;
-  impl->connection = connection;
+  auto impl = std::make_unique<Impl>(std::move(caller), connection);
   impl->address =
       endpoint == Endpoint::kAdmission ? connection.admission_server : connection.server;
   impl->no_proxy = no_proxy_list();
@@ -394,4 +389,4 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) {
   }
 }
 
-}  // namespace assay::cli
+}  // namespace assay::client

@@ -11,12 +11,12 @@
 #include <string>
 #include <string_view>
 
-#include "cli/context.h"
 #include "client/connection.h"
 #include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
+#include "schemas/core/random.h"
 
-namespace assay::cli {
+namespace assay::client {
 
 inline constexpr std::string_view kJsonType = "application/json";
 inline constexpr std::string_view kEnvelopeType = "application/vnd.dsse.envelope.v1+json";
@@ -46,11 +46,19 @@ struct HttpResponse {
   bool retry_at_once = false;             // "Retry-After: 0"
 };
 
+// The program that asks. Outlived by `random`.
+struct Caller {
+  Random& random;       // spreads the pauses before retries
+  std::string version;  // of the program, for the service's own log
+  // Told before each retry what failed and how long the pause is; may be empty.
+  std::function<void(const std::string& line)> tell{};
+};
+
 class HttpClient {
  public:
   // Reads the credential. usage when it is not usable; key-unusable for a file with the token or
   // the certificate's key that others may read.
-  [[nodiscard]] static Result<HttpClient> open(const Context& context, const Connection& connection,
+  [[nodiscard]] static Result<HttpClient> open(Caller caller, const Connection& connection,
                                                Endpoint endpoint = Endpoint::kApi);
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
@@ -77,4 +85,4 @@ class HttpClient {
 // ("overloaded"). A proxy's 503, or one of the store, may come after the work was done.
 [[nodiscard]] bool says_not_done(const HttpResponse& response);
 
-}  // namespace assay::cli
+}  // namespace assay::client

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/output.h"
+#include "schemas/core/error_json.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace {
 
@@ -17,33 +17,33 @@ constexpr std::chrono::milliseconds kShortWait{500};
 
 }  // namespace
 
-Result<Exit> exit_of(const JobOutcome& outcome) {
+Result<Ending> ending_of(const JobOutcome& outcome) {
   if (outcome.result == name(ReportAnswer::State::kVerified)) {
-    return Exit::kYes;
+    return Ending::kVerified;
   }
   if (outcome.result == "lost" || outcome.result == "failed" || outcome.result == "stopped") {
     return std::unexpected(outcome.error.value_or(Error{ErrorCode::kInternal, "No result", ""}));
   }
-  return Exit::kNo;
+  return Ending::kNotVerified;
 }
 
-WorkerAgent::WorkerAgent(WorkerParts& parts)
-    : parts_(parts), enroller_(parts), backoff_(parts.context.random, kFirstPause, kLongestPause) {}
+Agent::Agent(Parts& parts)
+    : parts_(parts), enroller_(parts), backoff_(parts.random, kFirstPause, kLongestPause) {}
 
-void WorkerAgent::wait_after(const char* what, const Error& error) {
+void Agent::wait_after(const char* what, const Error& error) {
   const auto wait = backoff_.next();
   parts_.events.tell("retry",
                      {{"what", what}, {"wait_ms", wait.count()}, {"error", error_json(error)}});
   rest(wait);
 }
 
-void WorkerAgent::rest(Steady::duration length) {
+void Agent::rest(Steady::duration length) {
   const Steady::time_point now = Steady::now();
   const Steady::time_point due = enroller_.due();
   pause(due > now ? std::min(length, due - now) : length, parts_.drain);
 }
 
-Status WorkerAgent::begin() {
+Status Agent::begin() {
   while (true) {
     const Status status = enroller_.enrol();
     if (status) {
@@ -61,10 +61,10 @@ Status WorkerAgent::begin() {
   }
 }
 
-Result<std::optional<JobLease>> WorkerAgent::next() {
+Result<std::optional<JobLease>> Agent::next() {
   ASSAY_TRY(enroller_.tend());
   const Steady::time_point asked = Steady::now();
-  Result<WorkerService::Answer> answer = parts_.service.lease(parts_.node, parts_.drain);
+  Result<Service::Answer> answer = parts_.service.lease(parts_.node, parts_.drain);
   if (answer) {
     // Asked again at once only if the last time was not at once: another worker may be quicker.
     const bool hurry = answer->ask_again && !hurried_;
@@ -87,21 +87,21 @@ Result<std::optional<JobLease>> WorkerAgent::next() {
   return std::nullopt;
 }
 
-JobOutcome WorkerAgent::handle(JobLease lease, Steady::time_point received) {
-  WorkerJob job(parts_, enroller_, std::move(lease), received);
+JobOutcome Agent::handle(JobLease lease, Steady::time_point received) {
+  LeasedJob job(parts_, enroller_, std::move(lease), received);
   return job.run();
 }
 
 // The service does not take this worker any more. Standard output is what is kept of workers, so it
 // says what happened there, too.
-std::unexpected<Error> WorkerAgent::ended(const Error& error) {
+std::unexpected<Error> Agent::ended(const Error& error) {
   if (is_final(error)) {
     parts_.events.tell("ended", {{"error", error_json(error)}, {"advice", advice_on(error)}});
   }
   return std::unexpected(error);
 }
 
-Result<Exit> WorkerAgent::run(bool once) {
+Result<Ending> Agent::run(bool once) {
   const auto is_over = [this] { return parts_.drain.stop_requested(); };
   if (const Status begun = begin(); !begun && !is_over()) {
     return ended(begun.error());
@@ -119,7 +119,7 @@ Result<Exit> WorkerAgent::run(bool once) {
     }
     const JobOutcome outcome = handle(**std::move(lease), Steady::now());
     if (once) {
-      return exit_of(outcome);
+      return ending_of(outcome);
     }
     if (outcome.error && is_final(*outcome.error)) {
       return ended(*outcome.error);
@@ -133,7 +133,7 @@ Result<Exit> WorkerAgent::run(bool once) {
   if (once) {
     return fail(ErrorCode::kCancelled, "Stopped before there was a job");
   }
-  return Exit::kYes;
+  return Ending::kStopped;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -7,16 +7,21 @@
 #include "worker/pace.h"
 #include "worker/parts.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
-class WorkerAgent {
+enum class Ending : std::uint8_t {
+  kStopped,      // on request
+  kVerified,     // the one job: the model is what its manifest says
+  kNotVerified,  // the one job: the model differs, was not covered, or the report was refused
+};
+
+class Agent {
  public:
-  explicit WorkerAgent(WorkerParts& parts);
+  explicit Agent(Parts& parts);
 
-  // Until drain is requested: yes then. With `once` until one job ended: yes when the model was
-  // verified, no when it differs, was not covered, or the report was refused. An error when the
-  // service refuses this node for good.
-  [[nodiscard]] Result<Exit> run(bool once);
+  // Runs until drain is requested, with `once` until one job has ended. An error when the service
+  // refuses this node for good.
+  [[nodiscard]] Result<Ending> run(bool once);
 
  private:
   [[nodiscard]] Status begin();
@@ -28,13 +33,13 @@ class WorkerAgent {
   // Pauses, but not beyond the time when the enrolment is to be renewed.
   void rest(Steady::duration length);
 
-  WorkerParts& parts_;
+  Parts& parts_;
   Enroller enroller_;
   Backoff backoff_;
   bool hurried_ = false;  // the service said that there is a job, and was asked again at once
 };
 
-// The exit status that --once gives for a job.
-[[nodiscard]] Result<Exit> exit_of(const JobOutcome& outcome);
+// How a run of one job ends with this outcome; the error of a job without a result.
+[[nodiscard]] Result<Ending> ending_of(const JobOutcome& outcome);
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -6,11 +6,11 @@
 
 #include "attestation/dsse.h"
 #include "attestation/identity_token.h"
-#include "cli/output.h"
 #include "client/files.h"
+#include "schemas/core/error_json.h"
 #include "schemas/core/sha.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace {
 
@@ -22,7 +22,7 @@ Result<std::string> read_identity_token(const std::string& path) {
   if (path.empty()) {
     return std::string();
   }
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path, attestation::kMaxIdentityTokenBytes));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path, attestation::kMaxIdentityTokenBytes));
   std::string token(as_text(bytes));
   while (token.ends_with('\n') || token.ends_with('\r')) {
     token.pop_back();
@@ -71,8 +71,8 @@ std::string_view advice_on(const Error& error) {
   }
 }
 
-Enroller::Enroller(WorkerParts& parts)
-    : parts_(parts), backoff_(parts.context.random, kFirstPause, kLongestPause) {}
+Enroller::Enroller(Parts& parts)
+    : parts_(parts), backoff_(parts.random, kFirstPause, kLongestPause) {}
 
 Result<Enrolled> Enroller::ask(const Challenge& challenge) {
   if (challenge.purpose != ChallengePurpose::kEnrol || challenge.node != parts_.node) {
@@ -99,7 +99,7 @@ Status Enroller::enrol() {
   const Steady::time_point asked = Steady::now();
   ASSAY_ASSIGN(const Challenge challenge, parts_.service.challenge(parts_.node));
   ASSAY_ASSIGN(const Enrolled enrolled, ask(challenge));
-  term_ = Term(asked, enrolled.length, renewal_share(parts_.context.random));
+  term_ = Term(asked, enrolled.length, renewal_share(parts_.random));
   backoff_.reset();
   parts_.metrics.enrolled_until(enrolled.expires_at);
   Json told = {{"node", parts_.node},
@@ -135,4 +135,4 @@ Status Enroller::tend() {
   return {};
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -5,11 +5,11 @@
 #include "worker/pace.h"
 #include "worker/parts.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 class Enroller {
  public:
-  explicit Enroller(WorkerParts& parts);
+  explicit Enroller(Parts& parts);
 
   // Enrols now: a fresh challenge, evidence over it, one signed request.
   [[nodiscard]] Status enrol();
@@ -25,7 +25,7 @@ class Enroller {
  private:
   [[nodiscard]] Result<Enrolled> ask(const Challenge& challenge);
 
-  WorkerParts& parts_;
+  Parts& parts_;
   Backoff backoff_;
   Term term_;  // over at first
   bool before_ = false;
@@ -37,4 +37,4 @@ class Enroller {
 // What the operator of a worker that ends with a final error can do.
 [[nodiscard]] std::string_view advice_on(const Error& error);
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/events.h"
 
-#include <cstdio>
 #include <utility>
 
-#include "cli/output.h"
 #include "schemas/core/clock.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace {
 
@@ -37,14 +35,9 @@ std::string event_text(const Json& event) {
 
 void Events::tell(std::string_view event, Json members) {
   members["event"] = event;
-  members["time"] = to_rfc3339(context_.clock.now());
+  members["time"] = to_rfc3339(clock_.now());
   const std::lock_guard lock(mutex_);
-  if (context_.json()) {
-    print_json_line(members);
-  } else {
-    print_line(event_text(members));
-  }
-  std::fflush(stdout);  // whoever watches does not wait for a buffer to fill
+  write_(members);
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -12,7 +12,7 @@
 #include "attestation/tdx/collateral.h"
 #include "client/files.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace {
 
@@ -42,7 +42,8 @@ class ProviderEvidence final : public EvidenceSource {
     ASSAY_ASSIGN(Evidence evidence, attestation::collect_evidence(*provider_, data));
     if (!collateral_file_.empty()) {
       // Read each time: somebody refreshes it while the agent runs.
-      ASSAY_ASSIGN(const Bytes text, read_file(collateral_file_, kMaxEvidenceCollateralBytes));
+      ASSAY_ASSIGN(const Bytes text,
+                   client::read_file(collateral_file_, kMaxEvidenceCollateralBytes));
       // Only the members that are evidence: bundles from elsewhere may have more.
       ASSAY_ASSIGN(const auto collateral, attestation::tdx::parse_collateral(ByteView(text)));
       evidence.collateral = attestation::tdx::to_json(collateral);
@@ -70,17 +71,17 @@ Result<std::optional<std::array<std::uint8_t, 16>>> read_platform(const std::str
   return platform;
 }
 
-Result<std::unique_ptr<EvidenceProvider>> make_provider(const Context& context,
-                                                        const WorkerEvidenceFlags& flags) {
-  if (flags.kind == "simulate") {
-    if (flags.simulator_seed.empty()) {
+Result<std::unique_ptr<EvidenceProvider>> make_provider(Clock& clock, Random& random,
+                                                        const EvidenceOptions& options) {
+  if (options.kind == "simulate") {
+    if (options.simulator_seed.empty()) {
       return fail(ErrorCode::kUsage, "The simulator needs --simulator-seed");
     }
     attestation::SimulatorOptions machine;
     ASSAY_ASSIGN(machine.seed,
-                 read_file(flags.simulator_seed, attestation::kMaxSimulatorSeedBytes));
-    ASSAY_ASSIGN(machine.platform, read_platform(flags.simulator_platform));
-    return attestation::make_simulator(std::move(machine), context.clock);
+                 client::read_file(options.simulator_seed, attestation::kMaxSimulatorSeedBytes));
+    ASSAY_ASSIGN(machine.platform, read_platform(options.simulator_platform));
+    return attestation::make_simulator(std::move(machine), clock);
   }
   std::error_code error;
   if (!std::filesystem::is_directory(attestation::kTsmReportRoot, error)) {
@@ -89,38 +90,23 @@ Result<std::unique_ptr<EvidenceProvider>> make_provider(const Context& context,
                     std::string(attestation::kTsmReportRoot) +
                     ". With --evidence none the worker is not measured");
   }
-  return attestation::make_configfs_tsm(context.random);
+  return attestation::make_configfs_tsm(random);
 }
 
 }  // namespace
 
-void add_evidence_options(const Command& verb, WorkerEvidenceFlags& flags) {
-  verb.choice("--evidence", flags.kind, {"tdx", "simulate", "none"},
-              "where evidence comes from: the TDX guest that this runs in (default), the "
-              "simulator, or nowhere");
-  verb.option("--simulator-seed", flags.simulator_seed, "FILE",
-              "seed of the simulator, as 'assay evidence simulate' takes it; such evidence counts "
-              "only where its root is trusted by a dangerous_ setting");
-  verb.option(
-      "--simulator-platform", flags.simulator_platform, "HEX",
-      "which of the machines that the seed makes: 32 hex digits (default: always the same)");
-  verb.option("--collateral", flags.collateral, "FILE",
-              "what the vendor says about the platform; read again for each piece of evidence, "
-              "and sent with it");
-}
-
-Result<std::unique_ptr<EvidenceSource>> make_evidence_source(const Context& context,
-                                                             const WorkerEvidenceFlags& flags) {
-  if (flags.kind != "simulate" &&
-      !(flags.simulator_seed.empty() && flags.simulator_platform.empty())) {
+Result<std::unique_ptr<EvidenceSource>> make_evidence_source(Clock& clock, Random& random,
+                                                             const EvidenceOptions& options) {
+  if (options.kind != "simulate" &&
+      !(options.simulator_seed.empty() && options.simulator_platform.empty())) {
     return fail(ErrorCode::kUsage,
                 "--simulator-seed and --simulator-platform go with --evidence simulate");
   }
-  if (flags.kind == "none") {
+  if (options.kind == "none") {
     return std::make_unique<NoEvidence>();
   }
-  ASSAY_ASSIGN(std::unique_ptr<EvidenceProvider> provider, make_provider(context, flags));
-  return std::make_unique<ProviderEvidence>(std::move(provider), flags.collateral);
+  ASSAY_ASSIGN(std::unique_ptr<EvidenceProvider> provider, make_provider(clock, random, options));
+  return std::make_unique<ProviderEvidence>(std::move(provider), options.collateral);
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -6,20 +6,18 @@
 #include <optional>
 #include <string>
 
-#include "cli/command.h"
+#include "schemas/core/clock.h"
+#include "schemas/core/random.h"
 #include "schemas/evidence.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
-struct WorkerEvidenceFlags {
-  std::string kind = "tdx";
+struct EvidenceOptions {
+  std::string kind = "tdx";        // or "simulate", "none"
   std::string simulator_seed;      // file
   std::string simulator_platform;  // hex
   std::string collateral;          // file
 };
-
-// --evidence, --simulator-seed, --simulator-platform, --collateral.
-void add_evidence_options(const Command& verb, WorkerEvidenceFlags& flags);
 
 class EvidenceSource {
  public:
@@ -32,9 +30,9 @@ class EvidenceSource {
   [[nodiscard]] virtual Result<std::optional<Evidence>> collect(const ReportDataBytes& data) = 0;
 };
 
-// `context` must outlive the source. usage for flags that do not fit together; errors of the files;
-// evidence-unavailable when this machine cannot give any.
+// `clock` and `random` must outlive the source. usage for options that do not fit together; errors
+// of the files; evidence-unavailable when this machine cannot give any.
 [[nodiscard]] Result<std::unique_ptr<EvidenceSource>> make_evidence_source(
-    const Context& context, const WorkerEvidenceFlags& flags);
+    Clock& clock, Random& random, const EvidenceOptions& options);
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -10,10 +10,9 @@
 #include <utility>
 
 #include "attestation/dsse.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "schemas/core/error_json.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace {
 
@@ -81,15 +80,14 @@ NodeModel::Hashed nothing_covered(const Manifest& manifest, const JobLease& leas
 
 }  // namespace
 
-WorkerJob::WorkerJob(WorkerParts& parts, Enroller& enroller, JobLease lease,
-                     Steady::time_point received)
+LeasedJob::LeasedJob(Parts& parts, Enroller& enroller, JobLease lease, Steady::time_point received)
     : parts_(parts),
       enroller_(enroller),
       lease_(std::move(lease)),
       term_(received, length_of(lease_), kRenewAfter),
-      backoff_(parts.context.random, kFirstPause, kLongestPause) {}
+      backoff_(parts.random, kFirstPause, kLongestPause) {}
 
-Status WorkerJob::check_lease() const {
+Status LeasedJob::check_lease() const {
   const Challenge& challenge = lease_.challenge;
   if (lease_.node != parts_.node || challenge.node != parts_.node || challenge.job != lease_.job ||
       challenge.purpose != ChallengePurpose::kReport) {
@@ -98,7 +96,7 @@ Status WorkerJob::check_lease() const {
   return {};
 }
 
-Status WorkerJob::renew() {
+Status LeasedJob::renew() {
   const Steady::time_point asked = Steady::now();
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(term_.end() - asked);
   const Status renewed = parts_.service.renew(lease_, left);
@@ -116,7 +114,7 @@ Status WorkerJob::renew() {
   return {};
 }
 
-Status WorkerJob::tend() {
+Status LeasedJob::tend() {
   if (parts_.abandon.stop_requested()) {
     return fail(ErrorCode::kCancelled, "The work was stopped on request");
   }
@@ -130,7 +128,7 @@ Status WorkerJob::tend() {
   return enroller_.tend();
 }
 
-Status WorkerJob::aside(const std::function<void(const std::stop_token&)>& work) {
+Status LeasedJob::aside(const std::function<void(const std::stop_token&)>& work) {
   std::mutex mutex;
   std::condition_variable_any changed;
   bool done = false;
@@ -161,8 +159,8 @@ Status WorkerJob::aside(const std::function<void(const std::stop_token&)>& work)
 }
 
 template <typename Call>
-auto WorkerJob::insist(const char* what, const Call& call) -> decltype(call()) {
-  Backoff backoff(parts_.context.random, kFirstPause, kLongestPause);
+auto LeasedJob::insist(const char* what, const Call& call) -> decltype(call()) {
+  Backoff backoff(parts_.random, kFirstPause, kLongestPause);
   while (true) {
     ASSAY_TRY(tend());
     auto result = call();
@@ -179,7 +177,7 @@ auto WorkerJob::insist(const char* what, const Call& call) -> decltype(call()) {
   }
 }
 
-Result<NodeModel::Hashed> WorkerJob::look(const Manifest& manifest, const std::stop_token& stop) {
+Result<NodeModel::Hashed> LeasedJob::look(const Manifest& manifest, const std::stop_token& stop) {
   const Result<std::filesystem::path> path = resolve_place(place_);
   if (!path && path.error().code == ErrorCode::kNotFound) {
     model_ = NodeModel::absent(manifest);
@@ -187,13 +185,8 @@ Result<NodeModel::Hashed> WorkerJob::look(const Manifest& manifest, const std::s
     ASSAY_TRY(path);
     ASSAY_ASSIGN(model_, NodeModel::find(*path, manifest, lease_.subset, stop));
   }
-  Progress progress(parts_.context, "hashing " + lease_.model_name);
-  ASSAY_ASSIGN(NodeModel::Hashed hashed, model_->hash(
-                                             parts_.engine,
-                                             [&progress](std::uint64_t done, std::uint64_t total) {
-                                               progress.update(done, total);
-                                             },
-                                             stop));
+  const gpu_hash::Progress progress = parts_.show_progress("hashing " + lease_.model_name);
+  ASSAY_ASSIGN(NodeModel::Hashed hashed, model_->hash(parts_.engine, progress, stop));
   // Another volume may have come in its place meanwhile.
   ASSAY_ASSIGN(const Place now, parts_.map.find(lease_.location, lease_.pod));
   if (now.volume != place_.volume) {
@@ -202,7 +195,7 @@ Result<NodeModel::Hashed> WorkerJob::look(const Manifest& manifest, const std::s
   return hashed;
 }
 
-Result<VerificationReport> WorkerJob::inspect(const Manifest& manifest) {
+Result<VerificationReport> LeasedJob::inspect(const Manifest& manifest) {
   const gpu_hash::EngineInfo& engine = parts_.engine.info();
   VerificationReport report{.job = lease_.job,
                             .node = parts_.node,
@@ -219,7 +212,7 @@ Result<VerificationReport> WorkerJob::inspect(const Manifest& manifest) {
                             .device = {engine.id, engine.device, engine.driver},
                             .kernel_digest = engine.kernel_digest,
                             .bytes = 0,
-                            .started_at = parts_.context.clock.now(),
+                            .started_at = parts_.clock.now(),
                             .finished_at = {}};
   Result<NodeModel::Hashed> hashed = fail(ErrorCode::kInternal, "Hashing ended early");
   if (lease_.scope == JobScope::kFiles) {
@@ -245,7 +238,7 @@ Result<VerificationReport> WorkerJob::inspect(const Manifest& manifest) {
   report.extra = std::move(hashed->extra);
   report.extra_count = hashed->extra_count;
   report.bytes = hashed->bytes;
-  report.finished_at = parts_.context.clock.now();
+  report.finished_at = parts_.clock.now();
   parts_.metrics.hashed(report.bytes);
   parts_.events.tell("hashed", {{"job", lease_.job},
                                 {"entries", report.entries.size()},
@@ -256,7 +249,7 @@ Result<VerificationReport> WorkerJob::inspect(const Manifest& manifest) {
   return report;
 }
 
-Result<ReportSubmission> WorkerJob::sign(const VerificationReport& report) {
+Result<ReportSubmission> LeasedJob::sign(const VerificationReport& report) {
   ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(report)));
   const std::array<const Signer*, 1> signers = {&parts_.signer};
   ASSAY_ASSIGN(
@@ -271,7 +264,7 @@ Result<ReportSubmission> WorkerJob::sign(const VerificationReport& report) {
   return submission;
 }
 
-Result<ReportAnswer> WorkerJob::send_outline(const ReportAnswer& wanted) {
+Result<ReportAnswer> LeasedJob::send_outline(const ReportAnswer& wanted) {
   OutlineSubmission submission{wanted.span, {}};
   Result<std::vector<OutlineSubmission::Item>> items =
       fail(ErrorCode::kInternal, "Hashing ended early");
@@ -287,7 +280,7 @@ Result<ReportAnswer> WorkerJob::send_outline(const ReportAnswer& wanted) {
   return insist("outline", [&] { return parts_.service.outline(lease_, submission); });
 }
 
-Result<ReportAnswer> WorkerJob::send_spots(const ReportAnswer& wanted) {
+Result<ReportAnswer> LeasedJob::send_spots(const ReportAnswer& wanted) {
   if (!wanted.challenge || wanted.challenge->job != lease_.job ||
       wanted.challenge->purpose != ChallengePurpose::kSpot || !model_) {
     return fail(ErrorCode::kChallengeMismatch, "The spot check is for another job");
@@ -301,7 +294,7 @@ Result<ReportAnswer> WorkerJob::send_spots(const ReportAnswer& wanted) {
   return insist("spot", [&] { return parts_.service.spot(lease_, submission); });
 }
 
-Status WorkerJob::find_place() {
+Status LeasedJob::find_place() {
   auto place = parts_.map.find(lease_.location, lease_.pod);
   if (place) {
     place_ = *std::move(place);
@@ -314,7 +307,7 @@ Status WorkerJob::find_place() {
   return std::unexpected(std::move(place).error());
 }
 
-Result<ReportAnswer::State> WorkerJob::work() {
+Result<ReportAnswer::State> LeasedJob::work() {
   ASSAY_TRY(check_lease());
   ASSAY_TRY(find_place());
   ASSAY_ASSIGN(const Manifest manifest, insist("manifest", [&] {
@@ -337,7 +330,7 @@ Result<ReportAnswer::State> WorkerJob::work() {
   return fail(ErrorCode::kReportMismatch, "The service asks for more than it should");
 }
 
-JobOutcome WorkerJob::run() {
+JobOutcome LeasedJob::run() {
   parts_.events.tell("leased", {{"job", lease_.job},
                                 {"artifact", lease_.artifact.text()},
                                 {"model", lease_.model_name},
@@ -366,4 +359,4 @@ JobOutcome WorkerJob::run() {
   return outcome;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

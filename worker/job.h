@@ -11,7 +11,7 @@
 #include "worker/pace.h"
 #include "worker/parts.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 // How a job ended here. "verified", "mismatch" and "incomplete" are what the service recorded.
 // "lost": the lease went, or it is unknown whether the service took the report; "refused": the
@@ -23,10 +23,10 @@ struct JobOutcome {
   std::optional<Error> error;
 };
 
-class WorkerJob {
+class LeasedJob {
  public:
   // `received` is when the lease came.
-  WorkerJob(WorkerParts& parts, Enroller& enroller, JobLease lease, Steady::time_point received);
+  LeasedJob(Parts& parts, Enroller& enroller, JobLease lease, Steady::time_point received);
 
   [[nodiscard]] JobOutcome run();
 
@@ -51,7 +51,7 @@ class WorkerJob {
   [[nodiscard]] Result<ReportAnswer> send_outline(const ReportAnswer& wanted);
   [[nodiscard]] Result<ReportAnswer> send_spots(const ReportAnswer& wanted);
 
-  WorkerParts& parts_;
+  Parts& parts_;
   Enroller& enroller_;
   JobLease lease_;
   Term term_;
@@ -61,4 +61,4 @@ class WorkerJob {
   bool refused_ = false;  // the last error is an answer of the service
 };
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -14,7 +14,7 @@
 #include "schemas/core/artifact.h"
 #include "schemas/location.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace fs = std::filesystem;
 
@@ -258,4 +258,4 @@ Result<fs::path> resolve_place(const Place& place) {
   return real;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

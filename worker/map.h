@@ -10,7 +10,7 @@
 
 #include "schemas/job.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 // One --map LOCATION=DIR[,volume=NAME]: what lies at LOCATION or below it lies in DIR.
 struct LocationMap {
@@ -62,4 +62,4 @@ class NodeMap {
 // not-found when nothing is there below `base`; file-unreadable.
 [[nodiscard]] Result<std::filesystem::path> resolve_place(const Place& place);
 
-}  // namespace assay::cli
+}  // namespace assay::worker

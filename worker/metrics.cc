@@ -9,7 +9,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace {
 
@@ -25,7 +25,7 @@ double seconds_of(Timestamp time) {
 
 }  // namespace
 
-struct WorkerMetrics::Impl {
+struct Metrics::Impl {
   std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
   Family<Counter>& jobs = BuildCounter()
                               .Name("worker_jobs_total")
@@ -49,16 +49,16 @@ struct WorkerMetrics::Impl {
   std::unique_ptr<prometheus::Exposer> exposer;  // last: it reads the registry
 };
 
-WorkerMetrics::WorkerMetrics() : impl_(std::make_unique<Impl>()) {
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {
   for (const char* result :
        {"verified", "mismatch", "incomplete", "lost", "refused", "unmapped", "failed"}) {
     impl_->jobs.Add({{"result", result}});
   }
 }
 
-WorkerMetrics::~WorkerMetrics() = default;
+Metrics::~Metrics() = default;
 
-Result<std::uint16_t> WorkerMetrics::serve(std::uint16_t port) {
+Result<std::uint16_t> Metrics::serve(std::uint16_t port) {
   try {
     impl_->exposer = std::make_unique<prometheus::Exposer>("127.0.0.1:" + std::to_string(port), 1);
     impl_->exposer->RegisterCollectable(impl_->registry);
@@ -69,16 +69,14 @@ Result<std::uint16_t> WorkerMetrics::serve(std::uint16_t port) {
   }
 }
 
-void WorkerMetrics::job(std::string_view result) {
+void Metrics::job(std::string_view result) {
   impl_->jobs.Add({{"result", std::string(result)}}).Increment();
 }
 
-void WorkerMetrics::hashed(std::uint64_t bytes) {
-  impl_->bytes.Increment(static_cast<double>(bytes));
-}
+void Metrics::hashed(std::uint64_t bytes) { impl_->bytes.Increment(static_cast<double>(bytes)); }
 
-void WorkerMetrics::enrolled_until(Timestamp time) { impl_->enrolment.Set(seconds_of(time)); }
+void Metrics::enrolled_until(Timestamp time) { impl_->enrolment.Set(seconds_of(time)); }
 
-void WorkerMetrics::contact(Timestamp time) { impl_->contact.Set(seconds_of(time)); }
+void Metrics::contact(Timestamp time) { impl_->contact.Set(seconds_of(time)); }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -9,13 +9,13 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/error.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 // Thread-safe.
-class WorkerMetrics {
+class Metrics {
  public:
-  WorkerMetrics();
-  ~WorkerMetrics();
+  Metrics();
+  ~Metrics();
 
   // Serves /metrics on 127.0.0.1; 0 takes a free port. Returns the port. usage when it is taken.
   // Before any other use of this object.
@@ -31,4 +31,4 @@ class WorkerMetrics {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::worker

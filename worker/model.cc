@@ -10,7 +10,7 @@
 #include "gpu_hash/walk.h"
 #include "schemas/core/outline.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace fs = std::filesystem;
 
@@ -351,4 +351,4 @@ Result<Bytes> NodeModel::read(const SpotSpan& place, std::uint64_t span) const {
   return bytes;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -17,7 +17,7 @@
 #include "schemas/manifest.h"
 #include "schemas/verification_report.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 class NodeModel {
  public:
@@ -96,4 +96,4 @@ class NodeModel {
   std::map<std::uint64_t, std::string> not_covered_;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::worker

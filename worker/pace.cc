@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace assay::cli {
+namespace assay::worker {
 
 double random_fraction(Random& random) {
   std::array<std::uint8_t, 4> bytes{};
@@ -60,4 +60,4 @@ bool may_pass(const Error& error) {
   }
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

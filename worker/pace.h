@@ -11,7 +11,7 @@
 #include "schemas/core/error.h"
 #include "schemas/core/random.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 using Steady = std::chrono::steady_clock;
 
@@ -67,4 +67,4 @@ bool pause(Steady::duration length, const std::stop_token& stop);
 // is busy, or something between here and there answered in its place.
 [[nodiscard]] bool may_pass(const Error& error);
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "attestation/dsse.h"
+#include "client/answers.h"
 #include "client/api.h"
 #include "worker/pace.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 namespace {
 
@@ -17,18 +18,14 @@ constexpr int kMaxPages = 1000;
 // The service lets nobody wait longer than 25 s.
 constexpr std::uint64_t kLongestWait = 20;
 
-std::string job_path(const JobLease& lease) { return "/v1/jobs/" + percent_encode(lease.job); }
+std::string job_path(const JobLease& lease) {
+  return "/v1/jobs/" + client::percent_encode(lease.job);
+}
 
 std::string token_query(const JobLease& lease) { return "?lease=" + std::to_string(lease.token); }
 
-Result<Json> json_of(const Bytes& body) {
-  JsonLimits limits;
-  limits.max_bytes = kMaxResponseBytes;
-  return parse_json(ByteView(body), limits);
-}
-
 Result<Timestamp> time_at(const Json& json, const char* member) {
-  return parse_rfc3339(text_at(json, member));
+  return parse_rfc3339(client::text_at(json, member));
 }
 
 // The manifests to go by, once all pages were looked at: those with the name of the job before
@@ -38,10 +35,11 @@ struct Candidates {
   std::vector<std::string> named;
   std::vector<std::string> other;
 
-  void look_at(const Json& page, const ArtifactId& artifact, const std::string& name) {
-    for (const Json& item : list_at(page, "items")) {
-      if (text_at(item, "artifact") == artifact.text()) {
-        (text_at(item, "name") == name ? named : other).push_back(text_at(item, "id"));
+  void look_at(const Json& items, const ArtifactId& artifact, const std::string& name) {
+    for (const Json& item : items) {
+      if (client::text_at(item, "artifact") == artifact.text()) {
+        (client::text_at(item, "name") == name ? named : other)
+            .push_back(client::text_at(item, "id"));
       }
     }
   }
@@ -63,26 +61,26 @@ Result<Enrolled> enrolled_from_json(const Json& json) {
     return fail(ErrorCode::kSchemaViolation, "The enrolment is over before it begins",
                 "/expires_at");
   }
-  enrolled.key_id = text_at(json, "key_id");
+  enrolled.key_id = client::text_at(json, "key_id");
   const auto measured = json.find("worker_measured");
   enrolled.worker_measured =
       measured != json.end() && measured->is_boolean() && measured->get<bool>();
-  enrolled.tcb_status = text_at(json, "tcb_status");
+  enrolled.tcb_status = client::text_at(json, "tcb_status");
   return enrolled;
 }
 
-Result<WorkerService> WorkerService::open(const Context& context, Connection connection,
-                                          std::stop_token stop) {
+Result<Service> Service::open(client::Caller caller, client::Connection connection,
+                              std::stop_token stop) {
   connection.retries = 0;
-  ASSAY_ASSIGN(HttpClient client, HttpClient::open(context, connection));
-  return WorkerService(std::move(client), connection.timeout_seconds, std::move(stop));
+  ASSAY_ASSIGN(client::HttpClient client, client::HttpClient::open(std::move(caller), connection));
+  return Service(std::move(client), connection.timeout_seconds, std::move(stop));
 }
 
-Result<HttpResponse> WorkerService::send(HttpRequest request) {
+Result<client::HttpResponse> Service::send(client::HttpRequest request) {
   if (!request.stop.stop_possible()) {
     request.stop = stop_;
   }
-  Result<HttpResponse> response = client_.send(request);
+  Result<client::HttpResponse> response = client_.send(request);
   // An answer that says no comes from the service, too; only silence is no contact.
   if (response || !may_pass(response.error())) {
     on_contact_();
@@ -90,41 +88,40 @@ Result<HttpResponse> WorkerService::send(HttpRequest request) {
   return response;
 }
 
-Result<Bytes> WorkerService::post(const std::string& path, std::string body,
-                                  std::string_view type) {
-  HttpRequest request;
+Result<Bytes> Service::post(const std::string& path, std::string body, std::string_view type) {
+  client::HttpRequest request;
   request.method = "POST";
   request.path = path;
   request.content_type = body.empty() ? "" : type;
   const ByteView view = as_bytes(body);
   request.body.assign(view.begin(), view.end());
-  ASSAY_ASSIGN(HttpResponse response, send(std::move(request)));
+  ASSAY_ASSIGN(client::HttpResponse response, send(std::move(request)));
   return std::move(response.body);
 }
 
-Result<Challenge> WorkerService::challenge(const std::string& node) {
+Result<Challenge> Service::challenge(const std::string& node) {
   const Json body = to_json(ChallengeRequest{ChallengePurpose::kEnrol, node});
   ASSAY_ASSIGN(const Bytes answer, post("/v1/challenges", body.dump()));
-  ASSAY_ASSIGN(const Json json, json_of(answer));
+  ASSAY_ASSIGN(const Json json, client::json_of(answer));
   return challenge_from_json(json);
 }
 
-Result<Enrolled> WorkerService::enrol(ByteView envelope) {
+Result<Enrolled> Service::enrol(ByteView envelope) {
   ASSAY_ASSIGN(const Bytes answer,
-               post("/v1/nodes", std::string(as_text(envelope)), kEnvelopeType));
-  ASSAY_ASSIGN(const Json json, json_of(answer));
+               post("/v1/nodes", std::string(as_text(envelope)), client::kEnvelopeType));
+  ASSAY_ASSIGN(const Json json, client::json_of(answer));
   return enrolled_from_json(json);
 }
 
-Result<WorkerService::Answer> WorkerService::lease(const std::string& node,
-                                                   const std::stop_token& stop) {
-  HttpRequest request;
+Result<Service::Answer> Service::lease(const std::string& node, const std::stop_token& stop) {
+  client::HttpRequest request;
   request.method = "POST";
   // Half of what a request may take is left for the answer.
   const std::uint64_t wait = std::min(kLongestWait, timeout_seconds_ / 2);
-  request.path = "/v1/nodes/" + percent_encode(node) + "/lease?wait=" + std::to_string(wait);
+  request.path =
+      "/v1/nodes/" + client::percent_encode(node) + "/lease?wait=" + std::to_string(wait);
   request.stop = stop;
-  ASSAY_ASSIGN(const HttpResponse response, send(std::move(request)));
+  ASSAY_ASSIGN(const client::HttpResponse response, send(std::move(request)));
   if (response.status == 204) {
     return Answer{std::nullopt, response.retry_at_once};
   }
@@ -132,8 +129,8 @@ Result<WorkerService::Answer> WorkerService::lease(const std::string& node,
   return Answer{std::move(lease), false};
 }
 
-Status WorkerService::renew(const JobLease& lease, std::chrono::seconds limit) {
-  HttpRequest request;
+Status Service::renew(const JobLease& lease, std::chrono::seconds limit) {
+  client::HttpRequest request;
   request.method = "POST";
   request.path = job_path(lease) + ":renew" + token_query(lease);
   request.timeout_seconds = std::min(
@@ -142,60 +139,55 @@ Status WorkerService::renew(const JobLease& lease, std::chrono::seconds limit) {
   return {};
 }
 
-Status WorkerService::give_up(const JobLease& lease, ErrorCode why) {
-  HttpRequest request;
+Status Service::give_up(const JobLease& lease, ErrorCode why) {
+  client::HttpRequest request;
   request.method = "POST";
   request.path = job_path(lease) + ":fail" + token_query(lease) +
-                 "&code=" + percent_encode(std::string(info(why).code));
+                 "&code=" + client::percent_encode(std::string(info(why).code));
   ASSAY_TRY(send(std::move(request)));
   return {};
 }
 
-Result<ReportAnswer> WorkerService::submit(const JobLease& lease, const char* what,
-                                           const Json& body) {
+Result<ReportAnswer> Service::submit(const JobLease& lease, const char* what, const Json& body) {
   ASSAY_ASSIGN(const Bytes answer, post(job_path(lease) + what + token_query(lease), body.dump()));
   return parse_report_answer(answer);
 }
 
-Result<ReportAnswer> WorkerService::report(const JobLease& lease, const ReportSubmission& what) {
+Result<ReportAnswer> Service::report(const JobLease& lease, const ReportSubmission& what) {
   return submit(lease, "/report", to_json(what));
 }
 
-Result<ReportAnswer> WorkerService::outline(const JobLease& lease, const OutlineSubmission& what) {
+Result<ReportAnswer> Service::outline(const JobLease& lease, const OutlineSubmission& what) {
   return submit(lease, "/outline", to_json(what));
 }
 
-Result<ReportAnswer> WorkerService::spot(const JobLease& lease, const SpotSubmission& what) {
+Result<ReportAnswer> Service::spot(const JobLease& lease, const SpotSubmission& what) {
   return submit(lease, "/spot", to_json(what));
 }
 
-Result<std::vector<std::string>> WorkerService::manifest_ids(const ArtifactId& artifact,
-                                                             const std::string& name) {
+Result<std::vector<std::string>> Service::manifest_ids(const ArtifactId& artifact,
+                                                       const std::string& name) {
   Candidates found;
-  std::string cursor;
-  for (int page = 0; page < kMaxPages; ++page) {
-    Query query;
-    query.add("artifact", artifact.text());
-    query.add("limit", "1000");
-    if (!cursor.empty()) {
-      query.add("cursor", cursor);
+  client::Query query;
+  query.add("artifact", artifact.text());
+  int pages = 0;
+  const auto fetch = [&](const std::string& path) -> Result<Json> {
+    if (++pages > kMaxPages) {
+      return fail(ErrorCode::kLimitExceeded, "The service lists more manifests than it can keep");
     }
-    HttpRequest list;
-    list.path = "/v1/manifests" + query.text();
-    ASSAY_ASSIGN(const HttpResponse response, send(std::move(list)));
-    ASSAY_ASSIGN(const Json json, json_of(response.body));
-    found.look_at(json, artifact, name);
-    cursor = text_at(json, "next_cursor");
-    if (cursor.empty()) {
-      break;
-    }
-  }
+    client::HttpRequest request;
+    request.path = path;
+    ASSAY_ASSIGN(const client::HttpResponse response, send(std::move(request)));
+    return client::json_of(response.body);
+  };
+  ASSAY_TRY(client::each_page(fetch, "/v1/manifests", query, std::nullopt,
+                              [&](const Json& items) { found.look_at(items, artifact, name); }));
   return found.best_first();
 }
 
 // A stored manifest of an earlier form is no manifest any more; another one of the same root says
 // the same. Whichever it is, entries and ignore rules are bound by the root.
-Result<Manifest> WorkerService::manifest(const ArtifactId& artifact, const std::string& name) {
+Result<Manifest> Service::manifest(const ArtifactId& artifact, const std::string& name) {
   constexpr std::size_t kMaxTries = 16;
   ASSAY_ASSIGN(const std::vector<std::string> ids, manifest_ids(artifact, name));
   Result<Manifest> found =
@@ -216,13 +208,13 @@ Result<Manifest> WorkerService::manifest(const ArtifactId& artifact, const std::
   return found;
 }
 
-Result<Statement> WorkerService::statement_of(const std::string& id) {
-  HttpRequest get;
-  get.path = "/v1/manifests/" + percent_encode(id);
-  get.accept = kEnvelopeType;
-  ASSAY_ASSIGN(const HttpResponse response, send(std::move(get)));
+Result<Statement> Service::statement_of(const std::string& id) {
+  client::HttpRequest get;
+  get.path = "/v1/manifests/" + client::percent_encode(id);
+  get.accept = client::kEnvelopeType;
+  ASSAY_ASSIGN(const client::HttpResponse response, send(std::move(get)));
   ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(response.body));
   return parse_statement(envelope.payload);
 }
 
-}  // namespace assay::cli
+}  // namespace assay::worker

@@ -15,7 +15,7 @@
 #include "schemas/manifest.h"
 #include "schemas/verification_report.h"
 
-namespace assay::cli {
+namespace assay::worker {
 
 // What the service says of an enrolment that it took.
 struct Enrolled {
@@ -28,11 +28,11 @@ struct Enrolled {
 // Reads the answer of POST /v1/nodes. schema-violation.
 [[nodiscard]] Result<Enrolled> enrolled_from_json(const Json& json);
 
-class WorkerService {
+class Service {
  public:
   // `stop` ends every request that is under way.
-  [[nodiscard]] static Result<WorkerService> open(const Context& context, Connection connection,
-                                                  std::stop_token stop);
+  [[nodiscard]] static Result<Service> open(client::Caller caller, client::Connection connection,
+                                            std::stop_token stop);
 
   // Called after each answer of the service, whatever it says.
   void on_contact(std::function<void()> call) { on_contact_ = std::move(call); }
@@ -62,22 +62,22 @@ class WorkerService {
   [[nodiscard]] Result<Manifest> manifest(const ArtifactId& artifact, const std::string& name);
 
  private:
-  WorkerService(HttpClient client, std::uint64_t timeout, std::stop_token stop)
+  Service(client::HttpClient client, std::uint64_t timeout, std::stop_token stop)
       : client_(std::move(client)), timeout_seconds_(timeout), stop_(std::move(stop)) {}
 
-  [[nodiscard]] Result<HttpResponse> send(HttpRequest request);
+  [[nodiscard]] Result<client::HttpResponse> send(client::HttpRequest request);
   [[nodiscard]] Result<std::vector<std::string>> manifest_ids(const ArtifactId& artifact,
                                                               const std::string& name);
   [[nodiscard]] Result<Statement> statement_of(const std::string& id);
   [[nodiscard]] Result<Bytes> post(const std::string& path, std::string body,
-                                   std::string_view type = kJsonType);
+                                   std::string_view type = client::kJsonType);
   [[nodiscard]] Result<ReportAnswer> submit(const JobLease& lease, const char* what,
                                             const Json& body);
 
-  HttpClient client_;
+  client::HttpClient client_;
   std::uint64_t timeout_seconds_;
   std::stop_token stop_;
   std::function<void()> on_contact_ = [] {};
 };
 
-}  // namespace assay::cli
+}  // namespace assay::worker

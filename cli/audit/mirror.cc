@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/audit/tlog.h"
 #include "client/files.h"
 #include "schemas/checkpoint.h"
+#include "schemas/tiles.h"
 
 namespace assay::cli {
 
@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kDigestBytes = 32;
-constexpr std::string_view kEntries = "entries";
 
 std::string in(const std::string& directory, const std::string& path) {
   return (fs::path(directory) / path).string();
@@ -37,10 +36,10 @@ class Mirror {
 
  private:
   // One tile or bundle, unless it is there.
-  [[nodiscard]] Status take(const std::string& level, const Tile& tile);
-  void drop_partial(const std::string& level, const Tile& tile);
-  [[nodiscard]] static Status check_shape(const std::string& level, std::uint64_t width,
-                                          ByteView bytes, const std::string& path);
+  [[nodiscard]] Status take(const TileAddress& tile);
+  void drop_partial(const TileAddress& tile);
+  [[nodiscard]] static Status check_shape(const TileAddress& tile, ByteView bytes,
+                                          const std::string& path);
   [[nodiscard]] Status store(const std::string& path, ByteView bytes);
 
   const FetchLogFile& fetch_;
@@ -49,12 +48,11 @@ class Mirror {
   std::vector<std::string> stored_;  // files
 };
 
-Status Mirror::check_shape(const std::string& level, std::uint64_t width, ByteView bytes,
-                           const std::string& path) {
-  bool fits = bytes.size() == width * kDigestBytes;
-  if (level == kEntries) {
+Status Mirror::check_shape(const TileAddress& tile, ByteView bytes, const std::string& path) {
+  bool fits = bytes.size() == tile.width * kDigestBytes;
+  if (!tile.level) {
     const Result<std::vector<ByteView>> entries = parse_bundle(bytes);
-    fits = entries && entries->size() == width;
+    fits = entries && entries->size() == tile.width;
   }
   return fits ? Status()
               : fail(ErrorCode::kLogInconsistent, "The service sent a tile of another size", path);
@@ -67,31 +65,31 @@ Status Mirror::store(const std::string& path, ByteView bytes) {
   if (error) {
     return fail(ErrorCode::kFileUnreadable, "Cannot make the directory: " + error.message(), file);
   }
-  ASSAY_TRY(write_file(file, bytes));
+  ASSAY_TRY(client::write_file(file, bytes));
   ++result_.files;
   result_.bytes += bytes.size();
   stored_.push_back(file);
   return {};
 }
 
-Status Mirror::take(const std::string& level, const Tile& tile) {
-  const std::string full = tile_path(level, tile.index);
-  std::string path = tile_path(level, tile.index, tile.width);
-  if (file_exists(in(directory_, path)) || file_exists(in(directory_, full))) {
+Status Mirror::take(const TileAddress& tile) {
+  const TileAddress full{tile.level, tile.index};
+  TileAddress wanted = tile;
+  if (client::file_exists(in(directory_, tile_path(tile))) ||
+      client::file_exists(in(directory_, tile_path(full)))) {
     return {};
   }
-  std::uint64_t width = tile.width;
-  Result<Bytes> bytes = fetch_(path);
+  Result<Bytes> bytes = fetch_(tile_path(wanted));
   // The log has grown since the checkpoint was read, and the full tile took over.
-  if (!bytes && bytes.error().code == ErrorCode::kNotFound && width < kTileWidth) {
-    path = full;
-    width = kTileWidth;
-    bytes = fetch_(path);
+  if (!bytes && bytes.error().code == ErrorCode::kNotFound && tile != full) {
+    wanted = full;
+    bytes = fetch_(tile_path(wanted));
   }
   if (!bytes) {
     return std::unexpected(std::move(bytes).error());
   }
-  ASSAY_TRY(check_shape(level, width, *bytes, path));
+  const std::string path = tile_path(wanted);
+  ASSAY_TRY(check_shape(wanted, *bytes, path));
   return store(path, *bytes);
 }
 
@@ -102,10 +100,10 @@ void Mirror::forget() {
   }
 }
 
-void Mirror::drop_partial(const std::string& level, const Tile& tile) {
-  const std::string full = in(directory_, tile_path(level, tile.index));
+void Mirror::drop_partial(const TileAddress& tile) {
+  const std::string full = in(directory_, tile_path({tile.level, tile.index}));
   std::error_code ignored;
-  if (file_exists(full)) {
+  if (client::file_exists(full)) {
     fs::remove_all(full + ".p", ignored);
     return;
   }
@@ -118,37 +116,29 @@ void Mirror::drop_partial(const std::string& level, const Tile& tile) {
 }
 
 Status Mirror::take_all(TreeSize size, const std::function<void(TreeSize, TreeSize)>& told) {
-  const auto visit = [this, size, &told](const Tile& tile) -> Status {
-    ASSAY_TRY(take(std::to_string(tile.level), tile));
-    if (tile.level > 0) {
-      return {};
-    }
-    if (told) {
+  return for_each_tile(size, [this, size, &told](const TileAddress& tile) -> Status {
+    ASSAY_TRY(take(tile));
+    if (!tile.level && told) {
       told(tile.index * kTileWidth + tile.width, size);
     }
-    return take(std::string(kEntries), tile);
-  };
-  return for_each_tile(size, visit);
+    return {};
+  });
 }
 
 Status Mirror::drop_all_partial(TreeSize size) {
-  const auto visit = [this](const Tile& tile) -> Status {
-    drop_partial(std::to_string(tile.level), tile);
-    if (tile.level == 0) {
-      drop_partial(std::string(kEntries), tile);
-    }
+  return for_each_tile(size, [this](const TileAddress& tile) -> Status {
+    drop_partial(tile);
     return {};
-  };
-  return for_each_tile(size, visit);
+  });
 }
 
 // The mirror as it was, for a first look; empty when there is none.
 Result<std::string> old_checkpoint(const std::string& directory) {
   const std::string file = in(directory, "checkpoint");
-  if (!file_exists(file)) {
+  if (!client::file_exists(file)) {
     return std::string();
   }
-  ASSAY_ASSIGN(const Bytes note, read_file(file, kMaxFileBytes));
+  ASSAY_ASSIGN(const Bytes note, client::read_file(file, kMaxFileBytes));
   return std::string(as_text(note));
 }
 
@@ -171,10 +161,10 @@ Result<VerifiedLog> verify_new(const std::string& directory, const Bytes& note,
 ReadMirror read_directory(const std::string& directory) {
   return [directory](const std::string& path) -> Result<std::optional<Bytes>> {
     const std::string file = in(directory, path);
-    if (!file_exists(file)) {
+    if (!client::file_exists(file)) {
       return std::optional<Bytes>();
     }
-    ASSAY_ASSIGN(Bytes bytes, read_file(file, kMaxFileBytes));
+    ASSAY_ASSIGN(Bytes bytes, client::read_file(file, kMaxFileBytes));
     return std::optional(std::move(bytes));
   };
 }
@@ -206,7 +196,7 @@ Result<Mirrored> mirror_log(const FetchLogFile& fetch, const std::string& direct
     }
     result.verified = *std::move(verified);
   }
-  ASSAY_TRY(write_file(in(directory, "checkpoint"), note));
+  ASSAY_TRY(client::write_file(in(directory, "checkpoint"), note));
   ASSAY_TRY(mirror.drop_all_partial(result.checkpoint.size));
   return result;
 }

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "cli/audit/verify.h"
-#include "client/api.h"
+#include "client/answers.h"
 #include "schemas/core/merkle.h"
 #include "schemas/core/sha.h"
 
@@ -49,22 +49,22 @@ Status check_own_record(const Json& answer, const LoadedDocument& document, Byte
   if (merkle_leaf(HashAlgorithm::kSha256, as_bytes(bytes)) != receipt.leaf_hash) {
     return another("the record has another hash");
   }
-  if (!holds(list_at(record, "subject"), document.payload.id().text())) {
+  if (!holds(client::list_at(record, "subject"), document.payload.id().text())) {
     return another("the record is about something else");
   }
   const std::set<std::string> ours = key_ids(document);
   const Json detail = record.value("detail", Json::object());
-  const Json& named = list_at(detail, "signers");
-  if (!holds(list_at(record, "documents"), DocumentId(sha256(envelope)).text()) &&
+  const Json& named = client::list_at(detail, "signers");
+  if (!holds(client::list_at(record, "documents"), DocumentId(sha256(envelope)).text()) &&
       std::none_of(ours.begin(), ours.end(),
                    [&](const std::string& key) { return holds(named, key); })) {
     return another(ours.empty() ? "the record is of another envelope with this payload"
                                 : "the record names other keys");
   }
-  for (const Json& signer : list_at(answer, "signers")) {
-    if (ours.contains(text_at(signer, "key_id")) &&
-        number_at(signer, "log_index") > receipt.index) {
-      return another("a later record names " + text_at(signer, "key_id"));
+  for (const Json& signer : client::list_at(answer, "signers")) {
+    if (ours.contains(client::text_at(signer, "key_id")) &&
+        client::number_at(signer, "log_index") > receipt.index) {
+      return another("a later record names " + client::text_at(signer, "key_id"));
     }
   }
   return verifier ? check_receipt(receipt, *verifier) : Status();

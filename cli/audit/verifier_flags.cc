@@ -17,7 +17,7 @@ Result<std::optional<attestation::NoteVerifier>> find_verifier(const VerifierFla
   }
   std::string text = flags.key;
   if (!flags.file.empty()) {
-    ASSAY_ASSIGN(const Bytes bytes, read_file(flags.file, 65536));
+    ASSAY_ASSIGN(const Bytes bytes, client::read_file(flags.file, 65536));
     text = as_text(bytes);
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) {
       text.pop_back();

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "attestation/key_rotation.h"
-#include "cli/audit/tlog.h"
 #include "schemas/core/merkle.h"
 #include "schemas/log_record.h"
+#include "schemas/tiles.h"
 
 namespace assay::cli {
 
@@ -138,14 +138,13 @@ class Verifier {
   [[nodiscard]] Status run(const std::function<void(TreeSize, TreeSize)>& progress);
 
  private:
-  [[nodiscard]] Status read_bundle(std::uint64_t index, std::uint64_t width);
+  [[nodiscard]] Status read_bundle(std::uint64_t index, unsigned width);
   [[nodiscard]] Status take_entry(ByteView entry, const std::string& where);
   [[nodiscard]] Status check_roots();
   [[nodiscard]] Status add_hash(std::size_t level, const Digest& digest);
   [[nodiscard]] Status finish_tile(std::size_t level);
-  [[nodiscard]] Status check_tile_file(const std::string& path, const Tile& tile,
-                                       ByteView expected);
-  void note_difference(const std::string& path, const Tile& tile, std::uint64_t hash);
+  [[nodiscard]] Status check_tile_file(const TileAddress& tile, ByteView expected);
+  void note_difference(const std::string& path, const TileAddress& tile, std::uint64_t hash);
 
   // The first hash in a tile that does not follow from the entries. Which of the two is wrong shows
   // at the end, when the root is known.
@@ -186,19 +185,21 @@ Status Verifier::check_roots() {
   return {};
 }
 
-void Verifier::note_difference(const std::string& path, const Tile& tile, std::uint64_t hash) {
+void Verifier::note_difference(const std::string& path, const TileAddress& tile,
+                               std::uint64_t hash) {
   if (difference_) {
     return;
   }
   difference_ = Difference{path + ", hash " + std::to_string(hash), ""};
   if (tile.level == 0) {
-    difference_->entry = tile_path("entries", tile.index, tile.width) + ", entry " +
+    difference_->entry = tile_path({std::nullopt, tile.index, tile.width}) + ", entry " +
                          std::to_string(tile.index * kTileWidth + hash);
   }
 }
 
 // `tile` is what is there: a full one may stand where the checkpoint needs a part of it.
-Status Verifier::check_tile_file(const std::string& path, const Tile& tile, ByteView expected) {
+Status Verifier::check_tile_file(const TileAddress& tile, ByteView expected) {
+  const std::string path = tile_path(tile);
   Result<std::optional<Bytes>> file = read_(path);
   if (!file) {
     return std::unexpected(std::move(file).error());
@@ -233,14 +234,12 @@ Status Verifier::finish_tile(std::size_t level) {
   for (const Digest& digest : tile.hashes) {
     expected.insert(expected.end(), digest.bytes().begin(), digest.bytes().end());
   }
-  const std::string name = std::to_string(level);
-  const auto number = static_cast<unsigned>(level);
   const std::uint64_t checked = result_.tiles_checked;
-  ASSAY_TRY(
-      check_tile_file(tile_path(name, tile.index), {number, tile.index, kTileWidth}, expected));
+  const TileAddress full{static_cast<unsigned>(level), tile.index};
+  ASSAY_TRY(check_tile_file(full, expected));
   if (width < kTileWidth) {
-    ASSAY_TRY(
-        check_tile_file(tile_path(name, tile.index, width), {number, tile.index, width}, expected));
+    const TileAddress part{full.level, full.index, static_cast<unsigned>(width)};
+    ASSAY_TRY(check_tile_file(part, expected));
   }
   result_.tiles_missing += result_.tiles_checked == checked ? 1U : 0U;
   tile.hashes.clear();
@@ -290,12 +289,12 @@ Status Verifier::take_entry(ByteView entry, const std::string& where) {
   return check_roots();
 }
 
-Status Verifier::read_bundle(std::uint64_t index, std::uint64_t width) {
-  std::string path = tile_path("entries", index, width);
+Status Verifier::read_bundle(std::uint64_t index, unsigned width) {
+  std::string path = tile_path({std::nullopt, index, width});
   ASSAY_ASSIGN(std::optional<Bytes> bundle, read_(path));
   bool whole = width == kTileWidth;
   if (!bundle && !whole) {
-    path = tile_path("entries", index);
+    path = tile_path({std::nullopt, index});
     whole = true;
     ASSAY_ASSIGN(bundle, read_(path));
   }
@@ -317,13 +316,18 @@ Status Verifier::read_bundle(std::uint64_t index, std::uint64_t width) {
   return {};
 }
 
+// How many entries the bundle at `index` has in a log of `size` entries.
+unsigned width_at(std::uint64_t index, TreeSize size) {
+  return static_cast<unsigned>(std::min<TreeSize>(kTileWidth, size - index * kTileWidth));
+}
+
 Status Verifier::run(const std::function<void(TreeSize, TreeSize)>& progress) {
   std::ranges::stable_sort(roots_, {}, &ExpectedRoot::size);
   std::ranges::stable_sort(leaves_, {}, &ExpectedLeaf::index);
   const TreeSize size = result_.checkpoint.size;
   ASSAY_TRY(check_roots());
   for (std::uint64_t index = 0; index * kTileWidth < size; ++index) {
-    ASSAY_TRY(read_bundle(index, std::min(kTileWidth, size - index * kTileWidth)));
+    ASSAY_TRY(read_bundle(index, width_at(index, size)));
     if (progress) {
       progress(accumulator_.size(), size);
     }

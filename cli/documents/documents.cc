@@ -155,7 +155,7 @@ Result<LoadedDocument> read_document(ByteView bytes, std::string_view type) {
 }
 
 Result<LoadedDocument> load_document(const std::string& path, std::string_view type) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   Result<LoadedDocument> loaded = read_document(bytes, type);
   if (!loaded) {
     return std::unexpected(in_file(std::move(loaded).error(), path));

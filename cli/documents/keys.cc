@@ -8,7 +8,7 @@
 #include "attestation/private_key.h"
 #include "cli/documents/secrets.h"
 #include "cli/output.h"
-#include "client/api.h"
+#include "client/answers.h"
 #include "client/files.h"
 
 namespace assay::cli {
@@ -34,7 +34,7 @@ TrustedKey trust_fully(const attestation::PublicKey& key, const SigningContext& 
 }
 
 Result<TrustedKey> pem_key(const std::string& path, const SigningContext& context) {
-  ASSAY_ASSIGN(const Bytes pem, read_file(path, 65536));
+  ASSAY_ASSIGN(const Bytes pem, client::read_file(path, 65536));
   Result<attestation::PublicKey> key = attestation::PublicKey::from_pem(as_text(pem));
   if (!key) {
     Error error = std::move(key).error();
@@ -47,16 +47,16 @@ Result<TrustedKey> pem_key(const std::string& path, const SigningContext& contex
 
 // Ed25519 keys of a JSON Web Key Set (RFC 8037), which is how the service publishes its own.
 Result<std::vector<TrustedKey>> read_jwks(const std::string& path, const SigningContext& context) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
   std::vector<TrustedKey> keys;
-  for (const Json& item : list_at(json, "keys")) {
-    if (text_at(item, "kty") != "OKP" || text_at(item, "crv") != "Ed25519") {
+  for (const Json& item : client::list_at(json, "keys")) {
+    if (client::text_at(item, "kty") != "OKP" || client::text_at(item, "crv") != "Ed25519") {
       continue;
     }
     // Without padding in the file; RFC 4648 section 5.
     constexpr std::size_t kEncodedKey = 43;
-    const std::string text = text_at(item, "x");
+    const std::string text = client::text_at(item, "x");
     ASSAY_ASSIGN(const Bytes point, text.size() == kEncodedKey
                                         ? base64_decode_any(text + "=")
                                         : fail(ErrorCode::kInvalidEncoding,
@@ -66,7 +66,7 @@ Result<std::vector<TrustedKey>> read_jwks(const std::string& path, const Signing
     ASSAY_ASSIGN(const attestation::PublicKey key, attestation::PublicKey::from_der(spki));
     keys.push_back(trust_fully(key, context));
     if (item.contains("not_after")) {
-      ASSAY_ASSIGN(keys.back().not_after, parse_rfc3339(text_at(item, "not_after")));
+      ASSAY_ASSIGN(keys.back().not_after, parse_rfc3339(client::text_at(item, "not_after")));
     }
   }
   if (keys.empty()) {
@@ -94,10 +94,10 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
 
 Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
                                             const std::string& passphrase_file) {
-  protect_process();
+  client::protect_process();
   bool encrypted = false;
   {
-    ASSAY_ASSIGN(Bytes pem, read_file(path, 65536));
+    ASSAY_ASSIGN(Bytes pem, client::read_file(path, 65536));
     encrypted = attestation::is_encrypted_pem(as_text(pem));
     secure_wipe(pem);
   }
@@ -143,7 +143,7 @@ Result<Exit> sign_and_write(const Context& context, const Statement& statement,
     print_document(document);
     return Exit::kYes;
   }
-  ASSAY_TRY(write_file(out, document));
+  ASSAY_TRY(client::write_file(out, document));
   if (context.json()) {
     about["id"] = id;
     about["file"] = out;
@@ -169,7 +169,7 @@ void add_trust_options(const Command& verb, TrustFlags& flags) {
 }
 
 Result<std::vector<TrustedKey>> read_trust_file(const std::string& path) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
   std::vector<TrustedKey> keys;
   if (json.is_object() && json.contains("public_key")) {

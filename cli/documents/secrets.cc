@@ -4,8 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -72,14 +70,8 @@ class SilentTerminal {
 
 }  // namespace
 
-void protect_process() {
-  const rlimit none{.rlim_cur = 0, .rlim_max = 0};
-  (void)::setrlimit(RLIMIT_CORE, &none);
-  (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-}
-
 Result<SecretBytes> ask_passphrase(const std::string& prompt, bool confirm) {
-  protect_process();
+  client::protect_process();
   const SilentTerminal terminal;
   if (!terminal.usable()) {
     return fail(ErrorCode::kUsage,
@@ -100,8 +92,8 @@ Result<SecretBytes> ask_passphrase(const std::string& prompt, bool confirm) {
 
 Result<SecretBytes> read_passphrase(const std::string& file, const std::string& prompt,
                                     bool confirm) {
-  protect_process();
-  return file.empty() ? ask_passphrase(prompt, confirm) : read_secret_file(file);
+  client::protect_process();
+  return file.empty() ? ask_passphrase(prompt, confirm) : client::read_secret_file(file);
 }
 
 Result<std::string> make_token(Random& random) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passphrases, and keeping secrets out of core dumps.
+// Passphrases from a terminal or a file, and new access tokens.
 #pragma once
 
 #include <string>
@@ -9,9 +9,6 @@
 #include "schemas/core/random.h"
 
 namespace assay::cli {
-
-// Called before a secret is read: no core dumps and no tracing by other processes from here on.
-void protect_process();
 
 // Asks on the terminal without echo; twice when `confirm`. usage when there is no terminal (then a
 // passphrase file is the way), or the two differ.

@@ -20,7 +20,7 @@ namespace assay::cli {
 namespace {
 
 Result<Json> read_json_file(const std::string& path) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   Result<Json> json = parse_json(ByteView(bytes));
   if (!json) {
     Error error = std::move(json).error();
@@ -105,14 +105,14 @@ Result<Registration> read_registration_file(const std::string& path) {
 
 Result<PublicHalf> read_public_key(const std::string& path) {
   constexpr std::uint64_t kMaxPem = 65536;
-  ASSAY_ASSIGN(Bytes pem, read_file(path, kMaxPem));
+  ASSAY_ASSIGN(Bytes pem, client::read_file(path, kMaxPem));
   if (as_text(pem).find("PRIVATE KEY-----") != std::string_view::npos) {
     secure_wipe(pem);
-    if (!file_exists(path + ".pub")) {
+    if (!client::file_exists(path + ".pub")) {
       return fail(ErrorCode::kUsage, "This is a private key; give the file with its public key",
                   path);
     }
-    ASSAY_ASSIGN(pem, read_file(path + ".pub", kMaxPem));
+    ASSAY_ASSIGN(pem, client::read_file(path + ".pub", kMaxPem));
   }
   ASSAY_ASSIGN(const attestation::PublicKey key,
                in_file(attestation::PublicKey::from_pem(as_text(pem)), path));
@@ -121,7 +121,7 @@ Result<PublicHalf> read_public_key(const std::string& path) {
 
 Result<Credential> certificate_credential(const std::string& path) {
   constexpr std::uint64_t kMaxPem = 65536;
-  ASSAY_ASSIGN(const Bytes pem, read_file(path, kMaxPem));
+  ASSAY_ASSIGN(const Bytes pem, client::read_file(path, kMaxPem));
   const std::unique_ptr<BIO, int (*)(BIO*)> bio(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
   const std::unique_ptr<X509, void (*)(X509*)> certificate(

@@ -5,9 +5,9 @@
 #include <iostream>
 #include <unistd.h>
 
+#include "cli/client/connect.h"
 #include "cli/output.h"
 #include "cli/review/text.h"
-#include "client/api.h"
 #include "client/files.h"
 #include "schemas/lifecycle.h"
 #include "schemas/policy_document.h"
@@ -39,7 +39,7 @@ Result<Json> load_payload(const std::string& file, PayloadKind wanted) {
 // --- from a file
 
 Result<Json> load_trust(const std::string& file) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(file));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(file));
   ASSAY_ASSIGN(Json trust, parse_json(ByteView(bytes)));
   if (!trust.is_object() || !trust.contains("keys")) {
     return fail(ErrorCode::kSchemaViolation,
@@ -79,7 +79,8 @@ Result<InForce> from_file(const Payload& payload, const std::string& file) {
 // --- from the service
 
 Result<Json> fetch_document(Api& api, const std::string& route, const std::string& id) {
-  ASSAY_ASSIGN(const Bytes bytes, api.get_bytes(route + "/" + percent_encode(id), kEnvelopeType));
+  ASSAY_ASSIGN(const Bytes bytes,
+               api.get_bytes(route + "/" + percent_encode(id), client::kEnvelopeType));
   ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, id));
   JsonLimits limits;
   limits.max_bytes = envelope.payload.size();
@@ -235,8 +236,8 @@ Result<InForce> find_in_force(const Context& context, const Payload& payload,
   const bool named = !connection.server.empty() || !connection.profile.empty();
   if (!flags.against.empty()) {
     ASSAY_ASSIGN(in_force, from_file(payload, flags.against));
-  } else if (named || (from_environment && resolve_connection(connection))) {
-    ASSAY_ASSIGN(Api api, Api::open(context, connection));
+  } else if (named || (from_environment && client::resolve_connection(connection))) {
+    ASSAY_ASSIGN(Api api, open_api(context, connection));
     ASSAY_ASSIGN(in_force, from_service(api, payload));
   }
   if (!flags.document.empty()) {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/client/connect.h"
 #include "cli/command.h"
 #include "cli/review/review.h"
-#include "client/connection.h"
 
 namespace assay::cli {
 

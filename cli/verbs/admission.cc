@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/client/connect.h"
 #include "cli/documents/secrets.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "client/files.h"
 
 namespace assay::cli {
@@ -83,8 +83,8 @@ Result<std::string> path_prefix(const TestOptions& options) {
   if (options.path_secret_file.empty()) {
     return std::string();
   }
-  protect_process();
-  ASSAY_ASSIGN(const SecretBytes secret, read_secret_file(options.path_secret_file));
+  client::protect_process();
+  ASSAY_ASSIGN(const SecretBytes secret, client::read_secret_file(options.path_secret_file));
   return "/" + percent_encode(as_text(secret.view()));
 }
 
@@ -113,14 +113,15 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
   if (options.deadline == 0 || options.deadline > 30) {
     return fail(ErrorCode::kUsage, "The deadline of a webhook is 1 to 30 seconds");
   }
-  ASSAY_ASSIGN(const Bytes bytes, read_file(options.file));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
   ASSAY_ASSIGN(Json document, parse_json(ByteView(bytes)));
   ASSAY_ASSIGN(const Json review, review_of(context, std::move(document)));
   ASSAY_ASSIGN(const std::string prefix, path_prefix(options));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection, Endpoint::kAdmission));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection, client::Endpoint::kAdmission));
   const std::string path = prefix + "/v1/admission/" + (options.mutate ? "mutate" : "validate") +
                            "?timeout=" + std::to_string(options.deadline) + "s";
-  ASSAY_ASSIGN(const Json answer, api.post(path, as_bytes(review.dump()), kJsonType, false));
+  ASSAY_ASSIGN(const Json answer,
+               api.post(path, as_bytes(review.dump()), client::kJsonType, false));
   const auto response = answer.is_object() ? answer.find("response") : answer.end();
   if (!answer.is_object() || response == answer.end() || !response->is_object() ||
       !response->contains("allowed") || !response->at("allowed").is_boolean()) {

@@ -5,11 +5,11 @@
 #include <set>
 #include <utility>
 
+#include "cli/client/connect.h"
 #include "cli/documents/documents.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "client/files.h"
 #include "schemas/lifecycle.h"
 
@@ -38,7 +38,7 @@ Result<Subject> read_subject(const std::string& text, const std::string& given_n
   if (const Result<ArtifactId> id = ArtifactId::parse(text); id) {
     return Subject{given_name, {{id->digest_name(), id->root().hex()}}};
   }
-  if (!file_exists(text)) {
+  if (!client::file_exists(text)) {
     return misspelled("A subject is an artifact id or a file with a manifest", text);
   }
   ASSAY_ASSIGN(const LoadedDocument document, load_document(text));
@@ -159,7 +159,7 @@ Result<std::vector<attestation::VerifiedSignature>> signers_of(
 }
 
 Result<Exit> verify(const Context& context, const VerifyOptions& options) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(options.file));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
   ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
   // The keys first: without any, nothing else matters.
   const Result<LoadedDocument> document = read_document(bytes);

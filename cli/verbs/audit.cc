@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "cli/client/lists.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 
 namespace assay::cli {
 
@@ -17,9 +17,7 @@ struct EventOptions {
   std::string subject;
   std::string since;
   std::string until;
-  std::uint64_t limit = 100;
-  bool all = false;
-  ConnectionFlags connection;
+  ListFlags list{};
 };
 
 void add_filters(const Command& verb, EventOptions& options) {
@@ -41,30 +39,27 @@ Query query_of(const EventOptions& options) {
   return query;
 }
 
+ListView event_view(const Json& answer) {
+  return {.noun = "event",
+          .heads = {"INDEX", "TIME", "TYPE", "ACTOR", "SUBJECT"},
+          .cells = [](const Json& item) -> std::vector<std::string> {
+            return {std::to_string(number_at(item, "index")), text_at(item, "time"),
+                    text_at(item, "type"), text_at(item, "actor"), joined_at(item, "subjects")};
+          },
+          .origin = " of a log of " + counted(number_at(answer, "tree_size"), "entry")};
+}
+
 Result<Exit> events(const Context& context, const EventOptions& options) {
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
-  const auto limit = options.all ? std::nullopt : std::optional(options.limit);
-  ASSAY_ASSIGN(const Json answer, api.list("/v1/audit/events", query_of(options), limit));
-  if (context.json()) {
-    print_json(answer);
-    return Exit::kYes;
-  }
-  Table table({"INDEX", "TIME", "TYPE", "ACTOR", "SUBJECT"});
-  for (const Json& item : list_at(answer, "items")) {
-    table.row({std::to_string(number_at(item, "index")), text_at(item, "time"),
-               text_at(item, "type"), text_at(item, "actor"), joined_at(item, "subjects")});
-  }
-  print_text(table.text());
-  const bool more = !text_at(answer, "next_cursor").empty();
-  message(context, counted(list_at(answer, "items").size(), "event") + " of a log of " +
-                       counted(number_at(answer, "tree_size"), "entry") +
-                       (more ? "; there are more: see --limit and --all" : ""));
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  ASSAY_ASSIGN(Json answer, fetch_list(api, "/v1/audit/events", query_of(options), options.list));
+  const ListView view = event_view(answer);
+  print_list(context, view, std::move(answer));
   return Exit::kYes;
 }
 
 // One line for each event, page by page: a log of any length fits.
 Result<Exit> export_events(const Context& context, const EventOptions& options) {
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
   std::uint64_t count = 0;
   ASSAY_ASSIGN(const Json last, api.each_page("/v1/audit/events", query_of(options), std::nullopt,
                                               [&count](const Json& items) {
@@ -86,9 +81,7 @@ void add_audit(const Command& root, Context& context) {
   auto listed = std::make_shared<EventOptions>();
   const Command list_verb = group.add("events", "List events");
   add_filters(list_verb, *listed);
-  list_verb.option("--limit", listed->limit, "N", "at most so many (default 100)");
-  list_verb.flag("--all", listed->all, "all of them");
-  add_connection_options(list_verb, listed->connection);
+  add_list_options(list_verb, listed->list);
   list_verb.example("assay audit events --type trust.changed --since 2026-11-01T00:00:00Z",
                     "who changed what is trusted");
   list_verb.action([listed, &context] { return events(context, *listed); });
@@ -96,7 +89,7 @@ void add_audit(const Command& root, Context& context) {
   auto exported = std::make_shared<EventOptions>();
   const Command export_verb = group.add("export", "Write all events as lines of JSON");
   add_filters(export_verb, *exported);
-  add_connection_options(export_verb, exported->connection);
+  add_connection_options(export_verb, exported->list.connection);
   export_verb.note(
       "For evidence that can be verified without the service, use 'assay log mirror'.");
   export_verb.example("assay audit export > events.ndjson", "for another system");

@@ -8,13 +8,13 @@
 #include "cli/audit/mirror.h"
 #include "cli/audit/verifier_flags.h"
 #include "cli/audit/verify.h"
+#include "cli/client/lists.h"
 #include "cli/documents/documents.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "cli/verbs/verdict.h"
 #include "cli/verbs/workload.h"
-#include "client/api.h"
 #include "client/files.h"
 #include "schemas/core/sha.h"
 #include "schemas/decision.h"
@@ -104,9 +104,9 @@ Result<Json> pod_request(const DecideOptions& options) {
 }
 
 Result<Exit> ask(const Context& context, const DecideOptions& options, const Json& request) {
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(const Json answer,
-               api.post("/v1/decisions", as_bytes(request.dump()), kJsonType, false));
+               api.post("/v1/decisions", as_bytes(request.dump()), client::kJsonType, false));
   return print_answer(context, answer);
 }
 
@@ -149,7 +149,7 @@ Status check_decision_id(const std::string& id) {
 
 Result<Exit> show(const Context& context, const DecisionOptions& options) {
   ASSAY_TRY(check_decision_id(options.id));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(const Json decision, api.get("/v1/decisions/" + options.id));
   if (context.json()) {
     print_json(decision);
@@ -168,7 +168,7 @@ Result<Exit> show(const Context& context, const DecisionOptions& options) {
 
 Result<Exit> replay(const Context& context, const DecisionOptions& options) {
   ASSAY_TRY(check_decision_id(options.id));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(const Json answer, api.post("/v1/decisions/" + options.id + ":replay", {}, {}));
   ASSAY_ASSIGN(const bool reproduced, flag_at(answer, "reproduced"));
   if (context.json()) {
@@ -191,22 +191,20 @@ struct ListOptions {
   std::string verdict;
   std::string since;
   std::string until;
-  std::uint64_t limit = 100;
-  bool all = false;
   bool oldest_first = false;
-  ConnectionFlags connection;
+  ListFlags list;
 };
 
-// "100 of 148 decisions": a list that ends before its time says so.
-std::string shown_of(const Json& answer) {
-  const std::size_t shown = list_at(answer, "items").size();
-  const bool exact = answer.contains("total");
-  const std::uint64_t total = number_at(answer, exact ? "total" : "total_at_least");
-  if (text_at(answer, "next_cursor").empty()) {
-    return counted(shown, "decision");
-  }
-  return std::to_string(shown) + (exact ? " of " : " of at least ") + counted(total, "decision") +
-         "; see --limit and --all";
+ListView decision_view() {
+  return {
+      .noun = "decision",
+      .heads = {"DECISION", "VERDICT", "POINT", "NAMESPACE", "REASONS", "EVALUATED", "SUBJECTS"},
+      .cells = [](const Json& item) -> std::vector<std::string> {
+        return {text_at(item, "id"),        text_at(item, "verdict"),
+                text_at(item, "point"),     text_at(item, "namespace"),
+                joined_at(item, "reasons"), text_at(item, "evaluated_at"),
+                joined_at(item, "subjects")};
+      }};
 }
 
 Result<Exit> list(const Context& context, const ListOptions& options) {
@@ -218,25 +216,13 @@ Result<Exit> list(const Context& context, const ListOptions& options) {
   query.add("since", options.since);
   query.add("until", options.until);
   query.add("order", options.oldest_first ? "oldest" : "newest");
-  query.add("total", options.all ? "" : "true");
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
-  const auto limit = options.all ? std::nullopt : std::optional(options.limit);
-  ASSAY_ASSIGN(Json answer, api.list("/v1/decisions", query, limit));
-  if (options.all && answer.is_object()) {
+  query.add("total", options.list.all ? "" : "true");
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  ASSAY_ASSIGN(Json answer, fetch_list(api, "/v1/decisions", query, options.list));
+  if (options.list.all && answer.is_object()) {
     answer["total"] = list_at(answer, "items").size();
   }
-  message(context, shown_of(answer));
-  if (context.json()) {
-    print_json(answer);
-    return Exit::kYes;
-  }
-  Table table({"DECISION", "VERDICT", "POINT", "NAMESPACE", "REASONS", "EVALUATED", "SUBJECTS"});
-  for (const Json& item : list_at(answer, "items")) {
-    table.row({text_at(item, "id"), text_at(item, "verdict"), text_at(item, "point"),
-               text_at(item, "namespace"), joined_at(item, "reasons"),
-               text_at(item, "evaluated_at"), joined_at(item, "subjects")});
-  }
-  print_text(table.text());
+  print_list(context, decision_view(), std::move(answer));
   return Exit::kYes;
 }
 
@@ -293,7 +279,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   ASSAY_ASSIGN(const auto log_key, find_verifier(options.log_key));
   ASSAY_TRY(check_log_options(options, log_key));
   ASSAY_ASSIGN(JudgedAt times, times_of(options.trust, context.clock));
-  ASSAY_ASSIGN(const Bytes bytes, read_file(options.file));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
   const Result<LoadedDocument> document = read_document(bytes);
   Result<Json> decision =
       document ? parse_json(ByteView(document->payload.bytes)) : std::unexpected(document.error());
@@ -338,10 +324,8 @@ void add_list(const Command& group, Context& context) {
   verb.choice("--verdict", options->verdict, {"allow", "deny"}, "only these");
   verb.option("--since", options->since, "TIME", "made at this RFC 3339 time or later");
   verb.option("--until", options->until, "TIME", "made before this RFC 3339 time");
-  verb.option("--limit", options->limit, "N", "at most so many (default 100)");
-  verb.flag("--all", options->all, "all of them, page by page");
   verb.flag("--oldest-first", options->oldest_first, "in the order in which they were made");
-  add_connection_options(verb, options->connection);
+  add_list_options(verb, options->list);
   verb.example("assay decision list --verdict deny --namespace prod", "what was denied in prod");
   verb.action([options, &context] { return list(context, *options); });
 }

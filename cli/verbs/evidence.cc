@@ -87,13 +87,13 @@ Result<Json> reference_values(const Bytes& quote) {
 Status write_simulation(const SimulateOptions& options, const Bytes& quote, const Json& collateral,
                         const Bytes& root) {
   if (!options.out_quote.empty()) {
-    ASSAY_TRY(write_file(options.out_quote, ByteView(quote)));
+    ASSAY_TRY(client::write_file(options.out_quote, ByteView(quote)));
   }
   if (!options.out_collateral.empty()) {
-    ASSAY_TRY(write_file(options.out_collateral, collateral.dump(2) + "\n"));
+    ASSAY_TRY(client::write_file(options.out_collateral, collateral.dump(2) + "\n"));
   }
   if (!options.out_root.empty()) {
-    ASSAY_TRY(write_file(options.out_root, attestation::tdx::to_pem(root)));
+    ASSAY_TRY(client::write_file(options.out_root, attestation::tdx::to_pem(root)));
   }
   return {};
 }
@@ -107,7 +107,7 @@ Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
     return fail(ErrorCode::kUsage, "Give --out-quote, --out-collateral or --out-root");
   }
   SimulatorOptions machine;
-  ASSAY_ASSIGN(machine.seed, read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
+  ASSAY_ASSIGN(machine.seed, client::read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
   machine.tcb_status = options.tcb_status;
   machine.quote_version = options.quote_version;
   if (!options.platform.empty()) {
@@ -158,7 +158,7 @@ Result<std::unique_ptr<EvidenceProvider>> choose_provider(const Context& context
     return fail(ErrorCode::kUsage, "A simulated machine needs --seed FILE");
   }
   SimulatorOptions machine;
-  ASSAY_ASSIGN(machine.seed, read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
+  ASSAY_ASSIGN(machine.seed, client::read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
   ASSAY_ASSIGN(auto simulator, attestation::make_simulator(std::move(machine), context.clock));
   return simulator;
 }
@@ -167,7 +167,7 @@ Result<Exit> collect(const Context& context, const CollectOptions& options) {
   ASSAY_ASSIGN(const ReportDataBytes report_data, parse_report_data(options.report_data));
   ASSAY_ASSIGN(const auto provider, choose_provider(context, options));
   ASSAY_ASSIGN(const Bytes quote, provider->quote(report_data));
-  ASSAY_TRY(write_file(options.out, ByteView(quote)));
+  ASSAY_TRY(client::write_file(options.out, ByteView(quote)));
   if (options.out == "-") {
     return Exit::kYes;
   }

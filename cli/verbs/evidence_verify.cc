@@ -143,7 +143,7 @@ Result<tdx::AppraisalPolicy> read_policy(const std::string& path) {
   if (path.empty()) {
     return tdx::AppraisalPolicy{};
   }
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   ASSAY_ASSIGN(const Json json, parse_json(bytes));
   return tdx::parse_appraisal_policy(json);
 }
@@ -152,7 +152,7 @@ Result<tdx::TrustAnchor> read_root(const std::string& path) {
   if (path.empty()) {
     return tdx::intel_root();
   }
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   return tdx::TrustAnchor::from_bytes(bytes);
 }
 
@@ -161,7 +161,7 @@ Result<tdx::Collateral> read_collateral(const std::string& path) {
     return fail(ErrorCode::kCollateralMissing,
                 "Without collateral nothing is known about the platform; give --collateral FILE");
   }
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
   return tdx::parse_collateral(bytes);
 }
 
@@ -184,7 +184,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   ASSAY_ASSIGN(const auto expectation, read_expectation(options.report_data));
   ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
   ASSAY_ASSIGN(const tdx::Collateral collateral, read_collateral(options.collateral));
-  ASSAY_ASSIGN(const Bytes quote, read_file(options.quote));
+  ASSAY_ASSIGN(const Bytes quote, client::read_file(options.quote));
   const tdx::AppraisalResult result =
       tdx::verify(quote, collateral, std::span(&anchor, 1), {now, expectation, policy});
   print_result(context, result);

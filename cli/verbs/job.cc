@@ -8,15 +8,16 @@
 #include <thread>
 #include <utility>
 
+#include "cli/client/lists.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "schemas/location.h"
-#include "worker/pace.h"
 
 namespace assay::cli {
 
 namespace {
+
+using Steady = std::chrono::steady_clock;
 
 struct WaitFlags {
   bool wait = false;
@@ -206,11 +207,12 @@ Result<Exit> make(const Context& context, const NewOptions& options) {
     ASSAY_ASSIGN(location, normalise_location(options.location));
   }
   ASSAY_ASSIGN(std::optional<JobPod> pod, read_pod(options));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(ArtifactId artifact, resolve(api, options.model));
   const JobRequest request{std::move(artifact), scope,         options.node, std::move(location),
                            std::move(subset),   std::move(pod)};
-  ASSAY_ASSIGN(const Json made, api.post("/v1/jobs", as_bytes(to_json(request).dump()), kJsonType));
+  ASSAY_ASSIGN(const Json made,
+               api.post("/v1/jobs", as_bytes(to_json(request).dump()), client::kJsonType));
   const std::string id = text_at(made, "id");
   if (!options.wait.wait) {
     if (context.json()) {
@@ -264,39 +266,27 @@ struct ListOptions {
   std::string node;
   std::string artifact;
   std::string state;
-  std::uint64_t limit = 100;
-  bool all = false;
-  ConnectionFlags connection;
+  ListFlags list;
 };
 
+ListView job_view() {
+  return {.noun = "job",
+          .heads = {"JOB", "NODE", "MODEL", "SCOPE", "STATE", "RESULT", "CREATED"},
+          .cells = [](const Json& job) -> std::vector<std::string> {
+            return {text_at(job, "id"),        text_at(job, "node"),  text_at(job, "model_name"),
+                    text_at(job, "scope"),     text_at(job, "state"), text_at(job, "result"),
+                    text_at(job, "created_at")};
+          }};
+}
+
 Result<Exit> list(const Context& context, const ListOptions& options) {
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
   Query query;
   query.add("node", options.node);
   query.add("artifact", options.artifact);
   query.add("state", options.state);
-  const auto limit = options.all ? std::nullopt : std::optional(options.limit);
-  ASSAY_ASSIGN(const Json page, api.list("/v1/jobs", query, limit));
-  const Json& items = list_at(page, "items");
-  const bool more = !text_at(page, "next").empty();
-  if (context.json()) {
-    print_json({{"items", items},
-                {"more", more},
-                {"tree_size", number_at(page, "tree_size")},
-                {"root", text_at(page, "root")}});
-    return Exit::kYes;
-  }
-  Table table({"JOB", "NODE", "MODEL", "SCOPE", "STATE", "RESULT", "CREATED"});
-  for (const Json& job : items) {
-    table.row({text_at(job, "id"), text_at(job, "node"), text_at(job, "model_name"),
-               text_at(job, "scope"), text_at(job, "state"), text_at(job, "result"),
-               text_at(job, "created_at")});
-  }
-  if (!table.empty()) {
-    print_text(table.text());
-  }
-  message(context, counted(items.size(), "job") +
-                       (more ? ", and there are more: see --limit and --all" : ""));
+  ASSAY_ASSIGN(Json jobs, fetch_list(api, "/v1/jobs", query, options.list));
+  print_list(context, job_view(), std::move(jobs));
   return Exit::kYes;
 }
 
@@ -306,9 +296,7 @@ void add_list(const Command& group, Context& context) {
   verb.option("--node", options->node, "NAME", "of this node");
   verb.option("--artifact", options->artifact, "ID", "about this artifact");
   verb.choice("--state", options->state, {"open", "finished"}, "only these");
-  verb.option("--limit", options->limit, "N", "at most so many (default 100)");
-  verb.flag("--all", options->all, "all of them");
-  add_connection_options(verb, options->connection);
+  add_list_options(verb, options->list);
   verb.example("assay job list --node gpu-node-1 --state open", "what a node still has to do");
   verb.action([options, &context] { return list(context, *options); });
 }
@@ -321,7 +309,7 @@ struct ShowOptions {
 
 Result<Exit> show(const Context& context, const ShowOptions& options) {
   ASSAY_TRY(check(options.wait));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(const Json job, await(api, options.id, options.wait));
   return finish(context, job, options.wait);
 }

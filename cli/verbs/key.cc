@@ -31,10 +31,10 @@ Result<Exit> make(const Context& context, const NewOptions& options) {
     return fail(ErrorCode::kUsage,
                 "A private key is not written to standard output; name a file with --out");
   }
-  protect_process();
+  client::protect_process();
   ASSAY_ASSIGN(const SignatureAlgorithm algorithm, signature_algorithm_from(options.algorithm));
   const std::string public_file = options.out + ".pub";
-  if (file_exists(public_file)) {
+  if (client::file_exists(public_file)) {
     return fail(ErrorCode::kConflict,
                 "The file exists and is not overwritten; choose another name for the key",
                 public_file);
@@ -48,7 +48,7 @@ Result<Exit> make(const Context& context, const NewOptions& options) {
   ASSAY_ASSIGN(const attestation::PublicKey key,
                attestation::PublicKey::from_der(signer->public_key()));
   ASSAY_TRY(attestation::save_private_key(*signer, options.out, passphrase));
-  ASSAY_TRY(write_new_file(public_file, key.pem(), kPublicFile));
+  ASSAY_TRY(client::write_new_file(public_file, key.pem(), client::kPublicFile));
   if (context.json()) {
     print_json({{"key_id", key.id().text()},
                 {"algorithm", options.algorithm},
@@ -165,7 +165,7 @@ Result<Exit> describe(const Context& context, const DescribeOptions& options) {
     print_json(json);
     return Exit::kYes;
   }
-  ASSAY_TRY(write_file(options.out, json.dump(2) + "\n"));
+  ASSAY_TRY(client::write_file(options.out, json.dump(2) + "\n"));
   message(context, "wrote " + options.out);
   return Exit::kYes;
 }

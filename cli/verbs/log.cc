@@ -8,10 +8,10 @@
 #include "cli/audit/mirror.h"
 #include "cli/audit/verifier_flags.h"
 #include "cli/audit/verify.h"
+#include "cli/client/connect.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "client/files.h"
 #include "schemas/core/merkle.h"
 #include "schemas/log_record.h"
@@ -49,7 +49,7 @@ struct CheckpointOptions {
 
 Result<Exit> checkpoint(const Context& context, const CheckpointOptions& options) {
   ASSAY_ASSIGN(const auto verifier, find_verifier(options.verifier));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(const Bytes note,
                api.get_bytes(std::string(kPublicPrefix) + "checkpoint", "text/plain", false));
   ASSAY_ASSIGN(const SignedCheckpoint parsed, parse_checkpoint(as_text(note)));
@@ -63,7 +63,7 @@ Result<Exit> checkpoint(const Context& context, const CheckpointOptions& options
     json["verified"] = true;
   }
   if (!options.out.empty()) {
-    ASSAY_TRY(write_file(options.out, note));
+    ASSAY_TRY(client::write_file(options.out, note));
   }
   if (context.json()) {
     json["checkpoint"] = as_text(note);
@@ -99,7 +99,7 @@ struct MirrorVerb {
 
 Result<Exit> mirror(const Context& context, const MirrorVerb& options) {
   ASSAY_ASSIGN(const auto verifier, find_verifier(options.verifier));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   MirrorOptions how;
   how.verifier = verifier ? &*verifier : nullptr;
   Progress progress(context, "mirroring");
@@ -158,7 +158,7 @@ Result<Json> make_receipt(Api& api, LeafIndex index) {
   Query query;
   query.add("tree_size", std::to_string(number_at(log, "tree_size")));
   ASSAY_ASSIGN(const Json proof, api.get(entry + "/proof" + query.text()));
-  ASSAY_ASSIGN(const Bytes record, api.get_bytes(entry, kJsonType));
+  ASSAY_ASSIGN(const Bytes record, api.get_bytes(entry, client::kJsonType));
   ASSAY_TRY(parse_log_record(record));
   return Json{{"origin", text_at(log, "origin")},
               {"index", index},
@@ -170,7 +170,7 @@ Result<Json> make_receipt(Api& api, LeafIndex index) {
 
 Result<Exit> prove(const Context& context, const ProveOptions& options) {
   ASSAY_ASSIGN(const auto verifier, need_verifier(options.verifier));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(const Json json, make_receipt(api, options.index));
   ASSAY_ASSIGN(const Receipt receipt, receipt_from_json(json, "the service's proof"));
   if (const Status checked = check_receipt(receipt, verifier); !checked) {
@@ -179,7 +179,7 @@ Result<Exit> prove(const Context& context, const ProveOptions& options) {
   if (options.out.empty()) {
     print_json(json);
   } else {
-    ASSAY_TRY(write_file(options.out, json.dump(2) + "\n"));
+    ASSAY_TRY(client::write_file(options.out, json.dump(2) + "\n"));
   }
   message(context, "verified: entry " + std::to_string(options.index) + " is in the log of size " +
                        std::to_string(receipt.tree_size));
@@ -214,7 +214,7 @@ Status read_receipts(const Json& json, const std::string& file, std::vector<Rece
 Result<std::vector<Receipt>> load_receipts(const std::vector<std::string>& files) {
   std::vector<Receipt> all;
   for (const std::string& file : files) {
-    ASSAY_ASSIGN(const Bytes bytes, read_file(file));
+    ASSAY_ASSIGN(const Bytes bytes, client::read_file(file));
     ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
     std::vector<Receipt> receipts;
     ASSAY_TRY(read_receipts(json, file, receipts));
@@ -265,7 +265,7 @@ Result<Exit> verify(const Context& context, const VerifyVerb& options) {
   ASSAY_ASSIGN(const auto verifier, need_verifier(options.verifier));
   LogVerifyOptions how;
   for (const std::string& file : options.since) {
-    ASSAY_ASSIGN(const Bytes note, read_file(file));
+    ASSAY_ASSIGN(const Bytes note, client::read_file(file));
     how.older_checkpoints.emplace_back(as_text(note));
   }
   std::error_code ignored;

@@ -82,7 +82,7 @@ Status write_outline(const CreateOptions& options, const gpu_hash::HashedArtifac
   }
   const Outline outline{options.outline_span, hashed.outlines};
   ASSAY_ASSIGN(const Bytes blob, encode_outline(outline, hashed.artifact));
-  return write_file(options.outline, blob);
+  return client::write_file(options.outline, blob);
 }
 
 // The document to write: the bare statement, or an envelope when there are keys.
@@ -194,7 +194,7 @@ Result<Exit> create(const Context& context, CreateOptions options) {
     print_document(document);
     return Exit::kYes;
   }
-  ASSAY_TRY(write_file(options.out, document));
+  ASSAY_TRY(client::write_file(options.out, document));
   ASSAY_TRY(finish_reuse(context, options, hashed, began));
   tell_created(context, options, hashed, fallback, payload);
   return Exit::kYes;

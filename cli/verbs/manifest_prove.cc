@@ -134,7 +134,7 @@ Result<Exit> make(const Context& context, const ProveOptions& options) {
     print_json(proof);
     return Exit::kYes;
   }
-  ASSAY_TRY(write_file(options.out, proof.dump(2) + "\n"));
+  ASSAY_TRY(client::write_file(options.out, proof.dump(2) + "\n"));
   message(context, "wrote " + options.out);
   return Exit::kYes;
 }
@@ -145,7 +145,7 @@ Result<Exit> check(const Context& context, const ProveOptions& options) {
                 "A proof shows nothing by itself; say with --artifact which artifact you trust");
   }
   ASSAY_ASSIGN(const ArtifactId artifact, ArtifactId::parse(options.artifact));
-  ASSAY_ASSIGN(const Bytes bytes, read_file(options.check));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.check));
   const Result<Json> json = parse_json(ByteView(bytes));
   const Result<Proven> proven =
       json ? check_proof(*json, artifact) : Result<Proven>(std::unexpected(json.error()));

@@ -46,7 +46,7 @@ Result<TrustedManifest> open_manifest(const Context& context, const VerifyOption
   SigningContext question{KeyPurpose::kPublisher, "", std::string(kManifestPredicateType), ""};
   ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
   ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
-  ASSAY_ASSIGN(const Bytes bytes, read_file(options.envelope));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.envelope));
   refused = true;
   ASSAY_ASSIGN(LoadedDocument document, read_document(bytes));
   if (!document.envelope) {
@@ -242,7 +242,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
   gpu_hash::VerifyOptions how;
   std::optional<Outline> outline;
   if (!options.outline.empty()) {
-    ASSAY_ASSIGN(const Bytes blob, read_file(options.outline, std::uint64_t{1} << 32));
+    ASSAY_ASSIGN(const Bytes blob, client::read_file(options.outline, std::uint64_t{1} << 32));
     Result<Outline> decoded = decode_outline(blob, trusted->manifest.artifact);
     if (!decoded) {
       return refuse(context, decoded.error(), result_json(*trusted));

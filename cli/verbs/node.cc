@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "cli/client/lists.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "schemas/challenge.h"
 
 namespace assay::cli {
@@ -33,35 +33,19 @@ std::string evidence_of(const Json& node) {
          (is_vendor ? "" : ", anchor is not the vendor's") + standing_of(*measured);
 }
 
-struct ListOptions {
-  std::uint64_t limit = 100;
-  bool all = false;
-  ConnectionFlags connection;
-};
+ListView node_view() {
+  return {.noun = "node",
+          .heads = {"NODE", "STATE", "EVIDENCE", "ENROLLED UNTIL", "PRINCIPAL"},
+          .cells = [](const Json& node) -> std::vector<std::string> {
+            return {text_at(node, "node"), text_at(node, "state"), evidence_of(node),
+                    text_at(node, "expires_at"), text_at(node, "principal")};
+          }};
+}
 
-Result<Exit> list(const Context& context, const ListOptions& options) {
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
-  const auto limit = options.all ? std::nullopt : std::optional(options.limit);
-  ASSAY_ASSIGN(const Json page, api.list("/v1/nodes", Query(), limit));
-  const Json& items = list_at(page, "items");
-  const bool more = !text_at(page, "next").empty();
-  if (context.json()) {
-    print_json({{"items", items},
-                {"more", more},
-                {"tree_size", number_at(page, "tree_size")},
-                {"root", text_at(page, "root")}});
-    return Exit::kYes;
-  }
-  Table table({"NODE", "STATE", "EVIDENCE", "ENROLLED UNTIL", "PRINCIPAL"});
-  for (const Json& node : items) {
-    table.row({text_at(node, "node"), text_at(node, "state"), evidence_of(node),
-               text_at(node, "expires_at"), text_at(node, "principal")});
-  }
-  if (!table.empty()) {
-    print_text(table.text());
-  }
-  message(context, counted(items.size(), "node") +
-                       (more ? ", and there are more: see --limit and --all" : ""));
+Result<Exit> list(const Context& context, const ListFlags& flags) {
+  ASSAY_ASSIGN(Api api, open_api(context, flags.connection));
+  ASSAY_ASSIGN(Json nodes, fetch_list(api, "/v1/nodes", Query(), flags));
+  print_list(context, node_view(), std::move(nodes));
   return Exit::kYes;
 }
 
@@ -96,7 +80,7 @@ void print_node(const Json& node) {
 Result<Exit> show(const Context& context, const ConnectionFlags& connection,
                   const std::string& name) {
   ASSAY_TRY(check_node_name(name));
-  ASSAY_ASSIGN(Api api, Api::open(context, connection));
+  ASSAY_ASSIGN(Api api, open_api(context, connection));
   ASSAY_ASSIGN(const Json node, api.get("/v1/nodes/" + percent_encode(name)));
   if (context.json()) {
     print_json(node);
@@ -110,13 +94,11 @@ Result<Exit> show(const Context& context, const ConnectionFlags& connection,
 
 void add_node(const Command& root, Context& context) {
   const Command group = root.add("node", "Nodes that enrolled");
-  auto options = std::make_shared<ListOptions>();
+  auto flags = std::make_shared<ListFlags>();
   const Command list_verb = group.add("list", "Print the nodes, whether they count, and why");
-  list_verb.option("--limit", options->limit, "N", "at most so many (default 100)");
-  list_verb.flag("--all", options->all, "all of them");
-  add_connection_options(list_verb, options->connection);
+  add_list_options(list_verb, *flags);
   list_verb.example("assay node list", "who is enrolled, with which evidence, until when");
-  list_verb.action([options, &context] { return list(context, *options); });
+  list_verb.action([flags, &context] { return list(context, *flags); });
 
   auto connection = std::make_shared<ConnectionFlags>();
   auto name = std::make_shared<std::string>();

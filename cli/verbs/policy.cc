@@ -6,13 +6,14 @@
 
 #include "attestation/dsse.h"
 #include "cli/audit/own_record.h"
+#include "cli/client/lists.h"
+#include "cli/client/push.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
 #include "cli/review/show.h"
 #include "cli/verbs/policy_diff.h"
 #include "cli/verbs/trust_change.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "client/files.h"
 #include "policy/lint.h"
 #include "schemas/policy_document.h"
@@ -39,7 +40,7 @@ struct LintOptions {
 };
 
 Result<Exit> lint(const Context& context, const LintOptions& options) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(options.file));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
   const Result<LoadedDocument> document = read_document(bytes, kPolicyPayloadType);
   if (!document) {
     return refuse(context, document.error(), {{"valid", false}, {"findings", Json::array()}});
@@ -91,7 +92,7 @@ Result<Json> policy_json(Api* api, const std::string& text) {
     ASSAY_ASSIGN(const PolicyDocument policy, load_policy(text));
     return to_json(policy);
   }
-  ASSAY_ASSIGN(const Bytes bytes, api->get_bytes("/v1/policies/" + text, kEnvelopeType));
+  ASSAY_ASSIGN(const Bytes bytes, api->get_bytes("/v1/policies/" + text, client::kEnvelopeType));
   ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, text));
   if (envelope.payload_type != kPolicyPayloadType) {
     return fail(ErrorCode::kPayloadTypeUnknown,
@@ -110,7 +111,7 @@ struct DiffOptions {
 Result<Exit> diff(const Context& context, const DiffOptions& options) {
   std::optional<Api> api;
   if (StatementId::parse(options.before) || StatementId::parse(options.after)) {
-    ASSAY_ASSIGN(api, Api::open(context, options.connection));
+    ASSAY_ASSIGN(api, open_api(context, options.connection));
   }
   ASSAY_ASSIGN(const Json before, policy_json(api ? &*api : nullptr, options.before));
   ASSAY_ASSIGN(const Json after, policy_json(api ? &*api : nullptr, options.after));
@@ -145,15 +146,15 @@ void add_diff(const Command& group, Context& context) {
 
 Result<Exit> push(const Context& context, const ConnectionFlags& connection,
                   const std::string& file) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(file));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(file));
   ASSAY_ASSIGN(const LoadedDocument document, read_document(bytes));
   const PayloadKind kind = document.payload.kind;
   if (!document.envelope ||
       (kind != PayloadKind::kPolicy && kind != PayloadKind::kPolicyApproval)) {
     return fail(ErrorCode::kPayloadTypeUnknown, "This is no signed policy", file);
   }
-  ASSAY_ASSIGN(Api api, Api::open(context, connection));
-  const Result<Json> answer = api.push(document, bytes);
+  ASSAY_ASSIGN(Api api, open_api(context, connection));
+  const Result<Json> answer = push_document(api, document, bytes);
   if (!answer) {
     return refuse_or_fail(context, answer.error());
   }
@@ -196,7 +197,7 @@ Result<Exit> approve(const Context& context, PolicyApproval::Action action,
     if (options.out.empty()) {
       return fail(ErrorCode::kUsage, "Give the approver's --key, or --out to sign it later");
     }
-    ASSAY_TRY(write_file(options.out, payload + "\n"));
+    ASSAY_TRY(client::write_file(options.out, payload + "\n"));
     message(context, "wrote " + options.out);
     return Exit::kYes;
   }
@@ -215,13 +216,13 @@ Result<Exit> approve(const Context& context, PolicyApproval::Action action,
                                           borrow(signers), options.signing.keyid));
   const std::string text = attestation::encode_envelope(envelope);
   if (!options.out.empty()) {
-    ASSAY_TRY(write_file(options.out, text + "\n"));
+    ASSAY_TRY(client::write_file(options.out, text + "\n"));
     message(context, "wrote " + options.out);
     return Exit::kYes;
   }
   ASSAY_ASSIGN(LoadedDocument document, read_document(as_bytes(text)));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.review.connection));
-  const Result<Json> answer = api.push(document, as_bytes(text));
+  ASSAY_ASSIGN(Api api, open_api(context, options.review.connection));
+  const Result<Json> answer = push_document(api, document, as_bytes(text));
   if (!answer) {
     return refuse_or_fail(context, answer.error());
   }
@@ -280,27 +281,27 @@ Result<std::set<std::string>> active_ids(Api& api) {
   return ids;
 }
 
+ListView policy_view() {
+  return {.noun = "policy",
+          .heads = {"ID", "NAME", "VERSION", "ACTIVE", "ACCEPTED"},
+          .cells = [](const Json& item) -> std::vector<std::string> {
+            return {text_at(item, "id"), text_at(item, "name"),
+                    std::to_string(number_at(item, "version")),
+                    item.at("active").get<bool>() ? "yes" : "no", text_at(item, "accepted_at")};
+          }};
+}
+
 Result<Exit> list(const Context& context, const ListOptions& options) {
   Query query;
   query.add("name", options.name);
   query.add("active", options.active ? "true" : "");
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(Json answer, api.list("/v1/policies", query, std::nullopt));
   ASSAY_ASSIGN(const std::set<std::string> active, active_ids(api));
   for (Json& item : answer["items"]) {
     item["active"] = active.contains(text_at(item, "id"));
   }
-  if (context.json()) {
-    print_json(answer);
-    return Exit::kYes;
-  }
-  Table table({"ID", "NAME", "VERSION", "ACTIVE", "ACCEPTED"});
-  for (const Json& item : list_at(answer, "items")) {
-    table.row({text_at(item, "id"), text_at(item, "name"),
-               std::to_string(number_at(item, "version")),
-               active.contains(text_at(item, "id")) ? "yes" : "no", text_at(item, "accepted_at")});
-  }
-  print_text(table.text());
+  print_list(context, policy_view(), std::move(answer));
   return Exit::kYes;
 }
 

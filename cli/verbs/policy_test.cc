@@ -76,9 +76,9 @@ Status read_case(const Json& json, Case& one) {
 }
 
 Result<std::vector<Case>> read_cases(const Context& context, const TestOptions& options) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(options.facts));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.facts));
   JsonLimits limits;
-  limits.max_bytes = kMaxDocumentBytes;
+  limits.max_bytes = client::kMaxDocumentBytes;
   limits.max_depth = 128;
   ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes), limits));
   Case base{.name = "",

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay push: signed documents of any kind to the service.
+#include "cli/client/push.h"
+
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "cli/audit/own_record.h"
 #include "cli/audit/verifier_flags.h"
+#include "cli/client/connect.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "client/files.h"
 #include "schemas/core/outline.h"
 
@@ -33,7 +35,7 @@ struct Ready {
 Result<std::vector<Ready>> read_all(const std::vector<std::string>& files) {
   std::vector<Ready> ready;
   for (const std::string& file : files) {
-    ASSAY_ASSIGN(Bytes bytes, read_file(file));
+    ASSAY_ASSIGN(Bytes bytes, client::read_file(file));
     Result<LoadedDocument> document = read_document(bytes);
     if (!document) {
       Error error = std::move(document).error();
@@ -67,7 +69,7 @@ Result<std::optional<ReadyOutline>> read_outline(const std::string& file,
                 file);
   }
   ASSAY_ASSIGN(const Manifest manifest, manifest_of(ready.front().document.payload));
-  ASSAY_ASSIGN(Bytes blob, read_file(file, kMaxOutline));
+  ASSAY_ASSIGN(Bytes blob, client::read_file(file, kMaxOutline));
   if (const auto decoded = decode_outline(blob, manifest.artifact); !decoded) {
     return fail(decoded.error().code, decoded.error().detail, file);
   }
@@ -96,7 +98,7 @@ bool has_record(PayloadKind kind) {
 
 Result<Json> push_one(Api& api, const Ready& item,
                       const std::optional<attestation::NoteVerifier>& verifier) {
-  ASSAY_ASSIGN(Json answer, api.push(item.document, item.bytes));
+  ASSAY_ASSIGN(Json answer, push_document(api, item.document, item.bytes));
   if (has_record(item.document.payload.kind)) {
     ASSAY_TRY(check_own_record(answer, item.document, item.bytes, verifier));
   }
@@ -107,7 +109,7 @@ Result<Exit> push(const Context& context, const PushOptions& options) {
   ASSAY_ASSIGN(const auto verifier, find_verifier(options.verifier));
   ASSAY_ASSIGN(const std::vector<Ready> ready, read_all(options.files));
   ASSAY_ASSIGN(const std::optional<ReadyOutline> outline, read_outline(options.outline, ready));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   Json items = Json::array();
   Exit exit = Exit::kYes;
   for (const Ready& item : ready) {

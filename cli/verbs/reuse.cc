@@ -59,7 +59,7 @@ Status write_times(const std::string& manifest, const gpu_hash::HashedArtifact& 
                      {"artifact", hashed.id.text()},
                      {"hashed_at_ns", std::to_string(time.count())},
                      {"files", std::move(files)}};
-  return write_file(times_file(manifest), json.dump(1) + "\n");
+  return client::write_file(times_file(manifest), json.dump(1) + "\n");
 }
 
 Result<gpu_hash::Reuse> load_reuse(const std::string& manifest, const std::string& outline) {
@@ -67,7 +67,7 @@ Result<gpu_hash::Reuse> load_reuse(const std::string& manifest, const std::strin
   ASSAY_ASSIGN(Manifest old, manifest_of(document.payload));
   ASSAY_ASSIGN(const ArtifactId artifact, artifact_id(old));
   const std::string path = times_file(manifest);
-  ASSAY_ASSIGN(const Bytes bytes, read_file(path, kMaxTimesBytes));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path, kMaxTimesBytes));
   ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes), {.max_bytes = kMaxTimesBytes}));
   if (!json.is_object() || json.size() != 4 || json.value("v", Json()) != 1 ||
       !json.contains("artifact") || !json.contains("hashed_at_ns") ||
@@ -85,7 +85,7 @@ Result<gpu_hash::Reuse> load_reuse(const std::string& manifest, const std::strin
     reuse.files.emplace(name, file);
   }
   if (!outline.empty()) {
-    ASSAY_ASSIGN(const Bytes blob, read_file(outline, kMaxOutlineBytes));
+    ASSAY_ASSIGN(const Bytes blob, client::read_file(outline, kMaxOutlineBytes));
     auto decoded = decode_outline(blob, reuse.artifact);
     if (!decoded) {
       return fail(decoded.error().code, decoded.error().detail, outline);

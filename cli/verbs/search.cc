@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "cli/client/lists.h"
 #include "cli/documents/documents.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "client/files.h"
 #include "schemas/core/random.h"
 
@@ -56,20 +56,20 @@ auto first_found(const std::vector<std::string>& places, const Fetch& fetch)
 Result<Exit> get_envelope(const GetOptions& options, Api& api,
                           const std::vector<std::string>& places) {
   ASSAY_ASSIGN(const Bytes bytes, first_found(places, [&api](const std::string& place) {
-                 return api.get_bytes(place, kEnvelopeType);
+                 return api.get_bytes(place, client::kEnvelopeType);
                }));
   ASSAY_TRY(envelope_for(bytes, options.id));
   if (options.out.empty()) {
     print_document(as_text(bytes));
     return Exit::kYes;
   }
-  ASSAY_TRY(write_file(options.out, bytes));
+  ASSAY_TRY(client::write_file(options.out, bytes));
   return Exit::kYes;
 }
 
 Result<Exit> get(const Context& context, const GetOptions& options) {
   ASSAY_ASSIGN(const std::vector<std::string> places, places_of(options.id));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   if (options.envelope) {
     if (ArtifactId::parse(options.id)) {
       return fail(ErrorCode::kUsage, "A model has many documents; name one of them by its id");
@@ -79,7 +79,7 @@ Result<Exit> get(const Context& context, const GetOptions& options) {
   ASSAY_ASSIGN(const Json json,
                first_found(places, [&api](const std::string& place) { return api.get(place); }));
   if (!options.out.empty()) {
-    ASSAY_TRY(write_file(options.out, json.dump(2) + "\n"));
+    ASSAY_TRY(client::write_file(options.out, json.dump(2) + "\n"));
     return Exit::kYes;
   }
   print_json(json);
@@ -98,9 +98,7 @@ struct SearchOptions {
   std::string signer;
   std::string since;
   std::string until;
-  std::uint64_t limit = 100;
-  bool all = false;
-  ConnectionFlags connection;
+  ListFlags list;
 };
 
 struct Filter {
@@ -180,47 +178,35 @@ std::string about(const Json& item) {
   return stage.empty() ? text : stage + (text.empty() ? "" : " " + text);
 }
 
-void print_items(const Json& items) {
-  Table table({"ID", "KIND", "ABOUT", "ARTIFACT OR SUBJECTS", "SIGNED BY", "ACCEPTED"});
-  for (const Json& item : items) {
-    const std::string artifact = text_at(item, "artifact");
-    table.row({text_at(item, "id"), text_at(item, "kind"), about(item),
-               artifact.empty() ? joined_at(item, "subjects") : artifact, signers_text(item),
-               text_at(item, "accepted_at")});
-  }
-  if (!table.empty()) {
-    print_text(table.text());
-  }
+ListView document_view() {
+  return {.noun = "document",
+          .heads = {"ID", "KIND", "ABOUT", "ARTIFACT OR SUBJECTS", "SIGNED BY", "ACCEPTED"},
+          .cells = [](const Json& item) -> std::vector<std::string> {
+            const std::string artifact = text_at(item, "artifact");
+            return {text_at(item, "id"), text_at(item, "kind"),
+                    about(item),         artifact.empty() ? joined_at(item, "subjects") : artifact,
+                    signers_text(item),  text_at(item, "accepted_at")};
+          }};
 }
 
 Result<Exit> search(const Context& context, const SearchOptions& options) {
   ASSAY_ASSIGN(const auto collections, collections_for(options));
-  ASSAY_ASSIGN(Api api, Api::open(context, options.connection));
-  Json items = Json::array();
-  Json last = Json::object();
-  bool more = false;
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  Json found = {{"items", Json::array()}, {"more", false}};
   for (const Collection* collection : collections) {
     Query query;
     for (const Filter& filter : kFilters) {
       query.add(filter.parameter, options.*filter.value);
     }
-    const auto limit = options.all ? std::nullopt : std::optional(options.limit);
-    ASSAY_ASSIGN(last, api.list(collection->path, query, limit));
-    more = more || !text_at(last, "next_cursor").empty();
-    for (const Json& item : list_at(last, "items")) {
-      items.push_back(item);
+    ASSAY_ASSIGN(const Json page, fetch_list(api, collection->path, query, options.list));
+    for (const Json& item : list_at(page, "items")) {
+      found["items"].push_back(item);
     }
+    found["more"] = found["more"].get<bool>() || !text_at(page, "next_cursor").empty();
+    found["tree_size"] = number_at(page, "tree_size");
+    found["root"] = text_at(page, "root");
   }
-  if (context.json()) {
-    print_json({{"items", items},
-                {"more", more},
-                {"tree_size", number_at(last, "tree_size")},
-                {"root", text_at(last, "root")}});
-    return Exit::kYes;
-  }
-  print_items(items);
-  message(context, counted(items.size(), "document") +
-                       (more ? ", and there are more: see --limit and --all" : ""));
+  print_list(context, document_view(), std::move(found));
   return Exit::kYes;
 }
 
@@ -238,9 +224,8 @@ void add_search_verb(const Command& root, Context& context) {
   verb.option("--signer", options->signer, "KEY_ID", "signed by this key");
   verb.option("--since", options->since, "TIME", "accepted at this RFC 3339 time or later");
   verb.option("--until", options->until, "TIME", "accepted at this RFC 3339 time or before");
-  verb.option("--limit", options->limit, "N", "at most so many of each kind (default 100)");
-  verb.flag("--all", options->all, "all of them");
-  add_connection_options(verb, options->connection);
+  add_list_options(verb, options->list);
+  verb.note("--limit counts for each kind on its own.");
   verb.example("assay search --name acme/llama", "the manifests of a model");
   verb.example("assay search --subject assay-tree-v1-sha256:dc66... --stage evaluate",
                "its evaluations");

@@ -60,7 +60,7 @@ Result<TrustedKey> make_key(const SetupOptions& options, const Holder& holder, T
   ASSAY_ASSIGN(const auto key, attestation::PublicKey::from_der(signer->public_key()));
   const std::string path = options.folder + "/keys/" + holder.name + ".pem";
   ASSAY_TRY(attestation::save_private_key(*signer, path, {}));
-  ASSAY_TRY(write_new_file(path + ".pub", key.pem(), kPublicFile));
+  ASSAY_TRY(client::write_new_file(path + ".pub", key.pem(), client::kPublicFile));
   TrustedKey trusted{.id = key.id(),
                      .algorithm = key.algorithm(),
                      .public_key = signer->public_key(),
@@ -79,7 +79,7 @@ Result<TrustedKey> make_key(const SetupOptions& options, const Holder& holder, T
 // A caller who may do all that a person can, with its token in FOLDER/token.
 Result<Principal> make_owner(const Context& context, const SetupOptions& options) {
   ASSAY_ASSIGN(const std::string token, make_token(context.random));
-  ASSAY_TRY(write_new_file(options.folder + "/token", token + "\n", kPrivateFile));
+  ASSAY_TRY(client::write_new_file(options.folder + "/token", token + "\n", client::kPrivateFile));
   using enum AccessRole;
   return Principal{
       "owner",
@@ -142,7 +142,7 @@ Result<Exit> setup(const Context& context, const SetupOptions& options) {
     return fail(ErrorCode::kUsage, "A port is 1 to 65535", std::to_string(options.port));
   }
   ASSAY_TRY(check_model_name(options.name_space + "/model"));
-  protect_process();
+  client::protect_process();
   const std::string& folder = options.folder;
   for (const char* name : {"", "/keys", "/service"}) {
     ASSAY_TRY(make_folder(folder + name));
@@ -151,11 +151,14 @@ Result<Exit> setup(const Context& context, const SetupOptions& options) {
   ASSAY_ASSIGN(const Bootstrap trust, make_trust(context, options));
   const std::string bootstrap = to_json(trust).dump(2) + "\n";
   ASSAY_TRY(parse_bootstrap(as_bytes(bootstrap)));
-  ASSAY_TRY(write_new_file(folder + "/service/bootstrap.json", bootstrap, kPublicFile));
-  ASSAY_TRY(write_new_file(folder + "/service/assayd.json", config_of(options).dump(2) + "\n",
-                           kPublicFile));
-  ASSAY_TRY(write_new_file(folder + "/policy.json", first_policy().dump(2) + "\n", kPublicFile));
-  ASSAY_TRY(write_new_file(folder + "/env", environment(options, path), kPublicFile));
+  ASSAY_TRY(
+      client::write_new_file(folder + "/service/bootstrap.json", bootstrap, client::kPublicFile));
+  ASSAY_TRY(client::write_new_file(folder + "/service/assayd.json",
+                                   config_of(options).dump(2) + "\n", client::kPublicFile));
+  ASSAY_TRY(client::write_new_file(folder + "/policy.json", first_policy().dump(2) + "\n",
+                                   client::kPublicFile));
+  ASSAY_TRY(
+      client::write_new_file(folder + "/env", environment(options, path), client::kPublicFile));
   const std::string config = folder + "/service/assayd.json";
   if (context.json()) {
     print_json({{"folder", path}, {"config", config}, {"environment", folder + "/env"}});

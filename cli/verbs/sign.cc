@@ -66,7 +66,7 @@ Result<Exit> sign(const Context& context, const SignOptions& options) {
     print_document(text);
     return Exit::kYes;
   }
-  ASSAY_TRY(write_file(options.out, text));
+  ASSAY_TRY(client::write_file(options.out, text));
   Json added = Json::array();
   for (const auto& signer : signers) {
     added.push_back(signer->key_id().text());

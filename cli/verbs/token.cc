@@ -39,7 +39,7 @@ Result<Principal> principal_of(const Context& context, const TokenOptions& optio
 }
 
 Status write_principal(const TokenOptions& options, const Json& principal) {
-  return options.out.empty() ? Status() : write_file(options.out, principal.dump(2) + "\n");
+  return options.out.empty() ? Status() : client::write_file(options.out, principal.dump(2) + "\n");
 }
 
 Result<Exit> make_for_certificate(const Context& context, const TokenOptions& options) {
@@ -64,12 +64,12 @@ Result<Exit> make(const Context& context, const TokenOptions& options) {
                 "The token goes to standard output without --token-out; name a file, or leave it "
                 "out");
   }
-  protect_process();
+  client::protect_process();
   ASSAY_ASSIGN(const std::string token, make_token(context.random));
   const Credential credential{CredentialKind::kToken, sha256(as_bytes(token))};
   ASSAY_ASSIGN(const Principal principal, principal_of(context, options, credential));
   if (!options.token_out.empty()) {
-    ASSAY_TRY(write_new_file(options.token_out, token + "\n", kPrivateFile));
+    ASSAY_TRY(client::write_new_file(options.token_out, token + "\n", client::kPrivateFile));
   }
   ASSAY_TRY(write_principal(options, to_json(principal)));
   if (context.json()) {

@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "attestation/dsse.h"
+#include "cli/client/connect.h"
+#include "cli/client/push.h"
 #include "cli/documents/trust_documents.h"
 #include "cli/output.h"
 #include "cli/verbs/trust_change.h"
 #include "cli/verbs/verbs.h"
-#include "client/api.h"
 #include "client/files.h"
 #include "schemas/challenge.h"
 
@@ -91,7 +92,7 @@ void add_trust_change_options(const Command& verb, TrustChangeFlags& flags) {
 
 Result<std::uint64_t> fetch_epoch(const Context& context, const ConnectionFlags& connection,
                                   const char* which) {
-  ASSAY_ASSIGN(Api api, Api::open(context, connection));
+  ASSAY_ASSIGN(Api api, open_api(context, connection));
   ASSAY_ASSIGN(const Json trust, api.get("/v1/trust"));
   const auto epochs = trust.find("epochs");
   if (epochs == trust.end() || !epochs->is_object() || !epochs->contains(which) ||
@@ -111,7 +112,7 @@ Result<Exit> write_trust_change(const Context& context, const TrustChangeFlags& 
     print_document(text + "\n");
     return Exit::kYes;
   }
-  ASSAY_TRY(write_file(flags.out, text + "\n"));
+  ASSAY_TRY(client::write_file(flags.out, text + "\n"));
   const std::string id = attestation::statement_id(kTrustChangePayloadType, as_bytes(text)).text();
   if (context.json()) {
     print_json({{"id", id}, {"sequence", sequence}, {"file", flags.out}});
@@ -198,7 +199,7 @@ Result<Exit> bootstrap(const Context& context, const BootstrapOptions& options) 
     print_document(text);
     return Exit::kYes;
   }
-  ASSAY_TRY(write_file(options.out, text));
+  ASSAY_TRY(client::write_file(options.out, text));
   message(context, "wrote " + options.out + "; give it to assayd init");
   return Exit::kYes;
 }
@@ -231,13 +232,13 @@ void add_bootstrap(const Command& group, Context& context) {
 
 Result<Exit> push(const Context& context, const ConnectionFlags& connection,
                   const std::string& file) {
-  ASSAY_ASSIGN(const Bytes bytes, read_file(file));
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(file));
   ASSAY_ASSIGN(const LoadedDocument document, read_document(bytes));
   if (!document.envelope || document.payload.kind != PayloadKind::kTrustChange) {
     return fail(ErrorCode::kPayloadTypeUnknown, "This is no signed change of trust", file);
   }
-  ASSAY_ASSIGN(Api api, Api::open(context, connection));
-  ASSAY_ASSIGN(const Json answer, api.push(document, bytes));
+  ASSAY_ASSIGN(Api api, open_api(context, connection));
+  ASSAY_ASSIGN(const Json answer, push_document(api, document, bytes));
   if (context.json()) {
     print_json(answer);
     return Exit::kYes;
@@ -266,7 +267,7 @@ std::string tokens_of(const Json& registration) {
 }
 
 Result<Exit> show(const Context& context, const ConnectionFlags& connection) {
-  ASSAY_ASSIGN(Api api, Api::open(context, connection));
+  ASSAY_ASSIGN(Api api, open_api(context, connection));
   ASSAY_ASSIGN(const Json trust, api.get("/v1/trust"));
   if (context.json()) {
     print_json(trust);

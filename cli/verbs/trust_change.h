@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/client/connect.h"
 #include "cli/command.h"
-#include "client/connection.h"
 
 namespace assay::cli {
 

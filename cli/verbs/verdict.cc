@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "cli/client/connect.h"
 #include "cli/output.h"
-#include "client/api.h"
 
 namespace assay::cli {
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay worker run: the node agent.
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <system_error>
 #include <utility>
 
 #include "attestation/keys.h"
+#include "cli/client/connect.h"
 #include "cli/documents/keys.h"
 #include "cli/documents/secrets.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/verbs/hashing.h"
 #include "cli/verbs/signals.h"
 #include "cli/verbs/verbs.h"
+#include "client/files.h"
 #include "gpu_hash/device.h"
 #include "worker/agent.h"
 
@@ -29,7 +33,7 @@ struct WorkerOptions {
   std::string service_account_token{};
   std::string key;
   std::string passphrase_file;
-  WorkerEvidenceFlags evidence;
+  worker::EvidenceOptions evidence;
   DeviceFlags device;
   std::optional<std::uint64_t> metrics_port{};
   std::uint64_t drain_seconds = 30;
@@ -54,17 +58,17 @@ Status check(const WorkerOptions& options) {
   return {};
 }
 
-Result<NodeMap> read_maps(const WorkerOptions& options) {
-  std::vector<LocationMap> maps;
+Result<worker::NodeMap> read_maps(const WorkerOptions& options) {
+  std::vector<worker::LocationMap> maps;
   for (const std::string& text : options.maps) {
-    ASSAY_ASSIGN(LocationMap map, parse_location_map(text));
+    ASSAY_ASSIGN(worker::LocationMap map, worker::parse_location_map(text));
     std::error_code error;
     if (!std::filesystem::is_directory(map.directory, error)) {
       return fail(ErrorCode::kUsage, "--map must lead to a directory", text);
     }
     maps.push_back(std::move(map));
   }
-  return NodeMap(std::move(maps), options.kubelet.empty() ? kKubelet : options.kubelet);
+  return worker::NodeMap(std::move(maps), options.kubelet.empty() ? kKubelet : options.kubelet);
 }
 
 // In memory unless there is a file: such a key ends with the process, and nobody can copy it.
@@ -72,7 +76,7 @@ Result<std::unique_ptr<Signer>> worker_key(const WorkerOptions& options) {
   if (!options.key.empty()) {
     return load_signer(options.key, options.passphrase_file);
   }
-  protect_process();
+  client::protect_process();
   return attestation::generate_key(SignatureAlgorithm::kEcdsaP256);
 }
 
@@ -93,7 +97,7 @@ std::vector<NodeDevice> node_devices(const gpu_hash::EngineInfo& engine) {
   return devices;
 }
 
-void tell_start(Events& events, const WorkerOptions& options, const WorkerParts& parts,
+void tell_start(worker::Events& events, const WorkerOptions& options, const worker::Parts& parts,
                 std::optional<std::uint16_t> port) {
   const gpu_hash::EngineInfo& engine = parts.engine.info();
   Json told = {{"node", options.node},
@@ -108,38 +112,74 @@ void tell_start(Events& events, const WorkerOptions& options, const WorkerParts&
   events.tell("started", std::move(told));
 }
 
+// One line for each event; whoever watches does not wait for a buffer to fill.
+void print_event(const Context& context, const Json& event) {
+  if (context.json()) {
+    print_json_line(event);
+  } else {
+    print_line(worker::event_text(event));
+  }
+  std::fflush(stdout);
+}
+
+gpu_hash::Progress show_progress(const Context& context, const std::string& what) {
+  const auto progress = std::make_shared<Progress>(context, what);
+  return [progress](std::uint64_t done, std::uint64_t total) { progress->update(done, total); };
+}
+
 Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_TRY(check(options));
-  ASSAY_ASSIGN(const NodeMap map, read_maps(options));
+  ASSAY_ASSIGN(const worker::NodeMap map, read_maps(options));
   const SignalWatch signals{std::chrono::seconds(options.drain_seconds)};
-  ASSAY_ASSIGN(const Connection connection, resolve_connection(options.connection));
-  ASSAY_ASSIGN(WorkerService service, WorkerService::open(context, connection, signals.abandon()));
+  ASSAY_ASSIGN(const client::Connection connection, client::resolve_connection(options.connection));
+  ASSAY_ASSIGN(worker::Service service,
+               worker::Service::open(caller_of(context), connection, signals.abandon()));
   ASSAY_ASSIGN(const std::unique_ptr<Signer> signer, worker_key(options));
-  ASSAY_ASSIGN(const std::unique_ptr<EvidenceSource> evidence,
-               make_evidence_source(context, options.evidence));
+  ASSAY_ASSIGN(const std::unique_ptr<worker::EvidenceSource> evidence,
+               worker::make_evidence_source(context.clock, context.random, options.evidence));
   ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
-  WorkerMetrics metrics;
+  worker::Metrics metrics;
   std::optional<std::uint16_t> port;
   if (options.metrics_port) {
     ASSAY_ASSIGN(port, metrics.serve(static_cast<std::uint16_t>(*options.metrics_port)));
   }
   service.on_contact([&] { metrics.contact(context.clock.now()); });
-  Events events(context);
-  WorkerParts parts{.context = context,
-                    .node = options.node,
-                    .identity_token_file = options.service_account_token,
-                    .map = map,
-                    .signer = *signer,
-                    .engine = *engine,
-                    .devices = node_devices(engine->info()),
-                    .evidence = *evidence,
-                    .service = service,
-                    .events = events,
-                    .metrics = metrics,
-                    .drain = signals.drain(),
-                    .abandon = signals.abandon()};
+  worker::Events events(context.clock,
+                        [&context](const Json& event) { print_event(context, event); });
+  worker::Parts parts{
+      .clock = context.clock,
+      .random = context.random,
+      .node = options.node,
+      .identity_token_file = options.service_account_token,
+      .map = map,
+      .signer = *signer,
+      .engine = *engine,
+      .devices = node_devices(engine->info()),
+      .evidence = *evidence,
+      .service = service,
+      .events = events,
+      .metrics = metrics,
+      .show_progress = [&context](const std::string& what) { return show_progress(context, what); },
+      .drain = signals.drain(),
+      .abandon = signals.abandon()};
   tell_start(events, options, parts, port);
-  return WorkerAgent(parts).run(options.once);
+  ASSAY_ASSIGN(const worker::Ending ending, worker::Agent(parts).run(options.once));
+  return ending == worker::Ending::kNotVerified ? Exit::kNo : Exit::kYes;
+}
+
+void add_evidence_options(const Command& verb, worker::EvidenceOptions& flags) {
+  verb.choice("--evidence", flags.kind, {"tdx", "simulate", "none"},
+              "where evidence comes from: the TDX guest that this runs in (default), the "
+              "simulator, or nowhere");
+  verb.option("--simulator-seed", flags.simulator_seed, "FILE",
+              "seed of the simulator, as 'assay evidence simulate' takes it; such evidence counts "
+              "only where its root is trusted by a dangerous_ setting");
+  verb.option(
+      "--simulator-platform", flags.simulator_platform, "HEX",
+      "which of the machines that the seed makes: 32 hex digits (default: always the same)");
+  verb.option("--collateral", flags.collateral, "FILE",
+              "what the vendor says about the platform; read again for each piece of evidence, "
+              "and sent with it");
 }
 
 void add_run(const Command& group, Context& context) {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace assay::cli {
+namespace assay::worker {
 namespace {
 
 namespace fs = std::filesystem;
@@ -212,4 +212,4 @@ TEST_F(Places, OfAPod_ScratchIsNoClaim) {
 }
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::worker

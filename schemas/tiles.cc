@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Paths in groups of three digits, and bundles of entries.
-#include "storage/tiles.h"
+#include "schemas/tiles.h"
 
 #include <charconv>
-#include <limits>
 
-namespace assay::storage {
+namespace assay {
 namespace {
 
 constexpr std::string_view kPrefix = "tile/";
 constexpr std::string_view kEntries = "entries";
 constexpr std::string_view kPartial = ".p/";
-constexpr unsigned kMaxLevel = 63;
 
-std::unexpected<Error> no_tile() { return fail(ErrorCode::kNotFound, "the log has no such tile"); }
+std::unexpected<Error> no_tile() { return fail(ErrorCode::kNotFound, "The log has no such tile"); }
 
 std::string three_digits(std::uint64_t value) {
   std::string digits = std::to_string(value);
@@ -34,12 +32,11 @@ std::optional<std::uint64_t> plain_number(std::string_view text, std::uint64_t m
 
 // "x001/x234/067" from the front of `text` up to its end.
 std::optional<std::uint64_t> grouped_number(std::string_view text) {
-  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max() / 1000 - 1;
   std::uint64_t value = 0;
   for (bool first = true;; first = false) {
     const bool more = text.starts_with('x');
     text.remove_prefix(more ? 1 : 0);
-    if (text.size() < 3 || value > kMax) {
+    if (text.size() < 3 || value > kMaxTileIndex / 1000) {
       return std::nullopt;
     }
     std::uint64_t group = 0;
@@ -86,7 +83,7 @@ Result<TileAddress> parse_tile_path(std::string_view path) {
   }
   TileAddress tile{.level = std::nullopt, .index = 0, .width = kTileWidth};
   if (path.substr(0, slash) != kEntries) {
-    const auto level = plain_number(path.substr(0, slash), kMaxLevel);
+    const auto level = plain_number(path.substr(0, slash), kMaxTileLevel);
     if (!level) {
       return no_tile();
     }
@@ -109,26 +106,25 @@ Result<TileAddress> parse_tile_path(std::string_view path) {
   return tile;
 }
 
-std::vector<TileAddress> tiles_of(TreeSize size) {
-  std::vector<TileAddress> tiles;
-  const auto add_level = [&](std::optional<unsigned> level, std::uint64_t hashes) {
-    for (std::uint64_t index = 0; index < hashes / kTileWidth; ++index) {
-      tiles.push_back({level, index, kTileWidth});
+Status for_each_tile(TreeSize size, const std::function<Status(const TileAddress&)>& visit) {
+  unsigned level = 0;
+  for (std::uint64_t hashes = size; hashes > 0; hashes /= kTileWidth, ++level) {
+    const auto rest = static_cast<unsigned>(hashes % kTileWidth);
+    const std::uint64_t full = hashes / kTileWidth;
+    for (std::uint64_t index = 0; index < full + (rest > 0 ? 1 : 0); ++index) {
+      const unsigned width = index < full ? kTileWidth : rest;
+      ASSAY_TRY(visit({level, index, width}));
+      if (level == 0) {
+        ASSAY_TRY(visit({std::nullopt, index, width}));
+      }
     }
-    if (hashes % kTileWidth != 0) {
-      tiles.push_back({level, hashes / kTileWidth, static_cast<unsigned>(hashes % kTileWidth)});
-    }
-  };
-  add_level(std::nullopt, size);
-  for (unsigned level = 0; size > 0; ++level, size /= kTileWidth) {
-    add_level(level, size);
   }
-  return tiles;
+  return {};
 }
 
 Status check_tile(TreeSize size, unsigned level, std::uint64_t index, unsigned width) {
   if (width == 0 || width > kTileWidth) {
-    return fail(ErrorCode::kInvalidParameter, "a tile has 1 to 256 hashes");
+    return fail(ErrorCode::kInvalidParameter, "A tile has 1 to 256 hashes");
   }
   if (level * kTileHeight >= 64) {
     return no_tile();
@@ -146,21 +142,24 @@ void append_bundle_entry(Bytes& bundle, ByteView entry) {
   bundle.insert(bundle.end(), entry.begin(), entry.end());
 }
 
-Result<std::vector<Bytes>> parse_bundle(ByteView bundle) {
-  std::vector<Bytes> entries;
+Result<std::vector<ByteView>> parse_bundle(ByteView bundle) {
+  std::vector<ByteView> entries;
   while (!bundle.empty()) {
     if (bundle.size() < 2) {
-      return fail(ErrorCode::kInvalidEncoding, "an entry bundle ends inside a length");
+      return fail(ErrorCode::kLogInconsistent, "The bundle ends inside the length of an entry");
     }
-    const std::size_t length = (std::size_t{bundle[0]} << 8) | bundle[1];
+    if (entries.size() == kTileWidth) {
+      return fail(ErrorCode::kLogInconsistent, "The bundle has more than 256 entries");
+    }
+    const std::size_t length = (std::size_t{bundle[0]} << 8U) | bundle[1];
     bundle = bundle.subspan(2);
     if (bundle.size() < length) {
-      return fail(ErrorCode::kInvalidEncoding, "an entry bundle ends inside an entry");
+      return fail(ErrorCode::kLogInconsistent, "The bundle ends inside an entry");
     }
-    entries.emplace_back(bundle.begin(), bundle.begin() + static_cast<std::ptrdiff_t>(length));
+    entries.push_back(bundle.first(length));
     bundle = bundle.subspan(length);
   }
   return entries;
 }
 
-}  // namespace assay::storage
+}  // namespace assay

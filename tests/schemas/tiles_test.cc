@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tile addresses and bundles against tests/vectors/log.json, and the digests of a log of raw
-// entries.
-#include "storage/tiles.h"
+// Tile addresses and bundles against tests/vectors/log.json, and at their limits.
+#include "schemas/tiles.h"
 
+#include <algorithm>
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "schemas/core/sha.h"
-#include "storage/sqlite/database_file.h"
-#include "storage/sqlite/log_tables.h"
-#include "tests/storage/store_contract.h"
 #include "tests/support/vectors.h"
 
-namespace assay::storage {
+namespace assay {
 namespace {
 
 TEST(TilePath, Vectors_AreWrittenAndRead) {
@@ -66,7 +62,12 @@ TEST(TilePath, OtherSpellings_AreNotFound) {
                            "tile/Entries/000",
                            "/tile/0/000",
                            "tile//000",
+                           "tile/0/x001/x000/x000/x000/x000/x000/000",
                            "tile/0/x999/x999/x999/x999/x999/x999/x999/999",
+                           "tile/0/X001/234",
+                           "tile/0/0x1",
+                           "tile/0/x001/23",
+                           "tile/0/x001/2345",
                            "tile/0/000.P/1",
                            "tile/0/000.p/1.p/1"}) {
     const auto tile = parse_tile_path(path);
@@ -75,22 +76,41 @@ TEST(TilePath, OtherSpellings_AreNotFound) {
   }
 }
 
-TEST(TilesOf, Vectors_CountsPerLevel) {
+TEST(TilePath, LargestLevelAndIndex_AreRead) {
+  const TileAddress last{kMaxTileLevel, kMaxTileIndex};
+  EXPECT_EQ(tile_path(last), "tile/63/x999/x999/x999/x999/x999/999");
+  EXPECT_EQ(parse_tile_path(tile_path(last)), last);
+  EXPECT_FALSE(parse_tile_path(tile_path({kMaxTileLevel + 1, 0})));
+  EXPECT_FALSE(parse_tile_path(tile_path({0, kMaxTileIndex + 1})));
+  // No log is too large for them.
+  EXPECT_LT(~TreeSize{0} / kTileWidth, kMaxTileIndex);
+}
+
+TEST(EachTile, Vectors_CountsPerLevel) {
   const Json vectors = assay::test::load_vectors("log.json");
+  ASSERT_FALSE(vectors["tile_counts"].empty());
   for (const Json& vector : vectors["tile_counts"]) {
     const auto size = vector["size"].get<std::uint64_t>();
     if (size > 2000000) {
-      continue;  // the list would be long
+      continue;  // there would be many
     }
     std::map<unsigned, std::uint64_t> full;
     std::size_t partial = 0;
-    for (const TileAddress& tile : tiles_of(size)) {
+    std::uint64_t entries = 0;
+    std::optional<TileAddress> before;
+    ASSERT_TRUE(for_each_tile(size, [&](const TileAddress& tile) -> Status {
       if (tile.level) {
         full[*tile.level] += tile.width == kTileWidth ? 1 : 0;
         partial += tile.width < kTileWidth ? 1 : 0;
         EXPECT_TRUE(check_tile(size, *tile.level, tile.index, tile.width));
+      } else {
+        EXPECT_EQ(before, (TileAddress{0, tile.index, tile.width}));
+        entries += tile.width;
       }
-    }
+      before = tile;
+      return {};
+    }));
+    EXPECT_EQ(entries, size);
     EXPECT_EQ(partial, vector["partial"].size()) << size;
     for (std::size_t level = 0; level < vector["full"].size(); ++level) {
       EXPECT_EQ(full[static_cast<unsigned>(level)], vector["full"][level].get<std::uint64_t>())
@@ -99,60 +119,40 @@ TEST(TilesOf, Vectors_CountsPerLevel) {
   }
 }
 
+TEST(EachTile, LargestLog_StopsAtTheFirstError) {
+  std::uint64_t calls = 0;
+  const Status status = for_each_tile(~TreeSize{0}, [&calls](const TileAddress&) -> Status {
+    return ++calls < 3 ? Status() : fail(ErrorCode::kNotFound, "no more");
+  });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().detail, "no more");
+  EXPECT_EQ(calls, 3U);
+}
+
 TEST(Bundle, Entries_ComeBackAndCutOnesAreRefused) {
   const std::vector<Bytes> entries = {{}, {1}, Bytes(65535, 7)};
   Bytes bundle;
   for (const Bytes& entry : entries) {
     append_bundle_entry(bundle, entry);
   }
-  EXPECT_EQ(parse_bundle(bundle), entries);
+  const auto parsed = parse_bundle(bundle);
+  ASSERT_TRUE(parsed);
+  EXPECT_TRUE(std::ranges::equal(
+      *parsed, entries, [](ByteView a, const Bytes& b) { return std::ranges::equal(a, b); }));
   for (const std::size_t size : {std::size_t{1}, std::size_t{4}, bundle.size() - 1}) {
     const auto cut = parse_bundle(ByteView(bundle).first(size));
     ASSERT_FALSE(cut) << size;
-    EXPECT_EQ(cut.error().code, ErrorCode::kInvalidEncoding);
+    EXPECT_EQ(cut.error().code, ErrorCode::kLogInconsistent);
   }
 }
 
-TEST(NodePosition, FirstNodes_CountUpAsTheyAreCompleted) {
-  std::uint64_t expected = 0;
-  for (std::uint64_t leaf = 0; leaf < 1000; ++leaf) {
-    unsigned level = 0;
-    EXPECT_EQ(sqlite::node_position(0, leaf), expected++);
-    for (std::uint64_t index = leaf; (index & 1U) != 0; index >>= 1) {
-      ++level;
-      EXPECT_EQ(sqlite::node_position(level, index >> 1), expected++);
-    }
-    EXPECT_EQ(sqlite::node_count(leaf + 1), expected);
-  }
-}
-
-// tiles_300 is about entries that are no records, so it is checked on the digests in the tables.
-TEST(LogTables, ThreeHundredEntries_GiveTheTilesOfTheVectors) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path() + "/log.db";
-  ASSERT_TRUE(sqlite::prepare_file(path, true));
-  auto connection = sqlite::Connection::open(path, sqlite::Connection::Mode::kReadWrite).value();
-  ASSERT_TRUE(sqlite::migrate(*connection));
-  ASSERT_TRUE(connection->query(sqlite::Sql::kBeginWrite).run());
-  sqlite::LogFrontier frontier;
-  for (int i = 0; i < 300; ++i) {
-    const std::string entry = "entry-" + std::to_string(i);
-    ASSERT_TRUE(sqlite::append_nodes(*connection, frontier, as_bytes(entry)));
-  }
-  const LogState state{300, frontier.root(), {}};
-  const Json vectors = assay::test::load_vectors("log.json");
-  std::size_t compared = 0;
-  for (const auto& [name, digest] : vectors["tiles_300"].items()) {
-    const TileAddress tile = parse_tile_path(name).value();
-    if (tile.level) {
-      const auto bytes =
-          sqlite::load_tile(*connection, state, *tile.level, tile.index, tile.width).value();
-      EXPECT_EQ(sha256(bytes).hex(), digest.get<std::string>()) << name;
-      ++compared;
-    }
-  }
-  EXPECT_EQ(compared, 3U);
+TEST(Bundle, MoreThan256Entries_AreRefused) {
+  EXPECT_EQ(parse_bundle({})->size(), 0U);
+  EXPECT_EQ(parse_bundle(Bytes(2 * kTileWidth))->size(), kTileWidth);
+  const auto more = parse_bundle(Bytes(2 * kTileWidth + 2));
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::kLogInconsistent);
 }
 
 }  // namespace
-}  // namespace assay::storage
+}  // namespace assay
