@@ -162,9 +162,9 @@ void add_admission(const Command& root, Context& context) {
   verb.example(
       "assay admission test -f review.json --server https://assay:8444 --cert kube.crt \\\n"
       "      --cert-key kube.key",
-      "as the API server asks");
+      "ask as the API server does");
   verb.example("kubectl get pod demo -o json | assay admission test -f - --mutate",
-               "what would be changed in a pod");
+               "see what would be changed in a pod");
   verb.action([options, &context] { return test(context, *options); });
 }
 

@@ -218,17 +218,17 @@ void add_create(const Command& group, Context& context) {
               "a measured value; may be given again");
   verb.option("--parameter", options->parameters, "NAME=VALUE",
               "a setting, JSON or text; may be given again");
-  verb.option("--comment", options->comment, "TEXT", "for people");
+  verb.option("--comment", options->comment, "TEXT", "a remark for people");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   add_signing_options(verb, options->signing, false);
   verb.example(
       "assay attest create --stage evaluate --subject llama.json --metric accuracy=0.93 \\\n"
       "      --key evaluator.pem --out evaluation.json",
-      "an evaluation, signed");
+      "sign an evaluation");
   verb.example(
       "assay attest create --stage finetune --subject llama.json \\\n"
       "      --input base-model=assay-tree-v1-sha256:dc66... --input dataset:faq=sha256:9f86...",
-      "what a model was made from, to be signed later");
+      "write what a model was made from, and sign later");
   verb.action([options, &context] { return create(context, *options); });
 }
 
@@ -237,9 +237,10 @@ void add_verify(const Command& group, Context& context) {
   const Command verb = group.add("verify", "Check who signed a statement");
   verb.argument("FILE", options->file, "signed statement");
   add_trust_options(verb, options->trust);
-  verb.example("assay attest verify evaluation.json --key evaluator.pem.pub", "against a key");
+  verb.example("assay attest verify evaluation.json --key evaluator.pem.pub",
+               "verify with a key that you trust");
   verb.example("assay attest verify evaluation.json --trust trust.json",
-               "by whoever has the role for this stage");
+               "require a signer with the role for this stage");
   verb.action([options, &context] { return verify(context, *options); });
 }
 

@@ -21,12 +21,13 @@ struct EventOptions {
 };
 
 void add_filters(const Command& verb, EventOptions& options) {
-  verb.option("--type", options.type, "TYPE", "such as decision.made or trust.changed");
-  verb.option("--actor", options.actor, "NAME", "caused by this caller");
+  verb.option("--type", options.type, "TYPE",
+              "only events of this type, such as decision.made or trust.changed");
+  verb.option("--actor", options.actor, "NAME", "only events that this caller caused");
   verb.option("--subject", options.subject, "ID",
-              "about this artifact, statement, policy or decision");
-  verb.option("--since", options.since, "TIME", "at this RFC 3339 time or later");
-  verb.option("--until", options.until, "TIME", "at this RFC 3339 time or before");
+              "only events about this artifact, statement, policy or decision");
+  verb.option("--since", options.since, "TIME", "only events at this RFC 3339 time or later");
+  verb.option("--until", options.until, "TIME", "only events at this RFC 3339 time or before");
 }
 
 Query query_of(const EventOptions& options) {
@@ -83,7 +84,7 @@ void add_audit(const Command& root, Context& context) {
   add_filters(list_verb, *listed);
   add_list_options(list_verb, listed->list);
   list_verb.example("assay audit events --type trust.changed --since 2026-11-01T00:00:00Z",
-                    "who changed what is trusted");
+                    "see who changed what is trusted");
   list_verb.action([listed, &context] { return events(context, *listed); });
 
   auto exported = std::make_shared<EventOptions>();
@@ -92,7 +93,8 @@ void add_audit(const Command& root, Context& context) {
   add_connection_options(export_verb, exported->list.connection);
   export_verb.note(
       "For evidence that can be verified without the service, use 'assay log mirror'.");
-  export_verb.example("assay audit export > events.ndjson", "for another system");
+  export_verb.example("assay audit export > events.ndjson",
+                      "write every event to a file for another system");
   export_verb.action([exported, &context] { return export_events(context, *exported); });
 }
 

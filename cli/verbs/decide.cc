@@ -318,15 +318,18 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
 void add_list(const Command& group, Context& context) {
   auto options = std::make_shared<ListOptions>();
   const Command verb = group.add("list", "List stored decisions, the newest first");
-  verb.option("--subject", options->subject, "ID", "about this artifact");
-  verb.option("--namespace", options->name_space, "NAME", "for workloads of this namespace");
-  verb.option("--reason", options->reason, "CODE", "with this reason");
-  verb.choice("--verdict", options->verdict, {"allow", "deny"}, "only these");
-  verb.option("--since", options->since, "TIME", "made at this RFC 3339 time or later");
-  verb.option("--until", options->until, "TIME", "made before this RFC 3339 time");
-  verb.flag("--oldest-first", options->oldest_first, "in the order in which they were made");
+  verb.option("--subject", options->subject, "ID", "only decisions about this artifact");
+  verb.option("--namespace", options->name_space, "NAME",
+              "only decisions for workloads of this namespace");
+  verb.option("--reason", options->reason, "CODE", "only decisions with this reason");
+  verb.choice("--verdict", options->verdict, {"allow", "deny"}, "only decisions with this verdict");
+  verb.option("--since", options->since, "TIME",
+              "only decisions made at this RFC 3339 time or later");
+  verb.option("--until", options->until, "TIME", "only decisions made before this RFC 3339 time");
+  verb.flag("--oldest-first", options->oldest_first, "print the oldest decisions first");
   add_list_options(verb, options->list);
-  verb.example("assay decision list --verdict deny --namespace prod", "what was denied in prod");
+  verb.example("assay decision list --verdict deny --namespace prod",
+               "list what was denied in the namespace prod");
   verb.action([options, &context] { return list(context, *options); });
 }
 
@@ -338,15 +341,15 @@ void add_verify(const Command& group, Context& context) {
   verb.option("--jwks", options->trust.jwks, "FILE",
               "the service's keys, as it publishes them at /.well-known/jwks.json");
   verb.option("--mirror", options->mirror, "DIR",
-              "the log must have the decision, from before its key was replaced: a mirror of it, "
-              "from 'assay log mirror'");
+              "mirror of the log, from 'assay log mirror': also check that the log has the "
+              "decision, recorded before the key that signed it was replaced");
   add_verifier_options(verb, options->log_key);
   verb.note(
       "Exits with 0 when the signature holds, whatever was decided. A key of the set that was\n"
-      "replaced counts for decisions that say they are older. After a theft that is not enough:\n"
-      "give --mirror, and the log says so.");
+      "replaced counts for decisions that say they are older. After a theft that is not "
+      "enough:\ngive --mirror, so that the log shows when the decision was made.");
   verb.example("assay decision verify decision.json --key service.pem.pub",
-               "against the service's public key");
+               "verify a decision with the service's public key");
   verb.action([options, &context] { return verify(context, *options); });
 }
 
@@ -364,16 +367,17 @@ void add_decide(const Command& root, Context& context) {
       "--location", options->locations, "URI",
       "where the workload finds the model; repeatable (default: every place with a report)");
   verb.option("--pod", options->pod, "CLUSTER/UID",
-              "an admitted pod at serve, judged as it was admitted (--node: where it is)");
+              "judge this admitted pod at the point serve, with what it was admitted with; --node "
+              "says where it runs");
   verb.flag("--dry-run", options->dry_run, "answer, but neither store nor log the decision");
   add_connection_options(verb, options->connection);
   verb.note(
       "Exits with 0 for allow and 1 for deny. Prints every condition, not only the first that\n"
       "fails.");
   verb.example("assay decide --model acme/llama --namespace prod --resource nvidia.com/gpu",
-               "as an orchestrator asks before it starts a workload");
+               "ask as an orchestrator does before it starts a workload");
   verb.example("assay decide --point bind --node gpu-1 --model acme/llama --namespace prod",
-               "may it run on this node");
+               "ask whether a model may run on one node");
   verb.action([options, &context] { return decide(context, *options); });
 }
 
@@ -393,7 +397,7 @@ void add_decision(const Command& root, Context& context) {
   add_connection_options(replay_verb, replayed->connection);
   replay_verb.note("Exits with 1 when the result differs from the record.");
   replay_verb.example("assay decision replay 0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11",
-                      "does the service come to the same result");
+                      "check that the service comes to the same result again");
   replay_verb.action([replayed, &context] { return replay(context, *replayed); });
 
   add_list(group, context);

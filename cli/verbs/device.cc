@@ -206,12 +206,12 @@ Result<Exit> bench(const Context& context, const BenchOptions& options) {
 void add_device(const Command& root, Context& context) {
   const Command group = root.add("device", "Devices that can hash");
   const Command list_verb = group.add("list", "Show the devices and their names for --device");
-  list_verb.example("assay device list", "what --device can name on this machine");
+  list_verb.example("assay device list", "see what --device can name on this machine");
   list_verb.action([&context] { return list(context); });
 
   const Command test_verb = group.add("selftest", "Compute known answers on every device");
   test_verb.note("Exits with 1 when a device computes a wrong digest.");
-  test_verb.example("assay device selftest", "before trusting a new machine or driver");
+  test_verb.example("assay device selftest", "test a new machine or driver before trusting it");
   test_verb.action([&context] { return self_test(context); });
 
   auto options = std::make_shared<BenchOptions>();
@@ -229,11 +229,10 @@ void add_device(const Command& root, Context& context) {
       "was reached: resident data (in the device's memory), the same with keyed tags (tagged), the "
       "tags alone, and data streamed from host memory. Exits with 1 when one of several devices "
       "could not be measured.");
-  bench_verb.example("assay device bench", "every device of this machine");
-  bench_verb.example("assay device bench --device cpu --size 256",
-                     "the CPU engine on this machine");
+  bench_verb.example("assay device bench", "measure every device of this machine");
+  bench_verb.example("assay device bench --device cpu --size 256", "measure the CPU engine");
   bench_verb.example("assay device bench --device opencl --hash sha256 -o json",
-                     "the first OpenCL device, for a program");
+                     "measure the first OpenCL device, with output for a program");
   bench_verb.action([options, &context] { return bench(context, *options); });
 }
 

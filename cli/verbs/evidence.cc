@@ -223,7 +223,7 @@ void add_evidence_simulate(const Command& group, Context& context) {
       "appraisal policy.");
   verb.example(
       "assay evidence simulate --seed seed --out-quote q --out-collateral c.json --out-root r.pem",
-      "all that 'evidence verify' needs");
+      "make all that 'evidence verify' needs");
   verb.action([&context, options] { return simulate(context, *options); });
 }
 
@@ -239,10 +239,10 @@ void add_evidence_collect(const Command& group, Context& context) {
   verb.option(
       "--configfs", options->configfs, "DIR",
       "the kernel's folder of reports (default " + std::string(attestation::kTsmReportRoot) + ")");
-  verb.option("--seed", options->seed, "FILE", "of the simulated machine");
+  verb.option("--seed", options->seed, "FILE", "seed of the simulated machine");
   verb.note("Needs a TDX guest with Linux 6.7 or later, its driver tdx_guest, and configfs.");
   verb.example("assay evidence collect --report-data $(sha512sum key.pem.pub | cut -c-128) --out q",
-               "a quote that binds a key");
+               "take a quote that binds a key");
   verb.action([&context, options] { return collect(context, *options); });
 }
 

@@ -195,7 +195,7 @@ Result<Exit> verify(const Context& context, const VerifyOptions& options) {
 
 void add_evidence_verify(const Command& group, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
-  const Command verb = group.add("verify", "Verify a quote, offline, and appraise it");
+  const Command verb = group.add("verify", "Verify a quote offline, and appraise it");
   verb.argument("QUOTE", options->quote, "the quote as the machine gave it (binary)");
   verb.choice("--type", options->type, {"tdx"}, "what kind of evidence it is (default tdx)");
   verb.option("--collateral", options->collateral, "FILE",
@@ -211,14 +211,14 @@ void add_evidence_verify(const Command& group, Context& context) {
       "appraisal policy (JSON): statuses, reference values (default: UpToDate, no debugging)");
   verb.note(
       "Exits with 1 when the evidence is rejected; the first check that fails says why. Without\n"
-      "--report-data accepted evidence is genuine and of unknown age.");
+      "--report-data accepted evidence is genuine, but of unknown age.");
   verb.example(
       "assay evidence verify --type tdx --collateral collateral.json --report-data $HEX quote",
-      "a quote that answers a challenge");
+      "verify a quote that answers a challenge");
   verb.example(
       "assay evidence verify --collateral c.json --root test.pem --at 2026-03-01T00:00:00Z -o json "
       "q",
-      "the result as JSON, as of a time, under another root");
+      "judge as of a time, under another root, and print JSON");
   verb.action([&context, options] { return verify(context, *options); });
 }
 

@@ -62,12 +62,13 @@ void add_hash(const Command& root, Context& context) {
       "safetensors files. It is the same on every device and every machine. What is left out is a\n"
       "part of the root, too: --ignore, and of .git, model.assay.json, model.assay.json.times and\n"
       "model.assay.outline at the top those that are there.");
-  verb.example("assay hash ./llama", "the artifact id of a model");
-  verb.example("assay hash ./llama --device opencl:all", "on all GPUs of this machine at once");
+  verb.example("assay hash ./llama", "compute the artifact id of a model");
+  verb.example("assay hash ./llama --device opencl:all",
+               "hash on all GPUs of this machine at once");
   verb.example("assay hash ./llama --device opencl:0 -o json > hash.json",
-               "on the first GPU, with every entry");
+               "hash on the first GPU, and save every entry");
   verb.example("assay hash ./llama --device opencl --fallback cpu",
-               "on a GPU, or on the CPU if that fails");
+               "hash on a GPU, or on the CPU if that fails");
   verb.action([options, &context] { return hash(context, *options); });
 }
 

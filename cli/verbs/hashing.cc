@@ -56,8 +56,8 @@ Result<std::unique_ptr<gpu_hash::Engine>> make_engine(const DeviceFlags& flags) 
 
 void add_fallback_option(const Command& verb, DeviceFlags& flags) {
   verb.choice("--fallback", flags.fallback, {"none", "cpu"},
-              "when the device fails: an error, or all of it again on the CPU, which the output "
-              "says (default none)");
+              "when the device fails: end with an error, or hash everything again on the CPU and "
+              "say so in the output (default none)");
 }
 
 Status with_engine(const DeviceFlags& flags, const std::function<Status(gpu_hash::Engine&)>& work,
@@ -92,8 +92,8 @@ void add_hash_options(const Command& verb, HashFlags& flags) {
               "what gets an entry: whole files, the tensors in safetensors files, or both (default "
               "both)");
   verb.option("--ignore", flags.ignore, "PATTERN",
-              "leave out what matches: '*.tmp' at any depth, '/cache' from the top; a part of the "
-              "root; may be given again");
+              "leave out what matches: '*.tmp' at any depth, '/cache' at the top. The root binds "
+              "the patterns; may be given again");
   verb.flag("--follow-symlinks", flags.follow_symlinks,
             "follow symbolic links that stay inside PATH; without it they are refused");
 }

@@ -25,8 +25,9 @@ struct WaitFlags {
 };
 
 void add_wait_options(const Command& verb, WaitFlags& flags) {
-  verb.flag("--wait", flags.wait, "until the job is done; the exit status tells the result then");
-  verb.option("--wait-limit", flags.limit, "SECONDS", "how long to wait (default 600)");
+  verb.flag("--wait", flags.wait,
+            "wait until the job is done; the exit status then says whether the model was verified");
+  verb.option("--wait-limit", flags.limit, "SECONDS", "wait at most so long (default 600)");
 }
 
 bool is_done(const Json& job) { return !text_at(job, "result").empty(); }
@@ -231,7 +232,7 @@ void add_new(const Command& group, Context& context) {
   auto options = std::make_shared<NewOptions>();
   const Command verb = group.add("new", "Have a node verify a model where it lies");
   verb.argument("MODEL", options->model, "artifact id, or the name of a model");
-  verb.option("--node", options->node, "NAME", "node that shall do it");
+  verb.option("--node", options->node, "NAME", "node that reads the model");
   verb.required();
   verb.option("--location", options->location, "URI",
               "where the model lies, as a manifest of it names it (default: the only location that "
@@ -241,22 +242,24 @@ void add_new(const Command& group, Context& context) {
               "with --pod: its volume, as the kubelet names it: the persistent volume of a claim, "
               "else the volume's name in the pod");
   verb.choice("--scope", options->scope, {"files", "device-memory"},
-              "what is hashed (default "
-              "files)");
+              "what the node hashes (default files)");
   verb.option("--entries", options->entries, "N,N",
-              "only these entries, by their position in the manifest (default: all, and nothing "
+              "only these entries, by their position in the manifest (default: all, "
+              "and nothing "
               "may be there beside them)");
   add_wait_options(verb, options->wait);
   add_connection_options(verb, options->connection);
   verb.note(
-      "Needs the role decider or submitter; --wait one that may look, such as reader. Prints the\n"
-      "job's id. With --wait the exit status is 0 when the node verified the model, 1 when it "
+      "Needs the role decider or submitter; --wait also needs a role that may read jobs, such "
+      "as\nreader. Prints the job's id. With --wait the exit status is 0 when the node verified "
+      "the model, 1 when it "
       "did not.");
-  verb.example("assay job new acme/llama --node gpu-node-1 --wait", "and wait for the result");
+  verb.example("assay job new acme/llama --node gpu-node-1 --wait",
+               "have a node verify a model, and wait for the result");
   verb.example(
       "assay job new assay-tree-v1-sha256:dc66... --node gpu-node-1 --location "
       "pvc://inference/models",
-      "one of several places");
+      "say which of several places the node reads");
   verb.action([options, &context] { return make(context, *options); });
 }
 
@@ -293,11 +296,11 @@ Result<Exit> list(const Context& context, const ListOptions& options) {
 void add_list(const Command& group, Context& context) {
   auto options = std::make_shared<ListOptions>();
   const Command verb = group.add("list", "Print jobs, newest first");
-  verb.option("--node", options->node, "NAME", "of this node");
-  verb.option("--artifact", options->artifact, "ID", "about this artifact");
-  verb.choice("--state", options->state, {"open", "finished"}, "only these");
+  verb.option("--node", options->node, "NAME", "only jobs of this node");
+  verb.option("--artifact", options->artifact, "ID", "only jobs about this artifact");
+  verb.choice("--state", options->state, {"open", "finished"}, "only jobs in this state");
   add_list_options(verb, options->list);
-  verb.example("assay job list --node gpu-node-1 --state open", "what a node still has to do");
+  verb.example("assay job list --node gpu-node-1 --state open", "list what a node still has to do");
   verb.action([options, &context] { return list(context, *options); });
 }
 
@@ -320,9 +323,11 @@ void add_show(const Command& group, Context& context) {
   verb.argument("ID", options->id, "the job's id");
   add_wait_options(verb, options->wait);
   add_connection_options(verb, options->connection);
-  verb.note("Exits with 0 for a job of any result; with --wait with 1 unless it is 'verified'.");
+  verb.note(
+      "Exits with 0 whatever the result is; with --wait it exits with 1 unless the result "
+      "is\n'verified'.");
   verb.example("assay job show 0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11 --wait",
-               "wait for it, and let the exit status tell");
+               "wait for the result, and have it as the exit status");
   verb.action([options, &context] { return show(context, *options); });
 }
 

@@ -75,9 +75,9 @@ void add_new(const Command& group, Context& context) {
   verb.option("--passphrase-file", options->passphrase_file, "FILE",
               "encrypt it with the passphrase in a file of mode 0600");
   verb.note("Never overwrites a file. Prints the key id: SHA-256 of the public key.");
-  verb.example("assay key new --out publisher.pem", "an Ed25519 key");
+  verb.example("assay key new --out publisher.pem", "make an Ed25519 key");
   verb.example("assay key new --algorithm ecdsa-p256 --encrypt --out release.pem",
-               "an encrypted one for ECDSA");
+               "make an encrypted key for ECDSA");
   verb.action([options, &context] { return make(context, *options); });
 }
 
@@ -102,7 +102,7 @@ void add_show(const Command& group, Context& context) {
   auto file = std::make_shared<std::string>();
   const Command verb = group.add("show", "Print the id of a key");
   verb.argument("FILE", *file, "public key in PEM, or a private key with FILE.pub beside it");
-  verb.example("assay key show publisher.pem.pub", "id, algorithm and PEM of a public key");
+  verb.example("assay key show publisher.pem.pub", "print the id of a public key");
   verb.action([file, &context] { return show(context, *file); });
 }
 
@@ -199,11 +199,11 @@ void add_describe(const Command& group, Context& context) {
       "assay key describe publisher.pem.pub --purpose publisher --identity release@acme.example "
       "\\\n"
       "      --namespace acme --not-after 365d --out publisher.key.json",
-      "may publish acme/...");
+      "describe a publisher of acme/...");
   verb.example(
       "assay key describe eval.pem.pub --purpose signer --identity eval@acme.example \\\n"
       "      --role evaluate:lifecycle:acme --not-after 2027-12-31",
-      "may state evaluations of acme/...");
+      "describe a signer of evaluations of acme/...");
   verb.action([options, &context] { return describe(context, *options); });
 }
 

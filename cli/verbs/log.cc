@@ -300,7 +300,7 @@ void add_checkpoint(const Command& group, Context& context) {
   add_connection_options(verb, options->connection);
   verb.note("Public: needs no credential. Keep checkpoints: a later mirror must extend them.");
   verb.example("assay log checkpoint --verifier-key-file log.vkey --out checkpoint.2026-11-21",
-               "and verify its signature");
+               "fetch the newest checkpoint and verify its signature");
   verb.action([options, &context] { return checkpoint(context, *options); });
 }
 
@@ -317,7 +317,7 @@ void add_mirror(const Command& group, Context& context) {
       "the\n"
       "mirror; a log that does not is refused and the mirror keeps its checkpoint.");
   verb.example("assay log mirror ./mirror --verifier-key-file log.vkey",
-               "as an auditor does from time to time");
+               "keep a verified copy, as an auditor does from time to time");
   verb.action([options, &context] { return mirror(context, *options); });
 }
 
@@ -330,7 +330,7 @@ void add_prove(const Command& group, Context& context) {
   add_connection_options(verb, options->connection);
   verb.note("The proof has the form of a receipt: 'assay log verify --receipt' takes it.");
   verb.example("assay log prove 17 --verifier-key-file log.vkey --out entry17.receipt",
-               "for somebody who trusts the log's key and not you");
+               "prove an entry to somebody who trusts the log's key and not you");
   verb.action([options, &context] { return prove(context, *options); });
 }
 
@@ -348,11 +348,12 @@ void add_verify(const Command& group, Context& context) {
       "Checks the checkpoint's signature, every record, every hash tile and the root. Exits with "
       "1\n"
       "and names the place when one byte is not as it must be.");
-  verb.example("assay log verify ./mirror --verifier-key-file log.vkey", "is the mirror genuine");
+  verb.example("assay log verify ./mirror --verifier-key-file log.vkey",
+               "check that a mirror is genuine");
   verb.example(
       "assay log verify ./mirror --verifier-key-file log.vkey --since checkpoint.2026-11-01 \\\n"
       "      --receipt receipt.json",
-      "was nothing changed since then, and is my document still there");
+      "check that nothing changed since then, and that a document is still there");
   verb.action([options, &context] { return verify(context, *options); });
 }
 

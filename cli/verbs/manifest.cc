@@ -234,7 +234,7 @@ void add_create(const Command& group, Context& context) {
       "so.\n"
       "With --reuse the files that were not read are listed; 'manifest verify' reads them all.");
   verb.example("assay manifest create ./llama --name acme/llama --out llama.json",
-               "hash, to be signed later or elsewhere");
+               "hash now, sign later or elsewhere");
   verb.example(
       "assay manifest create ./llama --name acme/llama --location pvc://ml/llama \\\n"
       "      --key publisher.pem --out ./llama/model.assay.json \\\n"
@@ -314,7 +314,8 @@ void add_show(const Command& group, Context& context) {
   verb.argument("FILE", *file, "manifest or envelope; '-' is standard input");
   verb.flag("--list", *list, "also list every file and tensor");
   verb.note("Checks the document and that its entries lead to its root; verifies no signature.");
-  verb.example("assay manifest show llama.json --list", "a manifest with its files and tensors");
+  verb.example("assay manifest show llama.json --list",
+               "print a manifest with its files and tensors");
   verb.action([file, list, &context] { return show(context, *file, *list); });
 }
 

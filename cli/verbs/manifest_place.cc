@@ -73,7 +73,7 @@ void add_manifest_place(const Command& group, Context& context) {
   verb.example(
       "assay manifest place llama.signed.json --location pvc://serving/models-b/llama \\\n"
       "      --key publisher.pem --out moved.json",
-      "the claim has another name now; 'assay push moved.json' tells the service");
+      "say that the claim has another name now; 'assay push moved.json' tells the service");
   verb.action([options, &context] { return place(context, *options); });
 }
 

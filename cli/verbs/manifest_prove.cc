@@ -203,12 +203,12 @@ void add_manifest_prove(const Command& group, Context& context) {
       "artifact's\n"
       "root. Checking it needs the artifact id and nothing else.");
   verb.example("assay manifest prove llama.json config.json --out config.proof",
-               "that this file belongs to the model");
+               "prove that this file belongs to the model");
   verb.example(
       "assay manifest prove llama.json model.safetensors#lm_head.weight --chunk 7 --model ./llama",
-      "that these 16 KiB of a tensor do");
+      "prove that one chunk of a tensor belongs to the model");
   verb.example("assay manifest prove --check config.proof --artifact assay-tree-v1-sha256:dc66...",
-               "check it somewhere else");
+               "check a proof on another machine");
   verb.action([options, &context] { return prove(context, *options); });
 }
 

@@ -288,20 +288,20 @@ void add_manifest_verify(const Command& group, Context& context) {
       "Works offline. First the signatures: every one by a known key must verify, and enough\n"
       "identities must be allowed to publish this name. Then every byte is hashed again. Exits "
       "with 0\n"
-      "when all is as signed, with 1 when anything differs, with 2 when it could not be found "
-      "out. A file that no file entry covers, and that the root's ignore patterns do not leave "
+      "when all is as signed, with 1 when anything differs, with 2 when there is no answer. A file "
+      "that no file entry covers, and that the root's ignore patterns do not leave "
       "out,\n"
       "is a difference: a manifest of tensors alone verifies no directory, only single tensors.\n"
       "With --file or --tensor the rest of the model is neither read nor judged.");
   verb.example("assay manifest verify llama.json ./llama --key publisher.pem.pub",
-               "against a key that you trust");
+               "verify with a key that you trust");
   verb.example("assay manifest verify llama.json ./llama --trust trust.json --threshold 2 -o json",
-               "two publishers with a role for this name must have signed");
+               "require two publishers with a role for this name");
   verb.example(
       "assay manifest verify llama.json ./llama --key publisher.pem.pub --outline llama.outline "
       "\\\n"
       "      --tensor lm_head.weight --range 0-1048576",
-      "the first MiB of one tensor, and no other byte");
+      "read the first MiB of one tensor, and no other byte");
   verb.action([options, &context] { return verify(context, *options); });
 }
 

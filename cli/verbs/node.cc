@@ -97,7 +97,7 @@ void add_node(const Command& root, Context& context) {
   auto flags = std::make_shared<ListFlags>();
   const Command list_verb = group.add("list", "Print the nodes, whether they count, and why");
   add_list_options(list_verb, *flags);
-  list_verb.example("assay node list", "who is enrolled, with which evidence, until when");
+  list_verb.example("assay node list", "see who is enrolled, with which evidence, and until when");
   list_verb.action([flags, &context] { return list(context, *flags); });
 
   auto connection = std::make_shared<ConnectionFlags>();
@@ -106,7 +106,7 @@ void add_node(const Command& root, Context& context) {
   show_verb.argument("NAME", *name, "name of the node");
   add_connection_options(show_verb, *connection);
   show_verb.note("A node is revoked with 'assay trust change --revoke-node'.");
-  show_verb.example("assay node show gpu-node-1", "its key, evidence and devices");
+  show_verb.example("assay node show gpu-node-1", "see a node's key, evidence and devices");
   show_verb.action([connection, name, &context] { return show(context, *connection, *name); });
 }
 

@@ -81,7 +81,7 @@ void add_lint(const Command& group, Context& context) {
       "each condition needs, and warns about conditions that cannot fail or cannot pass, and "
       "about\n"
       "workloads that it does not select.");
-  verb.example("assay policy lint prod.json", "what is wrong or odd about it");
+  verb.example("assay policy lint prod.json", "see what is wrong or odd about a policy");
   verb.action([options, &context] { return lint(context, *options); });
 }
 
@@ -138,7 +138,8 @@ void add_diff(const Command& group, Context& context) {
   verb.argument("AFTER", options->after, "file, or id of a stored policy");
   add_connection_options(verb, options->connection);
   verb.note("Conditions are compared by their ids, wherever they stand.");
-  verb.example("assay policy diff prod-v1.json prod-v2.json", "before activating a new version");
+  verb.example("assay policy diff prod-v1.json prod-v2.json",
+               "see what a new version changes before activating it");
   verb.action([options, &context] { return diff(context, *options); });
 }
 
@@ -259,7 +260,7 @@ void add_approve(const Command& group, Context& context, PolicyApproval::Action 
       "from what is in force, and asked for on a terminal: see 'assay help sign'.");
   verb.example(std::string("assay policy ") + (activate ? "activate" : "deactivate") +
                    " sha256:9f86... --key approver.pem",
-               activate ? "it decides from now on" : "it decides no more");
+               activate ? "have the policy decide from now on" : "have the policy decide no more");
   verb.action([options, action, &context] { return approve(context, action, *options); });
 }
 
@@ -311,15 +312,16 @@ void add_push_and_list(const Command& group, Context& context) {
   const Command push_verb = group.add("push", "Store a signed policy; it is not in force yet");
   push_verb.argument("FILE", *file, "policy signed by an author");
   add_connection_options(push_verb, *connection);
-  push_verb.example("assay policy push prod.signed.json", "prints the id for 'policy activate'");
+  push_verb.example("assay policy push prod.signed.json",
+                    "store a policy; prints the id for 'policy activate'");
   push_verb.action([connection, file, &context] { return push(context, *connection, *file); });
 
   auto options = std::make_shared<ListOptions>();
   const Command list_verb = group.add("list", "List stored policies");
-  list_verb.option("--name", options->name, "NAME", "versions of this policy");
-  list_verb.flag("--active", options->active, "only those in force");
+  list_verb.option("--name", options->name, "NAME", "only versions of this policy");
+  list_verb.flag("--active", options->active, "only policies in force");
   add_connection_options(list_verb, options->connection);
-  list_verb.example("assay policy list --active", "what decides now");
+  list_verb.example("assay policy list --active", "list the policies in force");
   list_verb.action([options, &context] { return list(context, *options); });
 }
 

@@ -219,9 +219,9 @@ void add_policy_test(const Command& group, Context& context) {
       "Exits with 0 when every answer is as expected, with 1 otherwise. The facts are taken as\n"
       "they are: no signature is checked. A deny counts only where the policy selects the\n"
       "workload, or where the case expects the reason no-matching-policy.");
-  verb.example("assay policy test prod.json --facts cases.json", "the tests of a policy, in CI");
+  verb.example("assay policy test prod.json --facts cases.json", "run the tests of a policy in CI");
   verb.example("assay policy test prod-v2.json --facts facts.json --namespace prod --expect deny",
-               "would the new version still deny this");
+               "check that a new version still denies this");
   verb.action([options, &context] { return test(context, *options); });
 }
 

@@ -170,10 +170,12 @@ void add_push(const Command& root, Context& context) {
       "that names your signature, also when others had signed before; with the log's key its\n"
       "checkpoint and proof are verified, too. Storing the same document again is no error. Exits\n"
       "with 1 when the service refuses one of the documents, or its receipt is not right.");
-  verb.example("assay push llama.signed.json evaluation.signed.json", "a manifest and a statement");
-  verb.example("assay push llama.signed.json -o json > receipt.json", "and keep the receipt");
+  verb.example("assay push llama.signed.json evaluation.signed.json",
+               "store a manifest and a statement");
+  verb.example("assay push llama.signed.json -o json > receipt.json",
+               "store a manifest and keep its receipt");
   verb.example("assay push llama.signed.json --outline llama.outline",
-               "a manifest and its outline");
+               "store a manifest and its outline");
   verb.action([options, &context] { return push(context, *options); });
 }
 

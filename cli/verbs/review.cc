@@ -48,12 +48,12 @@ void add_review(const Command& root, Context& context) {
       "add a signature. With a service (--server, the environment or a profile) the document is\n"
       "compared with what is in force there: the policy of that name, the keys and callers that\n"
       "are trusted, the newest manifest of that name. Lines that begin with '!' may let in more\n"
-      "than before. Values are shown as JSON in ASCII: what looks like something else is seen.\n"
+      "than before. Values are shown as JSON in ASCII, so that no letter passes for another.\n"
       "No signature is verified.");
   verb.example("assay review policy-v2.signed.json --server https://assay.example.com",
-               "what would change if it came into force");
+               "see what would change if a policy came into force");
   verb.example("assay review change.json --against trust.json",
-               "offline, against what 'assay trust show -o json' printed");
+               "compare offline with what 'assay trust show -o json' printed");
   verb.action([options, &context] { return show(context, *options); });
 }
 

@@ -214,21 +214,24 @@ void add_search_verb(const Command& root, Context& context) {
   auto options = std::make_shared<SearchOptions>();
   const Command verb = root.add("search", "Find manifests, statements and policies");
   verb.choice("--kind", options->kind, {"manifest", "attestation", "policy"},
-              "only these (default: manifests and statements)");
-  verb.option("--artifact", options->artifact, "ID", "manifests of this artifact");
-  verb.option("--name", options->name, "NAME", "manifests of this model, policies of this name");
+              "only documents of this kind (default: manifests and statements)");
+  verb.option("--artifact", options->artifact, "ID", "only manifests of this artifact");
+  verb.option("--name", options->name, "NAME",
+              "only manifests of this model, or policies of this name");
   verb.option("--subject", options->subject, "ID",
-              "statements about this: artifact id, or algorithm:value of any digest");
-  verb.option("--predicate-type", options->predicate_type, "URI", "statements of this type");
-  verb.option("--stage", options->stage, "STAGE", "statements about this stage");
-  verb.option("--signer", options->signer, "KEY_ID", "signed by this key");
-  verb.option("--since", options->since, "TIME", "accepted at this RFC 3339 time or later");
-  verb.option("--until", options->until, "TIME", "accepted at this RFC 3339 time or before");
+              "only statements about this artifact id, or this digest as algorithm:value");
+  verb.option("--predicate-type", options->predicate_type, "URI", "only statements of this type");
+  verb.option("--stage", options->stage, "STAGE", "only statements about this stage");
+  verb.option("--signer", options->signer, "KEY_ID", "only documents that this key signed");
+  verb.option("--since", options->since, "TIME",
+              "only documents accepted at this RFC 3339 time or later");
+  verb.option("--until", options->until, "TIME",
+              "only documents accepted at this RFC 3339 time or before");
   add_list_options(verb, options->list);
   verb.note("--limit counts for each kind on its own.");
-  verb.example("assay search --name acme/llama", "the manifests of a model");
+  verb.example("assay search --name acme/llama", "find the manifests of a model");
   verb.example("assay search --subject assay-tree-v1-sha256:dc66... --stage evaluate",
-               "its evaluations");
+               "find the evaluations of an artifact");
   verb.action([options, &context] { return search(context, *options); });
 }
 
@@ -240,13 +243,14 @@ void add_search(const Command& root, Context& context) {
   verb.argument("ID", options->id,
                 "sha256:... of a document, assay-tree-v1-... of a model, UUID of a decision");
   verb.flag("--envelope", options->envelope,
-            "the signed envelope, byte for byte, instead of what the service says about it");
+            "print the signed envelope, byte for byte, instead of what the service says about it");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   add_connection_options(verb, options->connection);
-  verb.note("Always prints JSON. An envelope is checked to be the document that was asked for.");
-  verb.example("assay get assay-tree-v1-sha256:dc66...", "everything known about a model");
+  verb.note("Always prints JSON. Refuses an envelope that is not the document asked for.");
+  verb.example("assay get assay-tree-v1-sha256:dc66...",
+               "print everything that is known about a model");
   verb.example("assay get sha256:9f86... --envelope --out llama.signed.json",
-               "a stored manifest with its signatures");
+               "save a stored manifest with its signatures");
   verb.action([options, &context] { return get(context, *options); });
   add_search_verb(root, context);
 }

@@ -183,13 +183,15 @@ void add_setup(const Command& root, Context& context) {
   verb.argument("DIR", options->folder, "folder to make; it must not exist");
   verb.option("--namespace", options->name_space, "NAME",
               "first part of the names of your models (default acme)");
-  verb.option("--port", options->port, "PORT", "of the service, on this machine (default 8443)");
+  verb.option("--port", options->port, "PORT",
+              "port that the service listens on, on this machine (default 8443)");
   verb.note(
       "Makes keys for two operators, a publisher, a policy author and an approver, a token for\n"
       "one caller with every role of a person, a configuration, a first policy, and settings for\n"
-      "a shell. Prints the commands that come next. One person holds all keys then, so nothing\n"
-      "is checked by a second one: it is for trying things out.");
-  verb.example("assay setup trial --namespace acme", "a service for models such as acme/demo");
+      "a shell. Prints the commands that come next. One person then holds all keys, and "
+      "nobody\nchecks that person: it is for trying things out.");
+  verb.example("assay setup trial --namespace acme",
+               "prepare a service for models such as acme/demo");
   verb.action([options, &context] { return setup(context, *options); });
 }
 

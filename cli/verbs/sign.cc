@@ -110,7 +110,7 @@ void add_sign_verb(const Command& parent, Context& context, const std::string& e
       "--server as a difference from what is in force there. When standard input and standard\n"
       "error are a terminal, assay asks before it signs, and exits with 1 when the answer is not\n"
       "yes; scripts that run on a terminal give --yes. Without a terminal nothing is asked.");
-  verb.example(example, "sign");
+  verb.example(example, "show a document, then sign it");
   verb.example("assay sign change.signed.json --key second.pem --out change.signed.json",
                "add a second signature in place");
   verb.action([options, &context] { return sign(context, *options); });

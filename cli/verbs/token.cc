@@ -107,17 +107,18 @@ void add_token(const Command& root, Context& context) {
   verb.option("--token-out", options->token_out, "FILE",
               "write the token to a new file of mode 0600 instead of printing it");
   verb.option("--certificate", options->certificate, "FILE",
-              "no token: the caller shows this client certificate (PEM)");
+              "make no token: the caller identifies itself by this client certificate (PEM)");
   verb.option("--out", options->out, "FILE", "write the caller's entry to this file");
   verb.note(
-      "The service learns the hash alone, by a change of trust ('assay trust change\n"
+      "The service gets the hash of the token and no more, by a change of trust ('assay trust "
+      "change\n"
       "--put-principal') or at its start ('assay trust bootstrap --principal').");
   verb.example("assay token new --principal ci --role submitter --token-out ci.token --out ci.json",
-               "a caller that may store manifests and statements");
+               "make a caller that may store manifests and statements");
   verb.example(
       "assay token new --principal kube-apiserver --role admission --certificate kube.crt \\\n"
       "      --out kube.json",
-      "a caller with a client certificate");
+      "make a caller with a client certificate");
   verb.action([options, &context] { return make(context, *options); });
 }
 

@@ -151,7 +151,7 @@ void add_change(const Command& group, Context& context) {
   verb.note(
       "A change applies as a whole or not at all, once, and only to the epoch it was made for.");
   verb.example("assay trust change --add-key publisher.key.json --sequence auto --out change.json",
-               "trust a publisher");
+               "write a change that trusts a publisher");
   verb.example(
       "assay trust change --put-principal ci.json --remove-principal old-ci --sequence 7 \\\n"
       "      --out change.json",
@@ -159,9 +159,9 @@ void add_change(const Command& group, Context& context) {
   verb.example(
       "assay trust change --revoke-node gpu-node-1 --reason 'stolen' --sequence auto \\\n"
       "      --out change.json",
-      "a node that nothing shall run on any more");
+      "revoke a node for good");
   verb.example("assay trust change --register gpu-node-1.json --sequence auto --out change.json",
-               "a node that may enrol from now on");
+               "allow a node to enrol");
   verb.action([flags, &context] { return write_trust_change(context, *flags); });
 }
 
@@ -224,7 +224,7 @@ void add_bootstrap(const Command& group, Context& context) {
   verb.example(
       "assay trust bootstrap --key op1.key.json --key op2.key.json --principal admin.json \\\n"
       "      --out bootstrap.json",
-      "two operators and an admin, the least there must be");
+      "begin with two operators and an admin, the least that a service needs");
   verb.action([options, &context] { return bootstrap(context, *options); });
 }
 
@@ -312,16 +312,17 @@ void add_push_and_show(const Command& group, Context& context) {
   const Command push_verb = group.add("push", "Submit a signed change of trust");
   push_verb.argument("FILE", *file, "change with the signatures of two operators");
   add_connection_options(push_verb, *connection);
-  push_verb.example("assay trust push change.signed.json", "needs the role admin");
+  push_verb.example("assay trust push change.signed.json",
+                    "submit a change that two operators signed; needs the role admin");
   push_verb.action([connection, file, &context] { return push(context, *connection, *file); });
 
   auto shown = std::make_shared<ConnectionFlags>();
   const Command show_verb =
       group.add("show", "Print the trusted keys, callers, registrations and epochs");
   add_connection_options(show_verb, *shown);
-  show_verb.note("With -o json the result is a file for --trust of the verifying verbs.");
+  show_verb.note("With -o json it prints what the verifying verbs take as --trust FILE.");
   show_verb.example("assay trust show -o json > trust.json",
-                    "to verify offline against the service's trust");
+                    "save the service's trust, to verify offline");
   show_verb.action([shown, &context] { return show(context, *shown); });
 }
 

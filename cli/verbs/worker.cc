@@ -187,11 +187,10 @@ void add_run(const Command& group, Context& context) {
   const Command verb = group.add("run", "Verify models on this node when the service asks for it");
   verb.option("--node", options->node, "NAME", "the node's name, as Kubernetes knows it");
   verb.required();
-  verb.option(
-      "--map", options->maps, "LOCATION=DIR",
-      "what lies at LOCATION or below it lies in DIR (absolute); repeatable, the longest "
-      "counts. For one claim, ',volume=NAME' behind it names the volume when the mount does "
-      "not tell. Nothing else is ever read");
+  verb.option("--map", options->maps, "LOCATION=DIR",
+              "read what lies at LOCATION or below it from DIR, an absolute path; may be given "
+              "again, and the longest LOCATION counts. Nothing else is ever read. For one claim, "
+              "add ',volume=NAME' when the mount does not tell the volume");
   verb.option("--kubelet-dir", options->kubelet, "DIR",
               "where the kubelet mounts the volumes of pods (default /var/lib/kubelet)");
   verb.option("--service-account-token", options->service_account_token, "FILE",
@@ -206,24 +205,24 @@ void add_run(const Command& group, Context& context) {
   verb.option("--metrics-port", options->metrics_port, "N",
               "serve metrics on 127.0.0.1 at this port; 0 takes a free one (default: none)");
   verb.option("--drain", options->drain_seconds, "SECONDS",
-              "time that a job under way has after SIGTERM (default 30)");
+              "after SIGTERM, give a job under way so much time (default 30)");
   verb.flag("--once", options->once, "end after one job");
   add_connection_options(verb, options->connection);
   verb.note(
-      "Enrols the node with evidence of where its key lives, renews that in time, takes jobs, "
-      "hashes\n"
-      "files and reports, until SIGTERM or SIGINT. Needs the role worker. Prints one line for "
+      "Enrols the node with evidence of where its key lives, and renews the enrolment in time. "
+      "Takes\njobs, hashes files and reports what it read, until SIGTERM or SIGINT. Needs the role "
+      "worker. Prints one line for "
       "each\n"
       "thing that happens; with -o json one JSON object. Goes on through outages of the service.\n"
       "Exits with 0 when it was told to stop, with 2 when the service refuses the node; with "
       "--once\n"
       "with 0 when the model was verified and 1 when it was not.");
   verb.example("assay worker run --node gpu-node-1 --map pvc://inference=/srv/claims",
-               "on a node that is a TDX guest");
+               "run on a node that is a TDX guest");
   verb.example(
       "assay worker run --node test-1 --map hostpath:///data=/data --evidence none --device cpu "
       "--once",
-      "one job without evidence, where the service takes that");
+      "do one job without evidence, where the service allows that");
   verb.action([options, &context] { return run(context, *options); });
 }
 

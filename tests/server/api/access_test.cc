@@ -71,7 +71,7 @@ TEST_F(AccessTest, EntryBundles_NeedAuditorUnlessTheConfigurationSaysPublic) {
   EXPECT_EQ(get(bundle, "reader").code(), "forbidden");
   // Spelled as a level of hashes, it is not served by the public route of the tiles.
   EXPECT_EQ(get("/log/tile/%65ntries/000.p/1", "").status, 404);
-  EXPECT_EQ(get("/log/tile/0%2fx001/000", "").status, 404);
+  EXPECT_EQ(get("/log/tile/0%2fx001/000", "").status, 400);
   const auto closed = get(bundle, "auditor");
   EXPECT_EQ(closed.status, 200);
   EXPECT_EQ(closed.header("Cache-Control"), kRevalidate);

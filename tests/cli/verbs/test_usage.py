@@ -35,6 +35,8 @@ class Usage(harness.TestCase):
             with self.subTest(verb=" ".join(path)):
                 self.assertIn("Examples:", text)
                 self.assertIn("\n  assay ", text)
+                for comment in re.findall(r"^  # (.*)\n  assay ", text, re.MULTILINE):
+                    self.assertRegex(comment, r"^[a-z]+ \S+ \S+", "say what the example does")
                 self.assertTrue(text.splitlines()[1].startswith("Usage: assay " + path[0]), text)
                 if path != ("help",):
                     self.assertEqual(self.assay("help", *path).out, text)
