@@ -176,15 +176,6 @@ Result<attestation::Envelope> envelope_for(ByteView answer, const std::string& i
   return envelope;
 }
 
-Result<LoadedDocument> load_envelope(const std::string& path) {
-  ASSAY_ASSIGN(LoadedDocument loaded, load_document(path));
-  if (!loaded.envelope) {
-    return fail(ErrorCode::kSignatureMissing, "The file is not signed; sign it with 'assay sign'",
-                path);
-  }
-  return loaded;
-}
-
 Result<Statement> statement_of(const Payload& payload) {
   if (payload.type != kStatementPayloadType) {
     return fail(ErrorCode::kPayloadTypeUnknown, "This is no in-toto statement but " + payload.type);

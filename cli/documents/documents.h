@@ -61,9 +61,6 @@ struct LoadedDocument {
 // data-loss when it holds anything else: what was asked for is not the service's to choose.
 [[nodiscard]] Result<attestation::Envelope> envelope_for(ByteView answer, const std::string& id);
 
-// The envelope in a file; usage when the file holds something unsigned.
-[[nodiscard]] Result<LoadedDocument> load_envelope(const std::string& path);
-
 // The statement or manifest in a payload. predicate-type-unknown when it holds something else.
 [[nodiscard]] Result<Statement> statement_of(const Payload& payload);
 [[nodiscard]] Result<Manifest> manifest_of(const Payload& payload);
