@@ -3,7 +3,7 @@
 #include <csignal>
 
 #include "cli/command.h"
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/random.h"
 
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   root.note(
       "Results go to standard output, messages to standard error. Exit status: 0 yes, 1 no\n"
       "(verification failed, denied), 2 no answer (usage, files, the service).");
-  root.example("assay hash ./llama", "the id of a model");
+  root.example("assay hash ./llama", "compute the id of a model");
   root.example("assay help manifest verify", "explain a verb");
   return line.run(argc, argv);
 }

@@ -151,14 +151,6 @@ void warning(std::string_view line) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-Json error_json(const Error& error) {
-  Json json = {{"code", info(error.code).code}, {"detail", error.detail}};
-  if (!error.where.empty()) {
-    json["where"] = error.where;
-  }
-  return json;
-}
-
 void report_error(const Context& context, const Error& error) {
   if (context.json()) {
     const std::string text = dump(Json{{"error", error_json(error)}}, -1) + "\n";

@@ -10,6 +10,7 @@
 
 #include "cli/context.h"
 #include "schemas/core/error.h"
+#include "schemas/core/error_json.h"
 #include "schemas/core/json.h"
 
 namespace assay::cli {
@@ -36,8 +37,6 @@ void message(const Context& context, std::string_view line);
 // stderr, printable, also with --quiet: something that the user must know.
 void warning(std::string_view line);
 
-// {"code","detail","where"?}.
-[[nodiscard]] Json error_json(const Error& error);
 // stderr: "error: code: detail", or {"error":{...}} with -o json.
 void report_error(const Context& context, const Error& error);
 

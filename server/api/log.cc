@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transparency log: proofs as JSON for callers, checkpoint and tiles (C2SP) for everybody.
-
 #include "schemas/core/merkle.h"
+#include "schemas/tiles.h"
 #include "server/api/handlers.h"
-#include "server/api/tile_path.h"
 #include "server/api/view.h"
 
 namespace assay::server {
@@ -107,15 +106,18 @@ Result<Response> get_checkpoint_note(Api& api, const Call& call) {
 }
 
 Result<Response> get_tile(Api& api, const Call& call) {
-  ASSAY_ASSIGN(const unsigned level, parse_tile_level(call.capture("level")));
-  ASSAY_ASSIGN(const TileIndex tile, parse_tile_index(call.capture("index")));
+  ASSAY_ASSIGN(const TileAddress tile,
+               parse_tile_path("tile/" + call.capture("level") + "/" + call.capture("index")));
+  if (!tile.level) {  // a bundle has a route of its own, with other roles: never served by this one
+    return fail(ErrorCode::kNotFound, "The log has no such tile");
+  }
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
-  ASSAY_ASSIGN(const Bytes bytes, snapshot->tile(level, tile.index, tile.width));
+  ASSAY_ASSIGN(const Bytes bytes, snapshot->tile(*tile.level, tile.index, tile.width));
   return tile_response(call, bytes, tile.width);
 }
 
 Result<Response> get_entry_bundle(Api& api, const Call& call) {
-  ASSAY_ASSIGN(const TileIndex tile, parse_tile_index(call.capture("index")));
+  ASSAY_ASSIGN(const TileAddress tile, parse_tile_path("tile/entries/" + call.capture("index")));
   ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
   ASSAY_ASSIGN(const Bytes bytes, snapshot->entry_bundle(tile.index, tile.width));
   return tile_response(call, bytes, tile.width);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "schemas/tiles.h"
 #include "storage/sqlite/lists.h"
-#include "storage/tiles.h"
 
 namespace assay::storage::sqlite {
 namespace {

@@ -1,83 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pure parts of the command line; the verbs are tested by running the program.
-#include <fstream>
-#include <sstream>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <gtest/gtest.h>
 
-#include "cli/api.h"
-#include "cli/http_client.h"
+#include "cli/documents/trust_documents.h"
 #include "cli/output.h"
-#include "cli/policy_diff.h"
-#include "cli/tlog.h"
-#include "cli/trust_documents.h"
+#include "cli/verbs/policy_diff.h"
 #include "schemas/core/json.h"
 
 namespace assay::cli {
 namespace {
-
-Json vectors(const std::string& name) {
-  std::ifstream file(std::string(ASSAY_SOURCE_DIR) + "/tests/vectors/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return Json::parse(text.str());
-}
-
-TEST(Tlog, PathsAreThoseOfTheVectors) {
-  const Json all = vectors("log.json");
-  ASSERT_FALSE(all.at("tile_paths").empty());
-  for (const Json& item : all.at("tile_paths")) {
-    const Json& level = item.at("level");
-    const std::string name =
-        level.is_string() ? level.get<std::string>() : std::to_string(level.get<unsigned>());
-    EXPECT_EQ(tile_path(name, item.at("index").get<std::uint64_t>(),
-                        item.at("width").get<std::uint64_t>()),
-              item.at("path").get<std::string>());
-  }
-}
-
-TEST(Tlog, TilesOfAllSizes) {
-  for (const TreeSize size : {0U, 1U, 255U, 256U, 257U, 65535U, 65536U, 65537U, 200000U}) {
-    std::uint64_t leaves = 0;
-    std::vector<Tile> tiles;
-    const Status status = for_each_tile(size, [&](const Tile& tile) -> Status {
-      leaves += tile.level == 0 ? tile.width : 0;
-      tiles.push_back(tile);
-      return {};
-    });
-    ASSERT_TRUE(status);
-    EXPECT_EQ(leaves, size);
-    for (const Tile& tile : tiles) {
-      EXPECT_GE(tile.width, 1U);
-      EXPECT_LE(tile.width, kTileWidth);
-    }
-  }
-}
-
-TEST(Tlog, VisitingStopsAtTheFirstError) {
-  std::uint64_t calls = 0;
-  const Status status = for_each_tile(~std::uint64_t{0}, [&](const Tile&) -> Status {
-    return ++calls == 3 ? fail(ErrorCode::kNotFound, "enough") : Status();
-  });
-  EXPECT_FALSE(status);
-  EXPECT_EQ(calls, 3U);
-}
-
-TEST(Tlog, Bundles) {
-  const Bytes two = {0, 1, 'a', 0, 0, 0, 2, 'b', 'c'};
-  const auto entries = parse_bundle(two);
-  ASSERT_TRUE(entries);
-  ASSERT_EQ(entries->size(), 3U);
-  EXPECT_EQ(as_text((*entries)[2]), "bc");
-  EXPECT_TRUE(parse_bundle({}));
-  EXPECT_FALSE(parse_bundle(Bytes{0}));
-  EXPECT_FALSE(parse_bundle(Bytes{0, 2, 'a'}));
-  EXPECT_TRUE(parse_bundle(Bytes(2 * kTileWidth)));
-  EXPECT_FALSE(parse_bundle(Bytes(2 * kTileWidth + 2)));
-}
 
 TEST(Output, NothingMovesTheCursor) {
   EXPECT_EQ(printable("plain \xc3\xa9\xe5\x90\x8d"), "plain \xc3\xa9\xe5\x90\x8d");
@@ -106,37 +37,6 @@ TEST(Output, Tables) {
   table.row({"\xc3\xa9\xc3\xa9", "x"});
   table.row({"a", "b", "c"});
   EXPECT_EQ(table.text(), "A   LONG\n\xc3\xa9\xc3\xa9  x\na   b     c\n");
-}
-
-TEST(Queries, AreEncoded) {
-  Query query;
-  query.add("name", "acme/demo");
-  query.add("empty", "");
-  query.add("cursor", "a+b=&c d\xc3\xa9");
-  EXPECT_EQ(query.text(), "?name=acme/demo&cursor=a%2Bb%3D%26c%20d%C3%A9");
-}
-
-// Ends the process: 0 when only opening the client made it undumpable.
-void open_client(const std::string& key) {
-  SystemClock clock;
-  SystemRandom random;
-  const Context context{clock, random, "test"};
-  Connection connection;
-  connection.cert = key;
-  connection.cert_key = key;
-  const bool before = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
-  const bool opened = HttpClient::open(context, connection).has_value();
-  const bool after = ::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
-  ::_exit(before && opened && !after ? 0 : 1);
-}
-
-TEST(HttpClient, ProcessesWithAPrivateKeyMakeNoCoreDumps) {
-  const std::string path = testing::TempDir() + "assay-client-" + std::to_string(::getpid());
-  std::ofstream(path) << "-----BEGIN PRIVATE KEY-----\n";
-  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
-  // In a process of its own: what it gives up is gone for good.
-  EXPECT_EXIT(open_client(path), testing::ExitedWithCode(0), "");
-  ::unlink(path.c_str());
 }
 
 TEST(TrustDocuments, Times) {

@@ -24,8 +24,8 @@ import check_includes
 import sources
 from sources import Finding
 
-FOLDERS = ("schemas/", "gpu_hash/", "attestation/", "policy/", "storage/", "server/", "cli/",
-           "tests/", "bench/")
+FOLDERS = ("schemas/", "gpu_hash/", "attestation/", "policy/", "storage/", "server/",
+           "client/", "worker/", "cli/", "tests/", "bench/")
 _WITH_VALUE = ("-o", "-c", "-MF", "-MT", "-MQ")
 
 

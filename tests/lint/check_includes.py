@@ -19,7 +19,8 @@ from sources import Finding
 TABLE = "tests/lint/dependencies.json"
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _LITERAL = re.compile(r'"([^"]+)"|<([^>]+)>')
-_PROJECT_FOLDERS = ("schemas", "gpu_hash", "attestation", "policy", "storage", "server", "cli")
+_PROJECT_FOLDERS = ("schemas", "gpu_hash", "attestation", "policy", "storage", "server", "client", "worker",
+                    "cli")
 # C headers and compiler intrinsics, free for all.
 _C_HEADERS = re.compile(
     r"(assert|complex|ctype|fenv|float|inttypes|limits|locale|math|setjmp|stdarg|stddef|stdint|stdio|"

@@ -11,7 +11,7 @@ shift
 if [ $# -eq 0 ]; then
     mapfile -t files < <(git ls-files -co --exclude-standard -- \
         'schemas/*.cc' 'gpu_hash/*.cc' 'attestation/*.cc' 'policy/*.cc' 'storage/*.cc' 'server/*.cc' \
-        'cli/*.cc')
+        'client/*.cc' 'worker/*.cc' 'cli/*.cc')
     set -- "${files[@]}"
 fi
 [ $# -gt 0 ] || exit 0

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "schemas/core/merkle.h"
-#include "storage/tiles.h"
+#include "schemas/tiles.h"
 #include "tests/storage/store_contract.h"
 #include "tests/support/seed.h"
 #include "tests/support/vectors.h"
@@ -104,7 +104,13 @@ TEST_P(StoreContract, Tiles_AllOfALog_EqualTheRecomputedHashes) {
   append(kSize);
   const auto view = snapshot();
   const std::vector<Digest> leaves = leaves_of(*view, kSize);
-  for (const TileAddress& tile : tiles_of(kSize)) {
+  std::vector<TileAddress> tiles;
+  ASSERT_TRUE(for_each_tile(kSize, [&tiles](const TileAddress& tile) -> Status {
+    tiles.push_back(tile);
+    return {};
+  }));
+  ASSERT_EQ(tiles.size(), 9U) << "4 tiles of leaves with their bundles, one tile above";
+  for (const TileAddress& tile : tiles) {
     Bytes expected;
     const std::uint64_t span = std::uint64_t{1} << (8 * tile.level.value_or(0));
     for (std::uint64_t i = 0; i < tile.width; ++i) {

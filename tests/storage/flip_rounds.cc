@@ -8,8 +8,8 @@
 #include <random>
 #include <thread>
 
+#include "schemas/tiles.h"
 #include "storage/inspect.h"
-#include "storage/tiles.h"
 #include "tests/storage/durability.h"
 #include "tests/storage/fault_vfs.h"
 #include "tests/storage/sqlite_files.h"

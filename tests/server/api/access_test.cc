@@ -69,6 +69,9 @@ TEST_F(AccessTest, EntryBundles_NeedAuditorUnlessTheConfigurationSaysPublic) {
   const std::string bundle = "/log/tile/entries/000.p/1";
   EXPECT_EQ(get(bundle, "").status, 401);
   EXPECT_EQ(get(bundle, "reader").code(), "forbidden");
+  // Another spelling leads to the same route, not to the public one of the hash tiles.
+  EXPECT_EQ(get("/log/tile/%65ntries/000.p/1", "").status, 401);
+  EXPECT_EQ(get("/log/tile/0%2fx001/000", "").status, 400);
   const auto closed = get(bundle, "auditor");
   EXPECT_EQ(closed.status, 200);
   EXPECT_EQ(closed.header("Cache-Control"), kRevalidate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the API that need no store: problems, cursors, tile paths, credentials.
+// Parts of the API that need no store: problems, cursors, credentials.
 
 #include <set>
 
@@ -9,7 +9,6 @@
 #include "server/api/authenticate.h"
 #include "server/api/cursor.h"
 #include "server/api/problem.h"
-#include "server/api/tile_path.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server {
@@ -94,36 +93,6 @@ TEST_F(CursorTest, EveryChangedCharacter_IsRefused) {
   }
   EXPECT_EQ(code_of(codec_.decode(text + "A", query_)), "invalid-cursor");
   EXPECT_EQ(code_of(codec_.decode(text + "=", query_)), "invalid-cursor");
-}
-
-TEST(TilePath, Index_IsReadAsC2spWritesIt) {
-  EXPECT_EQ(parse_tile_index("000"), (TileIndex{0, 256}));
-  EXPECT_EQ(parse_tile_index("999.p/1"), (TileIndex{999, 1}));
-  EXPECT_EQ(parse_tile_index("x001/234"), (TileIndex{1234, 256}));
-  EXPECT_EQ(parse_tile_index("x001/x234/067.p/255"), (TileIndex{1234067, 255}));
-  EXPECT_EQ(parse_tile_index("x009/x007/x199/x254/x740/991"),
-            (TileIndex{9'007'199'254'740'991, 256}));
-}
-
-class TilePathRefuses : public testing::TestWithParam<const char*> {};
-
-TEST_P(TilePathRefuses, OtherSpelling_IsNotFound) {
-  EXPECT_EQ(code_of(parse_tile_index(GetParam())), "not-found");
-}
-
-INSTANTIATE_TEST_SUITE_P(Spellings, TilePathRefuses,
-                         testing::Values("", "0", "00", "0000", "x000", "x000/001", "001/234",
-                                         "x001", "x001/", "x001/23", "x001/2345", "X001/234",
-                                         "000/", "000.p", "000.p/", "000.p/0", "000.p/256",
-                                         "000.p/01", "000.p/-1", "000.p/1/2", "0x1", "-01",
-                                         "x001/x001/x001/x001/x001/x001/001", "x1/001"));
-
-TEST(TilePath, Level_IsADecimalUpTo63) {
-  EXPECT_EQ(parse_tile_level("0"), 0U);
-  EXPECT_EQ(parse_tile_level("63"), 63U);
-  for (const char* text : {"", "64", "00", "01", "-1", "x"}) {
-    EXPECT_EQ(code_of(parse_tile_level(text)), "not-found") << text;
-  }
 }
 
 Result<Credential> shown(const std::string& authorization, std::optional<Digest> key = {}) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/client/push.h"
+
+#include "schemas/policy_document.h"
+
+namespace assay::cli {
+
+Result<Json> push_document(client::Api& api, const LoadedDocument& document, ByteView envelope) {
+  const Payload& payload = document.payload;
+  switch (payload.kind) {
+    case PayloadKind::kManifest:
+      return api.post("/v1/manifests", envelope, client::kEnvelopeType);
+    case PayloadKind::kAttestation:
+      return api.post("/v1/attestations", envelope, client::kEnvelopeType);
+    case PayloadKind::kPolicy:
+      return api.post("/v1/policies", envelope, client::kEnvelopeType);
+    case PayloadKind::kTrustChange:
+      return api.post("/v1/trust/changes", envelope, client::kEnvelopeType);
+    case PayloadKind::kPolicyApproval: {
+      ASSAY_ASSIGN(const PolicyApproval approval, parse_policy_approval(payload.bytes));
+      const bool activate = approval.action == PolicyApproval::Action::kActivate;
+      return api.post(
+          "/v1/policies/" + approval.policy.text() + (activate ? ":activate" : ":deactivate"),
+          envelope, client::kEnvelopeType);
+    }
+    case PayloadKind::kDecision:
+    case PayloadKind::kOther:
+      break;
+  }
+  return fail(ErrorCode::kPayloadTypeUnknown,
+              "The service takes no documents of type " + payload.type);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/documents/keys.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attestation/keys.h"
+#include "attestation/private_key.h"
+#include "cli/documents/secrets.h"
+#include "cli/output.h"
+#include "client/answers.h"
+#include "client/files.h"
+
+namespace assay::cli {
+
+namespace {
+
+// Keys on the command line are trusted for as long as times can be written.
+Timestamp end_of_time() {
+  return Timestamp(std::chrono::sys_days(std::chrono::year(9999) / std::chrono::December / 31));
+}
+
+TrustedKey trust_fully(const attestation::PublicKey& key, const SigningContext& context) {
+  const std::string predicate_type = context.predicate_type.empty() ? "*" : context.predicate_type;
+  return {.id = key.id(),
+          .algorithm = key.algorithm(),
+          .public_key = key.der(),
+          .purpose = context.purpose,
+          .identity = key.id().text(),
+          .roles = {SignerRole{"*", predicate_type, "*"}},
+          .not_before = Timestamp(),
+          .not_after = end_of_time(),
+          .revoked = std::nullopt};
+}
+
+Result<TrustedKey> pem_key(const std::string& path, const SigningContext& context) {
+  ASSAY_ASSIGN(const Bytes pem, client::read_file(path, 65536));
+  Result<attestation::PublicKey> key = attestation::PublicKey::from_pem(as_text(pem));
+  if (!key) {
+    Error error = std::move(key).error();
+    error.where = path;
+    error.detail += "; a public key in PEM is expected, such as the .pub file of 'assay key new'";
+    return std::unexpected(std::move(error));
+  }
+  return trust_fully(*key, context);
+}
+
+// Ed25519 keys of a JSON Web Key Set (RFC 8037), which is how the service publishes its own.
+Result<std::vector<TrustedKey>> read_jwks(const std::string& path, const SigningContext& context) {
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
+  ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
+  std::vector<TrustedKey> keys;
+  for (const Json& item : client::list_at(json, "keys")) {
+    if (client::text_at(item, "kty") != "OKP" || client::text_at(item, "crv") != "Ed25519") {
+      continue;
+    }
+    // Without padding in the file; RFC 4648 section 5.
+    constexpr std::size_t kEncodedKey = 43;
+    const std::string text = client::text_at(item, "x");
+    ASSAY_ASSIGN(const Bytes point, text.size() == kEncodedKey
+                                        ? base64_decode_any(text + "=")
+                                        : fail(ErrorCode::kInvalidEncoding,
+                                               "The key set holds a malformed key", path));
+    Bytes spki = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
+    spki.insert(spki.end(), point.begin(), point.end());
+    ASSAY_ASSIGN(const attestation::PublicKey key, attestation::PublicKey::from_der(spki));
+    keys.push_back(trust_fully(key, context));
+    if (item.contains("not_after")) {
+      ASSAY_ASSIGN(keys.back().not_after, parse_rfc3339(client::text_at(item, "not_after")));
+    }
+  }
+  if (keys.empty()) {
+    return fail(ErrorCode::kUsage, "The file holds no Ed25519 keys", path);
+  }
+  return keys;
+}
+
+}  // namespace
+
+void add_signing_options(const Command& verb, SigningFlags& flags, bool required) {
+  verb.option("--key", flags.keys, "FILE",
+              "private key to sign with; may be given again for more signatures");
+  if (required) {
+    verb.required();
+  }
+  verb.option(
+      "--passphrase-file", flags.passphrase_file, "FILE",
+      "file of mode 0600 with the passphrase of an encrypted key; asked for on the terminal "
+      "otherwise");
+  verb.option("--keyid", flags.keyid, "FORM",
+              "keyid of the signatures: none, sha256, ssh, tuf, or the text itself (default none, "
+              "which other DSSE software takes; see docs/dsse.md)");
+}
+
+Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
+                                            const std::string& passphrase_file) {
+  client::protect_process();
+  bool encrypted = false;
+  {
+    ASSAY_ASSIGN(Bytes pem, client::read_file(path, 65536));
+    encrypted = attestation::is_encrypted_pem(as_text(pem));
+    secure_wipe(pem);
+  }
+  SecretBytes passphrase;
+  if (encrypted) {
+    ASSAY_ASSIGN(passphrase, read_passphrase(passphrase_file, "Passphrase of " + path, false));
+  }
+  return attestation::load_private_key(path, passphrase);
+}
+
+Result<std::vector<std::unique_ptr<Signer>>> load_signers(const SigningFlags& flags) {
+  std::vector<std::unique_ptr<Signer>> signers;
+  for (const std::string& path : flags.keys) {
+    ASSAY_ASSIGN(std::unique_ptr<Signer> signer, load_signer(path, flags.passphrase_file));
+    signers.push_back(std::move(signer));
+  }
+  return signers;
+}
+
+std::vector<const Signer*> borrow(const std::vector<std::unique_ptr<Signer>>& signers) {
+  std::vector<const Signer*> borrowed;
+  borrowed.reserve(signers.size());
+  for (const auto& signer : signers) {
+    borrowed.push_back(signer.get());
+  }
+  return borrowed;
+}
+
+Result<Exit> sign_and_write(const Context& context, const Statement& statement,
+                            const SigningFlags& flags, const std::string& out, Json about) {
+  ASSAY_ASSIGN(std::string document, encode_statement(statement));
+  const std::string id =
+      attestation::statement_id(kStatementPayloadType, as_bytes(document)).text();
+  if (!flags.keys.empty()) {
+    ASSAY_ASSIGN(const auto signers, load_signers(flags));
+    ASSAY_ASSIGN(const attestation::Envelope envelope,
+                 attestation::sign_envelope(kStatementPayloadType, as_bytes(document),
+                                            borrow(signers), flags.keyid));
+    document = attestation::encode_envelope(envelope);
+  }
+  document += "\n";
+  if (out.empty() || out == "-") {
+    print_document(document);
+    return Exit::kYes;
+  }
+  ASSAY_TRY(client::write_file(out, document));
+  if (context.json()) {
+    about["id"] = id;
+    about["file"] = out;
+    about["signed"] = !flags.keys.empty();
+    print_json(about);
+  } else {
+    print_line(id);
+    message(context, "wrote " + out);
+  }
+  return Exit::kYes;
+}
+
+void add_trust_options(const Command& verb, TrustFlags& flags) {
+  verb.option("--key", flags.keys, "FILE",
+              "public key (PEM) that is trusted for this; may be given again");
+  verb.option("--trust", flags.trust, "FILE",
+              "trusted keys with what each may say, as 'assay trust show -o json' prints them");
+  verb.option("--threshold", flags.threshold, "N",
+              "how many different identities must have signed (default 1)");
+  verb.option("--at", flags.at, "TIME",
+              "judge validity periods at this RFC 3339 time instead of now; a revoked key counts "
+              "for nothing all the same");
+}
+
+Result<std::vector<TrustedKey>> read_trust_file(const std::string& path) {
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
+  ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes)));
+  std::vector<TrustedKey> keys;
+  if (json.is_object() && json.contains("public_key")) {
+    ASSAY_ASSIGN(TrustedKey key, trusted_key_from_json(json));
+    keys.push_back(std::move(key));
+    return keys;
+  }
+  const Json* list = json.is_array() ? &json : nullptr;
+  if (json.is_object() && json.contains("keys") && json.at("keys").is_array()) {
+    list = &json.at("keys");
+  }
+  if (list == nullptr) {
+    return fail(ErrorCode::kUsage, "A trust file holds {\"keys\":[...]}", path);
+  }
+  for (const Json& item : *list) {
+    ASSAY_ASSIGN(TrustedKey key, trusted_key_from_json(item));
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
+                                                  const SigningContext& context) {
+  if (!flags.jwks.empty() && flags.keys.empty() && flags.trust.empty() && flags.threshold > 0) {
+    return read_jwks(flags.jwks, context);
+  }
+  if (!flags.jwks.empty() || flags.keys.empty() == flags.trust.empty()) {
+    return fail(ErrorCode::kUsage,
+                "Say whose signature counts: give --key with a public key, or --trust with a file "
+                "of trusted keys");
+  }
+  if (flags.threshold == 0) {
+    return fail(ErrorCode::kUsage, "The threshold must be 1 or more");
+  }
+  if (!flags.trust.empty()) {
+    ASSAY_ASSIGN(std::vector<TrustedKey> keys, read_trust_file(flags.trust));
+    if (keys.empty()) {
+      return fail(ErrorCode::kUsage, "The trust file holds no keys", flags.trust);
+    }
+    return keys;
+  }
+  std::vector<TrustedKey> keys;
+  for (const std::string& path : flags.keys) {
+    ASSAY_ASSIGN(TrustedKey key, pem_key(path, context));
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+Result<JudgedAt> times_of(const TrustFlags& flags, const Clock& clock) {
+  const Timestamp now = clock.now();
+  if (flags.at.empty()) {
+    return JudgedAt{now, now};
+  }
+  ASSAY_ASSIGN(const Timestamp at, parse_rfc3339(flags.at));
+  return JudgedAt{at, std::max(at, now)};
+}
+
+Result<std::vector<attestation::VerifiedSignature>> check_signatures(
+    const attestation::Envelope& envelope, std::span<const TrustedKey> keys,
+    const SigningContext& context, std::uint64_t threshold, const JudgedAt& times) {
+  ASSAY_ASSIGN(const auto verified, attestation::verify_signatures(envelope, keys));
+  return attestation::require_signers(verified, context, threshold, times.signed_at, times.now);
+}
+
+Json signers_json(std::span<const attestation::VerifiedSignature> signatures) {
+  Json list = Json::array();
+  for (const attestation::VerifiedSignature& signature : signatures) {
+    list.push_back({{"key_id", signature.key.id.text()}, {"identity", signature.key.identity}});
+  }
+  return list;
+}
+
+}  // namespace assay::cli

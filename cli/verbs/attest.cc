@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay attest: statements about what happened to an artifact.
+#include <charconv>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "cli/client/connect.h"
+#include "cli/documents/documents.h"
+#include "cli/documents/keys.h"
+#include "cli/output.h"
+#include "cli/verbs/verbs.h"
+#include "client/files.h"
+#include "schemas/lifecycle.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct CreateOptions {
+  std::string stage;
+  std::vector<std::string> subjects;
+  std::string name;
+  std::vector<std::string> metrics;
+  std::vector<std::string> inputs;
+  std::vector<std::string> parameters;
+  std::string comment;
+  std::string out;
+  SigningFlags signing;
+};
+
+std::unexpected<Error> misspelled(const std::string& what, const std::string& text) {
+  return fail(ErrorCode::kUsage, what, text);
+}
+
+// An artifact id with --name, or a file with a manifest, which has both.
+Result<Subject> read_subject(const std::string& text, const std::string& given_name) {
+  if (const Result<ArtifactId> id = ArtifactId::parse(text); id) {
+    return Subject{given_name, {{id->digest_name(), id->root().hex()}}};
+  }
+  if (!client::file_exists(text)) {
+    return misspelled("A subject is an artifact id or a file with a manifest", text);
+  }
+  ASSAY_ASSIGN(const LoadedDocument document, load_document(text));
+  ASSAY_ASSIGN(const Manifest manifest, manifest_of(document.payload));
+  ASSAY_ASSIGN(const ArtifactId artifact, artifact_id(manifest));
+  if (!given_name.empty() && given_name != manifest.name) {
+    return fail(ErrorCode::kSubjectMismatch,
+                "The manifest names the model " + manifest.name + ", not " + given_name, text);
+  }
+  return Subject{manifest.name, {{artifact.digest_name(), artifact.root().hex()}}};
+}
+
+// name=value[:unit]
+Status read_metric(const std::string& text, std::map<std::string, Metric>& metrics) {
+  const std::size_t equals = text.find('=');
+  const std::size_t colon = text.find(':', equals == std::string::npos ? 0 : equals);
+  const std::string name = text.substr(0, equals);
+  Metric metric{0, colon == std::string::npos ? "1" : text.substr(colon + 1)};
+  const std::size_t begin = equals == std::string::npos ? text.size() : equals + 1;
+  const std::size_t end = colon == std::string::npos ? text.size() : colon;
+  const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, metric.value);
+  if (name.empty() || begin >= end || error != std::errc() || stop != text.data() + end) {
+    return misspelled("A metric is written as name=number or name=number:unit", text);
+  }
+  return metrics.emplace(name, metric).second ? Status()
+                                              : misspelled("The metric is given twice", text);
+}
+
+// role=digest or role:name=digest
+Result<LifecycleInput> read_input(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::size_t value = text.rfind(':');
+  if (equals == std::string::npos || equals == 0 || value == std::string::npos || value < equals ||
+      value + 1 == text.size()) {
+    return misspelled("An input is written as role=algorithm:hex or role:name=algorithm:hex", text);
+  }
+  const std::string head = text.substr(0, equals);
+  const std::size_t colon = head.find(':');
+  LifecycleInput input;
+  input.role = head.substr(0, colon);
+  input.name = colon == std::string::npos ? "" : head.substr(colon + 1);
+  input.digest[text.substr(equals + 1, value - equals - 1)] = text.substr(value + 1);
+  return input;
+}
+
+// name=value: JSON when it is some, text otherwise.
+Status read_parameter(const std::string& text, Json& parameters) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return misspelled("A parameter is written as name=value", text);
+  }
+  const std::string value = text.substr(equals + 1);
+  const Result<Json> json = parse_json(std::string_view(value));
+  parameters[text.substr(0, equals)] = json ? *json : Json(value);
+  return {};
+}
+
+Result<Statement> statement_from(const CreateOptions& options) {
+  Lifecycle lifecycle;
+  lifecycle.stage = options.stage;
+  lifecycle.comment = options.comment;
+  std::vector<Subject> subjects;
+  for (const std::string& text : options.subjects) {
+    ASSAY_ASSIGN(Subject subject, read_subject(text, options.name));
+    if (subject.name.empty()) {
+      return fail(ErrorCode::kUsage, "Name the model with --name: signers are trusted for names",
+                  text);
+    }
+    ASSAY_TRY(check_model_name(subject.name));
+    subjects.push_back(std::move(subject));
+  }
+  for (const std::string& text : options.metrics) {
+    ASSAY_TRY(read_metric(text, lifecycle.metrics));
+  }
+  for (const std::string& text : options.inputs) {
+    ASSAY_ASSIGN(LifecycleInput input, read_input(text));
+    lifecycle.inputs.push_back(std::move(input));
+  }
+  for (const std::string& text : options.parameters) {
+    ASSAY_TRY(read_parameter(text, lifecycle.parameters));
+  }
+  return to_statement(lifecycle, std::move(subjects));
+}
+
+Result<Exit> create(const Context& context, const CreateOptions& options) {
+  ASSAY_ASSIGN(const Statement statement, statement_from(options));
+  ASSAY_TRY(lifecycle_from(statement));  // refused here rather than by the service
+  return sign_and_write(context, statement, options.signing, options.out,
+                        {{"stage", options.stage}});
+}
+
+// --- verify
+
+struct VerifyOptions {
+  std::string file;
+  TrustFlags trust;
+};
+
+// Enough signers must be allowed to speak about every subject, each by its name. Who may speak
+// about one of them need not be who may speak about the next: all of them come back, each once.
+Result<std::vector<attestation::VerifiedSignature>> signers_of(
+    const LoadedDocument& document, const Statement& statement, const std::string& stage,
+    const std::vector<TrustedKey>& keys, std::uint64_t threshold, const JudgedAt& times) {
+  std::vector<attestation::VerifiedSignature> signers;
+  std::set<KeyId> seen;
+  for (const Subject& subject : statement.subjects) {
+    const SigningContext question{KeyPurpose::kSigner, stage, statement.predicate_type,
+                                  subject.name};
+    ASSAY_ASSIGN(const auto found,
+                 check_signatures(*document.envelope, keys, question, threshold, times));
+    for (const attestation::VerifiedSignature& signer : found) {
+      if (seen.insert(signer.key.id).second) {
+        signers.push_back(signer);
+      }
+    }
+  }
+  return signers;
+}
+
+Result<Exit> verify(const Context& context, const VerifyOptions& options) {
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
+  ASSAY_ASSIGN(const JudgedAt times, times_of(options.trust, context.clock));
+  // The keys first: without any, nothing else matters.
+  const Result<LoadedDocument> document = read_document(bytes);
+  const Result<Statement> statement =
+      document ? statement_of(document->payload) : std::unexpected(document.error());
+  std::string stage;
+  if (statement && statement->predicate_type == kLifecyclePredicateType) {
+    stage = text_at(statement->predicate, "stage");
+  }
+  const SigningContext question{KeyPurpose::kSigner, stage,
+                                statement ? statement->predicate_type : "", ""};
+  ASSAY_ASSIGN(const std::vector<TrustedKey> keys, load_trusted_keys(options.trust, question));
+  if (!statement) {
+    return refuse(context, statement.error(), {{"verified", false}});
+  }
+  if (!document->envelope) {
+    return refuse(context, {ErrorCode::kSignatureMissing, "The statement is not signed", ""},
+                  {{"verified", false}});
+  }
+  const auto signers =
+      signers_of(*document, *statement, stage, keys, options.trust.threshold, times);
+  Json result = {{"verified", signers.has_value()},
+                 {"id", document->payload.id().text()},
+                 {"predicate_type", statement->predicate_type},
+                 {"stage", stage}};
+  if (!signers) {
+    return refuse(context, signers.error(), std::move(result));
+  }
+  if (context.json()) {
+    result["signers"] = signers_json(*signers);
+    print_json(result);
+    return Exit::kYes;
+  }
+  print_line("verified " + document->payload.id().text());
+  for (const auto& signer : *signers) {
+    print_line("signed by " + signer.key.identity);
+  }
+  return Exit::kYes;
+}
+
+void add_create(const Command& group, Context& context) {
+  auto options = std::make_shared<CreateOptions>();
+  const Command verb = group.add("create", "Write a statement about a stage of a model's life");
+  verb.option(
+      "--stage", options->stage, "STAGE",
+      "collect, preprocess, train, finetune, merge, quantize, evaluate, approve, deploy, or "
+      "an own name");
+  verb.required();
+  verb.option("--subject", options->subjects, "ARTIFACT|FILE",
+              "what came out of it: artifact id, or a file with its manifest; may be given again");
+  verb.required();
+  verb.option("--name", options->name, "NAME", "name of the model; needed with an artifact id");
+  verb.option("--input", options->inputs, "ROLE[:NAME]=DIGEST",
+              "what went in: dataset, base-model, code or config; may be given again");
+  verb.option("--metric", options->metrics, "NAME=NUMBER[:UNIT]",
+              "a measured value; may be given again");
+  verb.option("--parameter", options->parameters, "NAME=VALUE",
+              "a setting, JSON or text; may be given again");
+  verb.option("--comment", options->comment, "TEXT", "a remark for people");
+  verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
+  add_signing_options(verb, options->signing, false);
+  verb.example(
+      "assay attest create --stage evaluate --subject llama.json --metric accuracy=0.93 \\\n"
+      "      --key evaluator.pem --out evaluation.json",
+      "sign an evaluation");
+  verb.example(
+      "assay attest create --stage finetune --subject llama.json \\\n"
+      "      --input base-model=assay-tree-v1-sha256:dc66... --input dataset:faq=sha256:9f86...",
+      "write what a model was made from, and sign later");
+  verb.action([options, &context] { return create(context, *options); });
+}
+
+void add_verify(const Command& group, Context& context) {
+  auto options = std::make_shared<VerifyOptions>();
+  const Command verb = group.add("verify", "Check who signed a statement");
+  verb.argument("FILE", options->file, "signed statement");
+  add_trust_options(verb, options->trust);
+  verb.example("assay attest verify evaluation.json --key evaluator.pem.pub",
+               "verify with a key that you trust");
+  verb.example("assay attest verify evaluation.json --trust trust.json",
+               "require a signer with the role for this stage");
+  verb.action([options, &context] { return verify(context, *options); });
+}
+
+}  // namespace
+
+void add_attest(const Command& root, Context& context) {
+  const Command group = root.add("attest", "Statements about what happened to a model");
+  add_create(group, context);
+  add_sign_to(group, context,
+              "assay attest sign evaluation.json --key evaluator.pem --out evaluation.signed.json");
+  add_verify(group, context);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay audit: what happened, from the log.
+#include <memory>
+#include <utility>
+
+#include "cli/client/lists.h"
+#include "cli/output.h"
+#include "cli/verbs/verbs.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct EventOptions {
+  std::string type;
+  std::string actor;
+  std::string subject;
+  std::string since;
+  std::string until;
+  ListFlags list{};
+};
+
+void add_filters(const Command& verb, EventOptions& options) {
+  verb.option("--type", options.type, "TYPE",
+              "only events of this type, such as decision.made or trust.changed");
+  verb.option("--actor", options.actor, "NAME", "only events that this caller caused");
+  verb.option("--subject", options.subject, "ID",
+              "only events about this artifact, statement, policy or decision");
+  verb.option("--since", options.since, "TIME", "only events at this RFC 3339 time or later");
+  verb.option("--until", options.until, "TIME", "only events at this RFC 3339 time or before");
+}
+
+Query query_of(const EventOptions& options) {
+  Query query;
+  query.add("type", options.type);
+  query.add("actor", options.actor);
+  query.add("subject", options.subject);
+  query.add("since", options.since);
+  query.add("until", options.until);
+  return query;
+}
+
+ListView event_view(const Json& answer) {
+  return {.noun = "event",
+          .heads = {"INDEX", "TIME", "TYPE", "ACTOR", "SUBJECT"},
+          .cells = [](const Json& item) -> std::vector<std::string> {
+            return {std::to_string(number_at(item, "index")), text_at(item, "time"),
+                    text_at(item, "type"), text_at(item, "actor"), joined_at(item, "subjects")};
+          },
+          .origin = " of a log of " + counted(number_at(answer, "tree_size"), "entry")};
+}
+
+Result<Exit> events(const Context& context, const EventOptions& options) {
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  ASSAY_ASSIGN(Json answer, fetch_list(api, "/v1/audit/events", query_of(options), options.list));
+  const ListView view = event_view(answer);
+  print_list(context, view, std::move(answer));
+  return Exit::kYes;
+}
+
+// One line for each event, page by page: a log of any length fits.
+Result<Exit> export_events(const Context& context, const EventOptions& options) {
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  std::uint64_t count = 0;
+  ASSAY_ASSIGN(const Json last, api.each_page("/v1/audit/events", query_of(options), std::nullopt,
+                                              [&count](const Json& items) {
+                                                for (const Json& item : items) {
+                                                  print_json_line(item);
+                                                  ++count;
+                                                }
+                                              }));
+  message(context, "exported " + counted(count, "event") + " of the log at size " +
+                       std::to_string(number_at(last, "tree_size")) + ", root " +
+                       text_at(last, "root"));
+  return Exit::kYes;
+}
+
+}  // namespace
+
+void add_audit(const Command& root, Context& context) {
+  const Command group = root.add("audit", "What happened: accepted, decided, changed");
+  auto listed = std::make_shared<EventOptions>();
+  const Command list_verb = group.add("events", "List events");
+  add_filters(list_verb, *listed);
+  add_list_options(list_verb, listed->list);
+  list_verb.example("assay audit events --type trust.changed --since 2026-11-01T00:00:00Z",
+                    "see who changed what is trusted");
+  list_verb.action([listed, &context] { return events(context, *listed); });
+
+  auto exported = std::make_shared<EventOptions>();
+  const Command export_verb = group.add("export", "Write all events as lines of JSON");
+  add_filters(export_verb, *exported);
+  add_connection_options(export_verb, exported->list.connection);
+  export_verb.note(
+      "For evidence that can be verified without the service, use 'assay log mirror'.");
+  export_verb.example("assay audit export > events.ndjson",
+                      "write every event to a file for another system");
+  export_verb.action([exported, &context] { return export_events(context, *exported); });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay evidence: what a machine says about itself, and making it for tests.
+#include "cli/verbs/evidence.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "attestation/provider/configfs_tsm.h"
+#include "attestation/simulate/pki.h"
+#include "attestation/simulate/simulator.h"
+#include "attestation/tdx/appraisal_policy.h"
+#include "attestation/tdx/collateral.h"
+#include "cli/output.h"
+#include "cli/verbs/verbs.h"
+#include "client/files.h"
+#include "schemas/core/sha.h"
+
+namespace assay::cli {
+
+namespace {
+
+using attestation::EvidenceProvider;
+using attestation::SimulatorOptions;
+
+// Hex of either case.
+Result<Bytes> decode_hex(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return hex_decode(lower);
+}
+
+template <std::size_t N>
+Result<std::array<std::uint8_t, N>> decode_hex_array(std::string_view text,
+                                                     const std::string& name) {
+  const auto bytes = decode_hex(text);
+  if (!bytes || bytes->size() != N) {
+    return fail(ErrorCode::kUsage, name + " is " + std::to_string(2 * N) + " hex digits");
+  }
+  std::array<std::uint8_t, N> value{};
+  std::ranges::copy(*bytes, value.begin());
+  return value;
+}
+
+// Time as it was told, for a simulation that is to be the same again.
+class FixedClock final : public Clock {
+ public:
+  explicit FixedClock(Timestamp now) : now_(now) {}
+  [[nodiscard]] Timestamp now() const override { return now_; }
+
+ private:
+  Timestamp now_;
+};
+
+// --- simulate
+
+struct SimulateOptions {
+  std::string seed;
+  std::string report_data;
+  std::string tcb_status = "UpToDate";
+  std::uint64_t quote_version = 4;
+  std::string platform;
+  std::string at;
+  std::string out_quote;
+  std::string out_collateral;
+  std::string out_root;
+};
+
+// The measurements that simulated machines of this seed have, as a policy names them.
+Result<Json> reference_values(const Bytes& quote) {
+  const auto parsed = attestation::tdx::parse_quote(quote);
+  if (!parsed) {
+    return fail(ErrorCode::kInternal, "The simulator made a quote that does not parse");
+  }
+  Json values = Json::object();
+  for (const auto reference :
+       {attestation::tdx::Reference::kMrtd, attestation::tdx::Reference::kRtmr0,
+        attestation::tdx::Reference::kRtmr1, attestation::tdx::Reference::kRtmr2}) {
+    values[std::string(name(reference))] =
+        Json::array({hex_encode(measurement(parsed->report, reference))});
+  }
+  return values;
+}
+
+Status write_simulation(const SimulateOptions& options, const Bytes& quote, const Json& collateral,
+                        const Bytes& root) {
+  if (!options.out_quote.empty()) {
+    ASSAY_TRY(client::write_file(options.out_quote, ByteView(quote)));
+  }
+  if (!options.out_collateral.empty()) {
+    ASSAY_TRY(client::write_file(options.out_collateral, collateral.dump(2) + "\n"));
+  }
+  if (!options.out_root.empty()) {
+    ASSAY_TRY(client::write_file(options.out_root, attestation::tdx::to_pem(root)));
+  }
+  return {};
+}
+
+Result<Exit> simulate(const Context& context, const SimulateOptions& options) {
+  ReportDataBytes report_data{};
+  if (!options.report_data.empty()) {
+    ASSAY_ASSIGN(report_data, parse_report_data(options.report_data));
+  }
+  if (options.out_quote.empty() && options.out_collateral.empty() && options.out_root.empty()) {
+    return fail(ErrorCode::kUsage, "Give --out-quote, --out-collateral or --out-root");
+  }
+  SimulatorOptions machine;
+  ASSAY_ASSIGN(machine.seed, client::read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
+  machine.tcb_status = options.tcb_status;
+  machine.quote_version = options.quote_version;
+  if (!options.platform.empty()) {
+    ASSAY_ASSIGN(machine.platform, decode_hex_array<16>(options.platform, "A platform"));
+  }
+  ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
+  const FixedClock clock(now);
+  ASSAY_ASSIGN(const auto simulator, attestation::make_simulator(std::move(machine), clock));
+  ASSAY_ASSIGN(const Bytes quote, simulator->quote(report_data));
+  ASSAY_ASSIGN(const Json collateral, simulator->collateral());
+  const Bytes root = simulator->root();
+  ASSAY_ASSIGN(const std::string platform, simulator->platform());
+  ASSAY_ASSIGN(Json references, reference_values(quote));
+  ASSAY_TRY(write_simulation(options, quote, collateral, root));
+  if (context.json()) {
+    print_json({{"root", sha256(root).text()},
+                {"dangerous_anchor", base64_encode(root)},
+                {"platform", platform},
+                {"reference_values", std::move(references)}});
+    return Exit::kYes;
+  }
+  print_line("root " + sha256(root).text());
+  print_line("platform " + platform);
+  message(context, "Simulated: accepted only where this root is configured as a dangerous anchor");
+  return Exit::kYes;
+}
+
+// --- collect
+
+struct CollectOptions {
+  std::string provider = "auto";
+  std::string report_data;
+  std::string seed;
+  std::string configfs{attestation::kTsmReportRoot};
+  std::string out;
+};
+
+// "auto" is this machine's own evidence: nothing simulated ever comes without asking for it.
+Result<std::unique_ptr<EvidenceProvider>> choose_provider(const Context& context,
+                                                          const CollectOptions& options) {
+  if (options.provider != "simulate") {
+    if (!options.seed.empty()) {
+      return fail(ErrorCode::kUsage, "--seed is for --provider simulate");
+    }
+    return attestation::make_configfs_tsm(context.random, {options.configfs, {}});
+  }
+  if (options.seed.empty()) {
+    return fail(ErrorCode::kUsage, "A simulated machine needs --seed FILE");
+  }
+  SimulatorOptions machine;
+  ASSAY_ASSIGN(machine.seed, client::read_file(options.seed, attestation::kMaxSimulatorSeedBytes));
+  ASSAY_ASSIGN(auto simulator, attestation::make_simulator(std::move(machine), context.clock));
+  return simulator;
+}
+
+Result<Exit> collect(const Context& context, const CollectOptions& options) {
+  ASSAY_ASSIGN(const ReportDataBytes report_data, parse_report_data(options.report_data));
+  ASSAY_ASSIGN(const auto provider, choose_provider(context, options));
+  ASSAY_ASSIGN(const Bytes quote, provider->quote(report_data));
+  ASSAY_TRY(client::write_file(options.out, ByteView(quote)));
+  if (options.out == "-") {
+    return Exit::kYes;
+  }
+  if (context.json()) {
+    print_json({{"provider", provider->name()},
+                {"type", provider->type()},
+                {"bytes", quote.size()},
+                {"file", options.out}});
+  } else {
+    message(context, std::string(provider->type()) + " quote of " + std::to_string(quote.size()) +
+                         " bytes from " + std::string(provider->name()));
+  }
+  return Exit::kYes;
+}
+
+}  // namespace
+
+Result<ReportDataBytes> parse_report_data(std::string_view hex) {
+  return decode_hex_array<64>(hex, "Report data");
+}
+
+Result<Timestamp> evidence_time(const std::string& at, const Clock& clock) {
+  if (at.empty()) {
+    return clock.now();
+  }
+  return parse_rfc3339(at);
+}
+
+void add_evidence_simulate(const Command& group, Context& context) {
+  auto options = std::make_shared<SimulateOptions>();
+  const Command verb = group.add("simulate", "Make TDX evidence of a machine that does not exist");
+  verb.option("--seed", options->seed, "FILE",
+              "bytes that keys, platform and measurements follow from");
+  verb.required();
+  verb.option("--report-data", options->report_data, "HEX",
+              "64 bytes that the quote carries (default zeros)");
+  verb.choice(
+      "--tcb-status", options->tcb_status,
+      {"UpToDate", "SWHardeningNeeded", "ConfigurationNeeded", "ConfigurationAndSWHardeningNeeded",
+       "OutOfDate", "OutOfDateConfigurationNeeded", "Revoked"},
+      "what the collateral says about the platform (default UpToDate)");
+  verb.option("--quote-version", options->quote_version, "N", "4 or 5 (default 4)");
+  verb.option("--platform", options->platform, "HEX",
+              "PPID, 16 bytes: other machines under the same root");
+  verb.option("--at", options->at, "TIME",
+              "when it is made; collateral lasts 29 days (default now)");
+  verb.option("--out-quote", options->out_quote, "FILE", "where to write the quote");
+  verb.option("--out-collateral", options->out_collateral, "FILE", "where to write the collateral");
+  verb.option("--out-root", options->out_root, "FILE", "where to write the root certificate (PEM)");
+  verb.note(
+      "The evidence is genuine in every respect but its root, and is accepted only where that is\n"
+      "configured as a dangerous anchor. With -o json: the anchor and the reference values for an\n"
+      "appraisal policy.");
+  verb.example(
+      "assay evidence simulate --seed seed --out-quote q --out-collateral c.json --out-root r.pem",
+      "make all that 'evidence verify' needs");
+  verb.action([&context, options] { return simulate(context, *options); });
+}
+
+void add_evidence_collect(const Command& group, Context& context) {
+  auto options = std::make_shared<CollectOptions>();
+  const Command verb = group.add("collect", "Take evidence of this machine");
+  verb.choice("--provider", options->provider, {"auto", "configfs-tsm", "simulate"},
+              "where it comes from; auto is the machine's own (default auto)");
+  verb.option("--report-data", options->report_data, "HEX", "64 bytes that the quote carries");
+  verb.required();
+  verb.option("--out", options->out, "FILE", "where to write the quote");
+  verb.required();
+  verb.option(
+      "--configfs", options->configfs, "DIR",
+      "the kernel's folder of reports (default " + std::string(attestation::kTsmReportRoot) + ")");
+  verb.option("--seed", options->seed, "FILE", "seed of the simulated machine");
+  verb.note("Needs a TDX guest with Linux 6.7 or later, its driver tdx_guest, and configfs.");
+  verb.example("assay evidence collect --report-data $(sha512sum key.pem.pub | cut -c-128) --out q",
+               "take a quote that binds a key");
+  verb.action([&context, options] { return collect(context, *options); });
+}
+
+void add_evidence(const Command& root, Context& context) {
+  const Command group = root.add("evidence", "What machines prove about themselves");
+  add_evidence_verify(group, context);
+  add_evidence_collect(group, context);
+  add_evidence_simulate(group, context);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay evidence verify: is this quote genuine, and good enough.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attestation/tdx/verify.h"
+#include "cli/output.h"
+#include "cli/verbs/evidence.h"
+#include "client/files.h"
+
+namespace assay::cli {
+
+namespace {
+
+namespace tdx = attestation::tdx;
+
+struct VerifyOptions {
+  std::string type = "tdx";
+  std::string collateral;
+  std::string root;
+  std::string at;
+  std::string report_data;
+  std::string event_log;
+  std::string policy;
+  std::string quote;
+};
+
+// --- text
+
+void print_field(std::string_view field, const std::string& value) {
+  std::string line(field);
+  line.resize(std::max<std::size_t>(line.size() + 1, 17), ' ');
+  print_line(line + value);
+}
+
+std::string join(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) {
+    text += (text.empty() ? "" : ", ") + item;
+  }
+  return text;
+}
+
+void print_verdict(const tdx::AppraisalResult& result) {
+  if (result.accepted) {
+    print_line("accepted");
+    return;
+  }
+  const tdx::Failure& failure = *result.failure;
+  print_line("rejected: " + code(failure) + ": " + std::string(meaning(failure.error)));
+  if (!failure.expected.empty()) {
+    print_field("  expected", failure.expected);
+  }
+  if (!failure.actual.empty()) {
+    print_field("  actual", failure.actual);
+  }
+}
+
+void print_tcb(const tdx::AppraisalResult& result) {
+  if (result.tcb) {
+    const tdx::TcbEvaluation& tcb = *result.tcb;
+    print_field("TCB", std::string(name(tcb.status)) + " (platform " +
+                           std::string(name(tcb.platform)) +
+                           (tcb.module ? ", module " + std::string(name(*tcb.module)) : "") +
+                           ", quoting enclave " + std::string(name(tcb.qe)) + "), as of " +
+                           to_rfc3339(tcb.date));
+    if (!tcb.advisories.empty()) {
+      print_field("  advisories", join(tcb.advisories));
+    }
+  }
+  for (const tdx::Shortfall& shortfall : result.shortfalls) {
+    print_field("  too low", shortfall.component + " is " + std::to_string(shortfall.have) +
+                                 ", the newest level has " + std::to_string(shortfall.need));
+  }
+}
+
+void print_origin(const tdx::AppraisalResult& result) {
+  if (result.platform) {
+    print_field("platform", "FMSPC " + hex_encode(result.platform->fmspc) + ", PPID " +
+                                hex_encode(result.platform->ppid) + ", " + result.platform->pck_ca);
+  }
+  if (result.anchor) {
+    print_field("root", result.anchor_is_intel
+                            ? "Intel's"
+                            : result.anchor->text() + ", not Intel's: perhaps no hardware at all");
+  }
+  if (result.valid_from && result.valid_until) {
+    print_field("valid", to_rfc3339(*result.valid_from) + " to " + to_rfc3339(*result.valid_until));
+  }
+}
+
+void print_measurements(const tdx::AppraisalResult& result) {
+  if (!result.report) {
+    return;
+  }
+  for (const auto reference :
+       {tdx::Reference::kMrtd, tdx::Reference::kRtmr0, tdx::Reference::kRtmr1,
+        tdx::Reference::kRtmr2, tdx::Reference::kRtmr3, tdx::Reference::kMrseam}) {
+    print_field(name(reference), hex_encode(measurement(*result.report, reference)));
+  }
+  print_field("report data", hex_encode(result.report->report_data));
+}
+
+void print_caveats(const tdx::AppraisalResult& result) {
+  if (!result.accepted) {
+    return;
+  }
+  if (!result.not_constrained.empty()) {
+    print_field("not constrained", join(result.not_constrained));
+  }
+  if (!result.report_data_bound) {
+    print_line(
+        "Report data was not compared: the evidence may be old, and answers nobody's "
+        "challenge.");
+  }
+}
+
+void print_checks(const tdx::AppraisalResult& result) {
+  Table table({"CHECK", "OUTCOME", "SPECIFIED IN"});
+  for (const tdx::Check& check : result.checks) {
+    table.row({std::string(check.id), std::string(name(check.outcome)), std::string(check.spec)});
+  }
+  print_text(table.text());
+}
+
+void print_result(const Context& context, const tdx::AppraisalResult& result) {
+  if (context.json()) {
+    print_json(to_json(result));
+    return;
+  }
+  print_verdict(result);
+  print_tcb(result);
+  print_origin(result);
+  print_measurements(result);
+  print_caveats(result);
+  print_checks(result);
+}
+
+// --- inputs
+
+Result<tdx::AppraisalPolicy> read_policy(const std::string& path) {
+  if (path.empty()) {
+    return tdx::AppraisalPolicy{};
+  }
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
+  ASSAY_ASSIGN(const Json json, parse_json(bytes));
+  return tdx::parse_appraisal_policy(json);
+}
+
+Result<tdx::TrustAnchor> read_root(const std::string& path) {
+  if (path.empty()) {
+    return tdx::intel_root();
+  }
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
+  return tdx::TrustAnchor::from_bytes(bytes);
+}
+
+Result<tdx::Collateral> read_collateral(const std::string& path) {
+  if (path.empty()) {
+    return fail(ErrorCode::kCollateralMissing,
+                "Without collateral nothing is known about the platform; give --collateral FILE");
+  }
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(path));
+  return tdx::parse_collateral(bytes);
+}
+
+Result<tdx::ReportDataExpectation> read_expectation(const std::string& hex) {
+  if (hex.empty()) {
+    return tdx::ReportDataExpectation::not_requested();
+  }
+  ASSAY_ASSIGN(const ReportDataBytes value, parse_report_data(hex));
+  return tdx::ReportDataExpectation::exactly(value);
+}
+
+Result<Exit> verify(const Context& context, const VerifyOptions& options) {
+  // An event log that nobody replays must not look as if it had been.
+  if (!options.event_log.empty()) {
+    return fail(ErrorCode::kUsage,
+                "Event logs are not replayed by this version; leave out --event-log");
+  }
+  ASSAY_ASSIGN(const tdx::AppraisalPolicy policy, read_policy(options.policy));
+  ASSAY_ASSIGN(const tdx::TrustAnchor anchor, read_root(options.root));
+  ASSAY_ASSIGN(const auto expectation, read_expectation(options.report_data));
+  ASSAY_ASSIGN(const Timestamp now, evidence_time(options.at, context.clock));
+  ASSAY_ASSIGN(const tdx::Collateral collateral, read_collateral(options.collateral));
+  ASSAY_ASSIGN(const Bytes quote, client::read_file(options.quote));
+  const tdx::AppraisalResult result =
+      tdx::verify(quote, collateral, std::span(&anchor, 1), {now, expectation, policy});
+  print_result(context, result);
+  return result.accepted ? Exit::kYes : Exit::kNo;
+}
+
+}  // namespace
+
+void add_evidence_verify(const Command& group, Context& context) {
+  auto options = std::make_shared<VerifyOptions>();
+  const Command verb = group.add("verify", "Verify a quote offline, and appraise it");
+  verb.argument("QUOTE", options->quote, "the quote as the machine gave it (binary)");
+  verb.choice("--type", options->type, {"tdx"}, "what kind of evidence it is (default tdx)");
+  verb.option("--collateral", options->collateral, "FILE",
+              "JSON of TCB info, QE identity, CRLs and their chains");
+  verb.option("--root", options->root, "FILE", "trust this root (DER or PEM) in place of Intel's");
+  verb.option("--at", options->at, "TIME", "as of this time, RFC 3339 (default now)");
+  verb.option("--report-data", options->report_data, "HEX",
+              "64 bytes that the quote must carry: a challenge, or a bound key");
+  verb.option("--event-log", options->event_log, "FILE",
+              "event log of the guest (refused: this version replays none)");
+  verb.option(
+      "--policy", options->policy, "FILE",
+      "appraisal policy (JSON): statuses, reference values (default: UpToDate, no debugging)");
+  verb.note(
+      "Exits with 1 when the evidence is rejected; the first check that fails says why. Without\n"
+      "--report-data accepted evidence is genuine, but of unknown age.");
+  verb.example(
+      "assay evidence verify --type tdx --collateral collateral.json --report-data $HEX quote",
+      "verify a quote that answers a challenge");
+  verb.example(
+      "assay evidence verify --collateral c.json --root test.pem --at 2026-03-01T00:00:00Z -o json "
+      "q",
+      "judge as of a time, under another root, and print JSON");
+  verb.action([&context, options] { return verify(context, *options); });
+}
+
+}  // namespace assay::cli

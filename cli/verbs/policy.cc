@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay policy: check, try, compare and put policies into force.
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "attestation/dsse.h"
+#include "cli/audit/own_record.h"
+#include "cli/client/lists.h"
+#include "cli/client/push.h"
+#include "cli/documents/keys.h"
+#include "cli/output.h"
+#include "cli/review/show.h"
+#include "cli/verbs/policy_diff.h"
+#include "cli/verbs/trust_change.h"
+#include "cli/verbs/verbs.h"
+#include "client/files.h"
+#include "policy/lint.h"
+#include "schemas/policy_document.h"
+
+namespace assay::cli {
+
+namespace {
+
+// The policy in a file, signed or not.
+Result<PolicyDocument> load_policy(const std::string& file) {
+  ASSAY_ASSIGN(const LoadedDocument document, load_document(file));
+  if (document.payload.kind != PayloadKind::kPolicy) {
+    return fail(ErrorCode::kPayloadTypeUnknown,
+                "This is no policy but " + std::string(name(document.payload.kind)), file);
+  }
+  return parse_policy(document.payload.bytes);
+}
+
+// --- lint
+
+struct LintOptions {
+  std::string file;
+  bool strict = false;
+};
+
+Result<Exit> lint(const Context& context, const LintOptions& options) {
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.file));
+  const Result<LoadedDocument> document = read_document(bytes, kPolicyPayloadType);
+  if (!document) {
+    return refuse(context, document.error(), {{"valid", false}, {"findings", Json::array()}});
+  }
+  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(document->payload.bytes));
+  bool warned = false;
+  bool wrong = false;
+  Json findings = Json::array();
+  for (const policy::Finding& finding : policy::lint(policy)) {
+    const std::string level(name(finding.level));
+    warned = warned || finding.level != policy::Finding::Level::kNote;
+    wrong = wrong || finding.level == policy::Finding::Level::kError;
+    findings.push_back(
+        {{"level", level}, {"condition", finding.condition}, {"text", finding.text}});
+    if (!context.json()) {
+      print_line(level + (finding.condition.empty() ? "" : " [" + finding.condition + "]") + ": " +
+                 finding.text);
+    }
+  }
+  if (context.json()) {
+    print_json({{"valid", true},
+                {"name", policy.name},
+                {"version", policy.version},
+                {"findings", std::move(findings)}});
+  } else {
+    print_line("valid: " + policy.name + " version " + std::to_string(policy.version));
+  }
+  return wrong || (options.strict && warned) ? Exit::kNo : Exit::kYes;
+}
+
+void add_lint(const Command& group, Context& context) {
+  auto options = std::make_shared<LintOptions>();
+  const Command verb = group.add("lint", "Check a policy before it is signed");
+  verb.argument("FILE", options->file, "policy, signed or not");
+  verb.flag("--strict", options->strict, "exit with 1 on warnings, too");
+  verb.note(
+      "Exits with 1 when the policy is not valid or denies every pod. Says which decision point\n"
+      "each condition needs, and warns about conditions that cannot fail or cannot pass, and "
+      "about\n"
+      "workloads that it does not select.");
+  verb.example("assay policy lint prod.json", "see what is wrong or odd about a policy");
+  verb.action([options, &context] { return lint(context, *options); });
+}
+
+// --- diff
+
+Result<Json> policy_json(Api* api, const std::string& text) {
+  if (!StatementId::parse(text)) {
+    ASSAY_ASSIGN(const PolicyDocument policy, load_policy(text));
+    return to_json(policy);
+  }
+  ASSAY_ASSIGN(const Bytes bytes, api->get_bytes("/v1/policies/" + text, client::kEnvelopeType));
+  ASSAY_ASSIGN(const attestation::Envelope envelope, envelope_for(bytes, text));
+  if (envelope.payload_type != kPolicyPayloadType) {
+    return fail(ErrorCode::kPayloadTypeUnknown,
+                "This is no policy but a document of type " + envelope.payload_type, text);
+  }
+  ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(envelope.payload));
+  return to_json(policy);
+}
+
+struct DiffOptions {
+  std::string before;
+  std::string after;
+  ConnectionFlags connection;
+};
+
+Result<Exit> diff(const Context& context, const DiffOptions& options) {
+  std::optional<Api> api;
+  if (StatementId::parse(options.before) || StatementId::parse(options.after)) {
+    ASSAY_ASSIGN(api, open_api(context, options.connection));
+  }
+  ASSAY_ASSIGN(const Json before, policy_json(api ? &*api : nullptr, options.before));
+  ASSAY_ASSIGN(const Json after, policy_json(api ? &*api : nullptr, options.after));
+  const std::vector<PolicyChange> changes = compare_policies(before, after);
+  if (context.json()) {
+    Json items = Json::array();
+    for (const PolicyChange& change : changes) {
+      items.push_back({{"path", change.path}, {"before", change.before}, {"after", change.after}});
+    }
+    print_json({{"changes", std::move(items)}});
+    return Exit::kYes;
+  }
+  for (const PolicyChange& change : changes) {
+    print_line(change_line(change));
+  }
+  message(context, counted(changes.size(), "change"));
+  return Exit::kYes;
+}
+
+void add_diff(const Command& group, Context& context) {
+  auto options = std::make_shared<DiffOptions>();
+  const Command verb = group.add("diff", "Compare two policies, condition by condition");
+  verb.argument("BEFORE", options->before, "file, or id of a stored policy");
+  verb.argument("AFTER", options->after, "file, or id of a stored policy");
+  add_connection_options(verb, options->connection);
+  verb.note("Conditions are compared by their ids, wherever they stand.");
+  verb.example("assay policy diff prod-v1.json prod-v2.json",
+               "see what a new version changes before activating it");
+  verb.action([options, &context] { return diff(context, *options); });
+}
+
+// --- push, activate, deactivate, list
+
+Result<Exit> push(const Context& context, const ConnectionFlags& connection,
+                  const std::string& file) {
+  ASSAY_ASSIGN(const Bytes bytes, client::read_file(file));
+  ASSAY_ASSIGN(const LoadedDocument document, read_document(bytes));
+  const PayloadKind kind = document.payload.kind;
+  if (!document.envelope ||
+      (kind != PayloadKind::kPolicy && kind != PayloadKind::kPolicyApproval)) {
+    return fail(ErrorCode::kPayloadTypeUnknown, "This is no signed policy", file);
+  }
+  ASSAY_ASSIGN(Api api, open_api(context, connection));
+  const Result<Json> answer = push_document(api, document, bytes);
+  if (!answer) {
+    return refuse_or_fail(context, answer.error());
+  }
+  if (kind == PayloadKind::kPolicy) {
+    if (Status ours = check_own_record(*answer, document, bytes, std::nullopt); !ours) {
+      return refuse_or_fail(context, std::move(ours).error());
+    }
+  }
+  if (context.json()) {
+    print_json(*answer);
+  } else {
+    print_line(document.payload.id().text());
+    message(context, "stored; it is not in force before an approver activates it");
+  }
+  return Exit::kYes;
+}
+
+struct ApproveOptions {
+  std::string id;
+  SigningFlags signing;
+  std::optional<std::uint64_t> sequence;
+  std::string out;
+  bool yes = false;
+  ReviewFlags review;  // with the connection
+};
+
+Result<Exit> approve(const Context& context, PolicyApproval::Action action,
+                     const ApproveOptions& options) {
+  ASSAY_ASSIGN(const StatementId id, StatementId::parse(options.id));
+  std::uint64_t sequence = options.sequence.value_or(0);
+  if (!options.sequence) {
+    ASSAY_ASSIGN(const std::uint64_t epoch,
+                 fetch_epoch(context, options.review.connection, "policy"));
+    sequence = epoch + 1;
+  }
+  ASSAY_ASSIGN(const std::string payload,
+               canonical_json(to_json(PolicyApproval{action, id, sequence})));
+  ASSAY_TRY(parse_policy_approval(as_bytes(payload)));
+  if (options.signing.keys.empty()) {
+    if (options.out.empty()) {
+      return fail(ErrorCode::kUsage, "Give the approver's --key, or --out to sign it later");
+    }
+    ASSAY_TRY(client::write_file(options.out, payload + "\n"));
+    message(context, "wrote " + options.out);
+    return Exit::kYes;
+  }
+  const LoadedDocument unsigned_one{
+      {PayloadKind::kPolicyApproval, std::string(kPolicyApprovalPayloadType), to_bytes(payload)},
+      std::nullopt};
+  ASSAY_ASSIGN(const bool agreed,
+               agree_to_sign(context, unsigned_one, options.review, true, options.yes));
+  if (!agreed) {
+    return refuse(context, {ErrorCode::kCancelled, "Not signed, on request", options.id},
+                  {{"signed", false}});
+  }
+  ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
+  ASSAY_ASSIGN(attestation::Envelope envelope,
+               attestation::sign_envelope(kPolicyApprovalPayloadType, as_bytes(payload),
+                                          borrow(signers), options.signing.keyid));
+  const std::string text = attestation::encode_envelope(envelope);
+  if (!options.out.empty()) {
+    ASSAY_TRY(client::write_file(options.out, text + "\n"));
+    message(context, "wrote " + options.out);
+    return Exit::kYes;
+  }
+  ASSAY_ASSIGN(LoadedDocument document, read_document(as_bytes(text)));
+  ASSAY_ASSIGN(Api api, open_api(context, options.review.connection));
+  const Result<Json> answer = push_document(api, document, as_bytes(text));
+  if (!answer) {
+    return refuse_or_fail(context, answer.error());
+  }
+  if (context.json()) {
+    print_json(*answer);
+    return Exit::kYes;
+  }
+  const bool activated = action == PolicyApproval::Action::kActivate;
+  print_line(text_at(*answer, "name") + " version " +
+             std::to_string(number_at(*answer, "version")) +
+             (activated ? " is in force" : " is no longer in force"));
+  message(context, "policy epoch " + std::to_string(number_at(*answer, "policy_epoch")));
+  return Exit::kYes;
+}
+
+void add_approve(const Command& group, Context& context, PolicyApproval::Action action) {
+  const bool activate = action == PolicyApproval::Action::kActivate;
+  auto options = std::make_shared<ApproveOptions>();
+  const Command verb = activate ? group.add("activate", "Put a stored policy into force")
+                                : group.add("deactivate", "Take a policy out of force");
+  verb.argument("ID", options->id, "id of the policy, as 'assay policy push' prints it");
+  add_signing_options(verb, options->signing, false);
+  verb.option("--sequence", options->sequence, "N",
+              "policy epoch that this makes (default: ask the service)");
+  verb.option("--out", options->out, "FILE",
+              "write the approval instead of sending it; without --key it is unsigned");
+  verb.flag("--yes", options->yes, "show what is approved, but do not ask");
+  add_review_options(verb, options->review);
+  verb.note(
+      "The key must be an approver's whose identity is not one of the policy's authors. Exits with "
+      "1\n"
+      "when the service refuses the approval. What the policy says is shown first, as a "
+      "difference\n"
+      "from what is in force, and asked for on a terminal: see 'assay help sign'.");
+  verb.example(std::string("assay policy ") + (activate ? "activate" : "deactivate") +
+                   " sha256:9f86... --key approver.pem",
+               activate ? "have the policy decide from now on" : "have the policy decide no more");
+  verb.action([options, action, &context] { return approve(context, action, *options); });
+}
+
+struct ListOptions {
+  std::string name;
+  bool active = false;
+  ConnectionFlags connection;
+};
+
+// The list of all versions does not say which are in force.
+Result<std::set<std::string>> active_ids(Api& api) {
+  Query query;
+  query.add("active", "true");
+  ASSAY_ASSIGN(const Json answer, api.list("/v1/policies", query, std::nullopt));
+  std::set<std::string> ids;
+  for (const Json& item : list_at(answer, "items")) {
+    ids.insert(text_at(item, "id"));
+  }
+  return ids;
+}
+
+ListView policy_view() {
+  return {.noun = "policy",
+          .heads = {"ID", "NAME", "VERSION", "ACTIVE", "ACCEPTED"},
+          .cells = [](const Json& item) -> std::vector<std::string> {
+            return {text_at(item, "id"), text_at(item, "name"),
+                    std::to_string(number_at(item, "version")),
+                    item.at("active").get<bool>() ? "yes" : "no", text_at(item, "accepted_at")};
+          }};
+}
+
+Result<Exit> list(const Context& context, const ListOptions& options) {
+  Query query;
+  query.add("name", options.name);
+  query.add("active", options.active ? "true" : "");
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
+  ASSAY_ASSIGN(Json answer, api.list("/v1/policies", query, std::nullopt));
+  ASSAY_ASSIGN(const std::set<std::string> active, active_ids(api));
+  for (Json& item : answer["items"]) {
+    item["active"] = active.contains(text_at(item, "id"));
+  }
+  print_list(context, policy_view(), std::move(answer));
+  return Exit::kYes;
+}
+
+void add_push_and_list(const Command& group, Context& context) {
+  auto connection = std::make_shared<ConnectionFlags>();
+  auto file = std::make_shared<std::string>();
+  const Command push_verb = group.add("push", "Store a signed policy; it is not in force yet");
+  push_verb.argument("FILE", *file, "policy signed by an author");
+  add_connection_options(push_verb, *connection);
+  push_verb.example("assay policy push prod.signed.json",
+                    "store a policy; prints the id for 'policy activate'");
+  push_verb.action([connection, file, &context] { return push(context, *connection, *file); });
+
+  auto options = std::make_shared<ListOptions>();
+  const Command list_verb = group.add("list", "List stored policies");
+  list_verb.option("--name", options->name, "NAME", "only versions of this policy");
+  list_verb.flag("--active", options->active, "only policies in force");
+  add_connection_options(list_verb, options->connection);
+  list_verb.example("assay policy list --active", "list the policies in force");
+  list_verb.action([options, &context] { return list(context, *options); });
+}
+
+}  // namespace
+
+void add_policy(const Command& root, Context& context) {
+  const Command group = root.add("policy", "Policies: what must hold for a model to run");
+  add_lint(group, context);
+  add_policy_test(group, context);
+  add_diff(group, context);
+  add_push_and_list(group, context);
+  add_approve(group, context, PolicyApproval::Action::kActivate);
+  add_approve(group, context, PolicyApproval::Action::kDeactivate);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of trust as documents, for the verbs that make them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/client/connect.h"
+#include "cli/command.h"
+
+namespace assay::cli {
+
+struct TrustChangeFlags {
+  std::vector<std::string> add_keys;        // files
+  std::vector<std::string> revoke;          // key ids
+  std::vector<std::string> put_principals;  // files
+  std::vector<std::string> remove_principals;
+  std::vector<std::string> appraisals;            // files
+  std::vector<std::string> revoke_nodes;          // names
+  std::vector<std::string> registrations;         // files
+  std::vector<std::string> remove_registrations;  // ids
+  std::string reason;
+  std::string sequence;  // number or "auto"
+  std::string out;
+  ConnectionFlags connection;
+};
+
+// --sequence, --out, the connection, and last --reason.
+void add_trust_change_options(const Command& verb, TrustChangeFlags& flags);
+
+// Writes the payload for 'assay sign'.
+[[nodiscard]] Result<Exit> write_trust_change(const Context& context,
+                                              const TrustChangeFlags& flags);
+
+// Epochs of the service: "trust", "revocation", "policy".
+[[nodiscard]] Result<std::uint64_t> fetch_epoch(const Context& context,
+                                                const ConnectionFlags& connection,
+                                                const char* which);
+
+}  // namespace assay::cli

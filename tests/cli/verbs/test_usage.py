@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every verb explains itself; wrong usage is told apart from a "no"."""
+import json
+import re
+import subprocess
+
+import harness
+from harness import TROUBLE
+
+
+class Usage(harness.TestCase):
+    def subcommands(self, path):
+        text = self.assay(*path, "--help").out
+        found, inside = [], False
+        for line in text.splitlines():
+            if line == "Subcommands:":
+                inside = True
+            elif inside and re.match(r"  \S", line):
+                found.append(line.split()[0])
+            elif line == "":
+                inside = False
+        return text, found
+
+    def verbs(self, path=()):
+        text, below = self.subcommands(path)
+        if not below:
+            yield path, text
+        for name in below:
+            yield from self.verbs((*path, name))
+
+    def test_every_verb_has_help_with_an_example(self):
+        verbs = list(self.verbs())
+        self.assertGreater(len(verbs), 35)
+        for path, text in verbs:
+            with self.subTest(verb=" ".join(path)):
+                self.assertIn("Examples:", text)
+                self.assertIn("\n  assay ", text)
+                for comment in re.findall(r"^  # (.*)\n  assay ", text, re.MULTILINE):
+                    self.assertRegex(comment, r"^[a-z]+ \S+ \S+", "say what the example does")
+                self.assertTrue(text.splitlines()[1].startswith("Usage: assay " + path[0]), text)
+                if path != ("help",):
+                    self.assertEqual(self.assay("help", *path).out, text)
+                    self.assertIn("--output", text)
+
+    def test_verbs_of_the_contract(self):
+        names = {" ".join(path) for path, _ in self.verbs()}
+        for verb in ("hash", "device list", "device selftest", "device bench", "manifest create",
+                     "manifest sign", "manifest verify", "manifest show", "manifest prove", "push",
+                     "get", "search", "policy lint", "policy test", "policy diff", "policy activate",
+                     "decide", "admission test", "audit events", "audit export", "log checkpoint",
+                     "log prove", "log verify", "log mirror", "key new", "key revoke", "token new",
+                     "sign", "attest create", "decision verify", "trust change", "worker run",
+                     "node list", "node show", "job new", "job list", "job show",
+                     "evidence verify", "evidence collect", "evidence simulate"):  # fmt: skip
+            self.assertIn(verb, names)
+
+    def test_version(self):
+        self.assertRegex(self.assay("--version").out, r"\Aassay \d+\.\d+\.\d+\n\Z")
+
+    def test_wrong_usage(self):
+        for arguments in ([], ["hash"], ["nosuchverb"], ["manifest"], ["hash", "x", "--nosuch"],
+                          ["hash", ".", "--hash", "md5"], ["hash", ".", "--chunk-size", "many"],
+                          ["hash", ".", "--chunk-size", "5000"], ["hash", ".", "-o", "yaml"],
+                          ["help", "nosuchverb"], ["key", "new"], ["sign", "x"],
+                          ["hash", ".", "--device", "abacus"]):  # fmt: skip
+            with self.subTest(arguments=arguments):
+                result = self.assay(*arguments, code=TROUBLE)
+                self.assertEqual(result.out, "")
+                self.assertTrue(result.err.startswith("error: "), result.err)
+
+    def test_errors_as_json(self):
+        result = self.assay("hash", "-o", "json", code=TROUBLE)
+        error = json.loads(result.err)["error"]
+        self.assertEqual(error["code"], "usage")
+        self.assertIn("PATH", error["detail"])
+        self.assertEqual(self.error("hash", "no/such/path"), "file-unreadable")
+
+    def test_missing_address_of_the_service(self):
+        self.assertEqual(self.error("decide", "--model", "acme/demo"), "usage")
+        self.assertEqual(self.error("trust", "show", "--server", "http://localhost:1"), "usage")
+
+    def test_a_result_that_cannot_be_written_is_trouble(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([harness.PROGRAM, "--version"], stdout=full, check=False,
+                                  stderr=subprocess.PIPE, timeout=harness.SLOW)  # fmt: skip
+        self.assertEqual(done.returncode, TROUBLE, done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model of a job as it lies on this node: what is there, its digests, and single spans of it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "gpu_hash/artifact_hash.h"
+#include "gpu_hash/engine.h"
+#include "gpu_hash/source_file.h"
+#include "schemas/manifest.h"
+#include "schemas/verification_report.h"
+
+namespace assay::worker {
+
+class NodeModel {
+ public:
+  // Looks for the entries of `manifest` at the positions in `subset` (all when empty), and,
+  // whatever the subset, for files that the manifest has no file entry of. Which files count is
+  // said by the parameters, which the artifact's root binds, and by nothing else. What cannot be
+  // read is not covered; what is in the way makes an error: a link or pipe (unsupported-file-type,
+  // invalid-path), too many files (limit-exceeded), cancelled.
+  [[nodiscard]] static Result<NodeModel> find(const std::filesystem::path& model,
+                                              const Manifest& manifest,
+                                              const std::vector<std::uint64_t>& subset,
+                                              const std::stop_token& stop);
+  // Nothing of it is there.
+  [[nodiscard]] static NodeModel absent(const Manifest& manifest);
+
+  struct Hashed {
+    std::vector<Entry> entries;  // in the order of artifacts
+    std::vector<NotCovered> not_covered;
+    std::vector<ExtraFile> extra;  // by path; the first kMaxExtraFiles that a report can list
+    std::uint64_t extra_count = 0;
+    std::uint64_t bytes = 0;
+  };
+  // Hashes everything that was found, but extra files. A file that changes or cannot be read
+  // meanwhile is not covered. Errors: those of the engine that are not about a file.
+  [[nodiscard]] Result<Hashed> hash(gpu_hash::Engine& engine, const gpu_hash::Progress& progress,
+                                    const std::stop_token& stop);
+
+  // Digests at `span` of the entries at these positions, hashed again. not-found when one of them
+  // was not there; errors of the engine.
+  [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(
+      gpu_hash::Engine& engine, const std::vector<std::uint64_t>& entries, std::uint64_t span,
+      const std::stop_token& stop) const;
+
+  // Bytes of a span of an entry; the last one may be short. not-found, invalid-parameter (beyond
+  // the entry's end), file-changed, file-unreadable.
+  [[nodiscard]] Result<Bytes> read(const SpotSpan& place, std::uint64_t span) const;
+
+ private:
+  // A file, or a tensor in one.
+  struct Object {
+    Entry entry;  // its root is set by hash()
+    std::shared_ptr<const gpu_hash::SourceFile> source;
+    std::uint64_t offset;                   // bytes from the start of the file
+    std::optional<std::uint64_t> position;  // in the artifact; absent when it is extra
+  };
+
+  explicit NodeModel(const Manifest& manifest) : parameters_(manifest.artifact.parameters) {}
+
+  void expect(const Manifest& manifest, const std::vector<std::uint64_t>& subset);
+  void note_extra(const std::string& path, std::uint64_t size);
+  [[nodiscard]] Status add_file(const std::string& path,
+                                const std::shared_ptr<const gpu_hash::SourceFile>& source);
+  [[nodiscard]] Status add_tensors(const std::string& path,
+                                   const std::shared_ptr<const gpu_hash::SourceFile>& source);
+  void add(Entry entry, const std::shared_ptr<const gpu_hash::SourceFile>& source,
+           std::uint64_t offset);
+  // Entries of a file that are wanted; its tensors alone when `with_file` is false.
+  [[nodiscard]] std::vector<std::uint64_t> wanted(const std::string& path, bool with_file) const;
+  void leave_out(std::uint64_t position, const Error& why);
+  [[nodiscard]] Status drop_file(const Error& why);
+  [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> digest(
+      gpu_hash::Engine& engine, const gpu_hash::Progress& progress, const std::stop_token& stop);
+  [[nodiscard]] Status drop_changed(std::vector<gpu_hash::ObjectDigests>& digests);
+  [[nodiscard]] const Object* at(std::uint64_t position) const;
+
+  TreeParameters parameters_;
+  bool all_ = false;      // without a subset: tensors that are not in the manifest count, too
+  bool files_ = false;    // entries of files are wanted
+  bool tensors_ = false;  // entries of tensors are wanted
+  std::set<std::string> covered_;  // paths of all file entries, beyond the subset, too
+  std::vector<ExtraFile> extra_;
+  std::uint64_t extra_count_ = 0;
+  // Entries that are wanted, by kind, file and name: see key() in the source.
+  std::map<std::string, std::uint64_t> positions_;
+  std::vector<Object> objects_;  // in the order they are best read
+  std::map<std::uint64_t, std::string> not_covered_;
+};
+
+}  // namespace assay::worker

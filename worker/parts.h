@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the node agent are given. Everything outlives them.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "gpu_hash/artifact_hash.h"
+#include "gpu_hash/engine.h"
+#include "schemas/core/clock.h"
+#include "schemas/core/random.h"
+#include "schemas/core/signer.h"
+#include "schemas/enrolment.h"
+#include "worker/events.h"
+#include "worker/evidence.h"
+#include "worker/map.h"
+#include "worker/metrics.h"
+#include "worker/service.h"
+
+namespace assay::worker {
+
+// Makes what is told how far some work has come, such as "hashing acme/llama". Destroyed when that
+// work ends.
+using ShowProgress = std::function<gpu_hash::Progress(const std::string& what)>;
+
+struct Parts {
+  Clock& clock;
+  Random& random;
+  std::string node;
+  std::string identity_token_file;  // ServiceAccount token; empty: none
+  const NodeMap& map;
+  const Signer& signer;
+  gpu_hash::Engine& engine;
+  std::vector<NodeDevice> devices;
+  EvidenceSource& evidence;
+  Service& service;
+  Events& events;
+  Metrics& metrics;
+  ShowProgress show_progress;
+  std::stop_token drain;    // begin nothing new
+  std::stop_token abandon;  // give up what is under way
+};
+
+}  // namespace assay::worker
