@@ -37,17 +37,17 @@ Names worth_asking(const TrustedKey& key, const Names& names) {
 
 JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names& names,
                    Timestamp now) {
-  ErrorCode code = ErrorCode::kRoleNotGranted;
+  Reason code = Reason::kRoleNotGranted;
   for (const std::string_view name : worth_asking(signer.key, names)) {
     context.name = name;
     const Status grant = check_grant(signer.key, context, signer.signed_at, now);
     if (grant) {
       return signer.signed_at > now ? JudgedSigner{signer.key.identity, SignerState::kUndecided,
-                                                   ErrorCode::kConditionUndecided}
+                                                   Reason::kConditionUndecided}
                                     : JudgedSigner{signer.key.identity, SignerState::kCounts, code};
     }
     if (grant.error().code != ErrorCode::kRoleNotGranted) {
-      code = grant.error().code;
+      code = reason_of(grant.error().code);
     }
   }
   return {signer.key.identity, SignerState::kRejected, code};
@@ -254,10 +254,10 @@ Outcome Tally::outcome() const {
                                                                      : Outcome::kFail;
 }
 
-ErrorCode Tally::failure() const {
+Reason Tally::failure() const {
   return counted_.empty() && undecided_.empty() && rejections_.size() == 1
              ? *rejections_.begin()
-             : ErrorCode::kSignersInsufficient;
+             : Reason::kSignersInsufficient;
 }
 
 Json Tally::expected() const { return {{"at_least", needed_}, {"identities", texts(listed_)}}; }

@@ -99,7 +99,7 @@ LogRecord decision_record(const Decision& decision, const DecisionRequest& reque
     record.detail["node"] = request.workload.node;
   }
   Json reasons = Json::array();
-  for (const ErrorCode code : decision.verdict.reasons) {
+  for (const Reason code : decision.verdict.reasons) {
     reasons.push_back(info(code).code);
   }
   record.detail["reasons"] = std::move(reasons);
@@ -117,7 +117,7 @@ storage::DecisionRow decision_row(const Decision& decision, const DecisionReques
                            .reasons = {},
                            .evaluated_at = decision.evaluated_at,
                            .log_index = index};
-  for (const ErrorCode code : decision.verdict.reasons) {
+  for (const Reason code : decision.verdict.reasons) {
     row.reasons.emplace_back(info(code).code);
   }
   return row;
@@ -125,7 +125,9 @@ storage::DecisionRow decision_row(const Decision& decision, const DecisionReques
 
 Status check_deadline(const Services& services, const DecisionRequest& request) {
   return request.deadline && services.clock.now() >= *request.deadline
-             ? fail(ErrorCode::kEvaluationDeadline, "the time for this decision is over")
+             ? fail(ErrorCode::kEvaluationDeadline,
+                    "the caller's deadline was over before the decision; ask again, or with a "
+                    "later one")
              : Status();
 }
 
@@ -179,7 +181,8 @@ Status require_same_versions(storage::Transaction& transaction, const DecisionRe
                versions_of(transaction, request, judged.answer.decision->models));
   return present == judged.versions
              ? Status()
-             : fail(ErrorCode::kTrustSequence, "what the decision rests on changed meanwhile");
+             : fail(ErrorCode::kTrustSequence,
+                    "trust, policies or the node changed meanwhile; ask again");
 }
 
 // The pod itself is read before the decision begins, so that only its caller can read it again.
@@ -357,7 +360,8 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
       return std::unexpected(recorded.error());
     }
   }
-  return fail(ErrorCode::kUnavailable, "what the decision rests on keeps changing; ask again");
+  return fail(ErrorCode::kUnavailable,
+              "trust, policies or the node keep changing; ask again later");
 }
 
 Result<Json> load_decision(storage::Snapshot& snapshot, const storage::DecisionRow& row) {

@@ -13,7 +13,7 @@ policy::TestOutcome StoredTests::run(const policy::StatementFact& statement,
     return *std::move(outcome);
   }
   status_ = std::unexpected(outcome.error());
-  return {Outcome::kError, ErrorCode::kConditionUndecided, nullptr};
+  return {Outcome::kError, Reason::kConditionUndecided, nullptr};
 }
 
 Result<policy::TestOutcome> StoredTests::try_run(const policy::StatementFact& statement,
