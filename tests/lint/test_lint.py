@@ -333,7 +333,8 @@ class SeenCodes(Planted):
 
     def test_the_list_says_only_what_is_so(self):
         self.assertIn("sees it by now",
-                      self.found("text a\ntext b\n", "error b: nothing makes it yet\n"))
+                      self.found("text a\nerror 1\n", "error b: nothing makes it yet\n"))
+        self.assertEqual(self.found("text a\ntext b\n", "error b: nothing makes it yet\n"), "")
         self.assertIn("no such code", self.found("text a\ntext b\n", "error c: nothing makes it\n"))
         self.assertIn("not 'KIND CODE", self.found("text a\ntext b\n", "error b: no\n"))
 
