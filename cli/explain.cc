@@ -28,13 +28,13 @@ Json json_of(const ErrorInfo& error) {
 
 void print(const ReasonInfo& reason) {
   print_line(std::string(reason.code) + ": " + std::string(reason.title));
-  print_line("  a reason of a decision. " + std::string(reason.explanation));
+  print_line("  A reason of a decision. " + std::string(reason.explanation));
   print_line("  What to do: " + std::string(reason.next));
 }
 
 void print(const ErrorInfo& error) {
   print_line(std::string(error.code) + ": " + std::string(error.title));
-  print_line("  an error, HTTP status " + std::to_string(error.http_status) +
+  print_line("  An error, HTTP status " + std::to_string(error.http_status) +
              (error.retryable ? "; the same request may succeed later."
                               : "; the same request will fail again."));
   print_line("  What to do: " + std::string(error.next));

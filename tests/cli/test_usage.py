@@ -66,7 +66,7 @@ class Usage(harness.TestCase):
         self.assertEqual(set(error), {"kind", "code", "title", "next", "http_status", "retryable"})
         self.assertEqual((error["http_status"], error["retryable"]), (422, False))
         both = self.assay("explain", "key-revoked").out
-        self.assertIn("a reason of a decision", both)
+        self.assertIn("A reason of a decision", both)
         self.assertIn("HTTP status 422", both)
 
     def test_explain_lists_all_codes(self):
