@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   cli::add_policy(root, context);
   cli::add_decide(root, context);
   cli::add_decision(root, context);
+  cli::add_explain(root, context);
   cli::add_admission(root, context);
   cli::add_audit(root, context);
   cli::add_log(root, context);

@@ -86,15 +86,6 @@ std::string no_proxy_list() {
   return list;
 }
 
-ErrorCode code_from(std::string_view text, ErrorCode otherwise) {
-  for (std::size_t i = 0; i < error_code_count(); ++i) {
-    if (const auto code = static_cast<ErrorCode>(i); info(code).code == text) {
-      return code;
-    }
-  }
-  return otherwise;
-}
-
 ErrorCode code_of_status(int status) {
   switch (status) {
     case 401:
@@ -144,7 +135,7 @@ Error error_from(const HttpResponse& response) {
         ""};
   }
   const std::string code = text_at(*problem, "code");
-  const ErrorCode known = code_from(code, code_of_status(response.status));
+  const ErrorCode known = error_code_from(code).value_or(code_of_status(response.status));
   std::string detail = text_at(*problem, "detail");
   if (detail.empty()) {
     detail = text_at(*problem, "title");

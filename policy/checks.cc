@@ -26,7 +26,7 @@ void Checks::conclude(ConditionResult& result) const {
     result.outcome = Outcome::kFail;
     result.code = failed_.front();
     Json codes = Json::array();
-    for (const ErrorCode code : failed_) {
+    for (const Reason code : failed_) {
       codes.push_back(info(code).code);
     }
     result.actual[kFailedMember] = std::move(codes);
@@ -35,7 +35,7 @@ void Checks::conclude(ConditionResult& result) const {
     }
   } else if (undecided_) {
     result.outcome = Outcome::kError;
-    result.code = ErrorCode::kConditionUndecided;
+    result.code = Reason::kConditionUndecided;
   } else {
     result.outcome = Outcome::kPass;
     result.code.reset();

@@ -22,7 +22,7 @@ inline constexpr const char* kUndecidedMember = "undecided";
 // cannot be decided counts only when none fails.
 class Checks {
  public:
-  void demand(bool holds, ErrorCode code) {
+  void demand(bool holds, Reason code) {
     if (!holds) {
       failed_.push_back(code);
     }
@@ -37,7 +37,7 @@ class Checks {
   void conclude(ConditionResult& result) const;
 
  private:
-  std::vector<ErrorCode> failed_;
+  std::vector<Reason> failed_;
   bool undecided_ = false;
 };
 

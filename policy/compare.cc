@@ -196,14 +196,14 @@ Json shown(const Json& value) {
 TestOutcome run(const PredicateTest& test, const Json& predicate) {
   const Json* value = value_at(predicate, test.pointer);
   if (value == nullptr) {
-    return {Outcome::kError, ErrorCode::kValueMissing, nullptr};
+    return {Outcome::kError, Reason::kValueMissing, nullptr};
   }
   const Outcome outcome = compare(*value, test.op, test.value);
   if (outcome == Outcome::kPass) {
     return {outcome, std::nullopt, shown(*value)};
   }
-  const ErrorCode code =
-      outcome == Outcome::kFail ? ErrorCode::kPredicateMismatch : ErrorCode::kConditionUndecided;
+  const Reason code =
+      outcome == Outcome::kFail ? Reason::kPredicateMismatch : Reason::kConditionUndecided;
   return {outcome, code, shown(*value)};
 }
 

@@ -28,9 +28,9 @@ struct StatementFact;
 [[nodiscard]] Json shown(const Json& value);
 
 struct TestOutcome {
-  Outcome outcome;                // pass, fail or error
-  std::optional<ErrorCode> code;  // predicate-mismatch, value-missing or condition-undecided
-  Json actual;                    // shown(); null when the value is missing
+  Outcome outcome;             // pass, fail or error
+  std::optional<Reason> code;  // predicate-mismatch, value-missing or condition-undecided
+  Json actual;                 // shown(); null when the value is missing
 };
 
 [[nodiscard]] TestOutcome run(const PredicateTest& test, const Json& predicate);

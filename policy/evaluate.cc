@@ -24,12 +24,12 @@ struct Place {
 };
 
 ConditionResult undecided() {
-  return {{}, Outcome::kError, ErrorCode::kConditionUndecided, nullptr, nullptr, {}, {}};
+  return {{}, Outcome::kError, Reason::kConditionUndecided, nullptr, nullptr, {}, {}};
 }
 
 ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const Place& place) {
   if (point_of_leaf(scope.points, condition) > scope.point) {
-    return {{}, Outcome::kDeferred, ErrorCode::kConditionDeferred, nullptr, nullptr, {}, {}};
+    return {{}, Outcome::kDeferred, Reason::kConditionDeferred, nullptr, nullptr, {}, {}};
   }
   ConditionResult result = undecided();
   if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
@@ -68,18 +68,18 @@ Combined combine(const Condition& condition, const std::vector<ConditionResult>&
   return {parts.size() == 1 ? negate(parts.front().outcome) : Outcome::kError, {{"exactly", 0}}};
 }
 
-std::optional<ErrorCode> combined_code(Outcome outcome) {
+std::optional<Reason> combined_code(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:
       return std::nullopt;
     case Outcome::kFail:
-      return ErrorCode::kConditionFailed;
+      return Reason::kConditionFailed;
     case Outcome::kDeferred:
-      return ErrorCode::kConditionDeferred;
+      return Reason::kConditionDeferred;
     case Outcome::kError:
       break;
   }
-  return ErrorCode::kConditionUndecided;
+  return Reason::kConditionUndecided;
 }
 
 ConditionResult judge_at(const Condition& condition, const Scope& scope, Place place) {
@@ -103,7 +103,7 @@ ConditionResult judge_at(const Condition& condition, const Scope& scope, Place p
   return result;
 }
 
-void add_once(std::vector<ErrorCode>& reasons, ErrorCode code) {
+void add_once(std::vector<Reason>& reasons, Reason code) {
   if (std::find(reasons.begin(), reasons.end(), code) == reasons.end()) {
     reasons.push_back(code);
   }
@@ -114,7 +114,7 @@ bool stands_in_the_way(const ConditionResult& result) {
 }
 
 // Codes of the leaves that made `result` fail; its own when none of its parts did (a `not`).
-void add_reasons(const ConditionResult& result, std::vector<ErrorCode>& reasons) {
+void add_reasons(const ConditionResult& result, std::vector<Reason>& reasons) {
   if (!stands_in_the_way(result)) {
     return;
   }
@@ -124,13 +124,13 @@ void add_reasons(const ConditionResult& result, std::vector<ErrorCode>& reasons)
     add_reasons(part, reasons);
   }
   if (!explained) {
-    add_once(reasons, result.code.value_or(ErrorCode::kConditionUndecided));
+    add_once(reasons, result.code.value_or(Reason::kConditionUndecided));
   }
 }
 
 // At most kMaxWarningBytes, cut between characters.
 std::string warning(std::string text, const ConditionResult& result) {
-  const ErrorCode code = result.code.value_or(ErrorCode::kConditionUndecided);
+  const Reason code = result.code.value_or(Reason::kConditionUndecided);
   text += result.id + ": " + std::string(info(code).code);
   if (text.size() > kMaxWarningBytes) {
     std::size_t end = kMaxWarningBytes - 3;
@@ -228,7 +228,7 @@ void require_artifact(std::span<const Facts> models, std::vector<ConditionResult
   if (!all_known && all_pass) {
     preconditions.push_back({"model-reference",
                              Outcome::kFail,
-                             ErrorCode::kModelReferenceMissing,
+                             Reason::kModelReferenceMissing,
                              nullptr,
                              nullptr,
                              {},
@@ -243,7 +243,7 @@ void require_affinity(std::span<const ActivePolicy> policies, const Workload& wo
   if (!affinity.conflicts.empty()) {
     preconditions.push_back({"node-affinity",
                              Outcome::kFail,
-                             ErrorCode::kConditionFailed,
+                             Reason::kConditionFailed,
                              "a value that every policy accepts, for each label",
                              {{"labels", std::move(affinity.conflicts)}},
                              {},
@@ -265,7 +265,7 @@ void weigh_preconditions(const Modes& modes, Verdict& verdict) {
       continue;
     }
     if (modes.enforce || !modes.warn) {
-      add_once(verdict.reasons, precondition.code.value_or(ErrorCode::kConditionUndecided));
+      add_once(verdict.reasons, precondition.code.value_or(Reason::kConditionUndecided));
     } else {
       verdict.warnings.push_back(warning("precondition ", precondition));
     }
@@ -365,7 +365,7 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
     weigh_policy(policy, verdict);
   }
   if (!modes.enforce && !modes.warn) {
-    add_once(verdict.reasons, ErrorCode::kNoMatchingPolicy);
+    add_once(verdict.reasons, Reason::kNoMatchingPolicy);
   }
   verdict.allowed = verdict.reasons.empty();
   return verdict;

@@ -15,11 +15,11 @@ ConditionResult judge_images(const PolicyDocument& policy, const Workload& workl
   ConditionResult result{"images", Outcome::kPass, {}, shown_texts(policy.images), nullptr, {}, {}};
   if (!others.empty()) {
     result.outcome = Outcome::kFail;
-    result.code = ErrorCode::kImageNotAllowed;
+    result.code = Reason::kImageNotAllowed;
     result.actual = shown_texts(others);
   } else if (workload.images.empty()) {
     result.outcome = Outcome::kError;  // a pod without containers was not read right
-    result.code = ErrorCode::kConditionUndecided;
+    result.code = Reason::kConditionUndecided;
   }
   return result;
 }

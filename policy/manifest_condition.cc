@@ -75,11 +75,11 @@ ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& fac
   ConditionResult result{
       {}, tally.outcome(), {}, tally.expected(), tally.actual(), ids_of(facts.manifests), {}};
   if (facts.manifests.empty()) {
-    result.code = ErrorCode::kManifestMissing;
+    result.code = Reason::kManifestMissing;
   } else if (result.outcome == Outcome::kFail) {
     result.code = tally.failure();
   } else if (result.outcome == Outcome::kError) {
-    result.code = ErrorCode::kConditionUndecided;
+    result.code = Reason::kConditionUndecided;
   }
   return result;
 }
@@ -87,7 +87,7 @@ ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& fac
 ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts) {
   ConditionResult result{{},
                          Outcome::kError,
-                         ErrorCode::kConditionUndecided,
+                         Reason::kConditionUndecided,
                          {{"hash", condition.hash}, {"chunk_size", condition.chunk_size}},
                          nullptr,
                          ids_of(facts.own_manifests),
@@ -118,7 +118,7 @@ ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& f
     result.code.reset();
   } else {
     result.outcome = Outcome::kFail;
-    result.code = ErrorCode::kParametersMismatch;
+    result.code = Reason::kParametersMismatch;
   }
   return result;
 }
@@ -132,18 +132,18 @@ std::optional<ConditionResult> judge_ignore(const std::vector<Condition>& requir
   const std::vector<std::string> accepted(kUsualIgnore.begin(), kUsualIgnore.end());
   ConditionResult result{std::string(kIgnoreCondition),
                          Outcome::kError,
-                         ErrorCode::kConditionUndecided,
+                         Reason::kConditionUndecided,
                          {{"ignore", accepted}},
                          nullptr,
                          ids_of(facts.own_manifests),
                          {}};
   if (facts.manifests.empty()) {
     result.outcome = Outcome::kFail;
-    result.code = ErrorCode::kManifestMissing;
+    result.code = Reason::kManifestMissing;
   } else if (const ManifestFact* manifest = own_manifest(facts); manifest != nullptr) {
     const bool fits = beyond(accepted, manifest->parameters).empty();
     result.outcome = fits ? Outcome::kPass : Outcome::kFail;
-    result.code = fits ? std::nullopt : std::optional(ErrorCode::kParametersMismatch);
+    result.code = fits ? std::nullopt : std::optional(Reason::kParametersMismatch);
     result.actual = {{"ignore", manifest->parameters.ignore}};
   }
   return result;

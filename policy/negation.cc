@@ -15,20 +15,20 @@ namespace {
 
 // All codes that say that the thing was looked at and found to be otherwise. Every other code,
 // those that will be added included, is an error below a `not`.
-constexpr std::array kFoundWrong = {ErrorCode::kPredicateMismatch, ErrorCode::kParametersMismatch,
-                                    ErrorCode::kModelMismatch, ErrorCode::kTcbNotAccepted};
+constexpr std::array kFoundWrong = {Reason::kPredicateMismatch, Reason::kParametersMismatch,
+                                    Reason::kModelMismatch, Reason::kTcbNotAccepted};
 
-bool found_wrong(ErrorCode code) {
+bool found_wrong(Reason code) {
   return std::find(kFoundWrong.begin(), kFoundWrong.end(), code) != kFoundWrong.end();
 }
 
 bool found_wrong(std::string_view code) {
   return std::any_of(kFoundWrong.begin(), kFoundWrong.end(),
-                     [code](ErrorCode one) { return info(one).code == code; });
+                     [code](Reason one) { return info(one).code == code; });
 }
 
 // Why a failure may not be turned round; nothing when it may.
-using Doubt = std::optional<ErrorCode>;
+using Doubt = std::optional<Reason>;
 
 // --- Several demands on one fact (checks.h)
 
@@ -59,13 +59,13 @@ Doubt unreliable(const StatementCondition& condition, const JudgedStatement& sta
     const auto first = std::min_element(
         statement.signers.begin(), statement.signers.end(),
         [](const auto& a, const auto& b) { return info(a.code).code < info(b.code).code; });
-    return first == statement.signers.end() ? ErrorCode::kStatementMissing : first->code;
+    return first == statement.signers.end() ? Reason::kStatementMissing : first->code;
   }
   if (fact.accepted_at > now) {
-    return ErrorCode::kConditionUndecided;
+    return Reason::kConditionUndecided;
   }
   if (condition.max_age_seconds && is_older(fact.accepted_at, *condition.max_age_seconds, now)) {
-    return ErrorCode::kStatementStale;
+    return Reason::kStatementStale;
   }
   return std::nullopt;
 }
@@ -82,7 +82,7 @@ Said what_it_says(const StatementCondition& condition, const JudgedFacts& facts,
     const TestOutcome tested = test_of(facts, fact, test);
     said.otherwise = said.otherwise || tested.outcome == Outcome::kFail;
     if (tested.outcome == Outcome::kError && !said.unread) {
-      said.unread = tested.code.value_or(ErrorCode::kConditionUndecided);
+      said.unread = tested.code.value_or(Reason::kConditionUndecided);
     }
   }
   return said;
@@ -135,7 +135,7 @@ Doubt doubt_about_statements(const StatementCondition& condition, const Scope& s
   if (enough && (condition.quantifier != Quantifier::kAny || !maybe)) {
     return std::nullopt;
   }
-  return why.value_or(ErrorCode::kSignersInsufficient);
+  return why.value_or(Reason::kSignersInsufficient);
 }
 
 }  // namespace
@@ -144,17 +144,16 @@ void judge_below_not(const Condition& condition, const Scope& scope, ConditionRe
   if (result.outcome != Outcome::kFail) {
     return;
   }
-  const ErrorCode code = result.code.value_or(ErrorCode::kConditionUndecided);
+  const Reason code = result.code.value_or(Reason::kConditionUndecided);
   Doubt doubt = found_wrong(code) ? Doubt() : code;
   if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
     // `code` belongs to the first statement that fails; it may be stale, and another one decide.
     doubt = doubt_about_statements(*statement, scope);
-    result.code =
-        found_wrong(code) || !doubt ? doubt.value_or(ErrorCode::kPredicateMismatch) : code;
+    result.code = found_wrong(code) || !doubt ? doubt.value_or(Reason::kPredicateMismatch) : code;
   } else if (std::holds_alternative<NodeCondition>(condition.kind) ||
              std::holds_alternative<ReportCondition>(condition.kind)) {
     if (!doubt && !only_found_wrong(result.actual)) {
-      doubt = ErrorCode::kConditionUndecided;
+      doubt = Reason::kConditionUndecided;
     }
     result.code = doubt.value_or(code);
   }

@@ -57,8 +57,8 @@ void check_standing(const NodeCondition& condition, const NodeFact& node, Timest
   checks.demand_past(*node.appraised_at, now);
   const bool too_old = condition.max_evidence_age_seconds &&
                        is_older(*node.appraised_at, *condition.max_evidence_age_seconds, now);
-  checks.demand(node.appraisal_current && !too_old, ErrorCode::kEvidenceStale);
-  checks.demand(node.appraisal_error.empty(), ErrorCode::kEvidenceRejected);
+  checks.demand(node.appraisal_current && !too_old, Reason::kEvidenceStale);
+  checks.demand(node.appraisal_error.empty(), Reason::kEvidenceRejected);
 }
 
 // What is asked of evidence. An anchor counts as asked for even when the worker need not be
@@ -66,21 +66,21 @@ void check_standing(const NodeCondition& condition, const NodeFact& node, Timest
 void check_evidence(const NodeCondition& condition, const NodeFact& node, Checks& checks) {
   checks.demand(
       node.anchor && (node.anchor_is_vendor || contains(condition.anchors, node.anchor->text())),
-      ErrorCode::kAnchorNotAccepted);
+      Reason::kAnchorNotAccepted);
   checks.demand(condition.tcb_status.empty() || contains(condition.tcb_status, node.tcb_status),
-                ErrorCode::kTcbNotAccepted);
+                Reason::kTcbNotAccepted);
 }
 
 }  // namespace
 
 ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   ConditionResult result{
-      {}, Outcome::kFail, ErrorCode::kNodeUnknown, expected_of(condition), nullptr, {}, {}};
+      {}, Outcome::kFail, Reason::kNodeUnknown, expected_of(condition), nullptr, {}, {}};
   if (scope.node.empty()) {
     return result;
   }
   if (!scope.known.node) {
-    result.code = ErrorCode::kNodeNotEnrolled;
+    result.code = Reason::kNodeNotEnrolled;
     result.actual = {{"node", scope.node}};
     return result;
   }
@@ -94,9 +94,9 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
     checks.undecided();
   }
   // A revocation is for good: no clock makes it undone.
-  checks.demand(!node.revoked, ErrorCode::kNodeRevoked);
+  checks.demand(!node.revoked, Reason::kNodeRevoked);
   checks.demand_past(node.enrolled_at, scope.now);
-  checks.demand(scope.now < node.expires_at, ErrorCode::kEnrolmentExpired);
+  checks.demand(scope.now < node.expires_at, Reason::kEnrolmentExpired);
   const bool evidence_asked = condition.worker_measured || condition.max_evidence_age_seconds ||
                               !condition.tcb_status.empty();
   if (node.appraised_at) {
@@ -104,7 +104,7 @@ ConditionResult judge(const NodeCondition& condition, const Scope& scope) {
   }
   checks.demand((node.worker_measured || !condition.worker_measured) &&
                     (node.appraised_at || !evidence_asked),
-                ErrorCode::kWorkerNotMeasured);
+                Reason::kWorkerNotMeasured);
   if (node.appraised_at) {
     check_evidence(condition, node, checks);
   }

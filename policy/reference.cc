@@ -223,7 +223,7 @@ ConditionResult judge_reference(const PolicyDocument& policy, const Locations& l
                                 const Scope& scope) {
   ConditionResult result{std::string(kId),
                          Outcome::kFail,
-                         ErrorCode::kReferenceUnbound,
+                         Reason::kReferenceUnbound,
                          nullptr,
                          {{"bound", shown_texts(mounted.bound)}},
                          locations.evidence,
@@ -237,7 +237,7 @@ ConditionResult judge_reference(const PolicyDocument& policy, const Locations& l
     result.actual["filled"] = shown_set(filled.allowed);
     if (scope.point < DecisionPoint::kServe) {
       result.outcome = Outcome::kDeferred;
-      result.code = ErrorCode::kConditionDeferred;
+      result.code = Reason::kConditionDeferred;
       return result;
     }
     if (asks_at_serve(policy.require, scope.points, 1)) {
@@ -248,7 +248,7 @@ ConditionResult judge_reference(const PolicyDocument& policy, const Locations& l
   }
   if (mounted.undecided) {
     result.outcome = Outcome::kError;
-    result.code = ErrorCode::kConditionUndecided;
+    result.code = Reason::kConditionUndecided;
   }
   result.expected = {{"needs", advice(locations, filled, scope.point)},
                      {"locations", shown_set(locations.counted)}};

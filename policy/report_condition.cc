@@ -173,8 +173,8 @@ void check_volume(const ReportFact& report, const Facts& known, Checks& checks) 
   }
   const ClaimFact* claim = claim_behind(report.location, known);
   const bool seen = claim != nullptr && !claim->volume.empty();
-  checks.demand(seen, ErrorCode::kClaimUnknown);
-  checks.demand(!seen || report.volume == claim->volume, ErrorCode::kVolumeChanged);
+  checks.demand(seen, Reason::kClaimUnknown);
+  checks.demand(!seen || report.volume == claim->volume, Reason::kVolumeChanged);
 }
 
 // A result that is neither verified nor a mismatch says nothing about all of the model.
@@ -184,23 +184,20 @@ void check_report(const ReportCondition& condition, const ReportFact& report, co
   if (of_pod(scope) && by_place(condition)) {
     check_volume(report, scope.known, checks);
   }
-  checks.demand(report.result != kMismatch, ErrorCode::kModelMismatch);
-  checks.demand(report.result == kVerified || report.result == kMismatch,
-                ErrorCode::kReportMissing);
+  checks.demand(report.result != kMismatch, Reason::kModelMismatch);
+  checks.demand(report.result == kVerified || report.result == kMismatch, Reason::kReportMissing);
   checks.demand_past(report.reported_at, scope.now);
   checks.demand_past(report.read_since, scope.now);
   if (condition.max_age_seconds) {
     checks.demand(!is_older(report.read_since, *condition.max_age_seconds, scope.now),
-                  ErrorCode::kReportStale);
+                  Reason::kReportStale);
   }
-  checks.demand(report.worker_measured || !condition.worker_measured,
-                ErrorCode::kWorkerNotMeasured);
+  checks.demand(report.worker_measured || !condition.worker_measured, Reason::kWorkerNotMeasured);
   checks.demand(report.appraisal_current || !condition.worker_measured || !report.worker_measured,
-                ErrorCode::kEvidenceStale);
-  checks.demand(report.device_attested || !condition.device_attested,
-                ErrorCode::kDeviceNotAttested);
+                Reason::kEvidenceStale);
+  checks.demand(report.device_attested || !condition.device_attested, Reason::kDeviceNotAttested);
   checks.demand(report.spot_checks >= condition.min_spot_checks.value_or(0),
-                ErrorCode::kSpotCheckMissing);
+                Reason::kSpotCheckMissing);
 }
 
 ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
@@ -211,7 +208,7 @@ ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
     checks.undecided();
   }
   // Whoever holds the key of a revoked node may have held it when the report was signed.
-  checks.demand(!scope.known.node->revoked, ErrorCode::kNodeRevoked);
+  checks.demand(!scope.known.node->revoked, Reason::kNodeRevoked);
   if (wanted.report != nullptr) {
     result.actual = actual_of(scope.node, *wanted.report, scope.now);
     if (wanted.report->report) {
@@ -222,7 +219,7 @@ ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
     if (!wanted.location.empty()) {
       result.actual["location"] = wanted.location;
     }
-    checks.demand(false, ErrorCode::kReportMissing);
+    checks.demand(false, Reason::kReportMissing);
   }
   checks.conclude(result);
   return result;
@@ -244,7 +241,7 @@ bool holds_another(const ReportCondition& condition, const Scope& scope,
 // known, undecided, right. Below a `not` only the first turns round, so the order of the places
 // must not decide which of the first two is shown.
 int rank(const ConditionResult& result) {
-  if (result.code == ErrorCode::kModelMismatch) {
+  if (result.code == Reason::kModelMismatch) {
     const bool sure =
         result.actual.at(kFailedMember).size() == 1 && !result.actual.contains(kUndecidedMember);
     return sure ? 0 : 1;
@@ -254,21 +251,21 @@ int rank(const ConditionResult& result) {
 
 // A new job on these locations could change the answer.
 bool wants_job(const ConditionResult& result) {
-  return result.code == ErrorCode::kReportMissing || result.code == ErrorCode::kReportStale ||
-         result.code == ErrorCode::kVolumeChanged;
+  return result.code == Reason::kReportMissing || result.code == Reason::kReportStale ||
+         result.code == Reason::kVolumeChanged;
 }
 
 }  // namespace
 
 ConditionResult judge(const ReportCondition& condition, const Scope& scope) {
   ConditionResult result{
-      {}, Outcome::kFail, ErrorCode::kNodeUnknown, expected_of(condition), nullptr, {}, {}};
+      {}, Outcome::kFail, Reason::kNodeUnknown, expected_of(condition), nullptr, {}, {}};
   if (scope.node.empty()) {
     return result;
   }
   result.actual = {{"node", scope.node}};
   if (!scope.known.node) {
-    result.code = ErrorCode::kNodeNotEnrolled;
+    result.code = Reason::kNodeNotEnrolled;
     return result;
   }
   // Every one is needed: the worst is shown, and what was looked at.

@@ -37,7 +37,7 @@ Names worth_asking(const TrustedKey& key, const Names& names) {
 // Whether the signature counts once its time has come.
 JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names& names,
                    Timestamp now) {
-  ErrorCode code = ErrorCode::kRoleNotGranted;
+  Reason code = Reason::kRoleNotGranted;
   for (const std::string_view name : worth_asking(signer.key, names)) {
     context.name = name;
     const Status grant = check_grant(signer.key, context, signer.signed_at, now);
@@ -45,7 +45,7 @@ JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names
       return {signer.key.identity, SignerState::kCounts, code};
     }
     if (grant.error().code != ErrorCode::kRoleNotGranted) {
-      code = grant.error().code;
+      code = reason_of(grant.error().code);
     }
   }
   return {signer.key.identity, SignerState::kRejected, code};
@@ -54,7 +54,7 @@ JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names
 JudgedSigner at_time(JudgedSigner judged, Timestamp signed_at, Timestamp now) {
   return judged.state == SignerState::kCounts && signed_at > now
              ? JudgedSigner{judged.identity, SignerState::kUndecided,
-                            ErrorCode::kConditionUndecided}
+                            Reason::kConditionUndecided}
              : judged;
 }
 
@@ -218,10 +218,10 @@ Outcome Tally::outcome() const {
                                                                      : Outcome::kFail;
 }
 
-ErrorCode Tally::failure() const {
+Reason Tally::failure() const {
   return counted_.empty() && undecided_.empty() && rejections_.size() == 1
              ? *rejections_.begin()
-             : ErrorCode::kSignersInsufficient;
+             : Reason::kSignersInsufficient;
 }
 
 Json Tally::expected() const { return {{"at_least", needed_}, {"identities", texts(listed_)}}; }

@@ -30,7 +30,7 @@ enum class SignerState {
 struct JudgedSigner {
   std::string_view identity;
   SignerState state;
-  ErrorCode code;  // why, unless it counts
+  Reason code;  // why, unless it counts
 };
 
 struct JudgedStatement {
@@ -84,7 +84,7 @@ class Tally {
   [[nodiscard]] Outcome outcome() const;
   // The one reason for which every listed signer was rejected; signers-insufficient when some count
   // or the reasons differ.
-  [[nodiscard]] ErrorCode failure() const;
+  [[nodiscard]] Reason failure() const;
 
   // {"at_least": n, "identities": [...]}
   [[nodiscard]] Json expected() const;
@@ -101,7 +101,7 @@ class Tally {
   std::set<std::string_view> undecided_;
   std::set<std::string_view> unlisted_;
   std::set<std::pair<std::string_view, std::string_view>> rejected_;  // identity, code
-  std::set<ErrorCode> rejections_;                                    // of listed identities
+  std::set<Reason> rejections_;                                       // of listed identities
 };
 
 }  // namespace assay::policy

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxFailures = 16;
 struct Judged {
   const JudgedStatement* statement;
   Outcome outcome;  // pass, fail or error
-  ErrorCode code;   // of the first test that decided, unless the outcome is pass
+  Reason code;      // of the first test that decided, unless the outcome is pass
 };
 
 // What an explanation says of failures.
@@ -28,7 +28,7 @@ class Examination {
  public:
   Examination(const StatementFact& fact, Failures& failures) : fact_(fact), failures_(failures) {}
 
-  void note(Outcome outcome, ErrorCode code, Json failure) {
+  void note(Outcome outcome, Reason code, Json failure) {
     if (++failures_.count <= kMaxFailures) {
       failure["statement"] = fact_.id.text();
       failure["code"] = info(code).code;
@@ -41,19 +41,19 @@ class Examination {
     }
   }
   [[nodiscard]] Outcome outcome() const { return outcome_; }
-  [[nodiscard]] ErrorCode code() const { return code_; }
+  [[nodiscard]] Reason code() const { return code_; }
 
  private:
   const StatementFact& fact_;
   Failures& failures_;
   Outcome outcome_ = Outcome::kPass;
-  ErrorCode code_ = ErrorCode::kConditionUndecided;
+  Reason code_ = Reason::kConditionUndecided;
 };
 
 void examine_age(const StatementCondition& condition, const StatementFact& fact, Timestamp now,
                  Examination& examination) {
   if (condition.max_age_seconds && is_older(fact.accepted_at, *condition.max_age_seconds, now)) {
-    examination.note(Outcome::kFail, ErrorCode::kStatementStale,
+    examination.note(Outcome::kFail, Reason::kStatementStale,
                      {{"max_age_seconds", *condition.max_age_seconds},
                       {"age_seconds", age_seconds(fact.accepted_at, now)}});
   }
@@ -64,7 +64,7 @@ Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
   const StatementFact& fact = *statement.fact;
   Examination examination(fact, failures);
   if (fact.accepted_at > now) {
-    examination.note(Outcome::kError, ErrorCode::kConditionUndecided,
+    examination.note(Outcome::kError, Reason::kConditionUndecided,
                      {{"accepted_at", to_rfc3339(fact.accepted_at)}});
     return {&statement, examination.outcome(), examination.code()};
   }
@@ -74,10 +74,10 @@ Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
       continue;
     }
     Json failure = {{"pointer", test.pointer}, {"op", name(test.op)}, {"expected", test.value}};
-    if (tested.code != ErrorCode::kValueMissing) {
+    if (tested.code != Reason::kValueMissing) {
       failure["actual"] = std::move(tested.actual);
     }
-    examination.note(tested.outcome, tested.code.value_or(ErrorCode::kConditionUndecided),
+    examination.note(tested.outcome, tested.code.value_or(Reason::kConditionUndecided),
                      std::move(failure));
   }
   examine_age(condition, fact, now, examination);
@@ -93,7 +93,7 @@ const Judged* first(const std::vector<Judged>& judged, Outcome outcome) {
   return nullptr;
 }
 
-void set(ConditionResult& result, Outcome outcome, ErrorCode code) {
+void set(ConditionResult& result, Outcome outcome, Reason code) {
   result.outcome = outcome;
   result.code = outcome == Outcome::kPass ? std::nullopt : std::optional(code);
 }
@@ -114,12 +114,12 @@ void conclude(const StatementCondition& condition, const std::vector<Judged>& ju
     outcome = Outcome::kError;
   }
   if (outcome == Outcome::kError) {
-    set(result, outcome, undecided ? undecided->code : ErrorCode::kConditionUndecided);
+    set(result, outcome, undecided ? undecided->code : Reason::kConditionUndecided);
     return;
   }
   const bool none_passed = first(judged, Outcome::kPass) == nullptr;
   set(result, outcome,
-      failed != nullptr && none_passed ? failed->code : ErrorCode::kSignersInsufficient);
+      failed != nullptr && none_passed ? failed->code : Reason::kSignersInsufficient);
 }
 
 Json expected_of(const StatementCondition& condition, const Tally& tally) {
@@ -136,8 +136,7 @@ Json expected_of(const StatementCondition& condition, const Tally& tally) {
 
 ConditionResult judge(const StatementCondition& condition, const JudgedFacts& facts,
                       Timestamp now) {
-  ConditionResult result{{}, Outcome::kFail, ErrorCode::kStatementMissing, nullptr, nullptr, {},
-                         {}};
+  ConditionResult result{{}, Outcome::kFail, Reason::kStatementMissing, nullptr, nullptr, {}, {}};
   Tally tally(condition.signers);
   std::vector<const JudgedStatement*> candidates;
   const auto* group = facts.index->group(condition.predicate_type, condition.stage);

@@ -241,7 +241,7 @@ ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& work
     result.expected["mount_paths"] = shown_texts(policy.mount_paths);
   }
   Checks checks;
-  const auto demand_none = [&](const char* what, ErrorCode code,
+  const auto demand_none = [&](const char* what, Reason code,
                                const std::vector<std::string>& found) {
     checks.demand(found.empty(), code);
     if (!found.empty()) {
@@ -249,10 +249,10 @@ ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& work
     }
   };
   bool undecided = false;
-  demand_none("unaccounted", ErrorCode::kVolumeUnaccounted, pod.unaccounted(undecided));
-  demand_none("overlaps", ErrorCode::kMountOverlaps, pod.overlaps());
-  demand_none("elsewhere", ErrorCode::kMountPathNotAllowed, pod.elsewhere());
-  demand_none("writable", ErrorCode::kMountWritable, pod.writable());
+  demand_none("unaccounted", Reason::kVolumeUnaccounted, pod.unaccounted(undecided));
+  demand_none("overlaps", Reason::kMountOverlaps, pod.overlaps());
+  demand_none("elsewhere", Reason::kMountPathNotAllowed, pod.elsewhere());
+  demand_none("writable", Reason::kMountWritable, pod.writable());
   if (undecided) {
     checks.undecided();
   }

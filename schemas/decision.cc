@@ -31,9 +31,9 @@ Json to_json(const PolicyResult& policy) {
           {"conditions", to_json(policy.conditions)}};
 }
 
-Json codes_to_json(const std::vector<ErrorCode>& codes) {
+Json codes_to_json(const std::vector<Reason>& codes) {
   Json out = Json::array();
-  for (const ErrorCode code : codes) {
+  for (const Reason code : codes) {
     out.push_back(info(code).code);
   }
   return out;

@@ -11,6 +11,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 #include "schemas/policy_document.h"
+#include "schemas/reason.h"
 #include "schemas/trust.h"
 
 namespace assay {
@@ -62,8 +63,8 @@ class EvidenceIds {
 struct ConditionResult {
   std::string id;
   Outcome outcome;
-  std::optional<ErrorCode> code;  // set unless the outcome is pass
-  Json expected;                  // null when there is nothing to compare
+  std::optional<Reason> code;  // set unless the outcome is pass
+  Json expected;               // null when there is nothing to compare
   Json actual;
   EvidenceIds evidence;                // the statements looked at
   std::vector<ConditionResult> parts;  // of a combined condition
@@ -81,8 +82,8 @@ struct PolicyResult {
 
 struct Verdict {
   bool allowed;
-  std::vector<ErrorCode> reasons;  // distinct codes of what failed in enforced policies, in order
-  std::vector<std::string> warnings;           // from policies in warn mode
+  std::vector<Reason> reasons;        // distinct ones of what failed in enforced policies, in order
+  std::vector<std::string> warnings;  // from policies in warn mode
   std::vector<ConditionResult> preconditions;  // reference resolution and the like; all must pass
   std::vector<PolicyResult> policies;          // one for each policy that matches and each model
 };

@@ -263,7 +263,8 @@ Status check_grant(const TrustedKey& key, const SigningContext& context, Timesta
       context.purpose == KeyPurpose::kPublisher || context.purpose == KeyPurpose::kSigner;
   if (by_role && std::none_of(key.roles.begin(), key.roles.end(),
                               [&](const SignerRole& role) { return role_covers(role, context); })) {
-    return fail(ErrorCode::kRoleNotGranted, "no role of the key covers this document");
+    return fail(ErrorCode::kRoleNotGranted,
+                "the key has no role for this stage, predicate type and model name");
   }
   if (key.revoked && key.revoked->at <= now) {
     return fail(ErrorCode::kKeyRevoked, "the key was revoked at " + to_rfc3339(key.revoked->at));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -92,7 +93,10 @@ void print_response(const Json& response, bool allowed) {
   print_line(allowed ? "allow" : "deny");
   const auto status = response.find("status");
   if (status != response.end() && !text_at(*status, "message").empty()) {
-    print_line(text_at(*status, "message"));
+    std::istringstream lines(text_at(*status, "message"));
+    for (std::string line; std::getline(lines, line);) {
+      print_line(line);
+    }
   }
   for (const Json& line : list_at(response, "warnings")) {
     print_line("warning: " + (line.is_string() ? line.get<std::string>() : line.dump()));

@@ -116,7 +116,7 @@ Result<std::vector<Case>> read_cases(const Context& context, const TestOptions& 
 
 bool has_reason(const Verdict& verdict, const std::string& reason) {
   return std::ranges::any_of(verdict.reasons,
-                             [&](ErrorCode code) { return info(code).code == reason; });
+                             [&](Reason code) { return info(code).code == reason; });
 }
 
 // Empty when the answer is as expected; without an expectation an allow is the good answer.
@@ -132,7 +132,7 @@ std::string problem_of(const Case& one, const Verdict& verdict, bool selected) {
   }
   // A policy denies nothing that it does not select: the deny would be there without the policy,
   // and in a cluster the workload would run.
-  const std::string_view unmatched = info(ErrorCode::kNoMatchingPolicy).code;
+  const std::string_view unmatched = info(Reason::kNoMatchingPolicy).code;
   if (!wanted && !selected && std::ranges::find(one.reasons, unmatched) == one.reasons.end()) {
     return "the policy does not select this workload, see its match and mode; when that is what "
            "the case is about, name no-matching-policy in expect_reasons";

@@ -46,7 +46,8 @@ ask_webhook() {
 }
 # The lines of a refusal that name conditions.
 show_refusal() {
-  sed -n 's/^ *assay: //p' last.out | sed 's/; /\n/g' | cut -c1-150 | sed 's/^/      /'
+  sed -n '/^ *assay: /,/^ *The whole decision/p' last.out | grep ' \[' | cut -c1-150 |
+    sed 's/^ */      /'
 }
 
 # publish DIR FILE: manifest of DIR, signed by the publisher, pushed; FILE.id holds the artifact id

@@ -85,7 +85,7 @@ std::string to_rfc3339(Timestamp time) {
 
 Result<Timestamp> parse_rfc3339(std::string_view text) {
   const auto malformed = [] {
-    return fail(ErrorCode::kInvalidTime, "write times as 2026-01-31T12:00:00Z");
+    return fail(ErrorCode::kInvalidTime, "this is not a time; write times as 2026-01-31T12:00:00Z");
   };
   std::string_view rest = text;
   const int year = take_digits(rest, 4);

@@ -38,7 +38,8 @@ Result<Digest> Digest::from_hex(HashAlgorithm algorithm, std::string_view hex) {
 Result<Digest> Digest::parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
-    return fail(ErrorCode::kInvalidDigest, "write a digest as sha256:<hex> or sha384:<hex>");
+    return fail(ErrorCode::kInvalidDigest,
+                "this is not a digest; write it as sha256:<hex> or sha384:<hex>");
   }
   ASSAY_ASSIGN(const HashAlgorithm algorithm, hash_algorithm_from(text.substr(0, colon)));
   return from_hex(algorithm, text.substr(colon + 1));

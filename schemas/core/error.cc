@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schemas/core/error.h"
 
+#include <algorithm>
 #include <array>
 
 namespace assay {
 namespace {
 
 constexpr std::array kTable = {
-#define ASSAY_ERROR(enumerator, code, http_status, retryable, title) \
-  ErrorInfo{code, http_status, retryable, title},
+#define ASSAY_ERROR(enumerator, code, http_status, retryable, title, next) \
+  ErrorInfo{code, http_status, retryable, title, next},
 #include "schemas/core/error_codes.def"
 #undef ASSAY_ERROR
 };
@@ -18,6 +19,12 @@ constexpr std::array kTable = {
 const ErrorInfo& info(ErrorCode code) { return kTable.at(static_cast<std::size_t>(code)); }
 
 std::size_t error_code_count() { return kTable.size(); }
+
+std::optional<ErrorCode> error_code_from(std::string_view code) {
+  const auto row = std::ranges::find(kTable, code, &ErrorInfo::code);
+  return row == kTable.end() ? std::nullopt
+                             : std::optional(static_cast<ErrorCode>(row - kTable.begin()));
+}
 
 std::string to_string(const Error& error) {
   std::string text(info(error.code).code);

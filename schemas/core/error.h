@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +14,7 @@
 namespace assay {
 
 enum class ErrorCode : std::uint16_t {
-#define ASSAY_ERROR(enumerator, code, http_status, retryable, title) enumerator,
+#define ASSAY_ERROR(enumerator, code, http_status, retryable, title, next) enumerator,
 #include "schemas/core/error_codes.def"
 #undef ASSAY_ERROR
 };
@@ -24,6 +25,7 @@ struct ErrorInfo {
   int http_status;
   bool retryable;
   std::string_view title;
+  std::string_view next;  // what to do about it, whole sentences
 };
 
 // Row of the table for `code`; total over the enum.
@@ -32,9 +34,13 @@ struct ErrorInfo {
 // Number of rows, for tests that walk the table: codes are 0 .. error_code_count() - 1.
 [[nodiscard]] std::size_t error_code_count();
 
-// Why something was refused. `detail` is one sentence for people: it says what to do next, holds no
-// secret, no SQL and no path of the server, and is never asserted on. `where` names the place: an
-// RFC 6901 pointer into a document, or a path inside an artifact; empty when there is none.
+// The code with this text form; nothing when the table has none.
+[[nodiscard]] std::optional<ErrorCode> error_code_from(std::string_view code);
+
+// Why something was refused. `detail` is for people: what is wrong, and after a semicolon what to
+// do when the table's next step does not say it. It holds no secret, no SQL and no path of the
+// server, and is never asserted on. `where` names the place: an RFC 6901 pointer into a document,
+// or a path inside an artifact; empty when there is none.
 struct Error {
   ErrorCode code;
   std::string detail;

@@ -30,7 +30,8 @@ Result<SignatureAlgorithm> signature_algorithm_from(std::string_view name) {
       return value;
     }
   }
-  return fail(ErrorCode::kUnsupportedKey, "use ed25519, ecdsa-p256 or ecdsa-p384");
+  return fail(ErrorCode::kUnsupportedKey,
+              "there is no such algorithm; use ed25519, ecdsa-p256 or ecdsa-p384");
 }
 
 }  // namespace assay

@@ -41,7 +41,7 @@ Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
   } else if (row.error().code == ErrorCode::kNotFound) {
     request.workload_known = false;
     known.outcome = Outcome::kFail;
-    known.code = ErrorCode::kPodUnknown;
+    known.code = Reason::kPodUnknown;
   } else {
     return std::unexpected(row.error());
   }

@@ -7,6 +7,7 @@
 #include "schemas/challenge.h"
 #include "schemas/core/random.h"
 #include "schemas/log_record.h"
+#include "schemas/reason.h"
 #include "schemas/statement.h"
 
 namespace assay::server {
@@ -31,14 +32,7 @@ bool is_kebab(std::string_view text, bool letter_first) {
   return part && text.size() <= 64 && (!letter_first || is_lower(text.front()));
 }
 
-bool is_reason(std::string_view text) {
-  for (std::size_t i = 0; i < error_code_count(); ++i) {
-    if (info(static_cast<ErrorCode>(i)).code == text) {
-      return true;
-    }
-  }
-  return false;
-}
+bool is_reason(std::string_view text) { return reason_from(text).has_value(); }
 
 bool is_event_type(std::string_view text) {
   return std::ranges::any_of(event::kAll, [text](std::string_view type) {

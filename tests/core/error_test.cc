@@ -37,6 +37,22 @@ TEST(ErrorTable, Titles_AreUniqueSentencesWithoutFullStop) {
   }
 }
 
+TEST(ErrorTable, NextSteps_AreWholeSentences) {
+  for (const ErrorInfo& row : table()) {
+    EXPECT_GE(row.next.size(), 12U) << row.code;
+    EXPECT_EQ(row.next.back(), '.') << row.code;
+  }
+}
+
+TEST(ErrorTable, Codes_AreFoundByTheirTextForm) {
+  for (const ErrorInfo& row : table()) {
+    EXPECT_EQ(info(error_code_from(row.code).value()).code, row.code);
+  }
+  for (const char* none : {"", "Not-Found", "not-found ", "manifest-missing"}) {
+    EXPECT_FALSE(error_code_from(none)) << none;
+  }
+}
+
 TEST(ErrorTable, Status_IsOneThatTheServiceUses) {
   const std::set<int> known = {400, 401, 403, 404, 405, 406, 408, 409, 410, 411,
                                412, 413, 414, 415, 422, 429, 431, 500, 503};

@@ -8,11 +8,16 @@ import shutil
 import signal
 import ssl
 import subprocess
+import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(os.environ.get("ASSAY_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
 BIN = pathlib.Path(os.environ.get("ASSAY_BIN", ROOT / "build/release/bin"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+import seen_codes  # noqa: E402
+
 LIFECYCLE = "https://assay.dev/lifecycle/v1"
 
 CONFIG = {
@@ -70,6 +75,7 @@ class Service:
         done = subprocess.run(
             command, cwd=self.dir, env=env, text=True, capture_output=True, timeout=120
         )
+        seen_codes.note(done.stdout + "\n" + done.stderr)
         if check and done.returncode != 0:
             raise AssertionError(f"exit {done.returncode} from {command}\n{done.stdout}{done.stderr}")
         return done
@@ -158,6 +164,7 @@ class Service:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             data = answer.read()
+            seen_codes.note(data.decode("utf-8", "replace"))
             try:
                 return answer.status, json.loads(data)
             except ValueError:

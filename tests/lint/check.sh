@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lint without a compiler: format, includes, coroutine forms, files, schemas. Takes seconds.
+# Lint without a compiler: format, includes, coroutine forms, files, reasons, schemas. Takes
+# seconds.
 #
 # Usage: tests/lint/check.sh [-f]        -f rewrites files in the project's format first
 #
@@ -29,7 +30,7 @@ if [ -n "$unformatted" ]; then
     status=1
 fi
 
-for check in includes coroutines files limits schemas docs; do
+for check in includes coroutines files limits reasons schemas docs; do
     PYTHONDONTWRITEBYTECODE=1 $python tests/lint/check_$check.py || status=1
 done
 

@@ -12,13 +12,16 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import check_coroutines  # noqa: E402
 import check_files  # noqa: E402
 import check_headers  # noqa: E402
 import check_docs  # noqa: E402
 import check_includes  # noqa: E402
+import check_reasons  # noqa: E402
 import check_schemas  # noqa: E402
+import check_seen_codes  # noqa: E402
 import cpp  # noqa: E402
 import sources  # noqa: E402
 
@@ -389,6 +392,51 @@ class Files(Planted):
         self.plant("server/b.cc", HEAD + "const std::array<int, 70> kTable = {{\n" + "  1,\n" * 70 +
                    "}};\nint f() { return 1; }\n")
         self.assert_clean(check_files.check)
+
+
+class Reasons(Planted):
+    ROW = '\n// --- G\nASSAY_REASON(kA, "a",\n  "T",\n  "E.",\n  "N.")\n'
+
+    def test_page_is_that_of_the_table(self):
+        self.plant(check_reasons.TABLE, HEAD + self.ROW)
+        self.assert_finds(check_reasons.check, check_reasons.PAGE)
+        page = check_reasons.page_of(HEAD + self.ROW)
+        self.assertIn("## G\n\n### a\n**T.** E.\n\nWhat to do: N.\n", page)
+        self.plant(check_reasons.PAGE, page)
+        self.assert_clean(check_reasons.check)
+        self.plant(check_reasons.PAGE, page.replace("N.", "M."))
+        self.assert_finds(check_reasons.check, "is not what the table says")
+
+    def test_row_that_cannot_be_read(self):
+        self.plant(check_reasons.TABLE, HEAD + self.ROW + 'ASSAY_REASON(kB, "b", "T")\n')
+        self.assert_finds(check_reasons.check, "rows that cannot be read")
+
+
+class SeenCodes(Planted):
+    """tests/support/check_seen_codes.py, which tests/run.sh calls when all tests ran."""
+
+    def found(self, seen, listed=""):
+        self.plant("schemas/core/error_codes.def", 'ASSAY_ERROR(kA, "a", 1)\nASSAY_ERROR(kB, "b", 1)\n')
+        self.plant("schemas/reason_codes.def", 'ASSAY_REASON(kA, "a",\n "T")\n')
+        self.plant(check_seen_codes.LIST, listed)
+        return "\n".join(check_seen_codes.problems(self.root, seen))
+
+    def test_all_were_seen(self):
+        self.assertEqual(self.found("error 0\nerror 1\nreason 0\n"), "")
+        self.assertEqual(self.found("text a\ntext b\ntext c\n"), "")
+        self.assertEqual(self.found("text a\n", "# why\nerror b: nothing makes it yet\n"), "")
+
+    def test_a_code_is_missing(self):
+        self.assertIn("error b: no test saw it", self.found("error 0\nreason 0\nreason 1\nerror x\n"))
+        self.assertIn("reason a: no test saw it", self.found("error 0\nerror 1\n"))
+        self.assertEqual(len(self.found("").splitlines()), 3)
+
+    def test_the_list_says_only_what_is_so(self):
+        self.assertIn("sees it by now",
+                      self.found("text a\nerror 1\n", "error b: nothing makes it yet\n"))
+        self.assertEqual(self.found("text a\ntext b\n", "error b: nothing makes it yet\n"), "")
+        self.assertIn("no such code", self.found("text a\ntext b\n", "error c: nothing makes it\n"))
+        self.assertIn("not 'KIND CODE", self.found("text a\ntext b\n", "error b: no\n"))
 
 
 class Schemas(Planted):

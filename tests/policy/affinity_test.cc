@@ -60,7 +60,7 @@ TEST(NodeAffinity, Conflict_DeniesAtEveryPoint) {
   for (const DecisionPoint point : {DecisionPoint::kCreate, DecisionPoint::kBind}) {
     const Verdict verdict = evaluate(policies, workload(), one(valid_facts()), {}, point, now());
     EXPECT_FALSE(verdict.allowed);
-    EXPECT_EQ(verdict.reasons, std::vector{ErrorCode::kConditionFailed});
+    EXPECT_EQ(verdict.reasons, std::vector{Reason::kConditionFailed});
     ASSERT_EQ(verdict.preconditions.size(), 1U);
     EXPECT_EQ(verdict.preconditions.front().id, "node-affinity");
     EXPECT_EQ(verdict.preconditions.front().actual, (Json{{"labels", {"zone"}}}));

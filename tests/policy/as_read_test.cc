@@ -143,7 +143,7 @@ class KeptElsewhere final : public PredicateTests {
         return policy::run(test, one.predicate);
       }
     }
-    return {Outcome::kError, ErrorCode::kConditionUndecided, nullptr};
+    return {Outcome::kError, Reason::kConditionUndecided, nullptr};
   }
 
  private:

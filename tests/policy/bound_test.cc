@@ -77,13 +77,13 @@ TEST(Bound, OnlyEqualLocationsCount) {
                             "pvc://other/good", "hostpath:///data/evil", ""}) {
     const Verdict verdict = judge_pod(by({}), pod_with({mount_at("/m", place)}), one(good_facts()));
     EXPECT_FALSE(verdict.allowed) << place;
-    EXPECT_EQ(implied(verdict, "reference-bound").code, ErrorCode::kReferenceUnbound) << place;
-    EXPECT_EQ(implied(verdict, "volumes").code, ErrorCode::kVolumeUnaccounted) << place;
+    EXPECT_EQ(implied(verdict, "reference-bound").code, Reason::kReferenceUnbound) << place;
+    EXPECT_EQ(implied(verdict, "volumes").code, Reason::kVolumeUnaccounted) << place;
   }
 }
 
 TEST(Bound, NothingMounted_IsUnbound) {
-  EXPECT_EQ(bound(by({}), pod_with({}), good_facts()).code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(bound(by({}), pod_with({}), good_facts()).code, Reason::kReferenceUnbound);
 }
 
 // A config map or an empty directory with the right text beside it holds no model.
@@ -91,14 +91,14 @@ TEST(Bound, OtherKindsOfVolumes_BindNothing) {
   for (const VolumeKind kind : {VolumeKind::kConfig, VolumeKind::kScratch}) {
     Mount mount = mount_at("/m", "pvc://prod/good");
     mount.kind = kind;
-    EXPECT_EQ(bound(by({}), pod_with({mount}), good_facts()).code, ErrorCode::kReferenceUnbound);
+    EXPECT_EQ(bound(by({}), pod_with({mount}), good_facts()).code, Reason::kReferenceUnbound);
   }
 }
 
 TEST(Bound, BlockDevice_BindsNothing) {
   Mount mount = mount_at("/m", "pvc://prod/good");
   mount.device = true;
-  EXPECT_EQ(bound(by({}), pod_with({mount}), good_facts()).code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(bound(by({}), pod_with({mount}), good_facts()).code, Reason::kReferenceUnbound);
 }
 
 TEST(Bound, LocationFromAPublisherThatThePolicyDoesNotList_DoesNotCount) {
@@ -106,7 +106,7 @@ TEST(Bound, LocationFromAPublisherThatThePolicyDoesNotList_DoesNotCount) {
       facts_of({at(1, "acme/demo", {publisher("alice-1", "alice")}, "pvc://prod/good"),
                 at(2, "acme/demo", {publisher("mallory-1", "mallory")}, "pvc://prod/evil")});
   const Workload pod = pod_with({mount_at("/m", "pvc://prod/evil")});
-  EXPECT_EQ(bound(by({1, {"alice"}}), pod, facts).code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(bound(by({1, {"alice"}}), pod, facts).code, Reason::kReferenceUnbound);
   EXPECT_EQ(bound(by({1, {"alice", "mallory"}}), pod, facts).outcome, Outcome::kPass);
 }
 
@@ -115,7 +115,7 @@ TEST(Bound, LocationUnderAnotherName_DoesNotCount) {
       facts_of({at(1, "acme/demo", {publisher("alice-1", "alice")}, "pvc://prod/good"),
                 at(2, "acme/other", {publisher("alice-1", "alice")}, "pvc://prod/other")});
   const Workload pod = pod_with({mount_at("/m", "pvc://prod/other")});
-  EXPECT_EQ(bound(by({}), pod, facts).code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(bound(by({}), pod, facts).code, Reason::kReferenceUnbound);
   Facts nameless = facts;
   nameless.name.clear();
   EXPECT_EQ(bound(by({}), pod, nameless).outcome, Outcome::kPass);
@@ -129,7 +129,7 @@ TEST(Bound, OneOfTwoRequiredPublishers_AddsNoLocationAlone) {
                                 at(2, "acme/demo", {bob}, "pvc://prod/evil")});
   const Verdict attack = judge_pod(both, pod_with({mount_at("/m", "pvc://prod/evil")}), one(facts));
   EXPECT_EQ(attack.policies.at(0).conditions.at(0).outcome, Outcome::kPass) << "both signed";
-  EXPECT_EQ(implied(attack, "reference-bound").code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(implied(attack, "reference-bound").code, Reason::kReferenceUnbound);
   EXPECT_TRUE(judge_pod(both, pod_with({mount_at("/m", "pvc://prod/good")}), one(facts)).allowed);
 }
 
@@ -139,17 +139,17 @@ TEST(Bound, EveryManifestConditionCounts_ButNotThoseBelowANot) {
   const Condition alice = condition("a", ManifestCondition{{1, {"alice"}}});
   const Condition bob = condition("b", ManifestCondition{{1, {"bob"}}});
   EXPECT_EQ(bound(policy_with({condition("any", AnyCondition{{alice, bob}})}), pod, facts).code,
-            ErrorCode::kReferenceUnbound);
+            Reason::kReferenceUnbound);
   EXPECT_EQ(bound(policy_with({alice, condition("not", NotCondition{{bob}})}), pod, facts).outcome,
             Outcome::kPass);
   EXPECT_EQ(bound(policy_with({condition("not", NotCondition{{bob}})}), pod, facts).code,
-            ErrorCode::kReferenceUnbound);
+            Reason::kReferenceUnbound);
 }
 
 TEST(Bound, PolicyWithoutManifestCondition_BelievesNoLocation) {
   const ConditionResult result = bound(policy_with({condition("size", ParametersCondition{})}),
                                        pod_with({mount_at("/m", "pvc://prod/good")}), good_facts());
-  EXPECT_EQ(result.code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(result.code, Reason::kReferenceUnbound);
   EXPECT_NE(result.expected.dump().find("manifest condition"), std::string::npos);
 }
 
@@ -160,7 +160,7 @@ TEST(Bound, RevokedPublisher_BindsNothingAtEveryPoint) {
   pod.node = "gpu-1";
   for (const DecisionPoint point :
        {DecisionPoint::kCreate, DecisionPoint::kBind, DecisionPoint::kServe}) {
-    EXPECT_EQ(bound(by({}), pod, facts, point).code, ErrorCode::kReferenceUnbound);
+    EXPECT_EQ(bound(by({}), pod, facts, point).code, Reason::kReferenceUnbound);
     EXPECT_EQ(bound(by({}), pod, good_facts(), point).outcome, Outcome::kPass);
   }
 }
@@ -180,7 +180,7 @@ TEST(Bound, ManifestOfAnotherRoot_SpeaksOfItsOwnBytes) {
   Facts facts = good_facts();
   facts.manifests[0].parameters.hash = HashAlgorithm::kSha384;
   EXPECT_EQ(bound(by({}), pod_with({mount_at("/m", "pvc://prod/good")}), facts).code,
-            ErrorCode::kReferenceUnbound);
+            Reason::kReferenceUnbound);
 }
 
 TEST(Bound, Within_AdmitsADirectoryInsideAndSaysSo) {
@@ -233,7 +233,7 @@ TEST(Bound, EveryModelIsJudged_AndAllMustPass) {
   EXPECT_EQ(allowed.policies[1].model, adapter_facts().artifact->text());
   EXPECT_EQ(allowed.policies[1].conditions.back().id, "reference-bound");
   const Verdict unbound = judge_pod(by({}), pod_with({mount_at("/m", "pvc://prod/good")}), models);
-  EXPECT_EQ(unbound.reasons, std::vector{ErrorCode::kReferenceUnbound});
+  EXPECT_EQ(unbound.reasons, std::vector{Reason::kReferenceUnbound});
   std::vector<Facts> unsigned_adapter = models;
   unsigned_adapter[1].manifests.clear();
   EXPECT_FALSE(judge_pod(by({}), both, unsigned_adapter).allowed);
@@ -244,12 +244,12 @@ TEST(Bound, ModelWithoutArtifactAmongOthers_Denies) {
   models[1].artifact.reset();
   const Verdict verdict = judge_pod(by({}), workload(), models);
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons.front(), ErrorCode::kModelReferenceMissing);
+  EXPECT_EQ(verdict.reasons.front(), Reason::kModelReferenceMissing);
 }
 
 TEST(Bound, NoModelAtAll_Denies) {
   const Verdict verdict = judge_pod(by({}), workload(), {});
-  EXPECT_EQ(verdict.reasons.front(), ErrorCode::kModelReferenceMissing);
+  EXPECT_EQ(verdict.reasons.front(), Reason::kModelReferenceMissing);
   EXPECT_EQ(verdict.policies.size(), 1U) << "the policy is explained all the same";
 }
 
@@ -281,7 +281,7 @@ TEST(FilledAtRun, ImageOfTheList_IsDeferredToServe) {
     EXPECT_TRUE(verdict.allowed);
     const ConditionResult result = implied(verdict, "reference-bound");
     EXPECT_EQ(result.outcome, Outcome::kDeferred);
-    EXPECT_EQ(result.code, ErrorCode::kConditionDeferred);
+    EXPECT_EQ(result.code, Reason::kConditionDeferred);
     EXPECT_EQ(result.actual["filled"], Json::array({"model"}));
   }
 }
@@ -295,7 +295,7 @@ TEST(FilledAtRun, AtServeAReportHasToSayWhatIsThere) {
   facts.node = node_fact();
   facts.reports = {report_fact()};
   facts.reports[0].scope = "device-memory";
-  EXPECT_EQ(bound(policy, pod, facts, DecisionPoint::kServe).code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(bound(policy, pod, facts, DecisionPoint::kServe).code, Reason::kReferenceUnbound);
   ReportCondition report;
   report.scope = "device-memory";
   policy.require.push_back(condition("resident", report));
@@ -307,7 +307,7 @@ TEST(FilledAtRun, AtServeAReportHasToSayWhatIsThere) {
 TEST(FilledAtRun, WithoutTheList_IsUnboundAndSaysWhy) {
   for (const char* image : {"kserve/storage-initializer@sha256:1111", "kserve/x:sha256:1111"}) {
     const ConditionResult result = bound(by({}), filled_pod(image), good_facts());
-    EXPECT_EQ(result.code, ErrorCode::kReferenceUnbound);
+    EXPECT_EQ(result.code, Reason::kReferenceUnbound);
     EXPECT_NE(result.expected.dump().find("fill_at_run"), std::string::npos);
     EXPECT_EQ(result.actual["filled_by_others"], Json::array({"model"}));
   }
@@ -317,14 +317,14 @@ TEST(FilledAtRun, OnlyInitContainersWithThatDigest_Fill) {
   PolicyDocument policy = by({});
   policy.fill_at_run = {kFiller};
   for (const char* image : {"evil@sha256:2222", "evil:sha256:1111", "sha256:1111"}) {
-    EXPECT_EQ(bound(policy, filled_pod(image), good_facts()).code, ErrorCode::kReferenceUnbound);
+    EXPECT_EQ(bound(policy, filled_pod(image), good_facts()).code, Reason::kReferenceUnbound);
   }
   Workload sidecar = filled_pod("kserve/storage-initializer@sha256:1111");
   sidecar.images.back().init = false;
-  EXPECT_EQ(bound(policy, sidecar, good_facts()).code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(bound(policy, sidecar, good_facts()).code, Reason::kReferenceUnbound);
   Workload alone = filled_pod("kserve/storage-initializer@sha256:1111");
   alone.mounts.pop_back();
-  EXPECT_EQ(bound(policy, alone, good_facts()).code, ErrorCode::kReferenceUnbound);
+  EXPECT_EQ(bound(policy, alone, good_facts()).code, Reason::kReferenceUnbound);
 }
 
 TEST(FilledAtRun, NothingIsMountedOverIt_AndOnlyItsFillerWrites) {
@@ -334,9 +334,9 @@ TEST(FilledAtRun, NothingIsMountedOverIt_AndOnlyItsFillerWrites) {
   Workload covered = filled_pod(image);
   covered.mounts.push_back(config_at("/mnt/models/code"));
   EXPECT_EQ(implied(judge_pod(policy, covered, one(good_facts())), "volumes").code,
-            ErrorCode::kMountOverlaps);
+            Reason::kMountOverlaps);
   EXPECT_EQ(implied(judge_pod(policy, filled_pod(image, true), one(good_facts())), "volumes").code,
-            ErrorCode::kMountWritable);
+            Reason::kMountWritable);
 }
 
 // --- a base that is mounted, and adapters that are filled in
@@ -392,24 +392,24 @@ TEST_F(FilledBeside, MountedBaseAndFilledAdapter_AreAllowed) {
 }
 
 TEST_F(FilledBeside, FilledWithNoneOfThem_IsRefused) {
-  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing});
+  EXPECT_EQ(serve().reasons, std::vector{Reason::kReportMissing});
   models_[1].reports = {found_in("model", "mismatch")};
-  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kModelMismatch});
+  EXPECT_EQ(serve().reasons, std::vector{Reason::kModelMismatch});
 }
 
 TEST_F(FilledBeside, BaseThatIsNotRight_IsRefused) {
   models_[1].reports = {found_in("model")};
   models_[0].reports[0].result = "mismatch";
-  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kModelMismatch});
+  EXPECT_EQ(serve().reasons, std::vector{Reason::kModelMismatch});
   models_[0].reports = {found_in("model")};
-  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing}) << "of its own location";
+  EXPECT_EQ(serve().reasons, std::vector{Reason::kReportMissing}) << "of its own location";
 }
 
 // The process reads whichever it likes.
 TEST_F(FilledBeside, TwoVolumesAndOneAdapter_NeedItInBoth) {
   fill_another("evil");
   models_[1].reports = {found_in("model")};
-  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing});
+  EXPECT_EQ(serve().reasons, std::vector{Reason::kReportMissing});
   // The base has its place, so that it accounts for no volume.
   models_[0].reports.push_back(found_in("evil"));
   EXPECT_FALSE(serve().allowed);
@@ -428,7 +428,7 @@ TEST_F(FilledBeside, TwoAdaptersInTwoVolumes_AreEachFoundOnce) {
   // Both volumes hold one of them: the other is nowhere.
   models_[1].reports[1] = found_in("second");
   models_[2].reports[0] = found_in("second", "mismatch");
-  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing});
+  EXPECT_EQ(serve().reasons, std::vector{Reason::kReportMissing});
   // A volume holds neither.
   models_[1].reports = {found_in("model"), found_in("second", "mismatch")};
   EXPECT_FALSE(serve().allowed);
@@ -441,7 +441,7 @@ TEST_F(FilledBeside, AllMountedAndOneFilledBeside_IsOneOfThem) {
   lora.location = "pvc://prod/lora";
   lora.volume = "pv-2";
   models_[1].reports = {lora};
-  EXPECT_EQ(serve().reasons, std::vector{ErrorCode::kReportMissing});
+  EXPECT_EQ(serve().reasons, std::vector{Reason::kReportMissing});
   models_[1].reports.push_back(found_in("model"));
   EXPECT_TRUE(serve().allowed) << to_json(serve()).dump(1);
 }
@@ -465,9 +465,9 @@ TEST(FilledAtRun, FillersStandTogether) {
   EXPECT_EQ(pod_of({server, {"mesh", "istio/init:1", true}, first, second}), std::nullopt);
   EXPECT_EQ(pod_of({server, first, second, {"holder", "assay/holder:1", true}}), std::nullopt);
   EXPECT_EQ(pod_of({server, first, {"holder", "assay/holder:1", true}, second}),
-            ErrorCode::kMountWritable);
+            Reason::kMountWritable);
   EXPECT_EQ(pod_of({server, first, {"sidecar", "assay/holder:1", false}, second}),
-            ErrorCode::kMountWritable);
+            Reason::kMountWritable);
 }
 
 }  // namespace

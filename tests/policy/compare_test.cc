@@ -159,15 +159,15 @@ TEST(Run, MissingValue_IsAnErrorForEveryComparison) {
         Comparison::kGreater, Comparison::kGreaterEqual, Comparison::kIn}) {
     const TestOutcome outcome = run({"/nope", op, 1}, rfc_document());
     EXPECT_EQ(outcome.outcome, Outcome::kError);
-    EXPECT_EQ(outcome.code, ErrorCode::kValueMissing);
+    EXPECT_EQ(outcome.code, Reason::kValueMissing);
   }
 }
 
 TEST(Run, Outcomes_HaveTheirCodes) {
   const Json document = {{"n", 3}};
   EXPECT_EQ(run({"/n", Comparison::kEqual, 3}, document).code, std::nullopt);
-  EXPECT_EQ(run({"/n", Comparison::kEqual, 4}, document).code, ErrorCode::kPredicateMismatch);
-  EXPECT_EQ(run({"/n", Comparison::kEqual, "3"}, document).code, ErrorCode::kConditionUndecided);
+  EXPECT_EQ(run({"/n", Comparison::kEqual, 4}, document).code, Reason::kPredicateMismatch);
+  EXPECT_EQ(run({"/n", Comparison::kEqual, "3"}, document).code, Reason::kConditionUndecided);
 }
 
 TEST(Shown, LargeValues_AreOnlyDescribed) {

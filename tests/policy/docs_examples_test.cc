@@ -188,55 +188,6 @@ TEST(PolicyPage, TruthTable_IsThatOfTheCode) {
   EXPECT_EQ(rows, 8);
 }
 
-TEST(PolicyPage, EveryReason_IsExplained) {
-  const std::string page = read_text("docs/policies.md");
-  for (const char* code : {"no-matching-policy",
-                           "model-reference-missing",
-                           "model-reference-ambiguous",
-                           "subject-mismatch",
-                           "limit-exceeded",
-                           "reference-unbound",
-                           "volume-unaccounted",
-                           "mount-overlaps",
-                           "mount-writable",
-                           "image-not-allowed",
-                           "manifest-missing",
-                           "signers-insufficient",
-                           "key-revoked",
-                           "key-expired",
-                           "key-not-yet-valid",
-                           "wrong-purpose",
-                           "role-not-granted",
-                           "statement-missing",
-                           "predicate-mismatch",
-                           "statement-stale",
-                           "value-missing",
-                           "parameters-mismatch",
-                           "condition-failed",
-                           "condition-undecided",
-                           "condition-deferred",
-                           "pod-unknown",
-                           "binding-without-uid",
-                           "annotation-reserved",
-                           "node-unknown",
-                           "node-not-enrolled",
-                           "node-revoked",
-                           "enrolment-expired",
-                           "evidence-stale",
-                           "worker-not-measured",
-                           "anchor-not-accepted",
-                           "tcb-not-accepted",
-                           "report-missing",
-                           "report-stale",
-                           "claim-unknown",
-                           "volume-changed",
-                           "model-mismatch",
-                           "spot-check-missing",
-                           "device-not-attested"}) {
-    EXPECT_NE(page.find("`" + std::string(code) + "`"), std::string::npos) << code;
-  }
-}
-
 TEST(DeployedExamples, Facts_AreADocumentThatEvaluationReads) {
   const Json json = parse_json(read_text("deploy/examples/facts-demo.json")).value();
   EXPECT_EQ(to_json(demo_facts()), json);

@@ -32,7 +32,7 @@ TEST(Limits, DeeperCondition_IsUndecided) {
     const PolicyDocument policy = policy_with({nested(levels)});
     const Verdict verdict = decide(policy, valid_facts());
     EXPECT_FALSE(verdict.allowed);
-    EXPECT_EQ(verdict.reasons, std::vector{ErrorCode::kConditionUndecided});
+    EXPECT_EQ(verdict.reasons, std::vector{Reason::kConditionUndecided});
     EXPECT_EQ(point_of(policy.require.front()), DecisionPoint::kCreate);
     EXPECT_FALSE(lint(policy).empty());
   }

@@ -10,7 +10,7 @@
 namespace assay::policy::test {
 namespace {
 
-using Codes = std::vector<ErrorCode>;
+using Codes = std::vector<Reason>;
 
 // Leaves with a known outcome for valid_facts().
 ConditionKind passing() { return ManifestCondition{}; }
@@ -61,14 +61,14 @@ TEST(Evaluate, EverythingInOrder_Allows) {
 TEST(Evaluate, NoPolicy_Denies) {
   const Verdict verdict = decide(std::vector<ActivePolicy>{}, valid_facts());
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kNoMatchingPolicy});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kNoMatchingPolicy});
 }
 
 TEST(Evaluate, PolicyForOtherWorkloads_IsNoPolicy) {
   PolicyDocument policy = valid_policy();
   policy.match.namespaces = {"test"};
   const Verdict verdict = decide(policy, valid_facts());
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kNoMatchingPolicy});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kNoMatchingPolicy});
   EXPECT_TRUE(verdict.policies.empty());
 }
 
@@ -78,7 +78,7 @@ TEST(Evaluate, EveryFailedCondition_IsReported) {
   facts.statements.clear();
   const Verdict verdict = decide(valid_policy(), facts);
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, (Codes{ErrorCode::kManifestMissing, ErrorCode::kStatementMissing}));
+  EXPECT_EQ(verdict.reasons, (Codes{Reason::kManifestMissing, Reason::kStatementMissing}));
   for (const ConditionResult& result : verdict.policies.front().conditions) {
     EXPECT_EQ(result.outcome, Outcome::kFail);
   }
@@ -92,7 +92,7 @@ TEST(Evaluate, SeveralEnforcePolicies_MustAllPass) {
        {std::vector{active(good), active(bad)}, std::vector{active(bad), active(good)}}) {
     const Verdict verdict = decide(policies, valid_facts());
     EXPECT_FALSE(verdict.allowed);
-    EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kSignersInsufficient});
+    EXPECT_EQ(verdict.reasons, Codes{Reason::kSignersInsufficient});
     EXPECT_EQ(verdict.policies.size(), 2U);
     EXPECT_EQ(verdict.policies.front().id, policies.front().id);
   }
@@ -101,7 +101,7 @@ TEST(Evaluate, SeveralEnforcePolicies_MustAllPass) {
 TEST(Evaluate, ErrorInAnEnforcePolicy_Denies) {
   const Verdict verdict = decide(policy_with({condition("a", broken())}), valid_facts());
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kValueMissing});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kValueMissing});
   EXPECT_EQ(verdict.policies.front().outcome, Outcome::kError);
 }
 
@@ -127,14 +127,14 @@ TEST(Evaluate, WarnBesideEnforce_OnlyWarns) {
   EXPECT_EQ(allowed.warnings.size(), 1U);
   const Verdict denied = decide(std::vector{active(warn), active(bad)}, valid_facts());
   EXPECT_FALSE(denied.allowed);
-  EXPECT_EQ(denied.reasons, Codes{ErrorCode::kStatementMissing});
+  EXPECT_EQ(denied.reasons, Codes{Reason::kStatementMissing});
 }
 
 TEST(Evaluate, ShadowAlone_IsNoMatchingPolicy) {
   const Verdict verdict =
       decide(in_mode(PolicyMode::kShadow, {condition("a", passing())}), valid_facts());
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kNoMatchingPolicy});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kNoMatchingPolicy});
   ASSERT_EQ(verdict.policies.size(), 1U);
   EXPECT_EQ(verdict.policies.front().outcome, Outcome::kPass);
 }
@@ -162,7 +162,7 @@ TEST(Evaluate, LongWarning_IsCutBetweenCharacters) {
 
 // --- preconditions
 
-Verdict with_precondition(Outcome outcome, std::optional<ErrorCode> code, PolicyMode mode) {
+Verdict with_precondition(Outcome outcome, std::optional<Reason> code, PolicyMode mode) {
   const std::vector policies = {active(in_mode(mode, {condition("a", passing())}))};
   return evaluate(policies, workload(), one(valid_facts()),
                   {{"model-reference", outcome, code, nullptr, nullptr, {}, {}}},
@@ -178,20 +178,20 @@ TEST(Preconditions, Passing_ArePartOfTheVerdict) {
 TEST(Preconditions, AnythingButPass_Denies) {
   for (const Outcome outcome : {Outcome::kFail, Outcome::kError, Outcome::kDeferred}) {
     const Verdict verdict =
-        with_precondition(outcome, ErrorCode::kReferenceUnbound, PolicyMode::kEnforce);
+        with_precondition(outcome, Reason::kReferenceUnbound, PolicyMode::kEnforce);
     EXPECT_FALSE(verdict.allowed);
-    EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kReferenceUnbound});
+    EXPECT_EQ(verdict.reasons, Codes{Reason::kReferenceUnbound});
   }
 }
 
 TEST(Preconditions, FailedWithoutCode_StillHasAReason) {
   const Verdict verdict = with_precondition(Outcome::kFail, std::nullopt, PolicyMode::kEnforce);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kConditionUndecided});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kConditionUndecided});
 }
 
 TEST(Preconditions, FailedUnderWarn_OnlyWarns) {
   const Verdict verdict =
-      with_precondition(Outcome::kFail, ErrorCode::kReferenceUnbound, PolicyMode::kWarn);
+      with_precondition(Outcome::kFail, Reason::kReferenceUnbound, PolicyMode::kWarn);
   EXPECT_TRUE(verdict.allowed);
   EXPECT_EQ(verdict.warnings,
             std::vector<std::string>{"precondition model-reference: reference-unbound"});
@@ -199,19 +199,18 @@ TEST(Preconditions, FailedUnderWarn_OnlyWarns) {
 
 TEST(Preconditions, FailedWithoutPolicy_IsBesideNoMatchingPolicy) {
   const Verdict verdict =
-      with_precondition(Outcome::kFail, ErrorCode::kReferenceUnbound, PolicyMode::kShadow);
+      with_precondition(Outcome::kFail, Reason::kReferenceUnbound, PolicyMode::kShadow);
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, (Codes{ErrorCode::kReferenceUnbound, ErrorCode::kNoMatchingPolicy}));
+  EXPECT_EQ(verdict.reasons, (Codes{Reason::kReferenceUnbound, Reason::kNoMatchingPolicy}));
 }
 
 TEST(Preconditions, ComeBeforeConditionsAmongTheReasons) {
   const std::vector policies = {active(policy_with({condition("a", failing())}))};
   const Verdict verdict =
       evaluate(policies, workload(), one(valid_facts()),
-               {{"r", Outcome::kFail, ErrorCode::kReferenceUnbound, {}, {}, {}, {}}},
+               {{"r", Outcome::kFail, Reason::kReferenceUnbound, {}, {}, {}, {}}},
                DecisionPoint::kCreate, now());
-  EXPECT_EQ(verdict.reasons,
-            (Codes{ErrorCode::kReferenceUnbound, ErrorCode::kSignersInsufficient}));
+  EXPECT_EQ(verdict.reasons, (Codes{Reason::kReferenceUnbound, Reason::kSignersInsufficient}));
 }
 
 TEST(Preconditions, NoArtifactAndNobodySaidSo_Denies) {
@@ -219,7 +218,7 @@ TEST(Preconditions, NoArtifactAndNobodySaidSo_Denies) {
   facts.artifact.reset();
   const Verdict verdict = decide(valid_policy(), facts);
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kModelReferenceMissing});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kModelReferenceMissing});
   EXPECT_EQ(verdict.preconditions.size(), 1U);
 }
 
@@ -229,9 +228,9 @@ TEST(Preconditions, NoArtifactAndSaidSo_IsNotSaidTwice) {
   const std::vector policies = {active(valid_policy())};
   const Verdict verdict = evaluate(
       policies, workload(), one(facts),
-      {{"model-reference", Outcome::kFail, ErrorCode::kModelReferenceAmbiguous, {}, {}, {}, {}}},
+      {{"model-reference", Outcome::kFail, Reason::kModelReferenceAmbiguous, {}, {}, {}, {}}},
       DecisionPoint::kCreate, now());
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kModelReferenceAmbiguous});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kModelReferenceAmbiguous});
   EXPECT_EQ(verdict.preconditions.size(), 1U);
 }
 
@@ -254,12 +253,12 @@ TEST(Combined, Parts_AreAllReported) {
 
 TEST(Combined, Outcomes_HaveTheirCodes) {
   const ConditionResult failed = judge_one(combined<AllCondition>("all", {passing(), failing()}));
-  EXPECT_EQ(failed.code, ErrorCode::kConditionFailed);
+  EXPECT_EQ(failed.code, Reason::kConditionFailed);
   EXPECT_EQ(failed.expected, (Json{{"at_least", 2}}));
   EXPECT_EQ(failed.actual, (Json{{"passed", 1}}));
   const ConditionResult undecided = judge_one(combined<AllCondition>("all", {passing(), broken()}));
   EXPECT_EQ(undecided.outcome, Outcome::kError);
-  EXPECT_EQ(undecided.code, ErrorCode::kConditionUndecided);
+  EXPECT_EQ(undecided.code, Reason::kConditionUndecided);
 }
 
 TEST(Combined, AtLeast_CountsPassingParts) {
@@ -275,21 +274,21 @@ TEST(Combined, ReasonsOfAFailedCondition_AreThoseOfItsLeaves) {
   const Verdict verdict = decide(
       policy_with({combined<AllCondition>("all", {passing(), failing(), missing(), broken()})}),
       valid_facts());
-  EXPECT_EQ(verdict.reasons, (Codes{ErrorCode::kSignersInsufficient, ErrorCode::kStatementMissing,
-                                    ErrorCode::kValueMissing}));
+  EXPECT_EQ(verdict.reasons, (Codes{Reason::kSignersInsufficient, Reason::kStatementMissing,
+                                    Reason::kValueMissing}));
 }
 
 TEST(Combined, FailedPartOfAPassingCondition_IsNoReason) {
   const Verdict verdict = decide(policy_with({combined<AnyCondition>("any", {failing(), passing()}),
                                               condition("b", missing())}),
                                  valid_facts());
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kStatementMissing});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kStatementMissing});
 }
 
 TEST(Not, OfAPass_FailsWithItsOwnReason) {
   const Verdict verdict = decide(policy_with({negation("not", passing())}), valid_facts());
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kConditionFailed});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kConditionFailed});
 }
 
 // Known, and not as required; negation_test.cc has what else may fail.
@@ -302,7 +301,7 @@ TEST(Not, OfAFail_Passes) {
 TEST(Not, OfAnError_IsAnError) {
   const Verdict verdict = decide(policy_with({negation("not", broken())}), valid_facts());
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kValueMissing});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kValueMissing});
 }
 
 // That nothing is known does not show that nothing is there.
@@ -310,12 +309,12 @@ TEST(Not, OfAMissingThing_IsAnError) {
   const ConditionResult result = judge_one(negation("not", missing()));
   EXPECT_EQ(result.outcome, Outcome::kError);
   EXPECT_EQ(result.parts.front().outcome, Outcome::kError);
-  EXPECT_EQ(result.parts.front().code, ErrorCode::kStatementMissing);
+  EXPECT_EQ(result.parts.front().code, Reason::kStatementMissing);
   Facts facts = valid_facts();
   facts.manifests.clear();
   const Verdict verdict = decide(policy_with({negation("not", failing())}), facts);
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kManifestMissing});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kManifestMissing});
 }
 
 TEST(Not, AroundACombination_SeesMissingThingsInside) {
@@ -366,7 +365,7 @@ TEST(Points, ConditionOfALaterPoint_IsDeferredAndDoesNotDeny) {
   EXPECT_TRUE(verdict.allowed);
   const ConditionResult& result = verdict.policies.front().conditions.at(1);
   EXPECT_EQ(result.outcome, Outcome::kDeferred);
-  EXPECT_EQ(result.code, ErrorCode::kConditionDeferred);
+  EXPECT_EQ(result.code, Reason::kConditionDeferred);
   EXPECT_EQ(verdict.policies.front().outcome, Outcome::kDeferred);
 }
 
@@ -383,7 +382,7 @@ TEST(Points, DeferredPart_DoesNotHideAFailure) {
   const Verdict verdict =
       evaluate_points(statements_at(DecisionPoint::kServe), policy, DecisionPoint::kCreate);
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{ErrorCode::kSignersInsufficient});
+  EXPECT_EQ(verdict.reasons, Codes{Reason::kSignersInsufficient});
 }
 
 TEST(Points, NotOfADeferredCondition_StaysDeferred) {

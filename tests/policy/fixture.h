@@ -16,7 +16,7 @@ namespace assay {
 
 // Readable failures.
 inline void PrintTo(Outcome outcome, std::ostream* out) { *out << name(outcome); }
-inline void PrintTo(ErrorCode code, std::ostream* out) { *out << info(code).code; }
+inline void PrintTo(Reason code, std::ostream* out) { *out << info(code).code; }
 
 }  // namespace assay
 

@@ -14,7 +14,7 @@ ConditionResult judge_manifests(SharedList<ManifestFact> manifests,
   return judge_alone(ManifestCondition{std::move(signers)}, facts);
 }
 
-void expect(const ConditionResult& result, Outcome outcome, std::optional<ErrorCode> code) {
+void expect(const ConditionResult& result, Outcome outcome, std::optional<Reason> code) {
   EXPECT_EQ(result.outcome, outcome);
   EXPECT_EQ(result.code, code);
 }
@@ -28,12 +28,12 @@ TEST(ManifestCondition, OnePublisher_Passes) {
 }
 
 TEST(ManifestCondition, NoManifest_IsMissing) {
-  expect(judge_manifests({}), Outcome::kFail, ErrorCode::kManifestMissing);
+  expect(judge_manifests({}), Outcome::kFail, Reason::kManifestMissing);
 }
 
 TEST(ManifestCondition, ManifestNobodySigned_IsInsufficient) {
   expect(judge_manifests({manifest(1, "acme/demo", {})}), Outcome::kFail,
-         ErrorCode::kSignersInsufficient);
+         Reason::kSignersInsufficient);
 }
 
 // One mutation of the only publisher's key each.
@@ -42,12 +42,12 @@ TEST(ManifestCondition, OnlySignerDoesNotCount_SaysWhy) {
   young.not_before = from_now(-1);
   TrustedKey old = publisher("k", "alice");
   old.not_after = from_now(-3601);
-  const std::vector<std::pair<TrustedKey, ErrorCode>> cases = {
-      {revoked(publisher("k", "alice"), now()), ErrorCode::kKeyRevoked},
-      {old, ErrorCode::kKeyExpired},
-      {young, ErrorCode::kKeyNotYetValid},
-      {publisher("k", "alice", "evil"), ErrorCode::kRoleNotGranted},
-      {signer("k", "alice"), ErrorCode::kWrongPurpose}};
+  const std::vector<std::pair<TrustedKey, Reason>> cases = {
+      {revoked(publisher("k", "alice"), now()), Reason::kKeyRevoked},
+      {old, Reason::kKeyExpired},
+      {young, Reason::kKeyNotYetValid},
+      {publisher("k", "alice", "evil"), Reason::kRoleNotGranted},
+      {signer("k", "alice"), Reason::kWrongPurpose}};
   for (const auto& [key, code] : cases) {
     const ConditionResult result = judge_manifests({manifest(1, "acme/demo", {key})});
     expect(result, Outcome::kFail, code);
@@ -60,7 +60,7 @@ TEST(ManifestCondition, SignersRejectedForDifferentReasons_AreInsufficient) {
   const TrustedKey a = revoked(publisher("a", "alice"), now());
   const TrustedKey b = publisher("b", "bob", "evil");
   expect(judge_manifests({manifest(1, "acme/demo", {a, b})}), Outcome::kFail,
-         ErrorCode::kSignersInsufficient);
+         Reason::kSignersInsufficient);
 }
 
 TEST(ManifestCondition, TwoOfTwo_NeedsTwoIdentities) {
@@ -68,7 +68,7 @@ TEST(ManifestCondition, TwoOfTwo_NeedsTwoIdentities) {
   const TrustedKey a2 = publisher("a2", "alice");
   const TrustedKey b = publisher("b", "bob");
   expect(judge_manifests({manifest(1, "acme/demo", {a1, a2})}, {2, {}}), Outcome::kFail,
-         ErrorCode::kSignersInsufficient);
+         Reason::kSignersInsufficient);
   expect(judge_manifests({manifest(1, "acme/demo", {a1, b})}, {2, {}}), Outcome::kPass,
          std::nullopt);
 }
@@ -85,12 +85,12 @@ TEST(ManifestCondition, TwoManifestsOfOneArtifact_CountTogether) {
 TEST(ManifestCondition, RoleIsCheckedAgainstTheManifestsOwnName) {
   const TrustedKey a = publisher("a", "alice", "acme");
   expect(judge_manifests({manifest(1, "acme/demo", {a}), manifest(2, "beta/demo", {a})}, {2, {}}),
-         Outcome::kFail, ErrorCode::kSignersInsufficient);
+         Outcome::kFail, Reason::kSignersInsufficient);
 }
 
 TEST(ManifestCondition, PublisherWhoIsNotListed_DoesNotCount) {
   const ConditionResult result = judge_manifests(valid_facts().manifests, {1, {"bob"}});
-  expect(result, Outcome::kFail, ErrorCode::kSignersInsufficient);
+  expect(result, Outcome::kFail, Reason::kSignersInsufficient);
   EXPECT_EQ(result.expected["identities"], Json::array({"bob"}));
   EXPECT_EQ(result.actual["unlisted"], Json::array({"alice"}));
 }
@@ -98,8 +98,8 @@ TEST(ManifestCondition, PublisherWhoIsNotListed_DoesNotCount) {
 TEST(ManifestCondition, SignatureAfterNow_IsAnError) {
   SharedList<ManifestFact> manifests = valid_facts().manifests;
   manifests.front().statement.signers.front().signed_at = from_now(1);
-  expect(judge_manifests(manifests), Outcome::kError, ErrorCode::kConditionUndecided);
-  expect(judge_manifests(manifests, {2, {}}), Outcome::kFail, ErrorCode::kSignersInsufficient);
+  expect(judge_manifests(manifests), Outcome::kError, Reason::kConditionUndecided);
+  expect(judge_manifests(manifests, {2, {}}), Outcome::kFail, Reason::kSignersInsufficient);
 }
 
 TEST(ParametersCondition, AllowedParameters_Pass) {
@@ -115,21 +115,20 @@ TEST(ParametersCondition, EmptyLists_DoNotConstrain) {
 
 TEST(ParametersCondition, OtherHash_IsAMismatch) {
   expect(judge_alone(ParametersCondition{{"sha384"}, {}}, valid_facts()), Outcome::kFail,
-         ErrorCode::kParametersMismatch);
+         Reason::kParametersMismatch);
 }
 
 TEST(ParametersCondition, OtherChunkSize_IsAMismatch) {
   expect(judge_alone(ParametersCondition{{"sha256"}, {4096}}, valid_facts()), Outcome::kFail,
-         ErrorCode::kParametersMismatch);
+         Reason::kParametersMismatch);
 }
 
 TEST(ParametersCondition, NoManifest_IsAnError) {
   Facts facts = valid_facts();
   facts.manifests.clear();
   expect(judge_alone(ParametersCondition{{"sha256"}, {}}, facts), Outcome::kError,
-         ErrorCode::kConditionUndecided);
-  expect(judge_alone(ParametersCondition{}, facts), Outcome::kError,
-         ErrorCode::kConditionUndecided);
+         Reason::kConditionUndecided);
+  expect(judge_alone(ParametersCondition{}, facts), Outcome::kError, Reason::kConditionUndecided);
 }
 
 TEST(ParametersCondition, ManifestsThatDisagree_AreAnError) {
@@ -137,7 +136,7 @@ TEST(ParametersCondition, ManifestsThatDisagree_AreAnError) {
   facts.manifests.push_back(manifest(2, "acme/demo", {}));
   facts.manifests.back().parameters.chunk_size = 4096;
   expect(judge_alone(ParametersCondition{{"sha256"}, {}}, facts), Outcome::kError,
-         ErrorCode::kConditionUndecided);
+         Reason::kConditionUndecided);
 }
 
 // It has a root of its own, and names the artifact as another digest of the same model.
@@ -148,7 +147,7 @@ TEST(ParametersCondition, ManifestOfAnotherRoot_SaysNothing) {
   expect(judge_alone(ParametersCondition{{"sha256"}, {}}, facts), Outcome::kPass, std::nullopt);
   facts.manifests.erase(facts.manifests.begin());
   expect(judge_alone(ParametersCondition{{"sha384"}, {}}, facts), Outcome::kError,
-         ErrorCode::kConditionUndecided);
+         Reason::kConditionUndecided);
 }
 
 Facts leaving_out(std::vector<std::string> ignore) {
@@ -165,12 +164,12 @@ TEST(ParametersCondition, Patterns_MustAllBeListed) {
   // Compared as text: what a listed pattern would match is another pattern.
   for (const char* pattern : {"*.py", "a.tmp", "/.git/", "*"}) {
     expect(judge_alone(listed, leaving_out({pattern})), Outcome::kFail,
-           ErrorCode::kParametersMismatch);
+           Reason::kParametersMismatch);
   }
   ParametersCondition none;
   none.ignore.emplace();
   expect(judge_alone(none, leaving_out({})), Outcome::kPass, std::nullopt);
-  expect(judge_alone(none, leaving_out({"/.git"})), Outcome::kFail, ErrorCode::kParametersMismatch);
+  expect(judge_alone(none, leaving_out({"/.git"})), Outcome::kFail, Reason::kParametersMismatch);
   EXPECT_EQ(judge_alone(listed, leaving_out({"*.py"})).actual["ignore"], Json({"*.py"}));
 }
 
@@ -189,7 +188,7 @@ TEST(ParametersCondition, Objects_MustBeIncluded) {
   for (const auto& [has, wanted] :
        {std::pair{Objects::kTensors, Objects::kFiles}, std::pair{Objects::kTensors, Objects::kBoth},
         std::pair{Objects::kFiles, Objects::kTensors}}) {
-    expect(judged(has, wanted), Outcome::kFail, ErrorCode::kParametersMismatch);
+    expect(judged(has, wanted), Outcome::kFail, Reason::kParametersMismatch);
   }
 }
 
@@ -220,7 +219,7 @@ TEST(IgnoreAccepted, OtherPatterns_AreAMismatch) {
        {"*.py", ".git", "/.git*", "/model.assay.json/x", "model.assay.json", "/modeling.py"}) {
     const Verdict verdict = decided(leaving_out({pattern}));
     EXPECT_FALSE(verdict.allowed) << pattern;
-    EXPECT_EQ(verdict.reasons, std::vector{ErrorCode::kParametersMismatch}) << pattern;
+    EXPECT_EQ(verdict.reasons, std::vector{Reason::kParametersMismatch}) << pattern;
   }
 }
 
@@ -247,11 +246,11 @@ TEST(IgnoreAccepted, OwnPatternsOfThePolicy_TakeItsPlace) {
 TEST(IgnoreAccepted, WithoutAManifestOfTheRoot_NothingIsAccepted) {
   Facts facts = valid_facts();
   facts.manifests.clear();
-  EXPECT_EQ(decided(facts).policies.front().conditions.back().code, ErrorCode::kManifestMissing);
+  EXPECT_EQ(decided(facts).policies.front().conditions.back().code, Reason::kManifestMissing);
   facts = valid_facts();
   facts.manifests.front().parameters.hash = HashAlgorithm::kSha384;  // another root
   const ConditionResult result = decided(facts).policies.front().conditions.back();
-  expect(result, Outcome::kError, ErrorCode::kConditionUndecided);
+  expect(result, Outcome::kError, Reason::kConditionUndecided);
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ ConditionResult negated(ConditionKind kind, const Facts& facts) {
 }
 
 // The `not` and its part are errors, the part with this code.
-void expect_error(const ConditionResult& result, ErrorCode code) {
+void expect_error(const ConditionResult& result, Reason code) {
   EXPECT_EQ(result.outcome, Outcome::kError) << to_json(result).dump();
   EXPECT_EQ(result.parts.at(0).outcome, Outcome::kError);
   EXPECT_EQ(result.parts.at(0).code, code);
 }
 
-void expect_turned(const ConditionResult& result, ErrorCode code) {
+void expect_turned(const ConditionResult& result, Reason code) {
   EXPECT_EQ(result.outcome, Outcome::kPass) << to_json(result).dump();
   EXPECT_EQ(result.parts.at(0).outcome, Outcome::kFail);
   EXPECT_EQ(result.parts.at(0).code, code);
@@ -34,19 +34,19 @@ void expect_turned(const ConditionResult& result, ErrorCode code) {
 struct KeyCase {
   const char* what;
   std::function<void(TrustedKey&)> change;
-  ErrorCode code;
+  Reason code;
 };
 
 std::vector<KeyCase> key_cases() {
   return {
       {"revoked", [](TrustedKey& key) { key.revoked = Revocation{now(), "stolen"}; },
-       ErrorCode::kKeyRevoked},
-      {"expired", [](TrustedKey& key) { key.not_after = from_now(-7200); }, ErrorCode::kKeyExpired},
+       Reason::kKeyRevoked},
+      {"expired", [](TrustedKey& key) { key.not_after = from_now(-7200); }, Reason::kKeyExpired},
       {"not yet valid", [](TrustedKey& key) { key.not_before = from_now(-1800); },
-       ErrorCode::kKeyNotYetValid},
-      {"no role", [](TrustedKey& key) { key.roles.clear(); }, ErrorCode::kRoleNotGranted},
+       Reason::kKeyNotYetValid},
+      {"no role", [](TrustedKey& key) { key.roles.clear(); }, Reason::kRoleNotGranted},
       {"other purpose", [](TrustedKey& key) { key.purpose = KeyPurpose::kWorker; },
-       ErrorCode::kWrongPurpose}};
+       Reason::kWrongPurpose}};
 }
 
 TEST(Negation, ManifestWhoseKeyDoesNotCount_IsAnError) {
@@ -60,7 +60,7 @@ TEST(Negation, ManifestWhoseKeyDoesNotCount_IsAnError) {
 
 TEST(Negation, ManifestBySomebodyElse_IsAnError) {
   expect_error(negated(ManifestCondition{{1, {"bob"}}}, facts_on_node()),
-               ErrorCode::kSignersInsufficient);
+               Reason::kSignersInsufficient);
 }
 
 // --- Statements
@@ -91,7 +91,7 @@ StatementCondition bound(Quantifier quantifier = Quantifier::kAny) {
 TEST(Negation, AnotherValue_TurnsRound) {
   for (const Quantifier quantifier : {Quantifier::kEvery, Quantifier::kAny, Quantifier::kLatest}) {
     expect_turned(negated(bound(quantifier), with_licences({licence(10, kFree, "ann")})),
-                  ErrorCode::kPredicateMismatch);
+                  Reason::kPredicateMismatch);
     EXPECT_EQ(negated(bound(quantifier), with_licences({licence(10, kBound, "ann")})).outcome,
               Outcome::kFail);
   }
@@ -102,7 +102,7 @@ TEST(Negation, OnlyStatementByAKeyThatDoesNotCount_IsAnError) {
     SCOPED_TRACE(one.what);
     Facts facts = with_licences({licence(10, kFree, "ann")});
     one.change(facts.statements.front().signers.front().key);
-    expect_error(negated(bound(), facts), ErrorCode::kStatementMissing);
+    expect_error(negated(bound(), facts), Reason::kStatementMissing);
   }
 }
 
@@ -123,7 +123,7 @@ TEST(Negation, EveryWithAWithdrawnStatementBesideAnotherValue_TurnsRound) {
   Facts facts = with_licences({licence(10, kFree, "ann"), licence(11, kBound, "ben")});
   TrustedKey& key = facts.statements.back().signers.front().key;
   key = revoked(std::move(key), now());
-  expect_turned(negated(bound(Quantifier::kEvery), facts), ErrorCode::kPredicateMismatch);
+  expect_turned(negated(bound(Quantifier::kEvery), facts), Reason::kPredicateMismatch);
 }
 
 TEST(Negation, StaleStatement_IsAnErrorWhateverItSays) {
@@ -133,7 +133,7 @@ TEST(Negation, StaleStatement_IsAnErrorWhateverItSays) {
       StatementCondition condition = bound(quantifier);
       condition.max_age_seconds = 3599;
       expect_error(negated(condition, with_licences({licence(10, value, "ann")})),
-                   ErrorCode::kStatementStale);
+                   Reason::kStatementStale);
     }
   }
 }
@@ -143,23 +143,23 @@ TEST(Negation, StaleStatementBesideAnotherValue_IsAnErrorForAny) {
   condition.max_age_seconds = 3600;
   Facts facts = with_licences({licence(10, kBound, "ben"), licence(11, kFree, "ann")});
   facts.statements.front().accepted_at = from_now(-3601);
-  expect_error(negated(condition, facts), ErrorCode::kStatementStale);
+  expect_error(negated(condition, facts), Reason::kStatementStale);
   condition.quantifier = Quantifier::kLatest;
-  expect_turned(negated(condition, facts), ErrorCode::kPredicateMismatch);
+  expect_turned(negated(condition, facts), Reason::kPredicateMismatch);
   condition.quantifier = Quantifier::kEvery;
-  expect_turned(negated(condition, facts), ErrorCode::kPredicateMismatch);
+  expect_turned(negated(condition, facts), Reason::kPredicateMismatch);
 }
 
 TEST(Negation, TooFewIdentities_IsAnError) {
   StatementCondition condition = bound();
   condition.signers.at_least = 2;
   expect_error(negated(condition, with_licences({licence(10, kFree, "ann")})),
-               ErrorCode::kSignersInsufficient);
+               Reason::kSignersInsufficient);
   expect_error(negated(condition, with_licences({licence(10, kBound, "ann")})),
-               ErrorCode::kSignersInsufficient);
+               Reason::kSignersInsufficient);
   expect_turned(
       negated(condition, with_licences({licence(10, kFree, "ann"), licence(11, kFree, "ben")})),
-      ErrorCode::kPredicateMismatch);
+      Reason::kPredicateMismatch);
 }
 
 // A signer whom the condition does not ask cannot answer for the one whom it asks.
@@ -167,10 +167,10 @@ TEST(Negation, AnotherValueByAnUnlistedIdentity_IsAnError) {
   StatementCondition condition = bound();
   condition.signers.identities = {"ann"};
   expect_error(negated(condition, with_licences({licence(10, kFree, "ben")})),
-               ErrorCode::kSignersInsufficient);
+               Reason::kSignersInsufficient);
   expect_turned(
       negated(condition, with_licences({licence(10, kBound, "ben"), licence(11, kFree, "ann")})),
-      ErrorCode::kPredicateMismatch);
+      Reason::kPredicateMismatch);
 }
 
 // A revoked signature of somebody listed, beside a good one of somebody who is not.
@@ -190,28 +190,28 @@ TEST(Negation, OrderOfSigners_DoesNotChangeTheCode) {
   std::vector<SignerFact>& signers = facts.statements.back().signers;
   signers.push_back({signer("cat", "cat", "train"), signers.front().signed_at});
   signers.front().key.purpose = KeyPurpose::kWorker;
-  expect_error(negated(bound(), facts), ErrorCode::kRoleNotGranted);
+  expect_error(negated(bound(), facts), Reason::kRoleNotGranted);
   std::swap(signers.front(), signers.back());
-  expect_error(negated(bound(), facts), ErrorCode::kRoleNotGranted);
+  expect_error(negated(bound(), facts), Reason::kRoleNotGranted);
 }
 
 // --- Parameters, nodes, reports
 
 TEST(Negation, OtherParameters_TurnRound) {
   expect_turned(negated(ParametersCondition{{"sha384"}, {}}, facts_on_node()),
-                ErrorCode::kParametersMismatch);
+                Reason::kParametersMismatch);
 }
 
 TEST(Negation, OtherStatusOfANode_TurnsRoundOnlyWhileEverythingElseHolds) {
   NodeCondition condition;
   condition.tcb_status = {"OutOfDate"};
-  expect_turned(negated(condition, facts_on_node()), ErrorCode::kTcbNotAccepted);
+  expect_turned(negated(condition, facts_on_node()), Reason::kTcbNotAccepted);
   Facts facts = facts_on_node();
   facts.node->revoked = Revocation{now(), "stolen"};
-  expect_error(negated(condition, facts), ErrorCode::kNodeRevoked);
+  expect_error(negated(condition, facts), Reason::kNodeRevoked);
   facts = facts_on_node();
   facts.node->appraised_at = from_now(1);
-  expect_error(negated(condition, facts), ErrorCode::kConditionUndecided);
+  expect_error(negated(condition, facts), Reason::kConditionUndecided);
 }
 
 TEST(Negation, Mismatch_TurnsRoundOnlyWhileTheReportCounts) {
@@ -219,7 +219,7 @@ TEST(Negation, Mismatch_TurnsRoundOnlyWhileTheReportCounts) {
   condition.max_age_seconds = 3600;
   Facts facts = facts_on_node();
   facts.reports[0].result = "mismatch";
-  expect_turned(negated(condition, facts), ErrorCode::kModelMismatch);
+  expect_turned(negated(condition, facts), Reason::kModelMismatch);
   const std::vector<std::function<void(ReportFact&)>> doubts = {
       [](ReportFact& report) { report.read_since = from_now(-3601); },
       [](ReportFact& report) { report.read_since = from_now(1); },
@@ -229,7 +229,7 @@ TEST(Negation, Mismatch_TurnsRoundOnlyWhileTheReportCounts) {
   for (const auto& doubt : doubts) {
     Facts doubtful = facts;
     doubt(doubtful.reports[0]);
-    expect_error(negated(condition, doubtful), ErrorCode::kConditionUndecided);
+    expect_error(negated(condition, doubtful), Reason::kConditionUndecided);
   }
 }
 
@@ -245,11 +245,11 @@ TEST(Negation, MismatchAtOneOfSeveralPlaces_TurnsRoundWhereverItsReportCounts) {
     Facts two = facts;
     two.reports[doubtful].result = "mismatch";
     two.reports[doubtful].read_since = from_now(-3601);
-    expect_error(negated(condition, two), ErrorCode::kConditionUndecided);
+    expect_error(negated(condition, two), Reason::kConditionUndecided);
     two.reports[1 - doubtful].result = "mismatch";
-    expect_turned(negated(condition, two), ErrorCode::kModelMismatch);
+    expect_turned(negated(condition, two), Reason::kModelMismatch);
     two.reports[1 - doubtful].appraisal_current = false;
-    expect_error(negated(condition, two), ErrorCode::kConditionUndecided);
+    expect_error(negated(condition, two), Reason::kConditionUndecided);
   }
 }
 

@@ -26,7 +26,7 @@ NodeCondition strict() {
   return condition;
 }
 
-void expect(const ConditionResult& result, Outcome outcome, std::optional<ErrorCode> code) {
+void expect(const ConditionResult& result, Outcome outcome, std::optional<Reason> code) {
   EXPECT_EQ(result.outcome, outcome) << to_json(result).dump();
   EXPECT_EQ(result.code, code) << to_json(result).dump();
 }
@@ -57,7 +57,7 @@ struct Case {
   const char* what;
   Change change;
   Outcome outcome;
-  ErrorCode code;
+  Reason code;
 };
 
 std::vector<Case> cases() {
@@ -65,43 +65,41 @@ std::vector<Case> cases() {
   const auto error = Outcome::kError;
   return {
       {"revoked", [](NodeFact& n) { n.revoked = Revocation{now(), "x"}; }, fail,
-       ErrorCode::kNodeRevoked},
+       Reason::kNodeRevoked},
       {"revoked by a clock ahead", [](NodeFact& n) { n.revoked = Revocation{from_now(60), "x"}; },
-       fail, ErrorCode::kNodeRevoked},
-      {"over", [](NodeFact& n) { n.expires_at = now(); }, fail, ErrorCode::kEnrolmentExpired},
+       fail, Reason::kNodeRevoked},
+      {"over", [](NodeFact& n) { n.expires_at = now(); }, fail, Reason::kEnrolmentExpired},
       {"enrolled later", [](NodeFact& n) { n.enrolled_at = from_now(1); }, error,
-       ErrorCode::kConditionUndecided},
+       Reason::kConditionUndecided},
       {"not measured",
        [](NodeFact& n) {
          n.worker_measured = false;
          n.appraised_at.reset();
        },
-       fail, ErrorCode::kWorkerNotMeasured},
+       fail, Reason::kWorkerNotMeasured},
       {"evidence of another key", [](NodeFact& n) { n.worker_measured = false; }, fail,
-       ErrorCode::kWorkerNotMeasured},
+       Reason::kWorkerNotMeasured},
       {"measured without evidence", [](NodeFact& n) { n.appraised_at.reset(); }, fail,
-       ErrorCode::kWorkerNotMeasured},
+       Reason::kWorkerNotMeasured},
       {"stale by a millisecond",
        [](NodeFact& n) { n.appraised_at = from_now(-3600) - std::chrono::milliseconds(1); }, fail,
-       ErrorCode::kEvidenceStale},
+       Reason::kEvidenceStale},
       {"appraised under what is no longer in force",
-       [](NodeFact& n) { n.appraisal_current = false; }, fail, ErrorCode::kEvidenceStale},
+       [](NodeFact& n) { n.appraisal_current = false; }, fail, Reason::kEvidenceStale},
       {"refused by now",
        [](NodeFact& n) {
          n.appraisal_error = "TD_MRTD_MISMATCH";
          n.worker_measured = false;
        },
-       fail, ErrorCode::kEvidenceRejected},
+       fail, Reason::kEvidenceRejected},
       {"appraised later", [](NodeFact& n) { n.appraised_at = from_now(1); }, error,
-       ErrorCode::kConditionUndecided},
+       Reason::kConditionUndecided},
       {"strange anchor", [](NodeFact& n) { n.anchor_is_vendor = false; }, fail,
-       ErrorCode::kAnchorNotAccepted},
-      {"no anchor", [](NodeFact& n) { n.anchor.reset(); }, fail, ErrorCode::kAnchorNotAccepted},
-      {"old TCB", [](NodeFact& n) { n.tcb_status = "OutOfDate"; }, fail,
-       ErrorCode::kTcbNotAccepted},
-      {"no TCB", [](NodeFact& n) { n.tcb_status.clear(); }, fail, ErrorCode::kTcbNotAccepted},
-      {"another node", [](NodeFact& n) { n.name = "gpu-2"; }, error,
-       ErrorCode::kConditionUndecided}};
+       Reason::kAnchorNotAccepted},
+      {"no anchor", [](NodeFact& n) { n.anchor.reset(); }, fail, Reason::kAnchorNotAccepted},
+      {"old TCB", [](NodeFact& n) { n.tcb_status = "OutOfDate"; }, fail, Reason::kTcbNotAccepted},
+      {"no TCB", [](NodeFact& n) { n.tcb_status.clear(); }, fail, Reason::kTcbNotAccepted},
+      {"another node", [](NodeFact& n) { n.name = "gpu-2"; }, error, Reason::kConditionUndecided}};
 }
 
 TEST(NodeCondition, OneChange_IsRefusedWithItsCode) {
@@ -119,7 +117,7 @@ TEST(NodeCondition, SeveralThingsWrong_AreAllNamed) {
                                                  node.anchor_is_vendor = false;
                                                  node.appraised_at = from_now(-7200);
                                                }));
-  expect(result, Outcome::kFail, ErrorCode::kEvidenceStale);
+  expect(result, Outcome::kFail, Reason::kEvidenceStale);
   EXPECT_EQ(result.actual["failed"],
             (Json{"evidence-stale", "anchor-not-accepted", "tcb-not-accepted"}));
 }
@@ -138,17 +136,17 @@ TEST(NodeCondition, NamedAnchor_CountsBesideTheVendors) {
   const auto simulated = with([](NodeFact& node) { node.anchor_is_vendor = false; });
   expect(judge_on_node(named, simulated), Outcome::kPass, std::nullopt);
   named.anchors = {sha256(as_bytes("another root")).text()};
-  expect(judge_on_node(named, simulated), Outcome::kFail, ErrorCode::kAnchorNotAccepted);
+  expect(judge_on_node(named, simulated), Outcome::kFail, Reason::kAnchorNotAccepted);
   expect(judge_on_node(named, facts_on_node()), Outcome::kPass, std::nullopt);
 }
 
 TEST(NodeCondition, NoNodeOrNotEnrolled_Fails) {
   expect(judge_on_node(strict(), facts_on_node(), workload()), Outcome::kFail,
-         ErrorCode::kNodeUnknown);
+         Reason::kNodeUnknown);
   Facts facts = facts_on_node();
   facts.node.reset();
   const ConditionResult result = judge_on_node(strict(), facts);
-  expect(result, Outcome::kFail, ErrorCode::kNodeNotEnrolled);
+  expect(result, Outcome::kFail, Reason::kNodeNotEnrolled);
   EXPECT_EQ(result.actual, (Json{{"node", "gpu-1"}}));
 }
 
@@ -162,21 +160,20 @@ TEST(NodeCondition, MeasurementNotAsked_TakesAnEnrolledNode) {
   expect(judge_on_node(enrolled, unmeasured), Outcome::kPass, std::nullopt);
   // What is asked of evidence still needs evidence.
   enrolled.max_evidence_age_seconds = 3600;
-  expect(judge_on_node(enrolled, unmeasured), Outcome::kFail, ErrorCode::kWorkerNotMeasured);
+  expect(judge_on_node(enrolled, unmeasured), Outcome::kFail, Reason::kWorkerNotMeasured);
   enrolled.max_evidence_age_seconds.reset();
   enrolled.tcb_status = {"UpToDate"};
-  expect(judge_on_node(enrolled, unmeasured), Outcome::kFail, ErrorCode::kWorkerNotMeasured);
+  expect(judge_on_node(enrolled, unmeasured), Outcome::kFail, Reason::kWorkerNotMeasured);
   // Evidence that is there is looked at.
   enrolled.tcb_status.clear();
   expect(judge_on_node(enrolled, with([](NodeFact& node) { node.anchor_is_vendor = false; })),
-         Outcome::kFail, ErrorCode::kAnchorNotAccepted);
+         Outcome::kFail, Reason::kAnchorNotAccepted);
 }
 
 TEST(NodeCondition, BelowNot_OnlyAKnownStatusTurnsRound) {
   for (const Case& one : cases()) {
     SCOPED_TRACE(one.what);
-    const Outcome outcome =
-        one.code == ErrorCode::kTcbNotAccepted ? Outcome::kPass : Outcome::kError;
+    const Outcome outcome = one.code == Reason::kTcbNotAccepted ? Outcome::kPass : Outcome::kError;
     EXPECT_EQ(negated(strict(), with(one.change)).outcome, outcome);
   }
   EXPECT_EQ(negated(strict(), facts_on_node()).outcome, Outcome::kFail);
@@ -190,7 +187,7 @@ TEST(NodeCondition, AtCreate_IsDeferredVisibly) {
   const Verdict verdict = decide({policy}, valid_facts());
   EXPECT_TRUE(verdict.allowed);
   const ConditionResult& result = verdict.policies.front().conditions.at(1);
-  expect(result, Outcome::kDeferred, ErrorCode::kConditionDeferred);
+  expect(result, Outcome::kDeferred, Reason::kConditionDeferred);
   EXPECT_EQ(verdict.policies.front().outcome, Outcome::kDeferred);
   EXPECT_EQ(point_of(condition("node", strict())), DecisionPoint::kBind);
 }
@@ -204,7 +201,7 @@ TEST(NodeCondition, AtBind_DecidesTheVerdict) {
   EXPECT_TRUE(at_bind(facts_on_node()).allowed);
   const Verdict denied = at_bind(valid_facts());
   EXPECT_FALSE(denied.allowed);
-  EXPECT_EQ(denied.reasons, std::vector{ErrorCode::kNodeNotEnrolled});
+  EXPECT_EQ(denied.reasons, std::vector{Reason::kNodeNotEnrolled});
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ ReportCondition strict() {
   return condition;
 }
 
-void expect(const ConditionResult& result, Outcome outcome, std::optional<ErrorCode> code) {
+void expect(const ConditionResult& result, Outcome outcome, std::optional<Reason> code) {
   EXPECT_EQ(result.outcome, outcome) << to_json(result).dump();
   EXPECT_EQ(result.code, code) << to_json(result).dump();
 }
@@ -59,40 +59,40 @@ struct Case {
   const char* what;
   Change change;
   Outcome outcome;
-  ErrorCode code;
+  Reason code;
 };
 
 std::vector<Case> cases() {
   const auto fail = Outcome::kFail;
   const auto error = Outcome::kError;
   return {
-      {"none", [](Facts& f) { f.reports.clear(); }, fail, ErrorCode::kReportMissing},
+      {"none", [](Facts& f) { f.reports.clear(); }, fail, Reason::kReportMissing},
       {"other scope", [](Facts& f) { f.reports[0].scope = "device-memory"; }, fail,
-       ErrorCode::kReportMissing},
+       Reason::kReportMissing},
       {"mismatch", [](Facts& f) { f.reports[0].result = "mismatch"; }, fail,
-       ErrorCode::kModelMismatch},
+       Reason::kModelMismatch},
       {"incomplete", [](Facts& f) { f.reports[0].result = "incomplete"; }, fail,
-       ErrorCode::kReportMissing},
-      {"failed", [](Facts& f) { f.reports[0].result = "failed"; }, fail, ErrorCode::kReportMissing},
-      {"no result", [](Facts& f) { f.reports[0].result.clear(); }, fail, ErrorCode::kReportMissing},
+       Reason::kReportMissing},
+      {"failed", [](Facts& f) { f.reports[0].result = "failed"; }, fail, Reason::kReportMissing},
+      {"no result", [](Facts& f) { f.reports[0].result.clear(); }, fail, Reason::kReportMissing},
       {"stale by a millisecond",
        [](Facts& f) { f.reports[0].read_since = from_now(-3600) - std::chrono::milliseconds(1); },
-       fail, ErrorCode::kReportStale},
+       fail, Reason::kReportStale},
       {"from the future", [](Facts& f) { f.reports[0].reported_at = from_now(1); }, error,
-       ErrorCode::kConditionUndecided},
+       Reason::kConditionUndecided},
       {"read in the future", [](Facts& f) { f.reports[0].read_since = from_now(1); }, error,
-       ErrorCode::kConditionUndecided},
+       Reason::kConditionUndecided},
       {"worker not measured", [](Facts& f) { f.reports[0].worker_measured = false; }, fail,
-       ErrorCode::kWorkerNotMeasured},
+       Reason::kWorkerNotMeasured},
       {"appraised under what is no longer in force",
-       [](Facts& f) { f.reports[0].appraisal_current = false; }, fail, ErrorCode::kEvidenceStale},
+       [](Facts& f) { f.reports[0].appraisal_current = false; }, fail, Reason::kEvidenceStale},
       {"spot checks", [](Facts& f) { f.reports[0].spot_checks = 15; }, fail,
-       ErrorCode::kSpotCheckMissing},
+       Reason::kSpotCheckMissing},
       {"revoked", [](Facts& f) { f.node->revoked = Revocation{now(), "x"}; }, fail,
-       ErrorCode::kNodeRevoked},
-      {"not enrolled", [](Facts& f) { f.node.reset(); }, fail, ErrorCode::kNodeNotEnrolled},
+       Reason::kNodeRevoked},
+      {"not enrolled", [](Facts& f) { f.node.reset(); }, fail, Reason::kNodeNotEnrolled},
       {"another node", [](Facts& f) { f.node->name = "gpu-2"; }, error,
-       ErrorCode::kConditionUndecided}};
+       Reason::kConditionUndecided}};
 }
 
 TEST(ReportCondition, OneChange_IsRefusedWithItsCode) {
@@ -104,7 +104,7 @@ TEST(ReportCondition, OneChange_IsRefusedWithItsCode) {
 
 TEST(ReportCondition, WithoutANode_Fails) {
   expect(judge_on_node(strict(), facts_on_node(), workload()), Outcome::kFail,
-         ErrorCode::kNodeUnknown);
+         Reason::kNodeUnknown);
 }
 
 TEST(ReportCondition, AgeIsCountedToTheMillisecond) {
@@ -133,7 +133,7 @@ TEST(ReportCondition, AgeCountsFromTheNonceNotFromTheEnd) {
     all.reports[0].reported_at = from_now(-1);
     all.reports[0].read_since = from_now(-6 * 3600);
   });
-  expect(judge_on_node(strict(), facts), Outcome::kFail, ErrorCode::kReportStale);
+  expect(judge_on_node(strict(), facts), Outcome::kFail, Reason::kReportStale);
 }
 
 TEST(ReportCondition, OfAPod_CountsWhatItMounts) {
@@ -141,16 +141,16 @@ TEST(ReportCondition, OfAPod_CountsWhatItMounts) {
   expect(judge_pod(strict(), facts_on_node(), {mounted}), Outcome::kPass, std::nullopt);
   // The job hashed another directory than the pod mounts.
   const ConditionResult other = judge_pod(strict(), facts_on_node(), {"pvc://inference/evil"});
-  expect(other, Outcome::kFail, ErrorCode::kReportMissing);
+  expect(other, Outcome::kFail, Reason::kReportMissing);
   EXPECT_EQ(other.actual[std::string(kToVerify)], Json::array({"pvc://inference/evil"}));
   expect(judge_pod(strict(), facts_on_node(), {mounted + "/sub"}), Outcome::kFail,
-         ErrorCode::kReportMissing);
-  expect(judge_pod(strict(), facts_on_node(), {}), Outcome::kFail, ErrorCode::kReportMissing);
+         Reason::kReportMissing);
+  expect(judge_pod(strict(), facts_on_node(), {}), Outcome::kFail, Reason::kReportMissing);
 }
 
 TEST(ReportCondition, OfAPod_EveryMountNeedsOneAndTheWorstDecides) {
   const std::vector<std::string> both = {"hostpath:///data", "pvc://inference/models"};
-  expect(judge_pod(strict(), facts_on_node(), both), Outcome::kFail, ErrorCode::kReportMissing);
+  expect(judge_pod(strict(), facts_on_node(), both), Outcome::kFail, Reason::kReportMissing);
   const auto second = [](const std::string& result) {
     return with([&](Facts& all) {
       all.reports.push_back(report_fact());
@@ -163,7 +163,7 @@ TEST(ReportCondition, OfAPod_EveryMountNeedsOneAndTheWorstDecides) {
   const ConditionResult good = judge_pod(strict(), second("verified"), both);
   expect(good, Outcome::kPass, std::nullopt);
   EXPECT_EQ(good.evidence.size(), 2U);
-  expect(judge_pod(strict(), second("mismatch"), both), Outcome::kFail, ErrorCode::kModelMismatch);
+  expect(judge_pod(strict(), second("mismatch"), both), Outcome::kFail, Reason::kModelMismatch);
   // What the pod does not mount says nothing about it.
   expect(judge_pod(strict(), second("mismatch"), {"pvc://inference/models"}), Outcome::kPass,
          std::nullopt);
@@ -183,20 +183,20 @@ TEST(ReportCondition, OfAPod_AnotherVolumeBehindTheClaimIsAnother) {
   // Deleted and made again, or never known to the node.
   for (const char* volume : {"pv-2", ""}) {
     const ConditionResult result = judged(volume);
-    expect(result, Outcome::kFail, ErrorCode::kVolumeChanged);
+    expect(result, Outcome::kFail, Reason::kVolumeChanged);
     EXPECT_EQ(result.actual[std::string(kToVerify)], Json::array({mounted}));
-    EXPECT_EQ(judged(volume, "mismatch").code, ErrorCode::kVolumeChanged);
+    EXPECT_EQ(judged(volume, "mismatch").code, Reason::kVolumeChanged);
   }
   const auto unseen = [&](const std::string& location) {
     return judge_pod(strict(), with([&](Facts& all) { all.reports[0].location = location; }),
                      {location});
   };
-  expect(unseen("pvc://inference/other"), Outcome::kFail, ErrorCode::kClaimUnknown);
-  expect(unseen("pvc://inference-2/models"), Outcome::kFail, ErrorCode::kClaimUnknown);
+  expect(unseen("pvc://inference/other"), Outcome::kFail, Reason::kClaimUnknown);
+  expect(unseen("pvc://inference-2/models"), Outcome::kFail, Reason::kClaimUnknown);
   Facts waiting = facts_on_node();
   waiting.claims.push_back({"pvc://inference/models", "claim-2", ""});
   expect(judge_pod(strict(), waiting, {"pvc://inference/models"}), Outcome::kFail,
-         ErrorCode::kClaimUnknown);
+         Reason::kClaimUnknown);
 }
 
 TEST(ReportCondition, WithoutAPod_EveryReportOrThoseAskedForCount) {
@@ -208,10 +208,10 @@ TEST(ReportCondition, WithoutAPod_EveryReportOrThoseAskedForCount) {
       all.asked_locations = std::move(asked);
     });
   };
-  expect(judge_on_node(strict(), facts({})), Outcome::kFail, ErrorCode::kModelMismatch);
+  expect(judge_on_node(strict(), facts({})), Outcome::kFail, Reason::kModelMismatch);
   expect(judge_on_node(strict(), facts({"pvc://inference/models"})), Outcome::kPass, std::nullopt);
   expect(judge_on_node(strict(), facts({"pvc://inference/models", "nfs://host/x"})), Outcome::kFail,
-         ErrorCode::kReportMissing);
+         Reason::kReportMissing);
 }
 
 TEST(ReportCondition, AtServe_OnlyReportsOnThatPodCount) {
@@ -233,16 +233,16 @@ TEST(ReportCondition, AtServe_OnlyReportsOnThatPodCount) {
   expect(judged("uid-1", "uid-1", {mounted}, mounted), Outcome::kPass, std::nullopt);
   for (const auto& [pod, asked] : std::vector<std::pair<std::string, std::string>>{
            {"uid-2", "uid-1"}, {"", "uid-1"}, {"uid-1", ""}, {"", ""}}) {
-    expect(judged(pod, asked, {mounted}, mounted), Outcome::kFail, ErrorCode::kReportMissing);
+    expect(judged(pod, asked, {mounted}, mounted), Outcome::kFail, Reason::kReportMissing);
   }
   // Filled at run time: there is no location, and the volume of the pod was read.
   expect(judged("uid-1", "uid-1", {}, "", {"pv-1"}), Outcome::kPass, std::nullopt);
-  expect(judged("uid-2", "uid-1", {}, "", {"pv-1"}), Outcome::kFail, ErrorCode::kReportMissing);
+  expect(judged("uid-2", "uid-1", {}, "", {"pv-1"}), Outcome::kFail, Reason::kReportMissing);
   // Another of its volumes was read, or only one of two.
-  expect(judged("uid-1", "uid-1", {}, ""), Outcome::kFail, ErrorCode::kReportMissing);
-  expect(judged("uid-1", "uid-1", {}, "", {"model"}), Outcome::kFail, ErrorCode::kReportMissing);
+  expect(judged("uid-1", "uid-1", {}, ""), Outcome::kFail, Reason::kReportMissing);
+  expect(judged("uid-1", "uid-1", {}, "", {"model"}), Outcome::kFail, Reason::kReportMissing);
   expect(judged("uid-1", "uid-1", {}, "", {"model", "pv-1"}), Outcome::kFail,
-         ErrorCode::kReportMissing);
+         Reason::kReportMissing);
   // A report on a pod's own mount is none on the node's directory.
   ReportCondition bind = strict();
   expect(judge_pod(bind, with([](Facts& all) {
@@ -250,13 +250,13 @@ TEST(ReportCondition, AtServe_OnlyReportsOnThatPodCount) {
                      all.reports[0].pod = "uid-1";
                    }),
                    {mounted}),
-         Outcome::kFail, ErrorCode::kReportMissing);
+         Outcome::kFail, Reason::kReportMissing);
 }
 
 TEST(ReportCondition, DeviceAttested_IsAskedFor) {
   ReportCondition condition = strict();
   condition.device_attested = true;
-  expect(judge_on_node(condition, facts_on_node()), Outcome::kFail, ErrorCode::kDeviceNotAttested);
+  expect(judge_on_node(condition, facts_on_node()), Outcome::kFail, Reason::kDeviceNotAttested);
   expect(
       judge_on_node(condition, with([](Facts& facts) { facts.reports[0].device_attested = true; })),
       Outcome::kPass, std::nullopt);
@@ -282,7 +282,7 @@ TEST(ReportCondition, SeveralReports_TheNewestCounts) {
         strict(), with([&](Facts& facts) {
           facts.reports.insert(first ? facts.reports.begin() : facts.reports.end(), newer);
         }));
-    expect(result, Outcome::kFail, ErrorCode::kModelMismatch);
+    expect(result, Outcome::kFail, Reason::kModelMismatch);
     EXPECT_EQ(result.actual["differing"], "model.bin bytes 0-1048576");
     EXPECT_EQ(result.actual["job"], "job-2");
   }
@@ -298,8 +298,7 @@ TEST(ReportCondition, BelowNot_OnlyAKnownMismatchTurnsRound) {
     SCOPED_TRACE(one.what);
     NotCondition negation;
     negation.of = {condition("part", strict())};
-    const Outcome outcome =
-        one.code == ErrorCode::kModelMismatch ? Outcome::kPass : Outcome::kError;
+    const Outcome outcome = one.code == Reason::kModelMismatch ? Outcome::kPass : Outcome::kError;
     EXPECT_EQ(judge_on_node(std::move(negation), with(one.change)).outcome, outcome);
   }
 }
@@ -309,10 +308,9 @@ TEST(ReportCondition, Scope_SaysThePoint) {
   memory.scope = "device-memory";
   EXPECT_EQ(point_of(condition("files", strict())), DecisionPoint::kBind);
   EXPECT_EQ(point_of(condition("memory", memory)), DecisionPoint::kServe);
-  expect(judge_on_node(memory, facts_on_node()), Outcome::kDeferred, ErrorCode::kConditionDeferred);
+  expect(judge_on_node(memory, facts_on_node()), Outcome::kDeferred, Reason::kConditionDeferred);
   const std::vector policies = {active(policy_with({condition("memory", memory)}))};
-  EXPECT_EQ(decide_on_node(policies, facts_on_node()).reasons,
-            std::vector{ErrorCode::kReportMissing});
+  EXPECT_EQ(decide_on_node(policies, facts_on_node()).reasons, std::vector{Reason::kReportMissing});
   const Facts facts = with([](Facts& all) { all.reports[0].scope = "device-memory"; });
   EXPECT_TRUE(decide_on_node(policies, facts).allowed);
 }

@@ -21,7 +21,7 @@ JudgedSigner judge_one(TrustedKey key, Facts facts = valid_facts()) {
   return judge_one(SignerFact{std::move(key), from_now(-3600)}, std::move(facts));
 }
 
-void expect_rejected(const JudgedSigner& judged, ErrorCode code) {
+void expect_rejected(const JudgedSigner& judged, Reason code) {
   EXPECT_EQ(judged.state, SignerState::kRejected);
   EXPECT_EQ(judged.code, code);
 }
@@ -35,27 +35,26 @@ TEST(Signers, KeyWithTheRole_Counts) {
 }
 
 TEST(Signers, OtherStage_IsRejected) {
-  expect_rejected(judge_one(signer("k", "carol", "train")), ErrorCode::kRoleNotGranted);
+  expect_rejected(judge_one(signer("k", "carol", "train")), Reason::kRoleNotGranted);
 }
 
 TEST(Signers, OtherPredicateType_IsRejected) {
-  expect_rejected(judge_one(signer("k", "carol", "*", kLicenceType)), ErrorCode::kRoleNotGranted);
+  expect_rejected(judge_one(signer("k", "carol", "*", kLicenceType)), Reason::kRoleNotGranted);
 }
 
 TEST(Signers, OtherNamespace_IsRejected) {
-  expect_rejected(judge_one(signer("k", "carol", "approve", {}, "evil")),
-                  ErrorCode::kRoleNotGranted);
+  expect_rejected(judge_one(signer("k", "carol", "approve", {}, "evil")), Reason::kRoleNotGranted);
   expect_rejected(judge_one(signer("k", "carol", "approve", {}, "acme/dem")),
-                  ErrorCode::kRoleNotGranted);
+                  Reason::kRoleNotGranted);
 }
 
 TEST(Signers, PublisherKeyOnAStatement_IsRejected) {
-  expect_rejected(judge_one(publisher("k", "carol", "*")), ErrorCode::kWrongPurpose);
+  expect_rejected(judge_one(publisher("k", "carol", "*")), Reason::kWrongPurpose);
 }
 
 TEST(Signers, RevokedKey_NeverCounts) {
-  expect_rejected(judge_one(revoked(signer("k", "carol"), from_now(-1))), ErrorCode::kKeyRevoked);
-  expect_rejected(judge_one(revoked(signer("k", "carol"), now())), ErrorCode::kKeyRevoked);
+  expect_rejected(judge_one(revoked(signer("k", "carol"), from_now(-1))), Reason::kKeyRevoked);
+  expect_rejected(judge_one(revoked(signer("k", "carol"), now())), Reason::kKeyRevoked);
 }
 
 TEST(Signers, KeyRevokedLaterThanNow_Counts) {
@@ -65,7 +64,7 @@ TEST(Signers, KeyRevokedLaterThanNow_Counts) {
 TEST(Signers, KeyExpiredBeforeTheSignature_IsRejected) {
   TrustedKey key = signer("k", "carol");
   key.not_after = from_now(-3601);
-  expect_rejected(judge_one(key), ErrorCode::kKeyExpired);
+  expect_rejected(judge_one(key), Reason::kKeyExpired);
 }
 
 TEST(Signers, KeyExpiredAfterTheSignature_Counts) {
@@ -77,14 +76,14 @@ TEST(Signers, KeyExpiredAfterTheSignature_Counts) {
 TEST(Signers, KeyNotYetValidAtTheSignature_IsRejected) {
   TrustedKey key = signer("k", "carol");
   key.not_before = from_now(-3599);
-  expect_rejected(judge_one(key), ErrorCode::kKeyNotYetValid);
+  expect_rejected(judge_one(key), Reason::kKeyNotYetValid);
 }
 
 // A thief of an expired key adds its signature to a statement from when the key was valid.
 TEST(Signers, ExpiredKeySignsAnOldStatement_IsRejected) {
   TrustedKey key = signer("k", "carol");
   key.not_after = from_now(-1800);  // valid when the statement was accepted an hour ago
-  expect_rejected(judge_one(SignerFact{key, from_now(-60)}), ErrorCode::kKeyExpired);
+  expect_rejected(judge_one(SignerFact{key, from_now(-60)}), Reason::kKeyExpired);
 }
 
 // A key enrolled after the statement was accepted may sign it, too.
@@ -102,14 +101,13 @@ TEST(Signers, SignatureLoggedAfterNow_IsUndecided) {
 
 TEST(Signers, SignatureLoggedAfterNowByARevokedKey_IsRejected) {
   expect_rejected(judge_one(SignerFact{revoked(signer("k", "carol"), now()), from_now(1)}),
-                  ErrorCode::kKeyRevoked);
+                  Reason::kKeyRevoked);
 }
 
 TEST(Names, NoManifest_OnlyRolesForEveryNameCount) {
   Facts facts = valid_facts();
   facts.manifests.clear();
-  expect_rejected(judge_one(signer("k", "carol", "*", {}, "acme"), facts),
-                  ErrorCode::kRoleNotGranted);
+  expect_rejected(judge_one(signer("k", "carol", "*", {}, "acme"), facts), Reason::kRoleNotGranted);
   EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "*"), facts).state, SignerState::kCounts);
 }
 
@@ -121,7 +119,7 @@ TEST(Names, ManifestWithoutTrustedSigner_NamesNothing) {
     Facts facts = valid_facts();
     facts.manifests = {manifest(1, "acme/demo", {key})};
     EXPECT_TRUE(judge_signers(facts, now()).names.empty()) << key.identity;
-    expect_rejected(judge_one(signer("s", "carol"), facts), ErrorCode::kRoleNotGranted);
+    expect_rejected(judge_one(signer("s", "carol"), facts), Reason::kRoleNotGranted);
   }
 }
 
@@ -137,7 +135,7 @@ TEST(Names, SeveralNames_OneIsEnough) {
   EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "acme"), facts).state, SignerState::kCounts);
   EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "beta"), facts).state, SignerState::kCounts);
   expect_rejected(judge_one(signer("k", "carol", "*", {}, "gamma"), facts),
-                  ErrorCode::kRoleNotGranted);
+                  Reason::kRoleNotGranted);
 }
 
 // A placement is a publisher's word, within its own names; it names no model for other statements.
@@ -173,8 +171,7 @@ TEST(Names, SimilarNames_AreNotCovered) {
   Facts facts = valid_facts();
   facts.manifests = {manifest(1, "acme-x/demo", {publisher("a", "alice", "*")}),
                      manifest(2, "acme0", {publisher("a", "alice", "*")})};
-  expect_rejected(judge_one(signer("k", "carol", "*", {}, "acme"), facts),
-                  ErrorCode::kRoleNotGranted);
+  expect_rejected(judge_one(signer("k", "carol", "*", {}, "acme"), facts), Reason::kRoleNotGranted);
   facts.manifests.push_back(manifest(3, "acme/demo/v2", {publisher("a", "alice", "*")}));
   for (const char* covers : {"acme", "acme/demo", "acme/demo/v2", "acme-x", "acme0", "*"}) {
     EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, covers), facts).state, SignerState::kCounts)
@@ -182,7 +179,7 @@ TEST(Names, SimilarNames_AreNotCovered) {
   }
   for (const char* misses : {"acm", "acme/dem", "acme/demo/v", "acme-", "b", "acme/"}) {
     expect_rejected(judge_one(signer("k", "carol", "*", {}, misses), facts),
-                    ErrorCode::kRoleNotGranted);
+                    Reason::kRoleNotGranted);
   }
 }
 
@@ -192,7 +189,7 @@ TEST(Names, SeveralNamesAndRevokedKey_SaysRevoked) {
   facts.manifests.push_back(manifest(8, "beta/demo", {publisher("b", "bob", "beta")}));
   for (const char* name_space : {"acme", "beta"}) {
     expect_rejected(judge_one(revoked(signer("k", "carol", "*", {}, name_space), now()), facts),
-                    ErrorCode::kKeyRevoked);
+                    Reason::kKeyRevoked);
   }
 }
 
@@ -260,7 +257,7 @@ JudgedStatement by(std::initializer_list<JudgedSigner> signers) {
 }
 
 JudgedSigner good(std::string_view identity) { return {identity, SignerState::kCounts, {}}; }
-JudgedSigner bad(std::string_view identity, ErrorCode code) {
+JudgedSigner bad(std::string_view identity, Reason code) {
   return {identity, SignerState::kRejected, code};
 }
 
@@ -270,7 +267,7 @@ TEST(Tally, SameIdentityTwice_CountsOnce) {
   tally.add(by({good("carol"), good("carol")}));
   tally.add(by({good("carol")}));
   EXPECT_EQ(tally.outcome(), Outcome::kFail);
-  EXPECT_EQ(tally.failure(), ErrorCode::kSignersInsufficient);
+  EXPECT_EQ(tally.failure(), Reason::kSignersInsufficient);
   EXPECT_EQ(tally.actual()["identities"], Json::array({"carol"}));
   tally.add(by({good("dave")}));
   EXPECT_EQ(tally.outcome(), Outcome::kPass);
@@ -306,25 +303,25 @@ TEST(Tally, UndecidedThatCouldReachIt_IsAnError) {
 TEST(Tally, AllRejectedForOneReason_SaysIt) {
   const SignerRequirement requirement{1, {}};
   Tally tally(requirement);
-  tally.add(by({bad("carol", ErrorCode::kKeyRevoked), bad("dave", ErrorCode::kKeyRevoked)}));
-  EXPECT_EQ(tally.failure(), ErrorCode::kKeyRevoked);
-  tally.add(by({bad("erin", ErrorCode::kKeyExpired)}));
-  EXPECT_EQ(tally.failure(), ErrorCode::kSignersInsufficient);
+  tally.add(by({bad("carol", Reason::kKeyRevoked), bad("dave", Reason::kKeyRevoked)}));
+  EXPECT_EQ(tally.failure(), Reason::kKeyRevoked);
+  tally.add(by({bad("erin", Reason::kKeyExpired)}));
+  EXPECT_EQ(tally.failure(), Reason::kSignersInsufficient);
 }
 
 TEST(Tally, ReasonsOfUnlistedIdentities_DoNotMatter) {
   const SignerRequirement requirement{1, {"carol"}};
   Tally tally(requirement);
-  tally.add(by(
-      {bad("carol", ErrorCode::kKeyRevoked), bad("erin", ErrorCode::kKeyExpired), good("dave")}));
-  EXPECT_EQ(tally.failure(), ErrorCode::kKeyRevoked);
+  tally.add(
+      by({bad("carol", Reason::kKeyRevoked), bad("erin", Reason::kKeyExpired), good("dave")}));
+  EXPECT_EQ(tally.failure(), Reason::kKeyRevoked);
 }
 
 TEST(Tally, Actual_ListsRejectedOnceAndSorted) {
   const SignerRequirement requirement{1, {}};
   Tally tally(requirement);
-  tally.add(by({bad("dave", ErrorCode::kKeyRevoked), bad("carol", ErrorCode::kWrongPurpose)}));
-  tally.note_rejected(by({bad("carol", ErrorCode::kWrongPurpose)}));
+  tally.add(by({bad("dave", Reason::kKeyRevoked), bad("carol", Reason::kWrongPurpose)}));
+  tally.note_rejected(by({bad("carol", Reason::kWrongPurpose)}));
   EXPECT_EQ(tally.actual(), (Json{{"identities", Json::array()},
                                   {"rejected",
                                    {{{"identity", "carol"}, {"code", "wrong-purpose"}},

@@ -8,7 +8,7 @@
 namespace assay::policy::test {
 namespace {
 
-void expect(const ConditionResult& result, Outcome outcome, std::optional<ErrorCode> code) {
+void expect(const ConditionResult& result, Outcome outcome, std::optional<Reason> code) {
   EXPECT_EQ(result.outcome, outcome);
   EXPECT_EQ(result.code, code);
 }
@@ -50,20 +50,20 @@ TEST(StatementCondition, OneGoodStatement_Passes) {
 
 TEST(StatementCondition, NoneOfTheKind_IsMissing) {
   for (const Quantifier quantifier : {Quantifier::kEvery, Quantifier::kAny, Quantifier::kLatest}) {
-    expect(judge_accuracy({}, quantifier), Outcome::kFail, ErrorCode::kStatementMissing);
+    expect(judge_accuracy({}, quantifier), Outcome::kFail, Reason::kStatementMissing);
   }
 }
 
 TEST(StatementCondition, OtherStage_IsMissing) {
   expect(judge_alone(stage_condition("quantize"), valid_facts()), Outcome::kFail,
-         ErrorCode::kStatementMissing);
+         Reason::kStatementMissing);
 }
 
 TEST(StatementCondition, OtherPredicateType_IsMissing) {
   StatementCondition condition;
   condition.predicate_type = kLicenceType;
   Facts facts = valid_facts();
-  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kStatementMissing);
+  expect(judge_alone(condition, facts), Outcome::kFail, Reason::kStatementMissing);
   facts.statements.push_back(foreign_statement(9, kLicenceType, Json::object(),
                                                {signer("l", "legal", "*", kLicenceType)}));
   expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
@@ -71,14 +71,14 @@ TEST(StatementCondition, OtherPredicateType_IsMissing) {
 
 TEST(StatementCondition, LifecycleWithoutStage_MatchesNoStage) {
   expect(judge_alone(stage_condition(""), valid_facts()), Outcome::kFail,
-         ErrorCode::kStatementMissing);
+         Reason::kStatementMissing);
 }
 
 TEST(StatementCondition, SignerThatDoesNotCount_IsAsIfItWereNotThere) {
   Facts facts = evaluated({0.9});
   facts.statements.front().signers.front().key = revoked(signer("eve-1", "eve"), now());
   const ConditionResult result = judge_alone(accurate(Quantifier::kEvery), facts);
-  expect(result, Outcome::kFail, ErrorCode::kStatementMissing);
+  expect(result, Outcome::kFail, Reason::kStatementMissing);
   EXPECT_EQ(result.actual["rejected"],
             Json::array({{{"identity", "eve"}, {"code", "key-revoked"}}}));
   EXPECT_EQ(result.evidence, std::vector{statement_id(10).text()});
@@ -87,15 +87,14 @@ TEST(StatementCondition, SignerThatDoesNotCount_IsAsIfItWereNotThere) {
 TEST(StatementCondition, RevokedRefusal_IsWithdrawn) {
   Facts facts = evaluated({0.9, 0.1});
   expect(judge_alone(accurate(Quantifier::kEvery), facts), Outcome::kFail,
-         ErrorCode::kPredicateMismatch);
+         Reason::kPredicateMismatch);
   facts.statements.back().signers = {{revoked(signer("other", "mallory"), now()), from_now(-3600)}};
   expect(judge_alone(accurate(Quantifier::kEvery), facts), Outcome::kPass, std::nullopt);
 }
 
 TEST(StatementCondition, Every_FailsOnOneBadStatement) {
   for (const auto& values : {std::vector<Json>{0.9, 0.1}, {0.1, 0.9}, {0.1}}) {
-    expect(judge_accuracy(values, Quantifier::kEvery), Outcome::kFail,
-           ErrorCode::kPredicateMismatch);
+    expect(judge_accuracy(values, Quantifier::kEvery), Outcome::kFail, Reason::kPredicateMismatch);
   }
 }
 
@@ -103,14 +102,13 @@ TEST(StatementCondition, Any_PassesOnOneGoodStatement) {
   for (const auto& values : {std::vector<Json>{0.9, 0.1}, {0.1, 0.9}, {"no number", 0.9}}) {
     expect(judge_accuracy(values, Quantifier::kAny), Outcome::kPass, std::nullopt);
   }
-  expect(judge_accuracy({0.1, 0.2}, Quantifier::kAny), Outcome::kFail,
-         ErrorCode::kPredicateMismatch);
+  expect(judge_accuracy({0.1, 0.2}, Quantifier::kAny), Outcome::kFail, Reason::kPredicateMismatch);
 }
 
 TEST(StatementCondition, Latest_JudgesTheNewestAlone) {
   expect(judge_accuracy({0.1, 0.9}, Quantifier::kLatest), Outcome::kPass, std::nullopt);
   expect(judge_accuracy({0.9, 0.1}, Quantifier::kLatest), Outcome::kFail,
-         ErrorCode::kPredicateMismatch);
+         Reason::kPredicateMismatch);
 }
 
 TEST(StatementCondition, Latest_IsByLogIndexNotByPlace) {
@@ -139,22 +137,21 @@ TEST(StatementCondition, ValueMissing_IsAnError) {
   Facts facts = evaluated({0.9});
   facts.statements.front().predicate = Json::object();
   const ConditionResult result = judge_alone(accurate(Quantifier::kEvery), facts);
-  expect(result, Outcome::kError, ErrorCode::kValueMissing);
+  expect(result, Outcome::kError, Reason::kValueMissing);
   EXPECT_FALSE(result.actual["failures"][0].contains("actual"));
 }
 
 TEST(StatementCondition, ValueOfAnotherKind_IsAnError) {
-  expect(judge_accuracy({"0.9"}, Quantifier::kEvery), Outcome::kError,
-         ErrorCode::kConditionUndecided);
+  expect(judge_accuracy({"0.9"}, Quantifier::kEvery), Outcome::kError, Reason::kConditionUndecided);
   expect(judge_accuracy({Json::array({0.9})}, Quantifier::kAny), Outcome::kError,
-         ErrorCode::kConditionUndecided);
+         Reason::kConditionUndecided);
 }
 
 TEST(StatementCondition, FailBeatsErrorForEvery) {
   expect(judge_accuracy({"x", 0.1}, Quantifier::kEvery), Outcome::kFail,
-         ErrorCode::kPredicateMismatch);
+         Reason::kPredicateMismatch);
   expect(judge_accuracy({"x", 0.9}, Quantifier::kEvery), Outcome::kError,
-         ErrorCode::kConditionUndecided);
+         Reason::kConditionUndecided);
 }
 
 TEST(StatementCondition, SeveralTests_AllMustHold) {
@@ -164,10 +161,10 @@ TEST(StatementCondition, SeveralTests_AllMustHold) {
   facts.statements.front().predicate["suite"] = "v2";
   expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
   facts.statements.front().predicate["suite"] = "v1";
-  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kPredicateMismatch);
+  expect(judge_alone(condition, facts), Outcome::kFail, Reason::kPredicateMismatch);
   facts.statements.front().predicate.erase("accuracy");  // an error beside the failure
   const ConditionResult result = judge_alone(condition, facts);
-  expect(result, Outcome::kFail, ErrorCode::kPredicateMismatch);
+  expect(result, Outcome::kFail, Reason::kPredicateMismatch);
   EXPECT_EQ(result.actual["failures"].size(), 2U);
 }
 
@@ -182,7 +179,7 @@ TEST(StatementCondition, TwoApprovals_NeedTwoIdentities) {
   expect(judge_alone(approved_by(2), facts), Outcome::kPass, std::nullopt);
   facts.statements.back().signers = {{signer("carol-2", "carol", "approve"), from_now(-3600)}};
   const ConditionResult result = judge_alone(approved_by(2), facts);
-  expect(result, Outcome::kFail, ErrorCode::kSignersInsufficient);
+  expect(result, Outcome::kFail, Reason::kSignersInsufficient);
   EXPECT_EQ(result.expected["at_least"], 2);
   EXPECT_EQ(result.actual["identities"], Json::array({"carol"}));
 }
@@ -196,7 +193,7 @@ TEST(StatementCondition, TwoSignaturesOnOneStatement_CountAsTwo) {
 
 TEST(StatementCondition, ApproverWhoIsNotListed_DoesNotCount) {
   const ConditionResult result = judge_alone(approved_by(2, {"carol", "frank"}), valid_facts());
-  expect(result, Outcome::kFail, ErrorCode::kSignersInsufficient);
+  expect(result, Outcome::kFail, Reason::kSignersInsufficient);
   EXPECT_EQ(result.actual["unlisted"], Json::array({"dave"}));
   expect(judge_alone(approved_by(1, {"carol", "frank"}), valid_facts()), Outcome::kPass,
          std::nullopt);
@@ -208,7 +205,7 @@ TEST(StatementCondition, BadStatementByUnlistedSigner_StillFailsEvery) {
   condition.signers.identities = {"eve"};
   Facts facts = evaluated({0.9, 0.1});
   facts.statements.back().signers = {{signer("f", "frank", "evaluate"), from_now(-3600)}};
-  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kPredicateMismatch);
+  expect(judge_alone(condition, facts), Outcome::kFail, Reason::kPredicateMismatch);
   condition.quantifier = Quantifier::kAny;
   expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
 }
@@ -218,9 +215,9 @@ TEST(StatementCondition, AnyWithThreshold_CountsOnlyThosePassing) {
   condition.signers.at_least = 2;
   Facts facts = evaluated({0.9, 0.1});
   facts.statements.back().signers = {{signer("f", "frank", "evaluate"), from_now(-3600)}};
-  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kSignersInsufficient);
+  expect(judge_alone(condition, facts), Outcome::kFail, Reason::kSignersInsufficient);
   facts.statements.back().predicate["accuracy"] = "unreadable";
-  expect(judge_alone(condition, facts), Outcome::kError, ErrorCode::kConditionUndecided);
+  expect(judge_alone(condition, facts), Outcome::kError, Reason::kConditionUndecided);
   facts.statements.back().predicate["accuracy"] = 0.85;
   expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
 }
@@ -229,7 +226,7 @@ TEST(StatementCondition, ErrorThatCannotReachTheThreshold_IsAFailure) {
   StatementCondition condition = accurate(Quantifier::kEvery);
   condition.signers.at_least = 3;
   Facts facts = evaluated({0.9, "unreadable"});
-  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kSignersInsufficient);
+  expect(judge_alone(condition, facts), Outcome::kFail, Reason::kSignersInsufficient);
 }
 
 TEST(StatementCondition, MaxAge_CountsFromTheLogEntry) {
@@ -239,7 +236,7 @@ TEST(StatementCondition, MaxAge_CountsFromTheLogEntry) {
   expect(judge_alone(condition, facts), Outcome::kPass, std::nullopt);
   condition.max_age_seconds = 3599;
   const ConditionResult result = judge_alone(condition, facts);
-  expect(result, Outcome::kFail, ErrorCode::kStatementStale);
+  expect(result, Outcome::kFail, Reason::kStatementStale);
   EXPECT_EQ(result.actual["failures"][0]["age_seconds"], 3600);
   EXPECT_EQ(result.actual["failures"][0]["max_age_seconds"], 3599);
 }
@@ -249,7 +246,7 @@ TEST(StatementCondition, MaxAgeByOneMillisecond_IsStale) {
   condition.max_age_seconds = 3600;
   Facts facts = evaluated({0.9});
   facts.statements.front().accepted_at -= std::chrono::milliseconds(1);
-  expect(judge_alone(condition, facts), Outcome::kFail, ErrorCode::kStatementStale);
+  expect(judge_alone(condition, facts), Outcome::kFail, Reason::kStatementStale);
 }
 
 TEST(StatementCondition, EndlessMaxAge_DoesNotOverflow) {
@@ -266,21 +263,20 @@ TEST(StatementCondition, AcceptedAfterNow_IsAnErrorWhateverItSays) {
   facts.statements.front().accepted_at = now() + std::chrono::milliseconds(1);
   facts.statements.front().signers.front().signed_at = facts.statements.front().accepted_at;
   for (const Quantifier quantifier : {Quantifier::kEvery, Quantifier::kAny, Quantifier::kLatest}) {
-    expect(judge_alone(accurate(quantifier), facts), Outcome::kError,
-           ErrorCode::kConditionUndecided);
+    expect(judge_alone(accurate(quantifier), facts), Outcome::kError, Reason::kConditionUndecided);
   }
 }
 
 TEST(StatementCondition, SecondSignatureAfterNow_IsAnError) {
   Facts facts = valid_facts();
   facts.statements.back().signers.front().signed_at = from_now(1);
-  expect(judge_alone(approved_by(2), facts), Outcome::kError, ErrorCode::kConditionUndecided);
+  expect(judge_alone(approved_by(2), facts), Outcome::kError, Reason::kConditionUndecided);
 }
 
 TEST(StatementCondition, ManifestPredicate_IsNoStatement) {
   StatementCondition condition;
   condition.predicate_type = kManifestPredicateType;
-  expect(judge_alone(condition, valid_facts()), Outcome::kFail, ErrorCode::kStatementMissing);
+  expect(judge_alone(condition, valid_facts()), Outcome::kFail, Reason::kStatementMissing);
 }
 
 }  // namespace

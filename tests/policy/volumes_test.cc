@@ -40,7 +40,7 @@ TEST(Volumes, ModelConfigAndScratch_Pass) {
 TEST(Volumes, GoodClaimDeclaredAndAnotherMounted_IsRefused) {
   const ConditionResult result =
       volumes(plain(), {mount_at("/m", kModel), mount_at("/data", "hostpath:///data/evil")});
-  EXPECT_EQ(result.code, ErrorCode::kVolumeUnaccounted);
+  EXPECT_EQ(result.code, Reason::kVolumeUnaccounted);
   EXPECT_EQ(result.actual["unaccounted"], Json::array({"server:/data (hostpath:///data/evil)"}));
 }
 
@@ -52,8 +52,7 @@ TEST(Volumes, UnknownSourcesAndDevices_AreUnaccounted) {
   Mount scratch_device = scratch_at("server", "/dev/x", "x", true);
   scratch_device.device = true;
   for (const Mount& other : {unknown, device, scratch_device}) {
-    EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), other}).code,
-              ErrorCode::kVolumeUnaccounted);
+    EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), other}).code, Reason::kVolumeUnaccounted);
   }
 }
 
@@ -61,7 +60,7 @@ TEST(Volumes, EveryContainerIsLookedAt) {
   EXPECT_EQ(
       volumes(plain(), {mount_at("/m", kModel), in("debugger", mount_at("/m", "pvc://prod/other"))})
           .code,
-      ErrorCode::kVolumeUnaccounted);
+      Reason::kVolumeUnaccounted);
 }
 
 TEST(Volumes, OtherVolumes_AllowLocationsAndSources) {
@@ -73,10 +72,10 @@ TEST(Volumes, OtherVolumes_AllowLocationsAndSources) {
   EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), cache, nfs}).outcome, Outcome::kPass);
   policy.other_volumes = {"pvc://prod/c*e"};
   EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), cache}).outcome, Outcome::kPass);
-  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), nfs}).code, ErrorCode::kVolumeUnaccounted);
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), nfs}).code, Reason::kVolumeUnaccounted);
   // Other volumes account for a mount; they never make it the model.
   EXPECT_EQ(implied(judge_pod(policy, pod_with({cache})), "reference-bound").code,
-            ErrorCode::kReferenceUnbound);
+            Reason::kReferenceUnbound);
 }
 
 // --- overlaps
@@ -85,7 +84,7 @@ TEST(Volumes, ConfigMapOverTheModel_IsRefused) {
   for (const char* path :
        {"/m", "/m/", "/m/modeling.py", "/m//sub", "/x/../m/code", "/./m", "m/code", "/"}) {
     const ConditionResult result = volumes(plain(), {mount_at("/m", kModel), config_at(path)});
-    EXPECT_EQ(result.code, ErrorCode::kMountOverlaps) << path;
+    EXPECT_EQ(result.code, Reason::kMountOverlaps) << path;
   }
   for (const char* path : {"/mm", "/m2/x", "/other", "/x/m"}) {
     EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), config_at(path)}).outcome, Outcome::kPass)
@@ -97,13 +96,13 @@ TEST(Volumes, ScratchAndOtherVolumesOverTheModel_AreRefused) {
   PolicyDocument policy = plain();
   policy.other_volumes = {"pvc://prod/cache"};
   EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), scratch_at("server", "/m/x", "t", true)}).code,
-            ErrorCode::kMountOverlaps);
+            Reason::kMountOverlaps);
   EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), mount_at("/m/x", "pvc://prod/cache")}).code,
-            ErrorCode::kMountOverlaps);
+            Reason::kMountOverlaps);
   EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), mount_at("/m/x", kModel)}).code,
-            ErrorCode::kMountOverlaps);
+            Reason::kMountOverlaps);
   EXPECT_EQ(volumes(policy, {mount_at("/", kModel), config_at("/etc/app")}).code,
-            ErrorCode::kMountOverlaps);
+            Reason::kMountOverlaps);
 }
 
 TEST(Volumes, SamePathInAnotherContainer_IsNoOverlap) {
@@ -125,7 +124,7 @@ TEST(Volumes, MountThroughALinkOfTheImage_IsAnOverlap) {
                                                         {"/m", "/dev/stdin"},
                                                         {"/m", "/var/run/../m"}}) {
     EXPECT_EQ(volumes(plain(), {mount_at(model, kModel), config_at(other)}).code,
-              ErrorCode::kMountOverlaps)
+              Reason::kMountOverlaps)
         << model << " " << other;
   }
   for (const auto& [model, other] : std::vector<std::pair<const char*, const char*>>{
@@ -148,8 +147,8 @@ TEST(Volumes, MountAboveTheModel_IsRefused) {
     for (const Mount& other :
          {config_at(path), scratch_at("server", path, "t", false),
           scratch_at("server", path, "t", true), mount_at(path, "pvc://prod/cache")}) {
-      EXPECT_EQ(volumes(policy, {model, other}).code, ErrorCode::kMountOverlaps) << path;
-      EXPECT_EQ(volumes(policy, {other, model}).code, ErrorCode::kMountOverlaps) << path;
+      EXPECT_EQ(volumes(policy, {model, other}).code, Reason::kMountOverlaps) << path;
+      EXPECT_EQ(volumes(policy, {other, model}).code, Reason::kMountOverlaps) << path;
     }
   }
   for (const char* path : {"/data/hub/demo2", "/data/hu", "/data2", "/dat"}) {
@@ -175,7 +174,7 @@ TEST(Volumes, MountAboveTheModelThroughALink_IsRefused) {
                                                         {"/var/run/models", "/run"}}) {
     EXPECT_EQ(
         volumes(plain(), {mount_at(model, kModel), scratch_at("server", other, "t", false)}).code,
-        ErrorCode::kMountOverlaps)
+        Reason::kMountOverlaps)
         << model << " " << other;
   }
   EXPECT_EQ(
@@ -188,12 +187,11 @@ TEST(Volumes, MountAboveTheModelThroughALink_IsRefused) {
 TEST(Volumes, MountBelowWhatMayHaveLinks_IsRefused) {
   const Mount model = mount_at("/m", kModel);
   const Mount scratch = scratch_at("server", "/tmp", "t", false);
-  EXPECT_EQ(volumes(plain(), {model, scratch, config_at("/tmp/x")}).code,
-            ErrorCode::kMountOverlaps);
+  EXPECT_EQ(volumes(plain(), {model, scratch, config_at("/tmp/x")}).code, Reason::kMountOverlaps);
   EXPECT_EQ(
       volumes(plain(), {model, config_at("/var/run/x/y"), scratch_at("server", "/run", "t", false)})
           .code,
-      ErrorCode::kMountOverlaps);
+      Reason::kMountOverlaps);
   EXPECT_EQ(volumes(plain(), {model, config_at("/etc/app"), config_at("/etc/app/more")}).outcome,
             Outcome::kPass)
       << "nobody makes links there";
@@ -207,7 +205,7 @@ TEST(Volumes, ModelWhereTheRuntimeMounts_IsRefused) {
   for (const char* path :
        {"/etc", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/", "/dev", "/dev/shm",
         "/dev/shm/models", "/dev/models", "/proc", "/sys", "/sys/fs/m", "/etc/../etc"}) {
-    EXPECT_EQ(volumes(plain(), {mount_at(path, kModel)}).code, ErrorCode::kMountOverlaps) << path;
+    EXPECT_EQ(volumes(plain(), {mount_at(path, kModel)}).code, Reason::kMountOverlaps) << path;
   }
   for (const char* path : {"/etc/models", "/device", "/etc/hosts.d", "/mnt/dev", "/system"}) {
     EXPECT_EQ(volumes(plain(), {mount_at(path, kModel)}).outcome, Outcome::kPass) << path;
@@ -229,10 +227,10 @@ TEST(MountPaths, ModelElsewhere_IsRefused) {
     ASSERT_TRUE(result.actual.contains("elsewhere")) << path;
     EXPECT_EQ(result.actual["elsewhere"].size(), 1U) << path;
   }
-  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel)}).code, ErrorCode::kMountPathNotAllowed);
+  EXPECT_EQ(volumes(policy, {mount_at("/m", kModel)}).code, Reason::kMountPathNotAllowed);
   EXPECT_EQ(
       volumes(policy, {mount_at("/models/a", kModel), in("side", mount_at("/m", kModel))}).code,
-      ErrorCode::kMountPathNotAllowed);
+      Reason::kMountPathNotAllowed);
 }
 
 TEST(MountPaths, NothingElseIsMountedThere) {
@@ -244,7 +242,7 @@ TEST(MountPaths, NothingElseIsMountedThere) {
        {config_at("/models"), config_at("/models/other"), config_at("/m/x"),
         in("side", config_at("/")), in("side", config_at("/models/other")),
         mount_at("/models/cache", "pvc://prod/cache"), scratch_at("server", "/m", "t", true)}) {
-    EXPECT_EQ(volumes(policy, {model, other}).code, ErrorCode::kMountOverlaps) << other.path;
+    EXPECT_EQ(volumes(policy, {model, other}).code, Reason::kMountOverlaps) << other.path;
   }
   for (const char* path : {"/mm", "/modelsx", "/etc/models"}) {
     EXPECT_EQ(volumes(policy, {model, config_at(path)}).outcome, Outcome::kPass) << path;
@@ -257,7 +255,7 @@ TEST(Volumes, PathThatNoKernelTakes_IsRefused) {
     path += "/a";
   }
   EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), config_at(path)}).code,
-            ErrorCode::kMountOverlaps);
+            Reason::kMountOverlaps);
 }
 
 // --- writing
@@ -266,9 +264,9 @@ TEST(Volumes, WritableModel_IsRefusedUnlessThePolicySaysSo) {
   Mount writable = mount_at("/m", kModel);
   writable.read_only = false;
   PolicyDocument policy = plain();
-  EXPECT_EQ(volumes(policy, {writable}).code, ErrorCode::kMountWritable);
+  EXPECT_EQ(volumes(policy, {writable}).code, Reason::kMountWritable);
   EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), in("side", writable)}).code,
-            ErrorCode::kMountWritable);
+            Reason::kMountWritable);
   policy.writable_mounts = true;
   EXPECT_EQ(volumes(policy, {writable}).outcome, Outcome::kPass);
 }
@@ -281,7 +279,7 @@ TEST(Volumes, WritingAroundTheReadOnlyMount_IsRefused) {
     Mount around = in("side", mount_at("/elsewhere", place));
     EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), around}).outcome, Outcome::kPass) << place;
     around.read_only = false;
-    EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), around}).code, ErrorCode::kMountWritable)
+    EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), around}).code, Reason::kMountWritable)
         << place;
   }
   Mount beside = in("side", mount_at("/elsewhere", "pvc://prod/models2"));
@@ -293,7 +291,7 @@ TEST(Volumes, BlockDeviceOfTheModel_IsWritable) {
   Mount device = in("side", mount_at("/dev/x", kModel));
   device.device = true;
   device.read_only = false;
-  EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), device}).code, ErrorCode::kMountWritable);
+  EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), device}).code, Reason::kMountWritable);
 }
 
 // Whoever may mount makes the same volume writable elsewhere.
@@ -302,7 +300,7 @@ TEST(Volumes, ContainerThatMayMountAgain_WritesToEveryModel) {
   Workload pod = pod_with({mount_at("/m", kModel)});
   pod.images.push_back({"tools", "registry.example/tools:1", false, true});
   const ConditionResult result = implied(judge_pod(policy, pod), "volumes");
-  ASSERT_EQ(result.code, ErrorCode::kMountWritable);
+  ASSERT_EQ(result.code, Reason::kMountWritable);
   EXPECT_EQ(result.actual["writable"],
             Json::array({"tools: may mount again what is mounted read-only"}));
   policy.writable_mounts = true;
@@ -319,7 +317,7 @@ TEST(Volumes, DirectoriesOfTheNode_AreUnaccounted) {
     const std::string location = *path == 0 ? "" : "hostpath://" + std::string(path);
     Mount host = mount_at("/host", location);
     host.source = "hostPath";
-    EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), host}).code, ErrorCode::kVolumeUnaccounted)
+    EXPECT_EQ(volumes(plain(), {mount_at("/m", kModel), host}).code, Reason::kVolumeUnaccounted)
         << path;
   }
 }
@@ -343,10 +341,10 @@ TEST(Images, EveryContainerNeedsAnAllowedImage) {
   EXPECT_TRUE(judge_pod(policy, pod).allowed);
   pod.images.push_back({"debugger", "docker.io/evil:1", false});
   const ConditionResult result = implied(judge_pod(policy, pod), "images");
-  EXPECT_EQ(result.code, ErrorCode::kImageNotAllowed);
+  EXPECT_EQ(result.code, Reason::kImageNotAllowed);
   EXPECT_EQ(result.actual, Json::array({"debugger: docker.io/evil:1"}));
   pod.images = {{"init", "evil", true}, {"server", "registry.example/server:1", false}};
-  EXPECT_EQ(implied(judge_pod(policy, pod), "images").code, ErrorCode::kImageNotAllowed);
+  EXPECT_EQ(implied(judge_pod(policy, pod), "images").code, Reason::kImageNotAllowed);
 }
 
 TEST(Images, PodWithoutContainers_IsUndecided) {

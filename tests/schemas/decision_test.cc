@@ -22,11 +22,11 @@ ConditionResult passed(std::string id) {
 }
 
 Verdict sample_verdict() {
-  ConditionResult failed{"signed", Outcome::kFail,      ErrorCode::kSignersInsufficient, 2, 1,
+  ConditionResult failed{"signed", Outcome::kFail,      Reason::kSignersInsufficient, 2, 1,
                          {},       {passed("signed.a")}};
-  ConditionResult later{"node", Outcome::kDeferred, ErrorCode::kConditionDeferred, {}, {}, {}, {}};
+  ConditionResult later{"node", Outcome::kDeferred, Reason::kConditionDeferred, {}, {}, {}, {}};
   return {false,
-          {ErrorCode::kSignersInsufficient},
+          {Reason::kSignersInsufficient},
           {"policy old-models: statement-stale"},
           {passed("reference")},
           {{"prod-llm",
@@ -130,7 +130,7 @@ TEST(ReplayDigest, AnyResult_ChangesIt) {
       [](Verdict& v) { v.policies[0].outcome = Outcome::kPass; },
       [](Verdict& v) { v.policies[0].conditions[0].actual = 0; },
       [](Verdict& v) { v.policies[0].conditions[0].expected = 3; },
-      [](Verdict& v) { v.policies[0].conditions[0].code = ErrorCode::kStatementMissing; },
+      [](Verdict& v) { v.policies[0].conditions[0].code = Reason::kStatementMissing; },
       [](Verdict& v) { v.policies[0].conditions[0].evidence = {"x"}; },
       [](Verdict& v) { v.policies[0].conditions[0].parts[0].outcome = Outcome::kDeferred; },
       [](Verdict& v) { v.policies[0].conditions.pop_back(); },

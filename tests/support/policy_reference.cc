@@ -16,9 +16,9 @@ Answer all_of(const std::vector<Tested>& demands) {
     return answer(Outcome::kFail, no->code);
   }
   if (first(demands, Truth::kUnknown) != nullptr) {
-    return answer(Outcome::kError, ErrorCode::kConditionUndecided);
+    return answer(Outcome::kError, Reason::kConditionUndecided);
   }
-  return answer(Outcome::kPass, ErrorCode::kInternal);
+  return answer(Outcome::kPass, Reason::kConditionDeferred);
 }
 
 // What a failed list of demands comes to: anything besides what is wrong with the thing makes it
@@ -32,7 +32,7 @@ Answer turned_demands(const std::vector<Tested>& demands, const Answer& plain) {
   }
   for (const Tested& one : demands) {
     if (one.holds != Truth::kYes && !is_about_the_thing_itself(one.code)) {
-      return answer(Outcome::kError, ErrorCode::kConditionUndecided);
+      return answer(Outcome::kError, Reason::kConditionUndecided);
     }
   }
   return plain;
@@ -77,20 +77,20 @@ Answer combine(std::vector<Answer> parts, bool (*holds)(std::size_t, std::size_t
   if (outcome == Outcome::kError && !an_error) {
     outcome = Outcome::kDeferred;
   }
-  const ErrorCode code = outcome == Outcome::kFail    ? ErrorCode::kConditionFailed
-                         : outcome == Outcome::kError ? ErrorCode::kConditionUndecided
-                                                      : ErrorCode::kConditionDeferred;
+  const Reason code = outcome == Outcome::kFail    ? Reason::kConditionFailed
+                      : outcome == Outcome::kError ? Reason::kConditionUndecided
+                                                   : Reason::kConditionDeferred;
   Answer combined = answer(outcome, code);
   combined.parts = std::move(parts);
   return combined;
 }
 
 // The codes that explain why `answer` is not a pass.
-std::vector<ErrorCode> reasons_of(const Answer& answer) {
-  std::vector<ErrorCode> codes;
+std::vector<Reason> reasons_of(const Answer& answer) {
+  std::vector<Reason> codes;
   for (const Answer& part : answer.parts) {
     if (part.outcome == Outcome::kFail || part.outcome == Outcome::kError) {
-      for (const ErrorCode code : reasons_of(part)) {
+      for (const Reason code : reasons_of(part)) {
         codes.push_back(code);
       }
     }
@@ -122,44 +122,42 @@ void add_filled(const PolicyDocument& policy, const Workload& workload,
 
 Answer Case::judge(const NodeCondition& condition, bool below_not) const {
   if (node.empty() || !facts.node) {
-    return answer(Outcome::kFail,
-                  node.empty() ? ErrorCode::kNodeUnknown : ErrorCode::kNodeNotEnrolled);
+    return answer(Outcome::kFail, node.empty() ? Reason::kNodeUnknown : Reason::kNodeNotEnrolled);
   }
   const NodeFact& fact = *facts.node;
   const bool needs_evidence = condition.worker_measured || condition.max_evidence_age_seconds ||
                               !condition.tcb_status.empty();
   std::vector<Tested> demands = {
-      {truth(!fact.revoked), ErrorCode::kNodeRevoked},
-      {truth(fact.expires_at > now), ErrorCode::kEnrolmentExpired},
-      {not_later(fact.enrolled_at, now), ErrorCode::kConditionUndecided},
-      {fact.name == node ? Truth::kYes : Truth::kUnknown, ErrorCode::kConditionUndecided}};
+      {truth(!fact.revoked), Reason::kNodeRevoked},
+      {truth(fact.expires_at > now), Reason::kEnrolmentExpired},
+      {not_later(fact.enrolled_at, now), Reason::kConditionUndecided},
+      {fact.name == node ? Truth::kYes : Truth::kUnknown, Reason::kConditionUndecided}};
   if (fact.appraised_at) {
-    demands.push_back({not_later(*fact.appraised_at, now), ErrorCode::kConditionUndecided});
-    demands.push_back({truth(fact.appraisal_current), ErrorCode::kEvidenceStale});
+    demands.push_back({not_later(*fact.appraised_at, now), Reason::kConditionUndecided});
+    demands.push_back({truth(fact.appraisal_current), Reason::kEvidenceStale});
     demands.push_back({young(*fact.appraised_at, condition.max_evidence_age_seconds, now),
-                       ErrorCode::kEvidenceStale});
-    demands.push_back({truth(fact.appraisal_error.empty()), ErrorCode::kEvidenceRejected});
+                       Reason::kEvidenceStale});
+    demands.push_back({truth(fact.appraisal_error.empty()), Reason::kEvidenceRejected});
   }
   demands.push_back(
-      {truth(fact.worker_measured || !condition.worker_measured), ErrorCode::kWorkerNotMeasured});
-  demands.push_back({truth(fact.appraised_at || !needs_evidence), ErrorCode::kWorkerNotMeasured});
+      {truth(fact.worker_measured || !condition.worker_measured), Reason::kWorkerNotMeasured});
+  demands.push_back({truth(fact.appraised_at || !needs_evidence), Reason::kWorkerNotMeasured});
   if (fact.appraised_at) {
     const bool named = fact.anchor && listed(condition.anchors, fact.anchor->text());
     demands.push_back(
-        {truth(named || (fact.anchor && fact.anchor_is_vendor)), ErrorCode::kAnchorNotAccepted});
+        {truth(named || (fact.anchor && fact.anchor_is_vendor)), Reason::kAnchorNotAccepted});
     demands.push_back(
         {truth(condition.tcb_status.empty() || listed(condition.tcb_status, fact.tcb_status)),
-         ErrorCode::kTcbNotAccepted});
+         Reason::kTcbNotAccepted});
   } else if (fact.worker_measured) {
-    demands.push_back({Truth::kUnknown, ErrorCode::kConditionUndecided});
+    demands.push_back({Truth::kUnknown, Reason::kConditionUndecided});
   }
   return below_not ? turned_demands(demands, all_of(demands)) : all_of(demands);
 }
 
 Answer Case::judge(const ReportCondition& condition, bool below_not) const {
   if (node.empty() || !facts.node) {
-    return answer(Outcome::kFail,
-                  node.empty() ? ErrorCode::kNodeUnknown : ErrorCode::kNodeNotEnrolled);
+    return answer(Outcome::kFail, node.empty() ? Reason::kNodeUnknown : Reason::kNodeNotEnrolled);
   }
   return judge_reports(condition, {facts, node, now, pod, bound, filled, below_not, besides});
 }
@@ -174,7 +172,7 @@ Answer Case::judge(const Condition& condition, bool below_not) const {
   };
   Answer result;
   if (point_of_kind(condition) > point) {
-    result = answer(Outcome::kDeferred, ErrorCode::kConditionDeferred);
+    result = answer(Outcome::kDeferred, Reason::kConditionDeferred);
   } else if (const auto* node_asked = std::get_if<NodeCondition>(&condition.kind)) {
     result = judge(*node_asked, below_not);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
@@ -223,7 +221,7 @@ Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& wor
     all_known = all_known && facts.artifact;
     placed.push_back(Case{facts, workload.node, point, now}.placed());
   }
-  std::vector<ErrorCode> reasons;
+  std::vector<Reason> reasons;
   for (const ActivePolicy& policy : policies) {
     if (!workload_fits(policy.document.match, workload, point)) {
       continue;
@@ -255,12 +253,12 @@ Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& wor
     }
   }
   if (enforce && !all_known) {
-    reasons.insert(reasons.begin(), ErrorCode::kModelReferenceMissing);
+    reasons.insert(reasons.begin(), Reason::kModelReferenceMissing);
   }
   if (!enforce && !warn) {
-    reasons.push_back(ErrorCode::kNoMatchingPolicy);
+    reasons.push_back(Reason::kNoMatchingPolicy);
   }
-  for (const ErrorCode code : reasons) {
+  for (const Reason code : reasons) {
     if (std::count(decision.reasons.begin(), decision.reasons.end(), code) == 0) {
       decision.reasons.push_back(code);
     }

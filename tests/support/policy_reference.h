@@ -16,14 +16,14 @@ namespace assay::policy::reference {
 struct Answer {
   std::string id;
   Outcome outcome;
-  std::optional<ErrorCode> code;
+  std::optional<Reason> code;
   std::vector<Answer> parts;
   bool operator==(const Answer&) const = default;
 };
 
 struct Decision {
   bool allowed = false;
-  std::vector<ErrorCode> reasons;
+  std::vector<Reason> reasons;
   std::vector<std::vector<Answer>> policies;  // of those that match, for each model, in order
 };
 

@@ -55,14 +55,14 @@ Outcome in_every_world(Holds holds) {
   return answer ? Outcome::kPass : Outcome::kFail;
 }
 
-inline Answer answer(Outcome outcome, ErrorCode code) {
+inline Answer answer(Outcome outcome, Reason code) {
   return {{}, outcome, outcome == Outcome::kPass ? std::nullopt : std::optional(code), {}};
 }
 
 // What one statement is worth to a `not`.
 struct Heard {
   enum { kOtherwise, kAsRequired, kUnknown } says = kAsRequired;
-  std::optional<ErrorCode> why;  // it is unknown
+  std::optional<Reason> why;  // it is unknown
 };
 
 struct Case {
@@ -77,10 +77,10 @@ struct Case {
 
   // --- signatures
   [[nodiscard]] Truth counts(const SignerFact& signer, const SigningContext& context,
-                             std::optional<ErrorCode>* why = nullptr) const {
+                             std::optional<Reason>* why = nullptr) const {
     const Status grant = check_grant(signer.key, context, signer.signed_at, now);
     if (!grant && why != nullptr) {
-      *why = grant.error().code;
+      *why = reason_of(grant.error().code);
     }
     if (!grant) {
       return Truth::kNo;
@@ -163,7 +163,7 @@ struct Case {
   [[nodiscard]] Answer judge(const Condition& condition, bool below_not) const;
 
   // --- below a `not`
-  [[nodiscard]] ErrorCode why_not(const SignerFact& signer, const StatementFact& statement) const;
+  [[nodiscard]] Reason why_not(const SignerFact& signer, const StatementFact& statement) const;
   [[nodiscard]] Heard hear(const StatementCondition& condition,
                            const StatementFact& statement) const;
   [[nodiscard]] Answer turned(const StatementCondition& condition, const Answer& plain) const;
@@ -171,13 +171,13 @@ struct Case {
 
 struct Tested {
   Truth holds;
-  ErrorCode code;
+  Reason code;
 };
 
 // The first test with this truth; nullptr when there is none.
 const Tested* first(const std::vector<Tested>& list, Truth wanted);
 
 // What a `not` turns round.
-bool is_about_the_thing_itself(ErrorCode code);
+bool is_about_the_thing_itself(Reason code);
 
 }  // namespace assay::policy::reference

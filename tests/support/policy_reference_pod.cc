@@ -279,7 +279,7 @@ struct Pod {
   }
 };
 
-Answer make(const char* id, Outcome outcome, ErrorCode code) {
+Answer make(const char* id, Outcome outcome, Reason code) {
   return {id, outcome, outcome == Outcome::kPass ? std::nullopt : std::optional(code), {}};
 }
 
@@ -295,47 +295,47 @@ bool has_report_at_serve(const std::vector<Condition>& list) {
 Answer bound(const Pod& no, const Pod& yes, const Placed& model, DecisionPoint point) {
   constexpr const char* kId = "reference-bound";
   if (!no.bound(model).empty()) {
-    return make(kId, Outcome::kPass, ErrorCode::kInternal);
+    return make(kId, Outcome::kPass, Reason::kConditionDeferred);
   }
   const bool filled =
       std::any_of(no.workload.mounts.begin(), no.workload.mounts.end(),
                   [&](const Mount& mount) { return !mount.device && no.is_filled(mount); });
   if (filled && point != DecisionPoint::kServe) {
-    return make(kId, Outcome::kDeferred, ErrorCode::kConditionDeferred);
+    return make(kId, Outcome::kDeferred, Reason::kConditionDeferred);
   }
   if (filled && has_report_at_serve(no.policy.require)) {
-    return make(kId, Outcome::kPass, ErrorCode::kInternal);
+    return make(kId, Outcome::kPass, Reason::kConditionDeferred);
   }
-  return yes.bound(model).empty() ? make(kId, Outcome::kFail, ErrorCode::kReferenceUnbound)
-                                  : make(kId, Outcome::kError, ErrorCode::kConditionUndecided);
+  return yes.bound(model).empty() ? make(kId, Outcome::kFail, Reason::kReferenceUnbound)
+                                  : make(kId, Outcome::kError, Reason::kConditionUndecided);
 }
 
 Answer volumes(const Pod& no, const Pod& yes) {
   constexpr const char* kId = "volumes";
   if (!yes.accounted()) {
-    return make(kId, Outcome::kFail, ErrorCode::kVolumeUnaccounted);
+    return make(kId, Outcome::kFail, Reason::kVolumeUnaccounted);
   }
   if (!no.apart()) {
-    return make(kId, Outcome::kFail, ErrorCode::kMountOverlaps);
+    return make(kId, Outcome::kFail, Reason::kMountOverlaps);
   }
   if (!no.in_place()) {
-    return make(kId, Outcome::kFail, ErrorCode::kMountPathNotAllowed);
+    return make(kId, Outcome::kFail, Reason::kMountPathNotAllowed);
   }
   if (!no.kept()) {
-    return make(kId, Outcome::kFail, ErrorCode::kMountWritable);
+    return make(kId, Outcome::kFail, Reason::kMountWritable);
   }
-  return no.accounted() ? make(kId, Outcome::kPass, ErrorCode::kInternal)
-                        : make(kId, Outcome::kError, ErrorCode::kConditionUndecided);
+  return no.accounted() ? make(kId, Outcome::kPass, Reason::kConditionDeferred)
+                        : make(kId, Outcome::kError, Reason::kConditionUndecided);
 }
 
 Answer images(const PolicyDocument& policy, const Workload& workload) {
   const bool good = std::all_of(workload.images.begin(), workload.images.end(),
                                 [&](const auto& one) { return one_of(policy.images, one.image); });
   if (!good) {
-    return make("images", Outcome::kFail, ErrorCode::kImageNotAllowed);
+    return make("images", Outcome::kFail, Reason::kImageNotAllowed);
   }
   return make("images", workload.images.empty() ? Outcome::kError : Outcome::kPass,
-              ErrorCode::kConditionUndecided);
+              Reason::kConditionUndecided);
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ std::optional<std::string> volume_behind(const Facts& facts, const std::string& 
 struct Judge {
   const ReportCondition& condition;
   const ReportQuestion& question;
-  std::vector<ErrorCode> wrong{};
+  std::vector<Reason> wrong{};
   bool unknown = false;
 
-  void want(bool holds, ErrorCode code) {
+  void want(bool holds, Reason code) {
     if (!holds) {
       wrong.push_back(code);
     }
@@ -37,31 +37,31 @@ struct Judge {
   void look_at_volume(const ReportFact& report) {
     const std::string volume =
         volume_behind(question.facts, report.location).value_or(std::string());
-    want(!volume.empty(), ErrorCode::kClaimUnknown);
-    want(volume.empty() || volume == report.volume, ErrorCode::kVolumeChanged);
+    want(!volume.empty(), Reason::kClaimUnknown);
+    want(volume.empty() || volume == report.volume, Reason::kVolumeChanged);
   }
   void look_at(const ReportFact& report) {
     if (question.pod && condition.scope == "files" && report.location.starts_with("pvc://")) {
       look_at_volume(report);
     }
     want(report.result == "verified",
-         report.result == "mismatch" ? ErrorCode::kModelMismatch : ErrorCode::kReportMissing);
+         report.result == "mismatch" ? Reason::kModelMismatch : Reason::kReportMissing);
     unknown = unknown || report.reported_at > question.now || report.read_since > question.now;
     if (condition.max_age_seconds) {
       const auto limit = std::chrono::seconds(*condition.max_age_seconds);
-      want(question.now - report.read_since <= limit, ErrorCode::kReportStale);
+      want(question.now - report.read_since <= limit, Reason::kReportStale);
     }
-    want(report.worker_measured || !condition.worker_measured, ErrorCode::kWorkerNotMeasured);
+    want(report.worker_measured || !condition.worker_measured, Reason::kWorkerNotMeasured);
     const bool needs_current = condition.worker_measured && report.worker_measured;
-    want(report.appraisal_current || !needs_current, ErrorCode::kEvidenceStale);
-    want(report.device_attested || !condition.device_attested, ErrorCode::kDeviceNotAttested);
+    want(report.appraisal_current || !needs_current, Reason::kEvidenceStale);
+    want(report.device_attested || !condition.device_attested, Reason::kDeviceNotAttested);
     want(!condition.min_spot_checks || report.spot_checks >= *condition.min_spot_checks,
-         ErrorCode::kSpotCheckMissing);
+         Reason::kSpotCheckMissing);
   }
   // A known mismatch is the worst, then one of which something else is in doubt, then what fails,
   // then what cannot be decided.
   [[nodiscard]] int badness() const {
-    const bool mismatch = !wrong.empty() && wrong.front() == ErrorCode::kModelMismatch;
+    const bool mismatch = !wrong.empty() && wrong.front() == Reason::kModelMismatch;
     const bool alone = wrong.size() == 1 && !unknown;
     return mismatch ? (alone ? 4 : 3) : !wrong.empty() ? 2 : unknown ? 1 : 0;
   }
@@ -69,24 +69,24 @@ struct Judge {
   [[nodiscard]] Answer turned(Answer plain) const {
     if (plain.outcome == Outcome::kFail && badness() < 4) {
       plain.outcome = Outcome::kError;
-      plain.code = badness() == 3 ? ErrorCode::kConditionUndecided : plain.code;
+      plain.code = badness() == 3 ? Reason::kConditionUndecided : plain.code;
     }
     return plain;
   }
   Answer answer(const Found& report) {
     unknown = question.facts.node->name != question.node;
-    want(!question.facts.node->revoked, ErrorCode::kNodeRevoked);
+    want(!question.facts.node->revoked, Reason::kNodeRevoked);
     if (report) {
       look_at(*report);
     } else {
-      want(false, ErrorCode::kReportMissing);
+      want(false, Reason::kReportMissing);
     }
     Answer result;
     result.outcome = !wrong.empty() ? Outcome::kFail : unknown ? Outcome::kError : Outcome::kPass;
     if (!wrong.empty()) {
       result.code = wrong.front();
     } else if (unknown) {
-      result.code = ErrorCode::kConditionUndecided;
+      result.code = Reason::kConditionUndecided;
     }
     return question.below_not ? turned(result) : result;
   }

@@ -60,23 +60,23 @@ Truth compare(const Json& a, Comparison op, const Json& b) {
 std::vector<Tested> tests(const StatementCondition& condition, const StatementFact& statement,
                           Timestamp now) {
   if (statement.accepted_at > now) {
-    return {{Truth::kUnknown, ErrorCode::kConditionUndecided}};
+    return {{Truth::kUnknown, Reason::kConditionUndecided}};
   }
   std::vector<Tested> list;
   for (const PredicateTest& test : condition.where) {
     const auto value = find(statement.predicate, test.pointer);
     if (!value) {
-      list.push_back({Truth::kUnknown, ErrorCode::kValueMissing});
+      list.push_back({Truth::kUnknown, Reason::kValueMissing});
       continue;
     }
     const Truth holds = compare(*value, test.op, test.value);
-    list.push_back({holds, holds == Truth::kUnknown ? ErrorCode::kConditionUndecided
-                                                    : ErrorCode::kPredicateMismatch});
+    list.push_back({holds, holds == Truth::kUnknown ? Reason::kConditionUndecided
+                                                    : Reason::kPredicateMismatch});
   }
   if (condition.max_age_seconds) {
     const auto age = now - statement.accepted_at;
-    list.push_back({truth(age <= std::chrono::seconds(*condition.max_age_seconds)),
-                    ErrorCode::kStatementStale});
+    list.push_back(
+        {truth(age <= std::chrono::seconds(*condition.max_age_seconds)), Reason::kStatementStale});
   }
   return list;
 }
@@ -114,9 +114,9 @@ const Tested* first(const std::vector<Tested>& list, Truth wanted) {
   return nullptr;
 }
 
-bool is_about_the_thing_itself(ErrorCode code) {
-  return code == ErrorCode::kPredicateMismatch || code == ErrorCode::kParametersMismatch ||
-         code == ErrorCode::kModelMismatch || code == ErrorCode::kTcbNotAccepted;
+bool is_about_the_thing_itself(Reason code) {
+  return code == Reason::kPredicateMismatch || code == Reason::kParametersMismatch ||
+         code == Reason::kModelMismatch || code == Reason::kTcbNotAccepted;
 }
 
 Answer Case::judge(const ManifestCondition& condition) const {
@@ -132,23 +132,24 @@ Answer Case::judge(const ManifestCondition& condition) const {
     return enough(identities, condition.signers);
   });
   if (outcome != Outcome::kFail) {
-    return answer(outcome, ErrorCode::kConditionUndecided);
+    return answer(outcome, Reason::kConditionUndecided);
   }
   if (facts.manifests.empty()) {
-    return answer(outcome, ErrorCode::kManifestMissing);
+    return answer(outcome, Reason::kManifestMissing);
   }
-  std::set<ErrorCode> reasons;
+  std::set<Reason> reasons;
   for (const ManifestFact& manifest : facts.manifests) {
     for (const SignerFact& signer : manifest.statement.signers) {
-      std::optional<ErrorCode> why = ErrorCode::kInternal;  // counts, or might
+      std::optional<Reason> why =
+          Reason::kConditionDeferred;  // no reason at all: it counts, or might
       (void)counts(signer, publisher_of(manifest), &why);
       if (is_listed(signer.key.identity, condition.signers)) {
         reasons.insert(*why);
       }
     }
   }
-  const bool one = reasons.size() == 1 && !reasons.contains(ErrorCode::kInternal);
-  return answer(outcome, one ? *reasons.begin() : ErrorCode::kSignersInsufficient);
+  const bool one = reasons.size() == 1 && !reasons.contains(Reason::kConditionDeferred);
+  return answer(outcome, one ? *reasons.begin() : Reason::kSignersInsufficient);
 }
 
 Answer Case::judge(const StatementCondition& condition) const {
@@ -164,7 +165,7 @@ Answer Case::judge(const StatementCondition& condition) const {
     }
   }
   if (statements.empty()) {
-    return answer(Outcome::kFail, ErrorCode::kStatementMissing);
+    return answer(Outcome::kFail, Reason::kStatementMissing);
   }
   std::sort(statements.begin(), statements.end(),
             [](const auto& a, const auto& b) { return a.log_index < b.log_index; });
@@ -189,8 +190,8 @@ Answer Case::judge(const StatementCondition& condition) const {
     }
     return (any || all) && enough(identities, condition.signers);
   });
-  std::optional<ErrorCode> failed;
-  std::optional<ErrorCode> unknown;
+  std::optional<Reason> failed;
+  std::optional<Reason> unknown;
   bool one_passed = false;
   for (const StatementFact& statement : statements) {
     const auto list = tests(condition, statement, now);
@@ -203,10 +204,10 @@ Answer Case::judge(const StatementCondition& condition) const {
     }
   }
   if (outcome == Outcome::kError) {
-    return answer(outcome, unknown.value_or(ErrorCode::kConditionUndecided));
+    return answer(outcome, unknown.value_or(Reason::kConditionUndecided));
   }
   const bool tests_decide = failed && (!any || !one_passed);
-  return answer(outcome, tests_decide ? *failed : ErrorCode::kSignersInsufficient);
+  return answer(outcome, tests_decide ? *failed : Reason::kSignersInsufficient);
 }
 
 // What the manifests of this very root say; one of them is what the root binds.
@@ -228,7 +229,7 @@ std::set<Case::Bound> Case::bound_parameters() const {
 Answer Case::judge(const ParametersCondition& condition) const {
   const std::set<Bound> found = bound_parameters();
   if (found.size() != 1) {
-    return answer(Outcome::kError, ErrorCode::kConditionUndecided);
+    return answer(Outcome::kError, Reason::kConditionUndecided);
   }
   const auto& [hash, size, ignore, links, objects] = *found.begin();
   const auto& h = condition.hash;
@@ -241,7 +242,7 @@ Answer Case::judge(const ParametersCondition& condition) const {
   if (condition.objects) {
     fits = fits && (objects == "both" || objects == name(*condition.objects));
   }
-  return answer(fits ? Outcome::kPass : Outcome::kFail, ErrorCode::kParametersMismatch);
+  return answer(fits ? Outcome::kPass : Outcome::kFail, Reason::kParametersMismatch);
 }
 
 // What every policy asks that does not list patterns itself.
@@ -249,15 +250,15 @@ std::optional<Answer> Case::judge_implied(const std::vector<Condition>& require)
   if (!facts.artifact || std::any_of(require.begin(), require.end(), lists_patterns)) {
     return std::nullopt;
   }
-  Answer result = answer(Outcome::kError, ErrorCode::kConditionUndecided);
+  Answer result = answer(Outcome::kError, Reason::kConditionUndecided);
   const std::set<Bound> found = bound_parameters();
   if (facts.manifests.empty()) {
-    result = answer(Outcome::kFail, ErrorCode::kManifestMissing);
+    result = answer(Outcome::kFail, Reason::kManifestMissing);
   } else if (found.size() == 1) {
     const bool fits =
         holds({"/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline"},
               std::get<2>(*found.begin()));
-    result = answer(fits ? Outcome::kPass : Outcome::kFail, ErrorCode::kParametersMismatch);
+    result = answer(fits ? Outcome::kPass : Outcome::kFail, Reason::kParametersMismatch);
   }
   result.id = "ignore-accepted";
   return result;
@@ -265,33 +266,32 @@ std::optional<Answer> Case::judge_implied(const std::vector<Condition>& require)
 
 // --- below a `not`
 
-ErrorCode Case::why_not(const SignerFact& signer, const StatementFact& statement) const {
-  std::optional<ErrorCode> why;
+Reason Case::why_not(const SignerFact& signer, const StatementFact& statement) const {
+  std::optional<Reason> why;
   for (const std::string& name : names()) {
-    std::optional<ErrorCode> here;
+    std::optional<Reason> here;
     (void)counts(signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, name},
                  &here);
-    const bool says_more = here && *here != ErrorCode::kRoleNotGranted;
+    const bool says_more = here && *here != Reason::kRoleNotGranted;
     why = says_more || !why ? here : why;
   }
-  return why.value_or(ErrorCode::kInternal);
+  return why.value_or(Reason::kConditionDeferred);
 }
 
 Heard Case::hear(const StatementCondition& condition, const StatementFact& statement) const {
-  std::map<std::string, ErrorCode> reasons;
+  std::map<std::string, Reason> reasons;
   bool somebody = false;
   for (const SignerFact& signer : statement.signers) {
     somebody = somebody || counts(signer, statement) != Truth::kNo;
-    const ErrorCode why = why_not(signer, statement);
+    const Reason why = why_not(signer, statement);
     reasons.emplace(info(why).code, why);
   }
   if (!somebody) {
-    return {Heard::kUnknown,
-            reasons.empty() ? ErrorCode::kStatementMissing : reasons.begin()->second};
+    return {Heard::kUnknown, reasons.empty() ? Reason::kStatementMissing : reasons.begin()->second};
   }
   const auto list = tests(condition, statement, now);
   for (const Tested& one : list) {
-    if (one.holds == Truth::kNo && one.code == ErrorCode::kStatementStale) {
+    if (one.holds == Truth::kNo && one.code == Reason::kStatementStale) {
       return {Heard::kUnknown, one.code};
     }
   }
@@ -320,7 +320,7 @@ Answer Case::turned(const StatementCondition& condition, const Answer& plain) co
   }
   std::set<std::string> against;
   std::set<std::string> others;
-  std::optional<ErrorCode> why;
+  std::optional<Reason> why;
   for (const auto& [index, statement] : all) {
     const Heard heard = hear(condition, *statement);
     why = why ? why : heard.why;
@@ -336,10 +336,10 @@ Answer Case::turned(const StatementCondition& condition, const Answer& plain) co
   one.at_least = 1;
   const bool contested = condition.quantifier == Quantifier::kAny && enough(others, one);
   if (enough(against, condition.signers) && !contested) {
-    return answer(Outcome::kFail, ErrorCode::kPredicateMismatch);
+    return answer(Outcome::kFail, Reason::kPredicateMismatch);
   }
   return answer(Outcome::kError, is_about_the_thing_itself(*plain.code)
-                                     ? why.value_or(ErrorCode::kSignersInsufficient)
+                                     ? why.value_or(Reason::kSignersInsufficient)
                                      : *plain.code);
 }
 

@@ -14,6 +14,7 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/digest.h"
 #include "schemas/core/json.h"
+#include "tests/support/seen_codes.h"
 
 namespace assay::test {
 
@@ -79,6 +80,9 @@ inline Digest sha256_from_hex(const Json& text) {
 // EXPECT_EQ(code_of(result), "schema-violation"); "ok" when there is no error.
 template <typename T>
 std::string code_of(const Result<T>& result) {
+  if (!result) {
+    note_seen("error", std::to_underlying(result.error().code));
+  }
   return result ? "ok" : std::string(info(result.error().code).code);
 }
 

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/vectors.h"
+
 namespace assay::worker {
 namespace {
 
@@ -38,11 +40,10 @@ class Places : public ::testing::Test {
                     const std::optional<JobPod>& pod = {}) const {
     const auto place = map(options).find(location, pod);
     if (!place) {
-      return std::string(info(place.error().code).code);
+      return test::code_of(place);
     }
     const auto path = resolve_place(*place);
-    return path ? path->lexically_relative(dir_).generic_string()
-                : std::string(info(path.error().code).code);
+    return path ? path->lexically_relative(dir_).generic_string() : test::code_of(path);
   }
   std::string option(const std::string& location, const std::string& directory) const {
     return location + "=" + (dir_ / directory).string();

@@ -22,16 +22,6 @@ Result<Outcome> outcome_from(std::string_view text) {
   return broken();
 }
 
-Result<ErrorCode> error_code_from(std::string_view text) {
-  for (std::size_t i = 0; i < error_code_count(); ++i) {
-    const auto code = static_cast<ErrorCode>(i);
-    if (info(code).code == text) {
-      return code;
-    }
-  }
-  return broken();
-}
-
 Json precondition_to_json(const ConditionResult& result) {
   return {{"id", result.id},
           {"outcome", name(result.outcome)},
@@ -62,10 +52,13 @@ Result<ConditionResult> precondition_from_json(const Json& json) {
   if (!json.contains("code") || !json.contains("expected") || !json.contains("actual")) {
     return broken();
   }
-  std::optional<ErrorCode> code;
+  std::optional<Reason> code;
   if (!json["code"].is_null()) {
     ASSAY_ASSIGN(const std::string code_name, text_at(json, "code"));
-    ASSAY_ASSIGN(code, error_code_from(code_name));
+    code = reason_from(code_name);
+    if (!code) {
+      return broken();
+    }
   }
   return ConditionResult{std::move(id),       outcome, code, json["expected"], json["actual"],
                          std::move(evidence), {}};

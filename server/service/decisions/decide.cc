@@ -105,7 +105,7 @@ LogRecord decision_record(const Decision& decision, const DecisionRequest& reque
     record.detail["node"] = request.workload.node;
   }
   Json reasons = Json::array();
-  for (const ErrorCode code : decision.verdict.reasons) {
+  for (const Reason code : decision.verdict.reasons) {
     reasons.push_back(info(code).code);
   }
   record.detail["reasons"] = std::move(reasons);
@@ -123,7 +123,7 @@ storage::DecisionRow decision_row(const Decision& decision, const DecisionReques
                            .reasons = {},
                            .evaluated_at = decision.evaluated_at,
                            .log_index = index};
-  for (const ErrorCode code : decision.verdict.reasons) {
+  for (const Reason code : decision.verdict.reasons) {
     row.reasons.emplace_back(info(code).code);
   }
   return row;
@@ -179,7 +179,8 @@ Status require_same_versions(storage::Transaction& transaction, const DecisionRe
                versions_of(transaction, request, judged.answer.decision->models));
   return present == judged.versions
              ? Status()
-             : fail(ErrorCode::kTrustSequence, "what the decision rests on changed meanwhile");
+             : fail(ErrorCode::kTrustSequence,
+                    "trust, policies or the node changed meanwhile; ask again");
 }
 
 // The pod itself is read before the decision begins, so that only its caller can read it again.
@@ -384,7 +385,8 @@ Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request
       return std::unexpected(recorded.error());
     }
   }
-  return fail(ErrorCode::kUnavailable, "what the decision rests on keeps changing; ask again");
+  return fail(ErrorCode::kUnavailable,
+              "trust, policies or the node keep changing; ask again later");
 }
 
 Result<Json> load_decision(storage::Snapshot& snapshot, const storage::DecisionRow& row) {

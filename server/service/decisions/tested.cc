@@ -13,7 +13,7 @@ policy::TestOutcome StoredTests::run(const policy::StatementFact& statement,
     return *std::move(outcome);
   }
   status_ = std::unexpected(outcome.error());
-  return {Outcome::kError, ErrorCode::kConditionUndecided, nullptr};
+  return {Outcome::kError, Reason::kConditionUndecided, nullptr};
 }
 
 const policy::TestOutcome* StoredTests::Known::find(const StatementId& id) const {

@@ -182,7 +182,8 @@ Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp 
   const bool leased =
       job.state != storage::JobState::kQueued && job.state != storage::JobState::kDone;
   if (!leased || job.token != token || !job.lease_expires_at || *job.lease_expires_at <= now) {
-    return fail(ErrorCode::kLeaseLost, "stop work on this job and ask for the next one");
+    return fail(ErrorCode::kLeaseLost,
+                "the lease is over, or another worker has the job; ask for the next one");
   }
   return {};
 }

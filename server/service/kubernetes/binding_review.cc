@@ -11,14 +11,13 @@ namespace {
 
 ConditionResult pod_condition(const BindingView& binding,
                               const std::optional<storage::PodRow>& pod) {
-  ConditionResult result{
-      "pod",
-      Outcome::kFail,
-      binding.uid.empty() ? ErrorCode::kBindingWithoutUid : ErrorCode::kPodUnknown,
-      "a pod that was admitted under this name and uid",
-      nullptr,
-      {},
-      {}};
+  ConditionResult result{"pod",
+                         Outcome::kFail,
+                         binding.uid.empty() ? Reason::kBindingWithoutUid : Reason::kPodUnknown,
+                         "a pod that was admitted under this name and uid",
+                         nullptr,
+                         {},
+                         {}};
   result.actual = {{"name", binding.name}, {"uid", binding.uid}};
   if (pod) {
     result.outcome = Outcome::kPass;
@@ -84,7 +83,7 @@ Result<std::string> judge_binding(const Asking& asking, const Review& review) {
     return fail(ErrorCode::kInvalidParameter, "the binding does not name one pod and one node");
   }
   if (has_our_annotations(review.object)) {
-    return refuse(review, ErrorCode::kAnnotationReserved,
+    return refuse(review, Reason::kAnnotationReserved,
                   "a binding carries no annotations of assay.dev");
   }
   ASSAY_ASSIGN(const DecisionRequest request, bind_request(asking, review, *binding));

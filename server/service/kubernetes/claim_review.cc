@@ -60,7 +60,7 @@ Result<std::string> judge_creation(const Asking& asking, const Review& review,
   }
   ASSAY_ASSIGN(const auto known, known_claim(asking, claim));
   return known && !known->volume.empty() && known->uid != claim.uid
-             ? refuse(review, ErrorCode::kConflict,
+             ? refuse(review, Reason::kConflict,
                       "another claim of this name is known: leave out the annotation " +
                           std::string(kBindCompleted))
              : allow_unjudged(review, kRecorded);

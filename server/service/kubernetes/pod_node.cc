@@ -22,7 +22,7 @@ PodNode node_of_pod(const storage::PodRow& row, const std::string& asked) {
   PodNode found{chosen(row, asked),
                 {"pod-node",
                  Outcome::kFail,
-                 ErrorCode::kNodeUnknown,
+                 Reason::kNodeUnknown,
                  "a node that was allowed for this pod, and has it",
                  nullptr,
                  {},

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/kubernetes/review_answer.h"
 
-#include <algorithm>
+#include "server/service/kubernetes/condition_words.h"
 
 namespace assay::server {
 namespace {
 
 // kubectl shows the message as it is: enough for every condition, bounded against hostile names.
 constexpr std::size_t kMaxMessage = 4096;
-// The API server cuts warnings at about these bounds.
-constexpr std::size_t kMaxWarning = 120;
+constexpr std::size_t kMaxDetail = 1024;
+// The API server cuts more.
 constexpr std::size_t kMaxWarnings = 32;
 
 std::string answer(const Review& review, Json response) {
@@ -49,70 +49,39 @@ std::string denied(const Review& review, const std::string& message, Json annota
                          {"auditAnnotations", std::move(annotations)}});
 }
 
-std::string short_json(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() <= 200 ? text : clip(std::move(text), 197) + "...";
-}
-
-std::string short_text(const ConditionResult& result) {
-  std::string text =
-      result.id + ": " + std::string(result.code ? info(*result.code).code : "failed");
-  if (!result.expected.is_null()) {
-    text +=
-        " (expected " + short_json(result.expected) + ", actual " + short_json(result.actual) + ")";
-  }
-  return text;
-}
-
-// Adds a text for every condition that does not pass, parts included; each one once, since a policy
-// is judged for each model.
-void describe(const std::vector<ConditionResult>& results, std::vector<std::string>& texts) {
-  for (const ConditionResult& result : results) {
-    if (result.outcome == Outcome::kPass || result.outcome == Outcome::kDeferred) {
-      continue;
+// As many lines as fit before `last`, which always stands.
+std::string message_of(const std::string& first, const std::vector<std::string>& lines,
+                       const std::string& last) {
+  std::string message = first;
+  std::size_t left = lines.size();
+  for (const std::string& line : lines) {
+    const std::string more = "\nand " + std::to_string(left) + " more";
+    if (message.size() + line.size() + more.size() + last.size() + 2 > kMaxMessage) {
+      message += more;
+      break;
     }
-    std::string text = short_text(result);
-    if (std::find(texts.begin(), texts.end(), text) == texts.end()) {
-      texts.push_back(std::move(text));
-    }
-    describe(result.parts, texts);
+    message += "\n" + line;
+    --left;
   }
-}
-
-std::vector<std::string> failures_of(const Decision& decision) {
-  std::vector<std::string> texts;
-  describe(decision.verdict.preconditions, texts);
-  for (const PolicyResult& policy : decision.verdict.policies) {
-    if (policy.mode == PolicyMode::kEnforce) {
-      describe(policy.conditions, texts);
-    }
-  }
-  if (texts.empty()) {
-    for (const ErrorCode code : decision.verdict.reasons) {
-      texts.emplace_back(info(code).code);
-    }
-  }
-  return texts;
+  return message + "\n" + last;
 }
 
 std::string deny_message(const DecisionAnswer& decided) {
   const Decision& decision = *decided.decision;
-  std::string message = "assay: this model may not run here (decision " + decision.id + "): ";
-  std::string separator;
-  for (const std::string& text : failures_of(decision)) {
-    message += separator + text;
-    separator = "; ";
-  }
+  std::vector<std::string> lines = denial_words(decision);
   for (const OrderedJob& job : decided.ordered) {
-    message +=
-        "; job " + job.id + " was ordered on " + job.location + ", try again when it is done";
+    lines.push_back("job " + job.id + " was ordered on " + one_line(job.location) +
+                    ": try again when it is done");
   }
-  return message;
+  const std::string last = decision.dry_run
+                               ? "This was a dry run, so no decision is stored."
+                               : "The whole decision: assay decision show " + decision.id;
+  return message_of("assay: this workload may not run here:", lines, last);
 }
 
 std::string reasons_of(const Decision& decision) {
   std::string reasons;
-  for (const ErrorCode code : decision.verdict.reasons) {
+  for (const Reason code : decision.verdict.reasons) {
     reasons += (reasons.empty() ? "" : ",") + std::string(info(code).code);
   }
   return reasons;
@@ -140,33 +109,38 @@ std::string answer_decision(const Review& review, const DecisionAnswer& decided,
                             const Json& patch) {
   const Decision& decision = *decided.decision;
   return decision.verdict.allowed
-             ? allowed(review, audit_annotations(decided), patch, decision.verdict.warnings)
+             ? allowed(review, audit_annotations(decided), patch, warning_words(decision))
              : denied(review, deny_message(decided), audit_annotations(decided));
 }
 
 std::string answer_advice(const Review& review, const Decision& decision) {
-  std::vector<std::string> warnings = decision.verdict.warnings;
+  std::vector<std::string> warnings =
+      decision.verdict.allowed ? warning_words(decision) : advice_words(decision);
   if (!decision.verdict.allowed) {
-    warnings = {"assay: pods of this template would be denied"};
-    for (const std::string& text : failures_of(decision)) {
-      warnings.push_back("assay: " + text);
-    }
+    warnings.insert(warnings.begin(), "assay: pods of this template would be denied");
   }
   return allowed(review, {{"verdict", "advice"}, {"reasons", reasons_of(decision)}}, Json::array(),
                  warnings);
 }
 
-std::string refuse(const Review& review, ErrorCode code, const std::string& detail) {
-  const std::string name(info(code).code);
-  return denied(review, "assay: " + name + ": " + detail, {{"verdict", "deny"}, {"reasons", name}});
+std::string refuse(const Review& review, Reason reason, const std::string& detail) {
+  const ReasonInfo& why = info(reason);
+  const std::string code(why.code);
+  return denied(review,
+                message_of("assay: denied: " + detail + " [" + code + "]", {},
+                           "What to do: " + std::string(why.next)),
+                {{"verdict", "deny"}, {"reasons", code}});
 }
 
 std::string refuse_undecided(const Review& review, const Error& error) {
   const ErrorInfo& why = info(error.code);
-  const std::string detail =
-      why.http_status >= 500 || error.detail.empty() ? std::string(why.title) : error.detail;
+  const std::string detail = why.http_status >= 500 || error.detail.empty()
+                                 ? inside_line(why.title)
+                                 : one_line(error.detail, kMaxDetail);
   return denied(review,
-                "assay: not decided, hence denied: " + std::string(why.code) + ": " + detail,
+                message_of("assay: not decided, and therefore denied: " + detail + " [" +
+                               std::string(why.code) + "]",
+                           {}, "What to do: " + std::string(why.next)),
                 {{"verdict", "error"}, {"reasons", why.code}});
 }
 

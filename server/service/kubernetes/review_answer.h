@@ -17,8 +17,8 @@ namespace assay::server {
                                          const Json& patch = Json::array(),
                                          const std::vector<std::string>& warnings = {});
 
-// What was decided: allowed, with `patch` and the warnings of the verdict, or denied with every
-// condition that does not pass.
+// What was decided: allowed, with `patch` and warnings, or denied with a line for every condition
+// that does not pass (condition_words.h) and the command that shows the decision.
 [[nodiscard]] std::string answer_decision(const Review& review, const DecisionAnswer& decided,
                                           const Json& patch = Json::array());
 
@@ -26,7 +26,7 @@ namespace assay::server {
 [[nodiscard]] std::string answer_advice(const Review& review, const Decision& decision);
 
 // Denied without a decision.
-[[nodiscard]] std::string refuse(const Review& review, ErrorCode code, const std::string& detail);
+[[nodiscard]] std::string refuse(const Review& review, Reason reason, const std::string& detail);
 // Denied since nothing could be decided; the detail holds nothing internal.
 [[nodiscard]] std::string refuse_undecided(const Review& review, const Error& error);
 

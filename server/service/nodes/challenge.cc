@@ -47,7 +47,7 @@ Result<storage::ChallengeRow> spend_challenge(Services& services, const Nonce& n
     return {};
   }));
   if (row->used_at) {
-    return fail(ErrorCode::kChallengeUsed, "ask for a new challenge");
+    return fail(ErrorCode::kChallengeUsed, "the nonce has been used; ask for a new challenge");
   }
   if (row->principal != use.principal || row->purpose != name(use.purpose) ||
       row->node != use.node || row->job != use.job) {
@@ -55,7 +55,8 @@ Result<storage::ChallengeRow> spend_challenge(Services& services, const Nonce& n
                 "the nonce was made for another principal, purpose, node or job");
   }
   if (row->expires_at <= now) {
-    return fail(ErrorCode::kChallengeExpired, "ask for a new challenge and answer it at once");
+    return fail(ErrorCode::kChallengeExpired,
+                "the nonce is too old; ask for a new challenge and answer it at once");
   }
   return *std::move(row);
 }

@@ -75,7 +75,8 @@ Result<std::optional<Enrolled>> answered_before(Services& services, const Presen
 Status require_own_key(storage::Snapshot& snapshot, const Presented& presented) {
   const auto trusted = snapshot.key(presented.key);
   if (trusted) {
-    return fail(ErrorCode::kKeyNotUnique, "a key of the trust store cannot be a worker key");
+    return fail(ErrorCode::kKeyNotUnique,
+                "the key is in the trust store and cannot be a worker's; make a new one");
   }
   if (trusted.error().code != ErrorCode::kNotFound) {
     return std::unexpected(trusted.error());
@@ -316,7 +317,8 @@ Status verify_single_signature(const attestation::Envelope& envelope, ByteView p
   ASSAY_ASSIGN(const auto key, attestation::PublicKey::from_der(public_key));
   const attestation::EnvelopeSignature& signature = envelope.signatures.front();
   if (!signature.keyid_hint.empty() && signature.keyid_hint != key.id().digest().hex()) {
-    return fail(ErrorCode::kUntrustedSigner, "the signature names another key than the worker's");
+    return fail(ErrorCode::kUntrustedSigner,
+                "the signature names another key than the request; sign with the worker's key");
   }
   return key.verify(
       attestation::pre_authentication_encoding(envelope.payload_type, envelope.payload),
@@ -327,7 +329,7 @@ Result<storage::NodeRow> owned_node(storage::NodeReads& reads, const std::string
                                     const Principal& actor) {
   auto node = reads.node(name);
   if (!node && node.error().code == ErrorCode::kNotFound) {
-    return fail(ErrorCode::kNodeNotEnrolled, "enrol the node first");
+    return fail(ErrorCode::kNodeNotEnrolled, "the node is not enrolled; start its agent");
   }
   if (node && node->principal != actor.name) {
     return fail(ErrorCode::kNodeTaken, "only the principal that enrolled the node may act for it");
@@ -337,13 +339,13 @@ Result<storage::NodeRow> owned_node(storage::NodeReads& reads, const std::string
 
 Status require_active(const storage::NodeRow& node, Timestamp now) {
   if (node.revoked) {
-    return fail(ErrorCode::kNodeRevoked, "the node has been revoked");
+    return fail(ErrorCode::kNodeRevoked, "the node has been revoked; use another one");
   }
   if (node.ended) {
     return fail(ErrorCode::kEnrolmentEnded, "the enrolment was ended: " + node.ended->reason);
   }
   if (node.expires_at <= now) {
-    return fail(ErrorCode::kEnrolmentExpired, "renew the node's enrolment");
+    return fail(ErrorCode::kEnrolmentExpired, "the node's enrolment is over; enrol it again");
   }
   return {};
 }

@@ -231,7 +231,7 @@ Candidates bound_to(const Candidates& candidates, const std::set<std::string>& p
   });
 }
 
-ConditionResult refused(ErrorCode code, Json expected, Json actual) {
+ConditionResult refused(Reason code, Json expected, Json actual) {
   return {std::string(kReferenceCondition),
           Outcome::kFail,
           code,
@@ -252,11 +252,11 @@ ConditionResult passed(Json actual, const std::vector<std::string>& evidence) {
 }
 
 ConditionResult too_many(std::size_t at_most) {
-  return refused(ErrorCode::kLimitExceeded, {{"at_most", at_most}}, nullptr);
+  return refused(Reason::kLimitExceeded, {{"at_most", at_most}}, nullptr);
 }
 
 ConditionResult missing(const Json& asked) {
-  return refused(ErrorCode::kModelReferenceMissing,
+  return refused(Reason::kModelReferenceMissing,
                  "a model name or artifact id with a trusted manifest, or a mounted location that "
                  "one names",
                  asked);
@@ -271,7 +271,7 @@ ConditionResult ambiguous(const Candidates& candidates) {
     }
     ids.push_back(artifact.text());
   }
-  return refused(ErrorCode::kModelReferenceAmbiguous, "exactly one artifact", std::move(ids));
+  return refused(Reason::kModelReferenceAmbiguous, "exactly one artifact", std::move(ids));
 }
 
 std::vector<std::string> ids_of(const std::vector<Heard>& said) {
@@ -314,7 +314,7 @@ Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
     }
   }
   if (other != nullptr && said.empty()) {
-    resolved.preconditions.push_back(refused(ErrorCode::kSubjectMismatch, parsed.name, *other));
+    resolved.preconditions.push_back(refused(Reason::kSubjectMismatch, parsed.name, *other));
     return {};
   }
   // An artifact nobody has vouched for is a clear reference; the conditions say what is missing.
@@ -350,7 +350,7 @@ Status resolve_one(Asking& asking, const std::string& reference, const policy::W
                    ResolvedReference& resolved) {
   const auto parsed = parse_reference(reference);
   if (!parsed) {
-    resolved.preconditions.push_back(refused(ErrorCode::kModelReferenceMissing,
+    resolved.preconditions.push_back(refused(Reason::kModelReferenceMissing,
                                              "name, artifact id or name@artifact id",
                                              reference.substr(0, kMaxShown)));
     return {};
@@ -422,7 +422,8 @@ ResolvedReference beyond(std::size_t at_most) { return {{}, {too_many(at_most)}}
 
 Status check_deadline(const Services& services, const std::optional<Timestamp>& deadline) {
   return deadline && services.clock.now() >= *deadline
-             ? fail(ErrorCode::kEvaluationDeadline, "the time for this decision is over")
+             ? fail(ErrorCode::kEvaluationDeadline, "the caller's deadline was over before the decision; ask again, or with a "
+                    "later one")
              : Status();
 }
 

@@ -383,10 +383,10 @@ class Client(served.TestCase):
         respond(uid="u-1", allowed=True)
         self.assertEqual(self.assay(*base).out, "allow\n")
         self.assertEqual(self.server.requests[-1][1], "/v1/admission/validate?timeout=10s")
-        respond(uid="u-1", allowed=False, status={"message": "no manifest"}, warnings=["soon"],
+        respond(uid="u-1", allowed=False, status={"message": "no:\n  manifest\x1b"}, warnings=["soon"],
                 auditAnnotations={"decision-id": UUID})  # fmt: skip
         self.assertEqual(self.assay(*base, code=NO).out,
-                         f"deny\nno manifest\nwarning: soon\ndecision-id: {UUID}\n")  # fmt: skip
+                         f"deny\nno:\n  manifest\\x1b\nwarning: soon\ndecision-id: {UUID}\n")  # fmt: skip
         for odd in ({}, {"uid": "u-2", "allowed": True}, {"uid": "u-1", "allowed": 1}):
             respond(**odd)
             self.assay(*base, code=TROUBLE)

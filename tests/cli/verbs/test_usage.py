@@ -47,7 +47,7 @@ class Usage(harness.TestCase):
         for verb in ("hash", "device list", "device selftest", "device bench", "manifest create",
                      "manifest sign", "manifest verify", "manifest show", "manifest prove", "push",
                      "get", "search", "policy lint", "policy test", "policy diff", "policy activate",
-                     "decide", "admission test", "audit events", "audit export", "log checkpoint",
+                     "decide", "explain", "admission test", "audit events", "audit export", "log checkpoint",
                      "log prove", "log verify", "log mirror", "key new", "key revoke", "token new",
                      "sign", "attest create", "decision verify", "trust change", "worker run",
                      "node list", "node show", "job new", "job list", "job show",
@@ -56,6 +56,34 @@ class Usage(harness.TestCase):
 
     def test_version(self):
         self.assertRegex(self.assay("--version").out, r"\Aassay \d+\.\d+\.\d+\n\Z")
+
+    def test_explain(self):
+        text = self.assay("explain", "manifest-missing").out
+        self.assertIn("manifest-missing: No manifest by a trusted publisher names this model\n", text)
+        self.assertIn("\n  What to do: ", text)
+        shown = self.assay("explain", "key-revoked", "-o", "json").json()
+        self.assertEqual([m["kind"] for m in shown["meanings"]], ["reason", "error"])
+        reason, error = shown["meanings"]
+        self.assertEqual(set(reason), {"kind", "code", "title", "explanation", "next"})
+        self.assertEqual(set(error), {"kind", "code", "title", "next", "http_status", "retryable"})
+        self.assertEqual((error["http_status"], error["retryable"]), (422, False))
+        both = self.assay("explain", "key-revoked").out
+        self.assertIn("A reason of a decision", both)
+        self.assertIn("HTTP status 422", both)
+
+    def test_explain_lists_all_codes(self):
+        codes = self.assay("explain", "-o", "json").json()["codes"]
+        for kind, table in (("reason", "schemas/reason_codes.def"),
+                            ("error", "schemas/core/error_codes.def")):
+            rows = re.findall(r'^ASSAY_[A-Z]+\(\w+, "([^"]+)"', (harness.SOURCE / table).read_text(),
+                              re.MULTILINE)
+            self.assertEqual([c["code"] for c in codes if c["kind"] == kind], rows)
+        text = self.assay("explain").out
+        for entry in codes:
+            self.assertRegex(text, rf"(?m)^{entry['code']} +{entry['kind']} +{re.escape(entry['title'])}$")
+
+    def test_explain_of_no_code(self):
+        self.assertEqual(self.error("explain", "no-such-code"), "usage")
 
     def test_wrong_usage(self):
         for arguments in ([], ["hash"], ["nosuchverb"], ["manifest"], ["hash", "x", "--nosuch"],

@@ -2,6 +2,7 @@
 #include "tests/server/api/fixture.h"
 
 #include "schemas/core/sha.h"
+#include "tests/support/seen_codes.h"
 
 namespace assay::server::test {
 
@@ -86,6 +87,9 @@ ApiAnswer ApiTest::drive(Listener listener, Head head, std::string_view body,
   exchange->close(response.status, response.body.size());
   ApiAnswer answer{response.status, response.content_type, {}, response.body};
   answer.headers.insert(response.headers.begin(), response.headers.end());
+  if (answer.status >= 400) {
+    assay::test::note_seen_line("text " + answer.code());
+  }
   return answer;
 }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/reason.h"
 #include "server/api/route.h"
 #include "tests/support/vectors.h"
 
@@ -171,6 +172,14 @@ TEST(OpenApi, ErrorCodes_AreTheTable) {
     table.emplace_back(info(static_cast<ErrorCode>(i)).code);
   }
   EXPECT_EQ(document()["components"]["schemas"]["ErrorCode"]["enum"], Json(table));
+}
+
+TEST(OpenApi, Reasons_AreTheTable) {
+  std::vector<std::string> table;
+  for (std::size_t i = 0; i < reason_count(); ++i) {
+    table.emplace_back(info(static_cast<Reason>(i)).code);
+  }
+  EXPECT_EQ(document()["components"]["schemas"]["Reason"]["enum"], Json(table));
 }
 
 TEST(OpenApi, Statuses_HaveACodeInTheTable) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "server/http/self_signed.h"
+#include "tests/support/seen_codes.h"
 
 namespace assay::server::test {
 namespace {
@@ -81,6 +82,7 @@ std::unique_ptr<Exchange> StubApplication::open(Listener /*listener*/, Head head
 }
 
 Response StubApplication::refuse(Listener /*listener*/, const Error& error) {
+  assay::test::note_seen("error", std::to_underlying(error.code));
   Response response;
   response.status = info(error.code).http_status;
   response.content_type = "text/plain";

@@ -122,10 +122,20 @@ TEST_F(Admission, UnsignedArtifact_IsRefusedNamingEveryCondition) {
   EXPECT_EQ(response["allowed"], false);
   EXPECT_EQ(response["status"]["code"], 403);
   const std::string message = response["status"]["message"];
-  for (const char* part : {"published: manifest-missing", "evaluated: statement-missing",
-                           "approved: statement-missing", "reference-bound: reference-unbound"}) {
-    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  for (const char* line :
+       {"\npublished: no manifest by a trusted publisher names this model [manifest-missing]\n",
+        "\nevaluated: no trusted statement of the required kind is about this model "
+        "[statement-missing]\n",
+        "\napproved: no trusted statement of the required kind is about this model "
+        "[statement-missing]\n",
+        "\nreference-bound: the pod does not mount the model where its manifest says it lies "
+        "[reference-unbound]\n"}) {
+    EXPECT_NE(message.find(line), std::string::npos) << line << " in " << message;
   }
+  EXPECT_TRUE(message.starts_with("assay: this workload may not run here:\n")) << message;
+  EXPECT_TRUE(message.ends_with("\nThe whole decision: assay decision show " +
+                                response["auditAnnotations"]["decision-id"].get<std::string>()))
+      << message;
 }
 
 TEST_F(Admission, SelectedPodWithoutModel_IsRefused) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/server/service/bind_fixture.h"
 
+#include <sstream>
+
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/nodes/reappraise.h"
+#include "tests/support/seen_codes.h"
 
 namespace assay::server::test {
 
@@ -246,9 +249,24 @@ Json BindTest::claim_review(const std::string& operation, const std::string& uid
 }
 
 bool BindTest::denied_with(const Json& response, std::string_view code) {
-  const Json message = response.value("status", Json::object()).value("message", "");
+  const std::string message = response.value("status", Json::object()).value("message", "");
   EXPECT_EQ(response["allowed"], false) << response.dump();
-  return message.get<std::string>().find(code) != std::string::npos;
+  const std::size_t colon = code.find(": ");
+  if (colon == code.npos) {
+    return message.find(code) != std::string::npos;
+  }
+  // "ID: CODE": the line on that condition has the code among its codes.
+  const std::string_view id = code.substr(0, colon + 2);
+  const std::string wanted(code.substr(colon + 2));
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t codes = line.rfind('[');
+    if (line.starts_with(id) && codes != line.npos && line.find(wanted, codes) != line.npos) {
+      return true;
+    }
+  }
+  ADD_FAILURE() << message;
+  return false;
 }
 
 std::optional<storage::PodRow> BindTest::pod_row(const std::string& uid,
@@ -273,6 +291,11 @@ Json BindTest::ask(const Json& review_json, AdmissionCall call, const std::strin
   EXPECT_TRUE(answer) << to_string(answer.error());
   const Json json = parse_json(*answer).value();
   EXPECT_EQ(json["response"]["uid"], review_json["request"]["uid"]);
+  const Json annotations = json["response"].value("auditAnnotations", Json::object());
+  std::istringstream reasons(annotations.value("reasons", ""));
+  for (std::string reason; std::getline(reasons, reason, ',');) {
+    assay::test::note_seen_line("text " + reason);
+  }
   return json["response"];
 }
 

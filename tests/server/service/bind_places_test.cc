@@ -129,7 +129,7 @@ class AtServe : public BindPlaces {
     EXPECT_EQ(response["allowed"], true) << response.dump();
   }
   // As the route makes it of a pod's row.
-  std::vector<ErrorCode> reasons(const std::string& uid = "uid-1") {
+  std::vector<Reason> reasons(const std::string& uid = "uid-1") {
     const storage::PodRow row = pod_row().value();
     DecisionRequest request{.point = DecisionPoint::kServe,
                             .models = references_in(reference_to(row.models)),
@@ -144,19 +144,19 @@ class AtServe : public BindPlaces {
     EXPECT_TRUE(answer->ordered.empty()) << "whoever asks at serve orders";
     return answer->decision->verdict.reasons;
   }
-  using Codes = std::vector<ErrorCode>;
+  using Codes = std::vector<Reason>;
 };
 
 TEST_F(AtServe, OnlyThatPodsOwnMountCounts) {
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing}) << "the node's directory is not the mount";
+  EXPECT_EQ(reasons(), Codes{Reason::kReportMissing}) << "the node's directory is not the mount";
   put_report("gpu-1", "pvc://inference/good", "pv-1", JobPod{"uid-2", "pv-1"});
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing}) << "another pod";
+  EXPECT_EQ(reasons(), Codes{Reason::kReportMissing}) << "another pod";
   put_report("gpu-2", "pvc://inference/good", "pv-1", JobPod{"uid-1", "pv-1"});
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing}) << "another node";
+  EXPECT_EQ(reasons(), Codes{Reason::kReportMissing}) << "another node";
   put_report("gpu-1", "hostpath:///data", "", JobPod{"uid-1", "data"});
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing}) << "another location";
+  EXPECT_EQ(reasons(), Codes{Reason::kReportMissing}) << "another location";
   put_report("gpu-1", "pvc://inference/good", "pv-2", JobPod{"uid-1", "pv-2"});
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kVolumeChanged}) << "another volume";
+  EXPECT_EQ(reasons(), Codes{Reason::kVolumeChanged}) << "another volume";
   put_report("gpu-1", "pvc://inference/good", "pv-1", JobPod{"uid-1", "pv-1"});
   EXPECT_EQ(reasons(), Codes{}) << "what is behind the claim counts";
 }
@@ -164,9 +164,9 @@ TEST_F(AtServe, OnlyThatPodsOwnMountCounts) {
 TEST_F(AtServe, ReportOnThePodsMount_IsAllowedWhileItIsFresh) {
   put_report("gpu-1", "pvc://inference/good", "pv-1", JobPod{"uid-1", "pv-1"});
   EXPECT_EQ(reasons(), Codes{});
-  EXPECT_EQ(reasons("uid-9"), Codes{ErrorCode::kReportMissing});
+  EXPECT_EQ(reasons("uid-9"), Codes{Reason::kReportMissing});
   clock_.advance(std::chrono::seconds(601));
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportStale});
+  EXPECT_EQ(reasons(), Codes{Reason::kReportStale});
 }
 
 }  // namespace

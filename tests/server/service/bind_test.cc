@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::minutes;
-using Codes = std::vector<ErrorCode>;
+using Codes = std::vector<Reason>;
 
 class Bind : public BindTest {
  protected:
@@ -63,13 +63,13 @@ TEST_F(Bind, NodeThatVerifiedTheModel_IsAllowed) {
 TEST_F(Bind, StaleEvidence_IsRefused) {
   clock_.advance(minutes(61));
   put(report_row(id_of(model_)));
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kEvidenceStale});
+  EXPECT_EQ(reasons(), Codes{Reason::kEvidenceStale});
 }
 
 TEST_F(Bind, StaleReport_IsRefused) {
   clock_.advance(minutes(61));
   put(node_row());
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportStale});
+  EXPECT_EQ(reasons(), Codes{Reason::kReportStale});
 }
 
 TEST_F(Bind, NewerMismatch_IsRefusedNamingWhatDiffers) {
@@ -78,7 +78,7 @@ TEST_F(Bind, NewerMismatch_IsRefusedNamingWhatDiffers) {
   row.detail = {{"differing", "model.bin bytes 0-1048576"}};
   put(row);
   const Decision decision = decide_on(request());
-  EXPECT_EQ(decision.verdict.reasons.front(), ErrorCode::kModelMismatch);
+  EXPECT_EQ(decision.verdict.reasons.front(), Reason::kModelMismatch);
   const ConditionResult& result = decision.verdict.policies[0].conditions[2];
   EXPECT_EQ(result.actual["differing"], "model.bin bytes 0-1048576");
   EXPECT_EQ(result.evidence, std::vector<std::string>{row.report->text()});
@@ -89,7 +89,7 @@ TEST_F(Bind, ReportOnAPartOfTheModel_IsNoReport) {
   storage::JobRow row = report_row(id_of(model_), "gpu-2");
   row.subset = Json::array({0});
   put(row);
-  EXPECT_EQ(reasons("gpu-2"), Codes{ErrorCode::kReportMissing});
+  EXPECT_EQ(reasons("gpu-2"), Codes{Reason::kReportMissing});
   // Nor does it take the place of one on all of it.
   row = report_row(id_of(model_));
   row.subset = Json::array({0});
@@ -99,7 +99,7 @@ TEST_F(Bind, ReportOnAPartOfTheModel_IsNoReport) {
   row.subset = Json::array({0});
   row.result = "mismatch";
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kModelMismatch});
+  EXPECT_EQ(reasons(), Codes{Reason::kModelMismatch});
 }
 
 // Without a pod the request names where the model lies, or every place with a report counts.
@@ -109,12 +109,12 @@ TEST_F(Bind, ReportOnAnotherLocation_CountsUnlessTheRequestNamesSome) {
   row.volume.clear();
   row.result = "mismatch";
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kModelMismatch});
+  EXPECT_EQ(reasons(), Codes{Reason::kModelMismatch});
   DecisionRequest asked = request();
   asked.locations = {"pvc://inference/good"};
   EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{});
   asked.locations = {"pvc://inference/other"};
-  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{ErrorCode::kReportMissing});
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{Reason::kReportMissing});
 }
 
 TEST_F(Bind, BytesReadSixHoursAgo_AreNotNew) {
@@ -123,7 +123,7 @@ TEST_F(Bind, BytesReadSixHoursAgo_AreNotNew) {
   put(node_row());
   row.finished_at = clock_.now();
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportStale});
+  EXPECT_EQ(reasons(), Codes{Reason::kReportStale});
 }
 
 TEST_F(Bind, MissingReport_OrdersAJobOnce) {
@@ -153,7 +153,7 @@ TEST_F(Bind, MissingReport_OrdersAJobOnce) {
 TEST_F(Bind, MismatchThatAwaitsItsOutline_IsRefused) {
   put(open_row(storage::JobState::kOutline, {{"differing", "model.bin changed"}}));
   const Decision decision = decide_on(request());
-  EXPECT_EQ(decision.verdict.reasons, Codes{ErrorCode::kModelMismatch});
+  EXPECT_EQ(decision.verdict.reasons, Codes{Reason::kModelMismatch});
   EXPECT_EQ(decision.verdict.policies[0].conditions[2].actual["differing"], "model.bin changed");
 }
 
@@ -161,7 +161,7 @@ TEST_F(Bind, SpotCheckThatNobodyAnswers_IsRefusedInTheEnd) {
   put(open_row(storage::JobState::kSpot, Json::object()));
   EXPECT_EQ(reasons(), Codes{});
   clock_.advance(minutes(1));
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing});
+  EXPECT_EQ(reasons(), Codes{Reason::kReportMissing});
 }
 
 TEST_F(Bind, JobThatEndedWithoutAReport_LeavesTheReportBefore) {
@@ -177,32 +177,32 @@ TEST_F(Bind, FailedSpotCheck_IsRefused) {
   storage::JobRow row = report_row(id_of(model_));
   row.result = "failed";
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kReportMissing});
+  EXPECT_EQ(reasons(), Codes{Reason::kReportMissing});
 }
 
 TEST_F(Bind, TooFewSpotChecks_AreRefused) {
   storage::JobRow row = report_row(id_of(model_));
   row.detail = {{"spot_checks", 15}};
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kSpotCheckMissing});
+  EXPECT_EQ(reasons(), Codes{Reason::kSpotCheckMissing});
   row = report_row(id_of(model_));
   row.detail = {{"spot_checks", "many"}};
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kSpotCheckMissing});
+  EXPECT_EQ(reasons(), Codes{Reason::kSpotCheckMissing});
 }
 
 TEST_F(Bind, UnmeasuredWorker_IsRefused) {
   storage::NodeRow row = node_row();
   row.measured.reset();
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kWorkerNotMeasured});
+  EXPECT_EQ(reasons(), Codes{Reason::kWorkerNotMeasured});
 }
 
 TEST_F(Bind, SimulatorAnchor_MustBeNamed) {
   storage::NodeRow row = node_row();
   row.measured->anchor_is_vendor = false;
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kAnchorNotAccepted});
+  EXPECT_EQ(reasons(), Codes{Reason::kAnchorNotAccepted});
   Json named = bind_policy();
   named["version"] = 2;
   named["require"][1]["node"]["anchors"] = {row.measured->anchor.text()};
@@ -214,19 +214,19 @@ TEST_F(Bind, RevokedNode_IsRefused) {
   storage::NodeRow row = node_row();
   row.revoked = Revocation{clock_.now(), "stolen"};
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kNodeRevoked});
+  EXPECT_EQ(reasons(), Codes{Reason::kNodeRevoked});
 }
 
 TEST_F(Bind, ExpiredEnrolment_IsRefused) {
   storage::NodeRow row = node_row();
   row.expires_at = clock_.now();
   put(row);
-  EXPECT_EQ(reasons(), Codes{ErrorCode::kEnrolmentExpired});
+  EXPECT_EQ(reasons(), Codes{Reason::kEnrolmentExpired});
 }
 
 TEST_F(Bind, ReportOfAnotherNode_DoesNotCount) {
   put(node_row("gpu-2"));
-  EXPECT_EQ(reasons("gpu-2"), Codes{ErrorCode::kReportMissing});
+  EXPECT_EQ(reasons("gpu-2"), Codes{Reason::kReportMissing});
 }
 
 TEST_F(Bind, ReportOfAnotherModel_DoesNotCount) {
@@ -234,11 +234,11 @@ TEST_F(Bind, ReportOfAnotherModel_DoesNotCount) {
   store_good_model(other);
   DecisionRequest asked = request();
   asked.models = {id_of(other).text()};
-  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{ErrorCode::kReportMissing});
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{Reason::kReportMissing});
 }
 
 TEST_F(Bind, NodeThatNeverEnrolled_IsRefused) {
-  EXPECT_EQ(reasons("gpu-9"), Codes{ErrorCode::kNodeNotEnrolled});
+  EXPECT_EQ(reasons("gpu-9"), Codes{Reason::kNodeNotEnrolled});
 }
 
 TEST_F(Bind, NodeAndPoint_MustFitTogether) {

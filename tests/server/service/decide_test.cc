@@ -55,7 +55,7 @@ class Decide : public ServiceTest {
 
 using Models = std::vector<DecidedModel>;
 
-bool has(const Decision& decision, ErrorCode code) {
+bool has(const Decision& decision, Reason code) {
   const auto& reasons = decision.verdict.reasons;
   return std::find(reasons.begin(), reasons.end(), code) != reasons.end();
 }
@@ -81,9 +81,9 @@ TEST_F(Decide, ArtifactNobodySigned_FailsEveryCondition) {
   store_good_model(good);
   const Decision decision = decide_on(request(id_of(manifest("flipped")).text(), good.locations));
   EXPECT_FALSE(decision.verdict.allowed);
-  EXPECT_TRUE(has(decision, ErrorCode::kManifestMissing));
-  EXPECT_TRUE(has(decision, ErrorCode::kStatementMissing));
-  EXPECT_TRUE(has(decision, ErrorCode::kReferenceUnbound));
+  EXPECT_TRUE(has(decision, Reason::kManifestMissing));
+  EXPECT_TRUE(has(decision, Reason::kStatementMissing));
+  EXPECT_TRUE(has(decision, Reason::kReferenceUnbound));
   ASSERT_EQ(decision.verdict.policies.size(), 1U);
   for (const ConditionResult& condition : decision.verdict.policies[0].conditions) {
     EXPECT_NE(condition.outcome, Outcome::kPass) << condition.id;
@@ -97,7 +97,7 @@ TEST_F(Decide, EvaluationMissing_IsRefused) {
   ASSERT_TRUE(accept_attestation(*services_, approval(model, approver_b_), actor_));
   const Decision decision = decide_on(model);
   EXPECT_FALSE(decision.verdict.allowed);
-  EXPECT_EQ(decision.verdict.reasons, std::vector<ErrorCode>{ErrorCode::kStatementMissing});
+  EXPECT_EQ(decision.verdict.reasons, std::vector<Reason>{Reason::kStatementMissing});
 }
 
 TEST_F(Decide, MetricBelowTheThreshold_IsRefused) {
@@ -106,7 +106,7 @@ TEST_F(Decide, MetricBelowTheThreshold_IsRefused) {
   ASSERT_TRUE(accept_attestation(*services_, evaluation(model, 0.5), actor_));
   const Decision decision = decide_on(model);
   EXPECT_FALSE(decision.verdict.allowed);
-  EXPECT_EQ(decision.verdict.reasons, std::vector<ErrorCode>{ErrorCode::kPredicateMismatch});
+  EXPECT_EQ(decision.verdict.reasons, std::vector<Reason>{Reason::kPredicateMismatch});
 }
 
 TEST_F(Decide, OneIdentityApprovesTwiceWithTwoKeys_IsRefused) {
@@ -117,7 +117,7 @@ TEST_F(Decide, OneIdentityApprovesTwiceWithTwoKeys_IsRefused) {
   ASSERT_TRUE(accept_attestation(*services_, approval(model, approver_a_second_, "two"), actor_));
   const Decision decision = decide_on(model);
   EXPECT_FALSE(decision.verdict.allowed);
-  EXPECT_EQ(decision.verdict.reasons, std::vector<ErrorCode>{ErrorCode::kSignersInsufficient});
+  EXPECT_EQ(decision.verdict.reasons, std::vector<Reason>{Reason::kSignersInsufficient});
 }
 
 TEST_F(Decide, RevocationWithdrawsAnEarlierApproval) {
@@ -180,7 +180,7 @@ TEST_F(Decide, NameOfTwoArtifacts_IsAmbiguousUntilAPlaceSinglesOneOut) {
   const Manifest two = manifest("two");
   store_good_model(one);
   store_good_model(two);
-  EXPECT_TRUE(has(decide_on(request("acme/demo")), ErrorCode::kModelReferenceAmbiguous));
+  EXPECT_TRUE(has(decide_on(request("acme/demo")), Reason::kModelReferenceAmbiguous));
   const Decision decision = decide_on(request("acme/demo", two.locations));
   EXPECT_TRUE(decision.verdict.allowed);
   EXPECT_EQ(decision.models, (Models{{id_of(two), "acme/demo"}}));
@@ -200,14 +200,14 @@ TEST_F(Decide, ManifestThatNamesAnotherRoot_StandsForItsOwnAndForThatWhenAsked) 
   EXPECT_EQ(decide_on(request("", model.locations)).models, own);
   const Decision asked = decide_on(request(other.text(), model.locations));
   EXPECT_EQ(asked.models, (Models{{other, ""}}));
-  EXPECT_TRUE(has(asked, ErrorCode::kReferenceUnbound)) << "it speaks of its own bytes";
+  EXPECT_TRUE(has(asked, Reason::kReferenceUnbound)) << "it speaks of its own bytes";
 }
 
 TEST_F(Decide, PlaceAlone_StandsForTheModelItMapsTo) {
   const Manifest model = manifest("m");
   store_good_model(model);
   EXPECT_TRUE(decide_on(request("", model.locations)).verdict.allowed);
-  EXPECT_TRUE(has(decide_on(request("")), ErrorCode::kModelReferenceMissing));
+  EXPECT_TRUE(has(decide_on(request("")), Reason::kModelReferenceMissing));
 }
 
 TEST_F(Decide, PlaceThatTheManifestDoesNotName_IsUnbound) {
@@ -215,7 +215,7 @@ TEST_F(Decide, PlaceThatTheManifestDoesNotName_IsUnbound) {
   store_good_model(model);
   const Decision decision = decide_on(request("acme/demo", {"pvc://inference/other"}));
   EXPECT_EQ(decision.verdict.reasons,
-            (std::vector{ErrorCode::kReferenceUnbound, ErrorCode::kVolumeUnaccounted}));
+            (std::vector{Reason::kReferenceUnbound, Reason::kVolumeUnaccounted}));
 }
 
 TEST_F(Decide, DryRun_LeavesNoTrace) {
@@ -254,7 +254,7 @@ TEST_F(Decide, EveryNamedModel_IsJudged) {
   const std::vector<std::string> places = {base.locations[0], adapter.locations[0]};
   const Decision denied = decide_on(request("acme/demo, acme/lora", places));
   EXPECT_EQ(denied.models, (Models{{id_of(base), "acme/demo"}, {id_of(adapter), "acme/lora"}}));
-  EXPECT_EQ(denied.verdict.reasons, (std::vector{ErrorCode::kStatementMissing}));
+  EXPECT_EQ(denied.verdict.reasons, (std::vector{Reason::kStatementMissing}));
   for (const Bytes& bytes : {evaluation(adapter, 0.95), approval(adapter, approver_a_),
                              approval(adapter, approver_b_)}) {
     ASSERT_TRUE(accept_attestation(*services_, bytes, actor_));
@@ -267,8 +267,8 @@ TEST_F(Decide, EveryNamedModel_IsJudged) {
   EXPECT_TRUE(replay(*services_, allowed.id)->reproduced);
   // Both have to be mounted, and naming one does not account for the other.
   EXPECT_TRUE(
-      has(decide_on(request("acme/demo,acme/lora", {places[0]})), ErrorCode::kReferenceUnbound));
-  EXPECT_TRUE(has(decide_on(request("acme/demo", places)), ErrorCode::kVolumeUnaccounted));
+      has(decide_on(request("acme/demo,acme/lora", {places[0]})), Reason::kReferenceUnbound));
+  EXPECT_TRUE(has(decide_on(request("acme/demo", places)), Reason::kVolumeUnaccounted));
 }
 
 TEST_F(Decide, MountsOfSeveralModels_NameThemAll) {
@@ -288,7 +288,7 @@ TEST_F(Decide, MoreModelsThanAllowed_AreRefused) {
     nine += ",acme/demo";
   }
   const Decision decision = decide_on(request(nine, {"pvc://inference/m"}));
-  EXPECT_EQ(decision.verdict.reasons.front(), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(decision.verdict.reasons.front(), Reason::kLimitExceeded);
   EXPECT_TRUE(decision.models.empty());
   // The same model named twice is one.
   EXPECT_TRUE(decide_on(request("acme/demo,acme/demo", {"pvc://inference/m"})).verdict.allowed);
@@ -299,7 +299,7 @@ TEST_F(Decide, EmptyOrUnknownReferenceAmongOthers_IsRefused) {
   for (const char* text : {"acme/demo,", ",acme/demo", "acme/demo,,acme/demo", "acme/demo,acme/x",
                            " ", "acme/demo;acme/demo"}) {
     EXPECT_TRUE(
-        has(decide_on(request(text, {"pvc://inference/m"})), ErrorCode::kModelReferenceMissing))
+        has(decide_on(request(text, {"pvc://inference/m"})), Reason::kModelReferenceMissing))
         << text;
   }
 }
@@ -310,7 +310,7 @@ TEST_F(Decide, OneLocationOfTwoArtifacts_IsAmbiguousWithoutAReference) {
   two.locations = one.locations;
   store_good_model(one);
   store_good_model(two);
-  EXPECT_TRUE(has(decide_on(request("", one.locations)), ErrorCode::kModelReferenceAmbiguous));
+  EXPECT_TRUE(has(decide_on(request("", one.locations)), Reason::kModelReferenceAmbiguous));
   EXPECT_TRUE(decide_on(two).verdict.allowed) << "the artifact id says which";
 }
 
@@ -327,7 +327,7 @@ TEST_F(Decide, LocationOfAPublisherThatThePolicyDoesNotList_BindsNothing) {
   moved.locations = {"hostpath:///data/evil"};
   ASSERT_TRUE(accept_manifest(*services_, signed_manifest(moved, {&other}), actor_));
   put_listed_policy(publisher_.record.identity);
-  EXPECT_TRUE(has(decide_on(request("acme/demo", moved.locations)), ErrorCode::kReferenceUnbound));
+  EXPECT_TRUE(has(decide_on(request("acme/demo", moved.locations)), Reason::kReferenceUnbound));
   EXPECT_TRUE(decide_on(request("acme/demo", model.locations)).verdict.allowed);
 }
 
@@ -339,7 +339,7 @@ TEST_F(Decide, LocationUnderAnotherName_BindsNothing) {
   ASSERT_TRUE(accept_manifest(*services_, signed_manifest(renamed), actor_));
   const std::string id = id_of(model).text();
   EXPECT_TRUE(
-      has(decide_on(request("acme/demo@" + id, renamed.locations)), ErrorCode::kReferenceUnbound));
+      has(decide_on(request("acme/demo@" + id, renamed.locations)), Reason::kReferenceUnbound));
   EXPECT_TRUE(decide_on(request("acme/demo@" + id, model.locations)).verdict.allowed);
   EXPECT_TRUE(decide_on(request("acme/other@" + id, renamed.locations)).verdict.allowed);
 }
@@ -348,7 +348,7 @@ TEST_F(Decide, NameThatNoManifestSays_IsRefused) {
   const Manifest model = manifest("m");
   store_good_model(model);
   EXPECT_TRUE(has(decide_on(request("acme/x@" + id_of(model).text(), model.locations)),
-                  ErrorCode::kSubjectMismatch));
+                  Reason::kSubjectMismatch));
 }
 
 // Whoever asks by REST describes no pod.

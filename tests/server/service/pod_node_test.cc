@@ -80,7 +80,7 @@ TEST_F(PodNodes, SettledOnANodeThatWasNeverAllowed_IsNowhere) {
   EXPECT_EQ(at({}), Outcome::kFail);
   EXPECT_EQ(at("gpu-1"), Outcome::kFail);
   EXPECT_EQ(at("gpu-9"), Outcome::kFail);
-  EXPECT_EQ(node_of_pod(*pod_row(), {}).condition.code, ErrorCode::kNodeUnknown);
+  EXPECT_EQ(node_of_pod(*pod_row(), {}).condition.code, Reason::kNodeUnknown);
 }
 
 TEST_F(PodNodes, EphemeralContainer_IsJudgedForTheNodeThatHasThePod) {

@@ -96,7 +96,7 @@ class Resolve : public ServiceTest {
     return *found;
   }
   // The code of the one precondition that fails.
-  std::optional<ErrorCode> refusal_of(const std::vector<std::string>& references = {}) {
+  std::optional<Reason> refusal_of(const std::vector<std::string>& references = {}) {
     const ResolvedReference found = resolved(references);
     EXPECT_EQ(found.preconditions.size(), 1U);
     return found.preconditions.at(0).code;
@@ -123,9 +123,9 @@ TEST_F(Resolve, PlaceThatAnUnlistedPublisherClaims_IsStillTheListedOnes) {
   claim(evil_, kPlace, {&mallory_});
   EXPECT_EQ(artifact(), id_of(model_).text());
   policies_ = {policy_by({"release", "mallory"})};
-  EXPECT_EQ(refusal_of(), ErrorCode::kModelReferenceAmbiguous) << "the policy believes both";
+  EXPECT_EQ(refusal_of(), Reason::kModelReferenceAmbiguous) << "the policy believes both";
   policies_ = {policy_by({"release"}), policy_by({"mallory", "x"})};
-  EXPECT_EQ(refusal_of(), ErrorCode::kModelReferenceAmbiguous) << "a policy believes each";
+  EXPECT_EQ(refusal_of(), Reason::kModelReferenceAmbiguous) << "a policy believes each";
 }
 
 TEST_F(Resolve, NameThatAnUnlistedPublisherGivesAway_IsStillTheListedOnes) {
@@ -133,7 +133,7 @@ TEST_F(Resolve, NameThatAnUnlistedPublisherGivesAway_IsStillTheListedOnes) {
   workload_.mounts.clear();
   EXPECT_EQ(artifact({"acme/demo"}), id_of(model_).text());
   policies_.clear();
-  EXPECT_EQ(refusal_of({"acme/demo"}), ErrorCode::kModelReferenceAmbiguous);
+  EXPECT_EQ(refusal_of({"acme/demo"}), Reason::kModelReferenceAmbiguous);
 }
 
 TEST_F(Resolve, MorePlacesThanAreLookedUp_AreRefused) {
@@ -142,14 +142,14 @@ TEST_F(Resolve, MorePlacesThanAreLookedUp_AreRefused) {
   }
   EXPECT_EQ(artifact(), id_of(model_).text());
   mount("pvc://inference/one-more");
-  EXPECT_EQ(refusal_of(), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refusal_of(), Reason::kLimitExceeded);
 }
 
 // A denial that lists every claim would be as long as what anybody publishes.
 TEST_F(Resolve, ManyArtifactsOfOneName_AreCountedAndTheFirstShown) {
   flood(publisher_, 19);
   const ResolvedReference found = resolved({"acme/demo"});
-  ASSERT_EQ(found.preconditions.at(0).code, ErrorCode::kModelReferenceAmbiguous);
+  ASSERT_EQ(found.preconditions.at(0).code, Reason::kModelReferenceAmbiguous);
   EXPECT_EQ(found.preconditions[0].actual.size(), 17U);
   EXPECT_EQ(found.preconditions[0].actual.back(), "and 4 more");
 }
@@ -167,7 +167,7 @@ TEST_F(Resolve, StrangerWhomOnlyOneOfTwoPoliciesBelieves_MakesNothingAmbiguous) 
     EXPECT_EQ(artifact({"acme/demo"}), id_of(model_).text());
   }
   policies_ = {policy_by({})};
-  EXPECT_EQ(refusal_of(), ErrorCode::kModelReferenceAmbiguous) << "one that believes both";
+  EXPECT_EQ(refusal_of(), Reason::kModelReferenceAmbiguous) << "one that believes both";
 }
 
 // What one policy hears from one statement, another may hear from the next.
@@ -203,7 +203,7 @@ TEST_F(Resolve, NobodyWhoIsBelieved_KeepsTheOneThatIsTrusted) {
   EXPECT_EQ(artifact(), id_of(model_).text());
   EXPECT_EQ(artifact({"acme/demo"}), id_of(model_).text());
   claim(evil_, kPlace, {&mallory_});
-  EXPECT_EQ(refusal_of(), ErrorCode::kModelReferenceAmbiguous);
+  EXPECT_EQ(refusal_of(), Reason::kModelReferenceAmbiguous);
 }
 
 TEST_F(Resolve, EnforcePoliciesAreAsked_WarnOnesOnlyAlone) {
@@ -213,7 +213,7 @@ TEST_F(Resolve, EnforcePoliciesAreAsked_WarnOnesOnlyAlone) {
   policies_.pop_back();
   EXPECT_EQ(artifact(), id_of(evil_).text());
   policies_[0].document.mode = PolicyMode::kShadow;
-  EXPECT_EQ(refusal_of(), ErrorCode::kModelReferenceAmbiguous) << "nobody is asked";
+  EXPECT_EQ(refusal_of(), Reason::kModelReferenceAmbiguous) << "nobody is asked";
 }
 
 TEST_F(Resolve, OnlyPoliciesThatSelectTheWorkload_AreAsked) {
@@ -229,7 +229,7 @@ TEST_F(Resolve, PolicyWithoutManifestCondition_IsNotAsked) {
   policies_.back().document.require = {{"size", ParametersCondition{}}};
   EXPECT_EQ(artifact(), id_of(model_).text());
   policies_.erase(policies_.begin());
-  EXPECT_EQ(refusal_of(), ErrorCode::kModelReferenceAmbiguous);
+  EXPECT_EQ(refusal_of(), Reason::kModelReferenceAmbiguous);
 }
 
 // A directory above the place is meant only where a policy binds what lies inside.
@@ -272,8 +272,8 @@ TEST_F(Resolve, FloodOfAnUnlistedPublisher_StopsNobodyWhoIsListed) {
 TEST_F(Resolve, FloodWhereEverybodyIsBelieved_EndsWhenItsKeyIsRevoked) {
   flood(mallory_, kMaxManifestsHeard + 1);
   policies_.clear();
-  EXPECT_EQ(refusal_of({"acme/demo"}), ErrorCode::kLimitExceeded);
-  EXPECT_EQ(refusal_of(), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refusal_of({"acme/demo"}), Reason::kLimitExceeded);
+  EXPECT_EQ(refusal_of(), Reason::kLimitExceeded);
   ASSERT_TRUE(apply_trust_change(
       *services_,
       trust_change(2, {RevokeKey{mallory_.record.id, "floods"}}, {&operator1_, &operator2_}),
@@ -287,11 +287,11 @@ TEST_F(Resolve, WhatIsBelieved_CountsUpToTheLimitAndNotOnePast) {
   EXPECT_EQ(artifact({"acme/demo"}), id_of(model_).text());
   EXPECT_EQ(artifact(), id_of(model_).text());
   flood(publisher_, 1, id_of(model_), "pvc://inference/m/below");
-  EXPECT_EQ(refusal_of({"acme/demo"}), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refusal_of({"acme/demo"}), Reason::kLimitExceeded);
   EXPECT_EQ(artifact({id_of(model_).text()}), id_of(model_).text()) << "named by its id";
   EXPECT_EQ(artifact(), id_of(model_).text()) << "the other one is not at the place";
   flood(publisher_, 1, id_of(model_), "pvc://inference");
-  EXPECT_EQ(refusal_of(), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refusal_of(), Reason::kLimitExceeded);
 }
 
 // Reads the time and moves it on.
@@ -351,7 +351,7 @@ TEST_F(Resolve, PodWithoutReference_IsAllowedWhateverAStrangerClaims) {
   const auto denied = decide(*services_, asked);
   ASSERT_TRUE(denied) << to_string(denied.error());
   const auto& reasons = denied->decision->verdict.reasons;
-  EXPECT_EQ(reasons.front(), ErrorCode::kSignersInsufficient);
+  EXPECT_EQ(reasons.front(), Reason::kSignersInsufficient);
 }
 
 }  // namespace

@@ -256,7 +256,10 @@ TEST_F(Affinity, PoliciesThatLeaveNoNode_Deny) {
   const Json response = ask(pod_review("uid-1", "acme/demo"), AdmissionCall::kMutate);
   EXPECT_EQ(response["allowed"], false);
   const std::string message = response["status"]["message"];
-  EXPECT_NE(message.find("node-affinity: condition-failed"), std::string::npos) << message;
+  EXPECT_NE(
+      message.find("node-affinity: a combination of conditions does not hold [condition-failed]"),
+      std::string::npos)
+      << message;
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ class BetweenReadAndWrite : public BindTest {
     return decide(services, request_);
   }
   // Codes of the decision that is made in the end.
-  std::vector<ErrorCode> reasons_while(const std::function<void()>& happens) {
+  std::vector<Reason> reasons_while(const std::function<void()>& happens) {
     const auto answer = decide_while(happens);
     EXPECT_TRUE(answer) << to_string(answer.error());
-    return answer ? answer->decision->verdict.reasons : std::vector<ErrorCode>();
+    return answer ? answer->decision->verdict.reasons : std::vector<Reason>();
   }
   void put_mismatch(const ArtifactId& artifact, const std::string& node = "gpu-1") {
     storage::JobRow row = report_row(artifact, node);
@@ -39,7 +39,7 @@ class BetweenReadAndWrite : public BindTest {
   int writes_ = 0;
 };
 
-using Codes = std::vector<ErrorCode>;
+using Codes = std::vector<Reason>;
 
 TEST_F(BetweenReadAndWrite, Nothing_IsOneAttempt) {
   EXPECT_EQ(reasons_while([] {}), Codes());
@@ -48,14 +48,14 @@ TEST_F(BetweenReadAndWrite, Nothing_IsOneAttempt) {
 
 // Case 14.
 TEST_F(BetweenReadAndWrite, AMismatch_IsNotMissed) {
-  EXPECT_EQ(reasons_while([&] { put_mismatch(id_of(model_)); }), Codes{ErrorCode::kModelMismatch});
+  EXPECT_EQ(reasons_while([&] { put_mismatch(id_of(model_)); }), Codes{Reason::kModelMismatch});
   EXPECT_EQ(writes_, 2);
 }
 
 TEST_F(BetweenReadAndWrite, ARevokedNode_IsNotMissed) {
   storage::NodeRow row = node_row();
   row.revoked = Revocation{clock_.now(), "stolen"};
-  EXPECT_EQ(reasons_while([&] { put(row); }), Codes{ErrorCode::kNodeRevoked});
+  EXPECT_EQ(reasons_while([&] { put(row); }), Codes{Reason::kNodeRevoked});
 }
 
 TEST_F(BetweenReadAndWrite, AStatementAboutTheModel_IsNotMissed) {
@@ -71,7 +71,7 @@ TEST_F(BetweenReadAndWrite, AStatementAboutTheModel_IsNotMissed) {
   EXPECT_EQ(reasons_while([&] {
               EXPECT_TRUE(accept_attestation(*services_, evaluation(model_, 0.5), actor_));
             }),
-            Codes{ErrorCode::kPredicateMismatch});
+            Codes{Reason::kPredicateMismatch});
   EXPECT_EQ(writes_, 2);
 }
 
