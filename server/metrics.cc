@@ -71,7 +71,7 @@ struct Metrics::Impl {
       gauge(registry, "clock_behind_seconds", "How far the wall clock lies behind the time in use.")
           .Add({});
   Gauge& clock_known =
-      gauge(registry, "clock_known", "1 while ages can be told; 0: nothing is decided.").Add({});
+      gauge(registry, "clock_known", "1 while ages can be told; 0: no decisions are made.").Add({});
   Gauge& certificate = gauge(registry, "tls_certificate_expiry_timestamp_seconds",
                              "When the certificate of the listeners ends.")
                            .Add({});

@@ -22,6 +22,7 @@
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/init.h"
+#include "server/rotate.h"
 #include "tests/server/operator_key.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/tls_client.h"
@@ -326,12 +327,13 @@ TEST_F(EarKeys, Rotation_KeepsTheOlderOnePublished) {
   use({"keys/ear.key"});
   const auto report = initialise(config_, bootstrap_document(), clock_, random_);
   ASSERT_TRUE(report) << to_string(report.error());
-  const auto fresh = attestation::generate_key(SignatureAlgorithm::kEcdsaP256).value();
-  ASSERT_TRUE(attestation::save_private_key(*fresh, folder_ / "keys/next.key", {}));
+  const auto rotated =
+      rotate_key(config_, attestation::RotatedKind::kEar, folder_ / "keys/next.key", clock_);
+  ASSERT_TRUE(rotated) << to_string(rotated.error());
   use({"keys/next.key", "keys/ear.key"});
   const Json keys = published();
   ASSERT_EQ(keys.size(), 3U);
-  EXPECT_EQ(keys[1]["kid"], fresh->key_id().text());
+  EXPECT_EQ(keys[1]["kid"], rotated->new_key_id);
   EXPECT_EQ(keys[2]["kid"], report->ear_key_id);
 }
 
