@@ -53,8 +53,7 @@ JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names
 
 JudgedSigner at_time(JudgedSigner judged, Timestamp signed_at, Timestamp now) {
   return judged.state == SignerState::kCounts && signed_at > now
-             ? JudgedSigner{judged.identity, SignerState::kUndecided,
-                            Reason::kConditionUndecided}
+             ? JudgedSigner{judged.identity, SignerState::kUndecided, Reason::kConditionUndecided}
              : judged;
 }
 

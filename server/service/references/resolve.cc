@@ -422,7 +422,8 @@ ResolvedReference beyond(std::size_t at_most) { return {{}, {too_many(at_most)}}
 
 Status check_deadline(const Services& services, const std::optional<Timestamp>& deadline) {
   return deadline && services.clock.now() >= *deadline
-             ? fail(ErrorCode::kEvaluationDeadline, "the caller's deadline was over before the decision; ask again, or with a "
+             ? fail(ErrorCode::kEvaluationDeadline,
+                    "the caller's deadline was over before the decision; ask again, or with a "
                     "later one")
              : Status();
 }
