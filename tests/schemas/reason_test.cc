@@ -85,11 +85,11 @@ TEST(Reasons, CodesInBothTables_HaveOneTextForm) {
     }
   }
   EXPECT_EQ(both,
-            (std::set<std::string>{
-                "condition-undecided", "conflict", "enrolment-expired", "evidence-rejected",
-                "key-expired", "key-not-yet-valid", "key-revoked", "limit-exceeded",
-                "model-reference-ambiguous", "node-not-enrolled", "node-revoked", "pod-unknown",
-                "reference-unbound", "role-not-granted", "subject-mismatch", "wrong-purpose"}));
+            (std::set<std::string>{"condition-undecided", "conflict", "enrolment-expired",
+                                   "evidence-rejected", "key-expired", "key-not-yet-valid",
+                                   "key-revoked", "limit-exceeded", "model-reference-ambiguous",
+                                   "node-not-enrolled", "node-revoked", "reference-unbound",
+                                   "role-not-granted", "subject-mismatch", "wrong-purpose"}));
 }
 
 TEST(Reasons, OfAnError_IsTheReasonOfThatNameOrUndecided) {
