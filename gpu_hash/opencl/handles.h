@@ -14,8 +14,8 @@
 namespace assay::gpu_hash {
 
 // OpenCL's handle types are pointers.
-template <typename Handle, auto Release>
-using ClOwner = Handle<std::remove_pointer_t<Handle>, Release>;
+template <typename Pointer, auto Release>
+using ClOwner = Handle<std::remove_pointer_t<Pointer>, Release>;
 
 using ClContext = ClOwner<cl_context, clReleaseContext>;
 using ClQueue = ClOwner<cl_command_queue, clReleaseCommandQueue>;
