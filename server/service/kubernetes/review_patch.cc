@@ -5,6 +5,7 @@
 
 #include "policy/pinning.h"
 #include "schemas/image_name.h"
+#include "server/service/facts/artifact_facts.h"
 #include "server/service/kubernetes/admission.h"
 #include "server/service/kubernetes/review.h"
 #include "server/service/references/resolve.h"
