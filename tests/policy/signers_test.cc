@@ -247,8 +247,8 @@ TEST(StatementIndex, SignaturesOfOneKey_AreJudgedByTheirTimes) {
   for (std::size_t i = 0; i < std::size(expected); ++i) {
     EXPECT_EQ(judged.statements[i].signers.front().state, expected[i]) << i;
   }
-  EXPECT_EQ(judged.statements.front().signers.front().code, ErrorCode::kKeyNotYetValid);
-  EXPECT_EQ(judged.statements.back().signers.front().code, ErrorCode::kKeyExpired);
+  EXPECT_EQ(judged.statements.front().signers.front().code, Reason::kKeyNotYetValid);
+  EXPECT_EQ(judged.statements.back().signers.front().code, Reason::kKeyExpired);
 }
 
 // Until the end of the expression.
