@@ -13,7 +13,7 @@ bool is_write(const Review& review) {
   return review.operation == "CREATE" || review.operation == "UPDATE";
 }
 
-Result<std::string> judge(const Asking& asking, const Review& review) {
+Result<ReviewAnswer> judge(const Asking& asking, const Review& review) {
   const ReviewSubject subject = subject_of(review);
   if (subject == ReviewSubject::kBinding && review.operation == "CREATE") {
     return judge_binding(asking, review);
@@ -40,8 +40,8 @@ Result<std::string> judge(const Asking& asking, const Review& review) {
 
 }  // namespace
 
-Result<std::string> review(Services& services, AdmissionCall call, ByteView body,
-                           const std::string& principal, std::optional<Timestamp> deadline) {
+Result<ReviewAnswer> review(Services& services, AdmissionCall call, ByteView body,
+                            const std::string& principal, std::optional<Timestamp> deadline) {
   ASSAY_ASSIGN(const Review parsed, parse_review(body));
   auto result = judge({services, call, principal, deadline}, parsed);
   return result ? std::move(result) : refuse_undecided(parsed, result.error());

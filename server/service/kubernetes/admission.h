@@ -17,6 +17,13 @@ inline constexpr std::string_view kModelAnnotation = "assay.dev/model";
 // Annotation that mutation adds: the decision it rests on.
 inline constexpr std::string_view kDecisionAnnotation = "assay.dev/decision-id";
 
+struct ReviewAnswer {
+  std::string body;  // an AdmissionReview with the request's uid
+  // What was decided. Absent when nothing was: no policy selects the workload, the review is only
+  // recorded or advised about, or it could not be decided and is denied for that.
+  std::optional<bool> decided;
+};
+
 // Answers a review. The result is always an AdmissionReview with the request's uid: allowed, or
 // denied with every failed condition named. An Error only when no uid can be read
 // (malformed-admission-review and the JSON errors): the caller answers 400. What cannot be decided,
@@ -28,8 +35,8 @@ inline constexpr std::string_view kDecisionAnnotation = "assay.dev/decision-id";
 // Validation remembers a pod that it allows, or that no policy selects: when its Binding comes
 // (pods/binding), that pod is decided at bind. A Binding of a pod that was not seen before is
 // denied with pod-unknown where a policy in mode enforce may select it.
-[[nodiscard]] Result<std::string> review(Services& services, AdmissionCall call, ByteView body,
-                                         const std::string& principal,
-                                         std::optional<Timestamp> deadline = {});
+[[nodiscard]] Result<ReviewAnswer> review(Services& services, AdmissionCall call, ByteView body,
+                                          const std::string& principal,
+                                          std::optional<Timestamp> deadline = {});
 
 }  // namespace assay::server

@@ -75,7 +75,7 @@ Result<DecisionRequest> bind_request(const Asking& asking, const Review& review,
 
 }  // namespace
 
-Result<std::string> judge_binding(const Asking& asking, const Review& review) {
+Result<ReviewAnswer> judge_binding(const Asking& asking, const Review& review) {
   const auto binding = binding_of(review.object);
   const bool same_name =
       binding && (review.object_name.empty() || review.object_name == binding->name);

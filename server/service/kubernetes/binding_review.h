@@ -10,6 +10,6 @@ namespace assay::server {
 
 // The pod that was kept when it was admitted is decided at bind; nothing is read from the pod
 // itself.
-[[nodiscard]] Result<std::string> judge_binding(const Asking& asking, const Review& review);
+[[nodiscard]] Result<ReviewAnswer> judge_binding(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

@@ -52,8 +52,8 @@ Result<std::optional<storage::ClaimRow>> known_claim(const Asking& asking,
 // A creation may be refused after its review (409), so nothing is learnt from it: only updates are
 // about the claim that is there, and binding a claim is one. A claim that says it is bound already
 // would never be updated; while another one is known under its name, it does not come.
-Result<std::string> judge_creation(const Asking& asking, const Review& review,
-                                   const storage::ClaimRow& claim) {
+Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review,
+                                    const storage::ClaimRow& claim) {
   const Json& annotations = member(member(review.object, "metadata"), "annotations");
   if (member(annotations, kBindCompleted).is_null()) {
     return allow_unjudged(review, kRecorded);
@@ -68,7 +68,7 @@ Result<std::string> judge_creation(const Asking& asking, const Review& review,
 
 }  // namespace
 
-Result<std::string> record_claim(const Asking& asking, const Review& review) {
+Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review) {
   const bool going = is_going(review);
   const storage::ClaimRow claim =
       claim_of(asking, review, review.operation == "DELETE" ? review.old_object : review.object);

@@ -12,6 +12,6 @@ namespace assay::server {
 // Allowed, and remembered: which volume is behind the claim. Denied only when what is known of the
 // claim is no longer true and cannot be changed, and when a new claim says that it is bound while
 // another is known under its name.
-[[nodiscard]] Result<std::string> record_claim(const Asking& asking, const Review& review);
+[[nodiscard]] Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

@@ -74,8 +74,8 @@ DecisionRequest request_for(const Asking& asking, const Review& review, policy::
           .deadline = asking.deadline};
 }
 
-Result<std::string> not_applicable(const Asking& asking, const Review& review,
-                                   const std::optional<storage::PodRow>& pod, const Json& patch) {
+Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,
+                                    const std::optional<storage::PodRow>& pod, const Json& patch) {
   if (asking.keeps(review)) {
     asking.services.unselected.add({asking.principal, review.name_space, review.kind, pod});
   }

@@ -42,8 +42,8 @@ struct Asking {
                                           std::vector<std::string> models);
 
 // What no policy selects is allowed, and the log says so. `pod` is kept when it is there.
-[[nodiscard]] Result<std::string> not_applicable(const Asking& asking, const Review& review,
-                                                 const std::optional<storage::PodRow>& pod,
-                                                 const Json& patch = Json::array());
+[[nodiscard]] Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,
+                                                  const std::optional<storage::PodRow>& pod,
+                                                  const Json& patch = Json::array());
 
 }  // namespace assay::server

@@ -138,7 +138,7 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
   return image_patch(asking.services, *snapshot, resolved.models, workload, now, pod);
 }
 
-Result<std::string> judge_creation(const Asking& asking, const Review& review, PodView pod) {
+Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review, PodView pod) {
   ASSAY_ASSIGN(Json patch, pin_images(asking, review, pod));
   ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
   ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
@@ -159,8 +159,8 @@ Result<std::string> judge_creation(const Asking& asking, const Review& review, P
 
 // --- changes
 
-Result<std::string> decide_and_answer(const Asking& asking, const Review& review,
-                                      const DecisionRequest& request) {
+Result<ReviewAnswer> decide_and_answer(const Asking& asking, const Review& review,
+                                       const DecisionRequest& request) {
   ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
   return decided.selected ? answer_decision(review, decided)
                           : not_applicable(asking, review, request.keeps);
@@ -168,23 +168,18 @@ Result<std::string> decide_and_answer(const Asking& asking, const Review& review
 
 // A pod that waits and is not known gets to be known by any update, if it would be let in: else its
 // binding stays refused, but its metadata stay changeable.
-std::string judge_waiting(const Asking& asking, const Review& review, const PodView& pod) {
-  const auto decided = [&]() -> Result<std::pair<bool, std::string>> {
+ReviewAnswer judge_waiting(const Asking& asking, const Review& review, const PodView& pod) {
+  const auto answer = [&]() -> Result<ReviewAnswer> {
     ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
-    ASSAY_ASSIGN(const DecisionAnswer answer, decide(asking.services, request));
-    if (answer.selected) {
-      return std::pair(answer.decision->verdict.allowed, answer_decision(review, answer));
-    }
-    ASSAY_ASSIGN(std::string text, not_applicable(asking, review, request.keeps));
-    return std::pair(true, std::move(text));
+    return decide_and_answer(asking, review, request);
   }();
-  return decided && decided->first
-             ? decided->second
-             : allow_unjudged(review, kUnchanged, Json::array(),
-                              {"assay: this pod was not admitted, and will not be bound"});
+  const bool let_in = answer && answer->decided.value_or(true);
+  return let_in ? *answer
+                : allow_unjudged(review, kUnchanged, Json::array(),
+                                 {"assay: this pod was not admitted, and will not be bound"});
 }
 
-Result<std::string> judge_update(const Asking& asking, const Review& review, const PodView& pod) {
+Result<ReviewAnswer> judge_update(const Asking& asking, const Review& review, const PodView& pod) {
   ASSAY_ASSIGN(const auto row, find_pod(asking, metadata_text(review.object, "uid")));
   const bool known = row && row->name_space == review.name_space &&
                      row->name == metadata_text(review.object, "name");
@@ -208,7 +203,8 @@ Result<std::string> judge_update(const Asking& asking, const Review& review, con
 
 // --- templates
 
-Result<std::string> judge_template(const Asking& asking, const Review& review, const PodView& pod) {
+Result<ReviewAnswer> judge_template(const Asking& asking, const Review& review,
+                                    const PodView& pod) {
   ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
   DecisionRequest request = request_for(asking, review, std::move(workload), annotated_models(pod));
   request.dry_run = true;
@@ -219,7 +215,7 @@ Result<std::string> judge_template(const Asking& asking, const Review& review, c
 
 }  // namespace
 
-Result<std::string> judge_pod(const Asking& asking, const Review& review) {
+Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review) {
   auto pod = pod_of(review.kind, review.object);
   if (!pod || pod->spec.empty()) {
     return fail(ErrorCode::kInvalidParameter, "the review has no pod");
@@ -228,7 +224,7 @@ Result<std::string> judge_pod(const Asking& asking, const Review& review) {
                                       : judge_creation(asking, review, *std::move(pod));
 }
 
-std::string advise_template(const Asking& asking, const Review& review) {
+ReviewAnswer advise_template(const Asking& asking, const Review& review) {
   const auto pod = pod_of(review.kind, review.object);
   if (asking.call == AdmissionCall::kMutate || !pod) {
     return allow_unjudged(review, kNotApplicable);
@@ -240,7 +236,7 @@ std::string advise_template(const Asking& asking, const Review& review) {
                                   std::string(info(answer.error().code).code)});
 }
 
-std::string forget_pod(const Asking& asking, const Review& review) {
+ReviewAnswer forget_pod(const Asking& asking, const Review& review) {
   const std::string uid = metadata_text(review.old_object, "uid");
   if (asking.keeps(review) && !uid.empty()) {
     // When this fails the row goes by its age.

@@ -10,10 +10,10 @@
 namespace assay::server {
 
 // Pods when they are made, and when it changes what they mount or run.
-[[nodiscard]] Result<std::string> judge_pod(const Asking& asking, const Review& review);
+[[nodiscard]] Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review);
 // Never denied: warnings say what pods of the template would be denied for. Nothing is stored.
-[[nodiscard]] std::string advise_template(const Asking& asking, const Review& review);
+[[nodiscard]] ReviewAnswer advise_template(const Asking& asking, const Review& review);
 // Forgets a pod that is being deleted; allowed whatever comes of that.
-[[nodiscard]] std::string forget_pod(const Asking& asking, const Review& review);
+[[nodiscard]] ReviewAnswer forget_pod(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

@@ -100,48 +100,52 @@ Json audit_annotations(const DecisionAnswer& decided) {
 
 }  // namespace
 
-std::string allow_unjudged(const Review& review, std::string_view verdict, const Json& patch,
-                           const std::vector<std::string>& warnings) {
-  return allowed(review, {{"verdict", verdict}}, patch, warnings);
+ReviewAnswer allow_unjudged(const Review& review, std::string_view verdict, const Json& patch,
+                            const std::vector<std::string>& warnings) {
+  return {allowed(review, {{"verdict", verdict}}, patch, warnings), {}};
 }
 
-std::string answer_decision(const Review& review, const DecisionAnswer& decided,
-                            const Json& patch) {
+ReviewAnswer answer_decision(const Review& review, const DecisionAnswer& decided,
+                             const Json& patch) {
   const Decision& decision = *decided.decision;
-  return decision.verdict.allowed
-             ? allowed(review, audit_annotations(decided), patch, warning_words(decision))
-             : denied(review, deny_message(decided), audit_annotations(decided));
+  const bool allows = decision.verdict.allowed;
+  return {allows ? allowed(review, audit_annotations(decided), patch, warning_words(decision))
+                 : denied(review, deny_message(decided), audit_annotations(decided)),
+          allows};
 }
 
-std::string answer_advice(const Review& review, const Decision& decision) {
+ReviewAnswer answer_advice(const Review& review, const Decision& decision) {
   std::vector<std::string> warnings =
       decision.verdict.allowed ? warning_words(decision) : advice_words(decision);
   if (!decision.verdict.allowed) {
     warnings.insert(warnings.begin(), "assay: pods of this template would be denied");
   }
-  return allowed(review, {{"verdict", "advice"}, {"reasons", reasons_of(decision)}}, Json::array(),
-                 warnings);
+  return {allowed(review, {{"verdict", "advice"}, {"reasons", reasons_of(decision)}}, Json::array(),
+                  warnings),
+          {}};
 }
 
-std::string refuse(const Review& review, Reason reason, const std::string& detail) {
+ReviewAnswer refuse(const Review& review, Reason reason, const std::string& detail) {
   const ReasonInfo& why = info(reason);
   const std::string code(why.code);
-  return denied(review,
-                message_of("assay: denied: " + detail + " [" + code + "]", {},
-                           "What to do: " + std::string(why.next)),
-                {{"verdict", "deny"}, {"reasons", code}});
+  return {denied(review,
+                 message_of("assay: denied: " + detail + " [" + code + "]", {},
+                            "What to do: " + std::string(why.next)),
+                 {{"verdict", "deny"}, {"reasons", code}}),
+          false};
 }
 
-std::string refuse_undecided(const Review& review, const Error& error) {
+ReviewAnswer refuse_undecided(const Review& review, const Error& error) {
   const ErrorInfo& why = info(error.code);
   const std::string detail = why.http_status >= 500 || error.detail.empty()
                                  ? inside_line(why.title)
                                  : one_line(error.detail, kMaxDetail);
-  return denied(review,
-                message_of("assay: not decided, and therefore denied: " + detail + " [" +
-                               std::string(why.code) + "]",
-                           {}, "What to do: " + std::string(why.next)),
-                {{"verdict", "error"}, {"reasons", why.code}});
+  return {denied(review,
+                 message_of("assay: not decided, and therefore denied: " + detail + " [" +
+                                std::string(why.code) + "]",
+                            {}, "What to do: " + std::string(why.next)),
+                 {{"verdict", "error"}, {"reasons", why.code}}),
+          {}};
 }
 
 }  // namespace assay::server

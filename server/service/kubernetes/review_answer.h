@@ -7,27 +7,28 @@
 #include <vector>
 
 #include "server/service/decisions/decide.h"
+#include "server/service/kubernetes/admission.h"
 #include "server/service/kubernetes/review.h"
 
 namespace assay::server {
 
 // Allowed without a decision: `verdict` says why ("not-applicable", "unchanged", "recorded").
 // `patch` as RFC 6902 operations; none when it is empty.
-[[nodiscard]] std::string allow_unjudged(const Review& review, std::string_view verdict,
-                                         const Json& patch = Json::array(),
-                                         const std::vector<std::string>& warnings = {});
+[[nodiscard]] ReviewAnswer allow_unjudged(const Review& review, std::string_view verdict,
+                                          const Json& patch = Json::array(),
+                                          const std::vector<std::string>& warnings = {});
 
 // What was decided: allowed, with `patch` and warnings, or denied with a line for every condition
 // that does not pass (condition_words.h) and the command that shows the decision.
-[[nodiscard]] std::string answer_decision(const Review& review, const DecisionAnswer& decided,
-                                          const Json& patch = Json::array());
+[[nodiscard]] ReviewAnswer answer_decision(const Review& review, const DecisionAnswer& decided,
+                                           const Json& patch = Json::array());
 
 // Always allowed: warnings say what pods of the template would be denied for.
-[[nodiscard]] std::string answer_advice(const Review& review, const Decision& decision);
+[[nodiscard]] ReviewAnswer answer_advice(const Review& review, const Decision& decision);
 
 // Denied without a decision.
-[[nodiscard]] std::string refuse(const Review& review, Reason reason, const std::string& detail);
+[[nodiscard]] ReviewAnswer refuse(const Review& review, Reason reason, const std::string& detail);
 // Denied since nothing could be decided; the detail holds nothing internal.
-[[nodiscard]] std::string refuse_undecided(const Review& review, const Error& error);
+[[nodiscard]] ReviewAnswer refuse_undecided(const Review& review, const Error& error);
 
 }  // namespace assay::server

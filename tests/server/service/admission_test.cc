@@ -48,7 +48,7 @@ class Admission : public ServiceTest {
   Json ask(const Json& review_json, AdmissionCall call = AdmissionCall::kValidate) {
     const auto answer = review(*services_, call, as_bytes(review_json.dump()), "kube-apiserver");
     EXPECT_TRUE(answer) << to_string(answer.error());
-    const Json json = parse_json(*answer).value();
+    const Json json = parse_json(answer->body).value();
     EXPECT_EQ(json["apiVersion"], "admission.k8s.io/v1");
     EXPECT_EQ(json["kind"], "AdmissionReview");
     EXPECT_EQ(json["response"]["uid"], review_json["request"]["uid"]);
@@ -243,7 +243,7 @@ TEST_F(Admission, IntegersBeyondWhatJsonKeepsExact_AreNoReasonToRefuse) {
     const auto answer =
         review(*services_, AdmissionCall::kValidate, as_bytes(text), "kube-apiserver");
     EXPECT_TRUE(answer) << to_string(answer.error());
-    return answer ? parse_json(*answer).value()["response"] : Json();
+    return answer ? parse_json(answer->body).value()["response"] : Json();
   };
   Json good = pod_review("acme/demo", "good");
   good["request"]["object"]["spec"]["terminationGracePeriodSeconds"] = 4711;
@@ -308,7 +308,7 @@ TEST_F(Admission, CorruptedReviews_NeverCrashAndNeverAllowAnUnsignedModel) {
     const auto answer =
         review(*services_, AdmissionCall::kMutate, as_bytes(pod.dump()), "kube-apiserver");
     ASSERT_TRUE(answer) << to_string(answer.error());
-    EXPECT_EQ(parse_json(*answer).value()["response"]["allowed"], false) << pod.dump();
+    EXPECT_EQ(parse_json(answer->body).value()["response"]["allowed"], false) << pod.dump();
   }
 }
 
@@ -325,7 +325,7 @@ TEST_F(Admission, PublicSampleReviews_AreAnsweredWithTheirUid) {
       EXPECT_TRUE(invalid) << file.path() << " " << to_string(answer.error());
       continue;
     }
-    const Json response = parse_json(*answer).value()["response"];
+    const Json response = parse_json(answer->body).value()["response"];
     EXPECT_FALSE(invalid && response["allowed"].get<bool>()) << file.path();
   }
 }

@@ -289,7 +289,7 @@ void BindTest::revoke(const TestKey& key) {
 Json BindTest::ask(const Json& review_json, AdmissionCall call, const std::string& cluster) {
   const auto answer = review(*services_, call, as_bytes(review_json.dump()), cluster);
   EXPECT_TRUE(answer) << to_string(answer.error());
-  const Json json = parse_json(*answer).value();
+  const Json json = parse_json(answer->body).value();
   EXPECT_EQ(json["response"]["uid"], review_json["request"]["uid"]);
   const Json annotations = json["response"].value("auditAnnotations", Json::object());
   std::istringstream reasons(annotations.value("reasons", ""));

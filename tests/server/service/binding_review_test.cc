@@ -219,7 +219,7 @@ TEST_F(Binding, WithAFullDisk_WhatNoPolicySelectsIsCreatedAndBound) {
     const auto answer =
         review(services, AdmissionCall::kValidate, as_bytes(json.dump()), "kube-apiserver");
     EXPECT_TRUE(answer) << to_string(answer.error());
-    return parse_json(*answer).value()["response"]["allowed"].get<bool>();
+    return parse_json(answer->body).value()["response"]["allowed"].get<bool>();
   };
   Json pod = pod_review("uid-1", "");
   pod["request"]["object"]["spec"]["containers"][0].erase("resources");
@@ -311,7 +311,7 @@ TEST_F(Binding, DeadlineThatIsOver_IsADenial) {
   const auto answer = review(*services_, AdmissionCall::kValidate, as_bytes(pod.dump()),
                              "kube-apiserver", clock_.now());
   ASSERT_TRUE(answer) << to_string(answer.error());
-  const Json response = parse_json(*answer).value()["response"];
+  const Json response = parse_json(answer->body).value()["response"];
   EXPECT_TRUE(denied_with(response, "evaluation-deadline"));
   EXPECT_FALSE(pod_row());
 }

@@ -144,7 +144,7 @@ TEST_F(Claim, ThatCannotBeWritten_IsRefusedOnlyWhenAWrongRowWouldStay) {
         review(services, AdmissionCall::kValidate,
                as_bytes(claim_review(operation, uid, volume).dump()), "kube-apiserver");
     EXPECT_TRUE(answer);
-    return parse_json(*answer).value()["response"]["allowed"] == true;
+    return parse_json(answer->body).value()["response"]["allowed"] == true;
   };
   EXPECT_TRUE(allowed("CREATE", "uid-1", "pv-1"));
   say("UPDATE", "uid-1", "pv-1");
