@@ -98,7 +98,7 @@ void add_explain(const Command& root, Context& context) {
       "Reasons stand in decisions: they say why a condition does not pass. Errors say why a\n"
       "request or a command failed. Some codes are both.");
   verb.example("assay explain manifest-missing", "why a pod was denied");
-  verb.example("assay explain", "all codes");
+  verb.example("assay explain", "list every code with its title");
   verb.action([code, &context] {
     return code->empty() ? explain_all(context) : explain_one(context, *code);
   });
