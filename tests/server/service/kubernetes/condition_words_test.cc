@@ -49,7 +49,7 @@ Json response_to(const Decision& decided, std::vector<OrderedJob> ordered = {}) 
                               .envelope = "",
                               .receipt = std::nullopt,
                               .ordered = std::move(ordered)};
-  return parse_json(answer_decision(Review{}, answer)).value()["response"];
+  return parse_json(answer_decision(Review{}, answer).body).value()["response"];
 }
 
 std::string message_of(const Decision& decided, std::vector<OrderedJob> ordered = {}) {
@@ -206,7 +206,7 @@ TEST(Warnings, KeepTheCodeWhenTheyAreCut) {
 
 TEST(Warnings, OfATemplate_SayWhatItsPodsWouldBeDeniedFor) {
   const Decision denied = decision({policy({failed("published", Reason::kManifestMissing)})});
-  const Json response = parse_json(answer_advice(Review{}, denied)).value()["response"];
+  const Json response = parse_json(answer_advice(Review{}, denied).body).value()["response"];
   EXPECT_EQ(response["allowed"], true);
   EXPECT_EQ(response["warnings"],
             Json({"assay: pods of this template would be denied",
@@ -215,12 +215,13 @@ TEST(Warnings, OfATemplate_SayWhatItsPodsWouldBeDeniedFor) {
 }
 
 TEST(Refusal, SaysWhatToDo) {
-  const Json reserved = parse_json(refuse(Review{}, Reason::kAnnotationReserved, "no")).value();
+  const Json reserved =
+      parse_json(refuse(Review{}, Reason::kAnnotationReserved, "no").body).value();
   EXPECT_EQ(reserved["response"]["status"]["message"],
             "assay: denied: no [annotation-reserved]\nWhat to do: " +
                 std::string(info(Reason::kAnnotationReserved).next));
   const Json undecided =
-      parse_json(refuse_undecided(Review{}, {ErrorCode::kStorage, "secret", ""})).value();
+      parse_json(refuse_undecided(Review{}, {ErrorCode::kStorage, "secret", ""}).body).value();
   EXPECT_EQ(
       undecided["response"]["status"]["message"],
       "assay: not decided, and therefore denied: the database failed [storage]\nWhat to do: " +
