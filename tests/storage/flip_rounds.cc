@@ -239,6 +239,13 @@ Result<std::vector<StatementRow>> rows_at(Snapshot& view, const std::string& uri
   ASSAY_ASSIGN(const auto signatures, view.signed_at(uri));
   for (const SignedBy& one : signatures) {
     ASSAY_ASSIGN(StatementRow row, view.statement_at(one.index));
+    // As whoever asks must: an index only says where to look
+    // (server/service/references/resolve.cc).
+    const bool fits = std::ranges::any_of(
+        row.locations, [&](const std::string& place) { return uri.starts_with(place + "/"); });
+    if (!fits) {
+      return fail(ErrorCode::kDataLoss, "an index names another statement than it should");
+    }
     rows.push_back(std::move(row));
   }
   return rows;
