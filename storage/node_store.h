@@ -34,6 +34,9 @@ struct NodeRow {
   Bytes public_key;  // SubjectPublicKeyInfo DER
   std::string platform;
   Timestamp enrolled_at;  // of the newest enrolment
+  // Since when the name has been this machine's without a break: what was reported on bytes that
+  // were read before may be about another machine's.
+  Timestamp held_since;
   Timestamp expires_at;
   std::optional<Revocation> revoked;
   Json devices = Json::array();
@@ -165,7 +168,8 @@ class NodeReads {
   // The job whose report counts, of this node, artifact, scope and place; not-found. Before all
   // others an open job that speaks against the bytes when this view was opened: a mismatch is in
   // (kOutline), or the lease ran out before a spot check was answered (kSpot, and `report` of later
-  // leases). Else the newest finished job with a report; those that verified a part do not count.
+  // leases). Else the newest finished job with a report. Those that verified a part do not count,
+  // nor those that verified but were leased before another report spoke against the bytes.
   [[nodiscard]] virtual Result<JobRow> newest_report(const std::string& node,
                                                      const ArtifactId& artifact,
                                                      const std::string& scope,

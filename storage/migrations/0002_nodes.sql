@@ -33,6 +33,7 @@ CREATE TABLE nodes (
   public_key BLOB NOT NULL,
   platform TEXT NOT NULL,
   enrolled_at INTEGER NOT NULL,
+  held_since INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
   revoked_at INTEGER,
   revoked_reason TEXT,
@@ -116,12 +117,14 @@ CREATE INDEX jobs_by_artifact_finished ON jobs (artifact, finished);
 CREATE INDEX jobs_by_node_artifact_finished ON jobs (node, artifact, finished);
 -- What is known of the bytes at each place (node, artifact, scope, pod, location, volume): the
 -- newest finished job whose report counts (a part that is right says nothing of the rest), and the
--- open jobs that may speak against it, as JSON. No index stands between a decision and this row: an
+-- open jobs that may speak against it, as JSON. `against`: when a report last spoke against the bytes;
+-- one that verified them counts only when its lease began after that. No index stands between a decision and this row: an
 -- index that forgets a job must not hide a doubt, or make an older report the newest.
 CREATE TABLE newest_reports (
   place TEXT NOT NULL PRIMARY KEY,
   newest INTEGER REFERENCES jobs (seq),
-  doubts TEXT NOT NULL
+  doubts TEXT NOT NULL,
+  against INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- How many of those places there are for (node, artifact, scope, pod): a list that is short shows.

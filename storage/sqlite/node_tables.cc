@@ -73,6 +73,7 @@ Result<NodeRow> node_from(Connection& connection, const Query& query) {
                  .public_key = query.bytes(3),
                  .platform = query.text(4),
                  .enrolled_at = query.time(5),
+                 .held_since = query.time(24),
                  .expires_at = query.time(6),
                  .revoked = std::move(revoked),
                  .devices = std::move(devices),
@@ -191,7 +192,9 @@ Status write_node(Connection& connection, const NodeRow& row, const std::string&
   bind_measured(query, row.measured);
   query.bind(row.log_index).bind(row.registration);
   bind_end(query, row.ended);
-  bind_optional(query.bind(row.superseded.count), row.superseded.at).bind(row.superseded.key);
+  bind_optional(query.bind(row.superseded.count), row.superseded.at)
+      .bind(row.superseded.key)
+      .bind(row.held_since);
   return query.run();
 }
 

@@ -180,7 +180,10 @@ class Repairer {
     if (load_job(connection_, id)) {
       return {};
     }
-    ASSAY_ASSIGN(const JobRow made, rebuilders_.job(event));
+    ASSAY_ASSIGN(JobRow made, rebuilders_.job(event));
+    // It may have spoken against the bytes until the last write, which no lease comes after.
+    ASSAY_ASSIGN(const auto last, load_last_write(connection_));
+    made.finished_at = std::max(made.finished_at, last);
     ++repaired_.made["jobs"];
     return put_job(connection_, made, size_);
   }

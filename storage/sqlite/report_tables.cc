@@ -70,10 +70,21 @@ Status put_place(Connection& connection, const std::string& place, const PlaceRo
   ASSAY_ASSIGN(const std::string doubts, canonical_json(Json(row.doubts)));
   {
     Query put = connection.query(Sql::kPlacePut);
-    ASSAY_TRY(bind_optional(put.bind(place), row.newest).bind(doubts).run());
+    bind_optional(put.bind(place), row.newest).bind(doubts);
+    ASSAY_TRY(bind_optional(put, row.against).run());
   }
   Query query = connection.query(Sql::kPlaceGet);
   return keep_seal(connection, Sealed::kNewestReport, place, query.bind(place));
+}
+
+// Whether a finished report is the one that counts from now on, whatever came in before it. One that
+// verified the bytes says nothing against what was found in them after its lease began.
+bool takes_place(const PlaceRow& row, const JobRow& job) {
+  if (!job.report || job.result != "verified") {
+    return job.report.has_value();
+  }
+  return job.subset == Json::array() && job.read_since &&
+         (!row.against || *job.read_since >= *row.against);
 }
 
 // What is known at its place once this job is as it is.
@@ -83,10 +94,16 @@ PlaceRow updated(PlaceRow row, const JobRow& job, std::int64_t seq) {
     if (may_count(job)) {
       row.doubts.insert(std::ranges::upper_bound(row.doubts, seq), seq);
     }
-  } else if (is_lost(job)) {
-    row = {};
-  } else if (job.report && (job.subset == Json::array() || job.result != "verified")) {
+    return row;
+  }
+  if (is_lost(job)) {
+    row.newest.reset();
+    row.doubts.clear();
+  } else if (takes_place(row, job)) {
     row.newest = seq;
+  }
+  if (is_lost(job) || (job.report && job.result != "verified")) {
+    row.against = std::max(row.against, job.finished_at);
   }
   return row;
 }
@@ -124,7 +141,7 @@ Result<std::optional<PlaceRow>> load_place(Connection& connection, const std::st
   ASSAY_ASSIGN(const Json doubts, json_column(query, 1));
   ASSAY_ASSIGN(auto numbers, numbers_from(doubts));
   const auto newest = query.is_null(0) ? std::nullopt : std::optional(query.integer(0));
-  return PlaceRow{newest, std::move(numbers)};
+  return PlaceRow{newest, std::move(numbers), optional_time(query, 2)};
 }
 
 Result<std::uint64_t> load_group(Connection& connection, const std::string& name) {

@@ -15,6 +15,7 @@ namespace assay::storage::sqlite {
 struct PlaceRow {
   std::optional<std::int64_t> newest;  // finished job whose report counts
   std::vector<std::int64_t> doubts;    // open jobs that may speak against it, ascending
+  std::optional<Timestamp> against;    // when a report last spoke against the bytes
   bool operator==(const PlaceRow&) const = default;
 };
 // Nothing when no report was ever at this place, which `place` names as its seal does.
@@ -36,7 +37,8 @@ struct PlaceRow {
 // A job that stands for one whose row was lost (server/service/upkeep/rebuild.h).
 [[nodiscard]] bool is_lost(const JobRow& row);
 // After a job was written that may count, or might before. A lost job takes what is known at its
-// place with it: nobody knows what its report would have said.
+// place with it: nobody knows what its report would have said. So it counts as one against the
+// bytes from when its row was made.
 [[nodiscard]] Status note_report(Connection& connection, const JobRow& row, std::int64_t seq);
 // Makes both tables again from the jobs.
 [[nodiscard]] Status remake_places(Connection& connection);

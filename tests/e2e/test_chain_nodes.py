@@ -28,6 +28,7 @@ MACHINES = (
     (5, "second_name_for_one_platform", "platform-taken", "second_machine"),
     (6, "measurement_replaced", "evidence-stale|worker-not-measured", "measurement_kept"),
     (15, "another_machine_takes_a_free_name", "node-not-registered", "second_machine"),
+    (5, "another_machine_takes_the_name", "report-missing", "same_name_again"),
 )
 
 
@@ -177,6 +178,14 @@ class Machines(Nodes):
 
     def second_machine(self):
         return self.enrols("node-2", "worker-2", platform="22" * 16)
+
+    def another_machine_takes_the_name(self):
+        """What the machine before it has read lies on another disk."""
+        self.assertTrue(self.bound("before").allowed)
+        self.worker.stop()
+        with self.service.worker(NODE, options=("--simulator-platform", "44" * 16)) as other:
+            other.wait("enrolled")
+            return self.bind(pod("taken-over"))
 
     def same_name_again(self):
         self.worker.stop()

@@ -77,12 +77,12 @@ ErrorCode JobContract::refusal(const JobRow& job) {
   return write_error([&](Transaction& transaction) { return transaction.put_job(job); });
 }
 
-void JobContract::report(JobRow& job, const std::string& result) {
+void JobContract::report(JobRow& job, const std::string& result, Timestamp read_since) {
   finish(job, result);
   write([&](Transaction& transaction) -> Status {
     ASSAY_ASSIGN(job.report, transaction.put_document("x", as_bytes("report " + job.id)));
     job.volume = "pv-1";
-    job.read_since = Timestamp(std::chrono::hours(5));
+    job.read_since = read_since;
     return transaction.put_job(job);
   });
 }
@@ -246,6 +246,33 @@ TEST_P(JobContract, NewestReport_FollowsTheOrderOfFinishing) {
   EXPECT_EQ(newest()->id, "job-1") << "a job without a report says nothing";
   reopen();
   EXPECT_EQ(newest(), first);
+}
+
+// A worker may send late what it read early: bytes that were found wrong meanwhile stay wrong.
+TEST_P(JobContract, NewestReport_VerifiedBeforeAReportSpokeAgainst_ChangesNothing) {
+  const auto newest = [&] {
+    return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files", kPlace)->id;
+  };
+  const Timestamp finished(std::chrono::hours(6));
+  int number = 1;
+  for (const char* against : {"mismatch", "incomplete", "failed"}) {
+    JobRow slow = make_whole_job("job-" + std::to_string(number++));
+    JobRow quick = make_whole_job("job-" + std::to_string(number++));
+    JobRow again = make_whole_job("job-" + std::to_string(number++));
+    JobRow after = make_whole_job("job-" + std::to_string(number++));
+    for (const JobRow& job : {slow, quick, again, after}) {
+      put(job);
+    }
+    report(quick, against);
+    report(slow, "verified", finished - std::chrono::milliseconds(1));
+    EXPECT_EQ(newest(), quick.id) << against;
+    reopen();
+    EXPECT_EQ(newest(), quick.id);
+    report(again, "verified", finished);
+    EXPECT_EQ(newest(), again.id) << "read after what was found";
+    report(after, "verified", finished - std::chrono::milliseconds(1));
+    EXPECT_EQ(newest(), again.id) << "what was found is not forgotten";
+  }
 }
 
 TEST_P(JobContract, NewestReport_IsOfThatNodeArtifactAndScope) {

@@ -148,6 +148,7 @@ NodeRow make_node(const std::string& name, std::uint8_t key) {
           .public_key = signer.public_key(),
           .platform = "00ff",
           .enrolled_at = Timestamp(std::chrono::hours(10)),
+          .held_since = Timestamp(std::chrono::hours(8)),
           .expires_at = Timestamp(std::chrono::hours(34)),
           .revoked = std::nullopt,
           .devices = {{{"id", "cpu"}}},

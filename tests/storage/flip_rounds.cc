@@ -41,6 +41,7 @@ NodeRow node_row(const DocumentId& document) {
           .public_key = key.public_key(),
           .platform = "00ff",
           .enrolled_at = Timestamp(std::chrono::hours(1)),
+          .held_since = Timestamp(std::chrono::hours(1)),
           .expires_at = Timestamp(std::chrono::hours(9)),
           .revoked = Revocation{Timestamp(std::chrono::hours(2)), "sold"},
           .devices = Json::array(),

@@ -78,6 +78,7 @@ class RepairTest : public SqliteTest {
             .public_key = key_.public_key(),
             .platform = "",
             .enrolled_at = Timestamp(),
+            .held_since = Timestamp(),
             .expires_at = Timestamp(std::chrono::hours(1)),
             .revoked = {},
             .enrolment = enrolment,
@@ -181,7 +182,7 @@ TEST_F(RepairTest, NodeThatIsGoneWithItsSeal_ComesBackEnded) {
 TEST_F(RepairTest, NodeThatNobodyEnrolled_Goes) {
   const auto view = repaired_after(
       "INSERT INTO nodes SELECT 'gpu-2', principal, zeroblob(32), public_key, platform, "
-      "enrolled_at, expires_at, revoked_at, revoked_reason, devices, enrolment, appraisal, "
+      "enrolled_at, held_since, expires_at, revoked_at, revoked_reason, devices, enrolment, appraisal, "
       "appraised_at, evidence_type, tcb_status, anchor, anchor_is_vendor, log_index, registration, "
       "ended_at, ended_reason, superseded, superseded_at, superseded_key FROM nodes",
       {}, {});
@@ -242,6 +243,59 @@ TEST_F(RepairTest, LostJob_TakesEarlierReportsOfItsPlaceAlong_AlsoTheSecondTime)
   repair();
   store_ = open().value();
   EXPECT_EQ(code(), ErrorCode::kNotFound);
+}
+
+TEST_F(RepairTest, ReportThatWasReadBeforeAJobWasLost_CountsForNothing) {
+  repaired_after(
+      "DROP TRIGGER jobs_stay_finished; UPDATE jobs SET worker_measured = 1;"
+      "CREATE TRIGGER jobs_stay_finished BEFORE UPDATE ON jobs WHEN OLD.finished = 1 "
+      "BEGIN SELECT RAISE(ABORT, 'a finished job is kept as it is'); END",
+      {{"jobs", 1}}, {});
+  const Timestamp lost = clock_.now();
+  const auto reported = [&](const std::string& id, Timestamp read_since) {
+    EXPECT_TRUE(store_->write([&](Transaction& t) -> Status {
+      ASSAY_ASSIGN(const DocumentId document, t.put_document("x", as_bytes(id)));
+      JobRow row = job(id, document);
+      row.result = "verified";
+      row.read_since = read_since;
+      row.finished_at = lost + std::chrono::hours(1);
+      return t.put_job(row);
+    }));
+    return store_->snapshot().value()->newest_report("gpu-1", artifact_, "files", kPlace);
+  };
+  EXPECT_EQ(reported("job-8", lost - std::chrono::milliseconds(1)).error().code,
+            ErrorCode::kNotFound);
+  EXPECT_TRUE(reported("job-9", lost));
+}
+
+TEST_F(RepairTest, PlacesMadeAgain_KnowWhatSpokeAgainstTheBytes) {
+  const auto put = [&](const std::string& id, const char* result, Timestamp read_since) {
+    EXPECT_TRUE(store_->write([&](Transaction& t) -> Status {
+      ASSAY_ASSIGN(const DocumentId document, t.put_document("x", as_bytes(id)));
+      ASSAY_TRY(t.append({.type = "job.created",
+                          .time = t.now(),
+                          .actor = "ci",
+                          .subjects = {artifact_.text()},
+                          .documents = {},
+                          .detail = {{"job", id}}}));
+      JobRow row = job(id, document);
+      row.result = result;
+      row.read_since = read_since;
+      row.finished_at = read_since;
+      return t.put_job(row);
+    }));
+  };
+  const auto newest = [&] {
+    return store_->snapshot().value()->newest_report("gpu-1", artifact_, "files", kPlace)->id;
+  };
+  const Timestamp found = clock_.now() + std::chrono::hours(1);
+  store_ = open().value();
+  put("job-8", "mismatch", found);
+  put("job-9", "verified", found - std::chrono::milliseconds(1));
+  EXPECT_EQ(newest(), "job-8");
+  store_.reset();
+  repaired_after("UPDATE newest_reports SET against = NULL", {{"newest_reports", 1}}, {});
+  EXPECT_EQ(newest(), "job-8");
 }
 
 TEST_F(RepairTest, Places_AreMadeFromTheJobs) {

@@ -79,7 +79,8 @@ class JobContract : public StoreContract {
   // The code with which the job is refused.
   ErrorCode refusal(const JobRow& job);
   // Finishes the job with a report, which it gets.
-  void report(JobRow& job, const std::string& result);
+  void report(JobRow& job, const std::string& result,
+              Timestamp read_since = Timestamp(std::chrono::hours(5)));
   std::vector<std::string> ids(const JobQuery& query);
 };
 

@@ -219,8 +219,10 @@ Result<std::vector<storage::ReportPlace>> places_of(storage::Snapshot& snapshot,
   return places;
 }
 
+// Reports on bytes that were read before the machine had the node's name are no reports of it.
 Status collect_reports(storage::Snapshot& snapshot, const NodeQuestion& question,
-                       const std::string& scope, policy::Facts& facts) {
+                       const storage::NodeRow& node, const std::string& scope,
+                       policy::Facts& facts) {
   ASSAY_ASSIGN(const auto places, places_of(snapshot, question, facts, scope));
   for (const storage::ReportPlace& place : places) {
     ASSAY_ASSIGN(auto job, if_found(snapshot.newest_report(question.workload.node, *facts.artifact,
@@ -228,6 +230,9 @@ Status collect_reports(storage::Snapshot& snapshot, const NodeQuestion& question
     if (job) {
       ASSAY_ASSIGN(const storage::JobRow counted, as_it_stands(*std::move(job)));
       ASSAY_ASSIGN(policy::ReportFact fact, report_fact(counted));
+      if (fact.read_since < node.held_since) {
+        continue;
+      }
       ASSAY_TRY(judge_evidence(snapshot, fact));
       facts.reports.push_back(std::move(fact));
     }
@@ -273,7 +278,7 @@ Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
     ASSAY_ASSIGN(facts.claims, known_claims(snapshot, question.workload, question.cluster));
   }
   for (const JobScope scope : {JobScope::kFiles, JobScope::kDeviceMemory}) {
-    ASSAY_TRY(collect_reports(snapshot, question, std::string(name(scope)), facts));
+    ASSAY_TRY(collect_reports(snapshot, question, *row, std::string(name(scope)), facts));
   }
   return {};
 }

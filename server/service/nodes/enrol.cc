@@ -153,6 +153,7 @@ storage::NodeRow node_row(const Services& services, const Presented& presented,
                        .public_key = presented.enrolment.public_key,
                        .platform = presented.enrolment.request.platform,
                        .enrolled_at = presented.now,
+                       .held_since = presented.now,
                        .expires_at = presented.now + services.nodes.enrolment_life,
                        .revoked = {},
                        .devices = device_list(presented.enrolment),
@@ -226,6 +227,15 @@ Status require_same_registration(const Services& services, storage::Transaction&
   return {};
 }
 
+// Whether the name goes on as the same machine's. A worker has a new key at each start: what stays is
+// the platform that its evidence shows, and without evidence nothing but the key.
+bool holds_on(const storage::NodeRow& before, const storage::NodeRow& row) {
+  const bool same_machine =
+      before.platform == row.platform && (!row.platform.empty() || before.key == row.key);
+  return !before.ended && !before.revoked && before.principal == row.principal &&
+         before.registration == row.registration && same_machine;
+}
+
 // One write: evidence, envelope, records, node, and what ends for it.
 Status store_node(const Services& services, storage::Transaction& transaction,
                   const Presented& presented, const std::optional<Registration>& registration,
@@ -235,7 +245,11 @@ Status store_node(const Services& services, storage::Transaction& transaction,
   ASSAY_ASSIGN(const auto before, admissible(transaction, presented, registration));
   enrolled.renewed = before && before->key == presented.key;
   enrolled.superseded = false;
+  row.held_since = transaction.now();
   if (before) {
+    if (holds_on(*before, row)) {
+      row.held_since = before->held_since;
+    }
     row.superseded = before->superseded;
     ASSAY_TRY(supersede(services, transaction, *before, row));
     enrolled.superseded = row.superseded != before->superseded;

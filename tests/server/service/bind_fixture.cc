@@ -38,6 +38,7 @@ storage::NodeRow BindTest::node_row(const std::string& name) const {
                        .public_key = key,
                        .platform = "00",
                        .enrolled_at = now,
+                       .held_since = held_since_,
                        .expires_at = now + hours(24),
                        .revoked = {},
                        .enrolment = stored,

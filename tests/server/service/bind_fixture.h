@@ -54,6 +54,7 @@ class BindTest : public ServiceTest {
   Json decision_of(const Json& response);
 
   Manifest model_ = manifest("good");
+  Timestamp held_since_ = clock_.now();  // of every node: the same machines all the time
 
  private:
   DocumentId document(const std::string& text);

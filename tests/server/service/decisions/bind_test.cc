@@ -191,6 +191,22 @@ TEST_F(Bind, TooFewSpotChecks_AreRefused) {
   EXPECT_EQ(reasons(), Codes{Reason::kSpotCheckMissing});
 }
 
+TEST_F(Bind, ReportOfTheMachineThatHadTheNameBefore_IsNone) {
+  storage::NodeRow row = node_row();
+  put(row);
+  EXPECT_EQ(reasons(), Codes{}) << "read when it got the name";
+  clock_.advance(std::chrono::milliseconds(1));
+  row.held_since = clock_.now();
+  put(row);
+  DecisionRequest asked = request();
+  asked.locations = {"pvc://inference/good"};
+  const auto answer = decide(*services_, asked).value();
+  EXPECT_EQ(answer.decision->verdict.reasons, Codes{Reason::kReportMissing});
+  EXPECT_EQ(answer.ordered.size(), 1U) << "of the machine that has it now";
+  put(report_row(id_of(model_)));
+  EXPECT_EQ(reasons(), Codes{});
+}
+
 TEST_F(Bind, UnmeasuredWorker_IsRefused) {
   storage::NodeRow row = node_row();
   row.measured.reset();
