@@ -182,7 +182,8 @@ TEST_F(RepairTest, NodeThatIsGoneWithItsSeal_ComesBackEnded) {
 TEST_F(RepairTest, NodeThatNobodyEnrolled_Goes) {
   const auto view = repaired_after(
       "INSERT INTO nodes SELECT 'gpu-2', principal, zeroblob(32), public_key, platform, "
-      "enrolled_at, held_since, expires_at, revoked_at, revoked_reason, devices, enrolment, appraisal, "
+      "enrolled_at, held_since, expires_at, revoked_at, revoked_reason, devices, enrolment, "
+      "appraisal, "
       "appraised_at, evidence_type, tcb_status, anchor, anchor_is_vendor, log_index, registration, "
       "ended_at, ended_reason, superseded, superseded_at, superseded_key FROM nodes",
       {}, {});

@@ -227,8 +227,8 @@ Status require_same_registration(const Services& services, storage::Transaction&
   return {};
 }
 
-// Whether the name goes on as the same machine's. A worker has a new key at each start: what stays is
-// the platform that its evidence shows, and without evidence nothing but the key.
+// Whether the name goes on as the same machine's. A worker has a new key at each start: what stays
+// is the platform that its evidence shows, and without evidence nothing but the key.
 bool holds_on(const storage::NodeRow& before, const storage::NodeRow& row) {
   const bool same_machine =
       before.platform == row.platform && (!row.platform.empty() || before.key == row.key);
