@@ -221,6 +221,7 @@ NodeRow make_node(const DocumentId& enrolment) {
           .public_key = key.public_key(),
           .platform = "00",
           .enrolled_at = Timestamp(),
+          .held_since = Timestamp(),
           .expires_at = Timestamp(std::chrono::hours(24)),
           .revoked = std::nullopt,
           .devices = Json::array(),

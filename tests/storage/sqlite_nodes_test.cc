@@ -29,6 +29,7 @@ class SqliteNodes : public SqliteTest {
                                       .public_key = key.public_key(),
                                       .platform = "",
                                       .enrolled_at = Timestamp(),
+                                      .held_since = Timestamp(),
                                       .expires_at = Timestamp(),
                                       .revoked = Revocation{Timestamp(), "sold"},
                                       .devices = Json::array(),
