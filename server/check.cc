@@ -20,25 +20,6 @@ Result<std::unique_ptr<Signer>> log_signer_of(const Config& config) {
   return attestation::load_private_key(config.log_key_file, passphrase);
 }
 
-Status log_restoration(const Config& config, const Clock& clock, const Signer& signer,
-                       const storage::Loss& loss) {
-  ASSAY_ASSIGN(const auto store, storage::open_sqlite(store_options(config), signer, clock));
-  const auto written = store->write([&](storage::Transaction& transaction) -> Status {
-    LogRecord record{.type = std::string(event::kLogReopened),
-                     .time = transaction.now(),
-                     .actor = "system",
-                     .subjects = {},
-                     .documents = {},
-                     .detail = {{"previous_origin", loss.origin}, {"size", loss.size}}};
-    if (loss.signed_size) {
-      record.detail["signed_size"] = *loss.signed_size;
-    }
-    ASSAY_TRY(transaction.append(std::move(record)));
-    return {};
-  });
-  return written ? Status() : std::unexpected(written.error());
-}
-
 }  // namespace
 
 Result<std::vector<Finding>> check_installation(const Config& config, const Clock& clock, bool deep,
@@ -99,14 +80,15 @@ Result<Restoration> restore_installation(const Config& config, const Clock& cloc
   ASSAY_ASSIGN(const auto log_signer, log_signer_of(config));
   const storage::SqliteOptions options = store_options(config);
   ASSAY_ASSIGN(storage::Loss loss, storage::measure_loss(options, *log_signer));
-  const bool needed = !loss.signed_size || *loss.signed_size > loss.size || loss.differs ||
-                      loss.revocations.value_or(0) > 0;
-  Restoration restoration{std::move(loss), needed, false};
+  const bool lost = !loss.signed_size || *loss.signed_size > loss.size || loss.differs ||
+                    loss.revocations.value_or(0) > 0;
+  const bool needed = loss.entered ? !loss.finished : lost;
+  const bool done = loss.finished;
+  Restoration restoration{std::move(loss), needed, done};
   if (!needed || !accept_loss) {
     return restoration;
   }
-  ASSAY_TRY(storage::restore_sqlite(options, *log_signer));
-  ASSAY_TRY(log_restoration(config, clock, *log_signer, restoration.loss));
+  ASSAY_TRY(storage::restore_sqlite(options, *log_signer, clock));
   restoration.done = true;
   return restoration;
 }

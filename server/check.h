@@ -28,11 +28,11 @@ namespace assay::server {
 struct Restoration {
   storage::Loss loss;
   bool needed = false;  // the service refuses to start for it
-  bool done = false;
+  bool done = false;    // now, or by a restore that nothing came after
 };
 [[nodiscard]] Json to_json(const Restoration& restoration);
 // Tells the loss; with `accept_loss`, when there is one, goes on under the new origin that `config`
-// names (storage::restore_sqlite) and logs that as the first record of the new origin.
+// names (storage::restore_sqlite), or finishes a restore that was interrupted.
 [[nodiscard]] Result<Restoration> restore_installation(const Config& config, const Clock& clock,
                                                        bool accept_loss);
 

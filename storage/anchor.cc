@@ -208,12 +208,18 @@ Status Anchor::open(const std::string& note, const Epochs& epochs,
   }
   sequence_ = slot ? slot->sequence : 0;
   if (!slot) {
-    ASSAY_ASSIGN(std::string text, slot_text(sequence_, note, epochs, head));
-    text.append(kFileBytes - text.size(), ' ');
-    ASSAY_TRY(replace_file(path_, as_bytes(text)));
+    ASSAY_TRY(replace(note, epochs, head));
   }
   file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   return file_ >= 0 ? Status() : failed("the anchor file cannot be opened");
+}
+
+Status Anchor::replace(const std::string& note, const Epochs& epochs,
+                       const std::optional<ChainHead>& head) {
+  close();
+  ASSAY_ASSIGN(std::string text, slot_text(0, note, epochs, head));
+  text.append(kFileBytes - text.size(), ' ');
+  return replace_file(path_, as_bytes(text));
 }
 
 Status Anchor::save(const std::string& note, const Epochs& epochs,

@@ -38,6 +38,9 @@ class Anchor {
   // the state before still stands.
   [[nodiscard]] Status save(const std::string& note, const Epochs& epochs,
                             const std::optional<ChainHead>& head = {});
+  // Puts a new file in the place of whatever is there, in one step.
+  [[nodiscard]] Status replace(const std::string& note, const Epochs& epochs,
+                               const std::optional<ChainHead>& head);
 
  private:
   [[nodiscard]] Status open(const std::string& note, const Epochs& epochs,

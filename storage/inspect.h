@@ -51,14 +51,22 @@ struct Loss {
   std::optional<TreeSize> signed_size;       // at the anchor; absent when the anchor cannot be read
   bool differs = false;                      // other records than at the anchor
   std::optional<std::uint64_t> revocations;  // that the anchor knows of and the database does not
+  // What a restore has entered into the log as its newest record; the rest is what that one found.
+  // Until it is finished the anchor is the old one.
+  bool entered = false;
+  bool finished = false;
 };
 // Reads database and anchor; changes nothing.
 [[nodiscard]] Result<Loss> measure_loss(const SqliteOptions& options, const Signer& log_signer);
 
 // Goes on with the database as it is, under `options.origin`, which must be a new one: no size that
-// the old origin signed is signed again. Writes a new anchor. conflict for the old origin, and when
-// revocations would be lost. The chain of trust and policy must hold.
-[[nodiscard]] Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer);
+// an old origin signed is signed again. One transaction enters log.reopened, which tells the loss,
+// and its checkpoint; then a new anchor replaces the old one, whose copy stays beside it
+// (.before-restore). Interrupted anywhere it can be called again. The record's time is not before
+// the last write. conflict for an origin of before, and when revocations would be lost. The chain
+// of trust and policy must hold.
+[[nodiscard]] Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer,
+                                    const Clock& clock);
 
 using DocumentReader = std::function<Result<Document>(const DocumentId&)>;
 // The row of what a record speaks of, made again (server/service/upkeep/rebuild.h).

@@ -107,11 +107,17 @@ class Finder {
   }
 
   void log_rows() {
+    Timestamp latest;
     for (LeafIndex index = 0; index < state_.size; ++index) {
       const auto event = load_event(connection_, index);
       if (!event) {
         add("log", "record " + std::to_string(index), event.error().detail);
       } else {
+        if (event->record.time < latest) {
+          add("log", "record " + std::to_string(index),
+              "its time is before that of a record before");
+        }
+        latest = std::max(latest, event->record.time);
         row_of(*event);
       }
       if (index % kPage == 0) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways out of a refused start: docs/recovery.md.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
+#include "schemas/core/merkle.h"
 #include "storage/anchor.h"
 #include "storage/durable_file.h"
 #include "storage/inspect.h"
@@ -19,8 +19,10 @@
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/remake.h"
 #include "storage/sqlite/sealed_rows.h"
+#include "storage/sqlite/seals.h"
 #include "storage/sqlite/start_checks.h"
 #include "storage/sqlite/statement_tables.h"
+#include "storage/sqlite/writer.h"
 
 namespace assay::storage {
 namespace sqlite {
@@ -47,50 +49,169 @@ Result<Opened> open_alone(const SqliteOptions& options, const Signer& signer) {
   return Opened{std::move(lock), std::move(connection), std::move(*state)};
 }
 
+// The newest record, proven to be in the tree.
+Result<LogRecord> newest_record(Connection& connection, const LogState& state) {
+  const LeafIndex index = state.size - 1;
+  ASSAY_ASSIGN(const Bytes bytes, load_record(connection, index));
+  ASSAY_ASSIGN(const auto ranges, inclusion_ranges(index, state.size));
+  ASSAY_ASSIGN(const auto path, load_ranges(connection, ranges));
+  ASSAY_TRY(verify_inclusion(merkle_leaf(HashAlgorithm::kSha256, bytes), index, state.size, path,
+                             state.root));
+  return parse_log_record(bytes);
+}
+
+Json detail_of(const Loss& loss, const std::string& previous_origin) {
+  Json detail = {
+      {"previous_origin", previous_origin}, {"size", loss.size}, {"differs", loss.differs}};
+  if (loss.signed_size) {
+    detail["signed_size"] = *loss.signed_size;
+  }
+  return detail;
+}
+
+// What a restore entered as the newest record.
+Result<std::optional<Loss>> entered_loss(Connection& connection, const LogState& state) {
+  if (state.size == 0) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN(const LogRecord record, newest_record(connection, state));
+  if (record.type != event::kLogReopened) {
+    return std::nullopt;
+  }
+  const Json& detail = record.detail;
+  const auto origin = detail.find("previous_origin");
+  const auto size = detail.find("size");
+  const auto differs = detail.find("differs");
+  const auto signed_size = detail.find("signed_size");
+  if (origin == detail.end() || !origin->is_string() || size == detail.end() ||
+      !size->is_number_unsigned() || differs == detail.end() || !differs->is_boolean() ||
+      (signed_size != detail.end() && !signed_size->is_number_unsigned())) {
+    return fail(ErrorCode::kDataLoss, "the record of a restore cannot be read");
+  }
+  Loss loss{.origin = origin->get<std::string>(),
+            .size = size->get<TreeSize>(),
+            .signed_size = {},
+            .differs = differs->get<bool>(),
+            .revocations = {},
+            .entered = true};
+  if (signed_size != detail.end()) {
+    loss.signed_size = signed_size->get<TreeSize>();
+  }
+  return loss;
+}
+
+Result<std::uint64_t> revocations_lost(Connection& connection, const Anchor::State& anchor) {
+  ASSAY_ASSIGN(const Governance rows, load_governance(connection));
+  const std::uint64_t known = rows.epochs().trust.revocation;
+  const std::uint64_t then = anchor.epochs.trust.revocation;
+  return then > known ? then - known : 0;
+}
+
 Result<Loss> loss_of(Connection& connection, const LogState& state, const SqliteOptions& options,
                      const Signer& signer) {
   ASSAY_ASSIGN(const SignedCheckpoint parsed, parse_checkpoint(state.note));
-  Loss loss{.origin = parsed.checkpoint.origin,
-            .size = state.size,
-            .signed_size = {},
-            .differs = false,
-            .revocations = {}};
-  ASSAY_TRY(check_checkpoint(state, loss.origin, signer));
+  const std::string& origin = parsed.checkpoint.origin;
+  ASSAY_TRY(check_checkpoint(state, origin, signer));
+  Loss loss{
+      .origin = origin, .size = state.size, .signed_size = {}, .differs = false, .revocations = {}};
   const auto anchor = Anchor(options.anchor_path).load();
   if (!anchor) {
     return loss;
   }
-  ASSAY_TRY(check_note(anchor->note, loss.origin, signer));
+  ASSAY_ASSIGN(auto entered, entered_loss(connection, state));
+  // The anchor is still the one that the record speaks of, or the one made for the record: any
+  // other has seen what this database has not.
+  if (entered &&
+      (anchor->note == state.note || (anchor->checkpoint.origin == entered->origin &&
+                                      anchor->checkpoint.size == entered->signed_size))) {
+    entered->finished = anchor->note == state.note;
+    ASSAY_TRY(check_note(anchor->note, entered->finished ? origin : entered->origin, signer));
+    ASSAY_ASSIGN(entered->revocations, revocations_lost(connection, *anchor));
+    return *std::move(entered);
+  }
+  ASSAY_TRY(check_note(anchor->note, origin, signer));
   loss.signed_size = anchor->checkpoint.size;
   loss.differs =
       anchor->checkpoint.size <= state.size && !check_anchored_log(connection, state, *anchor);
-  ASSAY_ASSIGN(const Governance rows, load_governance(connection));
-  const std::uint64_t known = rows.epochs().trust.revocation;
-  const std::uint64_t then = anchor->epochs.trust.revocation;
-  loss.revocations = then > known ? then - known : 0;
+  ASSAY_ASSIGN(loss.revocations, revocations_lost(connection, *anchor));
   return loss;
 }
 
-Status begin_anew(Opened& opened, const SqliteOptions& options, const Signer& signer) {
-  const LogState& state = opened.state;
-  ASSAY_ASSIGN(const LogTail tail, load_tail(*opened.connection));
-  if (tail.frontier.size() != state.size || tail.frontier.root() != state.root) {
-    return fail(ErrorCode::kLogInconsistent, "the log differs from its newest checkpoint");
+// Whether the log, or the one that it goes on from, ever had this name.
+Result<bool> was_called(Connection& connection, const LogState& state, const std::string& origin) {
+  ASSAY_ASSIGN(const SignedCheckpoint parsed, parse_checkpoint(state.note));
+  if (parsed.checkpoint.origin == origin) {
+    return true;
   }
+  for (LeafIndex from = 0; from < state.size;) {
+    LeafIndex index = 0;
+    {
+      Query query = connection.query(Sql::kEventByType);
+      ASSAY_ASSIGN(const bool found, query.bind(event::kLogReopened).bind(from).next());
+      if (!found) {
+        return false;
+      }
+      index = query.count(0);
+    }
+    ASSAY_ASSIGN(const EventRow event, load_event(connection, index));
+    if (event.record.detail.value("previous_origin", Json()) == Json(origin)) {
+      return true;
+    }
+    from = index + 1;
+  }
+  return false;
+}
+
+// What it said of the old origin stays beside it, for whoever wants to know.
+Status keep_anchor(const std::string& path) {
+  constexpr std::size_t kMaxBytes = 1U << 20;
+  const auto bytes = read_file(path, kMaxBytes);
+  if (!bytes) {
+    return bytes.error().code == ErrorCode::kNotFound ? Status() : std::unexpected(bytes.error());
+  }
+  return replace_file(path + ".before-restore", *bytes);
+}
+
+Status replace_anchor(Connection& connection, const LogState& state, const SqliteOptions& options) {
   ASSAY_ASSIGN(const auto governance,
-               verified_governance(*opened.connection, state, std::optional<ChainHead>()));
-  ASSAY_ASSIGN(const std::string note,
-               sign_checkpoint({options.origin, state.size, state.root}, signer));
+               verified_governance(connection, state, std::optional<ChainHead>()));
+  ASSAY_TRY(keep_anchor(options.anchor_path));
+  return Anchor(options.anchor_path).replace(state.note, governance->epochs(), governance->head());
+}
+
+// The record that tells the loss, and the checkpoint of the new origin over it.
+Result<LogState> enter_loss(Opened& opened, const SqliteOptions& options, const Signer& signer,
+                            const Clock& clock, const Loss& loss) {
   Connection& connection = *opened.connection;
+  ASSAY_ASSIGN(Committed committed, load_committed(connection));
+  ASSAY_ASSIGN(const SignedCheckpoint parsed, parse_checkpoint(committed.state.note));
+  ASSAY_ASSIGN(const Timestamp least, least_time(connection, committed.state));
+  const Timestamp time = std::max(least, clock.now());
   ASSAY_TRY(connection.query(Sql::kBeginWrite).run());
-  ASSAY_TRY(store_checkpoint(connection, {state.size, state.root, note}));
+  ASSAY_TRY(append_record(connection, committed.tail,
+                          {.type = std::string(event::kLogReopened),
+                           .time = time,
+                           .actor = "system",
+                           .subjects = {},
+                           .documents = {},
+                           .detail = detail_of(loss, parsed.checkpoint.origin)}));
+  const LogFrontier& frontier = committed.tail.frontier;
+  LogState next{frontier.size(), frontier.root(), {}};
+  ASSAY_ASSIGN(next.note, sign_checkpoint({options.origin, next.size, next.root}, signer));
+  ASSAY_TRY(store_checkpoint(connection, next));
+  ASSAY_TRY(store_last_write(connection, time));
   ASSAY_TRY(connection.query(Sql::kCommit).run());
   ASSAY_TRY(connection.make_durable());
-  // What it said of the old origin stays beside it, for whoever wants to know.
-  const std::string kept = options.anchor_path + ".before-restore";
-  std::rename(options.anchor_path.c_str(), kept.c_str());
-  ASSAY_TRY(sync_folder_of(options.anchor_path));
-  return Anchor(options.anchor_path).save(note, governance->epochs(), governance->head());
+  return next;
+}
+
+// Everything that can refuse comes before the first change.
+Status begin_anew(Opened& opened, const SqliteOptions& options, const Signer& signer,
+                  const Clock& clock, const Loss& loss) {
+  ASSAY_TRY(verified_governance(*opened.connection, opened.state, std::optional<ChainHead>()));
+  ASSAY_TRY(keep_anchor(options.anchor_path));
+  ASSAY_ASSIGN(const LogState state, enter_loss(opened, options, signer, clock, loss));
+  return replace_anchor(*opened.connection, state, options);
 }
 
 // --- repair
@@ -250,21 +371,25 @@ Result<Loss> measure_loss(const SqliteOptions& options, const Signer& log_signer
   return sqlite::loss_of(*opened.connection, opened.state, options, log_signer);
 }
 
-Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer) {
+Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer, const Clock& clock) {
   ASSAY_ASSIGN(sqlite::Opened opened, sqlite::open_alone(options, log_signer));
-  ASSAY_ASSIGN(const Loss loss,
-               sqlite::loss_of(*opened.connection, opened.state, options, log_signer));
-  if (loss.origin == options.origin) {
-    return fail(ErrorCode::kConflict,
-                "what was signed under " + loss.origin +
-                    " is not signed again: give the log a new origin in the configuration");
-  }
+  sqlite::Connection& connection = *opened.connection;
+  ASSAY_ASSIGN(const Loss loss, sqlite::loss_of(connection, opened.state, options, log_signer));
   if (loss.revocations.value_or(0) > 0) {
     return fail(ErrorCode::kConflict,
                 "revocations would be lost, and what was revoked would count again: restore a "
                 "newer copy of the database");
   }
-  return sqlite::begin_anew(opened, options, log_signer);
+  if (loss.entered && sqlite::check_checkpoint(opened.state, options.origin, log_signer)) {
+    return loss.finished ? Status() : sqlite::replace_anchor(connection, opened.state, options);
+  }
+  ASSAY_ASSIGN(const bool used, sqlite::was_called(connection, opened.state, options.origin));
+  if (used) {
+    return fail(ErrorCode::kConflict,
+                "what was signed under " + options.origin +
+                    " is not signed again: give the log a new origin in the configuration");
+  }
+  return sqlite::begin_anew(opened, options, log_signer, clock, loss);
 }
 
 Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_signer,

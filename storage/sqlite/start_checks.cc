@@ -75,6 +75,11 @@ Result<std::optional<Anchor::State>> check_anchor(Connection& connection, const 
   if (!anchor) {
     return std::unexpected(anchor.error());
   }
+  if (anchor->checkpoint.origin != options.origin) {
+    return fail(ErrorCode::kInvalidConfig,
+                "the anchor is of another log origin than configured: finish an interrupted "
+                "'assayd restore --accept-loss' by calling it again; see docs/recovery.md");
+  }
   ASSAY_TRY(check_note(anchor->note, options.origin, signer));
   ASSAY_TRY(check_anchored_log(connection, state, *anchor));
   return std::optional(std::move(*anchor));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "storage/sqlite/events.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/transaction.h"
 
@@ -46,6 +47,16 @@ Result<Committed> load_committed(Connection& connection) {
   return Committed{std::move(*state), std::move(tail), nullptr};
 }
 
+Result<Timestamp> least_time(Connection& connection, const LogState& state) {
+  ASSAY_ASSIGN(const auto written, load_last_write(connection));
+  Timestamp least = written.value_or(Timestamp());
+  if (state.size > 0) {
+    ASSAY_ASSIGN(const EventRow newest, load_event(connection, state.size - 1));
+    least = std::max(least, newest.record.time);
+  }
+  return least;
+}
+
 Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
                std::unique_ptr<Anchor> anchor, Options options, const Signer& signer,
                const Clock& clock)
@@ -56,6 +67,7 @@ Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
       committed_(std::move(committed)),
       tail_(committed_.tail),
       governance_(committed_.governance),
+      latest_(options_.least),
       checkpoint_pages_(kCheckpointPages),
       history_(committed_.state.size, committed_.governance),
       writes_fail_(options_.disk_fails),
@@ -229,7 +241,7 @@ Status Writer::run_work(WriteJob& job) {
   const LogTail before = tail_;
   ASSAY_TRY(connection_->query(Sql::kSavepoint).run());
   static_cast<void>(connection_->take_failure());
-  SqliteTransaction transaction(*connection_, tail_, committed_.state, governance_, clock_.now());
+  SqliteTransaction transaction(*connection_, tail_, committed_.state, governance_, now());
   Status outcome = call(job.work, transaction);
   auto governance = transaction.finish();
   if (outcome && !governance) {
@@ -274,13 +286,19 @@ Status Writer::seal() {
     ASSAY_ASSIGN(next.note, sign_checkpoint({options_.origin, next.size, next.root}, signer_));
     ASSAY_TRY(store_checkpoint(*connection_, next));
   }
-  ASSAY_TRY(store_last_write(*connection_, clock_.now()));
+  ASSAY_TRY(store_last_write(*connection_, now()));
   if (governance_ != committed_.governance) {
     history_.publish(next.size, governance_);  // before anybody can see the rows
   }
   ASSAY_TRY(connection_->query(Sql::kCommit).run());
   committed_ = {std::move(next), tail_, governance_};
   return {};
+}
+
+// Whatever the clock says: a time that went back would make ages short again.
+Timestamp Writer::now() {
+  latest_ = std::max(latest_, clock_.now());
+  return latest_;
 }
 
 void Writer::abandon() {

@@ -34,6 +34,9 @@ struct Committed {
 // Reads it from the tables, all but `governance`. data-loss when there is no checkpoint,
 // log-inconsistent when it does not fit the tree.
 [[nodiscard]] Result<Committed> load_committed(Connection& connection);
+// The least that time can be: that of the last write, and that of the newest record of the log. The
+// connection must have its seal key. data-loss when the record is not what the log says.
+[[nodiscard]] Result<Timestamp> least_time(Connection& connection, const LogState& state);
 
 // Threading: write() and healthy() from any thread; the rest runs on the writer's own.
 class Writer {
@@ -43,6 +46,7 @@ class Writer {
     std::string origin;
     std::size_t max_group;
     std::chrono::milliseconds probe_interval;
+    Timestamp least{};        // nothing is written with an earlier time
     bool disk_fails = false;  // it took no write when the store was opened
   };
 
@@ -77,6 +81,7 @@ class Writer {
   Status undo_work(const LogTail& before);
   Status seal();
   void abandon();
+  Timestamp now();
 
   void probe();
   void checkpoint_if_due();
@@ -91,6 +96,7 @@ class Writer {
   LogTail tail_;                                  // committed_.tail and what the group has appended
   std::shared_ptr<const Governance> governance_;  // committed_.governance with what the group did
   bool in_step_ = true;                           // committed_ is what the database holds
+  Timestamp latest_;                              // no earlier time was ever written
   bool work_failed_ = false;  // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;

@@ -146,6 +146,42 @@ class Recovery(unittest.TestCase):
             events = service.request("GET", "/v1/audit/events?type=log.reopened")[1]["items"]
             self.assertEqual(len(events), 1)
 
+    def test_an_interrupted_restore_is_finished_by_the_next_and_hides_nothing(self):
+        with harness.Service() as service:
+            service.stop()
+            path = service.dir / "service/assayd.json"
+            config = json.loads(path.read_text())
+            service.run("assayd", "rotate", "service", "--config", "service/assayd.json",
+                        "--new-key", "service/service-2.pem")
+            config["service_key_file"] = "service-2.pem"
+            path.write_text(json.dumps(config))
+            shutil.copy(service.dir / "service/assay.db", service.dir / "old.db")
+            service.start()
+            self.assertEqual(service.request("POST", "/v1/manifests", service.manifest())[0], 201)
+            service.stop()
+            shutil.copy(service.dir / "old.db", service.dir / "service/assay.db")
+            config["log"]["origin"] = "e2e.example/log/2"
+            path.write_text(json.dumps(config))
+            told = json.loads(self.assayd(service, "restore").stdout)
+            self.assertEqual((told["needed"], told["records_lost"]), (True, 1))
+            # The new anchor cannot be written.
+            (service.dir / "service/anchor.new").mkdir()
+            self.assertEqual(self.assayd(service, "restore", "--accept-loss").returncode, 2)
+            (service.dir / "service/anchor.new").rmdir()
+            self.refused_start(service, "invalid-config")
+            self.assertIn("restore", service.log_tail())
+            self.assertEqual(json.loads(self.assayd(service, "restore").stdout), told)
+            for needed in (True, False):
+                done = self.assayd(service, "restore", "--accept-loss")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(json.loads(done.stdout), {**told, "needed": needed, "done": True})
+            service.start()
+            events = service.request("GET", "/v1/audit/events?type=log.reopened")[1]["items"]
+            self.assertEqual([event["detail"] for event in events],
+                             [{"previous_origin": "e2e.example/log", "size": told["size"],
+                               "signed_size": told["signed_size"], "differs": False}])
+            self.assertEqual(self.findings(service, "--deep"), set())
+
     def test_a_disk_without_room_is_read_and_comes_back(self):
         with harness.Service() as service:
             self.assertEqual(service.request("POST", "/v1/manifests", service.manifest())[0], 201)

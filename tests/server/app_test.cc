@@ -19,6 +19,7 @@
 #include "schemas/enrolment.h"
 #include "schemas/trust.h"
 #include "server/admission_principals.h"
+#include "server/check.h"
 #include "server/http/self_signed.h"
 #include "server/http/tls.h"
 #include "server/init.h"
@@ -125,6 +126,33 @@ TEST_F(AppTest, ClockBehindTheLastWriteAtStart_IsNotReady_AndDecidesNothing) {
   const auto metrics = ask("/metrics", "Authorization: Bearer assay_root\r\n");
   EXPECT_NE(metrics->body.find("\nclock_known 0"), std::string::npos);
   EXPECT_NE(metrics->body.find("\nclock_behind_seconds 3"), std::string::npos) << metrics->body;
+  wall.advance(std::chrono::hours(2));
+  EXPECT_EQ(ask("/readyz")->status, 200);
+  app_.reset();  // before its clock
+}
+
+// What was written keeps its time: a restore does not make what is old fresh again.
+TEST_F(AppTest, RestoredWhereTheClockIsBehind_IsNotReady_AndDecidesNothing) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  const auto database = folder_ / "data/assay.db";
+  std::filesystem::copy_file(database, folder_ / "old.db");
+  ASSERT_TRUE(rotate_key(config_, attestation::RotatedKind::kService, folder_ / "lost.key", clock_));
+  std::filesystem::copy_file(folder_ / "old.db", database,
+                             std::filesystem::copy_options::overwrite_existing);
+  Json json = configuration();
+  json["log"]["origin"] = "example.com/log/2";
+  config_ = parse_config(json.dump(), folder_).value();
+  ManualClock wall(clock_.now() - std::chrono::hours(1));
+  const auto restored = restore_installation(config_, wall, true);
+  ASSERT_TRUE(restored) << to_string(restored.error());
+  EXPECT_TRUE(restored->needed && restored->done);
+  auto app = App::start(config_, wall, random_, *log_);
+  ASSERT_TRUE(app) << to_string(app.error());
+  app_ = *std::move(app);
+  const auto answer = ask("/readyz");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 503);
+  EXPECT_NE(answer->body.find("clock-behind: "), std::string::npos) << answer->body;
   wall.advance(std::chrono::hours(2));
   EXPECT_EQ(ask("/readyz")->status, 200);
   app_.reset();  // before its clock

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract of storage/store.h: the log, its proofs and tiles, against schemas/core/merkle.h and
-// tests/vectors/log.json.
+// Contract of storage/store.h: the log, its proofs and tiles, against schemas/core/merkle.h.
 #include <random>
 
 #include "schemas/core/merkle.h"
 #include "schemas/tiles.h"
 #include "tests/storage/store_contract.h"
 #include "tests/support/seed.h"
-#include "tests/support/vectors.h"
 
 namespace assay::storage {
 namespace {
@@ -157,46 +155,6 @@ TEST_P(StoreContract, Tiles_NotThere_AreNotFound) {
   EXPECT_EQ(view->tile(0, 0, 0).error().code, ErrorCode::kInvalidParameter);
   EXPECT_EQ(view->tile(0, 0, 257).error().code, ErrorCode::kInvalidParameter);
   EXPECT_EQ(view->entry_bundle(0, 0).error().code, ErrorCode::kInvalidParameter);
-}
-
-// The records of the reference implementation's mirror, appended one by one at their times, give
-// its checkpoint and its tiles byte for byte.
-TEST_P(StoreContract, Log_RecordsOfTheVectors_GiveCheckpointAndTilesOfTheVectors) {
-  const Json vectors = assay::test::load_vectors("log.json");
-  const Json& mirror = vectors["mirror"];
-  ASSERT_EQ(vectors["origin"], kTestOrigin);
-  const auto bytes_of = [&](const std::string& path) {
-    return base64_decode(mirror[path].get<std::string>()).value();
-  };
-  const SignedCheckpoint newest = parse_checkpoint(as_text(bytes_of("checkpoint"))).value();
-  for (LeafIndex index = 0; index < newest.checkpoint.size; ++index) {
-    const Json& vector = vectors["records"][index];
-    const Bytes bytes = base64_decode(vector["record"].get<std::string>()).value();
-    const auto record = parse_log_record(bytes);
-    ASSERT_TRUE(record) << to_string(record.error());
-    clock_.set(record->time);
-    write([&](Transaction& transaction) -> Status {
-      ASSAY_TRY(transaction.append(*record));
-      return {};
-    });
-    EXPECT_EQ(snapshot()->log_record(index), bytes);
-  }
-  const auto view = snapshot();
-  EXPECT_EQ(to_bytes(view->log_state()->note), bytes_of("checkpoint"));
-  for (const auto& [path, content] : mirror.items()) {
-    if (path == "checkpoint") {
-      continue;
-    }
-    const auto tile = parse_tile_path(path);
-    ASSERT_TRUE(tile) << path;
-    const auto actual = tile->level ? view->tile(*tile->level, tile->index, tile->width)
-                                    : view->entry_bundle(tile->index, tile->width);
-    EXPECT_EQ(actual, bytes_of(path)) << path;
-  }
-  const auto old = parse_checkpoint(
-      as_text(base64_decode(vectors["mirror_old_checkpoint"].get<std::string>()).value()));
-  ASSERT_TRUE(old);
-  EXPECT_EQ(view->log_root(old->checkpoint.size), old->checkpoint.root);
 }
 
 }  // namespace
