@@ -29,10 +29,15 @@ struct PodRow {
   std::string settled = {};
   std::string decision;  // id of the newest that allowed it; empty when no policy selected it
   std::vector<DecidedModel> models = {};
-  Json workload = Json::object();  // canonical form of policy::Workload
+  // Canonical form of policy::Workload. A large one is a document that pods of one template share.
+  Json workload = Json::object();
   Timestamp admitted_at;
   bool operator==(const PodRow&) const = default;
 };
+
+// Bytes of a workload that is kept in the row of its pod, which is forgotten some day; a longer one
+// is a document, which is not.
+inline constexpr std::size_t kMaxWorkloadInRow = 16U << 10;
 
 // Nodes that are kept of one pod; beyond, the oldest is forgotten.
 inline constexpr std::size_t kMaxPodNodes = 16;

@@ -10,16 +10,18 @@ bool is_over(Timestamp since, Timestamp now) { return now - since >= std::chrono
 
 }  // namespace
 
-Status NewCases::add(const std::string& name_space, std::size_t bytes, Timestamp now) {
+Result<std::unique_ptr<NewCases::Room>> NewCases::reserve(const std::string& name_space,
+                                                          std::size_t bytes, Timestamp now) {
   if (bytes <= kMaxSmallCase) {
-    return {};
+    return nullptr;
   }
   const std::lock_guard lock(mutex_);
   if (hours_.size() >= kMaxCountedNamespaces && !hours_.contains(name_space)) {
     std::erase_if(hours_, [now](const auto& one) { return is_over(one.second.since, now); });
   }
   const bool apart = hours_.size() < kMaxCountedNamespaces || hours_.contains(name_space);
-  Hour& hour = hours_.try_emplace(apart ? name_space : "", Hour{now}).first->second;
+  const std::string counted = apart ? name_space : std::string();
+  Hour& hour = hours_.try_emplace(counted, Hour{now}).first->second;
   if (is_over(hour.since, now)) {
     hour = {now};
   }
@@ -30,7 +32,15 @@ Status NewCases::add(const std::string& name_space, std::size_t bytes, Timestamp
                 name_space);
   }
   hour.bytes += bytes;
-  return {};
+  return std::make_unique<Room>(*this, counted, hour.since, bytes);
+}
+
+void NewCases::give_back(const std::string& counted, Timestamp since, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = hours_.find(counted);
+  if (found != hours_.end() && found->second.since == since) {
+    found->second.bytes -= bytes;
+  }
 }
 
 }  // namespace assay::server

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of what no decision rested on before is kept for each namespace. Whoever may create pods
-// can make each unlike all others, and every case is kept for ever: this bounds what that adds to
-// the database.
+// How much of what was not known before is kept for each namespace: cases that no decision rested
+// on, and large workloads of pods. Whoever may create pods can make each unlike all others, and
+// both are kept for ever: this bounds what that adds to the database.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "schemas/core/clock.h"
+#include "schemas/core/error.h"
 
 namespace assay::server {
 
@@ -22,15 +26,35 @@ inline constexpr std::size_t kMaxCountedNamespaces = 4096;
 // Thread-safe; in memory only.
 class NewCases {
  public:
-  // Counts `bytes` that a case in the namespace (of a cluster) adds. limit-exceeded when that is
-  // too much for this hour: then nothing is counted.
-  [[nodiscard]] Status add(const std::string& name_space, std::size_t bytes, Timestamp now);
+  // Bytes that are counted: kept for the hour when they were written, else given back.
+  class Room {
+   public:
+    Room(NewCases& cases, std::string counted, Timestamp since, std::size_t bytes)
+        : cases_(cases), counted_(std::move(counted)), since_(since), bytes_(bytes) {}
+    ~Room() { cases_.give_back(counted_, since_, bytes_); }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    void keep() { bytes_ = 0; }
+
+   private:
+    NewCases& cases_;
+    std::string counted_;
+    Timestamp since_;
+    std::size_t bytes_;
+  };
+
+  // Counts `bytes` that are to be added for the namespace (of a cluster). Null when they are too
+  // few to count. limit-exceeded when they are too many for this hour: then nothing is counted.
+  [[nodiscard]] Result<std::unique_ptr<Room>> reserve(const std::string& name_space,
+                                                      std::size_t bytes, Timestamp now);
 
  private:
   struct Hour {
     Timestamp since;
     std::size_t bytes = 0;
   };
+
+  void give_back(const std::string& counted, Timestamp since, std::size_t bytes);
 
   std::mutex mutex_;
   std::map<std::string, Hour> hours_;

@@ -53,11 +53,11 @@ struct Services {
   std::string version = {};            // of the build, as tokens name it
   JobBell* job_bell = nullptr;         // null: nobody waits for a job
   std::function<void(NodeEvent, std::string_view result)> count = {};  // may be empty
-  UnselectedWorkloads unselected{store, clock};  // flush() it once a second, and at the end
+  NewCases new_cases = {};
+  UnselectedWorkloads unselected{store, clock, new_cases};  // flush() once a second, and at the end
   // Called when evidence may have become stale: somebody should reappraise(). May be empty.
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};
-  NewCases new_cases = {};
   // Whether ages can be told (held_clock.h). While they cannot, nothing is decided.
   std::function<bool()> time_is_known = [] { return true; };
   LastSeen last_seen = {};  // of nodes

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/unselected.h"
 
-#include <vector>
+#include <algorithm>
+#include <set>
 
 #include "schemas/log_record.h"
+#include "server/service/large_workload.h"
 
 namespace assay::server {
 namespace {
@@ -128,17 +130,64 @@ bool UnselectedWorkloads::is_current(const Waiting& waiting) const {
   return found != by_key_.end() && found->second->version == waiting.version;
 }
 
+std::vector<UnselectedWorkloads::Waiting> UnselectedWorkloads::oldest() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Waiting> rows;
+  for (auto it = pods_.begin(); it != pods_.end() && rows.size() < kMaxRows; ++it) {
+    rows.push_back(*it);
+  }
+  return rows;
+}
+
+// Counts the large workloads that are not stored yet for their namespaces, each once. Forgets the
+// pods that have no room.
+Result<UnselectedWorkloads::Rooms> UnselectedWorkloads::make_room(std::vector<Waiting>& rows) {
+  Rooms rooms;
+  std::set<DocumentId> added;
+  ASSAY_ASSIGN(const auto snapshot, store_.snapshot());
+  std::vector<Waiting> kept;
+  kept.reserve(rows.size());
+  for (Waiting& waiting : rows) {
+    std::optional<LargeWorkload> part;
+    if (waiting.bytes > storage::kMaxWorkloadInRow) {
+      ASSAY_ASSIGN(part, large_workload(waiting.row));
+    }
+    if (part && !added.contains(part->id)) {
+      ASSAY_ASSIGN(const bool known, snapshot->has_document(part->id));
+      auto room = new_cases_.reserve(waiting.row.cluster + "/" + waiting.row.name_space,
+                                     known ? 0 : part->bytes.size(), clock_.now());
+      if (!room) {
+        forget(waiting);
+        continue;
+      }
+      added.insert(part->id);
+      if (*room) {
+        rooms.push_back(*std::move(room));
+      }
+    }
+    kept.push_back(std::move(waiting));
+  }
+  rows = std::move(kept);
+  return rooms;
+}
+
+// Said in the next record.
+void UnselectedWorkloads::forget(const Waiting& waiting) {
+  const std::scoped_lock lock(mutex_);
+  if (is_current(waiting)) {
+    drop(by_key_.find({waiting.row.cluster, waiting.row.uid}));
+    counts_.since = counts_.since.value_or(clock_.now());
+    ++counts_.forgotten;
+  }
+}
+
 // One write: the record when something was counted, and the oldest rows. True when pods are left.
 Result<bool> UnselectedWorkloads::write_some(const Counts& counts) {
-  std::vector<Waiting> rows;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (auto it = pods_.begin(); it != pods_.end() && rows.size() < kMaxRows; ++it) {
-      rows.push_back(*it);
-    }
-  }
+  std::vector<Waiting> rows = oldest();
+  const bool full = rows.size() == kMaxRows;
+  ASSAY_ASSIGN(const Rooms rooms, make_room(rows));
   if (!counts.since && rows.empty()) {
-    return false;
+    return full;
   }
   const auto written = store_.write([&](storage::Transaction& transaction) -> Status {
     if (counts.since) {
@@ -164,13 +213,16 @@ Result<bool> UnselectedWorkloads::write_some(const Counts& counts) {
   if (!written) {
     return std::unexpected(written.error());
   }
+  for (const auto& room : rooms) {
+    room->keep();
+  }
   const std::scoped_lock lock(mutex_);
   for (const Waiting& waiting : rows) {
     if (is_current(waiting)) {
       drop(by_key_.find({waiting.row.cluster, waiting.row.uid}));
     }
   }
-  return !pods_.empty() && rows.size() == kMaxRows;
+  return !pods_.empty() && full;
 }
 
 void UnselectedWorkloads::restore(Counts counts) {

@@ -7,12 +7,15 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "server/service/new_cases.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -36,8 +39,9 @@ class UnselectedWorkloads {
   // Rows of one write.
   static constexpr std::size_t kMaxRows = 512;
 
-  // Both must outlive it.
-  UnselectedWorkloads(storage::Store& store, const Clock& clock) : store_(store), clock_(clock) {}
+  // All must outlive it.
+  UnselectedWorkloads(storage::Store& store, const Clock& clock, NewCases& new_cases)
+      : store_(store), clock_(clock), new_cases_(new_cases) {}
 
   void add(Unselected workload);
 
@@ -50,7 +54,8 @@ class UnselectedWorkloads {
 
   // Writes one record (`admission.not-applicable`) with what was counted since the last one, and
   // the rows of all pods; nothing when there is nothing. Call it once a second, and at the end.
-  // What could not be written stays, to be written with the next call.
+  // What could not be written stays, to be written with the next call. A pod with a large workload
+  // that is new is forgotten when its namespace used up its hour (new_cases.h).
   [[nodiscard]] Status flush();
 
  private:
@@ -74,11 +79,17 @@ class UnselectedWorkloads {
   void keep(storage::PodRow row);
   [[nodiscard]] bool is_current(const Waiting& waiting) const;  // under mutex_
   void drop(std::map<PodKey, std::list<Waiting>::iterator>::iterator found);
+  void forget(const Waiting& waiting);
   void restore(Counts counts);
+  using Rooms = std::vector<std::unique_ptr<NewCases::Room>>;
+
+  [[nodiscard]] std::vector<Waiting> oldest() const;
+  [[nodiscard]] Result<Rooms> make_room(std::vector<Waiting>& rows);
   [[nodiscard]] Result<bool> write_some(const Counts& counts);
 
   storage::Store& store_;
   const Clock& clock_;
+  NewCases& new_cases_;
   std::mutex flushing_;  // one flush at a time
   mutable std::mutex mutex_;
   Counts counts_;

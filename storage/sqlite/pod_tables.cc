@@ -2,6 +2,7 @@
 #include "storage/sqlite/pod_tables.h"
 
 #include "storage/sqlite/columns.h"
+#include "storage/sqlite/documents.h"
 #include "storage/sqlite/seals.h"
 
 namespace assay::storage::sqlite {
@@ -53,6 +54,34 @@ Result<std::vector<std::string>> nodes_from(const Query& query, int column) {
   return nodes;
 }
 
+// A long workload is a document, and the row has its id.
+Result<std::string> workload_text(Connection& connection, const Json& workload) {
+  ASSAY_ASSIGN(std::string text, canonical_json(workload));
+  if (text.size() <= kMaxWorkloadInRow) {
+    return text;
+  }
+  ASSAY_ASSIGN(const DocumentId id, put_document(connection, "application/json", as_bytes(text)));
+  return canonical_json(id.text());
+}
+
+Result<Json> workload_from(Connection& connection, Json column) {
+  if (!column.is_string()) {
+    return column;
+  }
+  const auto id = DocumentId::parse(column.get_ref<const std::string&>());
+  const auto document =
+      id ? load_document(connection, *id) : Result<Document>(fail(ErrorCode::kNotFound, ""));
+  if (!document && document.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(document.error());
+  }
+  auto workload =
+      document ? parse_json(document->bytes) : Result<Json>(fail(ErrorCode::kDataLoss, ""));
+  if (!workload) {
+    return fail(ErrorCode::kDataLoss, "the workload of a stored pod cannot be read");
+  }
+  return workload;
+}
+
 Status forget(Connection& connection, bool bound, Timestamp before) {
   return connection.query(Sql::kPodForget)
       .bind(bound ? 1 : 0)
@@ -73,7 +102,8 @@ Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
   ASSAY_TRY(check_seal(connection, Sealed::kPod, seal_name({cluster, uid}), query));
   ASSAY_ASSIGN(std::vector<DecidedModel> models, models_from(query, 5));
   ASSAY_ASSIGN(std::vector<std::string> nodes, nodes_from(query, 2));
-  ASSAY_ASSIGN(Json workload, json_column(query, 6));
+  ASSAY_ASSIGN(Json column, json_column(query, 6));
+  ASSAY_ASSIGN(Json workload, workload_from(connection, std::move(column)));
   return PodRow{.cluster = cluster,
                 .uid = uid,
                 .name_space = query.text(0),
@@ -91,7 +121,7 @@ Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {
   ASSAY_TRY(forget(connection, true, now - kKeepBoundPod));
   ASSAY_ASSIGN(const std::string models, canonical_json(to_json(row.models)));
   ASSAY_ASSIGN(const std::string nodes, canonical_json(Json(row.nodes)));
-  ASSAY_ASSIGN(const std::string workload, canonical_json(row.workload));
+  ASSAY_ASSIGN(const std::string workload, workload_text(connection, row.workload));
   ASSAY_TRY(connection.query(Sql::kPodPut)
                 .bind(row.cluster)
                 .bind(row.uid)

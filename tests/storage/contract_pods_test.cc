@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract of storage/node_store.h: admitted pods, claims, and the versions of what decisions read.
+#include "schemas/core/json.h"
+#include "schemas/core/sha.h"
 #include "tests/storage/store_contract.h"
 
 namespace assay::storage {
@@ -35,6 +37,32 @@ TEST_P(StoreContract, Pod_PutAndGet_EveryFieldKept) {
   pod.workload = {{"namespace", "prod"}};
   write([&](Transaction& transaction) { return transaction.put_pod(pod); });
   EXPECT_EQ(snapshot()->pod("east", "uid-1"), pod);
+}
+
+// The long workload of a template is kept once, however many pods it has.
+TEST_P(StoreContract, Pods_OfALongWorkload_ShareIt) {
+  PodRow pod = make_pod("uid-1");
+  pod.workload["labels"]["app"] = "";
+  const std::size_t rest = canonical_json(pod.workload)->size();
+  pod.workload["labels"]["app"] = std::string(kMaxWorkloadInRow - rest, 'x');
+  const auto id_of = [](const PodRow& row) {
+    return DocumentId(sha256(as_bytes(canonical_json(row.workload).value())));
+  };
+  PodRow longer = make_pod("uid-2");
+  longer.workload["labels"]["app"] = std::string(kMaxWorkloadInRow - rest + 1, 'x');
+  PodRow same = longer;
+  same.uid = "uid-3";
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_pod(pod));
+    ASSAY_TRY(transaction.put_pod(longer));
+    return transaction.put_pod(same);
+  });
+  reopen();
+  EXPECT_EQ(snapshot()->pod("east", "uid-1"), pod);
+  EXPECT_EQ(snapshot()->pod("east", "uid-2"), longer);
+  EXPECT_EQ(snapshot()->pod("east", "uid-3"), same);
+  EXPECT_EQ(snapshot()->has_document(id_of(pod)), false);
+  EXPECT_EQ(snapshot()->has_document(id_of(longer)), true);
 }
 
 // A name is used again, and a uid means something in its own cluster only.

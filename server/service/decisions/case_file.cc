@@ -173,6 +173,9 @@ Status load_workload(storage::Snapshot& snapshot, const Json& json, CaseFile& fi
     return broken();
   }
   file.workload = *std::move(workload);
+  if (json.contains("node")) {
+    ASSAY_ASSIGN(file.workload.node, text_at(json, "node"));
+  }
   return {};
 }
 
@@ -197,7 +200,13 @@ Result<StoredCase> encode(const CaseFile& file) {
     policies.push_back(id.text());
   }
   ASSAY_ASSIGN(json["policies"], add_part(stored, policies));
-  ASSAY_ASSIGN(json["workload"], add_part(stored, policy::to_json(file.workload)));
+  // The node stands beside the workload, so that a pod is one document wherever it goes.
+  Json workload = policy::to_json(file.workload);
+  workload.erase("node");
+  if (!file.workload.node.empty()) {
+    json["node"] = file.workload.node;
+  }
+  ASSAY_ASSIGN(json["workload"], add_part(stored, workload));
   if (stored.parts.back().bytes.size() > kMaxWorkloadBytes) {
     return fail(ErrorCode::kLimitExceeded,
                 "what the pod says of its mounts, containers and resources has more than 512 KiB");

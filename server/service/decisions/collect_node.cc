@@ -168,22 +168,6 @@ std::vector<std::string> locations_of_mounts(const policy::Workload& workload,
   return locations;
 }
 
-// Of the locations asked for those that are of this model; all of them when none is, so that their
-// reports are missed.
-std::vector<std::string> asked_of(const std::vector<std::string>& locations,
-                                  const policy::Facts& facts) {
-  std::vector<std::string> own;
-  for (const std::string& location : locations) {
-    const bool named = std::ranges::any_of(facts.manifests, [&](const auto& manifest) {
-      return std::ranges::find(manifest.locations, location) != manifest.locations.end();
-    });
-    if (named) {
-      own.push_back(location);
-    }
-  }
-  return own.empty() ? locations : own;
-}
-
 // Reports on these places are facts; with a pod at serve those on its own mounts, too.
 Result<std::vector<storage::ReportPlace>> places_of(storage::Snapshot& snapshot,
                                                     const NodeQuestion& question,
@@ -269,7 +253,7 @@ Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
   ASSAY_ASSIGN(facts.node, node_fact(snapshot, *row));
   facts.pod = question.pod_uid;
   if (!question.workload.pod) {
-    facts.asked_locations = asked_of(question.locations, facts);
+    facts.asked_locations = question.locations;
   }
   if (!facts.artifact) {
     return {};

@@ -11,6 +11,7 @@
 #include "schemas/claim.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "server/service/decisions/asked_locations.h"
 #include "server/service/decisions/case_file.h"
 #include "server/service/decisions/collect_node.h"
 #include "server/service/decisions/order_reports.h"
@@ -18,6 +19,7 @@
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/facts/artifact_facts.h"
+#include "server/service/large_workload.h"
 #include "server/service/references/resolve.h"
 
 namespace assay::server {
@@ -171,6 +173,7 @@ struct Judged {
   DecisionAnswer answer;
   std::optional<Evaluated> evaluated;  // absent when no policy selects the workload
   Versions versions = {};
+  std::unique_ptr<NewCases::Room> room = {};  // for what the decision adds; kept once it is written
 };
 
 Status require_same_versions(storage::Transaction& transaction, const DecisionRequest& request,
@@ -247,6 +250,9 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
     return {};
   };
   ASSAY_TRY(services.store.write(work));
+  if (judged.room) {
+    judged.room->keep();
+  }
   ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(answer.receipt, log_receipt(*snapshot, index));
   return {};
@@ -255,7 +261,7 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
 // Everything the decision rests on, read from one snapshot.
 Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
                            const DecisionRequest& request, const ResolvedReference& resolved,
-                           std::span<const policy::ActivePolicy> policies) {
+                           std::span<const policy::ActivePolicy> policies, Timestamp now) {
   CaseFile file{
       {}, policy::as_read(request.workload, policies), resolved.preconditions, {}, request.point};
   for (const DecidedModel& model : resolved.models) {
@@ -267,11 +273,12 @@ Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
   if (file.models.empty()) {
     file.models.emplace_back();
   }
-  for (CaseModel& model : file.models) {
-    if (!request.workload.node.empty()) {
+  if (!request.workload.node.empty()) {
+    auto asked = asked_locations(request.locations, file.models, now);
+    for (std::size_t i = 0; i < file.models.size(); ++i) {
       ASSAY_TRY(collect_node(
-          snapshot, {request.workload, request.cluster, request.pod_uid, request.locations},
-          model.facts));
+          snapshot, {request.workload, request.cluster, request.pod_uid, std::move(asked[i])},
+          file.models[i].facts));
     }
   }
   for (const policy::ActivePolicy& policy : policies) {
@@ -307,23 +314,40 @@ Result<ResolvedReference> resolve_model(Services& services, storage::Snapshot& s
 // What no decision brought before has its limits: each denial is kept, and a pod can be made unlike
 // all others as often as somebody likes. What is known of artifacts is not counted here: their
 // signers have limits of their own.
-Status require_room(Services& services, storage::Snapshot& snapshot, const DecisionRequest& request,
-                    const StoredCase& stored, const Part& results) {
+Result<std::unique_ptr<NewCases::Room>> reserve_room(Services& services,
+                                                     storage::Snapshot& snapshot,
+                                                     const DecisionRequest& request,
+                                                     const Evaluated& evaluated) {
+  const StoredCase& stored = evaluated.stored;
+  const Part& results = evaluated.results;
   std::vector<const Part*> parts = {&stored.file, &results};
   std::size_t bytes = stored.file.bytes.size() + results.bytes.size();
   for (const Part& part : stored.parts) {
     parts.push_back(&part);
     bytes += part.bytes.size();
   }
+  std::optional<Part> kept;
+  if (request.keeps && evaluated.verdict.allowed) {
+    ASSAY_ASSIGN(auto large, large_workload(*request.keeps));
+    if (large) {
+      kept = Part{std::move(large->id), std::move(large->bytes)};
+    }
+  }
+  const bool apart =
+      kept && std::ranges::find(stored.parts, kept->id, &Part::id) == stored.parts.end();
+  if (apart) {
+    parts.push_back(&*kept);
+    bytes += kept->bytes.size();
+  }
   if (request.dry_run || bytes <= kMaxSmallCase) {
-    return {};
+    return nullptr;
   }
   for (const Part* part : parts) {
     ASSAY_ASSIGN(const bool known, snapshot.has_document(part->id));
     bytes -= known ? part->bytes.size() : 0;
   }
-  return services.new_cases.add(request.cluster + "/" + request.workload.name_space, bytes,
-                                services.clock.now());
+  return services.new_cases.reserve(request.cluster + "/" + request.workload.name_space, bytes,
+                                    services.clock.now());
 }
 
 Result<Judged> judge(Services& services, const DecisionRequest& request) {
@@ -340,14 +364,15 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
   ASSAY_ASSIGN(const ResolvedReference resolved,
                resolve_model(services, *snapshot, request, policies, now));
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
-  ASSAY_ASSIGN(const CaseFile file, open_case(services, *snapshot, request, resolved, policies));
+  ASSAY_ASSIGN(const CaseFile file,
+               open_case(services, *snapshot, request, resolved, policies, now));
   ASSAY_TRY(check_deadline(services, request.deadline));
   ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, policies, now, &services.decisions));
   ASSAY_ASSIGN(StoredCase stored, encode(file));
   ASSAY_ASSIGN(Digest digest, replay_digest(verdict, stored.file.id, now));
   ASSAY_ASSIGN(Part results, make_part(results_of(verdict)));
-  ASSAY_TRY(require_room(services, *snapshot, request, stored, results));
   Evaluated evaluated{std::move(verdict), std::move(stored), std::move(results), std::move(digest)};
+  ASSAY_ASSIGN(auto room, reserve_room(services, *snapshot, request, evaluated));
   ASSAY_ASSIGN(std::string id, make_uuid_v7(services.random, now));
   DecisionAnswer answer{true, {}, {}, {}, policy::node_affinity(policies, request.workload).labels};
   answer.decision = Decision{.id = std::move(id),
@@ -363,7 +388,7 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
                              .facts = evaluated.stored.file.id,
                              .results = evaluated.results.id,
                              .replay_digest = evaluated.replay};
-  return Judged{std::move(answer), std::move(evaluated), std::move(versions)};
+  return Judged{std::move(answer), std::move(evaluated), std::move(versions), std::move(room)};
 }
 
 }  // namespace

@@ -137,9 +137,11 @@ ReviewAnswer refuse(const Review& review, Reason reason, const std::string& deta
 
 ReviewAnswer refuse_undecided(const Review& review, const Error& error) {
   const ErrorInfo& why = info(error.code);
-  const std::string detail = why.http_status >= 500 || error.detail.empty()
-                                 ? inside_line(why.title)
-                                 : one_line(error.detail, kMaxDetail);
+  // What failed inside is for the log of the service. What it cannot do now it says in words of its
+  // own, such as that its clock is behind.
+  const bool inside = why.http_status >= 500 && error.code != ErrorCode::kUnavailable;
+  const std::string detail =
+      inside || error.detail.empty() ? inside_line(why.title) : one_line(error.detail, kMaxDetail);
   return {denied(review,
                  message_of("assay: not decided, and therefore denied: " + detail + " [" +
                                 std::string(why.code) + "]",

@@ -31,12 +31,26 @@ class UnselectedTest : public ServiceTest {
     EXPECT_EQ(parsed.type, event::kNotApplicable);
     return parsed.detail;
   }
+  // One with a workload that is no part of its row.
+  static Unselected large(const std::string& uid, const std::string& content,
+                          const std::string& name_space = "tools") {
+    Unselected one = pod(uid, name_space);
+    one.pod->workload["labels"] = {{"a", content + std::string(160'000, 'x')}};
+    return one;
+  }
+  // What its namespace may still add.
+  void use_up(std::size_t bytes) {
+    const auto room = new_cases_.reserve("kube-1/tools", bytes, clock_.now());
+    ASSERT_TRUE(room);
+    (*room)->keep();
+  }
   bool stored(const std::string& uid) {
     return store_->snapshot().value()->pod("kube-1", uid).has_value();
   }
 
   FullStore full_{*store_};
-  UnselectedWorkloads unselected_{full_, clock_};
+  NewCases new_cases_;
+  UnselectedWorkloads unselected_{full_, clock_, new_cases_};
 };
 
 TEST_F(UnselectedTest, ManyWorkloads_AreOneRecordWithTheirCounts) {
@@ -150,19 +164,65 @@ TEST_F(UnselectedTest, TooManyPods_ForgetsTheOldestAndSaysSo) {
 }
 
 TEST_F(UnselectedTest, LargePods_AreBoundedByTheirBytes) {
-  const auto large = [](const std::string& uid, std::size_t bytes) {
+  const auto of_size = [](const std::string& uid, std::size_t bytes) {
     Unselected one = pod(uid);
     one.pod->workload["labels"] = {{"a", std::string(bytes, 'x')}};
     return one;
   };
-  unselected_.add(large("huge", UnselectedWorkloads::kMaxPodBytes));
+  unselected_.add(of_size("huge", UnselectedWorkloads::kMaxPodBytes));
   EXPECT_FALSE(unselected_.find("kube-1", "huge"));
   for (const char* uid : {"a", "b", "c"}) {
-    unselected_.add(large(uid, UnselectedWorkloads::kMaxPodBytes / 2 - 4096));
+    unselected_.add(of_size(uid, UnselectedWorkloads::kMaxPodBytes / 2 - 4096));
   }
   EXPECT_FALSE(unselected_.find("kube-1", "a"));
   EXPECT_TRUE(unselected_.find("kube-1", "b"));
   EXPECT_TRUE(unselected_.find("kube-1", "c"));
+}
+
+TEST_F(UnselectedTest, LargePodsOfOneTemplate_AreCountedOnce) {
+  use_up(kMaxNewCaseBytes - 170'000);
+  for (int i = 0; i < 100; ++i) {
+    unselected_.add(large(std::to_string(i), "same"));
+  }
+  ASSERT_TRUE(unselected_.flush());
+  unselected_.add(large("100", "same"));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_TRUE(stored("0"));
+  EXPECT_TRUE(stored("99"));
+  EXPECT_EQ(store_->snapshot().value()->pod("kube-1", "100")->workload,
+            large("100", "same").pod->workload);
+}
+
+TEST_F(UnselectedTest, LargePodsUnlikeAllBefore_AreForgottenBeyondTheirHour) {
+  use_up(kMaxNewCaseBytes - 170'000);
+  for (const char* uid : {"a", "b"}) {
+    unselected_.add(large(uid, uid));
+  }
+  unselected_.add(large("c", "c", "elsewhere"));
+  unselected_.add(pod("d"));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_TRUE(stored("a"));
+  EXPECT_FALSE(stored("b"));
+  EXPECT_FALSE(unselected_.find("kube-1", "b"));
+  EXPECT_TRUE(stored("c")) << "of another namespace";
+  EXPECT_TRUE(stored("d")) << "an ordinary one";
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_EQ(newest_detail()["pods_forgotten"], 1);
+  clock_.advance(std::chrono::hours(1));
+  unselected_.add(large("b", "b"));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_TRUE(stored("b"));
+}
+
+TEST_F(UnselectedTest, LargePodsThatCouldNotBeWritten_AreCountedWhenTheyAre) {
+  full_.full = true;
+  unselected_.add(large("a", "a"));
+  EXPECT_FALSE(unselected_.flush());
+  use_up(kMaxNewCaseBytes - 170'000);
+  full_.full = false;
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_TRUE(stored("a"));
+  EXPECT_FALSE(new_cases_.reserve("kube-1/tools", 20'000, clock_.now()));
 }
 
 // A later review of the same pod replaces what is kept.

@@ -117,6 +117,58 @@ TEST_F(Bind, ReportOnAnotherLocation_CountsUnlessTheRequestNamesSome) {
   EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{Reason::kReportMissing});
 }
 
+// Each location that is named needs a report, whatever somebody signed about it.
+TEST_F(Bind, LocationThatNoReportIsOn_IsMissedBesideOneThatHasOne) {
+  DecisionRequest asked = request();
+  asked.locations = {"pvc://inference/good", "pvc://inference/evil"};
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{Reason::kReportMissing});
+  const TestKey stranger =
+      make_key(KeyPurpose::kPublisher, "mallory", {publisher_role("strangers")});
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {AddKey{stranger.record}}, {&operator1_, &operator2_}), actor_));
+  Manifest claimed = manifest("good", "strangers/m");
+  claimed.locations = {"pvc://strangers/mine"};
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(claimed, {&stranger}), actor_));
+  storage::JobRow row = report_row(id_of(model_));
+  row.location = "pvc://strangers/mine";
+  put(row);
+  asked.locations = {"pvc://strangers/mine"};
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{}) << "the bytes lie there, too";
+  asked.locations = {"pvc://inference/evil", "pvc://strangers/mine"};
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{Reason::kReportMissing});
+  asked.locations = {"pvc://inference/good", "pvc://strangers/mine"};
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{});
+}
+
+TEST_F(Bind, TwoModelsAtTwoPlaces_NeedTheReportsOfTheirOwnPlaces) {
+  const TestKey second = make_key(KeyPurpose::kPublisher, "second", {publisher_role()});
+  ASSERT_TRUE(apply_trust_change(
+      *services_, trust_change(1, {AddKey{second.record}}, {&operator1_, &operator2_}), actor_));
+  const Manifest other = manifest("other", "acme/other");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(other, {&second}), actor_));
+  storage::JobRow row = report_row(id_of(other));
+  row.location = "pvc://inference/other";
+  put(row);
+  DecisionRequest asked = request();
+  asked.models.push_back(id_of(other).text());
+  asked.locations = {"pvc://inference/good", "pvc://inference/other"};
+  const Decision decision = decide_on(asked);
+  EXPECT_EQ(decision.verdict.reasons, Codes{}) << to_json(decision.verdict).dump();
+  EXPECT_TRUE(replay(*services_, decision.id)->reproduced);
+  asked.locations.emplace_back("pvc://inference/evil");
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{Reason::kReportMissing});
+  asked.locations = {"pvc://inference/other"};
+  EXPECT_EQ(decide_on(asked).verdict.reasons, Codes{Reason::kReportMissing})
+      << "the first model has to lie somewhere";
+  // What no signature that counts says of the other model leaves nothing out for the first.
+  ASSERT_TRUE(apply_trust_change(
+      *services_,
+      trust_change(2, {RevokeKey{second.record.id, "lost"}}, {&operator1_, &operator2_}), actor_));
+  asked.locations = {"pvc://inference/good", "pvc://inference/other"};
+  const Codes reasons = decide_on(asked).verdict.reasons;
+  EXPECT_NE(std::find(reasons.begin(), reasons.end(), Reason::kReportMissing), reasons.end());
+}
+
 TEST_F(Bind, BytesReadSixHoursAgo_AreNotNew) {
   storage::JobRow row = report_row(id_of(model_));
   clock_.advance(hours(6));

@@ -44,6 +44,15 @@ class Database {
   sqlite3* database_ = nullptr;
 };
 
+// Counts for good.
+Status add(NewCases& cases, const std::string& name_space, std::size_t bytes, Timestamp now) {
+  ASSAY_ASSIGN(const auto room, cases.reserve(name_space, bytes, now));
+  if (room) {
+    room->keep();
+  }
+  return {};
+}
+
 class Cases : public ServiceTest {
  protected:
   Cases() { put_policy_in_force(); }
@@ -189,8 +198,8 @@ TEST_F(Cases, DenialsThatDifferInLongPaths_EndForTheirNamespace) {
   ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
   DecisionRequest asked = request(model);
   asked.cluster = "cluster-a";
-  ASSERT_TRUE(services_->new_cases.add("cluster-a/inference", kMaxNewCaseBytes - kMaxWorkloadBytes,
-                                       clock_.now()));
+  ASSERT_TRUE(add(services_->new_cases, "cluster-a/inference", kMaxNewCaseBytes - kMaxWorkloadBytes,
+                  clock_.now()));
   asked.workload = long_paths("0");
   EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt);
   asked.workload = long_paths("1");
@@ -216,28 +225,43 @@ TEST_F(Cases, DenialsThatDifferInLongPaths_EndForTheirNamespace) {
 TEST(NewCases, AreCountedUpToTheLimitOfTheHour) {
   const Timestamp start(std::chrono::hours(1));
   NewCases cases;
-  EXPECT_TRUE(cases.add("a", kMaxNewCaseBytes, start));
-  EXPECT_EQ(refusal(cases.add("a", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
-  EXPECT_TRUE(cases.add("a", kMaxSmallCase, start));
-  EXPECT_EQ(refusal(cases.add("b", kMaxNewCaseBytes + 1, start)), ErrorCode::kLimitExceeded);
-  EXPECT_TRUE(cases.add("b", kMaxNewCaseBytes, start));
+  EXPECT_TRUE(add(cases, "a", kMaxNewCaseBytes, start));
+  EXPECT_EQ(refusal(add(cases, "a", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(add(cases, "a", kMaxSmallCase, start));
+  EXPECT_EQ(refusal(add(cases, "b", kMaxNewCaseBytes + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(add(cases, "b", kMaxNewCaseBytes, start));
   const auto last = start + std::chrono::minutes(60) - std::chrono::milliseconds(1);
-  EXPECT_EQ(refusal(cases.add("a", kMaxSmallCase + 1, last)), ErrorCode::kLimitExceeded);
-  EXPECT_TRUE(cases.add("a", kMaxNewCaseBytes, start + std::chrono::minutes(60)));
+  EXPECT_EQ(refusal(add(cases, "a", kMaxSmallCase + 1, last)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(add(cases, "a", kMaxNewCaseBytes, start + std::chrono::minutes(60)));
+}
+
+TEST(NewCases, WhatIsNotKept_IsGivenBackToItsHour) {
+  const Timestamp start(std::chrono::hours(1));
+  NewCases cases;
+  {
+    const auto room = cases.reserve("a", kMaxNewCaseBytes, start).value();
+    EXPECT_EQ(refusal(add(cases, "a", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+  }
+  auto room = cases.reserve("a", kMaxNewCaseBytes, start).value();
+  const auto later = start + std::chrono::hours(1);
+  EXPECT_TRUE(add(cases, "a", kMaxNewCaseBytes, later));
+  room.reset();
+  EXPECT_EQ(refusal(add(cases, "a", kMaxSmallCase + 1, later)), ErrorCode::kLimitExceeded)
+      << "another hour";
 }
 
 TEST(NewCases, MoreNamespacesThanAreCountedApart_AreCountedTogether) {
   const Timestamp start(std::chrono::hours(1));
   NewCases cases;
   for (std::size_t i = 0; i < kMaxCountedNamespaces; ++i) {
-    ASSERT_TRUE(cases.add(std::to_string(i), kMaxNewCaseBytes, start));
+    ASSERT_TRUE(add(cases, std::to_string(i), kMaxNewCaseBytes, start));
   }
-  EXPECT_TRUE(cases.add("x", kMaxNewCaseBytes, start));
-  EXPECT_EQ(refusal(cases.add("y", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
-  EXPECT_EQ(refusal(cases.add("7", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(add(cases, "x", kMaxNewCaseBytes, start));
+  EXPECT_EQ(refusal(add(cases, "y", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refusal(add(cases, "7", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
   const auto later = start + std::chrono::hours(1);
-  EXPECT_TRUE(cases.add("y", kMaxNewCaseBytes, later));
-  EXPECT_TRUE(cases.add("7", kMaxNewCaseBytes, later));
+  EXPECT_TRUE(add(cases, "y", kMaxNewCaseBytes, later));
+  EXPECT_TRUE(add(cases, "7", kMaxNewCaseBytes, later));
 }
 
 TEST_F(Cases, StoredDecision_ComesWithItsResults) {

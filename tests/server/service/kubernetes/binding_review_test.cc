@@ -6,7 +6,29 @@
 namespace assay::server::test {
 namespace {
 
-class Binding : public BindTest {};
+class Binding : public BindTest {
+ protected:
+  // A pod that mounts the model at many long paths.
+  static Json large_review(const std::string& uid, const std::string& different) {
+    Json review = pod_review(uid, "acme/demo");
+    Json& mounts = review["request"]["object"]["spec"]["containers"][0]["volumeMounts"];
+    for (int i = 0; i < 500; ++i) {
+      mounts.push_back({{"name", "model"},
+                        {"mountPath", "/" + different + std::string(100, 'p') + std::to_string(i)},
+                        {"readOnly", true}});
+    }
+    return review;
+  }
+  void use_up_hour(const std::string& counted) {
+    for (;;) {
+      const auto room = services_->new_cases.reserve(counted, kMaxSmallCase + 1, clock_.now());
+      if (!room) {
+        return;
+      }
+      (*room)->keep();
+    }
+  }
+};
 
 using Nodes = std::vector<std::string>;
 
@@ -304,6 +326,42 @@ TEST_F(Binding, HostileBindings_AreDenied) {
     EXPECT_EQ(ask(reviews[i])["allowed"], false) << i;
   }
   EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
+}
+
+// What was admitted is bound wherever it goes: nothing of it is new at its binding.
+TEST_F(Binding, LargePodOfANamespaceThatUsedUpItsHour_IsBound) {
+  put(node_row("gpu-2"));
+  put(report_row(id_of(model_), "gpu-2"));
+  const Json created = ask(large_review("uid-1", "a"));
+  ASSERT_EQ(created["allowed"], true) << created.dump();
+  use_up_hour("kube-apiserver/inference");
+  EXPECT_TRUE(denied_with(ask(large_review("uid-2", "b")), "limit-exceeded"));
+  EXPECT_EQ(ask(large_review("uid-3", "a"))["allowed"], true) << "of the same template";
+  for (const char* node : {"gpu-1", "gpu-2"}) {
+    const Json bound = ask(binding_review("uid-1", node));
+    EXPECT_EQ(bound["allowed"], true) << bound.dump();
+    const auto again =
+        replay(*services_, bound["auditAnnotations"]["decision-id"].get<std::string>());
+    ASSERT_TRUE(again) << to_string(again.error());
+    EXPECT_TRUE(again->reproduced);
+  }
+  EXPECT_EQ(ask(pod_review("uid-4", "acme/demo"))["allowed"], true) << "an ordinary one";
+}
+
+TEST_F(Binding, WhatCouldNotBeWritten_UsesUpNoHour) {
+  FullStore full(*store_);
+  Services services{full, *service_key_, clock_, random_, "example.com/log"};
+  const auto allowed = [&] {
+    const auto answer = review(services, AdmissionCall::kValidate,
+                               as_bytes(large_review("uid-1", "a").dump()), "kube-apiserver");
+    return parse_json(answer.value().body).value()["response"]["allowed"].get<bool>();
+  };
+  full.full = true;
+  for (int i = 0; i < 150; ++i) {
+    EXPECT_FALSE(allowed());
+  }
+  full.full = false;
+  EXPECT_TRUE(allowed());
 }
 
 TEST_F(Binding, DeadlineThatIsOver_IsADenial) {

@@ -228,5 +228,20 @@ TEST(Refusal, SaysWhatToDo) {
           std::string(info(ErrorCode::kStorage).next));
 }
 
+TEST(Refusal, OfWhatCannotBeDoneNow_SaysWhy_AndOfWhatFailedInside_DoesNot) {
+  const auto message = [](ErrorCode code) {
+    return parse_json(refuse_undecided(Review{}, {code, "clock-behind: set it", ""}).body)
+        .value()["response"]["status"]["message"]
+        .get<std::string>();
+  };
+  EXPECT_TRUE(message(ErrorCode::kUnavailable)
+                  .starts_with("assay: not decided, and therefore denied: clock-behind: set it "
+                               "[unavailable]\n"))
+      << message(ErrorCode::kUnavailable);
+  for (const ErrorCode code : {ErrorCode::kInternal, ErrorCode::kStorage, ErrorCode::kDataLoss}) {
+    EXPECT_EQ(message(code).find("clock-behind"), std::string::npos) << message(code);
+  }
+}
+
 }  // namespace
 }  // namespace assay::server::test
