@@ -185,7 +185,9 @@ class Machines(Nodes):
         self.worker.stop()
         with self.service.worker(NODE, options=("--simulator-platform", "44" * 16)) as other:
             other.wait("enrolled")
-            return self.bind(pod("taken-over"))
+            said = self.bind(pod("taken-over"))
+        self.start_again()
+        return said
 
     def same_name_again(self):
         self.worker.stop()
