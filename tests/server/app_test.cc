@@ -136,7 +136,8 @@ TEST_F(AppTest, RestoredWhereTheClockIsBehind_IsNotReady_AndDecidesNothing) {
   ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
   const auto database = folder_ / "data/assay.db";
   std::filesystem::copy_file(database, folder_ / "old.db");
-  ASSERT_TRUE(rotate_key(config_, attestation::RotatedKind::kService, folder_ / "lost.key", clock_));
+  ASSERT_TRUE(
+      rotate_key(config_, attestation::RotatedKind::kService, folder_ / "lost.key", clock_));
   std::filesystem::copy_file(folder_ / "old.db", database,
                              std::filesystem::copy_options::overwrite_existing);
   Json json = configuration();
