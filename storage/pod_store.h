@@ -35,10 +35,6 @@ struct PodRow {
   bool operator==(const PodRow&) const = default;
 };
 
-// Bytes of a workload that is kept in the row of its pod, which is forgotten some day; a longer one
-// is a document, which is not.
-inline constexpr std::size_t kMaxWorkloadInRow = 16U << 10;
-
 // Nodes that are kept of one pod; beyond, the oldest is forgotten.
 inline constexpr std::size_t kMaxPodNodes = 16;
 

@@ -3,7 +3,7 @@
 // Looks for the fastest variant of the leaf kernel on one OpenCL device: which additions
 // go to the multiply pipe, how much is unrolled, the work-group size. What it finds is
 // written into gpu_hash/opencl/variants.cc by hand; the engine chooses among those by measuring
-// (cl_tune.h).
+// (gpu_hash/opencl/tune.h).
 //
 // Usage: gpu_hash_search KERNEL_DIR DEVICE_NAME_PART SECONDS MEBIBYTES OUT_DIR [sha256|sha384]
 //

@@ -12,7 +12,7 @@
 #include "schemas/core/signer.h"
 #include "server/service/decision_cache.h"
 #include "server/service/last_seen.h"
-#include "server/service/new_cases.h"
+#include "server/service/namespace_quota.h"
 #include "server/service/unselected.h"
 #include "storage/store.h"
 
@@ -53,8 +53,9 @@ struct Services {
   std::string version = {};            // of the build, as tokens name it
   JobBell* job_bell = nullptr;         // null: nobody waits for a job
   std::function<void(NodeEvent, std::string_view result)> count = {};  // may be empty
-  NewCases new_cases = {};
-  UnselectedWorkloads unselected{store, clock, new_cases};  // flush() once a second, and at the end
+  NamespaceQuota namespace_quota = {};
+  UnselectedWorkloads unselected{store, clock,
+                                 namespace_quota};  // flush() once a second, and at the end
   // Called when evidence may have become stale: somebody should reappraise(). May be empty.
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};

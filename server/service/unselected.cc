@@ -5,7 +5,7 @@
 #include <set>
 
 #include "schemas/log_record.h"
-#include "server/service/large_workload.h"
+#include "storage/large_workload.h"
 
 namespace assay::server {
 namespace {
@@ -148,14 +148,14 @@ Result<UnselectedWorkloads::Rooms> UnselectedWorkloads::make_room(std::vector<Wa
   std::vector<Waiting> kept;
   kept.reserve(rows.size());
   for (Waiting& waiting : rows) {
-    std::optional<LargeWorkload> part;
+    std::optional<storage::LargeWorkload> part;
     if (waiting.bytes > storage::kMaxWorkloadInRow) {
-      ASSAY_ASSIGN(part, large_workload(waiting.row));
+      ASSAY_ASSIGN(part, storage::large_workload(waiting.row.workload));
     }
     if (part && !added.contains(part->id)) {
       ASSAY_ASSIGN(const bool known, snapshot->has_document(part->id));
-      auto room = new_cases_.reserve(waiting.row.cluster + "/" + waiting.row.name_space,
-                                     known ? 0 : part->bytes.size(), clock_.now());
+      auto room = namespace_quota_.reserve(waiting.row.cluster + "/" + waiting.row.name_space,
+                                           known ? 0 : part->bytes.size(), clock_.now());
       if (!room) {
         forget(waiting);
         continue;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/service/new_cases.h"
+#include "server/service/namespace_quota.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -40,8 +40,8 @@ class UnselectedWorkloads {
   static constexpr std::size_t kMaxRows = 512;
 
   // All must outlive it.
-  UnselectedWorkloads(storage::Store& store, const Clock& clock, NewCases& new_cases)
-      : store_(store), clock_(clock), new_cases_(new_cases) {}
+  UnselectedWorkloads(storage::Store& store, const Clock& clock, NamespaceQuota& namespace_quota)
+      : store_(store), clock_(clock), namespace_quota_(namespace_quota) {}
 
   void add(Unselected workload);
 
@@ -55,7 +55,7 @@ class UnselectedWorkloads {
   // Writes one record (`admission.not-applicable`) with what was counted since the last one, and
   // the rows of all pods; nothing when there is nothing. Call it once a second, and at the end.
   // What could not be written stays, to be written with the next call. A pod with a large workload
-  // that is new is forgotten when its namespace used up its hour (new_cases.h).
+  // that is new is forgotten when its namespace used up its hour (namespace_quota.h).
   [[nodiscard]] Status flush();
 
  private:
@@ -81,7 +81,7 @@ class UnselectedWorkloads {
   void drop(std::map<PodKey, std::list<Waiting>::iterator>::iterator found);
   void forget(const Waiting& waiting);
   void restore(Counts counts);
-  using Rooms = std::vector<std::unique_ptr<NewCases::Room>>;
+  using Rooms = std::vector<std::unique_ptr<NamespaceQuota::Room>>;
 
   [[nodiscard]] std::vector<Waiting> oldest() const;
   [[nodiscard]] Result<Rooms> make_room(std::vector<Waiting>& rows);
@@ -89,7 +89,7 @@ class UnselectedWorkloads {
 
   storage::Store& store_;
   const Clock& clock_;
-  NewCases& new_cases_;
+  NamespaceQuota& namespace_quota_;
   std::mutex flushing_;  // one flush at a time
   mutable std::mutex mutex_;
   Counts counts_;

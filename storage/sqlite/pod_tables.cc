@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/sqlite/pod_tables.h"
 
+#include "storage/large_workload.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/seals.h"
@@ -54,14 +55,18 @@ Result<std::vector<std::string>> nodes_from(const Query& query, int column) {
   return nodes;
 }
 
-// A long workload is a document, and the row has its id.
+// A long workload is a document, and the row has its id. So a workload that is a text is refused:
+// it would be read as the id of one.
 Result<std::string> workload_text(Connection& connection, const Json& workload) {
-  ASSAY_ASSIGN(std::string text, canonical_json(workload));
-  if (text.size() <= kMaxWorkloadInRow) {
-    return text;
+  if (workload.is_string()) {
+    return fail(ErrorCode::kInvalidParameter, "the workload of a pod is no text");
   }
-  ASSAY_ASSIGN(const DocumentId id, put_document(connection, "application/json", as_bytes(text)));
-  return canonical_json(id.text());
+  ASSAY_ASSIGN(const auto large, large_workload(workload));
+  if (!large) {
+    return canonical_json(workload);
+  }
+  ASSAY_TRY(put_document(connection, "application/json", as_bytes(large->bytes)));
+  return canonical_json(large->id.text());
 }
 
 Result<Json> workload_from(Connection& connection, Json column) {

@@ -302,7 +302,8 @@ class Repairer {
       return {};
     }
     ASSAY_ASSIGN(JobRow made, rebuilders_.job(event));
-    // It may have spoken against the bytes until the last write, which no lease comes after.
+    // Its report may have come in as late as the last write, and may have spoken against the bytes:
+    // only a lease that begins after the repair counts again (report_tables.cc).
     ASSAY_ASSIGN(const auto last, load_last_write(connection_));
     made.finished_at = std::max(made.finished_at, last);
     ++repaired_.made["jobs"];

@@ -77,8 +77,9 @@ Status put_place(Connection& connection, const std::string& place, const PlaceRo
   return keep_seal(connection, Sealed::kNewestReport, place, query.bind(place));
 }
 
-// Whether a finished report is the one that counts from now on, whatever came in before it. One
-// that verified the bytes says nothing against what was found in them after its lease began.
+// Whether a finished report is the one that counts from now on. A report that verified the bytes
+// takes the place of one that spoke against them only if its lease began after that one came in:
+// otherwise it may have read the bytes before they changed.
 bool takes_place(const PlaceRow& row, const JobRow& job) {
   if (!job.report || job.result != "verified") {
     return job.report.has_value();

@@ -2,6 +2,7 @@
 // Contract of storage/node_store.h: admitted pods, claims, and the versions of what decisions read.
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
+#include "storage/large_workload.h"
 #include "tests/storage/store_contract.h"
 
 namespace assay::storage {
@@ -40,6 +41,15 @@ TEST_P(StoreContract, Pod_PutAndGet_EveryFieldKept) {
 }
 
 // The long workload of a template is kept once, however many pods it has.
+// It would be read as the id of a document, of anybody's choice.
+TEST_P(StoreContract, Pods_WhoseWorkloadIsAText_AreRefused) {
+  PodRow pod = make_pod("uid-1");
+  pod.workload = DocumentId(sha256(as_bytes("somebody's"))).text();
+  EXPECT_EQ(write_error([&](Transaction& transaction) { return transaction.put_pod(pod); }),
+            ErrorCode::kInvalidParameter);
+  EXPECT_FALSE(snapshot()->pod("east", "uid-1"));
+}
+
 TEST_P(StoreContract, Pods_OfALongWorkload_ShareIt) {
   PodRow pod = make_pod("uid-1");
   pod.workload["labels"]["app"] = "";

@@ -29,7 +29,7 @@ __kernel void read_memory(__global const uint4* data, const ulong first, const u
 
 // Eight chains in each work-item that depend on nothing but themselves. A round is 16 steps of 8
 // chains and 3 operations, and counting the rounds is about one operation in a hundred:
-// kOperationsPerRound in cl_limits.cc.
+// kOperationsPerRound in gpu_hash/opencl/limits.cc.
 __kernel void integer_rate(const uint seed, const uint rounds, __global uint* out) {
   const uint item = (uint)get_global_id(0);
   uint8 a = (uint8)(0, 1, 2, 3, 4, 5, 6, 7) * 0x9e3779b9U + (uint8)(item + seed);

@@ -9,6 +9,7 @@
 
 #include "schemas/claim.h"
 #include "schemas/job.h"
+#include "server/service/if_found.h"
 #include "server/service/jobs/job_steps.h"
 #include "server/service/nodes/node_view.h"
 #include "server/service/nodes/reappraise.h"
@@ -112,18 +113,6 @@ Result<policy::ReportFact> report_fact(const storage::JobRow& job) {
     fact.spot_checks = detail["spot_checks"].get<std::uint64_t>();
   }
   return fact;
-}
-
-// Nothing for what is not there; other errors stay errors.
-template <typename Row>
-Result<std::optional<Row>> if_found(Result<Row> row) {
-  if (row) {
-    return std::optional<Row>(std::move(*row));
-  }
-  if (row.error().code == ErrorCode::kNotFound) {
-    return std::optional<Row>();
-  }
-  return std::unexpected(std::move(row).error());
 }
 
 void add_once(std::vector<std::string>& texts, const std::string& text) {

@@ -19,8 +19,8 @@
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/facts/artifact_facts.h"
-#include "server/service/large_workload.h"
 #include "server/service/references/resolve.h"
+#include "storage/large_workload.h"
 
 namespace assay::server {
 
@@ -173,7 +173,8 @@ struct Judged {
   DecisionAnswer answer;
   std::optional<Evaluated> evaluated;  // absent when no policy selects the workload
   Versions versions = {};
-  std::unique_ptr<NewCases::Room> room = {};  // for what the decision adds; kept once it is written
+  std::unique_ptr<NamespaceQuota::Room> room =
+      {};  // for what the decision adds; kept once it is written
 };
 
 Status require_same_versions(storage::Transaction& transaction, const DecisionRequest& request,
@@ -314,10 +315,10 @@ Result<ResolvedReference> resolve_model(Services& services, storage::Snapshot& s
 // What no decision brought before has its limits: each denial is kept, and a pod can be made unlike
 // all others as often as somebody likes. What is known of artifacts is not counted here: their
 // signers have limits of their own.
-Result<std::unique_ptr<NewCases::Room>> reserve_room(Services& services,
-                                                     storage::Snapshot& snapshot,
-                                                     const DecisionRequest& request,
-                                                     const Evaluated& evaluated) {
+Result<std::unique_ptr<NamespaceQuota::Room>> reserve_room(Services& services,
+                                                           storage::Snapshot& snapshot,
+                                                           const DecisionRequest& request,
+                                                           const Evaluated& evaluated) {
   const StoredCase& stored = evaluated.stored;
   const Part& results = evaluated.results;
   std::vector<const Part*> parts = {&stored.file, &results};
@@ -328,7 +329,7 @@ Result<std::unique_ptr<NewCases::Room>> reserve_room(Services& services,
   }
   std::optional<Part> kept;
   if (request.keeps && evaluated.verdict.allowed) {
-    ASSAY_ASSIGN(auto large, large_workload(*request.keeps));
+    ASSAY_ASSIGN(auto large, storage::large_workload(request.keeps->workload));
     if (large) {
       kept = Part{std::move(large->id), std::move(large->bytes)};
     }
@@ -339,15 +340,15 @@ Result<std::unique_ptr<NewCases::Room>> reserve_room(Services& services,
     parts.push_back(&*kept);
     bytes += kept->bytes.size();
   }
-  if (request.dry_run || bytes <= kMaxSmallCase) {
+  if (request.dry_run || bytes <= kMaxUncountedBytes) {
     return nullptr;
   }
   for (const Part* part : parts) {
     ASSAY_ASSIGN(const bool known, snapshot.has_document(part->id));
     bytes -= known ? part->bytes.size() : 0;
   }
-  return services.new_cases.reserve(request.cluster + "/" + request.workload.name_space, bytes,
-                                    services.clock.now());
+  return services.namespace_quota.reserve(request.cluster + "/" + request.workload.name_space,
+                                          bytes, services.clock.now());
 }
 
 Result<Judged> judge(Services& services, const DecisionRequest& request) {

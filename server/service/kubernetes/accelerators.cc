@@ -6,7 +6,7 @@
 
 #include "policy/accelerator.h"
 #include "schemas/location.h"
-#include "server/service/kubernetes/json_at.h"
+#include "server/service/json_at.h"
 #include "server/service/kubernetes/runtime_annotations.h"
 
 namespace assay::server {

@@ -41,7 +41,7 @@ Result<std::optional<storage::PodRow>> admitted_pod(const Asking& asking, const 
 // Annotations of a binding are given to the pod, where a runtime may read devices and mounts from
 // them: what they are in a pod they are here.
 Status add_annotations(const Json& binding, policy::Workload& workload) {
-  const PodView view{"", member(binding, "metadata"), Json::object()};
+  const PodView view{"", member_at(binding, "metadata"), Json::object()};
   ASSAY_ASSIGN(const policy::Workload seen, workload_of(view, workload.name_space));
   for (const std::string& way : seen.accelerators) {
     if (std::find(workload.accelerators.begin(), workload.accelerators.end(), way) ==

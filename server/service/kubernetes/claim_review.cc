@@ -13,8 +13,8 @@ constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed";
 
 // What is stored goes before what is asked for: an update may still be refused.
 std::string volume_of(const Review& review) {
-  std::string stored = text_member(member(review.old_object, "spec"), "volumeName");
-  return !stored.empty() ? stored : text_member(member(review.object, "spec"), "volumeName");
+  std::string stored = text_at(member_at(review.old_object, "spec"), "volumeName");
+  return !stored.empty() ? stored : text_at(member_at(review.object, "spec"), "volumeName");
 }
 
 storage::ClaimRow claim_of(const Asking& asking, const Review& review, const Json& object) {
@@ -54,8 +54,8 @@ Result<std::optional<storage::ClaimRow>> known_claim(const Asking& asking,
 // would never be updated; while another one is known under its name, it does not come.
 Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review,
                                     const storage::ClaimRow& claim) {
-  const Json& annotations = member(member(review.object, "metadata"), "annotations");
-  if (member(annotations, kBindCompleted).is_null()) {
+  const Json& annotations = member_at(member_at(review.object, "metadata"), "annotations");
+  if (member_at(annotations, kBindCompleted).is_null()) {
     return allow_unjudged(review, kRecorded);
   }
   ASSAY_ASSIGN(const auto known, known_claim(asking, claim));

@@ -28,8 +28,8 @@ std::string join(const std::string& a, const std::string& b, const char* between
 
 // "2 of 3 signed": how many of the identities that count, of how many that are asked for.
 std::string signed_by(const ConditionResult& result) {
-  const Json& identities = member(result.actual, "identities");
-  const Json& wanted = member(result.expected, "at_least");
+  const Json& identities = member_at(result.actual, "identities");
+  const Json& wanted = member_at(result.expected, "at_least");
   return identities.is_array() && wanted.is_number()
              ? std::to_string(identities.size()) + " of " + one_line(wanted) + " signed"
              : "";
@@ -37,19 +37,19 @@ std::string signed_by(const ConditionResult& result) {
 
 // "/metrics/accuracy is 0.71, not >= 0.9": the first test that does not hold.
 std::string first_test(const ConditionResult& result) {
-  const Json& failure = first_of(member(result.actual, "failures"));
-  const std::string pointer = one_line(member(failure, "pointer"));
+  const Json& failure = first_of(member_at(result.actual, "failures"));
+  const std::string pointer = one_line(member_at(failure, "pointer"));
   if (pointer.empty() || !failure.contains("actual")) {
     return pointer;
   }
   return pointer + " is " + one_line(failure["actual"]) + ", not " +
-         one_line(member(failure, "op")) + " " + one_line(member(failure, "expected"));
+         one_line(member_at(failure, "op")) + " " + one_line(member_at(failure, "expected"));
 }
 
 // "on gpu-1 at pvc://inference/good".
 std::string place_of(const ConditionResult& result) {
-  const std::string node = one_line(member(result.actual, "node"));
-  const std::string location = one_line(member(result.actual, "location"));
+  const std::string node = one_line(member_at(result.actual, "node"));
+  const std::string location = one_line(member_at(result.actual, "location"));
   return join(node.empty() ? node : "on " + node, location.empty() ? location : "at " + location,
               " ");
 }
@@ -61,13 +61,13 @@ std::string particulars(const ConditionResult& result) {
     case Reason::kSubjectMismatch:
       return result.actual.is_string() ? one_line(result.actual) : "";
     case Reason::kVolumeUnaccounted:
-      return one_line(first_of(member(result.actual, "unaccounted")));
+      return one_line(first_of(member_at(result.actual, "unaccounted")));
     case Reason::kMountOverlaps:
-      return one_line(first_of(member(result.actual, "overlaps")));
+      return one_line(first_of(member_at(result.actual, "overlaps")));
     case Reason::kMountPathNotAllowed:
-      return one_line(first_of(member(result.actual, "elsewhere")));
+      return one_line(first_of(member_at(result.actual, "elsewhere")));
     case Reason::kMountWritable:
-      return one_line(first_of(member(result.actual, "writable")));
+      return one_line(first_of(member_at(result.actual, "writable")));
     case Reason::kImageNotAllowed:
       return one_line(first_of(result.actual));
     case Reason::kSignersInsufficient:
@@ -76,10 +76,10 @@ std::string particulars(const ConditionResult& result) {
     case Reason::kValueMissing:
       return first_test(result);
     case Reason::kModelMismatch:
-      return join(place_of(result), one_line(member(result.actual, "differing")), ": ");
+      return join(place_of(result), one_line(member_at(result.actual, "differing")), ": ");
     case Reason::kTcbNotAccepted:
       return join(place_of(result),
-                  one_line(member(member(result.actual, "evidence"), "tcb_status")), ": ");
+                  one_line(member_at(member_at(result.actual, "evidence"), "tcb_status")), ": ");
     default:
       return place_of(result);
   }
@@ -88,7 +88,7 @@ std::string particulars(const ConditionResult& result) {
 // Every code of a condition with several demands; the sentence is about the first.
 std::string codes_of(const ConditionResult& result) {
   std::string codes(info(reason_for(result)).code);
-  const Json& failed = member(result.actual, "failed");
+  const Json& failed = member_at(result.actual, "failed");
   for (const Json& code : failed.is_array() ? failed : Json::array()) {
     if (code != info(reason_for(result)).code) {
       codes += ", " + one_line(code);

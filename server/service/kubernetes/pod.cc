@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "server/service/json_at.h"
 #include "server/service/kubernetes/accelerators.h"
-#include "server/service/kubernetes/json_at.h"
 #include "server/service/kubernetes/pod_volumes.h"
 #include "server/service/kubernetes/runtime_annotations.h"
 

@@ -27,7 +27,7 @@ Result<bool> changes_judged(const Review& review, const PodView& pod) {
     return true;
   }
   if (before->spec == pod.spec &&
-      member(before->metadata, "annotations") == member(pod.metadata, "annotations")) {
+      member_at(before->metadata, "annotations") == member_at(pod.metadata, "annotations")) {
     return false;
   }
   ASSAY_ASSIGN(policy::Workload now, workload_of(pod, review.name_space));

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "schemas/location.h"
-#include "server/service/kubernetes/json_at.h"
+#include "server/service/json_at.h"
 
 namespace assay::server {
 namespace {

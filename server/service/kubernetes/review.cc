@@ -23,20 +23,6 @@ Json take(Json& request, std::string_view name) {
 
 }  // namespace
 
-const Json& member(const Json& json, std::string_view name) {
-  static const Json null;
-  if (!json.is_object()) {
-    return null;
-  }
-  const auto found = json.find(name);
-  return found != json.end() ? *found : null;
-}
-
-std::string text_member(const Json& json, std::string_view name) {
-  const Json& value = member(json, name);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 std::string clip(std::string text, std::size_t limit) {
   if (text.size() > limit) {
     text.resize(limit);
@@ -48,7 +34,7 @@ std::string clip(std::string text, std::size_t limit) {
 }
 
 bool has_our_annotations(const Json& object) {
-  const Json& annotations = member(member(object, "metadata"), "annotations");
+  const Json& annotations = member_at(member_at(object, "metadata"), "annotations");
   if (!annotations.is_object()) {
     return false;
   }
@@ -75,23 +61,23 @@ ReviewSubject subject_of(const Review& review) {
 
 Result<Review> parse_review(ByteView body) {
   ASSAY_ASSIGN(Json json, parse_foreign_json(body, kReviewLimits));
-  if (text_member(json, "apiVersion") != "admission.k8s.io/v1" ||
-      text_member(json, "kind") != "AdmissionReview") {
+  if (text_at(json, "apiVersion") != "admission.k8s.io/v1" ||
+      text_at(json, "kind") != "AdmissionReview") {
     return malformed("apiVersion must be admission.k8s.io/v1 and kind AdmissionReview");
   }
-  Json request = member(json, "request").is_object() ? take(json, "request") : Json();
-  std::string uid = text_member(request, "uid");
+  Json request = member_at(json, "request").is_object() ? take(json, "request") : Json();
+  std::string uid = text_at(request, "uid");
   if (uid.empty() || uid.size() > kMaxReviewUid) {
     return malformed("the review has no request with a uid");
   }
-  const Json& dry_run = member(request, "dryRun");
+  const Json& dry_run = member_at(request, "dryRun");
   return Review{.uid = std::move(uid),
-                .group = text_member(member(request, "kind"), "group"),
-                .kind = text_member(member(request, "kind"), "kind"),
-                .name_space = text_member(request, "namespace"),
-                .object_name = text_member(request, "name"),
-                .operation = text_member(request, "operation"),
-                .user = text_member(member(request, "userInfo"), "username"),
+                .group = text_at(member_at(request, "kind"), "group"),
+                .kind = text_at(member_at(request, "kind"), "kind"),
+                .name_space = text_at(request, "namespace"),
+                .object_name = text_at(request, "name"),
+                .operation = text_at(request, "operation"),
+                .user = text_at(member_at(request, "userInfo"), "username"),
                 .object = take(request, "object"),
                 .old_object = take(request, "oldObject"),
                 .dry_run = dry_run.is_boolean() && dry_run.get<bool>()};

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "schemas/core/json.h"
+#include "server/service/json_at.h"
 
 namespace assay::server {
 
@@ -43,11 +43,6 @@ enum class ReviewSubject : std::uint8_t {
 
 // malformed-admission-review when no uid can be read, or it is another version; the JSON errors.
 [[nodiscard]] Result<Review> parse_review(ByteView body);
-
-// Member `name` when `json` is an object that has it; null otherwise.
-[[nodiscard]] const Json& member(const Json& json, std::string_view name);
-// The same as text; empty when it is none.
-[[nodiscard]] std::string text_member(const Json& json, std::string_view name);
 
 // True when the metadata of the object have an annotation of ours.
 [[nodiscard]] bool has_our_annotations(const Json& object);

@@ -80,7 +80,7 @@ Result<std::map<std::string, std::set<std::string>>> digests_of(
 
 // The image of a volume that has one without digest.
 std::optional<ImageName> unpinned_image(const Json& volume) {
-  const auto image = parse_image_name(text_member(member(volume, "image"), "reference"));
+  const auto image = parse_image_name(text_at(member_at(volume, "image"), "reference"));
   return image && image->digest.empty() ? std::optional(*image) : std::nullopt;
 }
 
@@ -89,7 +89,7 @@ std::optional<ImageName> unpinned_image(const Json& volume) {
 Json annotation_patch(const PodView& pod, const Decision* decision) {
   const std::map<std::string, std::string> wanted = wanted_annotations(pod, decision);
   Json patch = Json::array();
-  const Json& present = member(pod.metadata, "annotations");
+  const Json& present = member_at(pod.metadata, "annotations");
   const std::string path = pod.pointer + "/metadata/annotations";
   if (!present.is_object() && !wanted.empty()) {
     if (pod.metadata.empty()) {
@@ -105,7 +105,7 @@ Json annotation_patch(const PodView& pod, const Decision* decision) {
     }
   }
   for (const auto& [name, value] : wanted) {
-    if (member(present, name) != value) {
+    if (member_at(present, name) != value) {
       patch.push_back(operation("add", path + "/" + escaped_pointer(name), value));
     }
   }
@@ -119,14 +119,14 @@ Json affinity_patch(const PodView& pod,
     return patch;
   }
   Json affinity = with_node_affinity(pod, labels);
-  if (member(pod.spec, "affinity") != affinity) {
+  if (member_at(pod.spec, "affinity") != affinity) {
     patch.push_back(operation("add", pod.pointer + "/spec/affinity", std::move(affinity)));
   }
   return patch;
 }
 
 bool has_unpinned_image(const PodView& pod) {
-  for (const Json& volume : member(pod.spec, "volumes")) {
+  for (const Json& volume : member_at(pod.spec, "volumes")) {
     if (unpinned_image(volume)) {
       return true;
     }
@@ -139,7 +139,7 @@ Result<Json> image_patch(Services& services, storage::Snapshot& snapshot,
                          Timestamp now, PodView& pod) {
   ASSAY_ASSIGN(const auto digests, digests_of(services, snapshot, models, workload, now));
   Json patch = Json::array();
-  if (!member(pod.spec, "volumes").is_array()) {
+  if (!member_at(pod.spec, "volumes").is_array()) {
     return patch;
   }
   Json& volumes = pod.spec["volumes"];

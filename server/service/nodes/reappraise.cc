@@ -7,6 +7,7 @@
 #include "attestation/evidence_verifier.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "server/service/if_found.h"
 #include "server/service/nodes/appraisal.h"
 #include "server/service/nodes/node_view.h"
 
@@ -15,18 +16,6 @@ namespace {
 
 constexpr std::string_view kEvidenceMediaType = "application/vnd.assay.evidence+json";
 constexpr std::string_view kCollateralMediaType = "application/vnd.assay.collateral+json";
-
-// Nothing for what is not there; other errors stay errors.
-template <typename T>
-Result<std::optional<T>> if_found(Result<T> result) {
-  if (result) {
-    return std::optional<T>(*std::move(result));
-  }
-  if (result.error().code == ErrorCode::kNotFound) {
-    return std::optional<T>();
-  }
-  return std::unexpected(std::move(result).error());
-}
 
 Result<bool> has_newest_collateral(storage::NodeReads& reads, const storage::EvidenceRow& row) {
   for (const auto& [mark, value] : row.marks.items()) {

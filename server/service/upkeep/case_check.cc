@@ -4,6 +4,7 @@
 #include <array>
 
 #include "attestation/dsse.h"
+#include "server/service/json_at.h"
 
 namespace assay::server {
 namespace {
@@ -11,12 +12,6 @@ namespace {
 constexpr std::size_t kMaxFindings = 1000;
 constexpr std::array<const char*, 2> kOfCase = {"policies", "workload"};
 constexpr std::array<const char*, 2> kOfModel = {"node", "keys"};
-
-const Json& member(const Json& json, const char* name) {
-  static const Json kNone;
-  const auto found = json.is_object() ? json.find(name) : json.end();
-  return json.is_object() && found != json.end() ? *found : kNone;
-}
 
 bool is_gone(const Error& error) {
   return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kDataLoss;
@@ -76,10 +71,10 @@ Status CaseChecker::envelope(const DocumentId& id) {
 // A tree of {"level", "parts"} over the items. Each document below is looked at once, so this ends.
 Status CaseChecker::walk_list(const Json& id) {
   ASSAY_ASSIGN(const Json json, open(id));
-  for (const Json& part : member(json, "parts")) {
+  for (const Json& part : member_at(json, "parts")) {
     ASSAY_TRY(walk_list(part));
   }
-  if (const Json& named = member(json, "envelope"); named.is_string()) {
+  if (const Json& named = member_at(json, "envelope"); named.is_string()) {
     if (const auto parsed = DocumentId::parse(named.get_ref<const std::string&>())) {
       return envelope(*parsed);
     }
@@ -93,16 +88,16 @@ Status CaseChecker::walk_case(const Json& id) {
     return {};
   }
   for (const char* name : kOfCase) {
-    ASSAY_TRY(open(member(json, name)));
+    ASSAY_TRY(open(member_at(json, name)));
   }
-  for (const Json& model : member(json, "models")) {
+  for (const Json& model : member_at(json, "models")) {
     for (const char* name : kOfModel) {
-      if (!member(model, name).is_null()) {
-        ASSAY_TRY(open(member(model, name)));
+      if (!member_at(model, name).is_null()) {
+        ASSAY_TRY(open(member_at(model, name)));
       }
     }
-    if (!member(model, "statements").is_null()) {
-      ASSAY_TRY(walk_list(member(model, "statements")));
+    if (!member_at(model, "statements").is_null()) {
+      ASSAY_TRY(walk_list(member_at(model, "statements")));
     }
   }
   return {};
@@ -125,8 +120,8 @@ Status CaseChecker::check(const storage::DecisionRow& row) {
     note(row.envelope.text(), "unreadable");
     return {};
   }
-  ASSAY_TRY(open(member(*decision, "results")));
-  return walk_case(member(*decision, "facts"));
+  ASSAY_TRY(open(member_at(*decision, "results")));
+  return walk_case(member_at(*decision, "facts"));
 }
 
 }  // namespace assay::server

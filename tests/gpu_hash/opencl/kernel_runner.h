@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives the kernels of one translation unit as cl_lane.cc drives them on a device. Included
+// Drives the kernels of one translation unit as lane.cc drives them on a device. Included
 // after kernel_shim.h, the kernels and kAlgorithm.
 // multi-include: once for each hash algorithm, in translation units of their own
 

@@ -40,7 +40,7 @@ class UnselectedTest : public ServiceTest {
   }
   // What its namespace may still add.
   void use_up(std::size_t bytes) {
-    const auto room = new_cases_.reserve("kube-1/tools", bytes, clock_.now());
+    const auto room = namespace_quota_.reserve("kube-1/tools", bytes, clock_.now());
     ASSERT_TRUE(room);
     (*room)->keep();
   }
@@ -49,8 +49,8 @@ class UnselectedTest : public ServiceTest {
   }
 
   FullStore full_{*store_};
-  NewCases new_cases_;
-  UnselectedWorkloads unselected_{full_, clock_, new_cases_};
+  NamespaceQuota namespace_quota_;
+  UnselectedWorkloads unselected_{full_, clock_, namespace_quota_};
 };
 
 TEST_F(UnselectedTest, ManyWorkloads_AreOneRecordWithTheirCounts) {
@@ -180,7 +180,7 @@ TEST_F(UnselectedTest, LargePods_AreBoundedByTheirBytes) {
 }
 
 TEST_F(UnselectedTest, LargePodsOfOneTemplate_AreCountedOnce) {
-  use_up(kMaxNewCaseBytes - 170'000);
+  use_up(kMaxNewBytesAnHour - 170'000);
   for (int i = 0; i < 100; ++i) {
     unselected_.add(large(std::to_string(i), "same"));
   }
@@ -194,7 +194,7 @@ TEST_F(UnselectedTest, LargePodsOfOneTemplate_AreCountedOnce) {
 }
 
 TEST_F(UnselectedTest, LargePodsUnlikeAllBefore_AreForgottenBeyondTheirHour) {
-  use_up(kMaxNewCaseBytes - 170'000);
+  use_up(kMaxNewBytesAnHour - 170'000);
   for (const char* uid : {"a", "b"}) {
     unselected_.add(large(uid, uid));
   }
@@ -218,11 +218,11 @@ TEST_F(UnselectedTest, LargePodsThatCouldNotBeWritten_AreCountedWhenTheyAre) {
   full_.full = true;
   unselected_.add(large("a", "a"));
   EXPECT_FALSE(unselected_.flush());
-  use_up(kMaxNewCaseBytes - 170'000);
+  use_up(kMaxNewBytesAnHour - 170'000);
   full_.full = false;
   ASSERT_TRUE(unselected_.flush());
   EXPECT_TRUE(stored("a"));
-  EXPECT_FALSE(new_cases_.reserve("kube-1/tools", 20'000, clock_.now()));
+  EXPECT_FALSE(namespace_quota_.reserve("kube-1/tools", 20'000, clock_.now()));
 }
 
 // A later review of the same pod replaces what is kept.

@@ -45,7 +45,7 @@ class Database {
 };
 
 // Counts for good.
-Status add(NewCases& cases, const std::string& name_space, std::size_t bytes, Timestamp now) {
+Status add(NamespaceQuota& cases, const std::string& name_space, std::size_t bytes, Timestamp now) {
   ASSAY_ASSIGN(const auto room, cases.reserve(name_space, bytes, now));
   if (room) {
     room->keep();
@@ -198,8 +198,8 @@ TEST_F(Cases, DenialsThatDifferInLongPaths_EndForTheirNamespace) {
   ASSERT_TRUE(accept_manifest(*services_, signed_manifest(model), actor_));
   DecisionRequest asked = request(model);
   asked.cluster = "cluster-a";
-  ASSERT_TRUE(add(services_->new_cases, "cluster-a/inference", kMaxNewCaseBytes - kMaxWorkloadBytes,
-                  clock_.now()));
+  ASSERT_TRUE(add(services_->namespace_quota, "cluster-a/inference",
+                  kMaxNewBytesAnHour - kMaxWorkloadBytes, clock_.now()));
   asked.workload = long_paths("0");
   EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt);
   asked.workload = long_paths("1");
@@ -222,46 +222,46 @@ TEST_F(Cases, DenialsThatDifferInLongPaths_EndForTheirNamespace) {
   EXPECT_EQ(refusal(decide(*services_, asked)), std::nullopt);
 }
 
-TEST(NewCases, AreCountedUpToTheLimitOfTheHour) {
+TEST(NamespaceQuota, AreCountedUpToTheLimitOfTheHour) {
   const Timestamp start(std::chrono::hours(1));
-  NewCases cases;
-  EXPECT_TRUE(add(cases, "a", kMaxNewCaseBytes, start));
-  EXPECT_EQ(refusal(add(cases, "a", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
-  EXPECT_TRUE(add(cases, "a", kMaxSmallCase, start));
-  EXPECT_EQ(refusal(add(cases, "b", kMaxNewCaseBytes + 1, start)), ErrorCode::kLimitExceeded);
-  EXPECT_TRUE(add(cases, "b", kMaxNewCaseBytes, start));
+  NamespaceQuota cases;
+  EXPECT_TRUE(add(cases, "a", kMaxNewBytesAnHour, start));
+  EXPECT_EQ(refusal(add(cases, "a", kMaxUncountedBytes + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(add(cases, "a", kMaxUncountedBytes, start));
+  EXPECT_EQ(refusal(add(cases, "b", kMaxNewBytesAnHour + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(add(cases, "b", kMaxNewBytesAnHour, start));
   const auto last = start + std::chrono::minutes(60) - std::chrono::milliseconds(1);
-  EXPECT_EQ(refusal(add(cases, "a", kMaxSmallCase + 1, last)), ErrorCode::kLimitExceeded);
-  EXPECT_TRUE(add(cases, "a", kMaxNewCaseBytes, start + std::chrono::minutes(60)));
+  EXPECT_EQ(refusal(add(cases, "a", kMaxUncountedBytes + 1, last)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(add(cases, "a", kMaxNewBytesAnHour, start + std::chrono::minutes(60)));
 }
 
-TEST(NewCases, WhatIsNotKept_IsGivenBackToItsHour) {
+TEST(NamespaceQuota, WhatIsNotKept_IsGivenBackToItsHour) {
   const Timestamp start(std::chrono::hours(1));
-  NewCases cases;
+  NamespaceQuota cases;
   {
-    const auto room = cases.reserve("a", kMaxNewCaseBytes, start).value();
-    EXPECT_EQ(refusal(add(cases, "a", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+    const auto room = cases.reserve("a", kMaxNewBytesAnHour, start).value();
+    EXPECT_EQ(refusal(add(cases, "a", kMaxUncountedBytes + 1, start)), ErrorCode::kLimitExceeded);
   }
-  auto room = cases.reserve("a", kMaxNewCaseBytes, start).value();
+  auto room = cases.reserve("a", kMaxNewBytesAnHour, start).value();
   const auto later = start + std::chrono::hours(1);
-  EXPECT_TRUE(add(cases, "a", kMaxNewCaseBytes, later));
+  EXPECT_TRUE(add(cases, "a", kMaxNewBytesAnHour, later));
   room.reset();
-  EXPECT_EQ(refusal(add(cases, "a", kMaxSmallCase + 1, later)), ErrorCode::kLimitExceeded)
+  EXPECT_EQ(refusal(add(cases, "a", kMaxUncountedBytes + 1, later)), ErrorCode::kLimitExceeded)
       << "another hour";
 }
 
-TEST(NewCases, MoreNamespacesThanAreCountedApart_AreCountedTogether) {
+TEST(NamespaceQuota, MoreNamespacesThanAreCountedApart_AreCountedTogether) {
   const Timestamp start(std::chrono::hours(1));
-  NewCases cases;
+  NamespaceQuota cases;
   for (std::size_t i = 0; i < kMaxCountedNamespaces; ++i) {
-    ASSERT_TRUE(add(cases, std::to_string(i), kMaxNewCaseBytes, start));
+    ASSERT_TRUE(add(cases, std::to_string(i), kMaxNewBytesAnHour, start));
   }
-  EXPECT_TRUE(add(cases, "x", kMaxNewCaseBytes, start));
-  EXPECT_EQ(refusal(add(cases, "y", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
-  EXPECT_EQ(refusal(add(cases, "7", kMaxSmallCase + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_TRUE(add(cases, "x", kMaxNewBytesAnHour, start));
+  EXPECT_EQ(refusal(add(cases, "y", kMaxUncountedBytes + 1, start)), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refusal(add(cases, "7", kMaxUncountedBytes + 1, start)), ErrorCode::kLimitExceeded);
   const auto later = start + std::chrono::hours(1);
-  EXPECT_TRUE(add(cases, "y", kMaxNewCaseBytes, later));
-  EXPECT_TRUE(add(cases, "7", kMaxNewCaseBytes, later));
+  EXPECT_TRUE(add(cases, "y", kMaxNewBytesAnHour, later));
+  EXPECT_TRUE(add(cases, "7", kMaxNewBytesAnHour, later));
 }
 
 TEST_F(Cases, StoredDecision_ComesWithItsResults) {

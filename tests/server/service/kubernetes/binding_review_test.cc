@@ -21,7 +21,8 @@ class Binding : public BindTest {
   }
   void use_up_hour(const std::string& counted) {
     for (;;) {
-      const auto room = services_->new_cases.reserve(counted, kMaxSmallCase + 1, clock_.now());
+      const auto room =
+          services_->namespace_quota.reserve(counted, kMaxUncountedBytes + 1, clock_.now());
       if (!room) {
         return;
       }
@@ -356,8 +357,8 @@ TEST_F(Binding, WhatCouldNotBeWritten_UsesUpNoHour) {
                                as_bytes(large_review("uid-1", "a").dump()), "kube-apiserver");
     return parse_json(answer.value().body).value()["response"]["allowed"].get<bool>();
   };
-  const auto used = services.new_cases.reserve("kube-apiserver/inference",
-                                               kMaxNewCaseBytes - (1U << 20), clock_.now());
+  const auto used = services.namespace_quota.reserve("kube-apiserver/inference",
+                                                     kMaxNewBytesAnHour - (1U << 20), clock_.now());
   ASSERT_TRUE(used);
   full.full = true;
   for (int i = 0; i < 16; ++i) {

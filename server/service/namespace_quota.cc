@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/service/new_cases.h"
+#include "server/service/namespace_quota.h"
 
 #include <chrono>
 
@@ -10,9 +10,10 @@ bool is_over(Timestamp since, Timestamp now) { return now - since >= std::chrono
 
 }  // namespace
 
-Result<std::unique_ptr<NewCases::Room>> NewCases::reserve(const std::string& name_space,
-                                                          std::size_t bytes, Timestamp now) {
-  if (bytes <= kMaxSmallCase) {
+Result<std::unique_ptr<NamespaceQuota::Room>> NamespaceQuota::reserve(const std::string& name_space,
+                                                                      std::size_t bytes,
+                                                                      Timestamp now) {
+  if (bytes <= kMaxUncountedBytes) {
     return nullptr;
   }
   const std::lock_guard lock(mutex_);
@@ -25,17 +26,18 @@ Result<std::unique_ptr<NewCases::Room>> NewCases::reserve(const std::string& nam
   if (is_over(hour.since, now)) {
     hour = {now};
   }
-  if (bytes > kMaxNewCaseBytes - hour.bytes) {
+  if (bytes > kMaxNewBytesAnHour - hour.bytes) {
     return fail(ErrorCode::kLimitExceeded,
-                "pods of this namespace that are unlike all before have added as much to what is "
-                "kept as they may in an hour",
+                "this namespace has stored as much about large pods, each unlike those before, as "
+                "it may in "
+                "an hour; create pods from a template that ran before, or try again in an hour",
                 name_space);
   }
   hour.bytes += bytes;
   return std::make_unique<Room>(*this, counted, hour.since, bytes);
 }
 
-void NewCases::give_back(const std::string& counted, Timestamp since, std::size_t bytes) {
+void NamespaceQuota::give_back(const std::string& counted, Timestamp since, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = hours_.find(counted);
   if (found != hours_.end() && found->second.since == since) {

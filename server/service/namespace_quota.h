@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of what was not known before is kept for each namespace: cases that no decision rested
-// on, and large workloads of pods. Whoever may create pods can make each unlike all others, and
-// both are kept for ever: this bounds what that adds to the database.
+// How many bytes each namespace may add to the database in an hour. Cases of decisions and large
+// workloads of pods are kept for ever, each distinct one once. Whoever may create pods can make
+// each pod unlike all others: this bounds what that adds.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@
 
 namespace assay::server {
 
-// A case that adds no more than this is always kept: those of ordinary pods.
-inline constexpr std::size_t kMaxSmallCase = 16U << 10;
-// Of larger ones, all that one namespace may add in an hour.
-inline constexpr std::size_t kMaxNewCaseBytes = 16U << 20;
+// What adds no more than this at once is not counted: ordinary pods never reach the limit.
+inline constexpr std::size_t kMaxUncountedBytes = 16U << 10;
+// All that one namespace may add in an hour by larger ones.
+inline constexpr std::size_t kMaxNewBytesAnHour = 16U << 20;
 // Namespaces that are counted apart; further ones are counted together.
 inline constexpr std::size_t kMaxCountedNamespaces = 4096;
 
 // Thread-safe; in memory only.
-class NewCases {
+class NamespaceQuota {
  public:
   // Bytes that are counted: kept for the hour when they were written, else given back.
   class Room {
    public:
-    Room(NewCases& cases, std::string counted, Timestamp since, std::size_t bytes)
+    Room(NamespaceQuota& cases, std::string counted, Timestamp since, std::size_t bytes)
         : cases_(cases), counted_(std::move(counted)), since_(since), bytes_(bytes) {}
     ~Room() { cases_.give_back(counted_, since_, bytes_); }
     Room(const Room&) = delete;
@@ -37,7 +37,7 @@ class NewCases {
     void keep() { bytes_ = 0; }
 
    private:
-    NewCases& cases_;
+    NamespaceQuota& cases_;
     std::string counted_;
     Timestamp since_;
     std::size_t bytes_;
