@@ -136,7 +136,7 @@ bundle: ## programs and benchmarks with their libraries, to copy to another mach
 	@deploy/bundle.sh build/release build/bundle
 
 .PHONY: fresh
-fresh: ## make demo and make test on a bare Debian 12 (needs root)
+fresh: ## docs/getting-started.md, make demo and make test on a bare Debian 12 (needs root)
 	@$(install) fresh
 	@deploy/fresh.sh
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Proves that a bare Debian 12 is enough: makes one in a folder (debootstrap, minbase), clones HEAD
-# into it and runs `make demo` and `make test` there as root.
+# into it, types the commands of docs/getting-started.md, and runs `make demo` and `make test`, as root.
 #
 # Usage: deploy/fresh.sh [COMMAND...]        other commands to run in the clone, each one argument
 #
@@ -13,7 +13,7 @@ cd "$(dirname -- "$0")/.."
 
 suite=bookworm
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay/$suite-minbase.tar.gz
-[ $# -gt 0 ] || set -- "make demo" "make test"
+[ $# -gt 0 ] || set -- "tests/e2e/walk.sh docs/getting-started.md && git clean -fdq" "make demo" "make test"
 
 if [ "$(id -u)" -ne 0 ]; then
     echo "deploy/fresh.sh needs root: it makes a system of its own and changes into it" >&2
@@ -50,7 +50,7 @@ timed() {
     local name=$1 from=$SECONDS status=0
     shift
     "$@" || status=$?
-    durations+=$(printf '%-12s %5d s%s' "$name" $((SECONDS - from)) \
+    durations+=$(printf '%-45s %5d s%s' "$name" $((SECONDS - from)) \
         "$([ $status -eq 0 ] || echo '  FAILED')")$'\n'
     return $status
 }
