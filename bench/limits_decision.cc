@@ -347,7 +347,7 @@ std::vector<std::size_t> numbers(const std::string& text) {
 int main(int argc, char** argv) {
   const auto options = assay::bench::parse_options(argc, argv, "limits_decision_bench");
   const auto steps = numbers(assay::bench::text(options, "statements", "2,100,1000,4000"));
-  const std::uint64_t entries = assay::bench::number(options, "entries", 65'536);
+  const std::uint64_t entries = assay::bench::number(options, "entries", 100'000);
   const std::uint64_t manifests = assay::bench::number(options, "manifests", 50);
   const std::uint64_t count = assay::bench::number(options, "decisions", 300);
   const std::string json = assay::bench::text(options, "json", "");

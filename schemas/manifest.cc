@@ -10,12 +10,12 @@ namespace assay {
 namespace {
 
 // A longer list does not fit one signed document. The schema says the same.
-constexpr std::size_t kMaxManifestEntries = 65536;
+constexpr std::size_t kMaxManifestEntries = 131072;
 
 Status check_count(std::size_t entries) {
   if (entries > kMaxManifestEntries) {
     return fail(ErrorCode::kLimitExceeded,
-                "a manifest lists at most 65536 entries; use --objects files, or split the model",
+                "a manifest lists at most 131072 entries; use --objects files, or split the model",
                 "/predicate/entries");
   }
   return {};

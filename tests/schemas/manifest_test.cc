@@ -197,7 +197,7 @@ TEST(Manifest, MoreEntriesThanADocumentTakes_SaysWhatToDo) {
   Manifest manifest = sample_manifest();
   manifest.artifact.entries.clear();
   const Digest root = test::digest_of("x");
-  for (int i = 0; i < 65536; ++i) {
+  for (int i = 0; i < 131072; ++i) {
     manifest.artifact.entries.push_back(FileEntry{"f" + std::to_string(1000000 + i), 1, root});
   }
   const auto largest = to_statement(manifest);
