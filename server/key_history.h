@@ -18,7 +18,7 @@ struct RotatedKey {
 };
 
 // Returns all rotations in the order of the log. Each record is proven to be in the tree at which
-// `snapshot` ends, is signed by the key that it replaces, and follows the rotation before it.
+// `snapshot` ends. Each is signed by the key that it replaces and follows the rotation before it.
 // Errors: data-loss; log-inconsistent; proof-invalid; schema-violation; signature-invalid;
 // limit-exceeded for more than 1000 records.
 [[nodiscard]] Result<std::vector<RotatedKey>> read_rotations(storage::Snapshot& snapshot,

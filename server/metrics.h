@@ -12,7 +12,7 @@
 
 namespace assay::server {
 
-// Thread-safe.
+// The metrics of the service. Thread-safe.
 class Metrics {
  public:
   explicit Metrics(const std::string& version);

@@ -32,7 +32,7 @@ class Connections {
   // Adds a new connection. The connection counts as silent until its first request header has
   // arrived.
   void add(Session* session, const std::string& address);
-  // The next three calls ignore a session that is not, or no longer, known.
+  // The next three calls ignore a session that is unknown, or known no longer.
   void remove(Session* session);
   void silent(Session* session);  // the peer is expected to send a request
   void busy(Session* session);    // a whole request header has arrived

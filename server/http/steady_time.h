@@ -8,7 +8,7 @@
 
 namespace assay::server {
 
-// Thread-safe.
+// A clock for time limits. Thread-safe.
 class SteadyTime {
  public:
   using Point = std::chrono::steady_clock::time_point;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of cases: documents that name each other by digest, so two cases store their common
-// documents once. The facts of an artifact are one part for each statement, a tree of lists of
-// these parts in log order, and one part with the keys that signed.
+// documents once. The facts of an artifact consist of one part for each statement, a tree of lists
+// that name these parts in log order, and one part with the signers' keys.
 #pragma once
 
 #include <map>

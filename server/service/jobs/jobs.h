@@ -42,10 +42,10 @@ struct JobCreated {
                                             const Principal& actor);
 
 // Creates a job on all entries for the service itself. Any open job about the same work is returned
-// instead. Returns nullopt, and creates nothing, when another job would end like a recent one. Such
-// a recent job ended less than a minute ago without a report. Or it ended less than ten minutes ago
-// with a report about another volume than the one that `cluster` already had behind the claim when
-// the job was created. Errors: as create_job.
+// instead. Returns nullopt, and creates no job, when the new job would end like a recent job. One
+// such recent job ended less than a minute ago without a report. Another ended less than ten
+// minutes ago with a report about the wrong volume: `cluster` had a different volume behind the
+// claim since before that job was created. Errors: as create_job.
 [[nodiscard]] Result<std::optional<JobCreated>> order_job(Services& services,
                                                           const JobRequest& request,
                                                           const std::string& cluster);

@@ -18,8 +18,9 @@ struct PodNode {
 // Checks the node of a pod. `asked` is the node that the question names; empty: none. The condition
 // "pod-node" passes for the settled node, if that was allowed. While no node is settled, it passes
 // for every allowed node. It also passes when the pod has no node yet and the question names none.
-// Otherwise it fails with node-unknown: for a node that was never allowed, for another node than
-// the settled one, and when several nodes were allowed and none is named or settled.
+// Otherwise it fails with node-unknown. So it fails for a node that was never allowed and for
+// another node than the settled one. It also fails when several nodes were allowed and none is
+// named or settled.
 [[nodiscard]] PodNode node_of_pod(const storage::PodRow& row, const std::string& asked);
 
 }  // namespace assay::server
