@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may call the admission listener with a client certificate, and who seems to be meant to.
+// Which principals may call the admission listener with a client certificate, and which probably
+// should.
 #pragma once
 
 #include <string>
@@ -9,14 +10,15 @@
 
 namespace assay::server {
 
-// Names, in the order of `principals`.
+// Names of principals, in the order of `principals`.
 struct AdmissionPrincipals {
-  std::vector<std::string> with_role;  // admission
-  // With a client certificate and `decider`, but without `admission`: API servers that were set up
-  // when one role was enough for both. Operators give them the role; nothing else does.
+  std::vector<std::string> with_role;  // have the role `admission`
+  // Have a client certificate and the role `decider`, but not `admission`. They are API servers set
+  // up when one role was enough for both. Only an operator gives them the missing role.
   std::vector<std::string> deciders_without_it;
 };
 
+// Sorts `principals` into these two groups; a principal that fits neither is left out.
 [[nodiscard]] AdmissionPrincipals admission_principals(const std::vector<Principal>& principals);
 
 }  // namespace assay::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program as one object: keys, store, services, API, listeners, in the order they depend on
-// each other.
+// The whole program as one object. It creates keys, store, services, API and listeners in the order
+// of their dependencies.
 #pragma once
 
 #include <memory>
@@ -15,21 +15,23 @@ namespace assay::server {
 
 class App {
  public:
-  // Opens everything and serves. `clock`, `random` and `log` must outlive the app. The error says
-  // what an operator has to do.
+  // Opens everything and starts serving. `clock`, `random` and `log` must outlive the app. The
+  // error tells the operator what to do.
   [[nodiscard]] static Result<std::unique_ptr<App>> start(const Config& config, const Clock& clock,
                                                           Random& random, Log& log);
   App(const App&) = delete;
   App& operator=(const App&) = delete;
   ~App();
 
+  // Returns the bound TCP port of a listener.
   [[nodiscard]] std::uint16_t port(Listener kind) const;
-  // Reads certificate and key of the listeners again and opens the log file anew. What cannot be
-  // read leaves what was there, and a line in the log.
+  // Reads the certificate and key of the listeners again, and reopens the log file. If either step
+  // fails, the old files stay in use and the log gets an error line.
   void reload();
-  // Notes when the certificate ends, in metrics, and in the log from 30 days before, once a day.
+  // Publishes the end of the certificate as a metric. From 30 days before the end, also writes to
+  // the log once a day. Updates the metrics of the clock, too.
   void watch_certificate();
-  // Graceful; see HttpServer::stop.
+  // Stops gracefully; see HttpServer::stop.
   void stop();
 
  private:
@@ -38,7 +40,7 @@ class App {
   std::unique_ptr<Impl> impl_;
 };
 
-// The version of the build.
+// Returns the version of the build.
 [[nodiscard]] std::string_view version();
 
 }  // namespace assay::server

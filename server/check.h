@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `assayd check`, `assayd repair` and `assayd restore`: an installation as it lies on disk.
-// docs/recovery.md says which is for what.
+// `assayd check`, `assayd repair` and `assayd restore`: commands on an installation's files on
+// disk. docs/recovery.md says when to use each command.
 #pragma once
 
 #include <vector>
@@ -12,27 +12,28 @@
 
 namespace assay::server {
 
-// Everything that is wrong with the store of `config`, beside a running service or without one.
+// Finds everything that is wrong with the store of `config`. A service may be running or not.
 // Changes nothing. `deep`: see storage::Inspection::find.
 [[nodiscard]] Result<std::vector<Finding>> check_installation(const Config& config,
                                                               const Clock& clock, bool deep,
                                                               const storage::Progress& progress);
 
-// Makes indexes and rows again from the log and its documents, while no service runs; drops damaged
-// rows that those do not hold. unavailable while a service runs.
+// Rebuilds indexes and rows from the log and its documents, while no service runs. Drops damaged
+// rows that the log and the documents do not hold. Errors: unavailable while a service runs.
 [[nodiscard]] Result<storage::Repaired> repair_installation(const Config& config,
                                                             const storage::Progress& progress);
 [[nodiscard]] Json to_json(const storage::Repaired& repaired);
 
-// What the database has lost of what was signed; see storage::measure_loss.
+// What the database has lost of the signed log; see storage::measure_loss.
 struct Restoration {
   storage::Loss loss;
-  bool needed = false;  // the service refuses to start for it
-  bool done = false;    // now, or by a restore that nothing came after
+  bool needed = false;  // the service refuses to start because of the loss
+  bool done = false;    // by this call, or by an earlier restore that is still the newest record
 };
 [[nodiscard]] Json to_json(const Restoration& restoration);
-// Tells the loss; with `accept_loss`, when there is one, goes on under the new origin that `config`
-// names (storage::restore_sqlite), or finishes a restore that was interrupted.
+// Measures the loss. With `accept_loss`, and if a restore is needed, continues the log under the
+// new origin that `config` names (storage::restore_sqlite). An interrupted restore is finished the
+// same way.
 [[nodiscard]] Result<Restoration> restore_installation(const Config& config, const Clock& clock,
                                                        bool accept_loss);
 

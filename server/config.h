@@ -29,10 +29,10 @@ struct AdmissionConfig {
   std::string path_secret_file;  // set with secret_path
 };
 
-// Evidence: how long challenges and enrolments are good, and who says so.
+// Settings of evidence: how long challenges and enrolments are valid, and for which audience.
 struct AttestationConfig {
   std::string audience;                    // empty: the log's origin
-  std::vector<std::string> ear_key_files;  // the first signs; all are published
+  std::vector<std::string> ear_key_files;  // the first key signs; all keys are published
   std::uint64_t challenge_seconds = 120;
   std::uint64_t enrolment_seconds = 86'400;
 };
@@ -45,7 +45,8 @@ struct NodesConfig {
   std::size_t spot_checks = 16;
 };
 
-// Paths are absolute, or as given when the file was named without a folder.
+// The parsed configuration. load_config() makes every path absolute, starting from the folder of
+// the file.
 struct Config {
   EndpointConfig api;
   std::optional<AdmissionConfig> admission;
@@ -57,7 +58,7 @@ struct Config {
   std::string anchor_file;
   std::string log_origin;
   std::string log_key_file;
-  bool log_public_entries = false;  // else entry bundles need the role auditor
+  bool log_public_entries = false;  // false: entry bundles need the role auditor
   std::string service_key_file;
   AttestationConfig attestation;
   NodesConfig nodes;
@@ -69,22 +70,24 @@ struct Config {
   std::string ready_file;
 };
 
-// Reads and checks a file. file-unreadable, the JSON errors, unknown-member, schema-violation, and
-// invalid-config for what the schema cannot say.
+// Reads and checks a configuration file. Errors: file-unreadable; the JSON errors; unknown-member;
+// schema-violation; invalid-config for rules that the schema cannot express.
 [[nodiscard]] Result<Config> load_config(const std::string& path);
-// The same for text; relative paths start from `folder`.
+// Parses and checks `text` as load_config() does. Relative paths start from `folder`.
 [[nodiscard]] Result<Config> parse_config(std::string_view text, const std::string& folder);
-// The configuration in force, defaults filled in. It names secret files and holds no secret.
+// Returns the configuration with defaults filled in. The result names secret files but holds no
+// secret.
 [[nodiscard]] Json to_json(const Config& config);
 
-// First line of the passphrase file; empty when none is configured. key-unusable when the file is
-// not this user's alone.
+// Returns the first line of the passphrase file; empty when none is configured. Errors:
+// key-unusable when the line is empty, or when other users can access the file.
 [[nodiscard]] Result<SecretBytes> read_passphrase(const Config& config);
-// The secret of admission paths; empty unless client_auth is "path". invalid-config when it is not
-// 32 to 128 unreserved characters in a file of this user alone.
+// Returns the secret of admission paths; empty unless client_auth is "path". Errors: invalid-config
+// unless the file's first line is 32 to 128 letters, digits, '-' and '_' and only this user can
+// access the file.
 [[nodiscard]] Result<std::string> read_path_secret(const Config& config);
 
-// The whole file. file-unreadable, limit-exceeded.
+// Returns the whole file. Errors: file-unreadable; limit-exceeded for more than `max_bytes`.
 [[nodiscard]] Result<Bytes> read_file(const std::string& path, std::size_t max_bytes);
 
 }  // namespace assay::server

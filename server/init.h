@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `assayd init`: the one-time making of keys, certificate, database and first trust.
+// `assayd init`: creates the keys, the certificate, the database and the first trust, once.
 #pragma once
 
 #include <string>
@@ -13,29 +13,32 @@
 
 namespace assay::server {
 
+// What init found and made.
 struct InitReport {
-  std::string log_verifier_key;  // what clients check checkpoints with
+  std::string log_verifier_key;  // key with which clients verify checkpoints
   std::string service_key_id;
-  std::string ear_key_id;            // of the key that signs attestation results; may be empty
+  std::string ear_key_id;            // key that signs attestation results; empty: none
   std::string certificate_pin;       // SHA-256 of the certificate's public key
-  std::vector<std::string> created;  // files that were not there
+  std::vector<std::string> created;  // files that were written
 };
 [[nodiscard]] Json to_json(const InitReport& report);
 
-// Makes what is missing (keys, self-signed certificate, database, their folders), writes the log's
-// verifier key beside its private one (FILE.vkey, for those who check the log), and puts
-// `document` (a bootstrap) into the empty store. Existing keys and certificates are kept. conflict
-// when the store has trust already.
+// Makes the keys, the self-signed certificate, the database and their folders where they are
+// missing. Existing keys and certificates are kept. Writes the log's verifier key to FILE.vkey
+// beside the private key FILE, for everybody who checks the log. Stores `document` (a bootstrap) in
+// the empty store. Errors: conflict when the store has trust already; invalid-config when only one
+// of certificate and TLS key exists.
 [[nodiscard]] Result<InitReport> initialise(const Config& config, ByteView document,
                                             const Clock& clock, Random& random);
 
-// The key in the file at `path`, which is made when it is not there and named in `created` then.
+// Loads the key in the file at `path`. If the file does not exist, makes the key and the file
+// first, and adds `path` to `created`.
 [[nodiscard]] Result<std::unique_ptr<Signer>> key_at(const std::string& path,
                                                      SignatureAlgorithm algorithm,
                                                      const SecretBytes& passphrase,
                                                      std::vector<std::string>& created);
 
-// How the store of `config` is opened.
+// Returns the options for opening the store of `config`.
 [[nodiscard]] storage::SqliteOptions store_options(const Config& config);
 
 }  // namespace assay::server

@@ -10,9 +10,9 @@
 
 namespace assay::server {
 
-// {"keys":[...]} with the public keys of `signers`, in order, then those that rotations replaced
-// (the log's key aside, which is no key of this set). kid is a key's id; not_after is when it was
-// replaced, and absent from keys in use: no signature of a later time counts.
+// Returns {"keys":[...]}: the public keys of `signers`, in order, then the keys that rotations
+// replaced. The log's keys are left out. "kid" is the id of a key. "not_after" is the time when the
+// key was replaced; a later signature by that key does not count. Keys in use have no "not_after".
 [[nodiscard]] Result<Json> jwks(std::span<const Signer* const> signers,
                                 const std::vector<RotatedKey>& rotations);
 

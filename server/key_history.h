@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys the service had before, as its own log says, and whether the configured ones are their
-// heirs.
+// The history of the service's keys, read from its own log, and the check that the configured keys
+// are the newest ones.
 #pragma once
 
 #include <vector>
@@ -10,47 +10,52 @@
 
 namespace assay::server {
 
+// One replacement of a key.
 struct RotatedKey {
   attestation::KeyRotation rotation;
   LeafIndex index;
-  Timestamp time;  // of the record: the old key counts for nothing that is later
+  Timestamp time;  // time of the record; later signatures by the old key do not count
 };
 
-// All rotations in the order of the log. Each record is proven to be in the tree that `snapshot`
-// ends at, is signed by the key that it replaces, and follows the one before it. data-loss,
-// log-inconsistent, proof-invalid, schema-violation, signature-invalid.
+// Returns all rotations in the order of the log. Each record is proven to be in the tree at which
+// `snapshot` ends. Each is signed by the key that it replaces and follows the rotation before it.
+// Errors: data-loss; log-inconsistent; proof-invalid; schema-violation; signature-invalid;
+// limit-exceeded for more than 1000 records.
 [[nodiscard]] Result<std::vector<RotatedKey>> read_rotations(storage::Snapshot& snapshot,
                                                              const std::string& origin);
 
-// The newest rotation of a kind; null when there was none.
+// Returns the newest rotation of the kind; null when there was none.
 [[nodiscard]] const RotatedKey* newest_of(const std::vector<RotatedKey>& rotations,
                                           attestation::RotatedKind kind);
 
-// A key that the log names as the first of its kind. The log's own needs no such record: it signs
-// the checkpoints.
+// The first key of its kind, as the log names it. The log's own key has no such record, because it
+// signs the checkpoints.
 struct NamedKey {
   attestation::RotatedKind kind;
   Bytes key;  // SubjectPublicKeyInfo DER
   LeafIndex index;
 };
-// At most one of each kind; each record is proven to be in the log. Errors as read_rotations.
+// Returns at most one key of each kind. Each record is proven to be in the log. Errors: as
+// read_rotations.
 [[nodiscard]] Result<std::vector<NamedKey>> read_named_keys(storage::Snapshot& snapshot);
 
-// What the log says of the service's keys.
+// Everything that the log says about the service's keys.
 struct KeyHistory {
   std::vector<RotatedKey> rotations;
   std::vector<NamedKey> named;
 };
+// Reads rotations and named keys. Errors: as read_rotations.
 [[nodiscard]] Result<KeyHistory> read_key_history(storage::Snapshot& snapshot,
                                                   const std::string& origin);
 
-// invalid-config, with what to do, when the log knows of a key of this kind and `current` is not
-// the newest one, or null.
+// Checks the configured key of a kind; `current` is null when none is configured. Passes when the
+// log knows no key of this kind. Errors: invalid-config, with advice to the operator, unless
+// `current` is the newest key of its kind in the log.
 [[nodiscard]] Status check_current(const KeyHistory& history, attestation::RotatedKind kind,
                                    const Signer* current);
 
-// Enters the service's key, and that of attestation results when there is one (null: none), unless
-// the log knows of a key of that kind already.
+// Names the keys in the log: the service's key and, unless `ear` is null, the key of attestation
+// results. Skips a kind of which the log knows a key already.
 [[nodiscard]] Status name_keys(storage::Store& store, const KeyHistory& history,
                                const Signer& service, const Signer* ear);
 

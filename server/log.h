@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service's own log: one JSON object a line. It says what happened, never what was in it: no
-// bodies, keys, tokens or query values. Audit records are in the store.
+// The operational log of the service: one JSON object per line. The log says what happened, but
+// holds no bodies, keys, tokens or query values. Audit records are in the store, not here.
 #pragma once
 
 #include <memory>
@@ -18,20 +18,21 @@ class logger;  // NOLINT(readability-identifier-naming): not our name
 
 namespace assay::server {
 
-// error: an operator must act; warn: degraded; info: one line for each request and change of state.
-// Thread-safe.
+// An operational log. Levels: error: an operator must act; warn: the service is degraded; info:
+// each request and each change of state has one line. Thread-safe.
 class Log {
  public:
-  // To `file`, or to standard error when it is empty. file-unreadable when it cannot be opened.
+  // Opens a log that writes to `file`; to standard error when `file` is empty. `clock` must outlive
+  // the log. Errors: file-unreadable when the file cannot be opened.
   [[nodiscard]] static Result<std::unique_ptr<Log>> open(LogLevel level, const std::string& file,
                                                          const Clock& clock);
   ~Log();
 
-  // Opens the file by its name again, for programs that move it away. file-unreadable: goes on
-  // writing where it did. Nothing to do for standard error.
+  // Opens the file by its name again, for programs that rotate log files. Does nothing for standard
+  // error. Errors: file-unreadable; the log then goes on writing to the old file.
   [[nodiscard]] Status reopen();
 
-  // `event` is a stable snake_case name; `fields` is an object.
+  // Writes one line. `event` is a stable snake_case name; `fields` is an object.
   void write(LogLevel level, std::string_view event, const Json& fields = Json::object());
   void info(std::string_view event, const Json& fields = Json::object()) {
     write(LogLevel::kInfo, event, fields);

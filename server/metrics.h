@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is counted and measured, in the Prometheus text format. Labels come from closed sets (route
-// templates, methods, codes), never from what clients send.
+// Metrics in the Prometheus text format. Labels come from closed sets (route templates, methods,
+// codes), never from what clients send.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace assay::server {
 
-// Thread-safe.
+// The metrics of the service. Thread-safe.
 class Metrics {
  public:
   explicit Metrics(const std::string& version);
@@ -22,13 +22,16 @@ class Metrics {
   void connection(Listener listener, ConnectionEvent event);
   void defect();
   void decision(bool allowed);
-  // When the certificate of the listeners ends.
+  // Sets when the certificate of the listeners ends.
   void certificate_ends(Timestamp end);
-  // How far the wall clock lies behind the time in use, and whether ages can be told.
+  // Sets how far the wall clock is behind the time in use, and whether ages are known
+  // (service/held_clock.h).
   void clock(std::chrono::milliseconds behind, bool known);
+  // Counts `event` with its `result` (NodeEvent lists the results).
   void node(NodeEvent event, std::string_view result);
 
-  // The text of everything, with the state of the log as `snapshot` sees it (null: left out).
+  // Returns the text of all metrics, with the state of the log as `snapshot` sees it. A null
+  // `snapshot` leaves the state of the log out.
   [[nodiscard]] std::string text(storage::Snapshot* snapshot, Timestamp now);
 
  private:
@@ -36,6 +39,7 @@ class Metrics {
   std::unique_ptr<Impl> impl_;
 };
 
+// Returns the label of a listener.
 [[nodiscard]] std::string_view name(Listener listener);
 
 }  // namespace assay::server

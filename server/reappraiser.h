@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that appraises stored evidence again when something moved: at start, after changes of
-// trust, and when newer collateral came in.
+// The thread that appraises stored evidence again: at start, after changes of trust, and when newer
+// collateral arrived.
 #pragma once
 
 #include <condition_variable>
@@ -14,19 +14,19 @@ namespace assay::server {
 
 class Reappraiser {
  public:
-  // Begins at once. `services` and `log` must outlive it.
+  // Starts the thread. `services` and `log` must outlive the reappraiser.
   Reappraiser(Services& services, Log& log);
   Reappraiser(const Reappraiser&) = delete;
   Reappraiser& operator=(const Reappraiser&) = delete;
-  // Ends after the batch under way.
+  // Waits for the batch under way, then ends the thread.
   ~Reappraiser();
 
-  // There may be something to do. Never waits.
+  // Wakes the thread because evidence may be stale. Never waits.
   void wake();
 
  private:
   void run(const std::stop_token& stop);
-  // Everything that is stale now, in batches. False when it must be tried again.
+  // Appraises all stale evidence, in batches. Returns false when the thread must try again.
   bool catch_up(const std::stop_token& stop);
 
   Services& services_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is asking: from a bearer token or a client certificate's key to a principal. Credentials are
-// looked up by their hash, so comparing them takes the same time whatever was guessed right.
+// Authentication: turns a bearer token or the key of a client certificate into a principal.
+// Credentials are looked up by their hash, so the time of a comparison does not depend on how much
+// of a guess was right.
 #pragma once
 
 #include <chrono>
@@ -15,27 +16,28 @@
 
 namespace assay::server {
 
-// The credential that a request shows: its bearer token, else its client certificate's key.
-// unauthenticated when there is none, or the Authorization field is no bearer token.
+// Returns the credential of `request`: its bearer token, else the key of its client certificate.
+// Errors: unauthenticated when the request has neither, or when its Authorization field is not a
+// bearer token.
 [[nodiscard]] Result<Credential> credential_of(const Request& request);
 
-// Looks principals up and remembers them for a moment. Thread-safe.
+// Looks principals up and caches them for up to kMaxAge. Thread-safe.
 class Authenticator {
  public:
   using PrincipalPtr = std::shared_ptr<const Principal>;
-  // How old an answer from memory may be.
+  // Maximum age of a cached principal.
   static constexpr std::chrono::milliseconds kMaxAge{1000};
   static constexpr std::size_t kMaxEntries = 4096;
 
-  // What is remembered; nothing when the store must be asked. unauthenticated when the principal's
-  // time has run out since.
+  // Returns the cached principal. Returns nullopt when the store must be asked. Errors:
+  // unauthenticated when the principal has expired since it was cached.
   [[nodiscard]] std::optional<Result<PrincipalPtr>> remembered(const Credential& credential,
                                                                Timestamp now);
-  // Asks the store. unauthenticated when nobody holds the credential, or its principal's time has
-  // run out.
+  // Reads the principal from `store` and caches it. Errors: unauthenticated when nobody holds the
+  // credential, or when the principal has expired; the errors of the store.
   [[nodiscard]] Result<PrincipalPtr> look_up(storage::Store& store, const Credential& credential,
                                              Timestamp now);
-  // Forgets everything: trust has changed.
+  // Drops all cached principals. Call it when trust has changed.
   void forget();
 
  private:
@@ -46,8 +48,8 @@ class Authenticator {
   void remember(const Digest& key, Entry entry, std::uint64_t generation);
 
   std::mutex mutex_;
-  std::uint64_t generation_ = 0;  // moves with forget(): answers read before it are not kept
-  std::unordered_map<Digest, Entry> entries_;  // by credential_key
+  std::uint64_t generation_ = 0;  // forget() increments it; principals read before are not cached
+  std::unordered_map<Digest, Entry> entries_;  // keyed by credential_key()
 };
 
 }  // namespace assay::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cursors of lists: opaque to clients, bound to the query they were issued for and to the tree size
-// that the first page saw, so that later pages do not change under inserts.
+// Cursors of lists. A cursor is opaque to clients and is bound to the query that it was issued for.
+// It is also bound to the tree size that the first page saw, so inserts do not change later pages.
 #pragma once
 
 #include <string>
@@ -14,19 +14,20 @@
 namespace assay::server {
 
 struct Cursor {
-  LeafIndex after;  // the last index of the page before
-  TreeSize below;   // the tree size of the first page
+  LeafIndex after;  // index of the last item on the previous page
+  TreeSize below;   // tree size that the first page saw
   bool operator==(const Cursor&) const = default;
 };
 
 class CursorCodec {
  public:
-  // `key` authenticates cursors; processes that share it take each other's.
+  // `key` authenticates cursors. Processes that share `key` accept each other's cursors.
   explicit CursorCodec(SecretBytes key) : key_(std::move(key)) {}
 
-  // `query` identifies the list and its filters.
+  // Returns the text of `cursor`. `query` identifies the list and its filters.
   [[nodiscard]] std::string encode(const Cursor& cursor, const Digest& query) const;
-  // invalid-cursor unless encode() made `text` for this query.
+  // Parses and authenticates `text`. Errors: invalid-cursor unless encode() made `text` for the
+  // same `query`.
   [[nodiscard]] Result<Cursor> decode(std::string_view text, const Digest& query) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a header to an answer: routing, authentication, roles, negotiation, then the handler. What
-// happened is told to an observer, which logs and counts.
+// Dispatch of a request: routing, authentication, role check, content negotiation, then the
+// handler. An observer is told about each request, connection and defect, and logs and counts them.
 #pragma once
 
 #include <chrono>
@@ -13,21 +13,21 @@
 
 namespace assay::server {
 
-// One request that ended. Never a body, a token or a query value.
+// A record of one finished request. It never holds a body, a token or a query value.
 struct RequestRecord {
   std::string request_id;
   Listener listener;
-  std::string method;     // "-" when it is none that a route has
-  std::string route;      // template, "-" when there is none
-  std::string principal;  // empty when nobody was authenticated
+  std::string method;     // "-" when no route has this method
+  std::string route;      // template of the route; "-" when no route matched
+  std::string principal;  // name; empty when the request was not authenticated
   int status;
-  std::string code;  // of the error; empty for an answer
-  std::string why;   // detail of an error of ours (status 500), for the log only
+  std::string code;  // error code; empty when the request succeeded
+  std::string why;   // detail of an internal error (status 500), for the log only
   std::size_t bytes;
   std::chrono::microseconds duration;
 };
 
-// Implementations are safe to call from several threads.
+// Implementations must be safe to call from several threads.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -38,15 +38,16 @@ class Observer {
 
 struct DispatchOptions {
   std::chrono::milliseconds request_timeout{30'000};
-  // When not empty, admission paths begin with '/' and this secret, and whoever knows it is
-  // `admission_principal`; else the admission listener authenticates like the other.
+  // When not empty, every admission path begins with '/' and this secret. A caller that knows the
+  // secret is `admission_principal`. When empty, the admission listener authenticates callers as
+  // the API listener does.
   std::string admission_secret;
   Principal admission_principal;
 };
 
 class Dispatcher final : public Application {
  public:
-  // All of them must outlive the dispatcher.
+  // All arguments passed by reference must outlive the dispatcher.
   Dispatcher(Api& api, const std::vector<Route>& routes, DispatchOptions options,
              Observer& observer);
 
@@ -56,7 +57,7 @@ class Dispatcher final : public Application {
   void on_connection(Listener listener, ConnectionEvent event) override;
   void on_defect(std::string_view what) override;
 
-  // What was remembered about principals is stale.
+  // Drops cached principals. Call it when trust has changed.
   void forget_principals() { authenticator_.forget(); }
 
  private:

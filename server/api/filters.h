@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters of lists that have a documented form: a value without it is invalid-parameter, never an
-// empty list.
+// List filters with a documented form. A value of another form is the error invalid-parameter,
+// never an empty list.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay::server {
 
-// The forms of schemas/openapi.yaml.
+// The forms that schemas/openapi.yaml documents.
 enum class Form {
   kReason,         // a code of the error table
   kNode,           // a node's name
@@ -19,17 +19,18 @@ enum class Form {
   kStage,          // kebab-case
   kPredicateType,  // a URI
   kPrincipal,      // a principal's name, or "system"
-  kEventType,      // a type of record, or the beginning of some that ends with '.'
-  kUuid,           // of version 7
-  kNamespace,      // 1 to 253 characters
-  kSubject,        // of a record of the log: 1 to 512 characters
+  kEventType,      // a record type, or a prefix of record types that ends with '.'
+  kUuid,           // a UUID of version 7
+  kNamespace,      // a namespace: 1 to 253 characters
+  kSubject,        // subject of a log record: 1 to 512 characters
   kDigest,         // an artifact id, or algorithm:value
 };
 
-// The value of a parameter; empty when it is absent.
+// Returns the value of the parameter `name`; empty when the parameter is absent. Errors:
+// invalid-parameter when the value does not have the given form.
 [[nodiscard]] Result<std::string> filter(const Call& call, std::string_view name, Form form);
 
-// A parameter that is true or false.
+// Returns the value of a parameter that must be "true" or "false".
 [[nodiscard]] Result<bool> switch_parameter(const Call& call, std::string_view name);
 
 }  // namespace assay::server

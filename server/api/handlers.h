@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers by resource, as the route table names them. What each does is in
-// schemas/openapi.yaml.
+// The handlers, grouped by resource, as the route table names them. schemas/openapi.yaml says what
+// each handler does.
 #pragma once
 
 #include "server/api/route.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of lists whose items can be large: they end by bytes, too.
+// Pages of lists whose items can be large: a page is limited in bytes as well as in items.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,18 @@
 
 namespace assay::server {
 
-// Bytes of the items of a page. One item is shown whatever it has.
+// Limit on the bytes of all items of a page. The first item is included even when it is larger.
 inline constexpr std::size_t kMaxPageBytes = 4U << 20;
-// Rows that are in memory at once.
+// Limit on the rows held in memory at once.
 inline constexpr std::size_t kRowsAtOnce = 64;
 
-// Every page of the store may be short, since one call looks at a bounded number of rows.
+// What page_of() does when the store returns fewer rows than were asked for: end the page, or fetch
+// again. Any page of the store may be short, because one call looks at a bounded number of rows.
 enum class ShortPage { kEnds, kGoesOn };
 
-// Items within `bounds` until there are enough, or kMaxPageBytes of them. `fetch(bounds)` gives a
-// storage::Page (it may write to its own query), `view(row)` the item as Result<Json>,
-// `index_of(row)` where a list goes on after.
+// Collects items within `bounds` until the page is full by count or by kMaxPageBytes.
+// `fetch(bounds)` returns a storage::Page and may modify its own query. `view(row)` returns the
+// item as Result<Json>. `index_of(row)` returns the index after which the next page continues.
 template <typename Fetch, typename View, typename IndexOf>
 Result<ListPage> page_of(const storage::ListBounds bounds, ShortPage on_short, const Fetch& fetch,
                          const View& view, const IndexOf& index_of) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place where an Error becomes an HTTP answer.
-// Spec: RFC 9457 (problem details); codes and statuses from schemas/core/error_codes.def.
+// The only conversion of an Error to an HTTP response. Spec: RFC 9457 (problem details); codes and
+// statuses from schemas/core/error_codes.def.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace assay::server {
 
 inline constexpr std::string_view kProblemMediaType = "application/problem+json";
-// Seconds in Retry-After of 503 answers.
+// Retry-After of 503 responses, in seconds.
 inline constexpr std::string_view kRetryAfter = "1";
 
-// The answer to a request that ended with `error`. `instance` is the path of the request, or empty.
-// What went wrong inside stays inside: answers with status 500 carry no detail and no place.
-// 401 carries WWW-Authenticate, 503 Retry-After.
+// Returns the response to a request that ended with `error`. `instance` is the path of the request,
+// or empty. A response with status 500 carries neither the detail nor the location of the error,
+// because both are internal. 401 carries WWW-Authenticate; 503 carries Retry-After.
 [[nodiscard]] Response problem(const Error& error, const std::string& instance,
                                const std::string& request_id);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the handlers of manifests, attestations and policies share.
+// Helpers shared by the handlers of manifests, attestations and policies.
 #pragma once
 
 #include <string>
@@ -10,19 +10,21 @@
 
 namespace assay::server {
 
-// A page of what `query` finds, within its bounds.
+// Returns a page of the statements that `query` finds within the bounds of `query`.
 [[nodiscard]] Result<ListPage> statement_page(storage::Snapshot& snapshot,
                                               storage::StatementQuery query, ShortPage on_short);
-// The statement of this kind that the capture "id" names; not-found for one of another kind.
+// Returns the statement that the capture "id" names. Errors: not-found, also for a statement of
+// another kind.
 [[nodiscard]] Result<storage::StatementRow> find_statement(storage::Snapshot& snapshot,
                                                            const Call& call,
                                                            storage::StatementKind kind);
-// A stored envelope, byte for byte.
+// Returns a response with the stored envelope, byte for byte.
 [[nodiscard]] Result<Response> envelope_response(storage::Snapshot& snapshot, const Call& call,
                                                  const DocumentId& id);
-// The JSON payload of a stored envelope.
+// Returns the JSON payload of a stored envelope.
 [[nodiscard]] Result<Json> signed_payload(storage::Snapshot& snapshot, const DocumentId& envelope);
-// 201 for what is new, 200 for what was there, with the view, Location, ETag and log receipt.
+// Returns 201 for a new statement and 200 for one that was already stored. The response has the
+// statement's view, Location, ETag and log receipt.
 [[nodiscard]] Result<Response> accepted_response(Api& api, const Accepted& accepted,
                                                  const std::string& path);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored things as answers show them.
+// Stored objects as JSON for responses.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,11 @@
 
 namespace assay::server {
 
-// "manifest", "attestation" or "policy".
+// Returns "manifest", "attestation" or "policy".
 [[nodiscard]] std::string_view name(storage::StatementKind kind);
 
-// The StatementView of schemas/openapi.yaml; identities of signers come from the trust store.
+// Returns the StatementView of schemas/openapi.yaml. Identities of signers come from the trust
+// store.
 [[nodiscard]] Result<Json> statement_view(storage::Snapshot& snapshot,
                                           const storage::StatementRow& row);
 [[nodiscard]] Result<Json> statement_views(storage::Snapshot& snapshot,

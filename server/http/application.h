@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the HTTP layer asks of the program behind it. A request becomes an Exchange once its header
-// has passed the gate; the session drives it:
+// The interface between the HTTP layer and the program. A request becomes an Exchange once its
+// header has passed the gate. The session then calls the exchange in this order:
 //
 //   open -> admit (or refuse) -> [body is read] -> handle -> the answer is written -> close
 //
 // Threading: open, admit_now, refuse and the events run on the io thread of their listener and must
-// not block; admit and handle run on its pool; the steps of one exchange never overlap.
+// not block. admit and handle run on the listener's pool. The steps of one exchange never overlap.
 #pragma once
 
 #include <memory>
@@ -23,45 +23,52 @@ class Exchange {
   virtual ~Exchange() = default;
 
   enum class Admission {
-    kAdmitted,  // go on with the body
+    kAdmitted,  // read the body next
     kRefused,   // answer with refusal()
     kAskPool,   // call admit() on the pool
   };
-  // What the header alone and what is in memory decide: route, method, media type, size of the
-  // body, a credential seen a moment ago.
+  // Decides from the header and from what is in memory: route, method, media type, size of the
+  // body, and a recently cached credential. Must not block.
   [[nodiscard]] virtual Admission admit_now() = 0;
-  // Reads the store. kAdmitted or kRefused.
+  // Decides with a read of the store. Returns kAdmitted or kRefused.
   [[nodiscard]] virtual Admission admit() = 0;
-  // Of a request that was refused, also by the session (overload, timeout of the body).
+  // Returns the answer to a refused request. The session can refuse a request, too (overload,
+  // timeout of the body).
   [[nodiscard]] virtual Response refusal() = 0;
+  // Refuses the request for `error`; refusal() then answers with this error.
   virtual void refuse(Error error) = 0;
 
-  // The body is here; the time limit of the request counts from now, not from the header: sending a
-  // long body has a limit of its own.
+  // Says that the whole body has arrived. The time limit of the request starts at this call, not at
+  // the header, because sending a long body has a limit of its own.
   virtual void received() = 0;
+  // Runs the handler and returns the answer.
   [[nodiscard]] virtual Response handle(Bytes body) = 0;
-  // The answer is written, or could not be; `bytes` of body were sent.
+  // Says that the answer was written or could not be written. `bytes` of the answer's body were
+  // sent.
   virtual void close(int status, std::size_t bytes) = 0;
 };
 
 enum class ConnectionEvent {
   kAccepted,
-  kTurnedAway,       // over the limit of connections: a new one, or a silent one for it
-  kHandshakeFailed,  // or took too long
+  kTurnedAway,       // ended by the limit on connections: the new one, or a silent one to make room
+  kHandshakeFailed,  // the handshake failed or took too long
   kClosed,
 };
 
+// The program behind the HTTP layer. Implementations must be safe to call from several threads.
 class Application {
  public:
   virtual ~Application() = default;
 
+  // Begins an exchange for a header that passed the gate. `client_key` is the SHA-256 of the public
+  // key of the client certificate; nullopt without a certificate.
   [[nodiscard]] virtual std::unique_ptr<Exchange> open(Listener listener, Head head,
                                                        std::optional<Digest> client_key) = 0;
-  // The answer to a header that is not acceptable.
+  // Returns the answer to a header that the gate refused with `error`.
   [[nodiscard]] virtual Response refuse(Listener listener, const Error& error) = 0;
 
   virtual void on_connection(Listener listener, ConnectionEvent event) = 0;
-  // An exception ended a session or the listener: a defect.
+  // Reports a defect: an exception ended a session or the listener. `what` describes the exception.
   virtual void on_defect(std::string_view what) = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which connections of a listener may stay when there are too many: those that send requests.
-// Whoever opens connections and says nothing loses them to others, and first those of the address
-// that has the most. Bookkeeping only: nothing here touches a socket.
+// Chooses which connections of a listener end when there are too many. Connections that send
+// requests may stay. Silent connections end first, beginning with those of the address that has the
+// most connections. This class does bookkeeping only; it touches no socket.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,27 @@ namespace assay::server {
 
 class Session;
 
-// Threading: the io thread of the listener.
+// Not thread-safe: use it on the io thread of the listener.
 class Connections {
  public:
-  // `total` connections in all, `per_address` from one address.
+  // Allows `total` connections in all, and `per_address` connections from one address.
   Connections(std::size_t total, std::size_t per_address)
       : total_(total), per_address_(per_address) {}
 
+  // The answer of make_room().
   struct Place {
-    bool free;     // there is room, or there will be
-    Session* end;  // whose connection ends for it; null for nobody's
+    bool free;     // the new connection may stay, if need be after `end` was ended
+    Session* end;  // the session whose connection the caller must end; null: none
   };
-  // Room for one more from `address`. Forgets the session that it names.
+  // Makes room for one more connection from `address`. Forgets the session that `Place::end` names.
   [[nodiscard]] Place make_room(const std::string& address);
 
-  // A new connection; it counts as silent until its first request is there.
+  // Adds a new connection. The connection counts as silent until its first request header has
+  // arrived.
   void add(Session* session, const std::string& address);
-  // What is not there, or no longer, changes nothing, in these three.
+  // The next three calls ignore a session that is unknown, or known no longer.
   void remove(Session* session);
-  void silent(Session* session);  // the peer has to say something
+  void silent(Session* session);  // the peer is expected to send a request
   void busy(Session* session);    // a whole request header has arrived
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar of a request header, read by Boost.Beast. What it takes but should not is left to the
-// gate.
+// Parser of a request header, based on Boost.Beast. The gate (gate.h) refuses what Boost.Beast
+// accepts but should not.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace assay::server {
 
-// Parses one header, from the request line to the blank line (find_head_end says where that is).
-// bad-request for anything that is not exactly one header.
+// Parses one header, from the request line to the blank line. find_head_end() gives the end of
+// `text`. Errors: bad-request for anything that is not exactly one header.
 [[nodiscard]] Result<RawHead> parse_head(std::string_view text);
 
 }  // namespace assay::server

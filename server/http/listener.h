@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTPS server: listeners, each with an io thread and a pool for its work, so that none waits
-// for another, and a graceful stop. No library type shows.
+// The HTTPS server. Each listener has an io thread and a pool of its own, so no listener waits for
+// another. The server stops gracefully. This header shows no type of an HTTP library.
 #pragma once
 
 #include <chrono>
@@ -17,23 +17,24 @@
 
 namespace assay::server {
 
-// Connections, requests and bytes are counted for each listener.
+// Limits of the server. Connections, requests and bytes are counted separately for each listener.
 struct ServerLimits {
-  std::size_t max_connections = 1024;             // beyond: a silent one ends, else the new one
-  std::size_t max_connections_per_address = 768;  // likewise; an IPv6 /64 is one address
-  std::size_t max_queued_requests = 256;          // that wait for a thread; beyond: 503 overloaded
-  // Bytes of bodies under way and of answers that are not read yet; beyond: 503 overloaded. The
-  // admission listener has a quarter of it, beside that.
+  std::size_t max_connections = 1024;             // beyond: ends a silent one, else the new one
+  std::size_t max_connections_per_address = 768;  // the same; an IPv6 /64 is one address
+  std::size_t max_queued_requests = 256;          // waiting for a thread; beyond: 503
+  // Bytes of bodies being received and of answers that clients have not read yet; beyond: 503
+  // overloaded. The admission listener has a quarter of this number, in addition.
   std::size_t max_bytes_in_flight = 256U << 20;
   std::size_t worker_threads = 4;     // of the API listener
   std::size_t admission_threads = 2;  // of the admission listener
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds header_timeout{10'000};    // first to last byte of a header
-  std::chrono::milliseconds body_timeout{60'000};      // whole body; also to write the answer
-  std::chrono::milliseconds idle_timeout{60'000};      // between two requests
-  std::chrono::milliseconds shutdown_timeout{15'000};  // for what is in flight at stop()
+  std::chrono::milliseconds body_timeout{60'000};      // to read a body, and to write an answer
+  std::chrono::milliseconds idle_timeout{60'000};      // between two requests of a connection
+  std::chrono::milliseconds shutdown_timeout{15'000};  // for requests in flight at stop()
 };
 
+// Options of one listener.
 struct ListenerOptions {
   Listener kind = Listener::kApi;
   std::string address;     // IPv4 or IPv6
@@ -41,11 +42,12 @@ struct ListenerOptions {
   TlsOptions tls;
 };
 
-// Runs from start() until stop() or destruction.
+// An HTTPS server that runs from start() until stop() or destruction.
 class HttpServer {
  public:
-  // Binds all listeners, then serves. `app`, `clock` and `time`, by which limits pass, must outlive
-  // the server. invalid-config when an address cannot be bound or TLS material cannot be used.
+  // Binds all listeners, then starts to serve. `app`, `clock` and `time` must outlive the server.
+  // Time limits pass by `time`. Errors: invalid-config when an address cannot be bound or TLS files
+  // cannot be used.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(
       const std::vector<ListenerOptions>& listeners, const ServerLimits& limits, Application& app,
       const Clock& clock, const SteadyTime& time = monotonic_time());
@@ -53,15 +55,16 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
   ~HttpServer();
 
-  // The port bound for `kind`; 0 when there is no such listener.
+  // Returns the TCP port bound for `kind`; 0 when there is no such listener.
   [[nodiscard]] std::uint16_t port(Listener kind) const;
 
-  // Reads the TLS files of all listeners again; connections made from now on use them. Errors as
-  // for start(), and nothing has changed then.
+  // Reads the TLS files of all listeners again. Only connections accepted after this call use them.
+  // Errors: as start(); after an error nothing has changed.
   [[nodiscard]] Status reload(const std::vector<ListenerOptions>& listeners);
 
-  // Stops accepting, closes idle connections, lets requests in flight finish within
-  // shutdown_timeout, closes the rest, and waits for the pool. Once; from a thread of the caller.
+  // Stops accepting, closes idle connections, and lets requests in flight finish within
+  // shutdown_timeout. Then closes the other connections and waits for the pool. Call it once, and
+  // not from a thread of the server.
   void stop();
 
  private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that bodies under way and answers that are not read yet may take together.
+// The memory budget shared by bodies being received and answers that clients have not read yet.
 #pragma once
 
 #include <cstddef>
 
 namespace assay::server {
 
-// Threading: one thread.
+// A limit on bytes, shared by several MemoryShare objects. Not thread-safe: use it on one thread.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::size_t limit) : limit_(limit) {}
@@ -18,7 +18,8 @@ class MemoryBudget {
   std::size_t used_ = 0;
 };
 
-// What one connection holds of a budget; gives it back when it goes.
+// One connection's share of a budget. The destructor gives the share back. The budget must outlive
+// the share.
 class MemoryShare {
  public:
   explicit MemoryShare(MemoryBudget& budget) : budget_(budget) {}
@@ -26,7 +27,8 @@ class MemoryShare {
   MemoryShare& operator=(const MemoryShare&) = delete;
   ~MemoryShare() { hold(0); }
 
-  // Holds `bytes` from now on; false, and what was held stays, when that is more than the budget.
+  // Changes this share to `bytes`. Returns false, and changes nothing, when the budget would be
+  // exceeded.
   [[nodiscard]] bool try_hold(std::size_t bytes) {
     if (bytes > held_ && budget_.used_ - held_ + bytes > budget_.limit_) {
       return false;
@@ -34,7 +36,7 @@ class MemoryShare {
     hold(bytes);
     return true;
   }
-  // The same for what is there already: it counts, whatever the limit.
+  // Changes this share to `bytes` without a check of the limit. For memory that is already in use.
   void hold(std::size_t bytes) {
     budget_.used_ = budget_.used_ - held_ + bytes;
     held_ = bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Media types: what a body is said to be, and which answer a client takes (RFC 9110
-// section 12.5.1).
+// Media types: of a request's body, and of the answer that a client accepts (RFC 9110 section
+// 12.5.1).
 #pragma once
 
 #include <optional>
@@ -10,11 +10,13 @@
 
 namespace assay::server {
 
-// Type and subtype in lowercase, without parameters; empty when `content_type` is not one.
+// Returns type and subtype in lowercase, without parameters. Empty when `content_type` is not a
+// media type.
 [[nodiscard]] std::string media_type(std::string_view content_type);
 
-// The one of `available` that `accept` likes best; the first among equals, and for an empty header.
-// Nothing when none is acceptable. Parameters other than q are ignored.
+// Returns the element of `available` that `accept` prefers. Returns the first element among equally
+// preferred ones, and when `accept` is empty. Returns nullopt when no element is acceptable.
+// Parameters other than q are ignored.
 [[nodiscard]] std::optional<std::string_view> negotiate(
     std::string_view accept, std::span<const std::string_view> available);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From method and path to a route. A template is a path of literal segments and captures:
+// Finds the route for a method and a path. A template is a path of literal segments and captures:
 //   /v1/policies/{id}              one segment
-//   /v1/policies/{id}:activate     one segment that ends in ":activate"
-//   /log/tile/{level}/{rest...}    everything that is left, at least one segment; last only
-// Literal segments win over captures with a verb, those over plain captures. No regular
-// expressions, no order of registration.
+//   /v1/policies/{id}:activate     one segment that ends in ":activate" (a verb)
+//   /log/tile/{level}/{rest...}    all remaining segments, at least one; only at the end
+// Literal segments win over captures with a verb; captures with a verb win over plain captures.
+// There are no regular expressions, and the order of registration does not matter.
 #pragma once
 
 #include <map>
@@ -26,19 +26,20 @@ struct RoutePattern {
 
 class Router {
  public:
-  // Two patterns with the same listener, method and template are a programming error.
+  // Builds the router. Two patterns with the same listener, method and template are a programming
+  // error.
   explicit Router(std::span<const RoutePattern> patterns);
 
   struct Match {
     enum class Kind { kFound, kNotFound, kMethodNotAllowed };
     Kind kind = Kind::kNotFound;
-    std::size_t route = 0;                        // index into the patterns when found
-    std::map<std::string, std::string> captures;  // when found
-    std::vector<Method> allowed;                  // methods of the path, with HEAD and OPTIONS
-    std::vector<std::size_t> others;              // routes of the path by any method
+    std::size_t route = 0;                        // index into the patterns; only when found
+    std::map<std::string, std::string> captures;  // only when found
+    std::vector<Method> allowed;                  // methods of the path, HEAD and OPTIONS included
+    std::vector<std::size_t> others;  // indexes of all routes of the path, by any method
   };
-  // HEAD finds the route of GET. `path` is decoded. OPTIONS finds nothing: the caller answers it
-  // from `allowed`.
+  // Finds the route for `method` and the decoded `path`. HEAD finds the route of GET. OPTIONS finds
+  // no route: the caller answers OPTIONS from `allowed`.
   [[nodiscard]] Match find(Listener listener, std::optional<Method> method,
                            std::string_view path) const;
 
@@ -61,7 +62,7 @@ class Router {
   std::vector<Template> templates_;
 };
 
-// "GET, HEAD, OPTIONS": the value of an Allow header.
+// Returns the value of an Allow header, such as "GET, HEAD, OPTIONS".
 [[nodiscard]] std::string allow_header(std::span<const Method> methods);
 
 }  // namespace assay::server

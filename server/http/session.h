@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TLS connection: handshake, then requests one after the other until either side ends it.
-// Internal to the HTTP layer: with listener.cc and io_head.cc the only place that sees Boost.
+// One TLS connection: the handshake, then requests one after the other until either side ends the
+// connection. Internal to the HTTP layer: only this header, its source, listener.cc and io_head.cc
+// use Boost.
 //
 // Coroutines: GCC 12 destroys some temporaries of co_await expressions twice. Lambdas and
-// aggregates are named on a line of their own, one co_await a statement (tests/lint checks it).
+// aggregates are therefore named on a line of their own, and a statement has at most one co_await
+// (tests/lint checks both).
 #pragma once
 
 #include <atomic>
@@ -30,7 +32,8 @@ namespace assay::server {
 
 class Session;
 
-// What the sessions of one listener share. Everything but `queued` belongs to its io thread.
+// State shared by the sessions of one listener. Everything but `queued` is used only on the
+// listener's io thread.
 struct Runtime {
   Application& app;
   const Clock& clock;
@@ -41,26 +44,27 @@ struct Runtime {
   MemoryBudget memory;
   boost::asio::io_context io{1};
   boost::asio::thread_pool pool;
-  std::atomic<std::size_t> queued = 0;  // jobs that wait for a thread of the pool
+  std::atomic<std::size_t> queued = 0;  // pieces of work that wait for a thread of the pool
   std::set<Session*> sessions = {};
   bool stopping = false;
   std::function<void()> on_last_session_gone = {};
 };
 
+// A session owns its connection and runs on the io thread of its listener.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // `address` is the peer's, as Connections counts it.
+  // Takes over a connected socket. `address` is the peer's address as Connections counts it.
   Session(Runtime& runtime, boost::asio::ip::tcp::socket socket, boost::asio::ssl::context& tls,
           const std::string& address);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
 
-  // Serves the connection; it lives until it ends.
+  // Serves the connection. The session keeps itself alive until the connection ends.
   static void start(const std::shared_ptr<Session>& session);
-  // Ends the connection now if no request is in flight, else after its answer.
+  // Ends the connection at once if no request is in flight, else after the answer.
   void drain();
-  // Ends the connection now.
+  // Ends the connection at once.
   void abort();
 
  private:
@@ -69,33 +73,37 @@ class Session : public std::enable_shared_from_this<Session> {
 
   static Awaitable<void> run(std::shared_ptr<Session> self);
   Awaitable<bool> handshake();
-  // One request and its answer; false when the connection ends.
+  // Serves one request. Returns false when the connection must end.
   Awaitable<bool> serve();
-  // Size of the header at the front of the buffer; 0 when the connection ends instead.
+  // Returns the size of the header at the front of the buffer; 0 when the connection ends instead.
   Awaitable<Result<std::size_t>> read_head();
-  // From an open exchange to its answer.
+  // Takes an open exchange to its answer.
   Awaitable<Response> converse(Exchange& exchange, bool expect_continue);
-  // An error when the body did not arrive, or there is no memory for it.
+  // Reads the body. Fails when the body did not arrive, or when there is no memory for it.
   Awaitable<Status> read_body(Bytes& body, bool expect_continue);
-  // Room for `more` bytes behind those of `body`.
+  // Reserves room for `more` bytes behind those of `body`.
   [[nodiscard]] Status make_room(Bytes& body, std::size_t more);
-  // Reads what has arrived into the buffer.
+  // Waits for bytes and appends them to the buffer.
   Awaitable<void> fill();
-  // Writes all of `out_`.
+  // Writes all of `out_`. Returns false when the connection must end.
   Awaitable<bool> send();
+  // Closes TLS and the socket.
   Awaitable<void> close();
+  // Reads and drops what the peer still sends, until a time limit ends it.
   Awaitable<void> swallow();
   // Runs `work` on the pool.
   Awaitable<void> offload(std::function<void()> work);
 
+  // Removes the header of `size` bytes from the buffer, parses it and checks it.
   Result<Head> take_head(std::size_t size);
-  // overloaded when a request more would be too many.
+  // Checks whether one more request fits. Errors: overloaded.
   [[nodiscard]] Status check_load() const;
-  // Starts the time limit of a step: when it is over, what is pending on the socket is cancelled
-  // again and again until the step has noticed, because a composed operation may start anew.
+  // Starts the time limit of a step. After the limit, pending socket operations are cancelled
+  // repeatedly until the step notices, because a composed operation may start a new one.
   void arm(std::chrono::milliseconds limit);
+  // Ends the time limit of the current step.
   void disarm();
-  // Looks after `pause` whether the limit of `step` is over.
+  // Checks after `pause` whether the limit of `step` is over.
   void wait_for_limit(std::uint64_t step, std::chrono::nanoseconds pause);
 
   Runtime& runtime_;
@@ -103,15 +111,15 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::steady_timer timer_;
   MemoryShare memory_;
   std::optional<Digest> client_key_;
-  std::string buffer_;  // arrived, not yet consumed
+  std::string buffer_;  // received, not yet consumed
   std::string out_;
   std::uint64_t unread_ = 0;    // bytes of the current body that are still to come
   std::uint64_t step_ = 0;      // number of the armed time limit
-  SteadyTime::Point deadline_;  // of that limit
+  SteadyTime::Point deadline_;  // end of the armed time limit
   bool timed_out_ = false;      // the limit of the current step is over
   bool broken_ = false;         // the transport failed or the peer closed
-  bool ended_ = false;          // the peer closed as TLS wants it, and expects the same
-  bool idle_ = false;           // in the handshake, or waits for the first byte of a request
+  bool ended_ = false;          // the peer sent close_notify and expects one
+  bool idle_ = false;           // in the handshake, or waiting for the first byte of a request
 };
 
 }  // namespace assay::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time by which limits of connections pass: the monotonic clock, or, in tests, one that is
-// moved by hand. Not the time of day, which is schemas/core/clock.h.
+// The clock for time limits of connections: the monotonic clock, or, in tests, a clock moved by
+// hand. The time of day is schemas/core/clock.h.
 #pragma once
 
 #include <algorithm>
@@ -8,20 +8,21 @@
 
 namespace assay::server {
 
-// Thread-safe.
+// A clock for time limits. Thread-safe.
 class SteadyTime {
  public:
   using Point = std::chrono::steady_clock::time_point;
 
   virtual ~SteadyTime() = default;
   [[nodiscard]] virtual Point now() const { return std::chrono::steady_clock::now(); }
-  // How long to sleep before looking at `deadline` again; it may still lie ahead then.
+  // Returns how long to sleep before checking `deadline` again. The deadline may still lie ahead
+  // after that sleep.
   [[nodiscard]] virtual std::chrono::nanoseconds until(Point deadline) const {
     return std::max(std::chrono::nanoseconds(deadline - now()), std::chrono::nanoseconds(0));
   }
 };
 
-// The machine's own.
+// Returns the monotonic clock of the machine.
 [[nodiscard]] inline const SteadyTime& monotonic_time() {
   static const SteadyTime time{};
   return time;

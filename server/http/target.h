@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request targets: from the bytes of an origin-form target to a decoded path and query. Decoding
-// happens once, here; what could be read differently by somebody in between is refused.
+// Parses the bytes of an origin-form target into a decoded path and query. Decoding happens only
+// here, and once. A target that an intermediary could read differently is refused.
 #pragma once
 
 #include <string>
@@ -19,12 +19,13 @@ struct Target {
   std::vector<std::pair<std::string, std::string>> query;  // decoded, in order
 };
 
-// bad-request: a '%' without two hex digits, text that is not UTF-8, control characters, an encoded
-// '/' or a '\' in the path, "." or ".." segments, more than kMaxQueryParameters parameters. In the
-// query '+' is a space (application/x-www-form-urlencoded), and a parameter without '=' is empty.
+// Parses and decodes `target`. In the query, '+' is a space (application/x-www-form-urlencoded),
+// and a parameter without '=' has an empty value. Errors: bad-request for a '%' without two hex
+// digits; text that is not UTF-8; control characters; an encoded '/' or a '\' in the path; "." or
+// ".." segments; more than kMaxQueryParameters parameters.
 [[nodiscard]] Result<Target> parse_target(std::string_view target);
 
-// The same text with everything but RFC 3986 unreserved characters percent-encoded.
+// Returns `text` with all but the unreserved characters of RFC 3986 percent-encoded.
 [[nodiscard]] std::string percent_encode(std::string_view text);
 
 }  // namespace assay::server

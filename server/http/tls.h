@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TLS edge: TLS 1.3 only, with the groups and ciphers named here, no session resumption.
+// TLS settings of the listeners: TLS 1.3 only, the groups and ciphers named in tls.cc, no session
+// resumption.
 //
 // Client certificates: a principal is pinned by the SHA-256 of its certificate's public key
-// (SubjectPublicKeyInfo), so chains, names and dates of client certificates say nothing here and
-// are not looked at; the handshake proves that the client holds the private key. Whether the key is
-// anybody's is the application's business, and ends with the principal's `not_after`.
+// (SubjectPublicKeyInfo). Chains, names and dates of client certificates are therefore not checked.
+// The handshake proves that the client holds the private key. The application decides whether the
+// key belongs to a principal; the principal's `not_after` limits how long.
 #pragma once
 
 #include <memory>
@@ -33,16 +34,18 @@ struct FreeTlsContext {
 };
 using TlsContext = std::unique_ptr<ssl_ctx_st, FreeTlsContext>;
 
-// invalid-config when a file cannot be read or the key does not belong to the certificate.
+// Loads the certificate and the key. Errors: invalid-config when a file cannot be read or the key
+// does not belong to the certificate.
 [[nodiscard]] Result<TlsContext> make_tls_context(const TlsOptions& options);
 
-// SHA-256 of the client certificate's SubjectPublicKeyInfo DER; nothing when there is none.
+// Returns the SHA-256 of the client certificate's SubjectPublicKeyInfo (DER). Returns nullopt when
+// the client sent no certificate.
 [[nodiscard]] std::optional<Digest> client_key(const ssl_st* connection);
 
-// When the leaf certificate in a PEM file ends. file-unreadable.
+// Returns when the leaf certificate in a PEM file ends. Errors: file-unreadable.
 [[nodiscard]] Result<Timestamp> certificate_end(const std::string& certificate_file);
 
-// The SHA-256 of the public key in a PEM certificate file, for pinning it.
+// Returns the SHA-256 of the public key in a PEM certificate file, for pinning.
 [[nodiscard]] Result<Digest> certificate_pin(const std::string& certificate_file);
 
 }  // namespace assay::server

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decisions read again and again, kept between them: nothing that grows with statements or
-// entries is read or parsed anew as long as nothing was added. Owned by Services; thread-safe; in
-// memory only, and never believed for longer than the versions that were read with it.
+// A cache of what decisions read repeatedly. Data that grows with statements or entries is read and
+// parsed again only after something was added. Each cached value is used only while the versions
+// read with it are current. Owned by Services; thread-safe; in memory only.
 #pragma once
 
 #include <memory>
@@ -23,27 +23,28 @@ struct ArtifactFacts;
 using Policies = std::vector<policy::ActivePolicy>;
 
 struct DecisionCache {
-  // Bytes of facts that are kept, over all artifacts: of their stored form, twice for the form in
-  // memory.
+  // Limit on the bytes of cached facts, over all artifacts. Facts count with twice the size of
+  // their stored form, to allow for the form in memory.
   static constexpr std::size_t kMaxFactBytes = 128U << 20;
-  // Outcomes of tests of predicates that are kept (about 300 bytes each).
+  // Limit on cached outcomes of predicate tests (about 300 bytes each).
   static constexpr std::size_t kMaxTests = 131'072;
 
-  // What was known of an artifact when these were its versions.
+  // What was known of an artifact at the given versions.
   struct Known {
     std::uint64_t subject_version;
     TrustEpochs epochs;
-    std::optional<LeafIndex> newest;  // row that was read; none: there was none
+    std::optional<LeafIndex> newest;  // newest row that was read; nullopt: no rows
     std::shared_ptr<const ArtifactFacts> facts;
   };
 
   Lru<std::string, Known> artifacts{kMaxFactBytes};  // by artifact id
-  // What one test gives about statements. A statement never changes, so neither does that.
+  // Outcomes of one test, by statement. A statement never changes, so the outcome never changes
+  // either.
   using Outcomes = std::unordered_map<StatementId, policy::TestOutcome>;
-  // By artifact id and the text of a test: of statements about that artifact.
+  // Keyed by artifact id and the text of a test. Holds outcomes for statements about that artifact.
   Lru<std::string, std::shared_ptr<const Outcomes>> tests{kMaxTests};
 
-  // Policies in force at a policy epoch.
+  // Returns the policies in force at a policy epoch. Returns null when they are not cached.
   [[nodiscard]] std::shared_ptr<const Policies> policies(std::uint64_t epoch) const {
     const std::lock_guard lock(mutex_);
     return policy_epoch_ == epoch ? policies_ : nullptr;

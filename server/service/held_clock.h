@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clock that never goes back. When the wall clock is set back, time goes on from where it was, at
-// the pace of the monotonic clock: a lease, a nonce or a validity that was about to end ends, and a
-// report grows older. After a restart the last write is the least that time can be; a wall clock
-// that says less cannot tell how long the service stood still, so time is not known until it has
-// come to where that write was.
+// A clock that never goes back. When the wall clock is set back, this clock goes on from its last
+// time at the pace of the monotonic clock. So leases, nonces and validities still end, and reports
+// still grow older. After a restart, time is at least the time of the last write. A wall clock
+// behind that write cannot tell how long the service was down. Time is then unknown until the wall
+// clock has reached the time of that write. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,18 @@ class HeldClock final : public Clock {
  public:
   using Steady = std::function<std::chrono::milliseconds()>;
 
-  // `wall` must outlive it. `steady` never goes back; the system's by default.
+  // `wall` must outlive this clock. `steady` never goes back; by default it is the system's
+  // monotonic clock.
   explicit HeldClock(const Clock& wall, Steady steady = system_steady);
 
   [[nodiscard]] Timestamp now() const override;
-  // Time is at least this from now on.
+  // Makes `least` the earliest time that now() returns after this call.
   void hold(Timestamp least);
-  // False while the wall clock is more than kTolerance behind what was held: ages may be short by
-  // any time, so nobody decides by them.
+  // Returns false while the wall clock is more than kTolerance behind the time given to hold().
+  // Ages may then be too short by any amount, so no decision is made.
   [[nodiscard]] bool is_known() const;
   static constexpr std::chrono::seconds kTolerance{5};
-  // How far it is ahead of the wall clock; zero or more.
+  // Returns how far this clock is ahead of the wall clock; zero or more.
   [[nodiscard]] std::chrono::milliseconds lead() const;
 
   [[nodiscard]] static std::chrono::milliseconds system_steady();
@@ -42,9 +43,9 @@ class HeldClock final : public Clock {
   const Clock& wall_;
   const Steady steady_;
   mutable std::mutex mutex_;
-  mutable Timestamp base_;                         // the time at...
-  mutable std::chrono::milliseconds base_steady_;  // ...this reading of the steady clock
-  mutable Timestamp held_;                         // the greatest that was ever held
+  mutable Timestamp base_;                         // the time at `base_steady_`
+  mutable std::chrono::milliseconds base_steady_;  // reading of the steady clock
+  mutable Timestamp held_;  // latest time given to hold(); zero once time was known
 };
 
 }  // namespace assay::server

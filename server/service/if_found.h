@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that need not be there.
+// Reads of rows that may be absent.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace assay::server {
 
-// Nothing instead of not-found; every other error stays one.
+// Turns the error not-found into nullopt. Passes every other error on.
 template <typename T>
 [[nodiscard]] Result<std::optional<T>> if_found(Result<T> result) {
   if (result) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wakes those who wait for a job. Waiting takes a thread of the pool, so few may wait.
+// Wakes threads that wait for a job. A waiting thread occupies a thread of the pool, so the number
+// of waiters is limited.
 #pragma once
 
 #include <chrono>
@@ -11,26 +12,26 @@
 
 namespace assay::server {
 
-// Thread-safe.
+// A counter of rings on which threads can wait. Thread-safe.
 class JobBell {
  public:
-  // At most `max_waiters` threads wait at a time; 0: nobody does.
+  // Lets at most `max_waiters` threads wait at a time. With 0, no thread may wait.
   explicit JobBell(std::size_t max_waiters) : max_waiters_(max_waiters) {}
 
-  // How often it rang; read before looking for a job, so that none is missed.
+  // Returns the number of rings. Read it before you look for a job, so that no ring is missed.
   [[nodiscard]] std::uint64_t rings() const;
-  // There is a new job.
+  // Wakes all waiters because there is a new job.
   void ring();
-  // Nobody waits any more, now or later: the service ends.
+  // Wakes all waiters and refuses later ones, because the service ends.
   void stop();
 
   enum class Woken : std::uint8_t {
-    kRang,     // since `seen`
-    kTimeout,  // `wait` is over
-    kAway,     // too many wait already, somebody else waits for `who` now, or the service ends
+    kRang,     // the bell rang after `seen` was read
+    kTimeout,  // `wait` has passed
+    kAway,     // too many waiters, a newer waiter for `who`, or the service ends
   };
-  // One waits for each `who` (a node), the newest: a worker that died or lost its connection still
-  // seems to wait, and must not be given what its successor waits for.
+  // Waits for a ring. `who` is a node; each node has one waiter, the newest. A worker that died or
+  // lost its connection still seems to wait, and must not get what its successor waits for.
   [[nodiscard]] Woken wait(std::uint64_t seen, std::chrono::milliseconds wait,
                            const std::string& who);
 
@@ -41,7 +42,7 @@ class JobBell {
   std::uint64_t rings_ = 0;
   std::size_t waiters_ = 0;
   std::uint64_t tickets_ = 0;
-  std::map<std::string, std::uint64_t> newest_;  // ticket of whoever waits, by what for
+  std::map<std::string, std::uint64_t> newest_;  // ticket of the waiter, by `who`
   bool stopped_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the worker of each node was heard of last, in this process: two live workers under one name
-// are told apart from one that was started again.
+// When the worker of each node last called this process. This distinguishes two live workers under
+// one name from one restarted worker.
 #pragma once
 
 #include <map>
@@ -12,13 +12,15 @@
 
 namespace assay::server {
 
-// Thread-safe. Notes only nodes that are enrolled, so it is as large as their table at most.
+// Last calls by node name. Thread-safe. Only enrolled nodes are noted, so the map is at most as
+// large as their table.
 class LastSeen {
  public:
   void note(const std::string& node, Timestamp now) {
     const std::lock_guard lock(mutex_);
     seen_[node] = now;
   }
+  // Returns the last call of the worker. Returns nullopt when this process has had none.
   [[nodiscard]] std::optional<Timestamp> of(const std::string& node) const {
     const std::lock_guard lock(mutex_);
     const auto found = seen_.find(node);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map with a bounded weight that forgets what was used longest ago. Thread-safe.
+// A map with a limit on the total weight of its values. It drops the least recently used values
+// first. Thread-safe.
 #pragma once
 
 #include <list>
@@ -15,6 +16,7 @@ class Lru {
  public:
   explicit Lru(std::size_t capacity) : capacity_(capacity) {}
 
+  // Returns the value of `key` and marks it as used. Returns nullopt when there is none.
   [[nodiscard]] std::optional<Value> find(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto it = by_key_.find(key);
@@ -25,7 +27,8 @@ class Lru {
     return it->second->value;
   }
 
-  // Replaces what `key` had. What weighs more than everything may is not kept.
+  // Stores `value`, replacing the value of `key`. A value heavier than the whole capacity is not
+  // stored.
   void put(const Key& key, Value value, std::size_t weight = 1) {
     const std::lock_guard lock(mutex_);
     if (const auto it = by_key_.find(key); it != by_key_.end()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many bytes each namespace may add to the database in an hour. Cases of decisions and large
-// workloads of pods are kept for ever, each distinct one once. Whoever may create pods can make
-// each pod unlike all others: this bounds what that adds.
+// Limits the bytes that each namespace may add to the database in an hour. Cases of decisions and
+// large workloads of pods are kept for ever, each distinct one once. Anybody who may create pods
+// can make each pod different from all others; this quota bounds what such pods add.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,18 @@
 
 namespace assay::server {
 
-// What adds no more than this at once is not counted: ordinary pods never reach the limit.
+// Additions up to this size are not counted, so ordinary pods never reach the limit.
 inline constexpr std::size_t kMaxUncountedBytes = 16U << 10;
-// All that one namespace may add in an hour by larger ones.
+// Limit on the bytes that one namespace may add in an hour by larger additions.
 inline constexpr std::size_t kMaxNewBytesAnHour = 16U << 20;
-// Namespaces that are counted apart; further ones are counted together.
+// Limit on the namespaces that are counted separately. Further namespaces are counted together.
 inline constexpr std::size_t kMaxCountedNamespaces = 4096;
 
-// Thread-safe; in memory only.
+// Counts added bytes by namespace. Thread-safe; in memory only.
 class NamespaceQuota {
  public:
-  // Bytes that are counted: kept for the hour when they were written, else given back.
+  // A reservation of bytes. keep() makes the bytes count for the rest of the hour; otherwise the
+  // destructor gives them back. The quota must outlive the reservation.
   class Room {
    public:
     Room(NamespaceQuota& cases, std::string counted, Timestamp since, std::size_t bytes)
@@ -43,8 +44,9 @@ class NamespaceQuota {
     std::size_t bytes_;
   };
 
-  // Counts `bytes` that are to be added for the namespace (of a cluster). Null when they are too
-  // few to count. limit-exceeded when they are too many for this hour: then nothing is counted.
+  // Reserves `bytes` that are to be added for the namespace. `name_space` identifies namespace and
+  // cluster. Returns null when the bytes are too few to count. Errors: limit-exceeded when they are
+  // too many for this hour; nothing is counted then.
   [[nodiscard]] Result<std::unique_ptr<Room>> reserve(const std::string& name_space,
                                                       std::size_t bytes, Timestamp now);
 

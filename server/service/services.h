@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every service function works with. Owned by the application; outlives every request.
+// The shared state of all service functions. Owned by the application; outlives every request.
 #pragma once
 
 #include <chrono>
@@ -20,27 +20,28 @@ namespace assay::server {
 
 class JobBell;
 
-// How nodes are treated; from the configuration.
+// Settings for nodes, from the configuration.
 struct NodeSettings {
-  std::string audience;                      // who asks for evidence; empty: the log's origin
-  std::chrono::seconds challenge_life{120};  // of a nonce that is answered at once
+  std::string audience;  // name under which evidence is requested; empty: log origin
+  std::chrono::seconds challenge_life{120};  // of a nonce for an enrolment or a spot check
   std::chrono::seconds enrolment_life{86'400};
   std::chrono::seconds lease_life{60};
   bool dangerous_allow_unmeasured = false;    // nodes may enrol without evidence
-  bool dangerous_allow_unregistered = false;  // names need no registration
-  // Directory with models by name, of which spans are read for spot checks; empty: none are made.
+  bool dangerous_allow_unregistered = false;  // names of nodes need no registration
+  // Directory with models by name; spot checks read spans from it. Empty: no spot checks are made.
   std::string mirror;
-  std::size_t spot_checks = 16;  // spans of one check
+  std::size_t spot_checks = 16;  // spans per spot check
 };
 
-// What is counted about nodes, each with a result from a closed set.
+// Counted events about nodes. Each has a result from a closed set.
 enum class NodeEvent : std::uint8_t {
-  kEnrolment,  // "enrolled", "renewed", "superseded" (a live worker), "refused"
+  kEnrolment,  // "enrolled", "renewed", "superseded" (replaced a live worker), "refused"
   kEvidence,   // "accepted", "rejected"
   kLease,      // "leased", "none", "woken", "turned-away"
   kJob,        // "verified", "mismatch", "incomplete", "failed"
 };
 
+// The services. The referenced objects must outlive this struct.
 struct Services {
   storage::Store& store;
   const Signer& service_signer;  // signs decisions
@@ -49,22 +50,23 @@ struct Services {
   std::string log_origin;
 
   NodeSettings nodes = {};
-  const Signer* ear_signer = nullptr;  // ECDSA P-256; null: appraisals come without a token
-  std::string version = {};            // of the build, as tokens name it
-  JobBell* job_bell = nullptr;         // null: nobody waits for a job
+  const Signer* ear_signer = nullptr;  // ECDSA P-256; null: appraisals have no token
+  std::string version = {};            // version of the build, as tokens name it
+  JobBell* job_bell = nullptr;         // null: callers do not wait for jobs
   std::function<void(NodeEvent, std::string_view result)> count = {};  // may be empty
   NamespaceQuota namespace_quota = {};
   UnselectedWorkloads unselected{store, clock,
-                                 namespace_quota};  // flush() once a second, and at the end
-  // Called when evidence may have become stale: somebody should reappraise(). May be empty.
+                                 namespace_quota};  // its owner flushes every second and at end
+  // Called when evidence may have become stale; the receiver should call reappraise(). May be
+  // empty.
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};
-  // Whether ages can be told (held_clock.h). While they cannot, nothing is decided.
+  // Returns whether ages are known (held_clock.h). While they are unknown, no decision is made.
   std::function<bool()> time_is_known = [] { return true; };
-  LastSeen last_seen = {};  // of nodes
+  LastSeen last_seen = {};  // calls of nodes' workers
 };
 
-// unavailable while ages cannot be told.
+// Checks that ages are known. Errors: unavailable while they are unknown.
 [[nodiscard]] inline Status require_time(const Services& services) {
   return services.time_is_known()
              ? Status()
@@ -73,17 +75,19 @@ struct Services {
                     "reports is not known; set the clock right");
 }
 
-// The name under which the service asks for evidence.
+// Returns the name under which the service requests evidence.
 [[nodiscard]] inline const std::string& audience(const Services& services) {
   return services.nodes.audience.empty() ? services.log_origin : services.nodes.audience;
 }
 
+// Calls Services::evidence_moved if it is set.
 inline void evidence_moved(const Services& services) {
   if (services.evidence_moved) {
     services.evidence_moved();
   }
 }
 
+// Calls Services::count if it is set.
 inline void count(const Services& services, NodeEvent event, std::string_view result) {
   if (services.count) {
     services.count(event, result);

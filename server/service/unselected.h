@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads that no policy selects. They are allowed whatever the store can do: that they passed is
-// counted in memory and logged in one record a second, and their pods are kept here until they are
-// written, so that bindings find them.
+// Workloads that no policy selects. They are allowed even when the store cannot be written. Their
+// number is counted in memory and logged in one record a second. Their pods are kept in memory
+// until they are written to the store, so bindings find them.
 #pragma once
 
 #include <cstdint>
@@ -20,42 +20,47 @@
 
 namespace assay::server {
 
+// One workload that was allowed because no policy selects it.
 struct Unselected {
   std::string cluster;  // name of the principal that asked
   std::string name_space;
   std::string kind;
-  std::optional<storage::PodRow> pod;  // to be found by its binding
+  std::optional<storage::PodRow> pod;  // remembered for its binding
 };
 
-// Thread-safe.
+// Counts unselected workloads and keeps their pods until flush() writes both. Thread-safe.
 class UnselectedWorkloads {
  public:
-  // Groups (cluster, namespace, kind) that one record counts apart; the rest are counted together.
+  // Limit on the groups (cluster, namespace, kind) that one record counts separately. Further
+  // groups are counted together.
   static constexpr std::size_t kMaxGroups = 128;
-  // Pods that wait to be written, and their bytes, about. Beyond, the oldest are forgotten: where a
-  // policy may select their namespace, their binding is then one of an unknown pod.
+  // Limits on the pods waiting to be written, and on their approximate bytes. Beyond, the oldest
+  // pods are forgotten. Where a policy may select its namespace, the binding of a forgotten pod is
+  // that of an unknown pod.
   static constexpr std::size_t kMaxPods = 32'768;
   static constexpr std::size_t kMaxPodBytes = 64U << 20;
-  // Rows of one write.
+  // Limit on the rows of one write.
   static constexpr std::size_t kMaxRows = 512;
 
-  // All must outlive it.
+  // All arguments must outlive this object.
   UnselectedWorkloads(storage::Store& store, const Clock& clock, NamespaceQuota& namespace_quota)
       : store_(store), clock_(clock), namespace_quota_(namespace_quota) {}
 
+  // Counts `workload` and keeps its pod, if any.
   void add(Unselected workload);
 
-  // A pod that waits to be written; those that are written are in the store.
+  // Returns a pod that waits to be written. Returns nullopt for any other pod; written pods are in
+  // the store.
   [[nodiscard]] std::optional<storage::PodRow> find(const std::string& cluster,
                                                     const std::string& uid) const;
-  // The pod is deleted, or what the store has of it is newer: call it inside of the write that
-  // makes it so, so that no flush writes the older row behind it.
+  // Removes a waiting pod, because the pod was deleted or the store has a newer row. Call it inside
+  // the write that deletes or updates the row, so no later flush writes the older row.
   void remove(const std::string& cluster, const std::string& uid);
 
-  // Writes one record (`admission.not-applicable`) with what was counted since the last one, and
-  // the rows of all pods; nothing when there is nothing. Call it once a second, and at the end.
-  // What could not be written stays, to be written with the next call. A pod with a large workload
-  // that is new is forgotten when its namespace used up its hour (namespace_quota.h).
+  // Writes one record (`admission.not-applicable`) with the counts since the last record, and the
+  // rows of all waiting pods. Writes no record when all counts are zero. Call it once a second, and
+  // at the end. Whatever could not be written is written by the next call. A new pod with a large
+  // workload is forgotten when its namespace has used up its hour (namespace_quota.h).
   [[nodiscard]] Status flush();
 
  private:
@@ -63,21 +68,21 @@ class UnselectedWorkloads {
   using PodKey = std::pair<std::string, std::string>;               // cluster, uid
 
   struct Counts {
-    std::optional<Timestamp> since;  // of the first; nothing when all is zero
+    std::optional<Timestamp> since;  // of the first; nullopt when all counts are zero
     std::map<Group, std::uint64_t> groups;
-    std::uint64_t others = 0;     // of further groups
-    std::uint64_t forgotten = 0;  // pods that were not kept
+    std::uint64_t others = 0;     // workloads of further groups
+    std::uint64_t forgotten = 0;  // pods that were forgotten
   };
   struct Waiting {
     storage::PodRow row;
     std::size_t bytes;
-    std::uint64_t version;  // a pod that is added again while it is written waits once more
+    std::uint64_t version;  // tells a pod that was added again during its write
   };
 
   static Json detail_of(const Counts& counts, Timestamp until);
   static void count(Counts& counts, const Group& group, std::uint64_t number);
   void keep(storage::PodRow row);
-  [[nodiscard]] bool is_current(const Waiting& waiting) const;  // under mutex_
+  [[nodiscard]] bool is_current(const Waiting& waiting) const;  // needs mutex_
   void drop(std::map<PodKey, std::list<Waiting>::iterator>::iterator found);
   void forget(const Waiting& waiting);
   void restore(Counts counts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the locations that a caller without a pod names: on which of them each model needs a report.
+// For a caller without a pod: chooses at which of the caller's locations each model needs a report.
 #pragma once
 
 #include <span>
@@ -11,10 +11,11 @@
 
 namespace assay::server {
 
-// For each model the locations it is asked for, in the order of `locations`. A location is left out
-// for a model only when a manifest or placement of another model, with a signature that counts at
-// `now`, names it and none of the model's own does. A model that would be left without any location
-// is asked for all of them. So every location needs a report of one model at least.
+// Returns, for each model, the locations at which it needs a report, in the order of `locations`. A
+// location is left out for a model only under two conditions. First, a manifest or placement of
+// another model names the location, with a signature that counts at `now`. Second, no such manifest
+// or placement of the model itself names the location. A model that would be left without any
+// location needs a report at all of them. So every location needs a report of at least one model.
 [[nodiscard]] std::vector<std::vector<std::string>> asked_locations(
     const std::vector<std::string>& locations, std::span<const CaseModel> models, Timestamp now);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The case of a decision: what evaluation read beside the time, as documents that name each other
-// by digest (docs/adr/0005). Kept with the decision, so that replay needs nothing that may have
-// changed since; two decisions that rest on the same share all of it. It says its format and the
-// rules by which it was judged.
+// The case of a decision: everything but the time that evaluation read, as documents that name each
+// other by digest (docs/adr/0005). The case is stored with the decision, so replay needs nothing
+// that may have changed since. Two decisions with the same case share all of its documents. A case
+// names its format and the rules by which it was judged.
 #pragma once
 
 #include <memory>
@@ -13,38 +13,41 @@
 
 namespace assay::server {
 
-// One model of a case. Without an artifact when no reference could be resolved.
+// One model of a case. It has no artifact when no reference could be resolved.
 struct CaseModel {
   policy::Facts facts;
-  Envelopes envelopes = {};  // of statements of a case that was read
-  // What `facts` share, of a case that is made; null without an artifact.
+  Envelopes envelopes = {};  // of the statements; only in a case read by load_case()
+  // The shared part of `facts`; only in a case that is being made. Null without an artifact.
   std::shared_ptr<const ArtifactFacts> known = {};
 };
 
+// A case before it is encoded, or after it was loaded.
 struct CaseFile {
   std::vector<CaseModel> models;  // at least one
-  policy::Workload workload;      // as the policies read it (policy/as_read.h)
+  policy::Workload workload;      // as the policies read a workload (policy/as_read.h)
   std::vector<ConditionResult> preconditions;
-  std::vector<StatementId> policies;  // in force when it was decided, in the order evaluated
+  std::vector<StatementId> policies;  // in force at the decision, in order of evaluation
   DecisionPoint point;
 };
 
-// Bytes of a workload's document, as policies read it. An ordinary pod has some thousand.
+// Limit on the bytes of a workload's document, as policies read a workload. An ordinary pod has
+// some thousand bytes.
 inline constexpr std::size_t kMaxWorkloadBytes = 512U << 10;
 
-// A case as it is stored.
+// A case in its stored form.
 struct StoredCase {
   Part file;
-  std::vector<Part> parts;  // that the file names
+  std::vector<Part> parts;  // documents that `file` names
   std::vector<std::shared_ptr<const ArtifactFacts>> models;
 };
 
-// limit-exceeded when the workload is longer than kMaxWorkloadBytes.
+// Encodes a case. Errors: limit-exceeded when the workload is longer than kMaxWorkloadBytes.
 [[nodiscard]] Result<StoredCase> encode(const CaseFile& file);
-// Stores what is not stored yet.
+// Stores the documents of the case that are not stored yet.
 [[nodiscard]] Status put_case(storage::Transaction& transaction, const StoredCase& stored);
-// Reads what put_case stored. case-unsupported when it was written in another format or judged by
-// other rules (schemas/decision.h), data-loss when anything of it is missing or damaged.
+// Reads a case that put_case() stored. Errors: case-unsupported for a case in another format or
+// judged by other rules (schemas/decision.h); data-loss when any document of the case is missing or
+// damaged.
 [[nodiscard]] Result<CaseFile> load_case(storage::Snapshot& snapshot, const DocumentId& id);
 
 }  // namespace assay::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From stored rows to facts: what is known of a node, its reports and the claims of a pod.
+// Reads facts from stored rows: about a node, its reports, and the claims of a pod.
 #pragma once
 
 #include <string>
@@ -10,24 +10,27 @@
 
 namespace assay::server {
 
-// Places with reports of one node about one artifact that a decision looks at; more is
-// limit-exceeded, hence a deny.
+// Limit on the places with reports, of one node about one artifact, that a decision looks at.
+// Beyond, the error is limit-exceeded, and callers answer deny.
 inline constexpr std::size_t kMaxReportPlaces = 256;
 
-// What is asked about the workload's node.
+// A question about the node of a workload.
 struct NodeQuestion {
-  const policy::Workload& workload;      // with its node
-  std::string cluster{};                 // of the pod
+  const policy::Workload& workload;      // including its node
+  std::string cluster{};                 // cluster of the pod
   std::string pod_uid{};                 // at serve: reports on this pod's own mounts count
-  std::vector<std::string> locations{};  // without a pod: that reports are wanted on; empty: on all
+  std::vector<std::string> locations{};  // without a pod: locations that need reports; empty: all
 };
-// What is known of the claims that the pod mounts.
+// Returns what is known of the claims that the workload mounts.
 [[nodiscard]] Result<std::vector<policy::ClaimFact>> known_claims(storage::Snapshot& snapshot,
                                                                   const policy::Workload& workload,
                                                                   const std::string& cluster);
-// Adds what the store knows of the node: its enrolment with the newest accepted evidence, and its
-// newest report about facts.artifact of each scope and place: where the pod mounts something, else
-// the locations asked for, else every one with a report. A node that never enrolled adds nothing.
+// Adds to `facts` what the store knows of the node: its enrolment with the newest accepted
+// evidence, and the newest report about facts.artifact of each scope and place. For a pod, the
+// places are its mounts and the locations of the model around those; at serve also the pod's own
+// mounts. Without a pod, they are the locations asked for, else every place with a report. Reports
+// on device memory count without a location. Bytes read before the machine had the node's name do
+// not count. A node that never enrolled adds nothing.
 [[nodiscard]] Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
                                   policy::Facts& facts);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From "may this model run here?" to a stored, signed, logged decision, and back (replay).
+// Decides whether a model may run where a workload mounts it: evaluates, signs, stores and logs a
+// decision. Also replays stored decisions.
 #pragma once
 
 #include <map>
@@ -15,31 +16,36 @@
 
 namespace assay::server {
 
+// A question to decide.
 struct DecisionRequest {
   DecisionPoint point;
-  // "acme/demo", "assay-tree-v1-sha256:...", "acme/demo@assay-tree...", at most kMaxModels. None:
-  // the models are those whose trusted manifests name a location that the workload mounts.
+  // References such as "acme/demo", "assay-tree-v1-sha256:..." or "acme/demo@assay-tree..."; at
+  // most kMaxModels. When empty, the models are those whose trusted manifests or placements name a
+  // location that the workload mounts.
   std::vector<std::string> models;
-  policy::Workload workload;     // with its node at bind; at create it has none
-  Json context;                  // kept in the decision as `request`: uid, kind, name ...
-  std::string principal;         // who asks; the actor of the log record
-  bool dry_run = false;          // evaluated and answered, neither stored nor logged
-  bool skip_unselected = false;  // admission: a workload that no policy selects is not judged
-  // False: nothing is known of the workload but its namespace and node, so with skip_unselected it
-  // is judged when an enforce policy may select it.
+  policy::Workload workload;     // at bind with its node; at create without a node
+  Json context;                  // stored in the decision as `request`: uid, kind, name ...
+  std::string principal;         // the caller; actor of the log record
+  bool dry_run = false;          // evaluate and answer, but neither store nor log
+  bool skip_unselected = false;  // admission: do not judge a workload that no policy selects
+  // False: only the namespace and the node of the workload are known. With skip_unselected, such a
+  // workload is judged when a policy in mode enforce may select it.
   bool workload_known = true;
-  std::string cluster = {};  // of the pod; its claims are looked up there
-  std::string pod_uid = {};  // at serve: reports on what this pod has mounted count
-  // Without a pod: where the model lies; reports on these count. None: on every place with one.
+  std::string cluster = {};  // cluster of the pod and of its claims
+  std::string pod_uid = {};  // at serve: reports on this pod's own mounts count
+  // Without a pod: the locations of the model; reports on these count. When empty, reports on every
+  // place count.
   std::vector<std::string> locations = {};
-  // What the caller found out before. When one of them does not pass, no model is looked for.
+  // Results that the caller found before. When one of them does not pass, no model is resolved.
   std::vector<ConditionResult> preconditions = {};
-  // Kept with an allow, in the same write, with the decision and its models.
+  // Row of the pod. An allow stores it in the same write as the decision, with the decision's id
+  // and models.
   std::optional<storage::PodRow> keeps = {};
-  // The same pod as it was read before: unavailable when it is another by the time of the write.
+  // The row of the pod as the caller read it. Errors: unavailable when the row has changed before
+  // the write.
   std::optional<storage::PodRow> seen = {};
-  // By the service's clock. When it is over while references are resolved, before evaluation or
-  // before the write: evaluation-deadline, and nothing is stored.
+  // By the service's clock; checked while references are resolved, before evaluation and before the
+  // write. Errors: evaluation-deadline once the deadline has passed; nothing is stored then.
   std::optional<Timestamp> deadline = {};
 };
 
@@ -49,44 +55,48 @@ struct OrderedJob {
   std::string location;
 };
 
+// The answer to a DecisionRequest.
 struct DecisionAnswer {
-  bool selected;  // false only with skip_unselected: no policy selects it, there is no decision
-  std::optional<Decision> decision;
-  std::string envelope;         // signed decision as stored; empty for a dry run
-  std::optional<Json> receipt;  // log receipt; absent for a dry run
-  // Labels that the pod's node must have (policy/affinity.h).
+  bool selected;  // false, only with skip_unselected: no policy selects the workload
+  std::optional<Decision> decision;  // absent when not selected
+  std::string envelope;              // signed decision as stored; empty in a dry run
+  std::optional<Json> receipt;       // log receipt; absent in a dry run
+  // Labels required of the pod's node (policy/affinity.h): allowed values by key.
   std::map<std::string, std::vector<std::string>> node_affinity = {};
-  // Jobs that the node has to do now because of this decision (order_reports.h).
+  // Jobs that the node must run because of this decision (order_reports.h).
   std::vector<OrderedJob> ordered = {};
 };
 
-// The policies that judge now; parsed once for each policy epoch.
+// Returns the policies in force, parsed once for each policy epoch.
 [[nodiscard]] Result<std::shared_ptr<const Policies>> policies_in_force(
     Services& services, storage::Snapshot& snapshot);
 
-// Decides. Errors are "could not decide": callers answer deny. invalid-parameter when the point is
-// bind and there is no node, when it is create and there is one, and for a name that no node has.
+// Decides. An error means that no decision could be made; callers answer deny. Errors:
+// invalid-parameter at bind without a node, at create with a node, and for an invalid node name;
+// trust-sequence when data behind the decision changed before the write; and others.
 [[nodiscard]] Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request);
 
-// A stored decision as to_json(Decision) has it: the signed document with its results. data-loss
-// when something of it is missing or damaged.
+// Returns a stored decision in the form of to_json(Decision): the signed document with its results.
+// Errors: data-loss when a part of the decision is missing or damaged.
 [[nodiscard]] Result<Json> load_decision(storage::Snapshot& snapshot,
                                          const storage::DecisionRow& row);
 
-// Puts the row of a pod: with the decision and its models when there is one, and with the time of
-// its admission when it has none yet.
+// Stores the row of a pod. Unless `decision` is null, the row gets the decision's id and its
+// models, if any. A row without an admission time gets the present time.
 [[nodiscard]] Status keep_pod(storage::Transaction& transaction, storage::PodRow row,
                               const Decision* decision);
 
+// The result of a replay.
 struct ReplayAnswer {
-  bool reproduced;
+  bool reproduced;  // `recomputed` equals `recorded`
   Digest recorded;
   Digest recomputed;
   Verdict verdict;
 };
 
-// Evaluates the stored facts of a decision again under the stored policies and time. not-found when
-// there is no such decision; case-unsupported when it was made in another format or by other rules.
+// Evaluates the stored facts of a decision again under the stored policies and at the stored time.
+// Errors: not-found when there is no such decision; case-unsupported when it was made in another
+// format or by other rules.
 [[nodiscard]] Result<ReplayAnswer> replay(Services& services, const std::string& decision_id);
 
 }  // namespace assay::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decision at bind misses, the node can be told to do.
+// Orders verification jobs for the reports that a decision at bind did not find.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace assay::server {
 
-// Orders a job for each location on which an enforced or warning policy misses a report of the node
-// that counts: once, however often the pod of this cluster is tried (see order_job). After the
-// decision and in a write of its own: when a job cannot be made the decision stays what it is.
-// Nothing is ordered at other points.
+// Orders a job for each location on which a policy in mode enforce or warn misses a report of the
+// node. Trying the pod again orders no further job (see order_job). Each job is made after the
+// decision, in a write of its own; if a job cannot be made, the decision does not change. Orders
+// nothing at points other than bind.
 [[nodiscard]] std::vector<OrderedJob> order_reports(Services& services, const std::string& cluster,
                                                     const std::string& node,
                                                     const Decision& decision);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of predicates give, read from the stored envelopes of statements: each statement is
-// parsed once for the tests of a policy, then what they gave is remembered.
+// Runs predicate tests on the stored envelopes of statements. Each statement is parsed once for the
+// tests of a policy; outcomes are then cached.
 #pragma once
 
 #include <map>
@@ -15,24 +15,27 @@
 
 namespace assay::server {
 
-// Of one evaluation, on one thread; borrows the snapshot and the cache.
+// Predicate tests of one evaluation. Use it on one thread; it borrows the snapshot and the cache.
 class StoredTests final : public policy::PredicateTests {
  public:
-  // `cache` may be null: then nothing is remembered beyond this evaluation.
+  // `cache` may be null; outcomes are then kept for this evaluation only.
   StoredTests(storage::Snapshot& snapshot, DecisionCache* cache)
       : snapshot_(snapshot), cache_(cache) {}
 
-  // Statements in `envelopes`, about `artifact`, can be tested; both must outlive this.
+  // Makes the statements in `envelopes`, about `artifact`, available to tests. Both arguments must
+  // outlive this object.
   void add(const std::string& artifact, const Envelopes& envelopes) {
     models_.push_back({&artifact, &envelopes});
   }
 
-  // An error, and a status() that says why, when the predicate cannot be read.
+  // Runs one test. When the predicate cannot be read, returns the outcome of an error, and status()
+  // gives the reason.
   [[nodiscard]] policy::TestOutcome run(const policy::StatementFact& statement,
                                         const PredicateTest& test) const override;
-  // data-loss or storage when a test could not be run: there is no verdict then.
+  // Returns OK when every test could be run. Without that there is no verdict. Errors: data-loss;
+  // storage.
   [[nodiscard]] const Status& status() const { return status_; }
-  // Remembers in the cache what was found out.
+  // Puts the outcomes of this evaluation into the cache.
   void remember() const;
 
  private:
@@ -41,18 +44,19 @@ class StoredTests final : public policy::PredicateTests {
     const std::string* artifact;
     const Envelopes* envelopes;
   };
-  // What one test gives about the statements of one model.
+  // Outcomes of one test for the statements of one model.
   struct Known {
-    std::string key;  // in the cache
-    std::shared_ptr<const Outcomes> before;
-    Outcomes found;
+    std::string key;                         // key in the cache
+    std::shared_ptr<const Outcomes> before;  // from the cache; may be null
+    Outcomes found;                          // by this evaluation
 
     [[nodiscard]] const policy::TestOutcome* find(const StatementId& id) const;
   };
 
   [[nodiscard]] Result<policy::TestOutcome> try_run(const policy::StatementFact& statement,
                                                     const PredicateTest& test) const;
-  // The statement's predicate, and the model that has it.
+  // Returns the predicate of a statement; sets `model` to the index of the model that has the
+  // statement.
   [[nodiscard]] Result<const Json*> predicate_of(const StatementId& id, std::size_t& model) const;
   [[nodiscard]] std::vector<Known>& known_about(const PredicateTest& test) const;
 
@@ -60,8 +64,8 @@ class StoredTests final : public policy::PredicateTests {
   DecisionCache* cache_;
   std::vector<Model> models_;
   mutable Status status_;
-  mutable std::map<const PredicateTest*, std::vector<Known>> known_;  // one for each model
-  mutable std::optional<std::pair<StatementId, Json>> last_;          // statement and its predicate
+  mutable std::map<const PredicateTest*, std::vector<Known>> known_;  // one element for each model
+  mutable std::optional<std::pair<StatementId, Json>> last_;  // last statement and its predicate
 };
 
 }  // namespace assay::server

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepting signed statements: parse, verify against the trust store, store, log. Nothing is stored
-// unless everything holds; the same document again is found, not stored twice.
+// Acceptance of signed statements: parse, verify against the trust store, store, log. A statement
+// is stored only if every check passes. The same document again is found, not stored twice.
 #pragma once
 
 #include "server/service/services.h"
 
 namespace assay::server {
 
+// An accepted statement.
 struct Accepted {
   storage::StatementRow row;
-  bool created;  // false: it was there already (with these signatures)
-  Json receipt;  // see log_receipt; of the newest record that names a signature of the envelope
-  Json record;   // that record
+  bool created;  // false: stored before, with these signatures
+  Json receipt;  // see log_receipt(); for `record`
+  Json record;   // newest log record that names a signature of the envelope
 };
 
-// A DSSE envelope over an in-toto statement with the merkle-manifest predicate, signed by at least
-// one publisher whose role covers the model name.
+// Accepts a manifest: a DSSE envelope over an in-toto statement with the merkle-manifest predicate.
+// At least one signature must come from a publisher whose role covers the model name.
 [[nodiscard]] Result<Accepted> accept_manifest(Services& services, ByteView envelope,
                                                const Principal& actor);
 
-// A DSSE envelope over any other in-toto statement. Lifecycle statements must follow their schema;
-// at least one signature must come from a signer key whose role covers stage, predicate type and
-// the name of each subject. Placement statements must follow theirs and come from a publisher whose
-// role covers the name.
+// Accepts an attestation: a DSSE envelope over any other in-toto statement. A lifecycle statement
+// must follow its schema. At least one signature must come from a signer key whose role covers the
+// stage, the predicate type and the name of each subject. A placement statement must follow its own
+// schema and come from a publisher whose role covers the name.
 [[nodiscard]] Result<Accepted> accept_attestation(Services& services, ByteView envelope,
                                                   const Principal& actor);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Artifacts and outlines as the store has them.
+// Artifacts and outlines in the store.
 #pragma once
 
 #include <optional>
@@ -10,35 +10,38 @@
 
 namespace assay::server {
 
-// Longest outline that is taken.
+// Limit on the bytes of an outline.
 inline constexpr std::size_t kMaxOutlineBytes = 64U << 20;
 
-// False for a manifest of before kManifestForm: its ignore rules are bound by nothing, so it counts
-// neither as a fact, nor for a reference, nor for a report.
+// Returns false for a manifest older than kManifestForm. Nothing binds the ignore rules of such a
+// manifest. The manifest therefore counts neither as a fact, nor for a reference, nor for a report.
 [[nodiscard]] bool is_current_manifest(const storage::StatementRow& row);
 
-// The entries of an artifact, from any manifest of it (its root binds them); not-found.
+// Returns the entries of an artifact from any of its manifests, because the root binds the entries.
+// Errors: not-found.
 [[nodiscard]] Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id);
 
-// The stored outline, checked against the artifact; nothing when there is none.
+// Returns the stored outline, checked against `artifact`. Returns nullopt when none is stored.
 [[nodiscard]] Result<std::optional<Outline>> load_outline(storage::Snapshot& snapshot,
                                                           const ArtifactId& id,
                                                           const Artifact& artifact);
 
-// Largest span that is taken: a larger one can be made from the manifest alone, stays for ever, and
-// leaves next to nothing for spot checks to draw.
+// Limit on the span of an outline, in bytes. Anybody can make an outline with a larger span from
+// the manifest alone. A stored outline is never replaced, and a larger span leaves hardly anything
+// for spot checks to draw.
 inline constexpr std::uint64_t kMaxStoredSpan = std::uint64_t{4} << 20;
 static_assert(kMaxStoredSpan >= kDefaultOutlineSpan && kMaxStoredSpan >= kMaxChunkSize);
 
+// An accepted outline.
 struct OutlineAccepted {
   DocumentId document;
   std::uint64_t span;  // bytes
-  bool created;        // false: this very outline was there
+  bool created;        // false: the same outline was stored before
   Json receipt;        // null unless created
 };
-// Stores the outline of an artifact that has a manifest: not-found otherwise. malformed-outline
-// unless it leads to the manifest's roots; invalid-parameter for a span above kMaxStoredSpan;
-// conflict when another one is stored.
+// Stores the outline of an artifact. Errors: not-found when the artifact has no manifest;
+// malformed-outline unless the outline leads to the manifest's roots; invalid-parameter for a span
+// above kMaxStoredSpan; conflict when another outline is stored.
 [[nodiscard]] Result<OutlineAccepted> accept_outline(Services& services, const ArtifactId& id,
                                                      ByteView blob, const Principal& actor);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof that something is in the log, as answers carry it (schemas/log.md, "receipt").
+// Log receipts: the proof in an answer that a record is in the log (schemas/log.md, "receipt").
 #pragma once
 
 #include "schemas/core/json.h"
@@ -7,8 +7,8 @@
 
 namespace assay::server {
 
-// {"origin","index","leaf_hash","tree_size","checkpoint","inclusion"} for the record at `index`
-// under the newest checkpoint of `snapshot`.
+// Returns {"origin","index","leaf_hash","tree_size","checkpoint","inclusion"} for the record at
+// `index`, under the newest checkpoint of `snapshot`.
 [[nodiscard]] Result<Json> log_receipt(storage::Snapshot& snapshot, LeafIndex index);
 
 }  // namespace assay::server

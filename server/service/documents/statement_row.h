@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index row of a signed document, from what the document says. Accepting it and making a lost
-// row again (rebuild.h) write the same row, because both are written here.
+// Index rows of signed documents, made from the documents. Accepting a document and rebuilding a
+// lost row (rebuild.h) both use these functions, so both write the same row.
 #pragma once
 
 #include <string>
@@ -15,26 +15,27 @@
 
 namespace assay::server {
 
-// Each without signers, envelopes, log index and time: those come from the log. The second and
-// later arguments are what the envelope's payload was parsed to.
+// The next four functions return a row without signers, envelopes, log index and time, because
+// those come from the log. The second and later arguments are the parsed payload of the envelope.
 [[nodiscard]] storage::StatementRow policy_row(const attestation::Envelope& envelope,
                                                const PolicyDocument& policy);
-// The artifact's own root is the first subject, before other digests of the model.
+// The first subject of the row is the artifact's own root; other digests of the model follow.
 [[nodiscard]] Result<storage::StatementRow> manifest_row(const attestation::Envelope& envelope,
                                                          const Statement& statement,
                                                          const Manifest& manifest);
 [[nodiscard]] storage::StatementRow placement_row(const attestation::Envelope& envelope,
                                                   const Statement& statement,
                                                   const Placement& placement);
-// `stage` as stage_of() says.
+// `stage` is the result of stage_of().
 [[nodiscard]] storage::StatementRow attestation_row(const attestation::Envelope& envelope,
                                                     const Statement& statement, std::string stage);
 
-// Stage of a lifecycle statement (checked against its schema); empty for a foreign predicate.
+// Returns the stage of a lifecycle statement, checked against its schema. Empty for a foreign
+// predicate.
 [[nodiscard]] Result<std::string> stage_of(const Statement& statement);
 
-// The row as evaluation reads it, without its predicate. `key_of` gives the trusted key of an id,
-// or the error that the caller answers.
+// Returns `row` as evaluation reads a statement, without its predicate. `key_of` returns the
+// trusted key of a key id, or an error that this function passes on.
 template <typename KeyOf>
 [[nodiscard]] Result<policy::StatementFact> statement_fact(const storage::StatementRow& row,
                                                            const KeyOf& key_of) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From stored documents to facts: what was signed about an artifact.
+// Facts about an artifact, read from stored documents.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace assay::server {
 
-// What was signed about `artifact`, with what the trust store says of the signers now. Predicates
-// are not read: see StoredTests. Read from the store only when something was added since the last
-// time.
+// Returns what was signed about `artifact`, with the present state of the signers in the trust
+// store. Predicates are not read: see StoredTests. The store is read only when something was added
+// since the last call.
 [[nodiscard]] Result<std::shared_ptr<const ArtifactFacts>> artifact_facts(
     Services& services, storage::Snapshot& snapshot, const ArtifactId& artifact);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of cases: documents that name each other by digest, so that what two cases have in common
-// is stored once. The facts of an artifact are one part for each statement, a tree of lists of
-// them in the order of the log, and one part with the keys that signed.
+// Parts of cases: documents that name each other by digest, so two cases store their common
+// documents once. The facts of an artifact consist of one part for each statement, a tree of lists
+// that name these parts in log order, and one part with the signers' keys.
 #pragma once
 
 #include <map>
@@ -13,66 +13,73 @@
 
 namespace assay::server {
 
+// One document of a case.
 struct Part {
   DocumentId id;
   std::string bytes;  // canonical JSON
 };
 
+// Makes a part from `json`.
 [[nodiscard]] Result<Part> make_part(const Json& json);
+// Stores a part.
 [[nodiscard]] Status put_part(storage::Transaction& transaction, const Part& part);
-// data-loss when it is missing, damaged or no JSON.
+// Loads a part. Errors: data-loss when the part is missing, damaged or not JSON.
 [[nodiscard]] Result<Json> load_part(storage::Snapshot& snapshot, const DocumentId& id);
 
-// A list of parts: a tree of documents {"level", "parts"} that name at most kFanOut each. One more
-// item at the end changes one document a level.
+// A list of parts: a tree of documents {"level", "parts"}, each naming at most kFanOut others.
+// Appending an item changes one document per level.
 class PartList {
  public:
   static constexpr std::size_t kFanOut = 32;
   static constexpr std::size_t kMaxLevels = 6;
 
+  // Builds the list of `items`.
   [[nodiscard]] static Result<PartList> of(std::vector<Part> items);
-  // With more items at the end. What does not change is taken over.
+  // Returns this list with `more` items at the end. Unchanged documents are copied, not made again.
   [[nodiscard]] Result<PartList> with(std::vector<Part> more) const;
   [[nodiscard]] const DocumentId& root() const { return levels_.back().front().id; }
   [[nodiscard]] std::size_t bytes() const;
-  // Stores what is not stored yet. A document of the tree is stored behind those that it names, in
-  // the same write, so below one that is there nothing is looked at.
+  // Stores the documents that are not stored yet. A document of the tree is stored after those that
+  // it names, in the same write. So nothing below a stored document needs a check.
   [[nodiscard]] Status put(storage::Transaction& transaction) const;
 
  private:
   [[nodiscard]] Status put_node(storage::Transaction& transaction, std::size_t level,
                                 std::size_t index) const;
 
-  std::vector<std::vector<Part>> levels_;  // the items first
+  std::vector<std::vector<Part>> levels_;  // the items at index 0, then each level of the tree
 };
 
-// The items of a stored list, in order. data-loss when something of it is missing or damaged.
+// Returns the items of a stored list, in order. Errors: data-loss when a document of the list is
+// missing or damaged.
 [[nodiscard]] Result<std::vector<Json>> load_list(storage::Snapshot& snapshot,
                                                   const DocumentId& root);
 
-// Where the predicates of statements are: a stored envelope of each.
+// Where to find the predicates of statements: one stored envelope of each statement.
 using Envelopes = std::map<StatementId, DocumentId>;
 
-// What is known of an artifact from what was signed, in a form that decisions share.
+// Facts of an artifact that come from signed statements, in a form that decisions share.
 struct ArtifactFacts {
   policy::Facts facts;  // artifact, manifests, statements without predicates, placements
-  Envelopes envelopes;  // of `statements`
-  PartList statements;  // and manifests and placements
+  Envelopes envelopes;  // of facts.statements
+  PartList statements;  // statements, manifests and placements
   Part keys;
 };
 
-// `facts` without node, reports, name and predicates.
+// Returns `facts` as parts. `facts` must have no node, reports, name or predicates.
 [[nodiscard]] Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes);
-// What share() gives of both together: `newer` was logged after all of `known`, and the trust store
-// says the same of the keys in it.
+// Returns what share() would return for `known` and `newer` together. Everything in `newer` must
+// have been logged after all of `known`, and the trust store must say the same of the keys in
+// `known`.
 [[nodiscard]] Result<ArtifactFacts> extend(const ArtifactFacts& known, const policy::Facts& newer,
                                            const Envelopes& envelopes);
 
-// The members of the facts document that `statements` and `keys` stand for, and the envelopes.
+// The facts of an artifact, loaded from parts.
 struct LoadedFacts {
   Json members;  // "manifests", "statements", "placements"
   Envelopes envelopes;
 };
+// Loads the facts whose parts are `statements` and `keys`. Errors: data-loss.
 [[nodiscard]] Result<LoadedFacts> load_facts(storage::Snapshot& snapshot,
                                              const DocumentId& statements, const DocumentId& keys);
 

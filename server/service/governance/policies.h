@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: stored when an author signed them, put in force and out of it by an approver.
+// Policies. An author signs a policy, which is then stored. An approver puts the policy in force
+// and takes it out of force.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +11,25 @@
 
 namespace assay::server {
 
-// A DSSE envelope over a policy, signed by an author. Storing it puts nothing in force. conflict
-// when another document has this name and version.
+// Stores a policy: a DSSE envelope signed by an author. Storing a policy does not put it in force.
+// Errors: conflict when another document has this name and version.
 [[nodiscard]] Result<Accepted> accept_policy(Services& services, ByteView envelope,
                                              const Principal& actor);
 
+// The result of a policy approval.
 struct PolicyInForce {
   std::string name;
   std::uint64_t version;
   StatementId id;
   std::uint64_t policy_epoch;
-  Json receipt;  // null when this very envelope had been applied before
+  Json receipt;  // null when the same envelope had been applied before
 };
 
-// A DSSE envelope over a policy approval for `policy` with `action`, signed by an approver whose
-// identity is not one of the policy's authors; to come into force it needs an author whose key
-// counts. trust-sequence when it was made for another policy epoch. The same envelope again is
-// answered as the first time, or with trust-sequence when that is no longer so.
+// Applies a policy approval: a DSSE envelope for `policy` with `action`. The signer must be an
+// approver whose identity is not one of the policy's authors. To come into force, the policy needs
+// an author whose key counts. The same envelope again gets the same answer while its result stands.
+// Errors: trust-sequence when the approval was made for another policy epoch, or when the result of
+// the same envelope no longer stands.
 [[nodiscard]] Result<PolicyInForce> apply_policy_approval(Services& services,
                                                           PolicyApproval::Action action,
                                                           const StatementId& policy,

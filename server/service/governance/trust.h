@@ -7,17 +7,19 @@
 
 namespace assay::server {
 
+// The result of a trust change.
 struct TrustApplied {
   storage::Epochs epochs;
   Json receipt;
 };
 
-// A DSSE envelope over a trust change, signed by kTrustChangeThreshold operator identities.
+// Applies a trust change: a DSSE envelope signed by kTrustChangeThreshold operator identities.
 [[nodiscard]] Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
                                                       const Principal& actor);
 
-// Fills an empty store once; conflict when it has any key or principal. Every public key must
-// parse; at least kTrustChangeThreshold operator identities and one admin principal are needed.
+// Fills an empty store with the bootstrap `document`. Every public key must parse. The document
+// needs at least kTrustChangeThreshold operator identities and one admin principal. Errors:
+// conflict when the store has any key or principal.
 [[nodiscard]] Status bootstrap(Services& services, ByteView document);
 
 }  // namespace assay::server

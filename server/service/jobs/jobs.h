@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification jobs: created by who wants to know, leased by the node's worker, ended by a report
-// (report.h; docs/design.md, "Nodes"). A job is leased to one worker at a time; the token of the
-// newest lease is the only one that counts.
+// Verification jobs. A caller creates a job, the node's worker leases it, and a report ends it
+// (report.h; docs/design.md, "Nodes"). A job is leased to one worker at a time; only the token of
+// the newest lease counts.
 #pragma once
 
 #include <chrono>
@@ -13,70 +13,78 @@
 
 namespace assay::server {
 
-// Leases of one job; when the last is lost the job has failed.
+// Limit on the leases of one job. The job fails when the last lease is lost.
 inline constexpr std::uint64_t kMaxAttempts = 5;
-// Open jobs of one node; more are refused.
+// Limit on the open jobs of one node. Further jobs are refused.
 inline constexpr std::size_t kMaxOpenJobs = 1000;
-// How long a lease can be renewed, and how long its challenge is good: a report is never older.
+// How long a lease can be renewed, and how long its challenge is valid. A report is therefore never
+// older than this.
 inline constexpr std::chrono::hours kMaxLeaseTime{6};
-// Longest wait for a job.
+// Longest time that a call may wait for a job.
 inline constexpr std::chrono::seconds kMaxLeaseWait{25};
-// Items that the detail of a finished job lists: differences, and byte ranges in all of them.
+// Limit on the items that the detail of a finished job lists: differences, and byte ranges over all
+// differences.
 inline constexpr std::size_t kMaxListed = 1000;
-// Outline digests that one answer asks for.
+// Limit on the outline digests that one answer asks for.
 inline constexpr std::uint64_t kMaxOutlineDigests = 200'000;
 
+// A job that was created or found.
 struct JobCreated {
   storage::JobRow job;
-  bool created;  // false: the same job waits for its worker already
+  bool created;  // false: the same job was open already
 };
-// not-found without a manifest that a trusted publisher signed, reference-unbound when none names
-// the location, invalid-parameter when the request leaves open which is meant; node-not-enrolled,
-// node-revoked, enrolment-expired; invalid-parameter for entries that the artifact does not have;
-// overloaded beyond kMaxOpenJobs.
+// Creates a job, or returns the same job of the same actor if that is still queued. Errors:
+// not-found when no trusted publisher signed a manifest of the artifact; reference-unbound when no
+// trusted manifest or placement names the location; invalid-parameter when the location is
+// ambiguous, or for entries that the artifact does not have; node-not-enrolled; node-revoked;
+// enrolment-ended; enrolment-expired; overloaded beyond kMaxOpenJobs.
 [[nodiscard]] Result<JobCreated> create_job(Services& services, const JobRequest& request,
                                             const Principal& actor);
 
-// As create_job, for the service itself: any open job about the same is enough, and so is one that
-// ended without a report less than a minute ago (nothing then), or less than ten minutes ago with
-// one about another volume than `cluster` has had behind the claim since before. On all entries.
+// Creates a job on all entries for the service itself. Any open job about the same work is returned
+// instead. Returns nullopt, and creates no job, when the new job would end like a recent job. One
+// such recent job ended less than a minute ago without a report. Another ended less than ten
+// minutes ago with a report about the wrong volume: `cluster` had a different volume behind the
+// claim since before that job was created. Errors: as create_job.
 [[nodiscard]] Result<std::optional<JobCreated>> order_job(Services& services,
                                                           const JobRequest& request,
                                                           const std::string& cluster);
 
+// The answer to a worker that asks for a job.
 struct LeaseAnswer {
   enum class Next : std::uint8_t {
-    kWork,      // there is a lease
-    kAsk,       // nothing to do so far
-    kAskNow,    // there is a job now
-    kAskLater,  // nothing to do, and no room to wait
+    kWork,      // `lease` is set
+    kAsk,       // no job so far: ask again
+    kAskNow,    // a job arrived during the wait: ask again at once
+    kAskLater,  // no job, and no room to wait: ask later
   };
   std::optional<JobLease> lease;
   Next next = Next::kAsk;
 };
-// The next job of the node. Without one it waits up to `wait` until there is one, and says so: a
-// job is given to those alone who ask when it is there, because whoever waited may be gone. Jobs
-// whose lease ran out come again; those without attempts left end here. node-not-enrolled,
-// node-taken, node-revoked, enrolment-expired.
+// Leases the next job of the node. Without a job, waits up to `wait`, at most kMaxLeaseWait. A job
+// that arrives during the wait is announced, not leased, because the waiting worker may be gone.
+// Jobs whose lease ran out are leased again; jobs without attempts left are ended by this call.
+// Errors: node-not-enrolled; node-taken; node-revoked; enrolment-ended; enrolment-expired.
 [[nodiscard]] Result<LeaseAnswer> lease_job(Services& services, const std::string& node,
                                             const Principal& actor, std::chrono::milliseconds wait);
 
-// A worker's claim that it has the job.
+// A worker's claim to hold the lease of a job.
 struct LeaseCall {
   std::string job;
   std::uint64_t token;
   const Principal& actor;
 };
 
-// The new end of the lease. lease-lost, and the errors of lease_job.
+// Renews a lease and returns its new end. Errors: lease-lost; the errors of own_job and
+// require_active.
 [[nodiscard]] Result<Timestamp> renew_lease(Services& services, const LeaseCall& call);
 
-// The worker cannot do the job, now and later: location-unmapped or pod-volume-missing. Ends it as
-// failed; a report of it that is in stands as when its lease is lost. invalid-parameter for another
-// code, and the errors of renew_lease.
+// Ends a job that the worker can never do. `why` is location-unmapped or pod-volume-missing. The
+// job fails; a report that has arrived is treated as when its lease is lost. Errors:
+// invalid-parameter for another code; those of renew_lease.
 [[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why);
 
-// The JobView of schemas/openapi.yaml.
+// Returns the JobView of schemas/openapi.yaml.
 [[nodiscard]] Json job_view(const storage::JobRow& job);
 
 }  // namespace assay::server

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker found. Nothing is recorded as verified before every check that the service makes.
+// Acceptance of a worker's report. A job is recorded as verified only after every check of the
+// service.
 #pragma once
 
 #include "schemas/verification_report.h"
@@ -7,10 +8,10 @@
 
 namespace assay::server {
 
-// What the worker found (body: ReportSubmission). The checks stand in the order of the errors:
-// not-found, node-taken, lease-lost, those of spend_challenge, signature-invalid, untrusted-signer,
-// report-mismatch, node-revoked, enrolment-expired, evidence-missing, evidence-rejected and what
-// else evidence is refused for. The same report again gets the same answer.
+// Accepts a report (body: ReportSubmission). The same report again gets the same answer. Errors, in
+// the order of the checks: not-found; node-taken; lease-lost; those of spend_challenge;
+// signature-invalid; untrusted-signer; report-mismatch; node-revoked; enrolment-ended;
+// enrolment-expired; evidence-missing; evidence-rejected and other errors of refused evidence.
 [[nodiscard]] Result<ReportAnswer> submit_report(Services& services, const LeaseCall& call,
                                                  ByteView body);
 

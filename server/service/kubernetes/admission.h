@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubernetes AdmissionReview v1: from the review's bytes to the answer's.
-// Spec: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+// Kubernetes AdmissionReview v1: turns the bytes of a review into the bytes of an answer. Spec:
+// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 #pragma once
 
 #include <optional>
@@ -14,27 +14,30 @@ enum class AdmissionCall { kValidate, kMutate };
 
 // Annotation that names the model of a pod.
 inline constexpr std::string_view kModelAnnotation = "assay.dev/model";
-// Annotation that mutation adds: the decision it rests on.
+// Annotation that mutation adds: the id of the decision for the pod.
 inline constexpr std::string_view kDecisionAnnotation = "assay.dev/decision-id";
 
+// The answer to a review.
 struct ReviewAnswer {
-  std::string body;  // an AdmissionReview with the request's uid
-  // What was decided. Absent when nothing was: no policy selects the workload, the review is only
-  // recorded or advised about, or it could not be decided and is denied for that.
+  std::string body;  // JSON text: an AdmissionReview with the request's uid
+  // The verdict. Absent when no decision was made: no policy selects the workload, the review is
+  // only recorded or answered with advice, or no decision was possible and the answer is a denial.
   std::optional<bool> decided;
 };
 
-// Answers a review. The result is always an AdmissionReview with the request's uid: allowed, or
-// denied with every failed condition named. An Error only when no uid can be read
-// (malformed-admission-review and the JSON errors): the caller answers 400. What cannot be decided,
-// or not before `deadline` (by the service's clock), is denied. Both calls take the full decision;
-// mutation of an allowed pod also pins its model reference to the artifact id, notes the decision
-// id and, when the pod is made, adds the node affinity that policies ask for.
+// Answers a review. The answer is an AdmissionReview with the request's uid: allowed, or denied
+// with every failed condition named. What cannot be decided, or not before `deadline` (by the
+// service's clock), is denied. Both calls make the full decision. For an allowed pod, mutation also
+// pins the model reference to the artifact id and notes the decision id. At creation, it adds the
+// node affinity that policies ask for.
 //
-// Pods and what makes them are decided at the point create, a pod that names its node at bind.
-// Validation remembers a pod that it allows, or that no policy selects: when its Binding comes
-// (pods/binding), that pod is decided at bind. A Binding of a pod that was not seen before is
-// denied with pod-unknown where a policy in mode enforce may select it.
+// Pods and objects that make pods are decided at the point create; a pod that names its node is
+// decided at bind. Validation remembers a pod that it allows or that no policy selects. When the
+// Binding of that pod arrives (pods/binding), the pod is decided at bind. A Binding of an unknown
+// pod is denied with pod-unknown where a policy in mode enforce may select the pod.
+//
+// Errors: malformed-admission-review and the JSON errors, only when no uid can be read; the caller
+// answers 400.
 [[nodiscard]] Result<ReviewAnswer> review(Services& services, AdmissionCall call, ByteView body,
                                           const std::string& principal,
                                           std::optional<Timestamp> deadline = {});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pod goes to a node: it is judged as it was when it was admitted, by the policies in force now.
+// Reviews of bindings, which send a pod to a node. The pod is judged as it was at its admission, by
+// the policies in force at the binding.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace assay::server {
 
-// The pod that was kept when it was admitted is decided at bind; nothing is read from the pod
-// itself.
+// Decides the remembered pod at bind. Nothing is read from the pod itself. Annotations of the
+// binding count as the pod's.
 [[nodiscard]] Result<ReviewAnswer> judge_binding(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

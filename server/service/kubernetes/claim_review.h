@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews of persistent volume claims say which volume is behind each: a report about
+// Reviews of persistent volume claims. They say which volume is behind each claim. A report about
 // pvc://NAMESPACE/CLAIM counts only for the volume that was read.
 #pragma once
 
@@ -9,9 +9,10 @@
 
 namespace assay::server {
 
-// Allowed, and remembered: which volume is behind the claim. Denied only when what is known of the
-// claim is no longer true and cannot be changed, and when a new claim says that it is bound while
-// another is known under its name.
+// Allows the review and remembers which volume is behind the claim. Denies it only in two cases. In
+// the first, the remembered volume is no longer right and cannot be changed (this case returns an
+// Error). In the second, a new claim says that it is bound, while another claim is known under its
+// name.
 [[nodiscard]] Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

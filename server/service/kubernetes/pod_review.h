@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judging reviews of pods and of what makes them. What was judged when a pod was made is kept, and
-// later reviews of the pod are about that: only a change of what it mounts or runs is read again.
+// Judges reviews of pods and of objects that make pods. The judged state of a new pod is
+// remembered, and later reviews of the pod are about that state. A pod is read again only when an
+// update changes what it mounts or runs.
 #pragma once
 
 #include <string>
@@ -9,11 +10,11 @@
 
 namespace assay::server {
 
-// Pods when they are made, and when it changes what they mount or run.
+// Judges a pod when it is created, and when an update changes what it mounts or runs.
 [[nodiscard]] Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review);
-// Never denied: warnings say what pods of the template would be denied for. Nothing is stored.
+// Allows a template. Warnings say why pods of the template would be denied. Stores nothing.
 [[nodiscard]] ReviewAnswer advise_template(const Asking& asking, const Review& review);
-// Forgets a pod that is being deleted; allowed whatever comes of that.
+// Forgets a pod that is being deleted. Allows the review even when forgetting fails.
 [[nodiscard]] ReviewAnswer forget_pod(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An AdmissionReview v1 as the API server sends it, read and bounded, not judged.
+// An AdmissionReview v1 as the API server sends it: parsed and checked against limits, but not
+// judged.
 #pragma once
 
 #include <string>
@@ -9,45 +10,48 @@
 
 namespace assay::server {
 
-// Longest review. An update has the object twice; the API server's own objects are far smaller.
+// Limit on the bytes of a review. An update contains the object twice; the objects of an API server
+// are far smaller.
 inline constexpr std::size_t kMaxReviewBytes = 1U << 20;
 
-// Longest name or uid that Kubernetes gives to an object.
+// Limit on the bytes of a name or uid that Kubernetes gives to an object.
 inline constexpr std::size_t kMaxObjectName = 253;
 
-// Every annotation with this prefix is ours: in a pod mutation decides what they say.
+// Prefix of the annotations that belong to Assay. Mutation sets and removes them in pods.
 inline constexpr std::string_view kAnnotationPrefix = "assay.dev/";
 
+// A parsed review.
 struct Review {
   std::string uid;  // of the review, not of the object
   std::string group;
   std::string kind;
   std::string name_space;
-  std::string object_name;  // of the request; empty when the object's name is made later
+  std::string object_name;  // from the request; empty when the API server generates the name later
   std::string operation;
   std::string user;
   Json object;      // null for a deletion
-  Json old_object;  // null unless it is an update or a deletion
+  Json old_object;  // null unless the operation is an update or a deletion
   bool dry_run = false;
 };
 
-// What a review is about.
+// The subject of a review.
 enum class ReviewSubject : std::uint8_t {
-  kPod,       // also its ephemeral containers
-  kTemplate,  // makes pods, which are judged themselves
-  kBinding,   // of pods/binding, and of the older resource bindings
+  kPod,       // a pod, or its ephemeral containers
+  kTemplate,  // an object that makes pods; the pods are judged themselves
+  kBinding,   // pods/binding, or the older resource "bindings"
   kClaim,     // a persistent volume claim
   kOther,
 };
 [[nodiscard]] ReviewSubject subject_of(const Review& review);
 
-// malformed-admission-review when no uid can be read, or it is another version; the JSON errors.
+// Parses a review. Errors: malformed-admission-review when no uid can be read or the version is
+// another one; the JSON errors.
 [[nodiscard]] Result<Review> parse_review(ByteView body);
 
-// True when the metadata of the object have an annotation of ours.
+// Returns true when the metadata of the object has an annotation with kAnnotationPrefix.
 [[nodiscard]] bool has_our_annotations(const Json& object);
 
-// At most `limit` bytes, cut between characters.
+// Returns at most `limit` bytes of `text`, cut between characters.
 [[nodiscard]] std::string clip(std::string text, std::size_t limit);
 
 }  // namespace assay::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mutation changes in a pod that is being made, as RFC 6902 operations.
+// The changes that mutation makes in a new pod, as RFC 6902 operations.
 #pragma once
 
 #include "server/service/decisions/decide.h"
@@ -7,24 +7,26 @@
 
 namespace assay::server {
 
-// Takes every annotation of ours out of the pod but the one that names its model. With a decision:
-// that one is pinned to the artifacts decided on, and the decision's id is noted. Whatever the pod
-// says itself of a decision does not stay.
+// Returns the operations that set the annotations with kAnnotationPrefix. All but the annotation
+// that names the model are removed. Unless `decision` is null, the model annotation is pinned to
+// the decided artifacts and the decision's id is noted. A decision id that the pod brings along is
+// never kept.
 [[nodiscard]] Json annotation_patch(const PodView& pod, const Decision* decision);
 
-// Requires `labels` of the pod's node; nothing when it does so already.
+// Returns the operations that require `labels` of the pod's node. Empty when the pod requires them
+// already.
 [[nodiscard]] Json affinity_patch(const PodView& pod,
                                   const std::map<std::string, std::vector<std::string>>& labels);
 
-// Gives image volumes named by a tag the digest that `models` have under that repository, as every
-// policy believes that selects the workload, and changes `pod` likewise. A volume for which they
-// leave no digest or several is left alone.
+// Adds a digest to image volumes that are named by a tag. The digest is that of `models` under the
+// same repository, as believed by every policy that selects the workload. Changes `pod` in the same
+// way. A volume with no such digest, or with several, stays as it is.
 [[nodiscard]] Result<Json> image_patch(Services& services, storage::Snapshot& snapshot,
                                        const std::vector<DecidedModel>& models,
                                        const policy::Workload& workload, Timestamp now,
                                        PodView& pod);
 
-// True when an image volume has no digest.
+// Returns true when an image volume has no digest.
 [[nodiscard]] bool has_unpinned_image(const PodView& pod);
 
 }  // namespace assay::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence that came with a request: appraised, and its result stored and logged. Internal to this
+// Appraisal of evidence that came with a request; stores and logs the result. Internal to this
 // folder.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace assay::server {
 
-// What the evidence answers.
+// The request that the evidence belongs to.
 struct EvidenceContext {
   std::string actor;  // principal
   std::string node;
@@ -21,37 +21,38 @@ struct EvidenceContext {
   Timestamp now;
 };
 
+// Evidence and its appraisal.
 struct Appraised {
   attestation::AppraisedEvidence evidence;
   std::string type;
   std::string document;       // canonical JSON: what is stored
-  std::string ear;            // JWT; empty without a key for it, and for refused evidence
-  std::uint64_t trust_epoch;  // the appraisal policy is of
-  DocumentId policy;          // digest of what the evidence was held against
+  std::string ear;            // JWT; empty without a signing key, and for refused evidence
+  std::uint64_t trust_epoch;  // trust epoch of the appraisal policy
+  DocumentId policy;          // digest of the appraisal policy
   Evidence presented;
   ReportDataBytes expected;
 };
 
-// Appraises under what the trust store says about the type, or else its default. Refused evidence
-// is logged and becomes the error evidence-rejected.
+// Appraises evidence under the trust store's appraisal policy for its type, or else under the
+// default policy. Logs refused evidence. Errors: evidence-rejected for refused evidence.
 [[nodiscard]] Result<Appraised> appraise_evidence(Services& services, const Evidence& evidence,
                                                   const ReportDataBytes& expected,
                                                   const EvidenceContext& context);
 
-// Stores and logs an accepted appraisal and its evidence, on which node or job stands from now on,
-// and raises the high-water marks: collateral-rollback when newer collateral was seen, unavailable
-// when trust changed since it was appraised.
+// Stores and logs an accepted appraisal and its evidence; node or job are based on it from then on.
+// Raises the high-water marks. Errors: collateral-rollback when newer collateral was seen before;
+// unavailable when trust has changed since the appraisal.
 [[nodiscard]] Result<DocumentId> record_appraisal(storage::Transaction& transaction,
                                                   const Appraised& appraised,
                                                   const EvidenceContext& context);
 
-// Stores and logs what came of appraising stored evidence again, under the appraisal `policy`.
+// Stores and logs the result of appraising stored evidence again, under the appraisal `policy`.
 [[nodiscard]] Result<DocumentId> record_again(storage::Transaction& transaction,
                                               const storage::EvidenceRow& row,
                                               const DocumentId& policy,
                                               const attestation::AppraisedEvidence& evidence);
 
-// The EAR in a stored appraisal, or null.
+// Returns the EAR in a stored appraisal; a null JSON value when there is none.
 [[nodiscard]] Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal);
 
 }  // namespace assay::server

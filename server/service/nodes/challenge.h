@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nonces: made, bound to who asked and for what, spent once. A challenge that was presented is
-// spent, whatever comes after.
+// Nonces. A nonce is bound to its requester and its purpose, and can be spent once. A challenge
+// that was presented is spent, whatever happens afterwards.
 #pragma once
 
 #include <string>
@@ -11,26 +11,29 @@
 
 namespace assay::server {
 
-// A fresh nonce for `actor`. Only enrolments can be asked for: invalid-parameter otherwise.
+// Issues a fresh nonce to `actor`. Only challenges for enrolments can be requested. Errors:
+// invalid-parameter for another purpose.
 [[nodiscard]] Result<Challenge> issue_challenge(Services& services, const ChallengeRequest& request,
                                                 const Principal& actor);
 
-// A nonce nobody has seen; not stored yet.
+// Makes a fresh nonce that is not stored yet.
 [[nodiscard]] Result<Challenge> make_challenge(Services& services, ChallengePurpose purpose,
                                                const std::string& node, const std::string& job,
                                                Timestamp expires_at);
+// Returns the row that stores `challenge` for `principal`.
 [[nodiscard]] storage::ChallengeRow challenge_row(const Challenge& challenge,
                                                   const std::string& principal);
 
-// Who presents a nonce, and for what.
+// Who presents a nonce, and for which purpose, node and job.
 struct ChallengeUse {
   std::string_view principal;
   ChallengePurpose purpose;
   std::string_view node;
   std::string_view job;
 };
-// Spends the nonce in a write of its own, whatever comes after. Returns its row. Errors, in this
-// order: challenge-unknown, challenge-used, challenge-mismatch, challenge-expired.
+// Spends the nonce in a write of its own, so it stays spent whatever happens afterwards. Returns
+// the row of the nonce. Errors, in the order of the checks: challenge-unknown; challenge-used;
+// challenge-mismatch; challenge-expired.
 [[nodiscard]] Result<storage::ChallengeRow> spend_challenge(Services& services, const Nonce& nonce,
                                                             const ChallengeUse& use, Timestamp now);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes as answers and log records show them.
+// Nodes in the form of answers and log records.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace assay::server {
 
-// Ids of nodes and jobs among the subjects of log records.
+// Return the ids of a node and of a job among the subjects of log records.
 [[nodiscard]] std::string node_subject(std::string_view node);
 [[nodiscard]] std::string job_subject(std::string_view job);
 
-// The NodeView and the Enrolled answer of schemas/openapi.yaml.
+// Return the NodeView and the Enrolled answer of schemas/openapi.yaml.
 [[nodiscard]] Result<Json> node_view(storage::NodeReads& reads, const storage::NodeRow& node,
                                      Timestamp now);
 [[nodiscard]] Json enrolled_view(const Enrolled& enrolled);

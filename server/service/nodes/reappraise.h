@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence after its day: kept exactly, and appraised again when the appraisal policy, its anchors
-// or the collateral move on. Until then it counts as stale. Nothing here makes evidence younger.
+// Stored evidence and its later appraisals. Evidence is stored unchanged. It is appraised again
+// when the appraisal policy, its anchors or the collateral change; until then it counts as stale. A
+// new appraisal never makes evidence younger.
 #pragma once
 
 #include <optional>
@@ -10,34 +11,38 @@
 
 namespace assay::server {
 
-// Stores evidence exactly. Its collateral, which many share, is a document of its own:
-// {"type","quote","collateral":DOCUMENT ID or null}.
+// Ids of stored evidence. Collateral is a document of its own, because many pieces of evidence
+// share it. The evidence document is {"type","quote","collateral":DOCUMENT ID or null}.
 struct StoredEvidence {
   DocumentId evidence;
   std::optional<DocumentId> collateral;
 };
+// Stores evidence unchanged.
 [[nodiscard]] Result<StoredEvidence> store_evidence(storage::Transaction& transaction,
                                                     const Evidence& evidence);
+// Loads evidence that store_evidence() stored.
 [[nodiscard]] Result<Evidence> load_evidence(storage::Snapshot& snapshot, const DocumentId& id);
 
-// The appraisal of a type in force: what the trust store says, or else its default.
+// Returns the appraisal policy in force for an evidence type: that of the trust store, or else the
+// default.
 [[nodiscard]] Result<Appraisal> appraisal_in_force(storage::NodeReads& reads,
                                                    const std::string& evidence_type);
-// SHA-256 of its canonical form.
+// Returns the SHA-256 of the canonical form of that policy.
 [[nodiscard]] Result<DocumentId> appraisal_id_in_force(storage::NodeReads& reads,
                                                        const std::string& evidence_type);
 
-// How evidence stands now; nothing when there is none.
+// The present state of evidence.
 struct Standing {
   storage::EvidenceRow row;
-  bool current;  // it was appraised under the appraisal in force, with the newest collateral
+  bool current;  // appraised under the policy in force, with the newest collateral
 };
+// Returns the state of a subject's evidence. Returns nullopt when the subject has none.
 [[nodiscard]] Result<std::optional<Standing>> standing(storage::NodeReads& reads,
                                                        const std::string& subject);
 
-// Appraises at most `limit` pieces of stale evidence again, with the newest collateral that was
-// seen. Each result is stored and logged; when the evidence was fresh stays as it was. Returns how
-// many were looked at: 0 when none was stale.
+// Appraises at most `limit` pieces of stale evidence again, with the newest collateral seen. Stores
+// and logs each result. The time at which evidence was fresh does not change. Returns how many
+// pieces were looked at: 0 when none was stale.
 [[nodiscard]] Result<std::size_t> reappraise(Services& services, std::size_t limit);
 
 }  // namespace assay::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what stored decisions rest on is still there: the case of each, the parts that it names
-// (case_file.h, case_parts.h), and its results.
+// Checks that the documents behind stored decisions still exist: the case of each decision, the
+// parts that the case names (case_file.h, case_parts.h), and the results.
 #pragma once
 
 #include <set>
@@ -11,18 +11,20 @@
 
 namespace assay::server {
 
-// Looks at each document once, however many decisions share it.
+// Checks decisions. Looks at each document once, however many decisions share it.
 class CaseChecker {
  public:
   explicit CaseChecker(storage::Snapshot& snapshot) : snapshot_(snapshot) {}
 
-  // Notes what is missing, damaged or unreadable of one decision. An error only when the store
-  // cannot be read.
+  // Notes what is missing, damaged or unreadable of one decision. Fails only when the store cannot
+  // be read.
   [[nodiscard]] Status check(const storage::DecisionRow& row);
+  // Returns the findings and removes them.
   [[nodiscard]] std::vector<Finding> take() { return std::move(findings_); }
 
  private:
-  // The document as JSON; null when it was looked at before, or was noted.
+  // Returns the document as JSON; null JSON when the document was looked at before, or has a
+  // finding.
   [[nodiscard]] Result<Json> open(const Json& id);
   [[nodiscard]] Status envelope(const DocumentId& id);
   [[nodiscard]] Status walk_case(const Json& id);
@@ -32,7 +34,7 @@ class CaseChecker {
   storage::Snapshot& snapshot_;
   std::set<DocumentId> seen_;
   std::vector<Finding> findings_;
-  std::string decision_;  // the one that is looked at
+  std::string decision_;  // id of the decision being checked
 };
 
 }  // namespace assay::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in the store and needs an operator, found without changing anything.
+// Finds stored data that needs an operator, without changing anything.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace assay::server {
 
-// One thing that needs an operator.
+// One problem that needs an operator.
 struct Finding {
-  std::string check;   // which check found it, such as "unbound-manifest"
-  std::string id;      // of the stored thing
-  std::string detail;  // one sentence: what it is, and what to do
+  std::string check;   // name of the check that found the problem, such as "unbound-manifest"
+  std::string id;      // id of the stored object
+  std::string detail;  // one sentence: the problem, and what to do
 };
 [[nodiscard]] Json to_json(const Finding& finding);
 
-// Runs every check; the list of them is in the source. `deep`: also those that read all decisions.
+// Runs every check; check_store.cc lists the checks. `deep`: also runs those that read all
+// decisions.
 [[nodiscard]] Result<std::vector<Finding>> check_store(storage::Snapshot& snapshot, bool deep);
 
 }  // namespace assay::server
