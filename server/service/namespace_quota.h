@@ -30,15 +30,15 @@ class NamespaceQuota {
   // destructor gives them back. The quota must outlive the reservation.
   class Room {
    public:
-    Room(NamespaceQuota& cases, std::string counted, Timestamp since, std::size_t bytes)
-        : cases_(cases), counted_(std::move(counted)), since_(since), bytes_(bytes) {}
-    ~Room() { cases_.give_back(counted_, since_, bytes_); }
+    Room(NamespaceQuota& quota, std::string counted, Timestamp since, std::size_t bytes)
+        : quota_(quota), counted_(std::move(counted)), since_(since), bytes_(bytes) {}
+    ~Room() { quota_.give_back(counted_, since_, bytes_); }
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
     void keep() { bytes_ = 0; }
 
    private:
-    NamespaceQuota& cases_;
+    NamespaceQuota& quota_;
     std::string counted_;
     Timestamp since_;
     std::size_t bytes_;
