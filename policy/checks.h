@@ -19,8 +19,8 @@ namespace assay::policy {
 inline constexpr const char* kFailedMember = "failed";
 inline constexpr const char* kUndecidedMember = "undecided";
 
-// Collects demands in a fixed order. Every demand is checked. The first demand that fails gives the
-// code. An undecided demand counts only when no demand fails.
+// A list of demands in a fixed order. Every demand is checked. The first demand that fails gives
+// the code. An undecided demand counts only when no demand fails.
 class Checks {
  public:
   void demand(bool holds, Reason code) {

@@ -35,7 +35,7 @@ struct TestOutcome {
 
 [[nodiscard]] TestOutcome run(const PredicateTest& test, const Json& predicate);
 
-// Gives the result of run() for predicates that are kept outside the facts. The same statement and
+// The results of run() for predicates that are kept outside the facts. The same statement and
 // test must always give the same result.
 class PredicateTests {
  public:

@@ -48,7 +48,7 @@ inline constexpr int kMaxConditionDepth = 32;
 // Returns the parts of a combined condition; nullptr for the other kinds.
 [[nodiscard]] const std::vector<Condition>* parts_of(const Condition& condition);
 
-// Holds what all conditions of one evaluation share.
+// What all conditions of one evaluation share.
 struct Scope {
   const JudgedFacts& facts;
   const Facts& known;       // source of `facts`, with node and reports

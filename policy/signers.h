@@ -66,7 +66,7 @@ struct JudgedFacts {
 [[nodiscard]] TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,
                                   const PredicateTest& test);
 
-// Counts the distinct identities that meet a signer requirement.
+// A count of the distinct identities that meet a signer requirement.
 class Tally {
  public:
   // Borrows from `requirement` and from the Facts of every statement added.
