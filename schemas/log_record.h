@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// Entry bundles carry a record behind a 16-bit length (C2SP tlog-tiles).
+// An entry bundle carries each record behind a 16-bit length (C2SP tlog-tiles).
 inline constexpr std::size_t kMaxLogRecordBytes = 65535;
 
 namespace event {
@@ -54,9 +54,9 @@ struct LogRecord {
   Json detail = Json::object();       // small
 };
 
-// Canonical bytes; limit-exceeded over kMaxLogRecordBytes.
+// Returns the canonical bytes. Errors: limit-exceeded for more than kMaxLogRecordBytes.
 [[nodiscard]] Result<std::string> encode(const LogRecord& record);
-// Refuses bytes that encode() would not produce.
+// Parses a record. Errors: schema-violation for bytes that encode() would not produce.
 [[nodiscard]] Result<LogRecord> parse_log_record(ByteView bytes);
 
 }  // namespace assay
