@@ -48,10 +48,10 @@ struct ActivePolicy {
 // about empty facts.
 //
 // `preconditions` (for example, how the model reference was resolved) become part of the verdict. A
-// failed precondition with the code model-reference-missing is added when the workload is selected,
-// all preconditions pass, and there is no model or a model without an artifact. A failed
-// precondition with the code condition-failed is added when the matching enforce policies leave no
-// node (policy/affinity.h).
+// failed precondition with the code model-reference-missing is added when a selected workload has
+// no model, or a model without an artifact, and all preconditions pass. A failed precondition with
+// the code condition-failed is added when the matching enforce policies leave no node
+// (policy/affinity.h).
 //
 // For a workload that was read from a pod, each result ends with what every policy demands.
 // "reference-bound" (for each model): the pod mounts the model at a location that counts. "volumes"

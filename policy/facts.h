@@ -157,8 +157,8 @@ struct ContainerImage {
   std::string image;  // as the pod writes it
   bool init = false;
   // True when the container may remount its read-only volumes as writable, or reach them outside of
-  // its mounts: privileges, capabilities, mounts that propagate, or the node's processes or
-  // devices.
+  // its mounts. Reasons: privileges, capabilities, mounts that propagate, or the node's processes
+  // or devices.
   bool remounts = false;
 };
 
@@ -166,7 +166,7 @@ struct ContainerImage {
 struct Workload {
   std::string name_space;
   std::map<std::string, std::string> labels;
-  std::vector<std::string> resources;  // names requested or limited by any container
+  std::vector<std::string> resources;  // names that any container requests or limits
   std::string node{};                  // empty before bind
   bool pod = false;                    // read from a pod or template: mounts and images are judged
   // Ways to an accelerator that were found: "resource:nvidia.com/gpu", "resource-claims",

@@ -4,7 +4,6 @@
 // `not` inverts a fail only when the thing was checked and found wrong: another value, other
 // parameters, other bytes, another TCB status. A fail because something is missing, expired,
 // revoked, stale or signed by too few does not prove the contrary. Such a fail becomes an error.
-// or said by too few does not show the contrary: it is an error.
 #pragma once
 
 #include "policy/conditions.h"

@@ -51,7 +51,7 @@ struct LogRecord {
   std::string actor;                  // principal name, or "system"
   std::vector<std::string> subjects;  // artifact ids and other ids; encode() sorts them
   std::vector<DocumentId> documents;  // digests of exact stored bytes, in order
-  Json detail = Json::object();       // small
+  Json detail = Json::object();       // of the event; short, see kMaxLogRecordBytes
 };
 
 // Returns the canonical bytes. Errors: limit-exceeded for more than kMaxLogRecordBytes.

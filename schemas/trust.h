@@ -99,7 +99,7 @@ struct RemovePrincipal {
 };
 // How evidence of one type is appraised: reference values, accepted statuses, and anchors beside
 // the vendor's. An anchor of another party than the vendor proves nothing about hardware, because a
-// simulator can have one. Hence the member's name in JSON: "dangerous_anchors".
+// simulator can have one. The JSON name of these anchors is therefore "dangerous_anchors".
 struct Appraisal {
   std::string evidence_type;             // "tdx"
   Json policy = Json::object();          // schema and defaults: attestation/tdx/appraisal_policy.h

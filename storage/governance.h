@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Governance: keys, principals, appraisals, registrations, revoked nodes, and the policies in
-// force. It is verified once and then kept in memory; the rows in the database only preserve it
-// across a restart. Its records in the log form a chain. Each record names the record before it and
-// the digests of the resulting state (docs/adr/0011-the-store-believes-nothing-unchecked.md,
-// schemas/log.md).
+// force. Governance is verified once and then kept in memory; the rows in the database only
+// preserve it across a restart. The records of its changes in the log form a chain. Each record
+// names the record before it and the digests of the resulting state
+// (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md).
 #pragma once
 
 #include <map>

@@ -85,8 +85,8 @@ struct Repaired {
   std::map<std::string, std::uint64_t> dropped;  // damaged, and not stored elsewhere
 };
 // Repairs a database in one transaction, while no service runs. Rebuilds all indexes from their
-// tables. Rebuilds each missing row, and each row that does not fit its seal, from the log and its
-// documents as far as they hold the row. docs/recovery.md lists what happens to the other rows.
+// tables. Rebuilds rows that are missing or do not fit their seals, as far as the log and its
+// documents hold these rows. docs/recovery.md lists what happens to the other rows.
 [[nodiscard]] Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_signer,
                                              const Rebuilders& rebuilders,
                                              const Progress& progress);

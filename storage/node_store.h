@@ -72,7 +72,7 @@ struct EvidenceRow {
   std::string node;        // node that gave the evidence
   std::string type;        // of the evidence
   DocumentId evidence;     // stored document: see server/service/nodes/reappraise.h
-  Bytes expected;          // report data, 64 bytes
+  Bytes expected;          // required report data, 64 bytes
   std::string platform;    // required platform
   DocumentId policy;       // digest of the appraisal policy that was applied
   std::string error;       // code of its refusal; empty: accepted
@@ -166,8 +166,8 @@ class NodeReads {
   // Returns the node's oldest job that is queued, or whose lease expired by `now`; else not-found.
   [[nodiscard]] virtual Result<JobRow> next_job(const std::string& node, Timestamp now) = 0;
   // Returns the job whose report counts for this node, artifact, scope and place. An open job that
-  // spoke against the bytes when this view was opened comes first: a mismatch was reported
-  // (kOutline), or the lease expired before a spot check was answered (kSpot, and `report` of later
+  // spoke against the bytes when this view was opened comes first. Such a job reported a mismatch
+  // (kOutline), or its lease expired before a spot check was answered (kSpot, and `report` of later
   // leases). Otherwise returns the newest finished job with a report. A job that verified only a
   // part does not count. A job that verified the bytes does not count if it was leased before
   // another report spoke against the bytes. Errors: not-found.

@@ -28,7 +28,8 @@ struct PodRow {
   std::string settled = {};
   std::string decision;  // newest one that allowed the pod; empty: no policy selected it
   std::vector<DecidedModel> models = {};
-  // Canonical form of policy::Workload. A large one is a document that pods of one template share.
+  // Canonical form of policy::Workload. A large workload is stored as a document that pods of one
+  // template share (storage/large_workload.h).
   Json workload = Json::object();
   Timestamp admitted_at;
   bool operator==(const PodRow&) const = default;

@@ -11,7 +11,6 @@
 // Errors: storage when the database fails; data-loss when stored bytes do not match their digest;
 // unavailable when the store is closing or every reader is busy for too long; the errors that the
 // work function of write() returns.
-// function of write() returns.
 #pragma once
 
 #include <chrono>
@@ -72,8 +71,8 @@ struct StatementRow {
   bool operator==(const StatementRow&) const = default;
 };
 
-// A claim of the indexes that `key` signed the statement at `index`. It only says where to look;
-// the caller must check the statement itself.
+// A claim of the indexes that `key` signed the statement at `index`. The claim only says where to
+// look; the caller must check the statement itself.
 struct SignedBy {
   LeafIndex index;
   KeyId key;
@@ -225,7 +224,7 @@ class Snapshot : public NodeReads, public PodReads {
   [[nodiscard]] virtual Result<Page<DecisionRow>> decisions(const DecisionQuery& query) = 0;
   [[nodiscard]] virtual Result<Page<EventRow>> events(const EventQuery& query) = 0;
 
-  // --- the log (RFC 9162; sizes up to log_state().size; invalid-parameter beyond)
+  // --- the log (RFC 9162). Errors: invalid-parameter for a size above log_state().size.
   // Returns the newest state that is durable in database and anchor. Other rows may already include
   // writes that are not acknowledged yet; lists end at this state.
   [[nodiscard]] virtual Result<LogState> log_state() = 0;

@@ -22,17 +22,17 @@ namespace assay {
 inline constexpr std::uint32_t kDefaultChunkSize = 16384;
 inline constexpr std::uint32_t kMinChunkSize = 4096;
 inline constexpr std::uint32_t kMaxChunkSize = 1048576;
-// Entries of one artifact that a single document may list.
+// Largest number of entries of one artifact that a single document may list.
 inline constexpr std::size_t kMaxEntries = 1U << 20;
 
 // Bytes of the parameters' canonical JSON. The limit keeps leaf 0 shorter than any chunk.
 inline constexpr std::size_t kMaxParametersBytes = 4095;
-// Characters of one ignore pattern.
+// Largest number of characters in one ignore pattern.
 inline constexpr std::size_t kMaxPatternLength = 512;
 
-// Files that may lie at the top of a model's directory without being part of the model: version
-// control, and what `assay manifest create` writes beside the weights. Policies accept these
-// patterns, and no others, by default (policy/manifest_condition.cc).
+// Files that may lie at the top of a model's directory without being part of the model. These are
+// version control, and what `assay manifest create` writes beside the weights. Policies accept
+// these patterns, and no others, by default (policy/manifest_condition.cc).
 inline constexpr std::string_view kManifestFile = "model.assay.json";
 inline constexpr std::array<std::string_view, 4> kUsualIgnore = {
     "/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline"};
@@ -123,8 +123,8 @@ void sort_entries(std::vector<Entry>& entries);
 [[nodiscard]] Result<ArtifactId> artifact_id(const Artifact& artifact);
 
 // JSON form of the parameters: {"chunk_size":...,"hash":...,"tree":"assay-tree-v1"}. "ignore":[...]
-// stands only when there are patterns, "follow_symlinks":true only when set. The parsing functions
-// refuse unknown and missing members, wrong types, and digests of another algorithm.
+// is present only when there are patterns, "follow_symlinks":true only when set. The parsing
+// functions refuse unknown and missing members, wrong types, and digests of another algorithm.
 [[nodiscard]] Json to_json(const TreeParameters& parameters);
 [[nodiscard]] Result<TreeParameters> tree_parameters_from_json(const Json& json);
 [[nodiscard]] Json to_json(const Entry& entry);

@@ -78,7 +78,7 @@ class Digest {
 template <>
 struct std::hash<assay::Digest> {
   std::size_t operator()(const assay::Digest& digest) const noexcept {
-    // The bytes are uniform already; any eight of them are a hash.
+    // The bytes are uniformly distributed, so any eight of them serve as a hash.
     std::size_t value = 0;
     for (const std::uint8_t byte : digest.bytes().first(sizeof(value))) {
       value = (value << 8) | byte;

@@ -19,7 +19,7 @@ class Connection {
   enum class Mode : bool { kReadOnly, kReadWrite };
 
   // Where the index of the write-ahead log lies. kFile: in a file, so that other processes can read
-  // at the same time. kMemory: in memory, for a disk without room for the file.
+  // the database at the same time. kMemory: in memory, for a disk without room for the file.
   enum class Index : bool { kFile, kMemory };
 
   // Opens an existing file with the common settings of all connections (WAL, synchronous=FULL,
