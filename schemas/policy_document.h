@@ -68,12 +68,12 @@ struct PredicateTest {
 
 struct Condition;
 
-// Requires a manifest of the artifact, signed by publishers.
+// A condition that requires a manifest of the artifact, signed by publishers.
 struct ManifestCondition {
   SignerRequirement signers;
 };
-// Requires statements of this kind about the artifact, signed within signer roles, that pass the
-// tests.
+// A condition that requires statements of this kind about the artifact, signed within signer roles,
+// that pass the tests.
 struct StatementCondition {
   std::string predicate_type;
   std::string stage;  // of lifecycle statements; empty otherwise
@@ -82,7 +82,7 @@ struct StatementCondition {
   Quantifier quantifier = Quantifier::kEvery;
   std::optional<std::uint64_t> max_age_seconds;  // counted from the statement's log entry
 };
-// Requires tree parameters from these lists. An empty list does not constrain.
+// A condition that requires tree parameters from these lists. An empty list does not constrain.
 struct ParametersCondition {
   std::vector<std::string> hash;
   std::vector<std::uint32_t> chunk_size;
@@ -91,8 +91,8 @@ struct ParametersCondition {
   std::optional<std::vector<std::string>> ignore{};
   std::optional<Objects> objects{};  // what the entries must include
 };
-// Requires that the workload's node is enrolled and not revoked, and that its evidence is as
-// described. Decided at bind.
+// A condition that requires that the workload's node is enrolled and not revoked, and that its
+// evidence is as described. Decided at bind.
 struct NodeCondition {
   std::optional<std::uint64_t> max_evidence_age_seconds;  // of its newest accepted evidence
   bool worker_measured = true;          // the worker key is bound to accepted evidence
@@ -100,9 +100,9 @@ struct NodeCondition {
   // Accepted anchors ("sha256:...") beside the vendor's. Evidence under any other anchor fails.
   std::vector<std::string> anchors;
 };
-// Requires that the workload's node has verified the artifact at the place where the workload reads
-// it. Decided at bind. Decided at serve for at_serve (what the pod itself has mounted) and for
-// device-memory. The newest report on each place must meet every requirement.
+// A condition that requires that the workload's node has verified the artifact at the place where
+// the workload reads it. Decided at bind. Decided at serve for at_serve (what the pod itself has
+// mounted) and for device-memory. The newest report on each place must meet every requirement.
 struct ReportCondition {
   std::string scope = "files";  // or "device-memory"
   bool at_serve = false;        // "at": "serve"; only reports on the same pod count

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches lists in log order. Finds the rows that match a query by reading the indexes of all its
-// filters in parallel. Time bounds are converted to ranges of the log.
+// Searches lists in log order. Finds the rows that match a query by walking the indexes of all its
+// filters together. Time bounds are converted to ranges of the log.
 #pragma once
 
 #include <optional>
