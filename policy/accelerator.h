@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which resources may be accelerators.
+// Decides which resources may be accelerators.
 #pragma once
 
 #include <string_view>
@@ -8,17 +8,20 @@
 
 namespace assay::policy {
 
-// True for every name but those of the resources that Kubernetes itself hands out: cpu, memory,
-// storage, ephemeral-storage and huge pages. What is not known is taken for an accelerator.
+// Returns false for the resources that Kubernetes itself provides: cpu, memory, storage,
+// ephemeral-storage and huge pages. Returns true for every other name, because an unknown resource
+// may be an accelerator.
 [[nodiscard]] bool is_extended_resource(std::string_view name);
 
-// Questions that a match asks about one name. It selects by whether some name holds.
+// The functions below ask whether one name fits a match. The match selects a workload when at least
+// one of the workload's names fits.
 
-// The match lists resources, and this is one.
+// Returns true when `match.resources` has a pattern that matches `resource`.
 [[nodiscard]] bool asks_for(const WorkloadMatch& match, std::string_view resource);
-// An extended resource that the match does not call harmless.
+// Returns true when `resource` is an extended resource that the match does not call harmless.
 [[nodiscard]] bool is_accelerator(const WorkloadMatch& match, std::string_view resource);
-// A way (Workload::accelerators) that the match calls harmless.
+// Returns true when the match calls harmless this way to an accelerator (an item of
+// Workload::accelerators).
 [[nodiscard]] bool is_harmless(const WorkloadMatch& match, std::string_view way);
 
 }  // namespace assay::policy

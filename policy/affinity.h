@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which labels the node of a workload must have.
+// Computes which labels the node of a workload must have.
 #pragma once
 
 #include <map>
@@ -12,15 +12,16 @@
 namespace assay::policy {
 
 struct NodeAffinity {
-  // Label to the values that are allowed, ascending and distinct; never an empty list.
+  // Maps each label to its allowed values: ascending, distinct, never an empty list.
   std::map<std::string, std::vector<std::string>> labels;
-  // Labels for which no value is left, ascending: two policies exclude each other.
+  // Labels without an allowed value, ascending: two policies exclude each other.
   std::vector<std::string> conflicts;
 };
 
-// Of the policies in mode enforce that match the workload: every label that one of them asks for,
-// with the values that all who ask for it accept. Steers where a pod goes; whether it may run there
-// the conditions say.
+// Looks at the policies in mode enforce that match the workload. Returns every label that one of
+// these policies asks for, with the values that all policies asking for the label accept. The
+// result only steers where a pod is scheduled; conditions decide whether the pod may run on the
+// node.
 [[nodiscard]] NodeAffinity node_affinity(std::span<const ActivePolicy> policies,
                                          const Workload& workload);
 

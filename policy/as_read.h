@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload without what no policy reads, so that workloads that differ in nothing else are one
-// and the same case.
+// Removes from a workload everything that no policy reads. Workloads that differ only in unread
+// parts become equal, and so become one case.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,14 @@
 
 namespace assay::policy {
 
-// Resources and ways to an accelerator that are kept of those that policies read. Beyond these only
-// what is the first that a policy looks for.
+// Limits the resources, and the ways to an accelerator, that as_read() keeps in each of the two
+// lists. Beyond this number as_read() keeps only a name that is the first to match what a policy
+// looks for.
 inline constexpr std::size_t kMaxReadNames = 16;
 
-// `workload` without labels, resources and ways to an accelerator that no policy matches by, and
-// without images when no policy has rules about images. evaluate() gives the same verdict about
-// both under these policies.
+// Returns `workload` without the labels, resources and ways to an accelerator that no policy
+// matches by. Image names are emptied when no policy has `images` or `fill_at_run`. Under
+// `policies`, evaluate() gives the same verdict about `workload` and about the result.
 [[nodiscard]] Workload as_read(Workload workload, std::span<const ActivePolicy> policies);
 
 }  // namespace assay::policy

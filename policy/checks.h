@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several demands on one fact, and ages. Inside of policy.
+// Combines several demands on one fact, and computes ages. Internal to policy.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,19 @@
 
 namespace assay::policy {
 
-// Whole seconds from `then` to `now`; 0 when `then` is later.
+// Returns the whole seconds from `then` to `now`; 0 when `then` is later.
 [[nodiscard]] std::uint64_t age_seconds(Timestamp then, Timestamp now);
-// True when more than `max_age_seconds` lie between: to the millisecond. False when `then` is later
-// than `now`: that is for the caller to notice.
+// Returns true when more than `max_age_seconds` lie between `then` and `now`, compared in
+// milliseconds. Returns false when `then` is later than `now`: the caller must check for a time in
+// the future.
 [[nodiscard]] bool is_older(Timestamp then, std::uint64_t max_age_seconds, Timestamp now);
 
-// Members of `actual`; policy/negation.cc reads them.
+// Members of ConditionResult::actual that conclude() writes and policy/negation.cc reads.
 inline constexpr const char* kFailedMember = "failed";
 inline constexpr const char* kUndecidedMember = "undecided";
 
-// Demands in a fixed order. All are looked at: the first that fails gives the code, and one that
-// cannot be decided counts only when none fails.
+// A list of demands in a fixed order. Every demand is checked. The first demand that fails gives
+// the code. An undecided demand counts only when no demand fails.
 class Checks {
  public:
   void demand(bool holds, Reason code) {
@@ -27,13 +28,15 @@ class Checks {
       failed_.push_back(code);
     }
   }
-  // `time` may not lie after `now`: facts from the future decide nothing.
+  // Makes the result undecided when `time` lies after `now`, because facts from the future decide
+  // nothing.
   void demand_past(Timestamp time, Timestamp now) { undecided_ = undecided_ || time > now; }
-  // What was read contradicts itself.
+  // Makes the result undecided because the facts contradict each other.
   void undecided() { undecided_ = true; }
 
-  // Sets outcome and code, and when a demand fails actual["failed"] to the codes of all that do,
-  // and actual["undecided"] to true if something cannot be decided besides.
+  // Sets the outcome and the code of `result`. When a demand fails, sets actual["failed"] to the
+  // codes of all failed demands. When a demand fails and something else is undecided, also sets
+  // actual["undecided"] to true.
   void conclude(ConditionResult& result) const;
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How outcomes combine: Kleene's three-valued logic, with `deferred` as a second kind of undecided.
-// Pass is true, fail is false; a result is pass or fail only when it is that whatever the undecided
-// parts would turn out to be, otherwise error if there is an error, else deferred.
+// Combines outcomes by Kleene's three-valued logic: pass is true, fail is false. `error` and
+// `deferred` are two kinds of undecided. A result is pass or fail only when no value of the
+// undecided parts could change the result. Otherwise the result is error when a part is an error,
+// else deferred.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@ struct OutcomeCounts {
 
 [[nodiscard]] OutcomeCounts count(std::span<const ConditionResult> parts);
 
-// Of no parts: pass.
+// Returns pass when there are no parts.
 [[nodiscard]] Outcome combine_all(const OutcomeCounts& counts);
-// Of no parts: fail.
+// Returns fail when there are no parts.
 [[nodiscard]] Outcome combine_any(const OutcomeCounts& counts);
 [[nodiscard]] Outcome combine_at_least(std::size_t needed, const OutcomeCounts& counts);
 [[nodiscard]] Outcome negate(Outcome outcome);

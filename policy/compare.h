@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One comparison with a value in a predicate: finding the value (RFC 6901) and comparing it by
-// type.
+// Tests one value in a predicate: finds the value (RFC 6901) and compares it by its type.
 #pragma once
 
 #include <optional>
@@ -13,30 +12,31 @@ namespace assay::policy {
 
 struct StatementFact;
 
-// The value that `pointer` leads to, borrowed from `document`; nullptr when there is none or the
-// pointer is malformed.
+// Returns the value that `pointer` leads to, borrowed from `document`. Returns nullptr when the
+// document has no such value or the pointer is malformed.
 [[nodiscard]] const Json* value_at(const Json& document, std::string_view pointer);
 
-// pass or fail; error when the types do not fit: numbers compare with numbers (by value, exactly,
-// whether written 1 or 1.0), strings, booleans and null only with their own kind and only by ==, !=
-// and in; objects and arrays with nothing. `in` takes a list: pass when one element equals, error
-// when no element is of the value's kind.
+// Returns pass or fail, or error when the types do not fit. Numbers compare with numbers, exactly
+// and by value: 1 equals 1.0. Strings, booleans and null compare only with their own type, and only
+// by ==, != and `in`. Objects and arrays compare with no value. For `in`, `expected` is a list: the
+// result is pass when one element equals `actual`, and error when no element has the type of
+// `actual`.
 [[nodiscard]] Outcome compare(const Json& actual, Comparison op, const Json& expected);
 
-// `value` as an explanation shows it: objects, arrays and strings over 256 bytes only by kind and
-// size, so that a statement cannot blow up the decisions about it.
+// Returns `value` as an explanation shows it. Objects, arrays and strings over 256 bytes are shown
+// only by type and size, so that a large statement does not make its decisions large.
 [[nodiscard]] Json shown(const Json& value);
 
 struct TestOutcome {
   Outcome outcome;             // pass, fail or error
   std::optional<Reason> code;  // predicate-mismatch, value-missing or condition-undecided
-  Json actual;                 // shown(); null when the value is missing
+  Json actual;                 // what shown() returns; null when the value is missing
 };
 
 [[nodiscard]] TestOutcome run(const PredicateTest& test, const Json& predicate);
 
-// What run() gives about predicates that are kept elsewhere: of one statement and test always the
-// same.
+// The results of run() for predicates that are kept outside the facts. The same statement and
+// test must always give the same result.
 class PredicateTests {
  public:
   virtual ~PredicateTests() = default;

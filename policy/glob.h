@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns of policies.
+// Matches the patterns of policies.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace assay::policy {
 
-// A '*' in `pattern` stands for any characters, none included; everything else is compared as
-// bytes, over the whole of `text`. Costs at most the product of the lengths.
+// Returns true when `pattern` matches all of `text`. A '*' stands for any number of any characters,
+// also for none. All other characters are compared as bytes. The cost is at most the product of the
+// two lengths.
 [[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);
 
-// One of `patterns` does.
+// Returns true when at least one of `patterns` matches `text`.
 [[nodiscard]] bool any_glob_matches(const std::vector<std::string>& patterns,
                                     std::string_view text);
 

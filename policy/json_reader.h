@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the documents of facts and workloads: every member is checked, and an error names its
-// place. Inside of policy.
+// Helpers that parse the documents of facts and workloads. Every member is checked, and an error
+// names its place in the document. Internal to policy.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline std::unexpected<Error> violation(std::string why, const std::string& wher
   return fail(ErrorCode::kSchemaViolation, std::move(why), where);
 }
 
-// Prefixes the place of an error from a codec further down.
+// Adds `where` before the place of an error from another codec.
 inline std::unexpected<Error> at(const std::string& where, Error error) {
   error.where = where + error.where;
   return std::unexpected(std::move(error));
@@ -30,7 +30,8 @@ inline std::unexpected<Error> at(const std::string& where, Error error) {
 
 using Names = std::initializer_list<std::string_view>;
 
-// An object with all of `required`, perhaps `optional`, and nothing else.
+// Checks that `json` is an object with all of `required`, possibly some of `optional`, and no other
+// member.
 inline Status check_members(const Json& json, const std::string& where, Names required,
                             Names optional = {}) {
   if (!json.is_object()) {
@@ -53,7 +54,8 @@ inline Status check_members(const Json& json, const std::string& where, Names re
   return {};
 }
 
-// One object of the document with its place. Members are known to be there; it borrows both.
+// One object of the document with its place. Borrows both. The caller has checked that the members
+// exist.
 struct Reader {
   const Json& json;
   const std::string& where;
@@ -68,7 +70,7 @@ struct Reader {
     return value.get<std::string>();
   }
 
-  // A text that `parse` turns into a value.
+  // Reads a string member and converts it with `parse`.
   template <typename Parse>
   [[nodiscard]] auto parsed(const char* member, Parse parse) const
       -> decltype(parse(std::string_view())) {
@@ -100,7 +102,8 @@ struct Reader {
     return value.get<std::uint64_t>();
   }
 
-  // A text that `parse` turns into a value, if the member is there.
+  // Reads an optional string member and converts it with `parse`. Returns nullopt when the member
+  // is absent.
   template <typename Parse>
   [[nodiscard]] auto parsed_if_there(const char* member, Parse parse) const
       -> Result<std::optional<typename decltype(parse(std::string_view()))::value_type>> {
@@ -110,7 +113,7 @@ struct Reader {
     return parsed(member, parse);
   }
 
-  // Calls `read(item, place)` for each item of an array.
+  // Reads an array member. Calls `read(item, place)` for each item.
   template <typename Value, typename Read>
   [[nodiscard]] Result<std::vector<Value>> list(const char* member, Read read) const {
     const Json& items = json[member];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is worth saying about a policy before it is signed.
+// Finds what the author of a policy should know before the policy is signed.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,22 @@ struct Finding {
 // "note", "warning", "error".
 [[nodiscard]] std::string_view name(Finding::Level level);
 
-// Notes the decision point of each condition; warns about conditions that cannot fail or cannot
-// pass (at_least above the identities listed, an empty any, two tests that exclude each other),
-// tests on unlikely pointers, demands on nodes and reports that nothing meets, anchors that prove
-// nothing about hardware, a policy that matches every workload or selects by one name alone, rules
-// about pods that admit anything, modes that do not enforce, statements without a manifest
-// condition beside them, reports without a node condition, and models filled in at run time that
-// nobody looks at. An enforce policy without any manifest condition is an error: it denies every
-// pod. Findings about the policy as a whole come first, then those of the conditions in the order
-// of the document.
+// Checks one policy and returns its findings. Findings about the policy as a whole come first, then
+// findings about conditions in the order of the document.
+//
+// Notes name the decision point of each condition. Warnings name:
+// - conditions that cannot fail or cannot pass (at_least above the number of listed identities, an
+// empty any, two tests that exclude each other);
+// - tests on unlikely pointers, and demands on nodes and reports that no node or report can meet;
+// - anchors that prove nothing about hardware;
+// - a policy that matches every workload or selects by one name alone;
+// - rules about pods that admit everything, and modes that do not enforce;
+// - statement conditions without a manifest condition beside them, and report conditions without a
+// node condition;
+// - models filled at run time that no condition checks.
+//
+// An enforce policy without any manifest condition is an error, because the policy denies every
+// pod.
 [[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy);
 
 }  // namespace assay::policy

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of lint about the workloads that a policy selects and what it lets their pods mount and
-// run.
+// The part of lint about workloads: which workloads a policy selects, and what the policy lets
+// their pods mount and run.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a mount of a container is, when the image has the links that every common one has. Inside
-// of policy.
+// Resolves the path of a container's mount, given the symbolic links that all common images have.
+// Internal to policy.
 #pragma once
 
 #include <optional>
@@ -10,29 +10,32 @@
 
 namespace assay::policy {
 
-// One spelling for each directory: "/a/b" for "/a//./b/", "/run/x" for "/var/run/x", "" for the
-// root. Nothing for a path that only the running process knows ("/proc/self/...", "/dev/fd/..."),
-// that goes up ("..": what lies above a link is not above its name), or that no kernel takes.
+// Returns one spelling for each directory: "/a/b" for "/a//./b/", "/run/x" for "/var/run/x", "" for
+// the root. Returns nullopt for a path that only the running process knows ("/proc/self/...",
+// "/dev/fd/..."). Returns nullopt for a path with "..", because the parent of a link's target is
+// not the parent of the link. Returns nullopt for a path that is too long for any kernel.
 [[nodiscard]] std::optional<std::string> real_path(std::string_view path);
 
-// `path` without empty and "." parts, links aside; "" for the root. Nothing when it goes up.
+// Returns `path` without empty and "." parts, without resolving links; "" for the root. Returns
+// nullopt for a path with "..".
 [[nodiscard]] std::optional<std::string> clean_path(std::string_view path);
 
-// At `path`, above it or below it the runtime and the kubelet mount things of their own into every
-// container: /dev with /dev/shm, which all containers of a pod write to, /proc, /sys, and
-// /etc/hosts and its like, which the pod fills. `path` is one of real_path().
+// Returns true when the runtime or the kubelet mounts something of its own at `path`, above `path`
+// or below `path` in every container. These places are /dev (with /dev/shm, which all containers of
+// a pod can write), /proc, /sys, and /etc/hosts and similar files that the pod fills. `path` must
+// come from real_path().
 [[nodiscard]] bool meets_runtime_mounts(std::string_view path);
 
-// The patterns of a policy's `mount_paths`. '*' stands for any characters, '/' included.
+// The patterns of a policy's `mount_paths`. A '*' stands for any characters, also for '/'.
 class MountPaths {
  public:
   explicit MountPaths(const std::vector<std::string>& patterns);
 
   [[nodiscard]] bool empty() const { return patterns_.empty(); }
-  // Models may be mounted at `path`, which is one of real_path().
+  // Returns true when models may be mounted at `path`. `path` must come from real_path().
   [[nodiscard]] bool admit(const std::string& path) const;
-  // Nothing but models may be mounted there: it is what a pattern says before its first '*', or
-  // lies in it, or it lies in `path`.
+  // Returns true when only models may be mounted at `path`. This holds for a pattern's text before
+  // its first '*', for every path that begins with this text, and for every directory above it.
   [[nodiscard]] bool reserve(const std::string& path) const;
 
  private:

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a condition comes to below a `not`. Inside of policy.
+// Judges a condition below a `not`. Internal to policy.
 //
-// `not` turns round only what was judged and found wrong in the thing itself: another value, other
-// parameters, other bytes, another TCB status. That something is missing, expired, revoked, stale
-// or said by too few does not show the contrary: it is an error.
+// `not` inverts a fail only when the thing was checked and found wrong: another value, other
+// parameters, other bytes, another TCB status. A fail because something is missing, expired,
+// revoked, stale or signed by too few does not prove the contrary. Such a fail becomes an error.
 #pragma once
 
 #include "policy/conditions.h"
 
 namespace assay::policy {
 
-// Makes a fail of `condition` (one without parts), judged with `scope`, an error unless it can be
-// turned round. A code that did not say why becomes the one that does. Other outcomes stay.
+// Changes a fail in `result` to an error unless the fail may be inverted. `condition` has no parts
+// and was judged with `scope`. Replaces a code that does not give the reason by one that does. Does
+// not change outcomes other than fail.
 void judge_below_not(const Condition& condition, const Scope& scope, ConditionResult& result);
 
 }  // namespace assay::policy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which locations of a model mutation may write into a pod.
+// Computes which locations of a model the mutating webhook may write into a pod.
 #pragma once
 
 #include <set>
@@ -10,8 +10,8 @@
 
 namespace assay::policy {
 
-// Locations of the model that count for every policy in mode enforce or warn that matches the
-// workload (policy/reference.h); none when no policy does.
+// Returns the locations of the model that count for every matching policy in mode enforce or warn
+// (policy/reference.h). Returns an empty set when no policy in these modes matches the workload.
 [[nodiscard]] std::set<std::string> locations_for_all(std::span<const ActivePolicy> policies,
                                                       const Workload& workload, const Facts& model,
                                                       Timestamp now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which locations count for a model under one policy, and which of them the pod mounts. Inside of
-// policy.
+// Computes which locations count for a model under one policy, and which of these locations the pod
+// mounts. Internal to policy.
 #pragma once
 
 #include <cstddef>
@@ -14,88 +14,93 @@
 
 namespace assay::policy {
 
-// Something signed that says where a model lies.
+// A signed statement that says where a model lies.
 struct LocationStatement {
   const JudgedStatement* statement;
-  std::string_view name;  // of the model that it is about
+  std::string_view name;  // of the model in the statement
   const std::vector<std::string>* locations;
 };
 
-// Everything signed that says where this very artifact lies: placements, and the manifests of its
-// own root. A manifest that names it as another digest speaks of its own bytes.
+// Returns every signed statement that says where this artifact lies: placements, and manifests of
+// the artifact's own root. A manifest that names the artifact as another digest is left out,
+// because its locations hold the bytes of its own root.
 [[nodiscard]] std::vector<LocationStatement> location_statements(const JudgedFacts& facts);
 
-// Manifest conditions of a policy that are not below a `not`: those say who may not have signed.
-// They borrow from the policy.
+// The manifest conditions of a policy, borrowed from the policy. Conditions below a `not` are left
+// out, because such conditions say who may not have signed.
 using PublisherDemands = std::vector<const ManifestCondition*>;
 [[nodiscard]] PublisherDemands publisher_demands(const PolicyDocument& policy);
 
-// Whether the signers of one statement meet all demands by themselves. A policy without demands
-// believes nobody: fail.
+// Judges whether the signers of this one statement meet all demands. Without demands the outcome is
+// fail, because the policy then accepts no signer.
 [[nodiscard]] Outcome meets(const JudgedStatement& statement, const PublisherDemands& demands);
 
 using LocationSet = std::set<std::string, std::less<>>;
 
-// Where one model lies, as one policy believes it.
+// The locations of one model that one policy accepts.
 struct Locations {
   LocationSet counted;
-  LocationSet undecided;              // their signers might count
-  bool asked = false;                 // the policy says who has to sign
+  LocationSet undecided;              // locations whose signers may yet count
+  bool asked = false;                 // the policy has a manifest condition not below a `not`
   std::vector<std::string> evidence;  // ids of the statements that count
-  // Links of the artifact may lead out of a part of it that is mounted alone, to whatever the pod
-  // has there: only all of it counts, also with `mounts: within`.
+  // True when the artifact follows symbolic links. Such links may lead out of a subdirectory that
+  // is mounted alone, to other files of the pod. Only the whole location counts then, also with
+  // `mounts: within`.
   bool whole = false;
 };
 
-// A location counts only when one statement under the referenced name (under any, when the
-// reference has none) names it whose own signers satisfy every manifest condition of the policy
-// that is not below a `not`. A policy without such a condition believes nobody.
+// Computes the locations that count. A location counts when a single statement names it, the
+// statement has the referenced name, and the statement's own signers satisfy every demand
+// (publisher_demands()). An empty `name` accepts every name. Without demands no location counts.
 [[nodiscard]] Locations locations_of(const PolicyDocument& policy, const JudgedFacts& facts,
                                      const std::string& name);
 
-// What the containers of a pod mount, seen by one policy.
+// What the containers of a pod mount, as one policy sees it.
 struct MountedModels {
   struct Model {
     std::vector<std::string> bound;  // locations of the model that are mounted, ascending
-    bool undecided = false;          // a mount is where the model might lie
+    bool undecided = false;          // the pod mounts an undecided location
   };
   std::vector<Model> models;        // in the order of the models
-  std::vector<bool> judged;         // for each mount of the workload: it shows a judged model
-  std::vector<bool> undecided;      // for each mount: it might show one
-  std::vector<std::string> within;  // what is mounted inside of such a location, ascending
+  std::vector<bool> judged;         // for each mount of the workload: shows a judged model
+  std::vector<bool> undecided;      // for each mount: might show a judged model
+  std::vector<std::string> within;  // mounts below a counted location, ascending
   LocationSet bound;                // of all models
 };
 
 [[nodiscard]] MountedModels mounted_models(const PolicyDocument& policy, const Workload& workload,
                                            std::span<const Locations> locations);
 
-// Volumes of the pod that an init container fills when it runs and another container reads: names,
-// ascending.
+// Names of the pod's volumes that an init container fills at run time and another container also
+// mounts.
 struct FilledVolumes {
-  LocationSet allowed;  // by an image of the policy's fill_at_run
-  LocationSet others;   // by any other init container
-  // Init containers with an image of fill_at_run that stand together: whatever comes after the
-  // first of them and is none sees what they leave, so one that comes later still may not write.
+  LocationSet allowed;  // filled by an image of the policy's fill_at_run
+  LocationSet others;   // filled by any other init container
+  // Init containers with an image of fill_at_run, up to the first other container that follows one.
+  // Later init containers with such an image may not write: a container in between has already
+  // seen the filled volumes.
   std::set<std::string, std::less<>> fillers;
 };
 [[nodiscard]] FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workload);
 
-// The models that a filled volume may hold, by their positions: those that are mounted at no
-// location; when each one is mounted, any.
+// Returns the positions of the models that a filled volume may hold. These are the models that the
+// pod mounts at no location. When the pod mounts every model at a location, these are all models.
 [[nodiscard]] std::vector<std::size_t> models_to_fill(const MountedModels& mounted);
 
-// Condition "reference-bound": the pod mounts the model at a location that counts. Where it mounts
-// none and a volume is filled as the policy allows it is deferred to serve; there it passes beside
-// a condition on a report that belongs to serve, which then says what the volume holds.
+// Judges the condition "reference-bound": the pod mounts the model at a location that counts. When
+// the pod mounts no such location but has a volume filled as the policy allows, the condition is
+// deferred to serve. At serve the condition then passes if the policy requires a report condition
+// at serve, because that report says what the volume holds.
 [[nodiscard]] ConditionResult judge_reference(const PolicyDocument& policy,
                                               const Locations& locations,
                                               const MountedModels::Model& mounted,
                                               const FilledVolumes& filled, const Scope& scope);
 
-// At most this many texts in one explanation, each cut after kMaxShownBytes.
+// Texts in one explanation, and bytes after which each text is cut.
 inline constexpr std::size_t kMaxShown = 16;
 inline constexpr std::size_t kMaxShownBytes = 256;
-// The first of `texts`; when there are more, a last entry says how many.
+// Returns the first kMaxShown of `texts`. When there are more, a last entry gives the number left
+// out.
 [[nodiscard]] Json shown_texts(std::span<const std::string> texts);
 
 }  // namespace assay::policy

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list that its copies share until one of them is changed: facts of thousands of statements are
-// collected once and judged by many decisions. Whatever could change an item copies the list first,
-// so read through a const list.
+// A list that its copies share until one of them is changed. Facts of thousands of statements are
+// collected once and judged by many decisions without a copy. Every non-const access copies a
+// shared list first, so read through a const list.
 #pragma once
 
 #include <initializer_list>
@@ -30,7 +30,7 @@ class SharedList {
     static const std::vector<T> kNone;
     return items_ ? *items_ : kNone;
   }
-  // To be changed: no longer shared.
+  // Returns the items for changing. Copies the items first when the list is shared.
   [[nodiscard]] std::vector<T>& change() {
     if (!items_) {
       items_ = std::make_shared<std::vector<T>>();
@@ -40,8 +40,8 @@ class SharedList {
     return *items_;
   }
 
-  // The same for copies that nobody changed, and for no other list; null for one without items
-  // that never had any. As long as somebody holds it, changes go to a copy.
+  // Returns the pointer that unchanged copies share with each other and with no other list. Null
+  // for a list that never had items. While the caller holds the pointer, changes go to a copy.
   [[nodiscard]] std::shared_ptr<const std::vector<T>> shared() const { return items_; }
 
   [[nodiscard]] std::size_t size() const { return read().size(); }

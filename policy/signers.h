@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose signatures count: every signature is judged once for all conditions, then conditions count
-// identities.
+// Judges every signature once for all conditions; the conditions then count identities.
 #pragma once
 
 #include <cstddef>
@@ -30,66 +29,69 @@ enum class SignerState {
 struct JudgedSigner {
   std::string_view identity;
   SignerState state;
-  Reason code;  // why, unless it counts
+  Reason code;  // why not; meaningless when it counts
 };
 
 struct JudgedStatement {
   const StatementFact* fact;
   std::span<const JudgedSigner> signers;
 
-  // At least one signature counts or would count: the statement is somebody's.
+  // Returns true when at least one signature counts or would count.
   [[nodiscard]] bool has_signer() const;
 };
 
-// Moves, but is not copied: it borrows from itself.
+// Movable but not copyable, because its members borrow from each other.
 struct JudgedFacts {
   JudgedFacts() = default;
   JudgedFacts(JudgedFacts&&) noexcept = default;
   JudgedFacts& operator=(JudgedFacts&&) noexcept = default;
 
-  std::vector<const ManifestFact*> manifests;        // in log order
-  std::vector<const ManifestFact*> own_manifests;    // those of them whose root the artifact is
+  std::vector<const ManifestFact*> manifests;      // in log order
+  std::vector<const ManifestFact*> own_manifests;  // those of `manifests` with the artifact as root
   std::vector<JudgedStatement> manifest_statements;  // of `manifests`, in the same order
   std::vector<JudgedStatement> statements;           // in log order
-  // Of this very artifact, in log order, and their signers as publishers of the placement's name.
+  // Placements of this artifact, in log order. Signers are judged as publishers of the placement's
+  // name.
   std::vector<const PlacementFact*> placements{};
   std::vector<JudgedStatement> placement_statements{};  // of `placements`, in the same order
-  std::set<std::string_view> names;                     // of manifests with a signature that counts
+  std::set<std::string_view> names;                     // of manifests with a counting signature
   const PredicateTests* tests = nullptr;                // as in Facts
   std::shared_ptr<const StatementIndex> index{};        // of `statements`
-  std::vector<std::vector<JudgedSigner>> signers{};     // that the statements borrow
+  std::vector<std::vector<JudgedSigner>> signers{};     // storage that the statements borrow from
 };
 
 [[nodiscard]] JudgedFacts judge_signers(const Facts& facts, Timestamp now);
 
-// What a test gives about the predicate of a statement among `facts`.
+// Returns the outcome of a test of the predicate of `statement`, which is one of `facts`.
 [[nodiscard]] TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,
                                   const PredicateTest& test);
 
-// Counts distinct identities against a requirement.
+// A count of the distinct identities that meet a signer requirement.
 class Tally {
  public:
   // Borrows from `requirement` and from the Facts of every statement added.
   explicit Tally(const SignerRequirement& requirement);
   explicit Tally(const SignerRequirement&&) = delete;
 
-  // Every signature of a statement that is as required.
+  // Adds all signatures of a statement that is as required.
   void add(const JudgedStatement& statement);
-  // A statement that could not be decided: its signers might count.
+  // Adds a statement that could not be decided: its signers might count.
   void add_undecided(const JudgedStatement& statement);
-  // Notes only the signatures of `statement` that do not count.
+  // Records only the signatures of `statement` that do not count.
   void note_rejected(const JudgedStatement& statement);
 
-  // pass: enough identities. fail: too few even if everything undecided counted. Else error.
+  // Returns pass for enough identities; fail when there are too few even with all undecided ones;
+  // else error.
   [[nodiscard]] Outcome outcome() const;
-  // The one reason for which every listed signer was rejected; signers-insufficient when some count
-  // or the reasons differ.
+  // Returns the reason for which every listed signer was rejected. Returns signers-insufficient
+  // when some signers count or might count, or when the reasons differ.
   [[nodiscard]] Reason failure() const;
 
-  // {"at_least": n, "identities": [...]}
+  // Returns {"at_least": n, "identities": [...]}.
   [[nodiscard]] Json expected() const;
-  // {"identities": [...], "rejected": [{"identity", "code"}]}, sorted; "unlisted" when identities
-  // count that the requirement does not list, "undecided" when some might count.
+  // Returns {"identities": [...], "rejected": [{"identity", "code"}]}, sorted. Adds "unlisted" when
+  // there are signing identities that the requirement does not list, and "undecided" when some
+  // identities might count.
   [[nodiscard]] Json actual() const;
 
  private:

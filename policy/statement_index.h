@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What neither time nor a policy changes about the statements of an artifact: their order, which
-// are of one kind, and which signatures are judged alike. Found out once, shared by all evaluations
-// of the same facts: thousands of statements must not make each decision long.
+// An index of the statements about an artifact: their order, their kinds, and which signatures are
+// judged alike. Neither time nor a policy changes the index. It is made once and shared by all
+// evaluations of the same facts, so that thousands of statements do not slow down each decision.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace assay::policy {
 
-// Borrows from the statements that it was made of, and keeps them.
+// Borrows from the statements that it was made of, and keeps these statements alive.
 struct StatementIndex {
-  // Statements with one predicate type and stage.
+  // Statements with the same predicate type and stage.
   struct Group {
     std::vector<std::size_t> members;  // positions in `in_order`, ascending
-    EvidenceIds evidence;              // their ids
+    EvidenceIds evidence;              // ids of the members
   };
-  // Signatures of one key about statements of one group, all before, in or after its validity: the
-  // trust store says the same of all of them. One stands for all.
+  // Represents all signatures of one key on statements of one group that are all before, within or
+  // after the key's validity. One signature represents all, because check_grant judges them alike.
   struct Alike {
     const StatementFact* statement;
     const SignerFact* signer;
@@ -35,23 +35,24 @@ struct StatementIndex {
   };
 
   std::shared_ptr<const std::vector<StatementFact>> source;
-  std::vector<const StatementFact*> in_order;  // of the log
+  std::vector<const StatementFact*> in_order;  // in log order
   std::map<std::pair<std::string_view, std::string_view>, Group> groups;
   std::vector<Alike> alike;
-  std::vector<Signature> signatures;  // of the statements in order
-  std::vector<std::size_t> ends;      // in `signatures`, of each statement
+  std::vector<Signature> signatures;  // of all statements, in the order of `in_order`
+  std::vector<std::size_t> ends;      // end of each statement's run in `signatures`
 
-  // nullptr when there is no such statement.
+  // Returns nullptr when no statement has this predicate type and stage.
   [[nodiscard]] const Group* group(std::string_view predicate_type, std::string_view stage) const;
 };
 
 [[nodiscard]] std::shared_ptr<const StatementIndex> index_statements(
     const SharedList<StatementFact>& statements);
 
-// facts.index when it was made of facts.statements, else a new one.
+// Returns facts.index when it was made of facts.statements, else a new index.
 [[nodiscard]] std::shared_ptr<const StatementIndex> index_of(const Facts& facts);
 
-// Order of the log; ids only matter for facts that no log could hold.
+// Returns true when `a` precedes `b` in the log. Equal log indexes are ordered by id; no real log
+// has equal indexes.
 [[nodiscard]] bool is_earlier(const StatementFact& a, const StatementFact& b);
 
 }  // namespace assay::policy

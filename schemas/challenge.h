@@ -15,23 +15,25 @@
 
 namespace assay {
 
-// 32 random bytes. Written as 64 lowercase hex digits.
+// 32 random bytes; the text form is 64 lowercase hex digits.
 using Nonce = std::array<std::uint8_t, 32>;
 [[nodiscard]] std::string text(const Nonce& nonce);
-// invalid-encoding unless 64 lowercase hex digits.
+// Parses the text form of a nonce. Errors: invalid-encoding unless `text` is 64 lowercase hex
+// digits.
 [[nodiscard]] Result<Nonce> parse_nonce(std::string_view text);
 
-// What a nonce may be spent on. Stable: the names are stored.
+// What a nonce may be spent on. The names are stored and must not change.
 enum class ChallengePurpose : std::uint8_t {
   kEnrol,   // "enrol": an enrolment or its renewal
-  kReport,  // "report": a verification report; comes with a lease, cannot be asked for
-  kSpot,    // "spot": the answers to a spot check; comes with a report's answer
+  kReport,  // "report": a verification report; issued only with a lease
+  kSpot,    // "spot": the answers to a spot check; issued only in answer to a report
 };
 [[nodiscard]] std::string_view name(ChallengePurpose purpose);
+// Errors: invalid-parameter for any other name.
 [[nodiscard]] Result<ChallengePurpose> challenge_purpose_from(std::string_view name);
 
-// Name of a node: a DNS subdomain (RFC 1123), as Kubernetes names nodes; at most 253 characters.
-// invalid-parameter otherwise.
+// Checks the name of a node: a DNS subdomain (RFC 1123) of at most 253 characters, as Kubernetes
+// names nodes. Errors: invalid-parameter.
 [[nodiscard]] Status check_node_name(std::string_view name);
 
 // Body of POST /v1/challenges: {"purpose":"enrol","node":NAME}.
@@ -42,13 +44,14 @@ struct ChallengeRequest {
 [[nodiscard]] Json to_json(const ChallengeRequest& request);
 [[nodiscard]] Result<ChallengeRequest> parse_challenge_request(ByteView body);
 
-// {"nonce","audience","purpose","node","expires_at"}, and "job" where it is bound to one.
+// JSON: {"nonce","audience","purpose","node","expires_at"}, and "job" when the challenge is bound
+// to a job.
 struct Challenge {
   Nonce nonce;
-  std::string audience;  // who asks: what must stand in the signed answer
+  std::string audience;  // name of the service; the signed answer must contain it
   ChallengePurpose purpose;
   std::string node;
-  std::string job;  // empty: bound to none
+  std::string job;  // empty: not bound to a job
   Timestamp expires_at;
 };
 [[nodiscard]] Json to_json(const Challenge& challenge);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims inside of locations: pvc://<namespace>/<claim>[/<sub path>] (schemas/location.h).
+// Persistent volume claims named by locations: pvc://<namespace>/<claim>[/<sub path>]
+// (schemas/location.h).
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ struct Claim {
   std::string below;  // the sub path; empty for the claim itself
 };
 
-// Nothing when the location, in its one spelling, names no claim.
+// Returns the claim that `location` names. `location` must be in its normalised spelling. Returns
+// nullopt when `location` names no claim.
 [[nodiscard]] std::optional<Claim> claim_in(std::string_view location);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts and decisions: the answer to "may this model run here?", every condition explained, in a
-// form that is signed, logged and replayed. Schema: decision.schema.json.
+// Verdicts and decisions: the answer to "may this model run here?", with every condition explained.
+// Decisions are signed, logged and replayed. Schema: decision.schema.json.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,22 @@
 
 namespace assay {
 
-// Of the decision document, and of the rules by which it was judged. A decision or case with other
-// numbers is shown as it is and not judged again: its verdict would not mean the same.
+// Versions of the decision document and of the rules by which it was judged. A decision or case
+// with other versions is shown unchanged and not judged again, because its verdict would have
+// another meaning.
 inline constexpr std::uint64_t kDecisionFormat = 3;
 inline constexpr std::uint64_t kEvaluator = 3;
 
 inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.decision+json";
 
-// error never counts as pass; deferred belongs to a later decision point and is shown, not judged.
+// What judging a condition gives. kError never counts as a pass. kDeferred belongs to a later
+// decision point: it is shown, not judged.
 enum class Outcome : std::uint8_t { kPass, kFail, kError, kDeferred };
 [[nodiscard]] std::string_view name(Outcome outcome);
 
-// Ids of what was looked at. What is kept of them is how many there are, SHA-256 of the canonical
-// JSON array of all, and the first ones: thousands of statements must not make a decision long.
-// Nothing is added later, so the digest is made once.
+// The ids of the statements looked at. Keeps only their number, the first ids, and the SHA-256 of
+// the canonical JSON array of all ids. This keeps decisions short when there are thousands of
+// statements. Ids cannot be added later, so the digest is made once.
 class EvidenceIds {
  public:
   static constexpr std::size_t kShown = 16;
@@ -41,15 +43,15 @@ class EvidenceIds {
 
   [[nodiscard]] std::uint64_t size() const { return count_; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
-  // The first kShown of them.
+  // Returns the first kShown ids, or all when there are fewer.
   [[nodiscard]] const std::vector<std::string>& first() const { return first_; }
   [[nodiscard]] std::vector<std::string>::const_iterator begin() const { return first_.begin(); }
   [[nodiscard]] std::vector<std::string>::const_iterator end() const { return first_.end(); }
   [[nodiscard]] const Digest& digest() const { return digest_; }
 
-  // {"count", "digest", "first"}
+  // Returns {"count", "digest", "first"}.
   [[nodiscard]] Json to_json() const;
-  // Reads what to_json wrote. data-loss for anything else.
+  // Parses what to_json wrote. Errors: data-loss for anything else.
   [[nodiscard]] static Result<EvidenceIds> from_json(const Json& json);
 
   bool operator==(const EvidenceIds&) const = default;
@@ -64,9 +66,9 @@ struct ConditionResult {
   std::string id;
   Outcome outcome;
   std::optional<Reason> code;  // set unless the outcome is pass
-  Json expected;               // null when there is nothing to compare
+  Json expected;               // null when there is no expected value
   Json actual;
-  EvidenceIds evidence;                // the statements looked at
+  EvidenceIds evidence;                // statements looked at
   std::vector<ConditionResult> parts;  // of a combined condition
 };
 
@@ -75,14 +77,14 @@ struct PolicyResult {
   std::uint64_t version;
   StatementId id;
   PolicyMode mode;
-  std::string model;  // artifact id of the model judged; empty when there is none
+  std::string model;  // artifact id of the judged model; empty when there is none
   Outcome outcome;
   std::vector<ConditionResult> conditions;
 };
 
 struct Verdict {
   bool allowed;
-  std::vector<Reason> reasons;        // distinct ones of what failed in enforced policies, in order
+  std::vector<Reason> reasons;        // distinct codes of failures in enforced policies, in order
   std::vector<std::string> warnings;  // from policies in warn mode
   std::vector<ConditionResult> preconditions;  // reference resolution and the like; all must pass
   std::vector<PolicyResult> policies;          // one for each policy that matches and each model
@@ -91,7 +93,7 @@ struct Verdict {
 // A model that a decision is about.
 struct DecidedModel {
   ArtifactId artifact;
-  std::string name;  // under which it was referenced; empty when under none
+  std::string name;  // name in the reference; empty when the reference has none
   bool operator==(const DecidedModel&) const = default;
 };
 
@@ -101,28 +103,30 @@ struct Decision {
   DecisionPoint point;
   Verdict verdict;
   std::vector<DecidedModel> models;  // empty when no reference could be resolved
-  Json request;                      // who asked for what: uid, kind, namespace, name, principal
+  Json request;                      // the request: uid, kind, namespace, name, principal
   bool dry_run;
   Timestamp evaluated_at;
   TrustEpochs epochs;
   std::uint64_t policy_epoch;
-  TreeSize tree_size;    // the log when the facts were read
-  DocumentId facts;      // the case: what evaluation read beside policies and time
+  TreeSize tree_size;    // size of the log when the facts were read
+  DocumentId facts;      // the case: all input of the evaluation except policies and time
   DocumentId results;    // results_of(verdict)
-  Digest replay_digest;  // SHA-256 of JCS {policies, facts, now, conditions}
+  Digest replay_digest;  // see replay_digest()
 };
 
 [[nodiscard]] Json to_json(const ConditionResult& result);
 [[nodiscard]] Json to_json(const Verdict& verdict);
-// {"preconditions", "policies"}: the results of a verdict, a document that decisions share.
+// Returns the results of a verdict, {"preconditions", "policies"}: a document that decisions share.
 [[nodiscard]] Json results_of(const Verdict& verdict);
-// With all results.
+// Returns the decision with all results.
 [[nodiscard]] Json to_json(const Decision& decision);
-// As it is signed and stored: the results stand in the document that it names.
+// Returns the form that is signed and stored. It names the document with the results instead of
+// containing the results.
 [[nodiscard]] Json signed_form(const Decision& decision);
 
-// What replay must reproduce: SHA-256 over the canonical JSON of the ids of the policies looked at,
-// the case's id, the time and every result, in full.
+// Returns the digest that a replay must reproduce: SHA-256 over canonical JSON. The JSON contains
+// whether the verdict allows, the reasons, the ids of the judged policies, the id of the case, the
+// time, and every result in full.
 [[nodiscard]] Result<Digest> replay_digest(const Verdict& verdict, const DocumentId& facts,
                                            Timestamp now);
 

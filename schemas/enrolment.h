@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment: a worker key says which node it speaks for, and evidence says where that key lives.
+// Enrolment: a worker key states which node it speaks for, and evidence shows where that key lives.
 // Schema: enrolment.schema.json.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace assay {
 
-// DSSE payload, signed by the worker key that it names: proof of possession.
+// DSSE payload type. The worker key named in the payload signs it, which proves possession of the
+// key.
 inline constexpr std::string_view kEnrolmentPayloadType = "application/vnd.assay.enrolment+json";
 
 // A device that can hash, as the node describes it.

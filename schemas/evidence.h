@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence of a node as documents carry it, and what its report data must be (docs/design.md,
-// "Evidence"). What a quote means: attestation/tdx.
+// Evidence of a node as documents carry it, and the report data that the evidence must contain
+// (docs/design.md, "Evidence"). attestation/tdx interprets quotes.
 #pragma once
 
 #include <array>
@@ -19,22 +19,23 @@ inline constexpr std::string_view kTdxEvidence = "tdx";
 inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
 inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON text
 
-// {"type":"tdx","quote":BASE64,"collateral":{nine strings}}. Schema: evidence.schema.json.
-// `collateral` authenticates itself under the configured anchor; null when the service is expected
-// to know it.
+// JSON: {"type":"tdx","quote":BASE64,"collateral":{nine strings}}. Schema: evidence.schema.json.
+// `collateral` is verified by its own signatures under the configured anchor. Null: the service is
+// expected to have the collateral.
 struct Evidence {
   std::string type;
   Bytes quote;
   Json collateral;  // object, or null
 };
 [[nodiscard]] Json to_json(const Evidence& evidence);
-// Shape, base64 and sizes; evidence-type-unknown for another type.
+// Checks shape, base64 and sizes. Errors: evidence-type-unknown for a type other than tdx;
+// limit-exceeded; invalid-encoding; the errors of validate().
 [[nodiscard]] Result<Evidence> evidence_from_json(const Json& json);
 
-// REPORTDATA of TDX, 64 bytes.
+// REPORTDATA of a TDX quote, 64 bytes.
 using ReportDataBytes = std::array<std::uint8_t, 64>;
 
-// What an enrolment asks for; its JCS bytes are bound into the evidence.
+// What an enrolment asks for. The evidence binds the JCS bytes of this request. JSON:
 // {"audience","node","platform","purpose":"enrol"}, and "identity_token" when there is one.
 struct EnrolmentRequest {
   std::string audience;
@@ -45,10 +46,10 @@ struct EnrolmentRequest {
 };
 [[nodiscard]] Json to_json(const EnrolmentRequest& request);
 
-// SHA-512("assay/enrol/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(JCS(request))).
+// Returns SHA-512("assay/enrol/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(JCS(request))).
 [[nodiscard]] ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,
                                                     const EnrolmentRequest& request);
-// SHA-512("assay/report/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(report payload)).
+// Returns SHA-512("assay/report/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(report payload)).
 [[nodiscard]] ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki,
                                                  ByteView report_payload);
 

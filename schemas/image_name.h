@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of container images as runtimes read them: "nginx" is docker.io/library/nginx.
+// Names of container images as container runtimes read them: "nginx" is docker.io/library/nginx.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 namespace assay {
 
 struct ImageName {
-  std::string repository;  // host[:port]/path, always with its host; lowercase
+  std::string repository;  // host[:port]/path, always with the host; lowercase
   std::string tag;         // empty when there is none
   std::string digest;      // "sha256:<64 digits>"; empty when there is none
 };
 
-// [host[:port]/]path[:tag][@sha256:...]. The first part is a host when it has a '.' or a ':' or is
-// "localhost"; without one the image is of docker.io, in "library" when its path is a single word.
-// Digests of other algorithms and paths in uppercase are refused: schema-violation.
+// Parses [host[:port]/]path[:tag][@sha256:...]. The first part is a host when it contains '.' or
+// ':' or is "localhost". An image without a host is from docker.io, and from "library" when its
+// path is a single word. Errors: schema-violation, also for digests of other algorithms and paths
+// in uppercase.
 [[nodiscard]] Result<ImageName> parse_image_name(std::string_view text);
 
 }  // namespace assay

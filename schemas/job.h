@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification jobs: a node shall hash a model where it runs (docs/design.md, "Nodes").
+// Verification jobs: requests that a node hash a model on the node itself (docs/design.md,
+// "Nodes").
 // Schemas: job-request.schema.json, job-lease.schema.json.
 #pragma once
 
@@ -14,32 +15,33 @@
 
 namespace assay {
 
-// Version of the protocol between service and worker; a worker refuses others.
+// Version of the protocol between service and worker. A worker refuses other versions.
 inline constexpr std::uint64_t kJobProtocolVersion = 1;
 
-// What is hashed: bytes of files on the node, or bytes of device memory that a process registered.
+// What a job hashes: bytes of files on the node, or bytes of device memory that a process
+// registered.
 enum class JobScope : std::uint8_t { kFiles, kDeviceMemory };
 [[nodiscard]] std::string_view name(JobScope scope);  // "files", "device-memory"
 [[nodiscard]] Result<JobScope> job_scope_from(std::string_view name);
 
-// A pod whose own mount is read. The volume is named as the kubelet names its directory: by the
-// persistent volume that a claim is bound to, else by the volume's name in the pod.
+// A pod whose own mount a job reads. `volume` is the name that the kubelet gives the volume's
+// directory: the name of the persistent volume bound to a claim, else the volume's name in the pod.
 struct JobPod {
   std::string uid;
   std::string volume;
   bool operator==(const JobPod&) const = default;
 };
-// Letters, digits and '-' for a uid; a lowercase DNS name for a volume: neither means anything in a
-// path. schema-violation.
+// Check that a uid has only letters, digits and '-', and that a volume has a lowercase DNS name.
+// Such names have no special meaning in a path. Errors: schema-violation.
 [[nodiscard]] Status check_pod_uid(std::string_view uid);
 [[nodiscard]] Status check_volume_name(std::string_view name);
-// {"uid","volume"}
+// Returns {"uid","volume"}.
 [[nodiscard]] Json to_json(const JobPod& pod);
-// The member "pod"; nothing when there is none.
+// Parses the member "pod" of `json`. Returns nullopt when there is no such member.
 [[nodiscard]] Result<std::optional<JobPod>> read_job_pod(const Json& json);
 
-// True when the kubelet mounts what this location names below a pod's directory, so that a job can
-// read it there: claims, NFS and CSI volumes.
+// Returns true when the kubelet mounts this location below a pod's directory, where a job can read
+// it. These are claims, NFS volumes and CSI volumes.
 [[nodiscard]] bool is_kubelet_volume(std::string_view location);
 
 // Body of POST /v1/jobs.
@@ -47,18 +49,19 @@ struct JobRequest {
   ArtifactId artifact;
   JobScope scope = JobScope::kFiles;
   std::string node;
-  // Where the model lies (schemas/location.h), in its one spelling. Empty without a pod: the only
-  // location that manifests of the artifact name; with one: a volume that was filled at run time.
+  // Where the model lies, as normalise_location() spells it (schemas/location.h). Empty without a
+  // pod: the only location in the artifact's manifests. Empty with a pod: a volume filled at run
+  // time.
   std::string location;
-  // Entries to verify, by position in the artifact, ascending; empty: all.
+  // Positions of the entries to verify, ascending. Empty: all entries.
   std::vector<std::uint64_t> subset;
   std::optional<JobPod> pod = {};
 };
 [[nodiscard]] Json to_json(const JobRequest& request);
 [[nodiscard]] Result<JobRequest> parse_job_request(ByteView body);
 
-// What a worker gets when it leases a job. `token` fences: it grows with every lease of the job,
-// and only the newest counts.
+// What a worker gets when it leases a job. `token` is a fencing token: it grows with every lease of
+// the job, and only the newest token counts.
 struct JobLease {
   std::string job;  // UUIDv7
   ArtifactId artifact;
@@ -70,7 +73,7 @@ struct JobLease {
   std::vector<std::uint64_t> subset;
   std::uint64_t token;
   Timestamp expires_at;
-  std::uint64_t lease_seconds;  // renew well before they are over
+  std::uint64_t lease_seconds;  // renew well before they have passed
   Challenge challenge;          // purpose report
 };
 [[nodiscard]] Json to_json(const JobLease& lease);

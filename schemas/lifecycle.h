@@ -37,7 +37,8 @@ struct Lifecycle {
 
 [[nodiscard]] Result<Statement> to_statement(const Lifecycle& lifecycle,
                                              std::vector<Subject> subjects);
-// Predicate type, schema, and at least one subject that is an artifact.
+// Parses the predicate. Checks predicate type and schema, and that at least one subject is an
+// artifact. Errors: predicate-type-unknown; subject-mismatch; the errors of validate().
 [[nodiscard]] Result<Lifecycle> lifecycle_from(const Statement& statement);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places that hold models, in one spelling: what a pod mounts and what a manifest names are the
-// same place exactly when their spellings are equal. SUB is a path inside.
+// Locations: places that hold models. Each place has one spelling, so a pod's mount and a manifest
+// name the same place exactly when the texts are equal. SUB is a path inside the place.
 //   pvc://NAMESPACE/CLAIM[/SUB]           a claim
 //   hostpath:///ABSOLUTE/PATH             a directory of the node
 //   nfs://HOST/PATH                       an export
@@ -18,28 +18,30 @@
 
 namespace assay {
 
-// Checks scheme and shape (no query, fragment or escape, no empty, "." or ".." part, no trailing
-// '/', at most 2048 bytes; images by digest and without tag) and returns the one spelling.
-// schema-violation otherwise.
+// Checks scheme and shape of `uri`, and returns its only valid spelling. Refused are a query,
+// fragment or escape, an empty, "." or ".." part, a trailing '/', and more than 2048 bytes. Images
+// need a digest and no tag. Errors: schema-violation.
 [[nodiscard]] Result<std::string> normalise_location(std::string_view uri);
 
 // Bytes of all locations of one statement together.
 inline constexpr std::size_t kMaxLocationsBytes = 64 * 1024;
 
-// Each location is spelled as normalise_location spells it: schema-violation otherwise, with the
-// place in the predicate. limit-exceeded when they have more than kMaxLocationsBytes together.
+// Checks that each location is spelled as normalise_location() spells it. Errors: schema-violation,
+// with the place in the predicate; limit-exceeded for more than kMaxLocationsBytes together.
 [[nodiscard]] Status check_locations(const std::vector<std::string>& locations);
 
-// True when `place` is `location` or a path inside of it ("pvc://a/b" covers "pvc://a/b/c"). Only
-// for policies with `mounts: within`, and for directories behind locations.
+// Returns true when `place` is `location` or a path inside it ("pvc://a/b" covers "pvc://a/b/c").
+// Use only for policies with `mounts: within`, and for directories behind locations.
 [[nodiscard]] bool location_covers(std::string_view location, std::string_view place);
 
-// The location of `image` as a pod writes it. A digest decides which bytes they are, so a tag
-// beside it is left out; an image without digest has no location.
+// Returns the location of `image`, which is written as in a pod. A tag beside a digest is left out,
+// because the digest alone decides the bytes. Errors: schema-violation, also for an image without a
+// digest.
 [[nodiscard]] Result<std::string> image_location(std::string_view image);
 
-// The location of an inline CSI volume: the digest of the canonical JSON of `attributes`, an object
-// of texts. No attribute is believed, whatever its name.
+// Returns the location of an inline CSI volume. It contains the digest of the canonical JSON of
+// `attributes`, an object of strings. All attributes count, because no attribute is trusted to be
+// harmless. Errors: schema-violation.
 [[nodiscard]] Result<std::string> csi_location(std::string_view driver, const Json& attributes);
 
 }  // namespace assay

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// Entry bundles carry a record behind a 16-bit length (C2SP tlog-tiles).
+// An entry bundle carries each record behind a 16-bit length (C2SP tlog-tiles).
 inline constexpr std::size_t kMaxLogRecordBytes = 65535;
 
 namespace event {
@@ -51,12 +51,12 @@ struct LogRecord {
   std::string actor;                  // principal name, or "system"
   std::vector<std::string> subjects;  // artifact ids and other ids; encode() sorts them
   std::vector<DocumentId> documents;  // digests of exact stored bytes, in order
-  Json detail = Json::object();       // small
+  Json detail = Json::object();       // of the event; short, see kMaxLogRecordBytes
 };
 
-// Canonical bytes; limit-exceeded over kMaxLogRecordBytes.
+// Returns the canonical bytes. Errors: limit-exceeded for more than kMaxLogRecordBytes.
 [[nodiscard]] Result<std::string> encode(const LogRecord& record);
-// Refuses bytes that encode() would not produce.
+// Parses a record. Errors: schema-violation for bytes that encode() would not produce.
 [[nodiscard]] Result<LogRecord> parse_log_record(ByteView bytes);
 
 }  // namespace assay

@@ -12,25 +12,27 @@
 namespace assay {
 
 inline constexpr std::string_view kManifestPredicateType = "https://assay.dev/merkle-manifest/v1";
-// Form of the predicate, kept with every stored manifest. Before 2 it had ignore rules beside the
-// parameters, which the root did not bind: such a manifest verifies nothing and is not read.
+// Version of the predicate's form, stored with every manifest. Form 1 had ignore rules that the
+// root did not bind. A manifest of form 1 proves nothing and is not read.
 inline constexpr std::uint64_t kManifestForm = 2;
 
 struct Manifest {
   std::string name;  // model name, see check_model_name
   Artifact artifact;
   std::vector<std::string> locations;  // URIs where the artifact is kept, see schemas/location.h
-  std::map<std::string, std::string> other_digests;  // of the same artifact, as subject digests
+  std::map<std::string, std::string> other_digests;  // of the same artifact, from the subject
 };
 
-// The statement that carries `manifest`, with the artifact root as subject digest.
+// Returns the statement that carries `manifest`, with the artifact root as subject digest.
 [[nodiscard]] Result<Statement> to_statement(const Manifest& manifest);
 
-// Reads a manifest out of a statement: predicate type, schema, entries, exactly one subject whose
-// name is the manifest's name. Recomputes the root: root-mismatch unless the subject digest is it.
+// Parses the manifest in a statement. Checks predicate type, schema, entries, and that there is
+// exactly one subject with the manifest's name. Computes the root again. Errors: root-mismatch
+// unless the subject digest is the computed root; predicate-type-unknown; subject-mismatch; those
+// of validate().
 [[nodiscard]] Result<Manifest> manifest_from(const Statement& statement);
 
-// artifact_id of the manifest's artifact.
+// Returns the artifact id of the manifest's artifact.
 [[nodiscard]] Result<ArtifactId> artifact_id(const Manifest& manifest);
 
 }  // namespace assay

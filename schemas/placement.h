@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement statements: where an artifact lies, signed by a publisher of its name. They say what
-// `locations` of a manifest say, so that moving a claim needs no new manifest.
+// Placement statements say where an artifact lies, signed by a publisher of the artifact's name.
+// They have the meaning of `locations` in a manifest, so that moving a claim needs no new manifest.
 // Schema: placement.schema.json.
 #pragma once
 
@@ -17,13 +17,15 @@ inline constexpr std::string_view kPlacementPredicateType = "https://assay.dev/p
 struct Placement {
   std::string name;  // of the model, see check_model_name
   ArtifactId artifact;
-  std::vector<std::string> locations;  // schemas/location.h, each in its one spelling
+  std::vector<std::string> locations;  // as normalise_location() spells them
 };
 
 [[nodiscard]] Result<Statement> to_statement(const Placement& placement);
 
-// Predicate type, schema, exactly one subject with the placement's name and an artifact root as its
-// only digest: what is said of one root is not said of other digests.
+// Parses a placement. Checks predicate type and schema, and that there is exactly one subject, with
+// the placement's name. An artifact root must be the subject's only digest, because a placement
+// says nothing about other digests. Errors: predicate-type-unknown; subject-mismatch; those of
+// validate().
 [[nodiscard]] Result<Placement> placement_from(const Statement& statement);
 
 }  // namespace assay

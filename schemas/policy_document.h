@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: versioned, immutable JSON documents. Their meaning is in policy/evaluate.h.
+// Policies: versioned, immutable JSON documents. policy/evaluate.h defines their meaning.
 // Schemas: policy.schema.json, policy-approval.schema.json.
 #pragma once
 
@@ -25,7 +25,7 @@ inline constexpr std::string_view kPolicyApprovalPayloadType =
     "application/vnd.assay.policy-approval+json";
 
 enum class PolicyMode : std::uint8_t { kEnforce, kWarn, kShadow };
-// Where a decision is taken; a condition belongs to the first point that can decide it.
+// When a decision is made. A condition belongs to the first point that can decide it.
 enum class DecisionPoint : std::uint8_t { kCreate, kBind, kServe };
 enum class Quantifier : std::uint8_t { kEvery, kAny, kLatest };
 enum class Comparison : std::uint8_t {
@@ -38,10 +38,10 @@ enum class Comparison : std::uint8_t {
   kIn
 };
 
-// What a mounted volume has to do with a location of a judged model.
+// How a mounted volume must relate to a location of a judged model.
 enum class MountRule : std::uint8_t {
-  kExact,   // equals it
-  kWithin,  // equals it or lies below it: a directory inside of a larger volume
+  kExact,   // equals the location
+  kWithin,  // equals the location or lies below it, in a larger volume
 };
 
 [[nodiscard]] std::string_view name(PolicyMode mode);
@@ -52,8 +52,8 @@ enum class MountRule : std::uint8_t {
     Comparison comparison);  // "==", "!=", "<", "<=", ">", ">=", "in"
 [[nodiscard]] Result<DecisionPoint> decision_point_from(std::string_view name);
 
-// n of m: at least `at_least` distinct identities; only those listed when `identities` is not
-// empty.
+// At least `at_least` distinct identities. When `identities` is not empty, only listed identities
+// count.
 struct SignerRequirement {
   std::size_t at_least = 1;
   std::vector<std::string> identities;
@@ -68,46 +68,48 @@ struct PredicateTest {
 
 struct Condition;
 
-// The artifact has a manifest signed by publishers.
+// A condition that requires a manifest of the artifact, signed by publishers.
 struct ManifestCondition {
   SignerRequirement signers;
 };
-// The artifact has statements of this kind, signed within signer roles, that pass the tests.
+// A condition that requires statements of this kind about the artifact, signed within signer roles,
+// that pass the tests.
 struct StatementCondition {
   std::string predicate_type;
-  std::string stage;  // for lifecycle statements; empty otherwise
+  std::string stage;  // of lifecycle statements; empty otherwise
   SignerRequirement signers;
   std::vector<PredicateTest> where;
   Quantifier quantifier = Quantifier::kEvery;
   std::optional<std::uint64_t> max_age_seconds;  // counted from the statement's log entry
 };
-// The artifact's tree parameters are among these; an empty list does not constrain.
+// A condition that requires tree parameters from these lists. An empty list does not constrain.
 struct ParametersCondition {
   std::vector<std::string> hash;
   std::vector<std::uint32_t> chunk_size;
-  // Ignore patterns that an artifact may have, compared as text; none other. Absent: does not
-  // constrain here (see kUsualIgnore).
+  // Ignore patterns that an artifact may have, compared as text; no other patterns are accepted.
+  // Absent: this condition does not constrain patterns (see kUsualIgnore).
   std::optional<std::vector<std::string>> ignore{};
   std::optional<Objects> objects{};  // what the entries must include
 };
-// The workload's node is enrolled, not revoked, and its evidence is as asked. Decided at bind.
+// A condition that requires that the workload's node is enrolled and not revoked, and that its
+// evidence is as described. Decided at bind.
 struct NodeCondition {
   std::optional<std::uint64_t> max_evidence_age_seconds;  // of its newest accepted evidence
   bool worker_measured = true;          // the worker key is bound to accepted evidence
-  std::vector<std::string> tcb_status;  // empty: what the appraisal accepted
-  // Anchors ("sha256:...") beside the vendor's; evidence under any other fails.
+  std::vector<std::string> tcb_status;  // empty: any status that the appraisal accepted
+  // Accepted anchors ("sha256:...") beside the vendor's. Evidence under any other anchor fails.
   std::vector<std::string> anchors;
 };
-// The node that the workload goes to has verified the artifact where the workload finds it. Decided
-// at bind, or at serve: what the pod itself has mounted (at_serve), and device-memory. Every part
-// that is asked for must hold for the newest report on each place.
+// A condition that requires that the workload's node has verified the artifact at the place where
+// the workload reads it. Decided at bind. Decided at serve for at_serve (what the pod itself has
+// mounted) and for device-memory. The newest report on each place must meet every requirement.
 struct ReportCondition {
   std::string scope = "files";  // or "device-memory"
-  bool at_serve = false;        // "at": "serve"; only reports on that very pod count
+  bool at_serve = false;        // "at": "serve"; only reports on the same pod count
   std::optional<std::uint64_t> max_age_seconds;
   bool worker_measured = true;
   bool device_attested = false;
-  std::optional<std::uint64_t> min_spot_checks;  // spans that were drawn and answered right
+  std::optional<std::uint64_t> min_spot_checks;  // correctly answered spans
 };
 struct AllCondition {
   std::vector<Condition> of;
@@ -117,14 +119,14 @@ struct AnyCondition {
 };
 struct NotCondition {
   std::vector<Condition> of;
-};  // exactly one
+};  // `of` has exactly one condition
 struct AtLeastCondition {
   std::size_t count;
   std::vector<Condition> of;
 };
 
 struct Condition {
-  std::string id;  // unique in the policy; stable, part of every explanation
+  std::string id;  // unique in the policy; stable; named in every explanation
   std::variant<ManifestCondition, StatementCondition, ParametersCondition, NodeCondition,
                ReportCondition, AllCondition, AnyCondition, NotCondition, AtLeastCondition>
       kind;
@@ -136,40 +138,42 @@ struct PolicyDocument {
   std::string description;
   PolicyMode mode;
   WorkloadMatch match;
-  // Labels that the node of a matching pod must have, each with one of these values: the mutating
-  // webhook adds them as required node affinity. Empty: none.
+  // Labels that the node of a matching pod must have, each with one of the listed values. The
+  // mutating webhook adds them as required node affinity. Empty: no labels.
   std::map<std::string, std::vector<std::string>> node_affinity;
-  // What else a matching pod may mount beside the judged models: patterns with '*' over locations
-  // (schemas/location.h) and over the names that Kubernetes gives to sources ("nfs"). Empty:
-  // nothing.
+  // Volumes that a matching pod may mount beside the judged models. Patterns with '*' over
+  // locations (schemas/location.h) and over Kubernetes' names of volume sources ("nfs"). Empty: no
+  // other volumes.
   std::vector<std::string> other_volumes{};
-  // Patterns with '*' over the images of all containers as the pod writes them. Empty: any image.
+  // Patterns with '*' over the images of all containers, as the pod writes them. Empty: any image.
   std::vector<std::string> images{};
   MountRule mounts = MountRule::kExact;
-  // Patterns with '*' over the paths at which containers may have judged models; nothing else is
-  // mounted there. Empty: anywhere.
+  // Patterns with '*' over the paths at which containers may mount judged models. Only models may
+  // be mounted at these paths. Empty: any path.
   std::vector<std::string> mount_paths{};
   bool writable_mounts = false;  // containers may write to judged mounts
   // Digests ("sha256:...") of images of init containers that fill a scratch volume with the model
-  // when the pod runs: what the pod mounts is then looked at by `serve`.
+  // when the pod runs. Conditions about the content of such a volume are decided at serve.
   std::vector<std::string> fill_at_run{};
   std::vector<Condition> require;
 };
 
-// Says that a stored policy may go into (or out of) force.
+// A statement that a stored policy may come into force or go out of force.
 struct PolicyApproval {
   enum class Action : std::uint8_t { kActivate, kDeactivate };
   Action action;
   StatementId policy;      // id of the policy envelope
-  std::uint64_t sequence;  // policy epoch that it makes (current + 1): no replay
+  std::uint64_t sequence;  // resulting policy epoch (current + 1); prevents replay
 };
 
-// Ids of what every decision demands without a policy saying so: no condition has one of them.
+// Ids of the conditions that every decision has implicitly. Conditions of policies cannot use these
+// ids.
 inline constexpr std::array<std::string_view, 6> kReservedIds = {
     "reference-bound", "volumes", "images", "ignore-accepted", "model-reference", "node-affinity"};
 
-// Strict JSON, schema, unique condition ids that are not reserved, at most 32 levels.
-// policy-invalid with `where` for what the schema cannot say.
+// Parses strict JSON and checks the schema. Condition ids must be unique and not reserved;
+// conditions nest at most 32 levels. Errors: policy-invalid, with `where`, for violations that the
+// schema cannot express; the errors of parse_json() and validate().
 [[nodiscard]] Result<PolicyDocument> parse_policy(ByteView payload);
 [[nodiscard]] Json to_json(const PolicyDocument& policy);
 [[nodiscard]] Result<PolicyApproval> parse_policy_approval(ByteView payload);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workloads a policy is about. Judged by policy/match.cc; part of policy.schema.json.
+// The workloads that a policy applies to. policy/match.cc judges them. Part of policy.schema.json.
 #pragma once
 
 #include <map>
@@ -10,23 +10,23 @@
 
 namespace assay {
 
-// An absent part matches everything; parts are AND, values within a part OR (labels: AND). Lists
-// are patterns in which '*' stands for any characters.
+// All parts must match; an absent part matches every workload. Within a part one value is enough,
+// but all labels must match. Lists hold patterns in which '*' stands for any characters.
 struct WorkloadMatch {
   std::vector<std::string> namespaces{};
   std::map<std::string, std::string> labels{};  // all must be present with the value
   std::vector<std::string> resources{};         // a container requests or limits one of these
   std::vector<std::string> exclude_namespaces{};
-  // "any": a way to an accelerator was found in the pod (policy::Workload::accelerators).
+  // "any": the pod must have a way to an accelerator (policy::Workload::accelerators).
   bool accelerators = false;
-  // Extended resources, and runtime classes ("runtime-class:kata"), that give no accelerator; only
-  // beside `accelerators`.
+  // Extended resources and runtime classes ("runtime-class:kata") that give no accelerator. Used
+  // only with `accelerators`.
   std::vector<std::string> harmless_resources{};
-  // The workload goes to one of these nodes: nothing is known of that before `bind`.
+  // The workload must go to one of these nodes. The node is unknown before `bind`.
   std::vector<std::string> nodes{};
 };
 
-// Reads what the schema of policies has checked.
+// Parses a match that the schema of policies has checked.
 [[nodiscard]] WorkloadMatch match_from_json(const Json& json);
 [[nodiscard]] Json to_json(const WorkloadMatch& match);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reasons of verdicts: why a condition does not pass. A reason is part of an answer, not an error:
-// it has no HTTP status, and is explained to people instead. Texts: reason_codes.def.
+// Reasons of verdicts: why a condition does not pass. A reason is part of an answer, not an error.
+// It has no HTTP status, but an explanation for people. Texts: reason_codes.def.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ enum class Reason : std::uint8_t {
 #undef ASSAY_REASON
 };
 
-// What the table says about one reason. The views point at string literals.
+// One row of the table of reasons. The views point at string literals.
 struct ReasonInfo {
-  std::string_view code;         // as decisions have it
+  std::string_view code;         // text form in decisions
   std::string_view title;        // a sentence without a full stop
   std::string_view explanation;  // whole sentences
-  std::string_view next;         // what to do about it, whole sentences
+  std::string_view next;         // what to do about the reason, in whole sentences
 };
 
-// Row of the table for `reason`; total over the enum.
+// Returns the row of the table for `reason`; every reason has a row.
 [[nodiscard]] const ReasonInfo& info(Reason reason);
 
-// Number of rows: reasons are 0 .. reason_count() - 1.
+// Returns the number of rows. Reasons are 0 .. reason_count() - 1.
 [[nodiscard]] std::size_t reason_count();
 
-// The reason with this text form; nothing when the table has none.
+// Returns the reason with this text form; nullopt when the table has none.
 [[nodiscard]] std::optional<Reason> reason_from(std::string_view code);
 
-// What an error means for the condition that met it: the reason with the same text form, and
-// condition-undecided for every error that has none.
+// Returns the reason for a condition that met an error: the reason with the same text form as
+// `code`, or condition-undecided when there is none.
 [[nodiscard]] Reason reason_of(ErrorCode code);
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which names of nodes there are, who may enrol them and on which machines. A registration is a
-// change of trust: without one a name is nobody's. Schema: registration.schema.json.
+// Registrations: which node names exist, who may enrol them, and on which machines. A registration
+// is a change of trust. A name without a registration belongs to no principal. Schema:
+// registration.schema.json.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,9 @@
 
 namespace assay {
 
-// Who says, beside the principal, which Kubernetes node a worker runs on: an API server, through
-// the ServiceAccount tokens that it signs. What a token must say: attestation/identity_token.h.
+// An API server that says on which Kubernetes node a worker runs, in addition to the principal. It
+// says this with the ServiceAccount tokens that it signs. attestation/identity_token.h lists what a
+// token must contain.
 struct ServiceAccountIssuer {
   std::string issuer;   // "iss"
   std::string subject;  // "sub": system:serviceaccount:NAMESPACE:NAME
@@ -24,26 +26,27 @@ struct ServiceAccountIssuer {
 };
 
 struct Registration {
-  std::string id;                        // of this registration, kebab-case
-  std::string node;                      // a node's name, or a pattern: see covers()
-  std::string principal;                 // alone may enrol these nodes
+  std::string id;                        // of this registration, in kebab-case
+  std::string node;                      // name of a node, or a pattern: see covers()
+  std::string principal;                 // the only principal that may enrol these nodes
   std::vector<std::string> platforms;    // lowercase hex; empty: any platform
-  std::uint64_t nodes_per_platform = 1;  // names that one platform may have at a time
-  // Always there for a pattern: its principal alone could take any name that is free.
+  std::uint64_t nodes_per_platform = 1;  // names that one platform may have at once
+  // Required for a pattern, because otherwise its principal alone could take any free name.
   std::optional<ServiceAccountIssuer> service_account;
   bool operator==(const Registration&) const = default;
 };
 
 [[nodiscard]] bool is_pattern(std::string_view node);
-// True when `node`, a name or pattern, stands for `name`. '*' stands for one or more characters of
-// one label, never for a dot; a label has at most one.
+// Returns true when `node`, a name or pattern, covers `name`. A '*' stands for one or more
+// characters within one label, never for a dot. A label has at most one '*'.
 [[nodiscard]] bool covers(std::string_view node, std::string_view name);
-// True when there is a name that both names or patterns stand for.
+// Returns true when both names or patterns cover a common name.
 [[nodiscard]] bool overlap(std::string_view left, std::string_view right);
 
 [[nodiscard]] Json to_json(const Registration& registration);
 [[nodiscard]] Result<Registration> registration_from_json(const Json& json);
-// The same of what validate() has seen.
+// Parses a registration as registration_from_json() does, but from JSON that validate() has
+// checked.
 [[nodiscard]] Result<Registration> read_registration(const Json& json);
 
 }  // namespace assay

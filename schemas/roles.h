@@ -31,7 +31,7 @@ using AccessRoles = std::set<AccessRole>;
 
 [[nodiscard]] std::string_view name(AccessRole role);
 [[nodiscard]] std::string_view name(KeyPurpose purpose);
-// invalid-parameter for a name that is not in the table.
+// Errors: invalid-parameter for a name that is not in the table.
 [[nodiscard]] Result<AccessRole> access_role_from(std::string_view name);
 [[nodiscard]] Result<KeyPurpose> key_purpose_from(std::string_view name);
 

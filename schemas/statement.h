@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// in-toto Statement v1 (https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md):
-// what manifests, lifecycle statements and foreign predicates have in common.
+// in-toto Statement v1 (https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md): the
+// common form of manifests, lifecycle statements and foreign predicates.
 #pragma once
 
 #include <map>
@@ -17,12 +17,12 @@ inline constexpr std::string_view kStatementPayloadType = "application/vnd.in-to
 inline constexpr std::string_view kStatementType = "https://in-toto.io/Statement/v1";
 inline constexpr std::size_t kMaxSubjects = 1024;
 
-// A thing a statement is about. Digest names and values as they stand in the document.
+// A thing that a statement is about. Digest names and values are spelled as in the document.
 struct Subject {
   std::string name;  // empty when the document has none
   std::map<std::string, std::string> digest;
 
-  // The artifact id among the digests, when there is one and it is well-formed.
+  // Returns the artifact id among the digests; nullopt when there is none or it is malformed.
   [[nodiscard]] std::optional<ArtifactId> artifact() const;
 };
 
@@ -32,21 +32,23 @@ struct Statement {
   Json predicate;  // as it stands; unknown members of foreign predicates are kept
 };
 
-// Reads a statement from the exact payload bytes of an envelope. Strict JSON; at least one subject,
-// each with at least one digest; an assay-tree-v1-* digest must be well-formed.
+// Parses a statement from the exact payload bytes of an envelope. Requires strict JSON and at least
+// one subject; each subject needs at least one digest. Digests of assay-tree-v1-* and other known
+// algorithms must be well-formed. Errors: invalid-digest; those of parse_json() and validate().
 [[nodiscard]] Result<Statement> parse_statement(ByteView payload);
 
-// The payload bytes of a statement (canonical JSON, so that equal statements have equal ids).
+// Returns the payload bytes of a statement. They are canonical JSON, so that equal statements have
+// equal ids.
 [[nodiscard]] Result<std::string> encode_statement(const Statement& statement);
 
-// "acme/demo-llm": lowercase parts of [a-z0-9._-] that begin and end with a letter or digit, joined
-// by '/', at most 253 characters. schema-violation otherwise.
+// Checks a model name such as "acme/demo-llm": lowercase parts of [a-z0-9._-], joined by '/', at
+// most 253 characters. Each part begins and ends with a letter or digit. Errors: schema-violation.
 [[nodiscard]] Status check_model_name(std::string_view name);
 
-// True when `pattern` covers `name`: "*" covers every name, "acme" covers "acme" and "acme/...".
-// Subjects of foreign statements have names of any form: letter case, percent-encoding, empty, "."
-// and ".." segments are undone first ("acme/../other" is "other"); a name that cannot be read in
-// one way is covered by "*" alone.
+// Returns true when `pattern` covers `name`: "*" covers every name, "acme" covers "acme" and
+// "acme/...". Subjects of foreign statements may have names of any form. Their names are normalised
+// first: letter case, percent-encoding, and empty, "." and ".." segments ("acme/../other" is
+// "other"). A name that can be read in more than one way is covered only by "*".
 [[nodiscard]] bool namespace_covers(std::string_view pattern, std::string_view name);
 
 }  // namespace assay

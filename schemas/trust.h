@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is trusted with what: keys with their purpose and signer roles, principals with their access
-// roles, and the signed changes that are the only way to alter either.
+// Trust: keys with their purpose and signer roles, and principals with their access roles. Only
+// signed changes can alter them.
 // Schemas: trust-change.schema.json, bootstrap.schema.json.
 #pragma once
 
@@ -23,11 +23,11 @@ inline constexpr std::string_view kTrustChangePayloadType =
 // Distinct operator identities that must sign a change of trust.
 inline constexpr std::size_t kTrustChangeThreshold = 2;
 
-// What a signer key may speak about. Every part must match.
+// What a signer key may sign statements about. Every part must match.
 struct SignerRole {
-  std::string stage;           // lifecycle stage, or "*"; "*" also for foreign predicates
+  std::string stage;           // lifecycle stage, or "*"; foreign predicates need "*"
   std::string predicate_type;  // exact predicate type
-  std::string name_space;      // pattern of model names, see namespace_covers
+  std::string name_space;      // pattern of model names, see namespace_covers()
   bool operator==(const SignerRole&) const = default;
 };
 
@@ -42,15 +42,15 @@ struct TrustedKey {
   SignatureAlgorithm algorithm;
   Bytes public_key;  // SubjectPublicKeyInfo DER
   KeyPurpose purpose;
-  std::string identity;           // who holds it; thresholds count identities
-  std::vector<SignerRole> roles;  // signer: what it may state; publisher: name_space alone counts
+  std::string identity;           // holder of the key; thresholds count identities
+  std::vector<SignerRole> roles;  // for signers; for publishers only name_space counts
   Timestamp not_before;
   Timestamp not_after;
   std::optional<Revocation> revoked;
   bool operator==(const TrustedKey&) const = default;
 };
 
-// What a signature is asked to stand for.
+// What a signature would approve.
 struct SigningContext {
   KeyPurpose purpose;
   std::string stage;           // empty when not a lifecycle statement
@@ -58,17 +58,18 @@ struct SigningContext {
   std::string name;            // model name; empty when not about a model
 };
 
-// The one place that decides whether a key counts: at `signed_at` (when the signature was logged,
-// or now for a fresh one) the key was within its validity, at `now` it is not revoked, its purpose
-// is the one asked for, and for publishers and signers a role covers the context. Errors:
-// wrong-purpose, role-not-granted, key-not-yet-valid, key-expired, key-revoked.
+// Decides whether a signature of `key` counts; no other function decides this. `signed_at` is when
+// the signature was logged, or `now` for a fresh signature. The key must be valid at `signed_at`,
+// must not be revoked at `now`, and must have the purpose in `context`. For publishers and signers
+// a role must cover `context`. Errors: wrong-purpose; role-not-granted; key-not-yet-valid;
+// key-expired; key-revoked.
 [[nodiscard]] Status check_grant(const TrustedKey& key, const SigningContext& context,
                                  Timestamp signed_at, Timestamp now);
 
 enum class CredentialKind : std::uint8_t { kToken = 1, kClientCertificate = 2 };
 
-// How a principal shows who it is: SHA-256 of a bearer token, or of a client certificate's DER
-// SubjectPublicKeyInfo. Tokens are 256-bit random values, so a plain hash at rest is enough.
+// How a principal authenticates: SHA-256 of a bearer token, or of the DER SubjectPublicKeyInfo of a
+// client certificate. Tokens are 256-bit random values, so storing a plain hash is enough.
 struct Credential {
   CredentialKind kind;
   Digest sha256;
@@ -96,26 +97,26 @@ struct PutPrincipal {
 struct RemovePrincipal {
   std::string name;
 };
-// How evidence of one type is appraised from now on: reference values, accepted statuses, and
-// anchors beside the vendor's. An anchor that is not the vendor's proves nothing about hardware (a
-// simulator has one), hence its name in JSON: "dangerous_anchors".
+// How evidence of one type is appraised: reference values, accepted statuses, and anchors beside
+// the vendor's. An anchor of another party than the vendor proves nothing about hardware, because a
+// simulator can have one. The JSON name of these anchors is therefore "dangerous_anchors".
 struct Appraisal {
   std::string evidence_type;             // "tdx"
   Json policy = Json::object();          // schema and defaults: attestation/tdx/appraisal_policy.h
   std::vector<Bytes> dangerous_anchors;  // DER certificates
-  // "dangerous_allow_missing_reference_values": enrolment does without reference values.
+  // JSON: "dangerous_allow_missing_reference_values". Nodes may enrol without reference values.
   bool dangerous_allow_missing_reference_values = false;
   bool operator==(const Appraisal&) const = default;
 };
 struct PutAppraisal {
   Appraisal appraisal;
 };
-// Ends a node for good: its worker key, its leases, and what its reports count for.
+// Ends a node permanently: its worker key, its leases, and the value of its reports.
 struct RevokeNode {
   std::string node;
   std::string reason;
 };
-// Adds a registration, or replaces the one with its id.
+// Adds a registration, or replaces the registration with the same id.
 struct PutRegistration {
   Registration registration;
 };
@@ -125,22 +126,22 @@ struct RemoveRegistration {
 using TrustOperation = std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal,
                                     RevokeNode, PutRegistration, RemoveRegistration>;
 
-// Applies as a whole or not at all. `sequence` is the trust epoch it makes (current + 1), so a
-// signed change cannot be replayed.
+// A change that is applied as a whole or not at all. `sequence` is the resulting trust epoch
+// (current + 1), so that a signed change cannot be replayed.
 struct TrustChange {
   std::uint64_t sequence;
   std::vector<TrustOperation> operations;
 };
 
-// The first state of a service, given to `assayd init` once.
+// The initial state of a service, given to `assayd init` once.
 struct Bootstrap {
   std::vector<TrustedKey> keys;
   std::vector<Principal> principals;
-  std::vector<Appraisal> appraisals;        // of distinct types; may be absent
-  std::vector<Registration> registrations;  // may be absent
+  std::vector<Appraisal> appraisals;        // one for each type; may be empty
+  std::vector<Registration> registrations;  // may be empty
 };
 
-// Counters that move with every change; cached verdicts depend on them.
+// Counters that grow with every change; cached verdicts depend on them.
 struct TrustEpochs {
   std::uint64_t trust = 0;       // sequence of the last applied change; 0 after init
   std::uint64_t revocation = 0;  // number of revocations so far

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks documents against the JSON Schemas (draft-07) in schemas/json, which are compiled in. A
-// schema is the one description of a document's shape; codecs run after it and may rely on it.
+// Checks documents against the JSON Schemas (draft-07) in schemas/json, which are compiled in. Only
+// a schema describes the shape of a document; codecs run after validate() and rely on the checked
+// shape.
 #pragma once
 
 #include <string_view>
@@ -10,9 +11,9 @@
 
 namespace assay {
 
-// Checks `document` against schemas/json/<schema>.schema.json. unknown-member for a member that the
-// schema does not define, schema-violation for anything else; `where` is the JSON pointer. Asking
-// for a schema that does not exist is `internal`. Thread-safe.
+// Checks `document` against schemas/json/<schema>.schema.json. Errors: unknown-member for a member
+// that the schema does not define; schema-violation for any other violation; internal when the
+// schema does not exist. `where` is the JSON pointer. Thread-safe.
 [[nodiscard]] Status validate(std::string_view schema, const Json& document);
 
 }  // namespace assay

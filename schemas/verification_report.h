@@ -13,16 +13,16 @@
 
 namespace assay {
 
-// DSSE payload, signed by the node's worker key.
+// DSSE payload type; the node's worker key signs the payload.
 inline constexpr std::string_view kVerificationReportPayloadType =
     "application/vnd.assay.verification-report+json";
 
-// Extra files that a report lists; the others are only counted.
+// Extra files that a report lists; further ones are only counted.
 inline constexpr std::size_t kMaxExtraFiles = 1000;
 
-// A file that is there, that no file entry covers and no pattern of the parameters leaves out.
+// A file on the node that no file entry covers and no ignore pattern leaves out.
 struct ExtraFile {
-  std::string path;    // as in artifacts
+  std::string path;    // spelled as in artifacts
   std::uint64_t size;  // bytes
   bool operator==(const ExtraFile&) const = default;
 };
@@ -38,35 +38,36 @@ struct VerificationReport {
   std::string job;
   std::string node;
   Nonce nonce;
-  std::uint64_t lease;  // token
-  ArtifactId artifact;  // that was asked for
+  std::uint64_t lease;  // token of the lease
+  ArtifactId artifact;  // artifact that the job named
   TreeParameters parameters;
   JobScope scope;
-  std::string location;  // of the job; what was read lies there
-  // The persistent volume behind the claim of a pvc:// location. Empty: unknown, or no claim.
+  std::string location;  // of the job; the bytes were read there
+  // The persistent volume behind the claim of a pvc:// location. Empty: unknown, or not a claim.
   std::string volume;
-  std::optional<JobPod> pod;  // whose own mount was read
-  // What was found: every entry as computed from the bytes on the node, in the order of artifacts.
-  // With a subset: those entries alone.
+  std::optional<JobPod> pod;  // pod whose own mount was read
+  // The entries as computed from the bytes on the node, in artifact order. For a job with a subset:
+  // only the entries of the subset.
   std::vector<Entry> entries;
   std::vector<NotCovered> not_covered;
-  std::vector<ExtraFile> extra{};  // by path; none of them was hashed
-  std::uint64_t extra_count = 0;   // with those that `extra` has no room for
+  std::vector<ExtraFile> extra{};  // sorted by path; not hashed
+  std::uint64_t extra_count = 0;   // includes the files that `extra` does not list
   NodeDevice device;
   std::optional<Digest> kernel_digest;  // absent for the CPU
-  // Which check it was: "full" hashed every byte now. Others follow.
+  // The kind of check. "full": every byte was hashed for this report. More kinds are planned.
   std::string check = "full";
-  std::uint64_t bytes;  // hashed
+  std::uint64_t bytes;  // bytes hashed
   Timestamp started_at;
   Timestamp finished_at;
   bool operator==(const VerificationReport&) const = default;
 };
 [[nodiscard]] Json to_json(const VerificationReport& report);
-// Strict JSON, schema, entries in order and each as check() of an artifact wants it.
+// Parses strict JSON and checks the schema. Entries must be in artifact order and valid as in
+// check() of an artifact.
 [[nodiscard]] Result<VerificationReport> parse_verification_report(ByteView payload);
 
 // Body of POST /v1/jobs/{id}/report: {"envelope":BASE64,"evidence":{...}|null}. The envelope's
-// bytes are kept as they are.
+// bytes are kept unchanged.
 struct ReportSubmission {
   Bytes envelope;
   std::optional<Evidence> evidence;  // its report data binds the report's payload
@@ -74,19 +75,19 @@ struct ReportSubmission {
 [[nodiscard]] Json to_json(const ReportSubmission& submission);
 [[nodiscard]] Result<ReportSubmission> parse_report_submission(ByteView body);
 
-// A span that a spot check asks for: bytes [index * span, ...) of an entry.
+// A span that a spot check asks for: the `span` bytes from index * span of an entry.
 struct SpotSpan {
   std::uint64_t entry;  // position in the artifact
   std::uint64_t index;
   bool operator==(const SpotSpan&) const = default;
 };
-// What the service wants next, in the answer to a report.
+// The answer to a report: what the service wants next. JSON:
 // {"state":"verified|mismatch|incomplete|outline|spot", ...}. Schema: report-answer.schema.json.
 struct ReportAnswer {
   enum class State : std::uint8_t {
     kVerified,    // done
     kMismatch,    // done: the bytes differ
-    kIncomplete,  // done: what was covered is right, but not everything was covered
+    kIncomplete,  // done: the covered bytes are right, but not all were covered
     kOutline,     // send the outline digests of `entries` at `span`
     kSpot,        // send the answers for `spans` under `challenge`
   };
@@ -121,11 +122,12 @@ struct SpotSubmission {
 [[nodiscard]] Json to_json(const SpotSubmission& submission);
 [[nodiscard]] Result<SpotSubmission> parse_spot_submission(ByteView body);
 
-// HMAC-SHA-256(nonce, "assay/spot/v1" || artifact || entry || index || span bytes): the artifact's
-// root as raw bytes, entry and index as 64-bit big-endian numbers.
+// Returns HMAC-SHA-256(nonce, "assay/spot/v1" || artifact || entry || index || span bytes).
+// `artifact` is the root as raw bytes; entry and index are 64-bit big-endian numbers.
 [[nodiscard]] Digest spot_answer(const Nonce& nonce, const ArtifactId& artifact,
                                  const SpotSpan& place, ByteView span_bytes);
-// 1 - (1 - f)^k: the chance that k random spans meet at least one of a fraction f that is missing.
+// Returns 1 - (1 - f)^k: the probability that `k` random spans hit at least one missing span when
+// the fraction `f` of the spans is missing.
 [[nodiscard]] double spot_detection_probability(std::size_t k, double f);
 
 }  // namespace assay

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The anchor file: the newest checkpoint that was acknowledged, the epochs, and the head of the
-// chain of trust and policy, kept outside the database. A database that is behind it comes from an
-// old copy or has lost writes; a service that opened it would sign other roots for sizes that it
-// had signed, and trust revoked keys again.
+// The anchor file, kept outside the database. It holds the newest acknowledged checkpoint, the
+// epochs, and the head of the chain of trust and policy. A database that is behind the anchor comes
+// from an old copy or has lost writes. A service that opened such a database would sign different
+// roots for sizes that it had already signed, and would trust revoked keys again.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace assay::storage {
 
-// Two slots of 4096 bytes that are written in turn, each with one flush, so that the newer of them
-// may be torn and the other one still stands. Not for several threads.
+// A file of two slots of 4096 bytes. The slots are written in turn, each with one flush. A torn
+// write damages only the slot being written; the other slot stays valid. Not thread-safe.
 class Anchor {
  public:
   static constexpr std::size_t kSlotBytes = 4096;
@@ -27,18 +27,19 @@ class Anchor {
 
   struct State {
     std::string note;
-    Checkpoint checkpoint;  // what the note says
+    Checkpoint checkpoint;  // parsed from the note
     Epochs epochs;
-    std::optional<ChainHead> head;  // absent while nothing is governed
+    std::optional<ChainHead> head;  // absent while the log has no record of the chain
   };
-  // The newer slot that is whole. not-found when the file does not exist; data-loss when neither
-  // slot is what save() wrote. The note's signature is the caller's to check.
+  // Reads the newer of the intact slots. The caller must verify the note's signature. Errors:
+  // not-found when the file does not exist; data-loss when neither slot is intact.
   [[nodiscard]] Result<State> load() const;
-  // Durable when it returns. Makes the file when there is none. storage when it cannot be written:
-  // the state before still stands.
+  // Writes the next slot; the slot is durable when save() returns. Creates the file when it does
+  // not exist. Errors: storage when the file cannot be written; the previous state then stays
+  // valid.
   [[nodiscard]] Status save(const std::string& note, const Epochs& epochs,
                             const std::optional<ChainHead>& head = {});
-  // Puts a new file in the place of whatever is there, in one step.
+  // Replaces the whole file, whatever its content, in one atomic step.
   [[nodiscard]] Status replace(const std::string& note, const Epochs& epochs,
                                const std::optional<ChainHead>& head);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files that are there as a whole or not at all, whatever happens to process or power.
+// Small files that exist either completely or not at all, even after a crash or a power failure.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace assay::storage {
 
-// Makes the names in the folder of `path` durable.
+// Makes the directory entries in the folder of `path` durable.
 [[nodiscard]] Status sync_folder_of(const std::string& path);
 
-// Makes what was written to the file durable; nothing when there is none.
+// Makes the content of the file durable. Does not fail when the file does not exist.
 [[nodiscard]] Status sync_file(const std::string& path);
 
-// Replaces `path`: writes `<path>.new` (mode 0600), syncs it, renames it, syncs the folder. Not for
-// several writers at once.
+// Replaces the file at `path`: writes `<path>.new` (mode 0600), syncs the new file, renames it, and
+// syncs the folder. Not for several writers at once.
 [[nodiscard]] Status replace_file(const std::string& path, ByteView content);
 
-// The whole file; not-found when there is none, limit-exceeded beyond `max_bytes`.
+// Returns the content of the whole file. Errors: not-found when there is no file; limit-exceeded
+// for more than `max_bytes`.
 [[nodiscard]] Result<Bytes> read_file(const std::string& path, std::size_t max_bytes);
 
 }  // namespace assay::storage

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who and what is trusted: keys, principals, appraisals, registrations, revoked nodes, and the
-// policies in force. Held in memory as it was verified; the rows in the database only bring it over
-// a restart. Its records in the log form a chain: each names the one before and the digests of the
-// state that it leads to (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md).
+// Governance: keys, principals, appraisals, registrations, revoked nodes, and the policies in
+// force. Governance is verified once and then kept in memory; the rows in the database only
+// preserve it across a restart. The records of its changes in the log form a chain. Each record
+// names the record before it and the digests of the resulting state
+// (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md).
 #pragma once
 
 #include <map>
@@ -32,7 +33,7 @@ struct Epochs {
   bool operator==(const Epochs&) const = default;
 };
 
-// SHA-256 over the canonical JSON of what is trusted, and of what is in force.
+// SHA-256 over the canonical JSON of the trust state, and over that of the policies in force.
 struct GovernanceDigests {
   Digest trust;
   Digest policies;
@@ -47,21 +48,22 @@ struct ChainHead {
   bool operator==(const ChainHead&) const = default;
 };
 
-// A link of the chain, as a record's detail holds it.
+// A link of the chain, as the detail of a record holds it.
 struct ChainLink {
   GovernanceDigests state;
-  std::optional<std::pair<LeafIndex, Digest>> previous;  // index and leaf hash; none: the first
+  std::optional<std::pair<LeafIndex, Digest>> previous;  // index and leaf hash; absent: the first
 };
 
-// Whether records of this type belong to the chain.
+// Returns true when records of this type belong to the chain.
 [[nodiscard]] bool is_governance(std::string_view record_type);
-// What the next record says under "chain".
+// Returns the value of "chain" for the next record.
 [[nodiscard]] Json link_to_json(const GovernanceDigests& state,
                                 const std::optional<ChainHead>& previous);
-// data-loss when the record holds no link.
+// Parses the link in a record. Errors: data-loss when the record holds no link.
 [[nodiscard]] Result<ChainLink> link_of(const LogRecord& record);
 
-// A value. Functions that change it refuse as Transaction says (storage/store.h).
+// A plain value. Functions that change it return the errors described at Transaction
+// (storage/store.h).
 class Governance {
  public:
   [[nodiscard]] Status put_key(const TrustedKey& key);
@@ -86,13 +88,13 @@ class Governance {
   [[nodiscard]] std::vector<Registration> registrations() const;
   [[nodiscard]] std::vector<ActivePolicyRow> policies() const;
   [[nodiscard]] const Epochs& epochs() const { return epochs_; }
-  // Of a node that was revoked.
+  // Returns the revocation of a node; nullopt when the node is not revoked.
   [[nodiscard]] std::optional<Revocation> revocation_of(const std::string& node) const;
 
   [[nodiscard]] Result<GovernanceDigests> digests() const;
   [[nodiscard]] bool empty() const;
 
-  // Absent as long as the log has no record of the chain.
+  // The newest record of the chain; nullopt while the log has no such record.
   [[nodiscard]] const std::optional<ChainHead>& head() const { return head_; }
   void set_head(ChainHead head) { head_ = std::move(head); }
 
@@ -101,7 +103,7 @@ class Governance {
 
   std::map<KeyId, TrustedKey> keys_;
   std::map<std::string, Principal> principals_;
-  std::map<CredentialKey, std::string> owners_;  // of principals_
+  std::map<CredentialKey, std::string> owners_;  // principal of each credential
   std::map<std::string, Appraisal> appraisals_;
   std::map<std::string, Registration> registrations_;
   std::map<std::string, Revocation> revoked_nodes_;

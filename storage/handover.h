@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to a store besides reading and writing: the hand-over of its log to another key, and
-// the time that it was written last.
+// Maintenance of a store: handing its log over to another key, and finding the time of its last
+// write.
 #pragma once
 
 #include "schemas/core/signer.h"
@@ -8,15 +8,15 @@
 
 namespace assay::storage {
 
-// Puts the signature of `next` beside that of `current` on the newest checkpoint, in database and
-// anchor, so that the log can be opened with `next` from then on. Once both are there it changes
-// nothing. For a store that open_sqlite() has taken, with `current`, and that is closed again.
-// invalid-config when the newest checkpoint is not one of `current`; the errors of open_sqlite.
+// Adds the signature of `next` beside that of `current` to the newest checkpoint, in database and
+// anchor. The log can then be opened with `next`. Calling again when both signatures exist changes
+// nothing. The store must have been opened with open_sqlite() and `current`, and closed again.
+// Errors: invalid-config when `current` did not sign the newest checkpoint; those of open_sqlite().
 [[nodiscard]] Status add_log_signature(const SqliteOptions& options, const Signer& current,
                                        const Signer& next);
 
-// The time of the last write; nothing before the first, or when it was altered. Also while the
-// store is open. `log_signer` is the log's key.
+// Returns the time of the last write; nullopt before the first write, or when the stored time was
+// altered. May be called while the store is open. `log_signer` holds the key of the log.
 [[nodiscard]] Result<std::optional<Timestamp>> last_write(const SqliteOptions& options,
                                                           const Signer& log_signer);
 

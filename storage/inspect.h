@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking into a database without believing or changing it, beside the service or without one; and
-// what leads out when the service refuses to start (docs/recovery.md).
+// Inspects a database without trusting or changing it, beside a running service or without one.
+// Also repairs or restores a database that the service refuses to open (docs/recovery.md).
 #pragma once
 
 #include <functional>
@@ -15,91 +15,94 @@
 
 namespace assay::storage {
 
-// One thing that is wrong.
+// One problem that was found.
 struct Damage {
   std::string
       check;       // "anchor", "chain", "trust", "row", "missing-row", "log", "document", "index"
-  std::string id;  // of the stored thing
+  std::string id;  // id of the damaged object
   std::string detail;  // one sentence
 };
 
-// What was looked at: `done` things of this kind so far.
+// Called with what is being inspected, and with the number of such things inspected so far.
 using Progress = std::function<void(std::string_view what, std::uint64_t done)>;
 
 class Inspection {
  public:
-  // Opens read-only. not-found, invalid-config and data-loss as open_sqlite, where nothing can be
-  // read at all.
+  // Opens the database read-only. Errors: not-found, invalid-config and data-loss as for
+  // open_sqlite(), only when the database cannot be read at all.
   [[nodiscard]] static Result<std::unique_ptr<Inspection>> open(const SqliteOptions& options,
                                                                 const Signer& log_signer,
                                                                 const Clock& clock);
   virtual ~Inspection() = default;
 
-  // Checkpoint, anchor, chain of trust and policy, the rows that they stand for, and the seal of
-  // every row. `deep`: also every record and digest of the log, every document, every index of the
-  // database, and whether each statement, decision, node and job of the log has its row. At most
-  // 1,000 findings. An error only when nothing can be read.
+  // Checks the checkpoint, the anchor, the chain of trust and policy, the rows that the chain
+  // covers, and the seal of every row. With `deep`, also checks every record and digest of the log,
+  // every document, and every index of the database. With `deep`, also checks that each statement,
+  // decision, node and job in the log has its row. Returns at most 1,000 findings. Fails only when
+  // the database cannot be read.
   [[nodiscard]] virtual Result<std::vector<Damage>> find(bool deep, const Progress& progress) = 0;
-  // A view of the same state; what it trusts was not verified.
+  // Returns a view of the same state. Its keys, principals and policies are not verified.
   [[nodiscard]] virtual Result<std::unique_ptr<Snapshot>> snapshot() = 0;
 };
 
-// How far a database is behind what was signed.
+// How far a database is behind the signed state.
 struct Loss {
-  std::string origin;                        // that signed the newest checkpoint
-  TreeSize size = 0;                         // of the log that is there
-  std::optional<TreeSize> signed_size;       // at the anchor; absent when the anchor cannot be read
-  bool differs = false;                      // other records than at the anchor
-  std::optional<std::uint64_t> revocations;  // that the anchor knows of and the database does not
-  // What a restore has entered into the log as its newest record; the rest is what that one found.
-  // Until it is finished the anchor is the old one.
+  std::string origin;                        // origin of the newest checkpoint
+  TreeSize size = 0;                         // of the log in the database
+  std::optional<TreeSize> signed_size;       // of the log at the anchor; absent: no readable anchor
+  bool differs = false;                      // the records differ from those at the anchor
+  std::optional<std::uint64_t> revocations;  // known only to the anchor
+  // True when the newest log record is the record of a restore. The other members then are what
+  // that restore found. The old anchor stays in place until the restore is finished.
   bool entered = false;
   bool finished = false;
 };
-// Reads database and anchor; changes nothing.
+// Reads database and anchor; changes neither.
 [[nodiscard]] Result<Loss> measure_loss(const SqliteOptions& options, const Signer& log_signer);
 
-// Goes on with the database as it is, under `options.origin`, which must be a new one: no size that
-// an old origin signed is signed again. One transaction enters log.reopened, which tells the loss,
-// and its checkpoint; then a new anchor replaces the old one, whose copy stays beside it
-// (.before-restore). Interrupted anywhere it can be called again. The record's time is not before
-// the last write. conflict for an origin of before, and when revocations would be lost. The chain
-// of trust and policy must hold.
+// Continues with the database as it is, under `options.origin`. The origin must be new, so that no
+// size signed under an old origin is signed again. One transaction writes a log.reopened record,
+// which describes the loss, and its checkpoint. A new anchor then replaces the old one; a copy of
+// the old anchor stays beside it (.before-restore). An interrupted call can be repeated. The
+// record's time is not before the last write. The chain of trust and policy must be valid. Errors:
+// conflict for an origin that was used before, and when revocations would be lost.
 [[nodiscard]] Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer,
                                     const Clock& clock);
 
 using DocumentReader = std::function<Result<Document>(const DocumentId&)>;
-// The row of what a record speaks of, made again (server/service/upkeep/rebuild.h).
+// Functions that rebuild the row described by a log record (server/service/upkeep/rebuild.h).
 struct Rebuilders {
   std::function<Result<StatementRow>(const DocumentReader&, const EventRow&)> statement;
   std::function<Result<DecisionRow>(const DocumentReader&, const EventRow&)> decision;
-  // An enrolment that is over: the node enrols again.
+  // Returns a node whose enrolment has ended: the node must enrol again.
   std::function<Result<NodeRow>(const DocumentReader&, const EventRow&)> node;
-  // A finished job without a report, which says that it stands for a lost one.
+  // Returns a finished job without a report. Its detail says that the job replaces a lost one.
   std::function<Result<JobRow>(const EventRow&)> job;
 };
-// How many rows, by the name of their kind.
+// Numbers of rows, by the name of their kind.
 struct Repaired {
-  std::map<std::string, std::uint64_t> made;     // again
-  std::map<std::string, std::uint64_t> dropped;  // damaged, and known from nowhere else
+  std::map<std::string, std::uint64_t> made;     // rebuilt
+  std::map<std::string, std::uint64_t> dropped;  // damaged, and not stored elsewhere
 };
-// While no service runs: makes all indexes anew from their tables, and each row that is missing or
-// does not fit its seal from the log and its documents, as far as those hold it; docs/recovery.md
-// says what becomes of the others. One transaction.
+// Repairs a database in one transaction, while no service runs. Rebuilds all indexes from their
+// tables. Rebuilds rows that are missing or do not fit their seals, as far as the log and its
+// documents hold these rows. docs/recovery.md lists what happens to the other rows.
 [[nodiscard]] Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_signer,
                                              const Rebuilders& rebuilders,
                                              const Progress& progress);
 
-// What a record accepted or decided, when it is of such a type and names it.
+// Return the statement that a record accepted, or the decision that it made. Return nullopt for
+// records of other types, and when the record names none.
 [[nodiscard]] std::optional<StatementId> statement_of(const LogRecord& record);
 [[nodiscard]] std::optional<std::string> decision_of(const LogRecord& record);
-// The job that a record tells of the creation of.
+// Returns the job whose creation a record reports; nullopt for other records.
 [[nodiscard]] std::optional<std::string> created_job_of(const LogRecord& record);
-// The node that a record tells of the enrolment of, and its key.
+// A node, and the worker key it enrolled with.
 struct EnrolledNode {
   std::string node;
   KeyId key;
 };
+// Returns the node whose enrolment a record reports; nullopt for other records.
 [[nodiscard]] std::optional<EnrolledNode> enrolled_of(const LogRecord& record);
 
 }  // namespace assay::storage

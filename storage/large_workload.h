@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workloads of pods are documents of their own: pods of one template share theirs. Whoever
-// counts what a pod adds to the database, and the store that writes it, ask here.
+// Decides which workloads of pods are stored as documents. Pods of one template share such a
+// document. The store that writes a pod, and callers that count the bytes a pod adds, use this
+// function.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,8 @@
 
 namespace assay::storage {
 
-// Bytes of a workload that stands in its row, as canonical JSON; a longer one is a document.
+// Largest workload, in bytes of canonical JSON, that is stored in the pod's row. A longer workload
+// is stored as a document.
 inline constexpr std::size_t kMaxWorkloadInRow = 16U << 10;
 
 struct LargeWorkload {
@@ -19,7 +21,7 @@ struct LargeWorkload {
   std::string bytes;  // canonical JSON
 };
 
-// The document that the workload becomes; nothing when it stands in the row.
+// Returns the document for the workload; nullopt when the workload fits in the row.
 [[nodiscard]] Result<std::optional<LargeWorkload>> large_workload(const Json& workload);
 
 }  // namespace assay::storage

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the store that is about nodes: challenges, registrations, enrolments, verification
-// jobs, outlines, evidence. Pods: storage/pod_store.h.
-// Read and written through Snapshot and Transaction (storage/store.h), whose rules hold here too.
-// Rows change as nodes and jobs go on; what happened stands in documents and log.
+// The part of the store about nodes: challenges, registrations, enrolments, verification jobs,
+// outlines, evidence. Used through Snapshot and Transaction (storage/store.h), whose rules apply
+// here too. Rows hold the present state; documents and log keep the history.
 #pragma once
 
 #include <optional>
@@ -22,20 +21,20 @@ struct ChallengeRow {
   std::string principal;
   std::string purpose;
   std::string node;
-  std::string job;  // empty: bound to none
+  std::string job;  // empty: not bound to a job
   Timestamp expires_at;
   std::optional<Timestamp> used_at;
 };
 
 struct NodeRow {
   std::string name;
-  std::string principal;  // who enrolled it, and alone may act for it
+  std::string principal;  // enrolled the node; the only one that may act for it
   KeyId key;
   Bytes public_key;  // SubjectPublicKeyInfo DER
   std::string platform;
   Timestamp enrolled_at;  // of the newest enrolment
-  // Since when the name has been this machine's without a break: what was reported on bytes that
-  // were read before may be about another machine's.
+  // Since when this machine has had the name without interruption. A report on bytes read before
+  // this time may be about another machine.
   Timestamp held_since;
   Timestamp expires_at;
   std::optional<Revocation> revoked;
@@ -54,9 +53,9 @@ struct NodeRow {
   std::optional<Measured> measured;
   LeafIndex log_index;         // of the newest enrolment
   std::string registration{};  // id; empty: none was needed
-  // Set when the enrolment was ended before its time.
+  // Set when the enrolment was ended before it expired.
   std::optional<Revocation> ended{};
-  // How often a worker that was alive lost this name to another one, and the newest time.
+  // How often a live worker lost this name to another worker, and when this last happened.
   struct Superseded {
     std::uint64_t count = 0;
     std::optional<Timestamp> at{};
@@ -67,18 +66,18 @@ struct NodeRow {
   bool operator==(const NodeRow&) const = default;
 };
 
-// Evidence that something stands on, and how it was appraised last.
+// Evidence that an enrolment or a report depends on, and its newest appraisal.
 struct EvidenceRow {
   std::string subject;     // "node:NAME" for an enrolment, "job:ID" for a report
-  std::string node;        // whose it is
+  std::string node;        // node that gave the evidence
   std::string type;        // of the evidence
-  DocumentId evidence;     // stored: see server/service/nodes/reappraise.h
-  Bytes expected;          // report data, 64 bytes
-  std::string platform;    // that it must be of
-  DocumentId policy;       // digest of the appraisal it was held against
+  DocumentId evidence;     // stored document: see server/service/nodes/reappraise.h
+  Bytes expected;          // required report data, 64 bytes
+  std::string platform;    // required platform
+  DocumentId policy;       // digest of the appraisal policy that was applied
   std::string error;       // code of its refusal; empty: accepted
   DocumentId appraisal;    // stored result
-  Timestamp appraised_at;  // when it was fresh: appraising again makes nothing younger
+  Timestamp appraised_at;  // when the evidence was fresh; appraising again does not change it
   std::string tcb_status;
   std::optional<Digest> anchor;
   bool anchor_is_vendor = false;
@@ -88,8 +87,8 @@ struct EvidenceRow {
 enum class JobState : std::uint8_t {
   kQueued = 1,
   kLeased = 2,
-  kOutline = 3,  // leased; a report is in, outline digests are awaited
-  kSpot = 4,     // leased; a report is in, answers to a spot check are awaited
+  kOutline = 3,  // leased; report received, outline digests awaited
+  kSpot = 4,     // leased; report received, answers to a spot check awaited
   kDone = 5,
 };
 
@@ -99,23 +98,23 @@ struct JobRow {
   std::string model_name;
   std::string scope;
   std::string node;
-  std::string location;  // empty only with a pod
-  std::string pod{};     // uid of the pod whose own mount is read; empty: the worker's directory
-  std::string pod_volume{};  // as the kubelet names it; set exactly with `pod`
+  std::string location;      // empty only with a pod
+  std::string pod{};         // uid of the pod whose mount is read; empty: the worker's directory
+  std::string pod_volume{};  // kubelet's name of it; set exactly with `pod`
   Json subset = Json::array();
   std::string created_by;
   Timestamp created_at;
   JobState state;
   std::uint64_t token = 0;                    // of the newest lease; 0: never leased
   std::optional<Timestamp> lease_expires_at;  // while leased
-  Json pending;  // what the service must know while the job is leased; null otherwise
-  // Of a finished job (`report` also of an open one, once a spot check of it was not answered):
+  Json pending;  // the service's state while the job is leased; null otherwise
+  // Set for a finished job. `report` is also set for an open job after an unanswered spot check.
   std::string result;                // "verified", "mismatch", "incomplete", "failed"; empty before
-  Json detail = Json::object();      // what differs, spot checks, why it failed
+  Json detail = Json::object();      // differences, spot checks, reason of a failure
   std::optional<DocumentId> report;  // envelope
-  std::string volume{};              // behind the claim of a pvc:// location, as the report says
-  // When the service gave out the nonce that the report answers: no byte was read before. Set
-  // exactly with the report of a finished job.
+  std::string volume{};              // behind the claim of a pvc:// location, as reported
+  // When the service gave out the nonce that the report answers. Every byte was read after this
+  // time. Set exactly when a finished job has a report.
   std::optional<Timestamp> read_since{};
   bool worker_measured = false;
   bool device_attested = false;
@@ -124,7 +123,7 @@ struct JobRow {
   bool operator==(const JobRow&) const = default;
 };
 
-// What a report is about, beside node, artifact and scope.
+// The place that a report is about. Node, artifact and scope are given separately.
 struct ReportPlace {
   std::string location;
   std::string pod{};         // as in JobRow
@@ -136,7 +135,7 @@ struct JobQuery {
   std::string node;      // empty: any
   std::string artifact;  // text form; empty: any
   std::optional<bool> finished;
-  std::string after;        // id to continue after; empty: from the newest
+  std::string after;        // id to continue after; empty: start at the newest
   std::size_t limit = 100;  // 1 to 1000
 };
 
@@ -144,68 +143,70 @@ class NodeReads {
  public:
   virtual ~NodeReads() = default;
 
-  // not-found when there is none.
+  // Errors: not-found when there is no such node.
   [[nodiscard]] virtual Result<NodeRow> node(const std::string& name) = 0;
   [[nodiscard]] virtual Result<NodeRow> node_by_key(const KeyId& key) = 0;
-  // Ascending by name, after `after`.
+  // Returns nodes with names after `after`, ascending by name.
   [[nodiscard]] virtual Result<std::vector<NodeRow>> nodes(const std::string& after,
                                                            std::size_t limit) = 0;
-  // Of this platform, with an enrolment that counts at `now`: not revoked, ended or over.
+  // Returns the nodes of this platform that at `now` are not revoked, ended or expired.
   [[nodiscard]] virtual Result<std::vector<NodeRow>> nodes_on(const std::string& platform,
                                                               Timestamp now) = 0;
-  // The one registration that covers a node of this name: its own before a pattern; not-found.
+  // Returns the registration that covers this name, the exact name before a pattern. Errors:
+  // not-found.
   [[nodiscard]] virtual Result<Registration> registration_of(const std::string& node) = 0;
-  // Ascending by id.
+  // Returns all registrations, ascending by id.
   [[nodiscard]] virtual Result<std::vector<Registration>> registrations() = 0;
-  // Whether any node ever enrolled with this key, and which: not-found when none did.
+  // Returns the node that first enrolled with this key. Errors: not-found when no node ever did.
   [[nodiscard]] virtual Result<std::string> key_owner(const KeyId& key) = 0;
 
   [[nodiscard]] virtual Result<JobRow> job(const std::string& id) = 0;
-  // Newest first.
+  // Returns jobs, newest first.
   [[nodiscard]] virtual Result<std::vector<JobRow>> jobs(const JobQuery& query) = 0;
-  // The oldest job of the node that is queued, or whose lease is over at `now`; not-found.
+  // Returns the node's oldest job that is queued, or whose lease expired by `now`; else not-found.
   [[nodiscard]] virtual Result<JobRow> next_job(const std::string& node, Timestamp now) = 0;
-  // The job whose report counts, of this node, artifact, scope and place; not-found. Before all
-  // others an open job that speaks against the bytes when this view was opened: a mismatch is in
-  // (kOutline), or the lease ran out before a spot check was answered (kSpot, and `report` of later
-  // leases). Else the newest finished job with a report. Those that verified a part do not count,
-  // nor those that verified but were leased before another report spoke against the bytes.
+  // Returns the job whose report counts for this node, artifact, scope and place. An open job that
+  // spoke against the bytes when this view was opened comes first. Such a job reported a mismatch
+  // (kOutline), or its lease expired before a spot check was answered (kSpot, and `report` of later
+  // leases). Otherwise returns the newest finished job with a report. A job that verified only a
+  // part does not count. A job that verified the bytes does not count if it was leased before
+  // another report spoke against the bytes. Errors: not-found.
   [[nodiscard]] virtual Result<JobRow> newest_report(const std::string& node,
                                                      const ArtifactId& artifact,
                                                      const std::string& scope,
                                                      const ReportPlace& place) = 0;
-  // The places for which newest_report may find something: of this pod, or of no pod when it is
-  // empty. At most `limit`, in no particular order.
+  // Returns places for which newest_report() may find a job, at most `limit`, in no particular
+  // order. `pod` selects the places of this pod; empty selects the places without a pod.
   [[nodiscard]] virtual Result<std::vector<ReportPlace>> report_places(const std::string& node,
                                                                        const ArtifactId& artifact,
                                                                        const std::string& scope,
                                                                        const std::string& pod,
                                                                        std::size_t limit) = 0;
 
-  // The stored outline of an artifact: a document; not-found.
+  // Returns the document with the outline of an artifact. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> outline(const ArtifactId& artifact) = 0;
 
-  // Rises with every put_node of this node, and with every put_job of it that may change which
-  // report counts, or what that says, with its evidence, and when evidence becomes stale. 0 for a
-  // node that nothing was written about.
+  // Returns a counter that rises with every put_node of this node. It also rises when evidence
+  // becomes stale, and with every put_job that may change which report counts or what that report
+  // and its evidence say. Returns 0 for a node that was never written about.
   [[nodiscard]] virtual Result<std::uint64_t> node_version(const std::string& node) = 0;
-  // Rises with every statement about this artifact, and with every signature added to one.
+  // Returns a counter that rises with every statement about this artifact and every new signature.
   [[nodiscard]] virtual Result<std::uint64_t> subject_version(const ArtifactId& artifact) = 0;
 
-  // How evidence of a type is appraised; not-found when nobody said.
+  // Returns how evidence of a type is appraised. Errors: not-found when no appraisal was put.
   [[nodiscard]] virtual Result<Appraisal> appraisal(const std::string& evidence_type) = 0;
   [[nodiscard]] virtual Result<std::vector<Appraisal>> appraisals() = 0;
-  // SHA-256 of the canonical form of that appraisal; not-found.
+  // Returns the SHA-256 of the canonical form of that appraisal. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> appraisal_id(const std::string& evidence_type) = 0;
 
-  // not-found when nothing stands on evidence under this name.
+  // Returns the evidence of a subject. Errors: not-found when there is none.
   [[nodiscard]] virtual Result<EvidenceRow> evidence(const std::string& subject) = 0;
-  // Evidence that was not looked at since an appraisal was put or a mark rose, at most `limit`.
+  // Returns at most `limit` rows not put since an appraisal was put or a mark rose.
   [[nodiscard]] virtual Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) = 0;
 
-  // The highest value that was noted under a name (evaluation numbers of collateral); 0 for none.
+  // Returns the highest value stored under a name (evaluation number of collateral), or 0.
   [[nodiscard]] virtual Result<std::uint64_t> high_water(const std::string& name) = 0;
-  // The newest collateral with that value; not-found.
+  // Returns the newest collateral with that value. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> high_water_collateral(const std::string& name) = 0;
 };
 
@@ -213,33 +214,33 @@ class NodeWrites {
  public:
   virtual ~NodeWrites() = default;
 
-  // A new nonce: conflict when it is known. Also forgets nonces that expired more than a day ago.
+  // Stores a nonce. Deletes some that expired over a day ago. Errors: conflict for a known nonce.
   [[nodiscard]] virtual Status put_challenge(const ChallengeRow& row) = 0;
-  // Marks the nonce used and returns its row as it was: the caller compares what it was bound to
-  // and looks at used_at and expires_at. challenge-unknown when it was never issued.
+  // Marks the nonce as used; returns its row as before. The caller must check what the nonce was
+  // bound to, `used_at` and `expires_at`. Errors: challenge-unknown for a nonce never issued.
   [[nodiscard]] virtual Result<ChallengeRow> consume_challenge(ByteView nonce) = 0;
 
-  // Inserts or replaces a node and remembers its key for ever. A revocation is never undone:
-  // conflict. key-not-unique when another node ever had the key.
+  // Inserts or replaces a node, and remembers its key permanently. Errors: conflict when a
+  // revocation would be undone; key-not-unique when another node ever had the key.
   [[nodiscard]] virtual Status put_node(const NodeRow& row) = 0;
 
-  // Inserts (log_index of its creation must exist) or replaces a job. conflict when it is done.
+  // Inserts or replaces a job. Its record must be in the log. Errors: conflict for a finished job.
   [[nodiscard]] virtual Status put_job(const JobRow& row) = 0;
 
-  // The first outline stays: another one for the same artifact is conflict, the same is nothing.
+  // Stores an outline; the same one again changes nothing. Errors: conflict for another outline.
   [[nodiscard]] virtual Status put_outline(const ArtifactId& artifact,
                                            const DocumentId& document) = 0;
-  // All evidence is stale after this until it was put again, as after a mark that rises.
+  // Makes all evidence stale until the evidence is put again, as a rising mark does.
   [[nodiscard]] virtual Status put_appraisal(const Appraisal& appraisal) = 0;
-  // Inserts or replaces by subject; the evidence has been looked at now.
+  // Inserts or replaces the row of a subject. The evidence is then no longer stale.
   [[nodiscard]] virtual Status put_evidence(const EvidenceRow& row) = 0;
-  // Nothing when there is none.
+  // Removes the row of a subject. Changes nothing when there is none.
   [[nodiscard]] virtual Status forget_evidence(const std::string& subject) = 0;
-  // Inserts or replaces by id. conflict when another registration has the same name or pattern.
+  // Inserts or replaces by id. Errors: conflict when another id has the same name or pattern.
   [[nodiscard]] virtual Status put_registration(const Registration& registration) = 0;
-  // not-found when there is none.
+  // Errors: not-found when there is no such registration.
   [[nodiscard]] virtual Status remove_registration(const std::string& id) = 0;
-  // Never goes back. `collateral`, a stored document or nothing, goes with the value.
+  // Raises a mark; a lower `value` changes nothing. `collateral` is a stored document, or nullopt.
   [[nodiscard]] virtual Status raise_high_water(const std::string& name, std::uint64_t value,
                                                 const std::optional<DocumentId>& collateral) = 0;
 };

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // long-file: the whole contract of a store, read top to bottom by those who call or implement it.
-// The one store interface: exact documents by digest, the index over them, trust, policies,
+// The only interface to the store: exact documents by digest, the index over them, trust, policies,
 // decisions, and the transparency log. Implementations: storage/sqlite (PostgreSQL follows).
 //
 // Threading: every method may be called from any thread. Reads see one consistent state for the
-// life of a Snapshot. Writes are serialised and grouped; write() returns when its effects are
-// durable (and the checkpoint that covers them is signed and stored), or have not happened at all.
+// life of a Snapshot. Writes are serialised and grouped. When write() returns, its effects are
+// durable and the checkpoint that covers them is signed and stored; or the effects have not
+// happened at all.
 //
-// Errors: storage when the database fails, data-loss when stored bytes do not match their digest,
-// unavailable when the store is closing or every reader is busy for too long, and what the work
-// function of write() returns.
+// Errors: storage when the database fails; data-loss when stored bytes do not match their digest;
+// unavailable when the store is closing or every reader is busy for too long; the errors that the
+// work function of write() returns.
 #pragma once
 
 #include <chrono>
@@ -39,8 +40,8 @@ struct Document {
 
 enum class StatementKind : std::uint8_t { kManifest = 1, kAttestation = 2, kPolicy = 3 };
 
-// A key whose signature on a statement verified, and when the log first showed that: a key that had
-// expired by then never counts, however old the statement is.
+// A key with a verified signature on a statement, and when the log first recorded the signature. A
+// signature recorded after the key expired never counts, however old the statement is.
 struct SignerRow {
   KeyId key;
   Timestamp signed_at;
@@ -48,7 +49,7 @@ struct SignerRow {
   bool operator==(const SignerRow&) const = default;
 };
 
-// Index row of a stored statement. All its envelopes carry the same payload.
+// The index row of a stored statement. All its envelopes carry the same payload.
 struct StatementRow {
   StatementId id;
   StatementKind kind;
@@ -62,24 +63,24 @@ struct StatementRow {
   std::vector<std::string> locations;  // of a manifest or a placement
   std::vector<SignerRow> signers;      // distinct keys, in the order they came
   std::vector<DocumentId> envelopes;   // exact bytes as received, oldest first
-  LeafIndex log_index;                 // of the record that accepted it first; of no other one
+  LeafIndex log_index;                 // of the record that first accepted it; unique
   Timestamp accepted_at;
-  // Of a manifest: canonical JSON {"objects", "parameters"}, what decisions read of its predicate.
+  // Of a manifest: canonical JSON {"objects", "parameters"}, the part of it that decisions read.
   std::string contents = {};
   std::uint64_t bytes = 0;  // of the payload
   bool operator==(const StatementRow&) const = default;
 };
 
-// That `key` signed the statement at `index`, as the indexes have it: where to look, not yet what
-// is true.
+// A claim of the indexes that `key` signed the statement at `index`. The claim only says where to
+// look; the caller must check the statement itself.
 struct SignedBy {
   LeafIndex index;
   KeyId key;
   auto operator<=>(const SignedBy&) const = default;
 };
 
-// What statements are counted by for each identity: the artifacts that they are about, and of
-// manifests and placements the name and the locations.
+// What statements are counted by, for each identity: the artifacts that they are about. Manifests
+// and placements are also counted by name and by location.
 enum class TopicKind : std::uint8_t { kArtifact = 1, kName = 2, kLocation = 3 };
 struct Topic {
   TopicKind kind;
@@ -87,38 +88,39 @@ struct Topic {
 };
 [[nodiscard]] std::vector<Topic> topics_of(const StatementRow& row);
 
-// What the statements about one topic that carry a signature of one identity come to.
+// Sums over the statements about one topic that one identity signed.
 struct SignerUsage {
   std::uint64_t statements = 0;  // manifests included
   std::uint64_t manifests = 0;
-  std::uint64_t bytes = 0;  // counted_bytes() of them
+  std::uint64_t bytes = 0;  // sum of counted_bytes()
 };
-// Bytes that a statement counts with: of its payload; of a manifest those of its locations, for
-// decisions read nothing else of it that could be long.
+// Returns the bytes that a statement counts with: the size of its payload. For a manifest, the size
+// of its locations, because decisions read no other part of it that could be long.
 [[nodiscard]] std::uint64_t counted_bytes(const StatementRow& row);
 
-// How many rows of the whole list match; at least so many where it is not exact.
+// How many rows of the whole list match. When not `exact`, at least this number.
 struct Total {
   std::uint64_t rows = 0;
   bool exact = false;
   bool operator==(const Total&) const = default;
 };
 
-// A page of a list in ascending order of log index. `next` is the index to continue after, and is
-// absent only at the end of the list: a page may be short, even empty, and still have a next one,
-// because one call looks at a bounded number of rows.
+// A page of a list in ascending order of log index. `next` is the index to continue after; it is
+// absent only at the end of the list. A page may be short or empty and still have a `next`, because
+// one call looks at a bounded number of rows.
 template <typename T>
 struct Page {
   std::vector<T> items;
   std::optional<LeafIndex> next;
-  TreeSize tree_size;  // the state the page was read from
+  TreeSize tree_size;  // state that the page was read from
   Digest root;
-  std::optional<Total> total{};  // when it was asked for
+  std::optional<Total> total{};  // set when the query asked for it
 };
 
-// Filters are AND; empty means any; times are `since` <= time < `until`. Lists start after `after`,
-// have at most `limit` (1 to 1000, invalid-parameter otherwise) items a page, and see only rows
-// with a log index below `below` (a cursor pins the tree it began with).
+// Bounds of a page, for all queries below. Lists start after `after`, and see only rows with a log
+// index below `below`, so that a cursor stays on the tree it began with. A page has at most `limit`
+// items (1 to 1000; invalid-parameter otherwise). The filters of a query must all match; an empty
+// filter matches every row. Times are `since` <= time < `until`.
 struct ListBounds {
   std::optional<LeafIndex> after;
   std::optional<TreeSize> below;
@@ -134,8 +136,8 @@ struct StatementQuery {
   std::optional<KeyId> signer;
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
-  // Statements that the database has and that nobody was told of yet, too: a decision is ordered
-  // after them in the log, so it must not miss them. Never for what leaves the process with a
+  // Includes statements that are stored but not yet acknowledged. A decision is logged after these
+  // statements, so it must not miss them. Never set this for data that leaves the process with a
   // proof.
   bool with_unanchored = false;
   ListBounds bounds;
@@ -160,7 +162,7 @@ struct DecisionQuery {
   std::optional<bool> allowed;
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
-  bool newest_first = false;  // descending order; pages go on below `bounds.after`
+  bool newest_first = false;  // descending order; pages continue below `bounds.after`
   bool with_total = false;
   ListBounds bounds;
 };
@@ -179,38 +181,40 @@ struct EventQuery {
   ListBounds bounds;
 };
 
-// The log's newest state. `note` is the signed checkpoint. Inside a transaction size and root count
-// what was appended so far; the note is empty as long as that is not signed.
+// The newest state of the log. `note` is the signed checkpoint. Inside a transaction, size and root
+// include the records appended so far; `note` is then empty until they are signed.
 struct LogState {
   TreeSize size;
   Digest root;
   std::string note;
 };
 
-// One consistent view. Not thread-safe itself; cheap to open.
+// One consistent view. Not thread-safe; cheap to open.
 class Snapshot : public NodeReads, public PodReads {
  public:
-  // not-found when there is none.
+  // Errors: not-found when there is no such document.
   [[nodiscard]] virtual Result<Document> document(const DocumentId& id) = 0;
-  // Whether it is there; its bytes are not looked at.
+  // Returns whether the document is stored. Does not check its bytes.
   [[nodiscard]] virtual Result<bool> has_document(const DocumentId& id) = 0;
   [[nodiscard]] virtual Result<StatementRow> statement(const StatementId& id) = 0;
   [[nodiscard]] virtual Result<Page<StatementRow>> statements(const StatementQuery& query) = 0;
-  // The statement with this log index, by which an index found it: data-loss when there is none.
+  // Returns the statement with this log index, which an index named. Errors: data-loss when there
+  // is none.
   [[nodiscard]] virtual Result<StatementRow> statement_at(LeafIndex index) = 0;
-  // Manifests with this model name, by their signers, ascending. Reads no row: cheap for thousands.
+  // Returns the manifests with this model name and their signers, ascending. Reads only indexes, so
+  // thousands of manifests are cheap.
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_under(const std::string& name) = 0;
-  // Likewise manifests and placements that list a location equal to `uri` or above it.
+  // Does the same for manifests and placements that list a location equal to `uri` or above it.
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_at(const std::string& uri) = 0;
 
-  // Zeros when there are none. Keys that are not in the trust store count for nobody.
+  // Returns zeros when there are no statements. Keys outside the trust store count for no identity.
   [[nodiscard]] virtual Result<SignerUsage> usage(const Topic& topic,
                                                   const std::string& identity) = 0;
 
   [[nodiscard]] virtual Result<TrustedKey> key(const KeyId& id) = 0;
   [[nodiscard]] virtual Result<std::vector<TrustedKey>> keys() = 0;
   [[nodiscard]] virtual Result<std::vector<Principal>> principals() = 0;
-  // The principal that holds the credential; not-found when nobody does.
+  // Returns the principal that holds the credential. Errors: not-found when no principal does.
   [[nodiscard]] virtual Result<Principal> principal_by(const Credential& credential) = 0;
   [[nodiscard]] virtual Result<Epochs> epochs() = 0;
 
@@ -220,9 +224,9 @@ class Snapshot : public NodeReads, public PodReads {
   [[nodiscard]] virtual Result<Page<DecisionRow>> decisions(const DecisionQuery& query) = 0;
   [[nodiscard]] virtual Result<Page<EventRow>> events(const EventQuery& query) = 0;
 
-  // --- the log (RFC 9162; sizes up to log_state().size; invalid-parameter beyond)
-  // The newest state that is durable in database and anchor. Rows may be newer by writes that are
-  // not acknowledged yet; lists end where this state does.
+  // --- the log (RFC 9162). Errors: invalid-parameter for a size above log_state().size.
+  // Returns the newest state that is durable in database and anchor. Other rows may already include
+  // writes that are not acknowledged yet; lists end at this state.
   [[nodiscard]] virtual Result<LogState> log_state() = 0;
   [[nodiscard]] virtual Result<Bytes> log_record(LeafIndex index) = 0;
   [[nodiscard]] virtual Result<std::vector<Digest>> inclusion_proof(LeafIndex index,
@@ -230,79 +234,81 @@ class Snapshot : public NodeReads, public PodReads {
   [[nodiscard]] virtual Result<std::vector<Digest>> consistency_proof(TreeSize first,
                                                                       TreeSize second) = 0;
   [[nodiscard]] virtual Result<Digest> log_root(TreeSize size) = 0;
-  // C2SP tlog-tiles: tile `index` of `level` with `width` (1 to 256) hashes; entry bundle likewise.
-  // not-found when the log does not have that many.
+  // Return tile `index` of `level` with `width` (1 to 256) hashes, and the entry bundle with
+  // `width` entries (C2SP tlog-tiles). Errors: not-found when the log does not have that many.
   [[nodiscard]] virtual Result<Bytes> tile(unsigned level, std::uint64_t index, unsigned width) = 0;
   [[nodiscard]] virtual Result<Bytes> entry_bundle(std::uint64_t index, unsigned width) = 0;
 
-  // Recomputes the log from its records and compares every stored digest and the newest checkpoint.
-  // O(size); for offline checks. data-loss or log-inconsistent.
+  // Recomputes the log from its records, and compares every stored digest and the newest
+  // checkpoint. O(size); for offline checks. Errors: data-loss; log-inconsistent.
   [[nodiscard]] virtual Status verify_log() = 0;
 };
 
-// What a write may do. Everything in one write() happens together or not at all. Reads inside see
-// what the same transaction wrote.
+// The operations of one write(). All of them happen together or not at all. Reads see what the same
+// transaction wrote.
 class Transaction : public Snapshot, public NodeWrites, public PodWrites {
  public:
-  // The time of this write: log records of one transaction carry it.
+  // Returns the time of this write, which all log records of the transaction carry.
   [[nodiscard]] virtual Timestamp now() const = 0;
 
-  // Stores exact bytes; storing the same bytes again changes nothing.
+  // Stores exact bytes. Storing the same bytes again changes nothing.
   [[nodiscard]] virtual Result<DocumentId> put_document(std::string_view media_type,
                                                         ByteView bytes) = 0;
-  // Appends a record (its time is set to now()) and returns its index. A record of trust or policy
-  // (is_governance) gets its place in their chain as detail "chain": it comes after the changes
-  // that it stands for, in the same write. Once the chain has begun, changes without one are
-  // `internal`.
+  // Appends a record, with its time set to now(), and returns its index. A record of trust or
+  // policy (is_governance) gets its place in their chain as detail "chain". Append it after the
+  // changes that it records, in the same write. Errors: internal for changes without such a record,
+  // once the chain has begun.
   [[nodiscard]] virtual Result<LeafIndex> append(LogRecord record) = 0;
-  // A new statement: conflict when the id exists, or when its log index is not above those of all
-  // statements before; not-found when an envelope is not stored; invalid-parameter when there is no
-  // such record. `accepted_at` is stored as given.
+  // Stores a new statement; `accepted_at` is stored as given. Errors: conflict when the id exists,
+  // or when its log index is not above those of all earlier statements; not-found when an envelope
+  // is not stored; invalid-parameter when there is no record with this index.
   [[nodiscard]] virtual Status put_statement(const StatementRow& row) = 0;
-  // One more envelope of a known statement, with the keys whose signatures it adds (signed_at of
-  // each is now()) and the index of the record that names them; what is known already changes
-  // nothing. not-found when statement or envelope is not stored; invalid-parameter when there is no
-  // such record.
+  // Adds an envelope to a stored statement. `signers` are the keys whose signatures the envelope
+  // adds; their signed_at is now(). `record` is the index of the record that names them. Envelopes
+  // and keys that are already stored change nothing. Errors: not-found when statement or envelope
+  // is not stored; invalid-parameter when there is no such record.
   [[nodiscard]] virtual Status add_envelope(const StatementId& id, const DocumentId& envelope,
                                             const std::vector<KeyId>& signers,
                                             LeafIndex record) = 0;
 
-  // Inserts or replaces a key (replacing is how a revocation is recorded, and never undone:
-  // conflict) or a principal. A credential belongs to one principal: conflict otherwise.
+  // Insert or replace a key or a principal. A revocation is recorded by replacing its key. Errors:
+  // conflict when a revocation would be undone, or when a credential belongs to another principal.
   [[nodiscard]] virtual Status put_key(const TrustedKey& key) = 0;
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
-  // not-found when there is none.
+  // Errors: not-found when there is no such principal.
   [[nodiscard]] virtual Status remove_principal(const std::string& name) = 0;
-  // Epochs never go back: trust-sequence when one of them would.
+  // Stores the epochs. Errors: trust-sequence when one of them would go back.
   [[nodiscard]] virtual Status set_epochs(const Epochs& epochs) = 0;
 
-  // Puts a version in force in place of any other version of that name; or takes the name out
-  // (not-found when it is not in force).
+  // Put a policy version into force, replacing any other version of that name; or take the name out
+  // of force. Errors: not-found when the name is not in force.
   [[nodiscard]] virtual Status activate_policy(const ActivePolicyRow& policy) = 0;
   [[nodiscard]] virtual Status deactivate_policy(const std::string& name) = 0;
 
-  // Errors as for put_statement.
+  // Errors: those of put_statement().
   [[nodiscard]] virtual Status put_decision(const DecisionRow& row) = 0;
 };
 
 class Store {
  public:
   virtual ~Store() = default;
-  // Waits a bounded time for a reader; unavailable after that. A thread that holds a snapshot and
-  // opens another one may wait for itself.
+  // Opens a view. Waits a bounded time for a reader. A thread that opens a second snapshot while it
+  // holds one may wait for itself. Errors: unavailable when no reader becomes free in time.
   [[nodiscard]] virtual Result<std::unique_ptr<Snapshot>> snapshot() = 0;
 
-  // Runs `work` in the writer's transaction and returns the log state that covers it once database
-  // and anchor are durable. storage when one of them cannot be written: the work may be there all
-  // the same, and doing it again finds it. `work` runs on the writer's thread, must not call the
-  // store, and must be quick; it may be run again if the database asks for a retry, so it keeps no
-  // state of an earlier run. An error from `work` undoes what it did and is returned; other writes
-  // of the group are not affected. When the database fails inside `work`, nothing is written
-  // whatever `work` returns.
+  // Runs `work` in the writer's transaction. Returns the log state that covers `work`, once
+  // database and anchor are durable.
+  //
+  // `work` runs on the writer's thread, must be quick, and must not call the store. It may run
+  // again when the database asks for a retry, so it must not keep state of an earlier run. An error
+  // from `work` undoes its changes and is returned; other writes of the group are not affected.
+  // When the database fails inside `work`, nothing is written, whatever `work` returns. Errors:
+  // storage when database or anchor cannot be written. The effects of `work` may then exist all the
+  // same; a repeated write finds them.
   [[nodiscard]] virtual Result<LogState> write(const std::function<Status(Transaction&)>& work) = 0;
 
-  // Ready to serve: the last write of database and anchor did not fail. Becomes true again by
-  // itself once the disk takes writes.
+  // Returns true when the last write of database and anchor did not fail. After a failure, becomes
+  // true again without a restart once the disk takes writes.
   [[nodiscard]] virtual bool healthy() const = 0;
 };
 
@@ -312,30 +318,32 @@ struct SqliteOptions {
   std::string origin;           // of the log
   std::size_t readers = 4;      // open read connections
   std::size_t max_group = 256;  // writes in one commit
-  std::string anchor_path;      // see storage/anchor.h; empty only in tests of other things
+  std::string anchor_path;      // see storage/anchor.h; empty only in tests
 
   // How long snapshot() waits for a reader.
   std::chrono::milliseconds reader_wait = std::chrono::seconds(5);
-  // After a write failed, how long until the writer tries by itself whether the disk takes one
-  // again.
+  // How long after a failed write the writer tests whether the disk takes writes again.
   std::chrono::milliseconds probe_interval = std::chrono::seconds(1);
-  // Takes a database with a log but without its anchor file as it is, and makes a new anchor.
-  // Whoever sets this vouches that the database is not an old copy.
+  // Accepts a database that has a log but no anchor file, and makes a new anchor. Set this only
+  // when the database is certainly not an old copy.
   bool dangerous_recreate_anchor = false;
 };
 
-// Opens the database, applies migrations, checks that the newest checkpoint is ours and fits the
-// stored tree, checks it against the anchor (store-behind-anchor when the log is shorter, differs
-// at that size, or has older epochs, and when the log has records but the anchor is gone), and
-// starts the writer. Follows the chain of trust and policy from its newest record, each proven to
-// be in the log, past the anchor's to the first, and compares the digests that the newest one names
-// with the stored keys, principals, appraisals, registrations, revocations and policies: data-loss
-// when they differ. Reads answer from that verified state, never from those rows. `log_signer`
-// (Ed25519) signs checkpoints; it and `clock` must outlive the store. An empty database gets a
-// signed checkpoint of size 0. Errors: not-found when there is no database and `create` is false;
-// unavailable while another process has it open; invalid-config for another origin, another log
-// key, or a file that is not Assay's or of a later version; data-loss and log-inconsistent for a
-// damaged one.
+// Opens the database, applies migrations, verifies the stored state and starts the writer.
+// `log_signer` (Ed25519) signs checkpoints. `log_signer` and `clock` must outlive the store. An
+// empty database gets a signed checkpoint of size 0.
+//
+// The newest checkpoint must have the service's signature and fit the stored tree. The log must not
+// be behind the anchor: shorter, different at the anchor's size, with older epochs, or with records
+// but without an anchor file. The chain of trust and policy is followed from its newest record,
+// past the anchor's record, to the first; each record must be in the log. The stored keys,
+// principals, appraisals, registrations, revocations and policies must have the digests in the
+// newest record. Reads answer from this verified state, never from those rows.
+//
+// Errors: not-found when there is no database and `create` is false; unavailable while another
+// process has it open; invalid-config for another origin, another log key, or a file that is not
+// Assay's or of a later version; store-behind-anchor; data-loss and log-inconsistent for a damaged
+// database.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options,
                                                          const Signer& log_signer,
                                                          const Clock& clock);

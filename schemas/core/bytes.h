@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes and their text forms. Input is a ByteView, which never outlives the call it is passed to
-// unless the receiving type's name ends in View.
+// Bytes and their text forms. Functions take a ByteView and do not keep it after the call. Only
+// types whose names end in View keep one.
 #pragma once
 
 #include <cstdint>
@@ -22,31 +22,33 @@ using ByteView = std::span<const std::uint8_t>;
 [[nodiscard]] std::string_view as_text(ByteView bytes);
 [[nodiscard]] Bytes to_bytes(std::string_view text);
 
-// Lowercase hex, two characters a byte.
+// Returns lowercase hex, two characters for each byte.
 [[nodiscard]] std::string hex_encode(ByteView bytes);
-// Only lowercase digits and an even length: a digest has one spelling. invalid-encoding otherwise.
+// Parses lowercase hex of even length. Uppercase is refused so that a digest has one spelling.
+// Errors: invalid-encoding.
 [[nodiscard]] Result<Bytes> hex_decode(std::string_view text);
 
-// RFC 4648 section 4 with padding.
+// Encodes as RFC 4648 section 4, with padding.
 [[nodiscard]] std::string base64_encode(ByteView bytes);
-// RFC 4648 section 4, canonical only (padding present, unused bits zero, no white space).
+// Decodes RFC 4648 section 4. Accepts only the canonical form: padding present, unused bits zero,
+// no white space. Errors: invalid-encoding.
 [[nodiscard]] Result<Bytes> base64_decode(std::string_view text);
-// RFC 4648 section 5 without padding, as JOSE uses it.
+// Encodes as RFC 4648 section 5 without padding, as JOSE uses it.
 [[nodiscard]] std::string base64url_encode(ByteView bytes);
-// As base64_decode, in either alphabet (DSSE section 2 allows both), each with padding; never
-// mixed.
+// Decodes as base64_decode() does, in the standard or the URL-safe alphabet, because DSSE section 2
+// allows both. Both need padding; one text must not mix the alphabets.
 [[nodiscard]] Result<Bytes> base64_decode_any(std::string_view text);
 
-// Compares in time that depends on the lengths alone.
+// Compares in time that depends only on the lengths.
 [[nodiscard]] bool constant_time_equal(ByteView a, ByteView b);
 
-// True when `text` is well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
+// Returns true when `text` is well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
 [[nodiscard]] bool is_utf8(std::string_view text);
 
-// Overwrites memory in a way the compiler keeps.
+// Overwrites memory in a way that the compiler does not remove.
 void secure_wipe(std::span<std::uint8_t> bytes);
 
-// Bytes that are wiped when they go; not copyable, never printed.
+// Bytes that are wiped on destruction; not copyable, never printed.
 class SecretBytes {
  public:
   SecretBytes() = default;

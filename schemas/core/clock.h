@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as a parameter. Only main functions own a SystemClock; everything else is handed `now` or a
-// Clock, and reads it once per request.
+// Time as a parameter. Only main functions own a SystemClock. All other code is given `now` or a
+// Clock, and reads a Clock once for each request.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 
 namespace assay {
 
-// UTC, milliseconds: the resolution of every time that is stored or signed.
+// UTC in milliseconds: the resolution of every time that is stored or signed.
 using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;
 
-// RFC 3339, always "YYYY-MM-DDTHH:MM:SS.mmmZ". Years 1970 to 9999.
+// Returns RFC 3339 text, always "YYYY-MM-DDTHH:MM:SS.mmmZ". Years 1970 to 9999.
 [[nodiscard]] std::string to_rfc3339(Timestamp time);
-// RFC 3339 in UTC ("Z" only), with an optional fraction that is cut to milliseconds. No leap
-// seconds, years 1970 to 9999. invalid-time otherwise.
+// Parses RFC 3339 in UTC ("Z" only). An optional fraction is cut to milliseconds. No leap seconds,
+// years 1970 to 9999. Errors: invalid-time.
 [[nodiscard]] Result<Timestamp> parse_rfc3339(std::string_view text);
 
 class Clock {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digests as values: algorithm and bytes together, so that two algorithms never compare equal.
+// Digests as values: algorithm and bytes together, so that digests of different algorithms never
+// compare equal.
 #pragma once
 
 #include <array>
@@ -15,29 +16,29 @@
 
 namespace assay {
 
-// Hash algorithms of trees and ids (FIPS 180-4). Stable: written to disk, do not renumber.
+// Hash algorithms of trees and ids (FIPS 180-4). The numbers are written to disk: do not renumber.
 enum class HashAlgorithm : std::uint8_t { kSha256 = 1, kSha384 = 2 };
 
-// 32 or 48.
+// Returns the size in bytes: 32 or 48.
 [[nodiscard]] constexpr std::size_t digest_size(HashAlgorithm algorithm) {
   return algorithm == HashAlgorithm::kSha256 ? 32 : 48;
 }
 
-// "sha256" or "sha384".
+// Returns "sha256" or "sha384".
 [[nodiscard]] std::string_view name(HashAlgorithm algorithm);
-// invalid-digest for any other name.
+// Errors: invalid-digest for any other name.
 [[nodiscard]] Result<HashAlgorithm> hash_algorithm_from(std::string_view name);
 
-// A digest. There is no default value: a Digest always came from somewhere.
+// A digest. There is no default constructor, so a Digest always holds a real value.
 class Digest {
  public:
   static constexpr std::size_t kMaxSize = 48;
 
-  // Exactly digest_size(algorithm) bytes; invalid-digest otherwise.
+  // Takes exactly digest_size(algorithm) bytes. Errors: invalid-digest.
   [[nodiscard]] static Result<Digest> from_bytes(HashAlgorithm algorithm, ByteView bytes);
-  // Exactly twice as many lowercase hex digits; invalid-digest otherwise.
+  // Parses exactly 2 * digest_size(algorithm) lowercase hex digits. Errors: invalid-digest.
   [[nodiscard]] static Result<Digest> from_hex(HashAlgorithm algorithm, std::string_view hex);
-  // "sha256:<hex>" or "sha384:<hex>".
+  // Parses "sha256:<hex>" or "sha384:<hex>". Errors: invalid-digest.
   [[nodiscard]] static Result<Digest> parse(std::string_view text);
   // Wraps the output of a hash function; `bytes` must hold digest_size(algorithm) bytes.
   [[nodiscard]] static Digest wrap(HashAlgorithm algorithm, const std::uint8_t* bytes) {
@@ -53,11 +54,11 @@ class Digest {
   [[nodiscard]] std::string hex() const {
     return hex_encode({bytes_.data(), digest_size(algorithm_)});
   }
-  // "sha256:<hex>".
+  // Returns "sha256:<hex>" or "sha384:<hex>".
   [[nodiscard]] std::string text() const;
 
   bool operator==(const Digest&) const = default;
-  // By algorithm, then by bytes.
+  // Orders by algorithm, then by bytes.
   std::strong_ordering operator<=>(const Digest& other) const {
     const std::strong_ordering order = algorithm_ <=> other.algorithm_;
     return order != 0 ? order : bytes_ <=> other.bytes_;
@@ -66,8 +67,8 @@ class Digest {
  private:
   explicit Digest(HashAlgorithm algorithm) : algorithm_(algorithm) {}
 
-  // In this order, because processors read a fresh copy fast only where it was written: the other
-  // order cost 30 ns a copy.
+  // The bytes come first because processors read a fresh copy fast only at the addresses where it
+  // was written. With the algorithm first, each copy took 30 ns longer.
   std::array<std::uint8_t, kMaxSize> bytes_{};
   HashAlgorithm algorithm_;
 };
@@ -77,7 +78,7 @@ class Digest {
 template <>
 struct std::hash<assay::Digest> {
   std::size_t operator()(const assay::Digest& digest) const noexcept {
-    // The bytes are uniform already; any eight of them are a hash.
+    // The bytes are uniformly distributed, so any eight of them serve as a hash.
     std::size_t value = 0;
     for (const std::uint8_t byte : digest.bytes().first(sizeof(value))) {
       value = (value << 8) | byte;

@@ -9,11 +9,12 @@
 
 namespace assay {
 
-// Bits of one element; nothing for a name that is not in the table. Names are case-sensitive.
+// Returns the bits of one element; nullopt for a name that is not in the table. Names are
+// case-sensitive.
 [[nodiscard]] std::optional<std::uint64_t> dtype_bits(std::string_view dtype);
 
-// Elements of a shape (1 for a scalar); nothing when the running product from the left passes
-// 2^53 - 1.
+// Returns the number of elements of a shape (1 for a scalar). Returns nullopt when the product,
+// computed from the left, exceeds 2^53 - 1 at any step.
 [[nodiscard]] std::optional<std::uint64_t> element_count(std::span<const std::uint64_t> shape);
 
 }  // namespace assay

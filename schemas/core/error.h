@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors of the whole program: one table of stable codes, one value type, no exceptions across
-// folder borders. A verdict "deny" is a value, not an Error; "could not decide" is an Error and
+// folder borders. The verdict "deny" is a value, not an Error. "Could not decide" is an Error, and
 // every caller treats it as deny.
 #pragma once
 
@@ -19,42 +19,42 @@ enum class ErrorCode : std::uint16_t {
 #undef ASSAY_ERROR
 };
 
-// What the table says about one code. The views point at string literals.
+// One row of the table of codes. The views point at string literals.
 struct ErrorInfo {
   std::string_view code;
   int http_status;
   bool retryable;
   std::string_view title;
-  std::string_view next;  // what to do about it, whole sentences
+  std::string_view next;  // what to do about the error, in whole sentences
 };
 
-// Row of the table for `code`; total over the enum.
+// Returns the row of the table for `code`; every code has a row.
 [[nodiscard]] const ErrorInfo& info(ErrorCode code);
 
-// Number of rows, for tests that walk the table: codes are 0 .. error_code_count() - 1.
+// Returns the number of rows. Codes are 0 .. error_code_count() - 1, so tests can walk the table.
 [[nodiscard]] std::size_t error_code_count();
 
-// The code with this text form; nothing when the table has none.
+// Returns the code with this text form; nullopt when the table has none.
 [[nodiscard]] std::optional<ErrorCode> error_code_from(std::string_view code);
 
-// Why something was refused. `detail` is for people: what is wrong, and after a semicolon what to
-// do when the table's next step does not say it. It holds no secret, no SQL and no path of the
-// server, and is never asserted on. `where` names the place: an RFC 6901 pointer into a document,
-// or a path inside an artifact; empty when there is none.
+// Why something was refused. `detail` is for people: what is wrong and, after a semicolon, what to
+// do when the table's `next` does not say that. `detail` holds no secret, no SQL and no path of the
+// server; tests never compare it. `where` names the place: an RFC 6901 pointer into a document, or
+// a path inside an artifact; empty when there is no place.
 struct Error {
   ErrorCode code;
   std::string detail;
   std::string where;
 };
 
-// "code: detail (at where)", for messages on a terminal and for logs.
+// Returns "code: detail (at where)", for terminals and logs.
 [[nodiscard]] std::string to_string(const Error& error);
 
 template <typename T>
 using Result = std::expected<T, Error>;
 using Status = std::expected<void, Error>;
 
-// The usual way to return an error from a function that returns Result or Status.
+// Makes an error for a function that returns Result or Status: `return fail(...);`.
 [[nodiscard]] inline std::unexpected<Error> fail(ErrorCode code, std::string detail,
                                                  std::string where = {}) {
   return std::unexpected(Error{code, std::move(detail), std::move(where)});
@@ -62,8 +62,8 @@ using Status = std::expected<void, Error>;
 
 }  // namespace assay
 
-// Returns the error of `expression` (a Status or Result) from the enclosing function. Plain
-// statements, no GNU statement expression; not for coroutines.
+// Returns the error of `expression` (a Status or Result) from the enclosing function. Expands to
+// plain statements, not to a GNU statement expression. Not for coroutines.
 #define ASSAY_TRY(expression)                                      \
   do {                                                             \
     if (auto assay_try_status = (expression); !assay_try_status)   \
@@ -73,7 +73,8 @@ using Status = std::expected<void, Error>;
 #define ASSAY_CONCAT_INNER(a, b) a##b
 #define ASSAY_CONCAT(a, b) ASSAY_CONCAT_INNER(a, b)
 
-// `ASSAY_ASSIGN(auto x, f());` binds the value of a Result or returns its error.
+// `ASSAY_ASSIGN(auto x, f());` stores the value of a Result in `x`, or returns the error from the
+// enclosing function.
 #define ASSAY_ASSIGN(declaration, expression) \
   ASSAY_ASSIGN_IMPL(ASSAY_CONCAT(assay_result_, __LINE__), declaration, expression)
 #define ASSAY_ASSIGN_IMPL(temporary, declaration, expression)           \

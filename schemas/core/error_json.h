@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An error as JSON, as programs print it for other programs.
+// An error as JSON, for programs whose output other programs read.
 #pragma once
 
 #include "schemas/core/error.h"
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// {"code","detail","where"?}.
+// Returns {"code","detail"}, and "where" when it is not empty.
 [[nodiscard]] Json error_json(const Error& error);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of an object of a C library, which the library's own function releases.
+// Owning pointers to objects of C libraries, released by a function of the library.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct ReleaseWith {
   }
 };
 
-// Takes no more room than the pointer: using File = Handle<std::FILE, std::fclose>;
+// As large as a plain pointer. Example: using File = Handle<std::FILE, std::fclose>;
 template <typename T, auto Release>
 using Handle = std::unique_ptr<T, ReleaseWith<Release>>;
 

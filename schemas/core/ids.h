@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of things that must not be mixed up. Each wraps a digest or a number and converts only when
-// asked to.
+// Types for ids that must not be mixed up. Each type wraps a digest or a number and converts only
+// explicitly.
 #pragma once
 
 #include <compare>
@@ -15,13 +15,13 @@
 
 namespace assay {
 
-// A digest with a meaning. `Tag` tells ids of different things apart.
+// A digest with a meaning. `Tag` makes ids of different things different types.
 template <typename Tag>
 class DigestId {
  public:
   explicit DigestId(Digest digest) : digest_(std::move(digest)) {}
 
-  // "sha256:<hex>" (or sha384); invalid-digest otherwise.
+  // Parses "sha256:<hex>" or "sha384:<hex>". Errors: invalid-digest.
   [[nodiscard]] static Result<DigestId> parse(std::string_view text) {
     ASSAY_ASSIGN(Digest digest, Digest::parse(text));
     return DigestId(std::move(digest));
@@ -46,11 +46,12 @@ class ArtifactId {
  public:
   explicit ArtifactId(Digest root) : root_(std::move(root)) {}
 
-  // The text form only; plain "sha256:<hex>" means a hash of bytes and is refused: invalid-digest.
+  // Parses the text form. Plain "sha256:<hex>" is refused, because it means a hash of bytes.
+  // Errors: invalid-digest.
   [[nodiscard]] static Result<ArtifactId> parse(std::string_view text);
   [[nodiscard]] const Digest& root() const { return root_; }
   [[nodiscard]] std::string text() const;
-  // "assay-tree-v1-sha256": the algorithm name in an in-toto subject's digest map.
+  // Returns "assay-tree-v1-sha256": the algorithm name in the digest map of an in-toto subject.
   [[nodiscard]] std::string digest_name() const;
   auto operator<=>(const ArtifactId&) const = default;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict JSON (RFC 8259 within I-JSON, RFC 7493): what two parsers could read differently is
+// Strict JSON (RFC 8259 within I-JSON, RFC 7493). Text that two parsers could read differently is
 // refused, because documents are signed here and read elsewhere.
 #pragma once
 
@@ -10,7 +10,8 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
 
-// json.cc has the code of all its members: a sixth of what each file would compile anew.
+// json.cc instantiates all members of this class. Without this declaration, each file would spend a
+// sixth of its compilation on instantiating them.
 extern template class nlohmann::basic_json<>;
 
 namespace assay {
@@ -22,18 +23,18 @@ struct JsonLimits {
   std::size_t max_depth = 64;
 };
 
-// Largest integer that every reader of JSON keeps exact: 2^53 - 1.
+// Largest integer that every JSON reader keeps exact: 2^53 - 1.
 inline constexpr std::int64_t kMaxSafeInteger = (std::int64_t{1} << 53) - 1;
 
-// Parses one JSON text that fills all of `text`. Refuses: text that is not well-formed or not UTF-8
-// (malformed-json), lone surrogates (malformed-json), members named twice (duplicate-key, `where`
-// is the member), integers outside +-(2^53 - 1) and numbers beyond a double (limit-exceeded), more
-// bytes or nesting than `limits` allow (limit-exceeded).
+// Parses one JSON text that fills all of `text`. Errors: malformed-json for text that is not
+// well-formed or not UTF-8, and for lone surrogates; duplicate-key for a member named twice
+// (`where` is the member); limit-exceeded for integers outside +-(2^53 - 1), numbers beyond a
+// double, and more bytes or nesting than `limits` allow.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 [[nodiscard]] Result<Json> parse_json(ByteView bytes, const JsonLimits& limits = {});
 
-// The canonical form of RFC 8785 (JCS). malformed-json when `value` holds what I-JSON cannot say
-// (NaN, infinities, invalid UTF-8, integers outside the safe range, binary).
+// Returns the canonical form of RFC 8785 (JCS). Errors: malformed-json when I-JSON cannot represent
+// `value` (NaN, infinities, invalid UTF-8, integers outside the safe range, binary).
 [[nodiscard]] Result<std::string> canonical_json(const Json& value);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outlines: the subtree digests of an artifact's objects at a fixed span, which authenticate
-// themselves against the roots and say where bytes differ. Spec: schemas/tree.md section 7.
+// Outlines: the subtree digests of an artifact's objects at a fixed span. Outlines show where bytes
+// differ, and are verified against the roots of the entries. Spec: schemas/tree.md section 7.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,24 @@ struct Outline {
   bool operator==(const Outline&) const = default;
 };
 
-// invalid-parameter unless the span is a power of two from the chunk size to 2^40.
+// Checks a span. Errors: invalid-parameter unless the span is a power of two from the chunk size to
+// 2^40.
 [[nodiscard]] Status check_outline_span(const TreeParameters& parameters, std::uint64_t span);
 
-// Section 7.3: the span is allowed, every entry has ceil(size / span) digests, and they lead to the
-// entry's root. malformed-outline; `where` names the entry. Does not check the artifact itself.
+// Checks an outline (section 7.3): the span is allowed, every entry has ceil(size / span) digests,
+// and the digests lead to the entry's root. Does not check the artifact itself. Errors:
+// malformed-outline; `where` names the entry.
 [[nodiscard]] Status check(const Outline& outline, const Artifact& artifact);
 
-// Section 7.1. Bytes of an outline that passes check(); errors of check() and artifact_id().
+// Encodes an outline (section 7.1). Errors: those of check() and artifact_id().
 [[nodiscard]] Result<Bytes> encode_outline(const Outline& outline, const Artifact& artifact);
-// Bytes that encode_outline() would return for any outline of `artifact` at `span`.
+// Returns the size in bytes of what encode_outline() returns for any outline of `artifact` at
+// `span`.
 [[nodiscard]] std::uint64_t encoded_outline_size(const Artifact& artifact, std::uint64_t span);
 
-// Reads and checks an outline of `artifact`, which is trusted. Lengths come from the entries:
-// nothing is allocated on the blob's word. malformed-outline; errors of artifact_id().
+// Parses and checks an outline of `artifact`, which must be trusted. Lengths come from the entries
+// of `artifact`, so a wrong length in `blob` allocates no memory. Errors: malformed-outline; those
+// of artifact_id().
 [[nodiscard]] Result<Outline> decode_outline(ByteView blob, const Artifact& artifact);
 
 // Bytes [begin, end) of an object.
@@ -46,8 +50,8 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-// Section 7.4: where an object of `size` bytes differs, from its expected and its actual digests
-// (equally many). Neighbouring ranges are joined.
+// Returns where an object of `size` bytes differs (section 7.4), from its expected and actual
+// digests. Both lists must have the same length. Neighbouring ranges are joined.
 [[nodiscard]] std::vector<ByteRange> differing_ranges(std::span<const Digest> expected,
                                                       std::span<const Digest> actual,
                                                       std::uint64_t span, std::uint64_t size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Randomness as a parameter, and the ids made from it.
+// Randomness as a parameter, and ids made from random bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace assay {
 
-// Source of unpredictable bytes. Implementations are safe to call from several threads.
+// A source of unpredictable bytes. Implementations are safe to call from several threads.
 class Random {
  public:
   virtual ~Random() = default;
-  // Fills all of `out`, or fails with internal and leaves `out` unspecified.
+  // Fills all of `out`. Errors: internal; the content of `out` is then unspecified.
   [[nodiscard]] virtual Status fill(std::span<std::uint8_t> out) = 0;
 };
 
-// The operating system's generator through OpenSSL's.
+// The operating system's generator, through OpenSSL.
 class SystemRandom final : public Random {
  public:
   [[nodiscard]] Status fill(std::span<std::uint8_t> out) override;
 };
 
-// UUID version 7 (RFC 9562 section 5.7) in text form: sorts by time of creation.
+// Makes a UUID version 7 (RFC 9562 section 5.7) in text form. Such ids sort by time of creation.
 [[nodiscard]] Result<std::string> make_uuid_v7(Random& random, Timestamp now);
-// True for a lowercase UUID of version 7 as make_uuid_v7 writes it.
+// Returns true for a lowercase UUID of version 7, as make_uuid_v7() writes it.
 [[nodiscard]] bool is_uuid_v7(std::string_view text);
 
 }  // namespace assay

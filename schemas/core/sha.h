@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SHA-256 and SHA-384 (FIPS 180-4) of host memory, through OpenSSL's EVP interface. A failing EVP
-// call means memory is exhausted or the crypto provider is broken: the process stops, because no
-// caller could go on safely.
+// call means that memory is exhausted or the crypto provider is broken. The process then stops,
+// because no caller could continue safely.
 #pragma once
 
 #include <initializer_list>
@@ -14,12 +14,12 @@ struct evp_md_ctx_st;
 
 namespace assay {
 
-// Hash of the concatenation of `parts`.
+// Returns the hash of the concatenation of `parts`.
 [[nodiscard]] Digest sha(HashAlgorithm algorithm, std::initializer_list<ByteView> parts);
 [[nodiscard]] Digest sha(HashAlgorithm algorithm, ByteView bytes);
 [[nodiscard]] Digest sha256(ByteView bytes);
 
-// Incremental hash. One object may hash many messages; not thread-safe.
+// An incremental hash. One object may hash many messages; not thread-safe.
 class ShaStream {
  public:
   explicit ShaStream(HashAlgorithm algorithm);
@@ -28,7 +28,7 @@ class ShaStream {
   ShaStream& operator=(ShaStream&&) noexcept;
 
   void update(ByteView bytes);
-  // Returns the digest of everything since the last finish() and starts a new message.
+  // Returns the digest of all bytes since the last finish(), and starts a new message.
   [[nodiscard]] Digest finish();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can sign. Folders that need signatures are handed a Signer; only attestation and programs
+// Interface of signing keys. Code that signs is given a Signer; only attestation and the programs
 // know where keys come from.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace assay {
 
-// Signature algorithms. Stable: written to disk, do not renumber.
+// Signature algorithms. The numbers are written to disk: do not renumber.
 enum class SignatureAlgorithm : std::uint8_t {
   kEd25519 = 1,    // RFC 8032, pure
   kEcdsaP256 = 2,  // with SHA-256, DER signature
   kEcdsaP384 = 3,  // with SHA-384, DER signature
 };
 
-// "ed25519", "ecdsa-p256" or "ecdsa-p384".
+// Returns "ed25519", "ecdsa-p256" or "ecdsa-p384".
 [[nodiscard]] std::string_view name(SignatureAlgorithm algorithm);
 [[nodiscard]] Result<SignatureAlgorithm> signature_algorithm_from(std::string_view name);
 
@@ -30,7 +30,8 @@ class Signer {
   [[nodiscard]] virtual const KeyId& key_id() const = 0;
   // SubjectPublicKeyInfo DER.
   [[nodiscard]] virtual const Bytes& public_key() const = 0;
-  // Signs `message` itself (the algorithm hashes it where it has to). key-unusable on failure.
+  // Signs `message` itself; the algorithm hashes the message where needed. Errors: key-unusable on
+  // failure.
   [[nodiscard]] virtual Result<Bytes> sign(ByteView message) const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owner of one POSIX file descriptor.
+// The owner of one POSIX file descriptor.
 #pragma once
 
 #include <unistd.h>
@@ -25,8 +25,8 @@ class Descriptor {
 
   [[nodiscard]] int get() const { return number_; }
   [[nodiscard]] int release() { return std::exchange(number_, -1); }
-  // Closes now, for files whose write can still fail then: false, with errno, when the system
-  // reports an error. An empty one closes well.
+  // Closes the descriptor. Returns false, with errno set, when the system reports an error, because
+  // a write may still fail on close. An empty descriptor returns true.
   [[nodiscard]] bool close() {
     const int number = release();
     return number < 0 || ::close(number) == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// System calls on files that several folders need. Failures are told by errno, so that each caller
-// says in its own words what failed.
+// File system calls that several folders need. Failures set errno, so that each caller can describe
+// the failure in its own words.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace assay {
 
-// Opens `path` below the directory `base`, part by part: no part is followed as a symbolic link,
-// and an empty part, "." and ".." are refused (EINVAL), so nothing outside is reached. `flags` are
-// those of open(2); O_NOFOLLOW and O_CLOEXEC are added. Returns an empty descriptor on failure.
+// Opens `path` below the directory `base`, part by part. Does not follow symbolic links, and
+// refuses an empty part, "." and ".." (EINVAL), so that no file outside of `base` is reached.
+// `flags` are those of open(2); O_NOFOLLOW and O_CLOEXEC are added. Returns an empty descriptor on
+// failure.
 [[nodiscard]] Descriptor open_below(int base, std::string_view path, int flags);
 
-// Fills `out` from byte `offset` of a file. Returns the bytes read: fewer only when the file ends
-// before; -1 on an error.
+// Fills `out` from byte `offset` of a file. Returns the number of bytes read, fewer than asked only
+// at the end of the file; -1 on an error.
 [[nodiscard]] std::int64_t read_at(int file, std::uint64_t offset, std::span<std::uint8_t> out);
 
-// Fills `out` from where the file or pipe stands. As read_at().
+// Fills `out` from the current position of a file or pipe. Returns as read_at() does.
 [[nodiscard]] std::int64_t read_up_to(int file, std::span<std::uint8_t> out);
 
-// Writes all bytes; false on an error, when a part may have been written.
+// Writes all bytes. Returns false on an error; some bytes may then have been written.
 [[nodiscard]] bool write_all(int file, ByteView bytes);
 
-// Makes names in the folder that holds `path` durable.
+// Makes the directory entries in the folder of `path` durable. Returns false on an error.
 [[nodiscard]] bool sync_folder_of(const std::string& path);
 
 }  // namespace assay

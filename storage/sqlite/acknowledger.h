@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second half of a write: once the database has a group, the anchor gets its checkpoint, and
-// only then its writers are answered. Runs beside the writer, which commits the next group
-// meanwhile; one flush of the anchor covers every group that is waiting for it.
+// The second half of a write. After the database has committed a group, the anchor gets the group's
+// checkpoint, and then the writers of the group are answered. Runs on its own thread beside the
+// writer, which commits the next group meanwhile. One flush of the anchor covers every group that
+// waits for it.
 #pragma once
 
 #include <atomic>
@@ -19,17 +20,18 @@
 
 namespace assay::storage::sqlite {
 
-// One call of write() that waits for its answer.
+// One call of write() that waits for its result.
 struct WriteJob {
   const std::function<Status(Transaction&)>& work;
-  Status outcome;  // of the work; writer's thread, then the acknowledger's
+  Status outcome;  // of the work; set on the writer's thread, then on the acknowledger's
   std::mutex mutex;
   std::condition_variable done;
   std::optional<Result<LogState>> result;  // guarded by mutex
 };
 using WriteGroup = std::vector<std::shared_ptr<WriteJob>>;
 
-// Each write gets its own error, or `status` when that is one, or the state that covers it.
+// Answers each write of `group`: with the write's own error, else with the error in `status`, else
+// with `state`.
 void deliver(const WriteGroup& group, const Status& status, const LogState& state);
 
 // Threading: any thread, unless a function says otherwise.
@@ -37,24 +39,24 @@ class Acknowledger {
  public:
   using Governed = std::shared_ptr<const Governance>;
 
-  // `state` and `governance` are what `anchor` holds. Without an anchor everything counts as
-  // anchored (tests of other things).
+  // `state` and `governance` are what `anchor` holds. A null `anchor` is for tests only: every
+  // state then counts as anchored.
   Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Governed governance,
                std::chrono::milliseconds retry);
   ~Acknowledger();
   Acknowledger(const Acknowledger&) = delete;
   Acknowledger& operator=(const Acknowledger&) = delete;
 
-  // A group that is durable in the database, with the state after it. In the order of commits, from
-  // the writer's thread.
+  // Queues a group that is durable in the database, with the state after the group. Call in the
+  // order of commits, on the writer's thread.
   void take(WriteGroup group, const LogState& state, Governed governance);
-  // Answers what was taken and ends the thread.
+  // Answers all queued groups and ends the thread.
   void stop();
 
-  // The newest state that is durable in database and anchor: nothing that speaks of a larger log
-  // may leave the process.
+  // Returns the newest state that is durable in database and anchor. No data about a larger log may
+  // leave the process.
   [[nodiscard]] std::shared_ptr<const LogState> anchored() const;
-  // The anchor could not be written, and is tried again every `retry`.
+  // Returns true while the anchor cannot be written. Writing is tried again every `retry`.
   [[nodiscard]] bool failing() const { return failing_; }
 
  private:
@@ -70,8 +72,8 @@ class Acknowledger {
 
   const std::unique_ptr<Anchor> anchor_;
   const std::chrono::milliseconds retry_;
-  // Acknowledger's thread.
-  LogState newest_;  // that the database holds, as far as it was told
+  // Used only on the acknowledger's thread.
+  LogState newest_;  // newest state known to be in the database
   Governed newest_governance_;
   Governed anchored_governance_;
 
@@ -82,7 +84,7 @@ class Acknowledger {
   bool stopping_ = false;                     // guarded by mutex_
   std::shared_ptr<const LogState> anchored_;  // guarded by mutex_
 
-  std::thread thread_;  // last: starts when everything else is there
+  std::thread thread_;  // last member: the thread uses all others
 };
 
 }  // namespace assay::storage::sqlite

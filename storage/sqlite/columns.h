@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns that may be NULL, and columns that hold canonical JSON.
+// Helpers for columns that may be NULL, and for columns that hold canonical JSON.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ Query& bind_optional(Query& query, const std::optional<T>& value) {
   return query.is_null(column) ? std::nullopt : std::optional(query.time(column));
 }
 
-// nullopt for NULL; data-loss when the column is no digest.
+// Returns nullopt for NULL. Errors: data-loss when the column holds no digest.
 template <typename Id>
 [[nodiscard]] Result<std::optional<Id>> optional_id(const Query& query, int column) {
   if (query.is_null(column)) {
@@ -28,7 +28,7 @@ template <typename Id>
   return std::optional<Id>(Id(std::move(digest)));
 }
 
-// data-loss when the column is no JSON.
+// Errors: data-loss when the column holds no JSON.
 [[nodiscard]] inline Result<Json> json_column(const Query& query, int column) {
   auto parsed = parse_json(query.text(column));
   if (!parsed) {
@@ -37,7 +37,7 @@ template <typename Id>
   return parsed;
 }
 
-// data-loss when the column is no artifact id.
+// Errors: data-loss when the column holds no artifact id.
 [[nodiscard]] inline Result<ArtifactId> artifact_column(const Query& query, int column) {
   auto parsed = ArtifactId::parse(query.text(column));
   if (!parsed) {

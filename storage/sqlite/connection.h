@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to the database with its prepared statements. Used by one thread at a time.
+// A connection to the database with its prepared statements. Use by one thread at a time.
 #pragma once
 
 #include <array>
@@ -18,47 +18,50 @@ class Connection {
  public:
   enum class Mode : bool { kReadOnly, kReadWrite };
 
-  // Where the index of the write-ahead log lies: in a file, so that other processes may read beside
-  // this one, or in memory, for a disk that has no room for it.
+  // Where the index of the write-ahead log lies. kFile: in a file, so that other processes can read
+  // the database at the same time. kMemory: in memory, for a disk without room for the file.
   enum class Index : bool { kFile, kMemory };
 
-  // Opens an existing file with the settings of every connection (WAL, synchronous=FULL, foreign
-  // keys, defensive, and so on).
+  // Opens an existing file with the common settings of all connections (WAL, synchronous=FULL,
+  // foreign keys, defensive, and so on).
   [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode,
                                                                 Index index = Index::kFile);
 
-  // The key of the seals (seals.h).
+  // Sets the key of the seals (seals.h).
   void set_seal_key(std::shared_ptr<const SecretBytes> key) { seal_key_ = std::move(key); }
   [[nodiscard]] ByteView seal_key() const { return seal_key_ ? seal_key_->view() : ByteView(); }
 
-  // A statement of sql.def, prepared on first use. Not while an earlier query of the same statement
-  // is alive.
+  // Returns a statement of sql.def, prepared on first use. Do not call while an earlier query of
+  // the same statement exists.
   [[nodiscard]] Query query(Sql sql);
 
-  // One integer from a statement without parameters that is not in sql.def (pragmas).
+  // Returns one integer from a statement without parameters that is not in sql.def (pragmas).
   [[nodiscard]] Result<std::int64_t> integer(const char* sql);
-  // The first column of all rows, as text, likewise.
+  // Returns the first column of all rows as text, from such a statement.
   [[nodiscard]] Result<std::vector<std::string>> texts(const char* sql);
   // Runs statements without parameters (pragmas, migrations).
   [[nodiscard]] Status execute(const char* sql);
 
-  // False when the database has ended the transaction by itself after an error.
+  // Returns false when the database has ended the transaction by itself after an error.
   [[nodiscard]] bool in_transaction() const;
-  // The first error of the database since the last call.
+  // Returns and clears the first database error since the last call; nullopt when there was none.
   [[nodiscard]] std::optional<Error> take_failure() {
     return std::exchange(failure_, std::nullopt);
   }
 
-  // False when another program's file system layer is in use (tests), which has no index in memory.
+  // Returns false when another program's file system layer is in use (tests), because such a layer
+  // has no index in memory.
   [[nodiscard]] static bool has_memory_index();
 
-  // Copies what the write-ahead log holds into the database file, without waiting for readers, or
-  // (`reset`) waiting a moment for them so that the log can start over. Outside of transactions.
+  // Copies the write-ahead log into the database file. Without `reset`, does not wait for readers.
+  // With `reset`, waits a short time for readers, so that the log can start from its beginning.
+  // Call outside of transactions.
   [[nodiscard]] Status checkpoint(bool reset);
-  // Makes sure that all that can be read now is on the disk: what another process wrote last may be
-  // in memory only. unavailable when somebody else keeps an old state of the database open.
+  // Makes everything that can be read at this time durable, because the last writes of another
+  // process may be only in memory. Errors: unavailable when another connection keeps an old state
+  // of the database open.
   [[nodiscard]] Status make_durable();
-  // Pages in the write-ahead log after the last commit of this connection.
+  // Returns the pages in the write-ahead log after the last commit of this connection.
   [[nodiscard]] int wal_pages() const { return wal_pages_; }
 
   [[nodiscard]] sqlite3* handle() const { return database_.get(); }
@@ -68,7 +71,7 @@ class Connection {
   [[nodiscard]] Status configure(Mode mode);
 
   DatabaseHandle database_;
-  std::array<StatementHandle, kSqlCount> statements_;  // after database_: finalized before
+  std::array<StatementHandle, kSqlCount> statements_;  // after database_: finalized earlier
   std::optional<Error> failure_;
   std::shared_ptr<const SecretBytes> seal_key_;
   int wal_pages_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The database as a file: one process at a time, readable by its owner only, and of our schema.
+// The database as a file: used by one process at a time, readable only by its owner, with Assay's
+// schema.
 #pragma once
 
 #include <string>
@@ -10,11 +11,12 @@
 
 namespace assay::storage::sqlite {
 
-// Held for as long as the database is open. Kept by the operating system for this process, so that
-// it goes when the process does, however that ends.
+// A lock held while the database is open. The operating system holds the lock for this process, and
+// releases it however the process ends.
 class FileLock {
  public:
-  // Locks `<path>.lock`, which is created and stays. unavailable while another holder has it.
+  // Locks `<path>.lock`. The file is created and never removed. Errors: unavailable while another
+  // holder has the lock.
   [[nodiscard]] static Result<FileLock> acquire(const std::string& path);
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   FileLock& operator=(FileLock&&) = delete;
@@ -25,12 +27,12 @@ class FileLock {
   int descriptor_;
 };
 
-// Creates an empty file (mode 0600, its folder synced) when there is none and `create`, and takes
-// other people's rights from an existing one. not-found, storage.
+// Creates an empty file (mode 0600, folder synced) when there is none and `create` is true. Removes
+// the rights of other users from an existing file. Errors: not-found; storage.
 [[nodiscard]] Status prepare_file(const std::string& path, bool create);
 
-// Brings the schema to the newest version, all steps in one transaction. invalid-config when the
-// file is another program's or of a later version.
+// Brings the schema to the newest version, all steps in one transaction. Errors: invalid-config
+// when the file belongs to another program or has a later version.
 [[nodiscard]] Status migrate(Connection& connection);
 
 }  // namespace assay::storage::sqlite

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions, and the policy versions in force. See Snapshot and Transaction for what the functions
-// mean.
+// Tables of decisions, and of the policy versions in force. Snapshot and Transaction describe the
+// functions.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index);
 [[nodiscard]] Result<Found> find_decisions(Connection& connection, const DecisionQuery& query,
                                            TreeSize size);
-// `size` is the size of the log.
-// Puts a row in its place again, whatever is there (repair.cc).
+// Writes a row, replacing any row in its place (repair.cc).
 [[nodiscard]] Status replace_decision(Connection& connection, const DecisionRow& row);
+// `size` is the size of the log.
 [[nodiscard]] Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size);
 
 [[nodiscard]] Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact bytes by their digest. See Snapshot and Transaction for what the functions mean.
+// The table of exact bytes by digest. Snapshot and Transaction describe the functions.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<bool> has_document(Connection& connection, const DocumentId& id);
-// not-found when one of them is not stored.
+// Errors: not-found when one of `ids` is not stored.
 [[nodiscard]] Status require_documents(Connection& connection, const std::vector<DocumentId>& ids);
 [[nodiscard]] Result<Document> load_document(Connection& connection, const DocumentId& id);
 [[nodiscard]] Result<DocumentId> put_document(Connection& connection, std::string_view media_type,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries over the records of the log. See Snapshot for what they mean.
+// Queries over the records of the log. Snapshot describes the functions.
 #pragma once
 
 #include "storage/sqlite/connection.h"
@@ -10,7 +10,7 @@ namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<Found> find_events(Connection& connection, const EventQuery& query,
                                         TreeSize size);
-// data-loss when the stored bytes are no record or do not have their leaf's digest.
+// Errors: data-loss when the stored bytes are not a record or do not have the digest of their leaf.
 [[nodiscard]] Result<EventRow> load_event(Connection& connection, LeafIndex index);
 
 }  // namespace assay::storage::sqlite

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appraisals, high-water marks, evidence that something stands on, and registrations. See NodeReads
-// and NodeWrites for what the functions mean.
+// Tables of appraisals, high-water marks, evidence, and registrations. NodeReads and NodeWrites
+// describe the functions.
 #pragma once
 
 #include <optional>
@@ -23,9 +23,9 @@ namespace assay::storage::sqlite {
                                       std::uint64_t value,
                                       const std::optional<DocumentId>& collateral);
 
-// Rises with everything that makes evidence stale.
+// Returns a counter that rises with everything that makes evidence stale.
 [[nodiscard]] Result<std::uint64_t> generation(Connection& connection);
-// Once, when the table is new.
+// Seals the counter once, when its table is new.
 [[nodiscard]] Status seal_generation(Connection& connection);
 
 [[nodiscard]] Result<EvidenceRow> load_evidence(Connection& connection, const std::string& subject);

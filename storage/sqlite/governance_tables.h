@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of trust and policy, and whether they are what the log says: docs/adr/0011.
+// Loads the rows of trust and policy, and checks them against the log (docs/adr/0011).
 #pragma once
 
 #include <memory>
@@ -13,33 +13,34 @@
 
 namespace assay::storage::sqlite {
 
-// What the rows say, believed by nobody before check_governance().
+// Returns what the rows say. Do not trust the result before check_governance().
 [[nodiscard]] Result<Governance> load_governance(Connection& connection);
 
-// Follows the chain from its newest record in the log of `state` to the first. Every record must be
-// in the tree, name the one before by its leaf hash, and `anchored`, when there is one, must be
-// among them. Nothing when the log has no such record. store-behind-anchor without the anchored
-// record, data-loss for a broken chain.
+// Follows the chain from its newest record in the log of `state` to the first, and returns its
+// head. Returns nullopt when the log has no record of the chain. Every record must be in the tree
+// and must name the previous record by its leaf hash. The chain must contain `anchored`, if that is
+// set. Errors: store-behind-anchor without the anchored record; data-loss for a broken chain.
 [[nodiscard]] Result<std::optional<ChainHead>> follow_chain(
     Connection& connection, const LogState& state, const std::optional<ChainHead>& anchored);
 
-// data-loss when `rows` are not the state that `head` names, or when there is a state and no head.
+// Errors: data-loss when `rows` are not the state that `head` names, or when there are rows but no
+// head.
 [[nodiscard]] Status check_governance(const Governance& rows, const std::optional<ChainHead>& head);
 
-// All three: the verified state.
+// Runs load_governance(), follow_chain() and check_governance(), and returns the verified state.
 [[nodiscard]] Result<std::shared_ptr<const Governance>> verified_governance(
     Connection& connection, const LogState& state, const std::optional<ChainHead>& anchored);
 
-// The states that snapshots may need: a snapshot sees the rows of one commit, so it takes the state
-// of that commit. Threading: any thread.
+// The governance states that snapshots may need. A snapshot reads the rows of one commit, so it
+// must use the state of the same commit. Threading: any thread.
 class GovernanceHistory {
  public:
   GovernanceHistory(TreeSize size, std::shared_ptr<const Governance> first);
-  // In force from the commit on that makes the log `size` long. Before that commit.
+  // Adds the state of the commit that makes the log `size` entries long. Call before that commit.
   void publish(TreeSize size, std::shared_ptr<const Governance> state);
-  // That commit did not happen.
+  // Removes that state again when the commit did not happen.
   void withdraw(const std::shared_ptr<const Governance>& state);
-  // For rows of a commit at `size`; null when that is too long ago.
+  // Returns the state for rows of a commit at `size`; nullptr when the commit is too old.
   [[nodiscard]] std::shared_ptr<const Governance> at(TreeSize size) const;
 
  private:

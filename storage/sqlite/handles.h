@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of SQLite objects.
+// Owning pointers to SQLite objects.
 #pragma once
 
 #include <sqlite3.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification jobs. See NodeReads and NodeWrites for what the functions mean.
+// The table of verification jobs. NodeReads and NodeWrites describe the functions.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists in log order: which rows match a query, found by walking the indexes of all its filters at
-// once, and time bounds turned into runs of the log.
+// Searches lists in log order. Finds the rows that match a query by walking the indexes of all its
+// filters together. Time bounds are converted to ranges of the log.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace assay::storage::sqlite {
 
-// A table with `time` and `time_high`, and its statements.
+// A table with the columns `time` and `time_high`, and its statements.
 struct List {
-  std::string_view name;  // in time_order
+  std::string_view name;  // its name in time_order
   Sql at;                 // first row from ?1 on: index, time, time_high
-  // Of a list that is read from its end: the last row up to ?1.
+  // Set for a list that is read from its end: the last row up to ?1.
   std::optional<Sql> at_down{};
 };
 inline constexpr List kEvents = {"events", Sql::kEventAt};
@@ -25,23 +25,22 @@ inline constexpr List kStatements = {"statements", Sql::kStatementAt};
 inline constexpr List kDecisions = {"decisions", Sql::kDecisionAt};
 inline constexpr List kDecisionsNewestFirst = {"decisions", Sql::kDecisionAt, Sql::kDecisionAtDown};
 
-// Takes the time of a new last row into account: returns its time_high, given that of the row
-// before.
+// Records the time of a new last row. `time_high` is that of the row before. Returns the time_high
+// of the new row.
 [[nodiscard]] Result<std::int64_t> note_time(Connection& connection, const List& list,
                                              std::int64_t time_high, Timestamp time);
 
-// Rows with one value, in log order.
+// The rows with one value, in log order.
 struct Term {
-  Sql sql;  // first row from ?2 on whose value is ?1; of a list read from its end, the last up to
-            // it
+  Sql sql;  // first row from ?2 on with value ?1; from the end: last row to ?2
   std::variant<std::int64_t, std::string, Bytes> value;
 };
-// Rows that match one of several terms.
+// The rows that match at least one of several terms.
 using Filter = std::vector<Term>;
 
 struct Search {
   List list;
-  std::vector<Filter> filters;  // all must match; none means every row
+  std::vector<Filter> filters;  // all must match; empty: every row
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
   ListBounds bounds;
@@ -54,7 +53,7 @@ struct Found {
   std::optional<Total> total{};
 };
 
-// `size` is the size of the log. invalid-parameter for a limit outside 1 to 1000.
+// `size` is the size of the log. Errors: invalid-parameter for a limit outside of 1 to 1000.
 [[nodiscard]] Result<Found> search(Connection& connection, const Search& search, TreeSize size);
 
 }  // namespace assay::storage::sqlite

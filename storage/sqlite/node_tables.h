@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Challenges, enrolled nodes and outlines. See NodeReads and NodeWrites for what the functions
-// mean.
+// Tables of challenges, enrolled nodes and outlines. NodeReads and NodeWrites describe the
+// functions.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace assay::storage::sqlite {
 
-// `now` decides which nonces are forgotten.
+// `now` decides which expired nonces are deleted.
 [[nodiscard]] Status put_challenge(Connection& connection, const ChallengeRow& row, Timestamp now);
 [[nodiscard]] Result<ChallengeRow> consume_challenge(Connection& connection, ByteView nonce,
                                                      Timestamp now);
@@ -21,14 +21,14 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<NodeRow> load_node_by_key(Connection& connection, const KeyId& key);
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes(Connection& connection,
                                                       const std::string& after, std::size_t limit);
-// not-found when it was never issued, or is forgotten.
+// Errors: not-found when the nonce was never issued or is already deleted.
 [[nodiscard]] Result<ChallengeRow> load_challenge(Connection& connection, ByteView nonce);
 [[nodiscard]] Result<std::map<std::string, Revocation>> load_revoked_nodes(Connection& connection);
 [[nodiscard]] Result<std::vector<NodeRow>> load_nodes_on(Connection& connection,
                                                          const std::string& platform,
                                                          Timestamp now);
 [[nodiscard]] Result<std::string> load_key_owner(Connection& connection, const KeyId& key);
-// Whatever was known of the key before.
+// Makes `node` the owner of `key`, whatever was stored for the key before.
 [[nodiscard]] Status replace_key_owner(Connection& connection, const KeyId& key,
                                        const std::string& node);
 // `size` is the size of the log.

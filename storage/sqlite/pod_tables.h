@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admitted pods and persistent volume claims. See PodReads and PodWrites for what the functions
-// mean.
+// Tables of admitted pods and persistent volume claims. PodReads and PodWrites describe the
+// functions.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
                                       const std::string& uid);
-// `now` decides which pods are forgotten.
+// `now` decides which old pods are deleted.
 [[nodiscard]] Status put_pod(Connection& connection, const PodRow& row, Timestamp now);
 [[nodiscard]] Status remove_pod(Connection& connection, const std::string& cluster,
                                 const std::string& uid);
 
 [[nodiscard]] Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
                                           const std::string& name_space, const std::string& name);
-// `now` is when it was said, and decides which claims are forgotten.
+// `now` is when the claim was reported; it also decides which old claims are deleted.
 [[nodiscard]] Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now);
 [[nodiscard]] Status remove_claim(Connection& connection, const std::string& cluster,
                                   const std::string& name_space, const std::string& name,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One use of a prepared statement: bind, step, read, and reset when it goes.
+// One use of a prepared statement: bind, step, read. The statement is reset on destruction.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@
 
 namespace assay::storage::sqlite {
 
-// Every statement of sql.def.
+// All statements of sql.def.
 enum class Sql : std::uint8_t {
 #define ASSAY_SQL(enumerator, access, text) enumerator,
 #include "storage/sqlite/sql.def"
@@ -28,24 +28,24 @@ inline constexpr std::size_t kSqlCount = 0
 #undef ASSAY_SQL
     ;
 [[nodiscard]] std::string_view sql_text(Sql sql);
-// True for statements that read a whole table on purpose.
+// Returns true for statements that read a whole table on purpose.
 [[nodiscard]] bool reads_whole_table(Sql sql);
 
-// What a result code of SQLite means to callers. The detail holds neither SQL nor paths.
+// Converts a result code of SQLite to an error. The detail contains neither SQL nor paths.
 [[nodiscard]] Error sqlite_error(int extended_code);
 
-// Errors of binding are kept and returned by next() or run(). Every error of the database is also
-// put into `failure` (when there is none yet), so that a transaction cannot go on as if nothing
-// had happened.
+// A running statement. next() and run() return the errors of earlier bind() calls. The first
+// database error is also stored in `failure`, so that a transaction cannot continue as if the error
+// had not happened.
 class Query {
  public:
-  // `statement` may be null when preparing failed with `error`.
+  // `statement` may be null when preparing it failed with `error`.
   Query(sqlite3_stmt* statement, std::optional<Error> error, std::optional<Error>& failure);
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
   ~Query();
 
-  // Parameters in the order of their numbers.
+  // Bind the parameters in the order of their numbers.
   template <std::integral T>
   Query& bind(T value) {
     return std::in_range<std::int64_t>(value) ? bind_integer(static_cast<std::int64_t>(value))
@@ -60,18 +60,18 @@ class Query {
     return bind(id.digest());
   }
   Query& bind_null();
-  // As bind(), without a copy: `bytes` must outlive this query.
+  // Binds without a copy: `bytes` must outlive this query.
   Query& bind_borrowed(ByteView bytes);
 
-  // Goes to the next row; false behind the last one.
+  // Advances to the next row. Returns false after the last row.
   [[nodiscard]] Result<bool> next();
   // Runs a statement that returns no rows.
   [[nodiscard]] Status run();
 
-  // Columns of the current row, from 0.
+  // Columns of the current row, counted from 0.
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] bool is_integer(int column) const;
-  // SQLite's number of the type that is stored.
+  // Returns SQLite's number for the stored type.
   [[nodiscard]] std::uint8_t type(int column) const;
   [[nodiscard]] int columns() const;
   [[nodiscard]] std::int64_t integer(int column) const;
@@ -79,9 +79,9 @@ class Query {
   [[nodiscard]] Timestamp time(int column) const;
   [[nodiscard]] std::string text(int column) const;
   [[nodiscard]] Bytes bytes(int column) const;
-  // Of a text or blob, until the next row.
+  // Borrows a text or blob; valid until the next row.
   [[nodiscard]] ByteView view(int column) const;
-  // data-loss when the column is no digest.
+  // Errors: data-loss when the column holds no digest.
   [[nodiscard]] Result<Digest> digest(int column) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `assayd repair` does to the tables that the log does not hold row by row.
+// The part of `assayd repair` for tables whose rows are not in the log one by one.
 #pragma once
 
 #include "storage/inspect.h"
@@ -7,16 +7,17 @@
 
 namespace assay::storage::sqlite {
 
-// In a transaction, with the triggers of the tables dropped. docs/recovery.md has the table of what
-// comes back and what does not.
+// Rebuilds these tables. Use inside a transaction, with the triggers of the tables dropped.
+// docs/recovery.md has the table of what can be rebuilt.
 class Remaker {
  public:
-  // Counts in `repaired`.
+  // Adds the numbers of rows to `repaired`.
   Remaker(Connection& connection, Repaired& repaired)
       : connection_(connection), repaired_(repaired) {}
-  // Takes rows out that do not fit their seals, and what is made again from others.
+  // Removes the rows that do not fit their seals, and the rows that are rebuilt from other rows.
   [[nodiscard]] Status drop_damaged();
-  // After jobs and nodes were made again: places, high-water marks, the generation of evidence.
+  // Rebuilds places, high-water marks and the generation of evidence. Call after jobs and nodes are
+  // rebuilt.
   [[nodiscard]] Status finish();
 
  private:

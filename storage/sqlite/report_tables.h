@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jobs say of the bytes at each place. Decisions read it by primary key and under seal: no
-// index can hide a doubt or a newer report. See NodeReads for what the functions mean.
+// What jobs reported about the bytes at each place. Decisions read these rows by primary key and
+// check their seals, so a damaged index cannot hide a doubt or a newer report. NodeReads describes
+// the functions.
 #pragma once
 
 #include <optional>
@@ -14,14 +15,15 @@ namespace assay::storage::sqlite {
 
 struct PlaceRow {
   std::optional<std::int64_t> newest;  // finished job whose report counts
-  std::vector<std::int64_t> doubts;    // open jobs that may speak against it, ascending
+  std::vector<std::int64_t> doubts;    // open jobs that may speak against `newest`, ascending
   std::optional<Timestamp> against;    // when a report last spoke against the bytes
   bool operator==(const PlaceRow&) const = default;
 };
-// Nothing when no report was ever at this place, which `place` names as its seal does.
+// Returns the row of a place; nullopt when no report was ever about the place. `place` is the name
+// of the row's seal.
 [[nodiscard]] Result<std::optional<PlaceRow>> load_place(Connection& connection,
                                                          const std::string& place);
-// How many places are known of a group (0002_nodes.sql).
+// Returns the number of known places in a group (0002_nodes.sql).
 [[nodiscard]] Result<std::uint64_t> load_group(Connection& connection, const std::string& name);
 
 [[nodiscard]] Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
@@ -32,15 +34,16 @@ struct PlaceRow {
     Connection& connection, const std::string& node, const ArtifactId& artifact,
     const std::string& scope, const std::string& pod, std::size_t limit);
 
-// Whether a decision may look at the job: a queue that moves on changes none.
+// Returns true when decisions may depend on the job. Queued and leased jobs without a report do not
+// count.
 [[nodiscard]] bool may_count(const JobRow& row);
-// A job that stands for one whose row was lost (server/service/upkeep/rebuild.h).
+// Returns true for a job that replaces one whose row was lost (server/service/upkeep/rebuild.h).
 [[nodiscard]] bool is_lost(const JobRow& row);
-// After a job was written that may count, or might before. A lost job takes what is known at its
-// place with it: nobody knows what its report would have said. So it counts as one against the
-// bytes from when its row was made.
+// Updates the place of a job. Call after writing a job that may count, or that might count before
+// the write. A lost job clears what is known at its place, because its report is unknown. A lost
+// job therefore counts as a report against the bytes, from the time its row was made.
 [[nodiscard]] Status note_report(Connection& connection, const JobRow& row, std::int64_t seq);
-// Makes both tables again from the jobs.
+// Rebuilds the tables of places and groups from the jobs.
 [[nodiscard]] Status remake_places(Connection& connection);
 
 }  // namespace assay::storage::sqlite

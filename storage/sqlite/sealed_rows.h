@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables whose rows have seals, each row by the name of its seal: for those who look at all of
-// them (`assayd check`, `assayd repair`).
+// Access to all sealed tables by the name of each row's seal. For `assayd check` and `assayd
+// repair`, which read all of these tables.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace assay::storage::sqlite {
 
-// Parts of a name that seal_name() made of several columns.
+// Splits a name that seal_name() made of several columns.
 [[nodiscard]] std::vector<std::string> seal_columns(const std::string& name);
 
 [[nodiscard]] const char* table_of(Sealed kind);
-// Reads the row as those do who answer from it: data-loss when it does not fit its seal; not-found
-// or data-loss when there is none.
+// Reads a row as the code that answers from the row does. Errors: data-loss when the row does not
+// fit its seal; not-found or data-loss when there is no row.
 [[nodiscard]] Status read_sealed(Connection& connection, Sealed kind, const std::string& name);
-// Names of all rows of the table and of all seals of this kind, ascending, each once.
+// Returns the names of all rows of the table and of all seals of this kind, ascending, each once.
 [[nodiscard]] Result<std::vector<std::string>> sealed_names(Connection& connection, Sealed kind);
-// Takes the row of this name, and its seal, out of a table whose triggers are dropped.
+// Removes the row of this name and its seal. The triggers of the table must be dropped.
 [[nodiscard]] Status drop_sealed(Connection& connection, Sealed kind, const std::string& name);
 
 }  // namespace assay::storage::sqlite

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seals of rows. A row that was changed by anybody but this program (a damaged page, somebody with
-// the file in hand) does not fit its seal, and whoever reads it gets data-loss instead of another
-// answer. An earlier row put back with its earlier seal fits: that is why trust and policies do not
-// rest on seals alone (governance_tables.h).
+// Seals of rows. A row that another program changed (a damaged page, a person with access to the
+// file) does not fit its seal. Reading such a row returns data-loss instead of a wrong answer. An
+// old row fits when it is put back together with its old seal. Trust and policies therefore do not
+// depend on seals alone (governance_tables.h).
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace assay::storage::sqlite {
 
-// Kinds of rows; also in the triggers of 0002_nodes.sql.
+// Kinds of sealed rows. The triggers of 0002_nodes.sql contain the same numbers.
 enum class Sealed : std::uint8_t {
   kStatement = 1,
   kDecision = 2,
@@ -40,28 +40,29 @@ inline constexpr std::array kAllSealed = {
     Sealed::kNewestReport, Sealed::kReportGroup};
 [[nodiscard]] std::string_view name(Sealed kind);
 
-// Of a log index or another number, so that seals lie in the order of the rows.
+// Returns the name for a log index or another number. Such names sort in the order of the rows.
 [[nodiscard]] std::string seal_name(std::uint64_t number);
-// Of a primary key of several columns.
+// Returns the name for a primary key of several columns.
 [[nodiscard]] std::string seal_name(std::initializer_list<std::string_view> columns);
 
-// The key of all seals of a store. Ed25519 is deterministic, so every process with the log's key
-// has the same one.
+// Derives the key of all seals of a store. Ed25519 is deterministic, so every process with the
+// log's key derives the same seal key.
 [[nodiscard]] Result<SecretBytes> derive_seal_key(const Signer& signer);
-// The same for a log whose key was replaced: its seals go on under the key of the first one, which
-// each heir finds encrypted under its own. data-loss when that was altered.
+// Returns the key of the seals, also for a log whose key was replaced. The seals stay under the key
+// derived from the first log key. Each later log key finds that seal key encrypted under a key of
+// its own. Errors: data-loss when the encrypted key was altered.
 [[nodiscard]] Result<SecretBytes> seal_key_of(Connection& connection, const Signer& signer);
-// Writes it for `next`. `key` is what the store's seals are under.
+// Stores `key`, the seal key of the store, encrypted for `next`.
 [[nodiscard]] Status hand_over_seals(Connection& connection, ByteView key, const Signer& next);
 
-// What is sealed of one row: its columns, and those of the rows of its lists, one after the other.
+// The content of one seal: the columns of a row, followed by those of the rows of its lists.
 class SealedRow {
  public:
   SealedRow(Sealed kind, std::string name);
-  // All columns of the current row of `query`.
+  // Adds all columns of the current row of `query`.
   void add(const Query& query);
   [[nodiscard]] Status keep(Connection& connection) const;
-  // data-loss when there is no such seal.
+  // Errors: data-loss when there is no such seal or the seal does not fit.
   [[nodiscard]] Status check(Connection& connection) const;
 
  private:
@@ -72,18 +73,19 @@ class SealedRow {
   Bytes message_;
 };
 
-// Of a row without lists. `query` stands on it.
+// Checks the seal of a row without lists. The row is the current row of `query`.
 [[nodiscard]] Status check_seal(Connection& connection, Sealed kind, std::string name,
                                 const Query& query);
-// `query`, bound and not yet run, finds the row as those who read it do.
+// Seals a row without lists. `query` is bound but not yet run, and finds the row as its readers do.
 [[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& query);
 
-// When something was written last. Nothing before the first write, and when the row was altered: a
-// time of somebody else's choice would be held for good.
+// Store and load the time of the last write. Loading returns nullopt before the first write, and
+// when the row was altered. Otherwise a forged time would stay in force, because time never goes
+// back.
 [[nodiscard]] Status store_last_write(Connection& connection, Timestamp time);
 [[nodiscard]] Result<std::optional<Timestamp>> load_last_write(Connection& connection);
 
-// HMAC-SHA256 under the connection's key.
+// Returns the HMAC-SHA256 of `message` under the connection's seal key.
 [[nodiscard]] Digest seal_of(const Connection& connection, ByteView message);
 
 }  // namespace assay::storage::sqlite

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshots, and the pool of read-only connections they live on.
+// Snapshots, and the pool of read-only connections that they use.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class ReaderPool {
       const std::shared_ptr<const SecretBytes>& seal_key,
       Connection::Index index = Connection::Index::kFile);
 
-  // Waits for a connection; unavailable when none comes back in time.
+  // Waits for a connection. Errors: unavailable when no connection comes back in time.
   [[nodiscard]] Result<std::unique_ptr<Connection>> take();
   void give_back(std::unique_ptr<Connection> connection);
 
@@ -36,10 +36,11 @@ class ReaderPool {
   std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_
 };
 
-// A read transaction; ends, and gives the connection back, when it goes.
+// A read transaction. Destruction ends the transaction and returns the connection to the pool.
 class SqliteSnapshot final : public Reading<Snapshot> {
  public:
-  // `anchored` is the state of the log that it speaks of: one that the database held before.
+  // `anchored` is the state of the log that the snapshot shows. The database held this state
+  // before.
   [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool,
                                                               const GovernanceHistory& history,
                                                               LogState anchored, Timestamp now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a database must fulfil before anything in it is served: its newest checkpoint is ours, and
-// it is not behind the anchor.
+// Checks of a database before the service answers from it: its newest checkpoint is signed with the
+// log's key, and the database is not behind the anchor.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,27 @@
 
 namespace assay::storage::sqlite {
 
-// data-loss for a damaged note or signature, invalid-config for another origin or key.
+// Checks the signature and origin of a note. Errors: data-loss for a damaged note or signature;
+// invalid-config for another origin or key.
 [[nodiscard]] Status check_note(const std::string& note, const std::string& origin,
                                 const Signer& signer);
-// The same, and that the note says what `state` does.
+// Runs check_note(), and checks that the note has the size and root of `state`. Errors: also
+// data-loss when they differ.
 [[nodiscard]] Status check_checkpoint(const LogState& state, const std::string& origin,
                                       const Signer& signer);
 
-// What the anchor holds, when the database is not behind it; nothing when there is none and that is
-// allowed. store-behind-anchor.
+// Returns what the anchor holds, when the database is not behind the anchor. Returns nullopt when
+// there is no anchor file and none is needed. Errors: store-behind-anchor; data-loss;
+// invalid-config.
 [[nodiscard]] Result<std::optional<Anchor::State>> check_anchor(Connection& connection,
                                                                 const LogState& state,
                                                                 const SqliteOptions& options,
                                                                 const Signer& signer);
-// The part of it that compares with what is there: the log at the anchor's size.
+// Compares the log at the anchor's size with the anchor; a part of check_anchor().
 [[nodiscard]] Status check_anchored_log(Connection& connection, const LogState& state,
                                         const Anchor::State& anchor);
-// Epochs that no record of the chain covers (nothing was ever governed) only the anchor knows.
+// Checks that no epoch in `now` is older than in `then`. Needed for epochs that no record of the
+// chain covers: before the first such record, only the anchor has them.
 [[nodiscard]] Status check_epochs(const Epochs& now, const Epochs& then);
 
 }  // namespace assay::storage::sqlite

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements and what they are found by. See Snapshot and Transaction for what the functions mean.
+// Tables of statements and of the indexes over them. Snapshot and Transaction describe the
+// functions.
 #pragma once
 
 #include <string>
@@ -25,7 +26,7 @@ namespace assay::storage::sqlite {
 
 // `size` is the size of the log.
 [[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
-// Puts a row in its place again, whatever is there (repair.cc).
+// Writes a row, replacing any row in its place (repair.cc).
 [[nodiscard]] Status replace_statement(Connection& connection, const StatementRow& row);
 [[nodiscard]] Status add_envelope(Connection& connection, const StatementId& id,
                                   const DocumentId& envelope,

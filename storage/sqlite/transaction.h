@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the work of one write sees: the writer's connection inside of a savepoint.
+// The transaction that the work of one write() uses: the writer's connection inside a savepoint.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,8 @@ namespace assay::storage::sqlite {
 
 class SqliteTransaction final : public Reading<Transaction> {
  public:
-  // `committed` is the newest signed state, `tail` the end of the log with what this group
-  // appended.
-  // `governance` is what is trusted and in force so far.
+  // `committed` is the newest signed state. `tail` is the end of the log, including what this group
+  // has appended. `governance` is the present trust and the policies in force.
   SqliteTransaction(Connection& connection, LogTail& tail, const LogState& committed,
                     std::shared_ptr<const Governance> governance, Timestamp now)
       : Reading(connection, now),
@@ -23,7 +22,8 @@ class SqliteTransaction final : public Reading<Transaction> {
         governance_(std::move(governance)),
         now_(now) {}
 
-  // After the work: what is trusted and in force now; internal when that changed without a record.
+  // Returns the trust and the policies in force after the work. Errors: internal when they changed
+  // without a record.
   [[nodiscard]] Result<std::shared_ptr<const Governance>> finish() const;
 
   Result<LogState> log_state() override;
@@ -67,8 +67,8 @@ class SqliteTransaction final : public Reading<Transaction> {
   LogTail& tail_;
   const LogState& committed_;
   std::shared_ptr<const Governance> governance_;
-  std::shared_ptr<Governance> changed_;  // a copy, once something of it changed
-  bool unrecorded_ = false;              // since the last record of it
+  std::shared_ptr<Governance> changed_;  // a changed copy; null while unchanged
+  bool unrecorded_ = false;              // changed since the last record of the chain
   Timestamp now_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of keys, principals and epochs. They are read when the store opens, and verified then
-// (governance_tables.h); what may be written is decided by Governance (storage/governance.h).
+// Tables of keys, principals and epochs. They are read when the store opens, and are verified then
+// (governance_tables.h). Governance decides what may be written (storage/governance.h).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reading half of the store interface over one connection, for snapshots and transactions
-// alike.
+// The reading functions of the store interface over one connection, used by both snapshots and
+// transactions.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace assay::storage::sqlite {
 
-// What Snapshot promises, over a connection inside of a transaction, when the log is at `state`.
+// Implements parts of Snapshot over a connection inside a transaction. The log is at `state`.
 class View {
  public:
   explicit View(Connection& connection) : connection_(connection) {}
@@ -24,7 +24,7 @@ class View {
                                                     const LogState& state);
   [[nodiscard]] Result<Page<EventRow>> events(const EventQuery& query, const LogState& state);
   [[nodiscard]] Result<Bytes> log_record(LeafIndex index, TreeSize size);
-  // What leaves these fits the root of `state`, or is data-loss.
+  // Return only digests that fit the root of `state`. Errors: data-loss when they do not.
   [[nodiscard]] Result<std::vector<Digest>> inclusion_proof(LeafIndex index, TreeSize proof_size,
                                                             const LogState& state);
   [[nodiscard]] Result<std::vector<Digest>> consistency_proof(TreeSize first, TreeSize second,
@@ -35,12 +35,12 @@ class View {
   Connection& connection_;
 };
 
-// Implements the reading functions of `Base` (Snapshot or Transaction). What derives from it says
-// what the state of the log is, by log_state(), and by held_state() what the database holds.
+// Implements the reading functions of `Base` (Snapshot or Transaction). The derived class provides
+// the state of the log (log_state()) and the state in the database (held_state()).
 template <typename Base>
 class Reading : public Base {
  public:
-  // `now`: when the transaction began.
+  // `now` is when the transaction began.
   Reading(Connection& connection, Timestamp now)
       : connection_(connection), view_(connection), now_(now) {}
 
@@ -102,7 +102,7 @@ class Reading : public Base {
  protected:
   [[nodiscard]] Connection& connection() { return connection_; }
   [[nodiscard]] virtual Result<LogState> held_state() = 0;
-  // What is trusted and in force where this view stands.
+  // Returns the trust and the policies in force for this view.
   [[nodiscard]] virtual const Governance& governance() = 0;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread that writes the database: many writes in one commit. storage/README.md tells the
-// life of a write.
+// The only thread that writes the database. It puts many writes into one commit. storage/README.md
+// describes the life of a write.
 #pragma once
 
 #include <atomic>
@@ -24,21 +24,24 @@
 
 namespace assay::storage::sqlite {
 
-// What is durable: the newest checkpoint, the tree it covers, and what is trusted and in force.
+// The durable state: the newest checkpoint, the tree it covers, the trust, and the policies in
+// force.
 struct Committed {
   LogState state;
   LogTail tail;
   std::shared_ptr<const Governance> governance;
 };
 
-// Reads it from the tables, all but `governance`. data-loss when there is no checkpoint,
-// log-inconsistent when it does not fit the tree.
+// Reads the state from the tables, all but `governance`. Errors: data-loss when there is no
+// checkpoint; log-inconsistent when the checkpoint does not fit the tree.
 [[nodiscard]] Result<Committed> load_committed(Connection& connection);
-// The least that time can be: that of the last write, and that of the newest record of the log. The
-// connection must have its seal key. data-loss when the record is not what the log says.
+// Returns the earliest time that a new write may have: the later of the last write's time and the
+// newest log record's time. The connection must have its seal key. Errors: data-loss when the
+// stored record does not fit the log.
 [[nodiscard]] Result<Timestamp> least_time(Connection& connection, const LogState& state);
 
-// Threading: write() and healthy() from any thread; the rest runs on the writer's own.
+// Threading: any thread may call write() and healthy(); everything else runs on the writer's
+// thread.
 class Writer {
  public:
   using Work = std::function<Status(Transaction&)>;
@@ -46,11 +49,11 @@ class Writer {
     std::string origin;
     std::size_t max_group;
     std::chrono::milliseconds probe_interval;
-    Timestamp least{};        // nothing is written with an earlier time
-    bool disk_fails = false;  // it took no write when the store was opened
+    Timestamp least{};        // no write gets an earlier time
+    bool disk_fails = false;  // the disk took no write when the store was opened
   };
 
-  // `committed` is what the database and `anchor`, which may be null, hold. `signer` and `clock`
+  // `committed` is what the database and `anchor` hold. `anchor` may be null. `signer` and `clock`
   // are borrowed.
   Writer(std::unique_ptr<Connection> connection, Committed committed,
          std::unique_ptr<Anchor> anchor, Options options, const Signer& signer, const Clock& clock);
@@ -60,11 +63,11 @@ class Writer {
 
   [[nodiscard]] Result<LogState> write(const Work& work);
   [[nodiscard]] bool healthy() const;
-  // See Acknowledger.
+  // Returns Acknowledger::anchored().
   [[nodiscard]] std::shared_ptr<const LogState> anchored() const { return back_.anchored(); }
-  // What snapshots trust.
+  // Returns the governance states that snapshots use.
   [[nodiscard]] const GovernanceHistory& history() const { return history_; }
-  // Finishes what is queued and refuses the rest.
+  // Finishes the queued writes and refuses new ones.
   void stop();
 
  private:
@@ -91,12 +94,12 @@ class Writer {
   const Signer& signer_;
   const Clock& clock_;
 
-  // Writer's thread.
+  // Used only on the writer's thread.
   Committed committed_;
-  LogTail tail_;                                  // committed_.tail and what the group has appended
-  std::shared_ptr<const Governance> governance_;  // committed_.governance with what the group did
-  bool in_step_ = true;                           // committed_ is what the database holds
-  Timestamp latest_;                              // no earlier time was ever written
+  LogTail tail_;  // committed_.tail plus what the group has appended
+  std::shared_ptr<const Governance> governance_;  // committed_.governance plus the group's changes
+  bool in_step_ = true;                           // committed_ equals the state in the database
+  Timestamp latest_;                              // no write gets an earlier time
   bool work_failed_ = false;  // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;
@@ -110,11 +113,11 @@ class Writer {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::shared_ptr<WriteJob>> queue_;  // guarded by mutex_
-  std::size_t wanted_ = 1;  // guarded by mutex_: length of queue_ worth waking for
+  std::size_t wanted_ = 1;  // guarded by mutex_: length of queue_ that wakes the writer
   bool stopping_ = false;   // guarded by mutex_
 
   Acknowledger back_;
-  std::thread thread_;  // last: starts when everything else is there
+  std::thread thread_;  // last member: the thread uses all others
 };
 
 }  // namespace assay::storage::sqlite
