@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds one file, one tensor or some bytes of one against a known artifact, without reading the
-// rest.
+// Verifies one file, one tensor or a byte range of one against a known artifact, without reading
+// the rest.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace assay::gpu_hash {
 
 struct PartOptions {
   std::size_t entry = 0;             // index into the artifact's entries
-  std::optional<ByteRange> range{};  // of the object; without it, all of the object
+  std::optional<ByteRange> range{};  // of the object; absent: the whole object
   // Outline of the artifact, checked against it when it was read. With it only the spans that hold
   // the range are read; without it the whole object is, because only its root is known.
   const Outline* outline = nullptr;
