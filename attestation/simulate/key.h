@@ -15,13 +15,11 @@ class SimulatedKey {
  public:
   SimulatedKey(ByteView seed, std::string_view label);
 
-  // Returns x
-  // y.
+  // Returns x || y.
   [[nodiscard]] const std::array<std::uint8_t, 64>& point() const { return point_; }
   // Returns the SubjectPublicKeyInfo DER.
   [[nodiscard]] Bytes spki() const;
-  // Signs the SHA-256 of `message` and returns r
-  // s.
+  // Signs the SHA-256 of `message` and returns r || s.
   [[nodiscard]] RawSignature sign(ByteView message) const;
   // Does the same and returns DER.
   [[nodiscard]] Bytes sign_der(ByteView message) const;

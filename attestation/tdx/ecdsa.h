@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ECDSA P-256 with SHA-256 in the raw form of quotes and collateral: signatures are r
-// s, keys are x
-// y, big-endian. Internal to this folder.
+// ECDSA P-256 with SHA-256 in the raw form of quotes and collateral: signatures are r || s, keys
+// are x || y, big-endian. Internal to this folder.
 #pragma once
 
 #include "attestation/crypto/openssl_handles.h"
