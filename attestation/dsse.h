@@ -50,7 +50,8 @@ struct Envelope {
 [[nodiscard]] Result<Envelope> sign_envelope(std::string_view payload_type, ByteView payload,
                                              std::span<const Signer* const> signers,
                                              std::string_view keyid = kKeyidSha256);
-// Adds one signature over the same payload. Errors: conflict when this key has already signed.
+// Adds one signature over the same payload. Errors: conflict when this key has already signed;
+// limit-exceeded for more than kMaxSignatures.
 [[nodiscard]] Status add_signature(Envelope& envelope, const Signer& signer,
                                    std::string_view keyid = kKeyidSha256);
 

@@ -61,7 +61,7 @@ struct HashedArtifact {
   // Outline digests of each entry, in the order of artifact.entries. Empty when `outline_span` is
   // 0.
   std::vector<std::vector<Digest>> outlines;
-  std::uint64_t bytes = 0;  // hashed
+  std::uint64_t bytes = 0;  // number of bytes hashed
   double seconds = 0;       // wall clock, from the walk to the root
   EngineInfo engine;
   std::map<std::string, KnownFile> files{};  // every file that was found, by path

@@ -26,8 +26,8 @@ struct Difference {
   Kind kind;
   std::string file;                   // path in the artifact
   std::optional<std::string> tensor;  // absent for a file entry
-  // For kChanged: the bytes that differ, counted from the start of the object. Without an outline
-  // this is the whole object. With an outline the ranges are rounded out to its span.
+  // For kChanged: the bytes that differ, counted from the start of the object. The whole object
+  // when no outline says more. Otherwise the ranges are rounded out to the outline's span.
   std::vector<ByteRange> ranges;
   std::string detail;  // one sentence for people
   bool operator==(const Difference&) const = default;
@@ -44,7 +44,7 @@ struct VerifyOptions {
 
 struct Verified {
   std::vector<Difference> differences;  // empty: the bytes are those of the artifact
-  std::uint64_t bytes = 0;              // hashed
+  std::uint64_t bytes = 0;              // number of bytes hashed
   double seconds = 0;
   EngineInfo engine;
 };

@@ -30,9 +30,9 @@ struct VerifiedPart {
   // Bytes of the object that differ, rounded out to spans. Empty when all bytes that were checked
   // are as expected.
   std::vector<ByteRange> differing;
-  // One sentence about the difference; empty when there is none. Also set when no byte could be
-  // compared. This is the case when the file is missing or has another size, or when the tensor is
-  // at another place or of another type.
+  // One sentence about the difference; empty when the part is as expected. Also set when no byte
+  // could be compared. This is the case when the file is missing or has another size, or when the
+  // tensor is at another place or of another type.
   std::string detail;
   bool missing = false;  // true when the file does not exist
   double seconds = 0;

@@ -3,8 +3,8 @@
 //
 // Definition. A pass over the data that computes SHA-256 (or SHA-384) also computes a tag of each
 // block of 4 KiB of every chunk. It uses the words that are loaded for the hash. The tag is NH with
-// two Toeplitz keys (UMAC, RFC 4418 section 5.2.2), 2 x 64 bits, under a key drawn at random for
-// this pass. A later pass computes the tags alone and compares them.
+// two Toeplitz keys (UMAC, RFC 4418 section 5.2.2) and has 2 x 64 bits. Its key is drawn at random
+// for this pass. A later pass computes the tags alone and compares them.
 //
 // Security. NH with 32-bit words and two Toeplitz keys is 2^-64-almost-universal. Two different
 // blocks of one length, chosen without knowledge of the key, have equal tags with probability at
@@ -13,9 +13,10 @@
 // change stays unseen with probability at most q * 2^-64, apart from collisions of the hash.
 //
 // The bound holds against adversaries who choose the content of the memory but cannot read the
-// memory of the checking process, on the host or on the device. An adversary who knows the key can
-// make collisions at will. A key therefore never leaves the process and is overwritten when it is
-// no longer needed. A new key is drawn for every full pass and after any mismatch.
+// memory of the checking process. This covers its memory on the host and on the device. An
+// adversary who knows the key can make collisions at will. A key therefore never leaves the process
+// and is overwritten when it is no longer needed. A new key is drawn for every full pass and after
+// any mismatch.
 //
 // Limits. Tags never replace the first pass, prove nothing to anybody else and are never evidence
 // by themselves. They show that memory is the same as at the full pass.

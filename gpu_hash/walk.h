@@ -32,9 +32,9 @@ struct WalkedFile {
 };
 
 // Lists every regular file below `path`, including hidden ones, except ignored files. A `path` that
-// is a file, or a symlink to a file, is listed under the last part of `path`; patterns do not apply
-// to it. The list is ordered by path as bytes. Inspects files without opening them. Directories are
-// reached through their descriptors, so replacing one during the walk cannot lead outside.
+// is a file, or a symlink to a file, is listed under its last part. Patterns do not apply to such a
+// `path`. The list is ordered by path as bytes. Inspects files without opening them. Directories
+// are reached through their descriptors, so replacing one during the walk cannot lead outside.
 // Errors, with the path in the artifact in `where`: file-unreadable; unsupported-file-type for a
 // symlink, FIFO, socket or device; invalid-path for a name that is not UTF-8, and for a symlink
 // that is absolute, leads outside, leads nowhere or leads in a circle; invalid-parameter for a bad
@@ -43,8 +43,8 @@ struct WalkedFile {
                                                    const WalkOptions& options = {});
 
 // Lists the files of a model that is expected to be `artifact`, by walk() with the artifact's own
-// rules. When `path` is a single file and all entries of `artifact` are of one file, the file at
-// `path` stands for it under any name. Errors: those of walk().
+// rules. When `path` is a single file and all entries of `artifact` are of one file, the name of
+// the file at `path` does not matter. Errors: those of walk().
 [[nodiscard]] Result<std::vector<WalkedFile>> find_model(const std::filesystem::path& path,
                                                          const Artifact& artifact);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that several threads work on together.
+// Runs one function on several threads.
 #pragma once
 
 #include <functional>

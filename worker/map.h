@@ -50,10 +50,10 @@ class NodeMap {
   std::filesystem::path mounts_;
 };
 
-// Returns the name of the volume that the kubelet mounted over `directory`, from the last mount
-// that covers it. The place of the mount or the mounted directory must have the form
-// ".../volumes/kubernetes.io~<plugin>/<volume>[/mount]". Empty when neither has this form. `mounts`
-// is the text of /proc/self/mountinfo.
+// Returns the name of the kubelet's volume that contains `directory`. The longest mount that covers
+// `directory` decides, and the last one among equals. The place of the mount or the mounted
+// directory must have the form ".../volumes/kubernetes.io~<plugin>/<volume>[/mount]". Empty when
+// neither has this form. `mounts` is the text of /proc/self/mountinfo.
 [[nodiscard]] std::string mounted_volume(std::string_view mounts,
                                          const std::filesystem::path& directory);
 

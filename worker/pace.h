@@ -20,7 +20,7 @@ using Steady = std::chrono::steady_clock;
 [[nodiscard]] double random_fraction(Random& random);
 
 // Pauses with full jitter. Each pause is drawn between zero and a bound that doubles with every
-// failure, so that many agents do not return at the same time after an outage of the service.
+// failure. Many agents therefore do not return at the same time after an outage of the service.
 class Backoff {
  public:
   Backoff(Random& random, std::chrono::milliseconds first, std::chrono::milliseconds longest)

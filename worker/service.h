@@ -31,7 +31,7 @@ struct Enrolled {
 
 class Service {
  public:
-  // Opens the service. `stop` ends every running request.
+  // Makes a client of the service. `stop` ends every running request.
   [[nodiscard]] static Result<Service> open(client::Caller caller, client::Connection connection,
                                             std::stop_token stop);
 

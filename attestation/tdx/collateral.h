@@ -73,8 +73,8 @@ class AuthenticatedCollateral {
 // Verifies everything in `collateral` that does not depend on a quote or on time. These are the
 // root CRL, both signing chains and their revocation, both signatures over the exact bytes, and the
 // content of both documents. The PCK CRL is parsed. It is verified here when its issuer chain leads
-// to the anchor. Otherwise it is verified later under the PCK CA of the quote. Appends each check
-// to `checks`; a failed check is the last one.
+// to the anchor. Otherwise verify() checks the PCK CRL under the quote's own PCK CA. Appends each
+// check to `checks`; a failed check is the last one.
 [[nodiscard]] Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& collateral,
                                                                        const TrustAnchor& anchor,
                                                                        std::vector<Check>& checks);

@@ -29,8 +29,8 @@ struct MirrorOptions {
 struct Mirrored {
   Checkpoint checkpoint;
   TreeSize previous_size = 0;  // size of the mirror before; 0 for a new one
-  std::uint64_t files = 0;     // fetched
-  std::uint64_t bytes = 0;     // fetched
+  std::uint64_t files = 0;     // number of files fetched
+  std::uint64_t bytes = 0;     // number of bytes fetched
   std::optional<VerifiedLog> verified;
 };
 

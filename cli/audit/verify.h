@@ -55,7 +55,7 @@ struct LogVerifyOptions {
 
 // A record by which the log's key was replaced.
 struct HandOver {
-  LeafIndex index;           // of the record of the replacement
+  LeafIndex index;           // of the record that replaces the key
   std::string verifier_key;  // verifies checkpoints from that record on
 };
 

@@ -36,7 +36,7 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
     const std::vector<std::unique_ptr<Signer>>& signers);
 
 // Signs `statement` when keys are given and writes it to `out`, or to standard output when `out` is
-// empty or "-". With a file it also prints the id. With a file and -o json it prints `about` with
+// empty or "-". After writing a file, also prints the id. With -o json prints `about` instead, with
 // the id, the file and whether the statement is signed.
 [[nodiscard]] Result<Exit> sign_and_write(const Context& context, const Statement& statement,
                                           const SigningFlags& flags, const std::string& out,

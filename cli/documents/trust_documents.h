@@ -25,8 +25,8 @@ namespace assay::cli {
 [[nodiscard]] Result<Appraisal> read_appraisal(const std::string& path);
 [[nodiscard]] Result<Registration> read_registration_file(const std::string& path);
 
-// The public key of a PEM file. The file holds the public key. It may also hold a private key when
-// FILE.pub with the public key lies next to it.
+// The public key of a PEM file. When the file holds a private key, the public key comes from
+// FILE.pub next to it.
 struct PublicHalf {
   KeyId id;
   SignatureAlgorithm algorithm;

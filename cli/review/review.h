@@ -30,8 +30,8 @@ struct Review {
   std::vector<ReviewChange> changes;
 };
 
-// The known part of the present state. Unknown members stay absent, and the review says that they
-// are unknown.
+// The known part of the present state. Unknown members stay absent or empty, and the review says
+// that they are unknown.
 struct InForce {
   std::string source;         // for `against`: "the service", or a file
   std::optional<Json> trust;  // in the form of GET /v1/trust

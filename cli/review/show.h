@@ -22,8 +22,8 @@ struct ReviewFlags {
 void add_review_options(const Command& verb, ReviewFlags& flags);
 
 // Finds what a document is compared with: the file of --against, or the state that the service
-// reports. All members are absent when neither is given. With `from_environment` the environment or
-// the default profile may also name the service. Otherwise only flags may.
+// reports. Without both, the state in force stays unknown. With `from_environment` the environment
+// or the default profile may also name the service. Otherwise only flags may.
 [[nodiscard]] Result<InForce> find_in_force(const Context& context, const Payload& payload,
                                             const ReviewFlags& flags, bool from_environment);
 

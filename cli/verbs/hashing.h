@@ -56,9 +56,9 @@ struct HashFlags {
 
 // Adds PATH, and the options for device, parameters and the objects to hash.
 void add_hash_options(const Command& verb, HashFlags& flags);
-// Makes the options of hashing from the flags. Adds to the ignore patterns each pattern of
-// kUsualIgnore whose file or directory exists: such files lie in a model without being a part of
-// it. Prints each added pattern on stderr, because the user did not ask for it.
+// Makes the options of hashing from the flags. Adds each pattern of kUsualIgnore whose file or
+// directory exists to the ignore patterns. Such files lie in a model without being a part of it.
+// Prints each added pattern on stderr, because the user did not ask for it.
 [[nodiscard]] Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context,
                                                                  const HashFlags& flags);
 

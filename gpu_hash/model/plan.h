@@ -53,9 +53,9 @@ struct PlannedArtifact {
 using KnownDigests = std::vector<std::optional<ObjectDigests>>;
 
 // Returns for each file, by number, whether its bytes are read past the page cache
-// (SourceFile::read_once()). False for every file when all bytes to read fit into `room`: they then
-// stay in the cache for the program that loads the model next. Otherwise true for files that are
-// read only once, as a file or as tensors, and for files larger than `room`.
+// (SourceFile::read_once()). False for every file when all bytes to read fit into `room`. The bytes
+// then stay in the cache for the program that loads the model next. Otherwise true for files that
+// are read only once, as a file or as tensors, and for files larger than `room`.
 [[nodiscard]] std::vector<bool> files_read_once(const ArtifactPlan& plan, const KnownDigests& known,
                                                 std::uint64_t room);
 
@@ -74,10 +74,10 @@ struct KnownObjects {
 };
 
 // Finds the plan's objects whose digests `reuse` holds; `reuse` may be null. Finds none when the
-// tree parameters differ, or when an outline is asked for and the outline of `reuse` has another
-// span. A file counts as unchanged by its size and modification time. An object counts only when
-// its entry in `reuse` agrees in everything but the root. Errors: malformed-outline when the
-// outline does not belong to the artifact of `reuse`.
+// tree parameters differ, or when an outline is asked for and `reuse` has none with this span. A
+// file counts as unchanged by its size and modification time. An object counts only when its entry
+// in `reuse` agrees in everything but the root. Errors: malformed-outline when the outline does not
+// belong to the artifact of `reuse`.
 [[nodiscard]] Result<KnownObjects> find_known(const ArtifactPlan& plan,
                                               const TreeParameters& parameters,
                                               std::uint64_t outline_span, const Reuse* reuse);

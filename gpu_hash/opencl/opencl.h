@@ -20,10 +20,9 @@ namespace assay::gpu_hash {
 [[nodiscard]] std::string opencl_absence();
 
 // Makes the engine on device `index` of list_opencl_devices(). Kernels are loaded from the user's
-// cache or built, and tested, when an algorithm is first used. Memory: six slices on the device (32
-// MiB each unless `options` say otherwise) and six blocks of host memory (a quarter of a slice
-// each, at most 8 MiB). Data of any size pass through this memory. Errors: device-not-found,
-// device-failed.
+// cache or built, and tested, when an algorithm is first used. Device memory: six slices of 32 MiB
+// each unless `options` say otherwise. Host memory: six blocks of a quarter of a slice each, at
+// most 8 MiB. Data of any size pass through this memory. Errors: device-not-found, device-failed.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_opencl_engine(unsigned index,
                                                                  const EngineOptions& options);
 

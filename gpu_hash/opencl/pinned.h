@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory that an OpenCL device can read and write directly, without a copy by the driver.
+// Host memory that an OpenCL device copies from and to by itself, without help from the driver.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// Pinned host memory for data on their way to an OpenCL device. Threads fill some blocks while the
-// device reads others. The blocks are few and small. What a thread wrote is therefore still in the
-// processor's caches when the device reads it, and host memory carries little more traffic than the
-// reading of the data.
+// SPDX-License-Identifier: Apache-2.0 Pinned host memory for data on their way to an OpenCL device.
+// Threads fill some blocks while the device reads others. The blocks are few and small. The bytes
+// that a thread wrote are therefore still in the processor's caches when the device reads them.
+// Host memory then carries little more traffic than the reading of the data.
 #pragma once
 
 #include <cstddef>
