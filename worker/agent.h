@@ -39,8 +39,7 @@ class Agent {
   bool hurried_ = false;  // the last request was repeated at once, because a job was announced
 };
 
-// Returns how a run of one job ends with this outcome. Returns the
-// error of a job without a result.
+// Returns how a run of one job ends with this outcome. Returns the error of a job without a result.
 [[nodiscard]] Result<Ending> ending_of(const JobOutcome& outcome);
 
 }  // namespace assay::worker
