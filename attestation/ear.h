@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EAT Attestation Results: the outcome of an appraisal as a signed token that others can use.
+// EAT Attestation Results (EAR): the outcome of an appraisal as a signed token for other services.
 // Spec: draft-ietf-rats-ear-04 (names), draft-ietf-rats-ar4si (trustworthiness), RFC 7515, RFC
 // 7519; ES256 only.
 //
@@ -7,9 +7,9 @@
 //  "ear_status","submods":{"tdx":{"ear_status","ear_trustworthiness_vector",
 //  "ear_appraisal_policy_ids","ear_attester_claims","ear_verifier_claims"}}}
 //
-// A submodule's status is its worst aspect's; refused evidence is contraindicated whatever its
-// aspects are. The overall status is the worst submodule's. Identifiers of a machine (PPID) stay
-// out: a token travels further than a record.
+// The status of a submodule is the status of its worst aspect. Refused evidence is contraindicated,
+// whatever its aspects are. The overall status is that of the worst submodule. Identifiers of a
+// machine (PPID) are left out, because a token travels further than a record.
 #pragma once
 
 #include <chrono>
@@ -25,9 +25,11 @@ namespace assay::attestation {
 inline constexpr std::string_view kEarProfile = "tag:ietf.org,2026:rats/ear#04";
 inline constexpr std::string_view kEarMediaType = "application/eat+jwt";
 inline constexpr std::string_view kEarDeveloper = "https://assay.dev";
-// Results age quickly: nobody makes or takes a token that lasts longer.
+// The longest lifetime of a result. Results age quickly, so a token with a longer lifetime is
+// neither made nor accepted.
 inline constexpr std::chrono::seconds kMaxEarLifetime = std::chrono::hours(1);
 
+// The claims of a token that do not come from the appraisal.
 struct EarContext {
   std::string issuer;  // "iss"
   std::string build;   // version of the verifier
@@ -38,8 +40,9 @@ struct EarContext {
   std::chrono::seconds lifetime{300};
 };
 
-// JWS compact serialisation. `signer` must be ECDSA P-256; unsupported-key otherwise.
-// invalid-parameter for a lifetime that is not positive or above kMaxEarLifetime.
+// Makes a token, in JWS compact serialisation. `signer` must be ECDSA P-256. Errors:
+// unsupported-key for another signer; invalid-parameter for a lifetime that is not positive or
+// above kMaxEarLifetime.
 [[nodiscard]] Result<std::string> make_ear(const AppraisedEvidence& appraised,
                                            const EarContext& context, const Signer& signer);
 
@@ -47,11 +50,12 @@ struct EarClaims {
   Json claims;
   std::string status;  // of the worst submodule: "affirming", "warning", "contraindicated", "none"
 };
-// Verifies a token made by make_ear() under `key` (alg pinned to ES256) and checks profile, issuer,
-// times and that the overall status is the worst submodule's. A status "none" counts as worse than
-// "affirming". What the status means to the caller is the caller's: a contraindicated token
-// verifies, too. signature-invalid; schema-violation; evidence-rejected for another issuer, a token
-// that is not valid at `now`, or a status that is better than what it stands for.
+// Verifies a token made by make_ear() under `key` (the algorithm is pinned to ES256). Checks
+// profile, issuer, times, and that the overall status is that of the worst submodule. The status
+// "none" counts as worse than "affirming". A contraindicated token verifies too; the caller decides
+// what the status means.
+// Errors: signature-invalid; schema-violation; evidence-rejected for another issuer, for a token
+// that is not valid at `now`, and for an overall status better than that of the worst submodule.
 [[nodiscard]] Result<EarClaims> verify_ear(std::string_view token, const PublicKey& key,
                                            std::string_view issuer, Timestamp now);
 

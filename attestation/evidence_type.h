@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each type of evidence brings to the registry of evidence_verifier.cc. Internal to this
-// folder.
+// The functions that each type of evidence adds to the registry in evidence_verifier.cc. Internal
+// to this folder.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace assay::attestation {
 
-// Functions as in evidence_verifier.h, called for this type alone.
+// One type of evidence. The functions are those of evidence_verifier.h, called for this type alone.
 struct EvidenceType {
   std::string_view name;
   Result<AppraisedEvidence> (*appraise)(const Evidence& evidence, const Appraisal& appraisal,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServiceAccount tokens of Kubernetes: an API server's word for which node a worker runs on.
-// Spec: RFC 7515, 7517, 7518, 7519, 8725; claims as Kubernetes 1.30 and later write them.
+// ServiceAccount tokens of Kubernetes, in which an API server states the node that a worker runs
+// on. Spec: RFC 7515, 7517, 7518, 7519, 8725; claims as Kubernetes 1.30 and later write them.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,18 @@
 namespace assay::attestation {
 
 inline constexpr std::size_t kMaxIdentityTokenBytes = 16U << 10;
-// How far the clocks of an API server and a service may be apart.
+// The largest accepted difference between the clocks of an API server and a service.
 inline constexpr std::chrono::seconds kIdentityTokenLeeway{60};
 
-// Refuses a key set that cannot be used as a whole: unsupported-key or invalid-encoding. RSA of
-// 2048 to 8192 bits for RS256, EC on P-256 for ES256, each with a kid of its own.
+// Checks that every key of a key set can be used. RS256 needs RSA of 2048 to 8192 bits, ES256 needs
+// EC on P-256, and each key needs a kid of its own. Errors: unsupported-key, invalid-encoding.
 [[nodiscard]] Status check_key_set(const Json& jwks);
 
-// The node that the token names (claim kubernetes.io, node, name). Its header decides nothing: kid
-// picks a key of `issuer`, and that key's type says what "alg" must be. "iss", "sub" and "aud" are
-// those of issuer and audience; "exp" and "iat" are there, "nbf" where it is there holds. Error:
-// identity-token-rejected, and those of check_key_set.
+// Verifies `token` and returns the node that it names (claim kubernetes.io, node, name). The header
+// is not trusted: kid selects a key of `issuer`, and the type of that key decides what "alg" must
+// be. "iss" and "sub" must be those of `issuer`, and "aud" must contain `audience`. "exp" and "iat"
+// are required; "nbf" is checked when present. Errors: identity-token-rejected; those of
+// check_key_set.
 [[nodiscard]] Result<std::string> verify_identity_token(std::string_view token,
                                                         const ServiceAccountIssuer& issuer,
                                                         std::string_view audience, Timestamp now);

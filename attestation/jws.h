@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON Web Signatures in compact form (RFC 7515). What we sign is ES256 and nothing else. Internal
-// to this folder.
+// JSON Web Signatures in compact form (RFC 7515). Signing uses ES256 only. Internal to this folder.
 #pragma once
 
 #include <string>
@@ -14,28 +13,30 @@ namespace assay::attestation {
 
 inline constexpr std::size_t kMaxTokenBytes = 64U << 10;
 
-// The claims, signed: header {"alg":"ES256","kid":KEY ID,"typ":"JWT"}. unsupported-key unless
-// `signer` is ECDSA P-256; limit-exceeded for claims that make more than kMaxTokenBytes.
+// Signs `claims` with the header {"alg":"ES256","kid":KEY ID,"typ":"JWT"}. Errors: unsupported-key
+// unless `signer` is ECDSA P-256; limit-exceeded for a token of more than kMaxTokenBytes.
 [[nodiscard]] Result<std::string> sign_jws(const Json& claims, const Signer& signer);
 
-// The claims of a token that `key` signed. The header decides nothing: it must be the one that
-// sign_jws() writes. signature-invalid for another algorithm, key or signature; schema-violation
-// for what is no token.
+// Verifies that `key` signed the token and returns its claims. The header is not trusted: it must
+// be the one that sign_jws() writes. Errors: signature-invalid for another algorithm, key or
+// signature; schema-violation for a text that is not a token.
 [[nodiscard]] Result<Json> verify_jws(std::string_view token, const PublicKey& key);
 
-// A token taken apart: nothing of it is verified. Views are of the text that was parsed.
+// The parts of a token. None of them is verified. Views borrow from the parsed text.
 struct Token {
   Json header;  // an object
   Bytes signature;
   std::string_view claims_part;
   std::string_view signed_part;
 };
-// schema-violation for what is no token; parts are base64url without padding, in one spelling.
+// Splits a token into its parts. Each part is base64url without padding, in its only valid
+// spelling. Errors: schema-violation for a text that is not a token.
 [[nodiscard]] Result<Token> parse_token(std::string_view text);
 [[nodiscard]] Result<Bytes> decode_token_part(std::string_view text);
-// The claims, an object; schema-violation. For whoever has verified the signature.
+// Parses the claims, which must be an object. Call it only after the signature was verified.
+// Errors: schema-violation.
 [[nodiscard]] Result<Json> claims_of(const Token& token);
-// signature-invalid unless `key` (ECDSA P-256) made the token's signature with ES256.
+// Checks that `key` (ECDSA P-256) made the token's signature with ES256. Errors: signature-invalid.
 [[nodiscard]] Status verify_es256(const Token& token, const PublicKey& key);
 
 }  // namespace assay::attestation

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record with which one key of the service follows another: signed by the key that goes, so
-// that whoever knows that one can follow. Bytes: schemas/log.md section 2.3.
+// The record that replaces one key of the service by another. The old key signs it, so that whoever
+// knows the old key can accept the new one. Bytes: schemas/log.md section 2.3.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 namespace assay::attestation {
 
 enum class RotatedKind : std::uint8_t { kService, kLog, kEar };
-// "service", "log" or "ear".
+// Returns "service", "log" or "ear".
 [[nodiscard]] std::string_view name(RotatedKind kind);
-// invalid-parameter for another text.
+// Parses the name of a kind. Errors: invalid-parameter for any other text.
 [[nodiscard]] Result<RotatedKind> rotated_kind_from(std::string_view text);
 
-// Keys are SubjectPublicKeyInfo DER.
+// A signed replacement of a key. Keys are SubjectPublicKeyInfo DER.
 struct KeyRotation {
   RotatedKind kind;
   Bytes old_key;
@@ -26,10 +26,11 @@ struct KeyRotation {
   Bytes signature;  // of rotation_text() by the old key
 };
 
-// What the old key signs: that `new_key` follows it at entry `index` of the log `origin`.
+// Returns the text that the old key signs: `new_key` follows it at entry `index` of the log
+// `origin`.
 [[nodiscard]] std::string rotation_text(RotatedKind kind, std::string_view origin, LeafIndex index,
                                         ByteView new_key);
-// Signs with `current` that `next` follows it.
+// Signs with `current` that `next` replaces it.
 [[nodiscard]] Result<KeyRotation> sign_rotation(RotatedKind kind, std::string_view origin,
                                                 LeafIndex index, const Signer& current,
                                                 const Signer& next);
@@ -37,7 +38,7 @@ struct KeyRotation {
                                      LeafIndex index);
 
 [[nodiscard]] Json to_json(const KeyRotation& rotation);
-// Reads the detail of a record of event::kKeyRotated. schema-violation for another form.
+// Reads the detail of a record of event::kKeyRotated. Errors: schema-violation for another form.
 [[nodiscard]] Result<KeyRotation> rotation_from(const LogRecord& record);
 
 }  // namespace assay::attestation

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in the keyid of a DSSE signature. It is a hint that nobody signs, but other software
-// skips signatures whose keyid is not what it derives from its key (docs/dsse.md).
+// The keyid of a DSSE signature. It is a hint and is not signed. Other software skips a signature
+// whose keyid differs from the one that it derives from its key (docs/dsse.md).
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace assay::attestation {
 
-// No keyid: every key is tried. What go-securesystemslib and sigstore's libraries take.
+// No keyid: a verifier tries every key. go-securesystemslib and the libraries of sigstore accept
+// this form.
 inline constexpr std::string_view kKeyidNone = "none";
-// SHA-256 of the SubjectPublicKeyInfo in hex: the key id of this project.
+// SHA-256 of the SubjectPublicKeyInfo in hex, which is the key id of this project.
 inline constexpr std::string_view kKeyidSha256 = "sha256";
-// Fingerprint of the key as OpenSSH prints it: what go-securesystemslib derives.
+// Fingerprint of the key as OpenSSH prints it. go-securesystemslib derives this form.
 inline constexpr std::string_view kKeyidSsh = "ssh";
-// SHA-256 of the key as canonical JSON of TUF: what Python's securesystemslib derives.
+// SHA-256 of the key as canonical JSON of TUF. Python's securesystemslib derives this form.
 inline constexpr std::string_view kKeyidTuf = "tuf";
 
 inline constexpr std::size_t kMaxKeyid = 1024;
 
-// The keyid of a key in one of the forms above; any other `form` is the keyid itself.
-// invalid-parameter when it is longer than kMaxKeyid or no UTF-8.
+// Returns the keyid of a key in one of the forms above. Any other `form` is itself the keyid.
+// Errors: invalid-parameter for a `form` longer than kMaxKeyid or not UTF-8.
 [[nodiscard]] Result<std::string> keyid_of(std::string_view form, const PublicKey& key);
 
 }  // namespace assay::attestation

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public keys, signature verification, and private keys on disk. With sha.h and random.h the only
-// users of OpenSSL's EVP layer below the TLS edge.
+// Public keys, signature verification, and private keys on disk. Below the TLS edge, only this
+// code, sha.h and random.h use OpenSSL's EVP layer.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,14 @@ namespace assay::attestation {
 // A parsed public key of a supported algorithm.
 class PublicKey {
  public:
-  // From SubjectPublicKeyInfo DER, exactly: trailing bytes, other algorithms, other curves,
-  // explicit curve parameters and points off the curve are refused (unsupported-key,
-  // invalid-encoding). The DER must be the one OpenSSL would write, so that one key has one id.
+  // Parses SubjectPublicKeyInfo DER. Refuses trailing bytes, other algorithms, other curves,
+  // explicit curve parameters and points off the curve. The DER must be the one that OpenSSL would
+  // write, so that one key has one id. Errors: unsupported-key, invalid-encoding.
   [[nodiscard]] static Result<PublicKey> from_der(ByteView spki);
-  // The P-256 key with this point: coordinates of 32 bytes each, most significant byte first.
+  // Makes the P-256 key with this point. The coordinates have 32 bytes each, most significant byte
+  // first.
   [[nodiscard]] static Result<PublicKey> from_p256_point(ByteView x, ByteView y);
-  // From one PEM block "PUBLIC KEY"; text before it is passed over, anything behind it refused.
+  // Parses one PEM block "PUBLIC KEY". Text before the block is skipped; text after it is refused.
   [[nodiscard]] static Result<PublicKey> from_pem(std::string_view pem);
   PublicKey(PublicKey&&) noexcept;
   PublicKey& operator=(PublicKey&&) noexcept;
@@ -32,8 +33,8 @@ class PublicKey {
   [[nodiscard]] const KeyId& id() const;
   [[nodiscard]] const Bytes& der() const;
   [[nodiscard]] std::string pem() const;
-  // signature-invalid unless `signature` is a valid signature of `message`. ECDSA signatures are
-  // DER in their one encoding (no trailing bytes, no padding).
+  // Verifies that `signature` is a valid signature of `message`. ECDSA signatures are DER in their
+  // only valid encoding, without trailing bytes or padding. Errors: signature-invalid.
   [[nodiscard]] Status verify(ByteView message, ByteView signature) const;
 
  private:
@@ -42,17 +43,19 @@ class PublicKey {
   std::unique_ptr<Impl> impl_;
 };
 
-// A private key that can sign. The key material stays inside OpenSSL and is wiped when it goes.
+// Generates a private key. The key material stays inside OpenSSL and is wiped when the Signer is
+// destroyed.
 [[nodiscard]] Result<std::unique_ptr<Signer>> generate_key(SignatureAlgorithm algorithm);
 
-// Reads a PKCS#8 PEM file. The file must be a regular file of this user with mode 0600 or stricter,
-// or encrypted (PBES2); key-unusable otherwise, with what to do. `passphrase` is used only for an
-// encrypted file.
+// Reads a PKCS#8 PEM file, which must be a regular file. Unless the key is encrypted (PBES2), the
+// file must belong to this user and have mode 0600 or stricter. `passphrase` is used only for an
+// encrypted key. Errors: key-unusable with advice for the user.
 [[nodiscard]] Result<std::unique_ptr<Signer>> load_private_key(const std::string& path,
                                                                const SecretBytes& passphrase);
 
 // Writes `signer` (made by generate_key or load_private_key) as PKCS#8 PEM to a new file of mode
-// 0600; encrypted with AES-256-CBC and scrypt when `passphrase` is not empty. Never overwrites.
+// 0600. Encrypts it with AES-256-CBC and scrypt when `passphrase` is not empty. Never overwrites a
+// file.
 [[nodiscard]] Status save_private_key(const Signer& signer, const std::string& path,
                                       const SecretBytes& passphrase);
 

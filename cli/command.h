@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs with their options and help. The only door to the argument parser, so that one file pays
-// for its headers and all verbs explain themselves in the same way.
+// Verbs with their options and help. No other file uses the argument parser. One file therefore
+// compiles its headers, and all verbs explain themselves in the same way.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@
 
 namespace assay::cli {
 
-// A verb or a group of verbs. Options are bound to variables that must outlive parsing; verbs keep
-// them in a shared struct that their action owns too. A cheap handle: copy it freely.
+// A verb or a group of verbs. Options are bound to variables that must outlive parsing. A verb
+// keeps these variables in a shared struct, which its action also owns. A Command is a cheap handle
+// and may be copied.
 class Command {
  public:
-  // Another verb below this one.
+  // Adds a verb below this one.
   [[nodiscard]] Command add(const std::string& name, const std::string& about) const;
 
-  // Positional arguments: one that is needed, one that may be left out, one or more.
+  // Add positional arguments: a required one, an optional one, or one or more.
   void argument(const std::string& name, std::string& into, const std::string& about) const;
   void argument(const std::string& name, std::uint64_t& into, const std::string& about) const;
   void optional_argument(const std::string& name, std::string& into,
@@ -30,8 +31,8 @@ class Command {
   void arguments(const std::string& name, std::vector<std::string>& into,
                  const std::string& about) const;
 
-  // Options with a value: "--name,-n". `value` is what the help calls it. A vector takes one value
-  // each time the option is given.
+  // Add options with a value: "--name,-n". `value` is the name of the value in the help. A vector
+  // receives one value each time the option is given.
   void option(const std::string& flags, std::string& into, const std::string& value,
               const std::string& about) const;
   void option(const std::string& flags, std::vector<std::string>& into, const std::string& value,
@@ -40,19 +41,19 @@ class Command {
               const std::string& about) const;
   void option(const std::string& flags, std::optional<std::uint64_t>& into,
               const std::string& value, const std::string& about) const;
-  // One of `values`.
+  // Adds an option whose value must be one of `values`.
   void choice(const std::string& flags, std::string& into, const std::vector<std::string>& values,
               const std::string& about) const;
   void flag(const std::string& flags, bool& into, const std::string& about) const;
 
-  // The option or argument declared last must be given.
+  // Makes the option or argument that was declared last required.
   void required() const;
 
-  // Ends the help: a paragraph, or a command line with what it does.
+  // Add to the end of the help: a paragraph, or a command line with an explanation.
   void note(const std::string& text) const;
   void example(const std::string& line, const std::string& what) const;
 
-  // What the verb does. Also gives it the options that every verb has.
+  // Sets the action of the verb. Also adds the options that every verb has.
   void action(std::function<Result<Exit>()> run) const;
 
  private:
@@ -65,13 +66,13 @@ class Command {
   Node* node_;
 };
 
-// The whole program: parses, runs one verb, reports its error.
+// The whole program: parses the arguments, runs one verb and reports its error.
 class CommandLine {
  public:
   CommandLine(Context& context, const std::string& name, const std::string& about);
 
   [[nodiscard]] Command root() const;
-  // The exit status of the program. Never throws.
+  // Parses, runs and returns the exit status of the program. Never throws.
   [[nodiscard]] int run(int argc, const char* const* argv);
 
  private:

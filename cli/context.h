@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every verb is handed beside its own options.
+// The inputs that every verb gets besides its own options.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace assay::cli {
 
-// Exit status: the answer is yes, the answer is no (verification failed, denied), or there is no
-// answer (wrong usage, a file or the service cannot be reached).
+// Exit status. kYes: the answer is yes. kNo: the answer is no (verification failed, denied).
+// kTrouble: there is no answer (wrong usage, or a file or the service cannot be reached).
 enum class Exit : std::uint8_t { kYes = 0, kNo = 1, kTrouble = 2 };
 
 enum class Format : std::uint8_t { kText, kJson };

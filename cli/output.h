@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results go to stdout, everything else to stderr. Text from documents and from the service is
-// escaped before it reaches a terminal.
+// Output of verbs: results go to stdout, everything else to stderr. Text from documents and from
+// the service is escaped before it reaches a terminal.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +15,45 @@
 
 namespace assay::cli {
 
-// `text` with control characters, and bytes that are not UTF-8, written as \xNN: nothing that a
-// file name or a server says can move the cursor or hide a line.
+// Returns `text` with control characters, and bytes that are not UTF-8, written as \xNN. A file
+// name or an answer of the server can therefore not move the cursor or hide a line.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// stdout, as it is: for text that is printable already.
+// Prints to stdout without changes, for text that is already printable.
 void print_text(std::string_view text);
-// stdout, byte for byte, so that a document can be piped and stored; on a terminal the lines are
-// made printable, because what is in it may be anybody's.
+// Prints to stdout byte for byte, so that a document can be piped and stored. On a terminal the
+// lines are made printable, because the document may come from anybody.
 void print_document(std::string_view text);
-// stdout, printable, one line.
+// Prints one line to stdout, made printable.
 void print_line(std::string_view line);
-// stdout, two spaces of indentation, members in alphabetical order. What printable() would escape
-// is escaped as JSON does: \u009b.
+// Prints to stdout with two spaces of indentation and members in alphabetical order. Characters
+// that printable() would escape are escaped as JSON does: \u009b.
 void print_json(const Json& value);
-// stdout, one line of compact JSON.
+// Prints one line of compact JSON to stdout.
 void print_json_line(const Json& value);
 
-// stderr, printable, one line; silent with --quiet.
+// Prints one line to stderr, made printable. Prints nothing with --quiet.
 void message(const Context& context, std::string_view line);
-// stderr, printable, also with --quiet: something that the user must know.
+// Prints one line to stderr, made printable, also with --quiet. For facts that the user must know.
 void warning(std::string_view line);
 
-// stderr: "error: code: detail", or {"error":{...}} with -o json.
+// Prints "error: code: detail" to stderr, or {"error":{...}} with -o json.
 void report_error(const Context& context, const Error& error);
 
-// The answer "no" of a verification: what was refused goes to stderr, and with -o json `result`
-// with "error" added goes to stdout.
+// Reports the answer "no" of a verification and returns kNo. Without -o json prints to stderr what
+// was refused. With -o json prints `result` with "error" added to stdout.
 [[nodiscard]] Exit refuse(const Context& context, const Error& error, Json result);
-// For an error that the service answered with: a document that it read and refused (422) is an
-// answer, exit 1; anything else stays an error.
+// Returns true for the service's answer that it read a document and refused it (422). Such an
+// answer has exit status 1; any other error stays an error.
 [[nodiscard]] bool is_refusal(const Error& error);
+// Calls refuse() for a refusal and returns any other error.
 [[nodiscard]] Result<Exit> refuse_or_fail(const Context& context, Error error);
 
-// Flushes stdout. `status`, or 2 with a message when the result could not be written.
+// Flushes stdout. Returns `status`, or prints a message and returns 2 when the result could not be
+// written.
 [[nodiscard]] int finish_output(int status);
 
-// Columns that line up. Cells are made printable.
+// A table with aligned columns. Cells are made printable.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}
@@ -63,9 +65,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "12.3 GB": decimal units, three digits.
+// Returns "12.3 GB": decimal units, three digits.
 [[nodiscard]] std::string human_bytes(double bytes);
-// "3 files", "1 file".
+// Returns "3 files" or "1 file".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);
 
 }  // namespace assay::cli

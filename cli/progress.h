@@ -11,8 +11,8 @@
 
 namespace assay::cli {
 
-// Called by one thread at a time. Says nothing with --quiet, and nothing about work that is done
-// before the first line is due.
+// Prints the progress of some work. Called by one thread at a time. Prints nothing with --quiet.
+// Also prints nothing when the work ends before the first line is due.
 class Progress {
  public:
   Progress(const Context& context, std::string what);
@@ -20,15 +20,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Bytes, with their rate.
+  // Shows bytes with their rate.
   void update(std::uint64_t done, std::uint64_t total);
-  // Other things, such as "entries".
+  // Shows a count of other things, such as "entries".
   void update_count(std::uint64_t done, std::uint64_t total, std::string_view noun);
 
  private:
   using Steady = std::chrono::steady_clock;
 
-  // A line or a redrawn bar is due.
+  // Returns true when a line or a redrawn bar is due.
   [[nodiscard]] bool is_due(Steady::time_point now);
   [[nodiscard]] std::string line(std::uint64_t done, std::uint64_t total,
                                  Steady::time_point now) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the service's answers. They come over the network: a member may be missing or of another
-// type, and then counts as an empty text, 0, or an empty list.
+// Reads the service's answers. Answers come over the network, so a member may be missing or of
+// another type. Such a member counts as an empty text, 0, or an empty list.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace assay::client {
 
-// The JSON of an answer's body. malformed-json.
+// Parses the JSON of an answer's body. Errors: malformed-json.
 [[nodiscard]] Result<Json> json_of(ByteView body);
 
 [[nodiscard]] std::string text_at(const Json& json, const char* member);
 [[nodiscard]] std::uint64_t number_at(const Json& json, const char* member);
 [[nodiscard]] const Json& list_at(const Json& json, const char* member);
-// Texts of a list, joined by ", ".
+// Returns the texts of a list, joined by ", ".
 [[nodiscard]] std::string joined_at(const Json& json, const char* member);
 
 }  // namespace assay::client

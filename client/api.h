@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the service's REST interface (schemas/openapi.yaml): JSON in and out, lists page by
-// page.
+// Calls of the service's REST interface (schemas/openapi.yaml) with JSON in and out. Lists are read
+// page by page.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace assay::client {
 
-// "?name=value&...", percent-encoded; parameters without a value are left out.
+// A query string "?name=value&...", percent-encoded. Parameters with an empty value are left out.
 class Query {
  public:
   void add(std::string_view name, std::string_view value);
@@ -27,13 +27,14 @@ class Query {
 
 [[nodiscard]] std::string percent_encode(std::string_view text);
 
-// Sends a GET for one page of a list.
+// Sends a GET for one page of a list and returns the page.
 using FetchPage = std::function<Result<Json>(const std::string& path)>;
+// Receives the items of one page.
 using TakeItems = std::function<void(const Json& items)>;
 
-// Follows the pages of a list until it has `limit` items (all when absent) and calls `take` once
-// for each page. Returns the last page; its "next_cursor" or "next" says that there are more.
-// schema-violation for an answer that is no list; errors of `fetch`.
+// Follows the pages of a list until it has `limit` items, or all items when `limit` is absent.
+// Calls `take` once for each page. Returns the last page; its "next_cursor" or "next" says that
+// more items exist. Errors: schema-violation for an answer that is not a list; those of `fetch`.
 [[nodiscard]] Result<Json> each_page(const FetchPage& fetch, const std::string& path,
                                      const Query& query, std::optional<std::uint64_t> limit,
                                      const TakeItems& take);
@@ -52,7 +53,7 @@ class Api {
 
   [[nodiscard]] Result<Json> each_page(const std::string& path, const Query& query,
                                        std::optional<std::uint64_t> limit, const TakeItems& take);
-  // The last page with the items of all pages.
+  // Returns the last page with the items of all pages.
   [[nodiscard]] Result<Json> list(const std::string& path, const Query& query,
                                   std::optional<std::uint64_t> limit);
 

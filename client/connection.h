@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the service is and who the caller is to it: flags first, then the environment, then a
-// profile file.
+// The address of the service and the credential of the caller. They come from flags first, then the
+// environment, then a profile file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace assay::client {
 
-// What the flags of a verb say; empty or absent is "not given".
+// Values of a verb's flags. Empty or absent: not given.
 struct ConnectionFlags {
   std::string server;
   std::string ca;
@@ -20,30 +20,32 @@ struct ConnectionFlags {
   std::string cert;
   std::string cert_key;
   std::string profile;
-  std::uint64_t timeout = 0;  // seconds
+  std::uint64_t timeout = 0;  // seconds; 0: not given
   std::optional<std::uint64_t> retries{};
 };
 
 struct Connection {
   std::string server;            // "https://host[:port]", no trailing '/'
   std::string admission_server;  // may be empty
-  std::string ca;                // PEM file; empty: the system's
+  std::string ca;                // PEM file; empty: the system's certificates
   std::string token_file;        // may be empty
   std::string cert;              // PEM file; may be empty
-  std::string cert_key;          // PEM file; set when cert is
+  std::string cert_key;          // PEM file; set when cert is set
   std::uint64_t timeout_seconds = 60;
   std::uint64_t retries = 4;
 };
 
-// Which address a verb talks to.
+// The address that a verb talks to.
 enum class Endpoint : std::uint8_t { kApi, kAdmission };
 
-// Joins the three sources. usage when the address of `endpoint` is missing, is not https, or holds
-// more than host and port (admission: a path may follow); invalid-config for a bad profile.
+// Joins the three sources. Errors: usage when the address of `endpoint` is missing, is not https,
+// or contains more than host and port (the admission address may also have a path); invalid-config
+// for a bad profile.
 [[nodiscard]] Result<Connection> resolve_connection(const ConnectionFlags& flags,
                                                     Endpoint endpoint = Endpoint::kApi);
 
-// $XDG_CONFIG_HOME/assay/config.json, or the same below ~/.config; empty without either.
+// Returns $XDG_CONFIG_HOME/assay/config.json, or else ~/.config/assay/config.json. Empty when
+// neither directory is known.
 [[nodiscard]] std::string default_profile_path();
 
 }  // namespace assay::client

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that a user names: bounded reads, secrets that nobody else may read, and writes that are
-// there as a whole or not at all.
+// Files that a user names. Reads are bounded, secrets must be readable by their owner alone, and
+// files are written completely or not at all.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,32 @@ inline constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
 inline constexpr mode_t kPublicFile = 0644;
 inline constexpr mode_t kPrivateFile = 0600;
 
-// The whole file, or standard input for "-". file-unreadable; limit-exceeded above `limit` bytes.
+// Reads the whole file, or standard input for "-". Errors: file-unreadable; limit-exceeded for more
+// than `limit` bytes.
 [[nodiscard]] Result<Bytes> read_file(const std::string& path,
                                       std::uint64_t limit = kMaxDocumentBytes);
 
-// Called before a secret is read: from here on the process leaves no core dump, and no other
-// process may trace it.
+// Protects the secrets in this process. From this call on the process leaves no core dump and no
+// other process may trace it. Called before a secret is read.
 void protect_process();
 
-// A token or passphrase: a regular file of this user (or root) that nobody else may read, without
-// its last line break. key-unusable with what to do otherwise, also when it is empty.
+// Reads a token or passphrase without its last line break. The file must be a regular file of this
+// user (or root) that nobody else may read. Errors: key-unusable with advice for the user, also for
+// an empty file.
 [[nodiscard]] Result<SecretBytes> read_secret_file(const std::string& path);
 
-// A private key that the TLS library will read: guarded as read_secret_file asks for, unless it is
-// encrypted. key-unusable with what to do otherwise, file-unreadable.
+// Checks the file of a private key that the TLS library will read. The file must meet the
+// conditions of read_secret_file, unless the key is encrypted. Errors: key-unusable with advice for
+// the user; file-unreadable.
 [[nodiscard]] Status check_key_file(const std::string& path);
 
-// Replaces or makes the file: written beside it, synced, renamed. `mode` is that of a new file.
-// "-" and whatever is standard output already are written to there; devices and pipes are written
-// to as they are.
+// Replaces or creates the file: writes a temporary file next to it, syncs and renames. `mode` is
+// the mode of a new file. With "-", or when `path` is the same file as standard output, writes to
+// standard output. Devices and pipes are written in place.
 [[nodiscard]] Status write_file(const std::string& path, ByteView bytes, mode_t mode = kPublicFile);
 [[nodiscard]] Status write_file(const std::string& path, std::string_view text,
                                 mode_t mode = kPublicFile);
-// Makes the file; conflict when there is one already.
+// Creates the file. Errors: conflict when the file already exists.
 [[nodiscard]] Status write_new_file(const std::string& path, std::string_view text, mode_t mode);
 
 [[nodiscard]] bool file_exists(const std::string& path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTPS to one service. TLS 1.3, the host name and chain always checked, no redirects, no cookies.
-// Errors of the service come back as Errors with its code and request id; what may pass is tried
-// again, a bounded number of times.
+// HTTPS to one service. Uses TLS 1.3 and always checks host name and certificate chain. Follows no
+// redirects and keeps no cookies. Errors of the service are returned as Error with the service's
+// code and request id. Temporary failures are tried again, a bounded number of times.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,14 @@ struct HttpRequest {
   std::string accept = std::string(kJsonType);
   std::string content_type{};  // of a body
   Bytes body{};
-  // False for public resources: no credential is sent.
+  // False for public resources: the request then carries no credential.
   bool authenticated = true;
-  // False when a second identical request could have another effect: then only failures before the
-  // request was sent, and answers that say that nothing was done, are tried again.
+  // False when a second identical request could have another effect. Then only two kinds of failure
+  // are tried again: failures before the request was sent, and answers which say that the service
+  // did nothing.
   bool repeatable = true;
-  std::uint64_t timeout_seconds = 0;  // of this request; 0: what the connection says
-  // Ends a transfer that is under way (cancelled), at the latest a second after it was asked for.
+  std::uint64_t timeout_seconds = 0;  // of this request; 0: that of the connection
+  // Ends a running transfer with the error cancelled, at most a second after the stop request.
   std::stop_token stop{};
 };
 
@@ -42,31 +43,32 @@ struct HttpResponse {
   int status = 0;
   std::string content_type{};
   Bytes body{};
-  std::uint64_t retry_after_seconds = 0;  // 0: not said
+  std::uint64_t retry_after_seconds = 0;  // 0: not given
   bool retry_at_once = false;             // "Retry-After: 0"
 };
 
-// The program that asks. Outlived by `random`.
+// The program that calls the service. `random` must outlive this object.
 struct Caller {
   Random& random;       // spreads the pauses before retries
   std::string version;  // of the program, for the service's own log
-  // Told before each retry what failed and how long the pause is; may be empty.
+  // Called before each retry with the failure and the length of the pause. May be empty.
   std::function<void(const std::string& line)> tell{};
 };
 
 class HttpClient {
  public:
-  // Reads the credential. usage when it is not usable; key-unusable for a file with the token or
-  // the certificate's key that others may read.
+  // Opens a client and reads the credential. Errors: usage for an unusable credential; key-unusable
+  // when others may read the file with the token or with the certificate's key.
   [[nodiscard]] static Result<HttpClient> open(Caller caller, const Connection& connection,
                                                Endpoint endpoint = Endpoint::kApi);
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();
 
-  // The answer when its status is 2xx. Errors: connection-failed (no connection, TLS refused, cut),
-  // request-timeout, limit-exceeded (answer too large), cancelled (stop was requested), and the
-  // service's own.
+  // Sends the request and returns the answer when its status is 2xx. Errors: connection-failed when
+  // there is no connection, TLS is refused or the connection is cut; request-timeout;
+  // limit-exceeded for an answer that is too large; cancelled after a stop request; those of the
+  // service.
   [[nodiscard]] Result<HttpResponse> send(const HttpRequest& request);
 
  private:
@@ -75,14 +77,16 @@ class HttpClient {
   std::unique_ptr<Impl> impl_;
 };
 
-// The Error that an answer with a status other than 2xx stands for: problem+json where it is some.
+// Returns the Error for an answer with a status other than 2xx. Reads problem+json when the answer
+// contains it.
 [[nodiscard]] Error error_from(const HttpResponse& response);
 
-// True for what the client tries again by itself.
+// Returns true for answers after which the client tries again by itself.
 [[nodiscard]] bool is_retryable(const HttpResponse& response);
 
-// True when the service itself says that it turned the request away before it did anything
-// ("overloaded"). A proxy's 503, or one of the store, may come after the work was done.
+// Returns true when the service itself says that it rejected the request before doing anything
+// ("overloaded"). A 503 of a proxy or of the store does not count, because it may come after the
+// work was done.
 [[nodiscard]] bool says_not_done(const HttpResponse& response);
 
 }  // namespace assay::client

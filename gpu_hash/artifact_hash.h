@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a path on disk to an artifact: walk, entries, roots. Spec: schemas/tree.md sections 3 to 6.
+// Hashes a path on disk into an artifact: finds the files, hashes the entries, computes the roots.
+// Spec: schemas/tree.md sections 3 to 6.
 #pragma once
 
 #include <cstdint>
@@ -20,55 +21,60 @@
 
 namespace assay::gpu_hash {
 
-// What was known of a model when it was hashed before, for a caller who vouches that files whose
-// size and modification time are the same have the same bytes.
+// Size and modification time that a file had when it was hashed. A caller who reuses entries
+// vouches that a file with the same size and modification time has the same bytes.
 struct KnownFile {
   std::uint64_t size;     // bytes
-  std::int64_t mtime_ns;  // since 1970
+  std::int64_t mtime_ns;  // nanoseconds since 1970
   bool operator==(const KnownFile&) const = default;
 };
+// The result of an earlier hashing, from which entries of unchanged files can be taken.
 struct Reuse {
   Artifact artifact;
   std::map<std::string, KnownFile> files;  // by path
-  // When that hashing began, by the clock of the file system's machine. A file changed later, or so
-  // shortly before that a later change could have left the same time, is hashed again.
-  std::int64_t hashed_at_ns;  // since 1970
-  // Of the artifact. Without it, or with another span, nothing is reused when outlines are wanted.
+  // When the earlier hashing began, by the clock of the file system's machine. A file that changed
+  // after this time is hashed again. A file that changed shortly before it is hashed again too,
+  // because a later change could have left the same modification time.
+  std::int64_t hashed_at_ns;  // nanoseconds since 1970
+  // Outline of `artifact`. When outlines are wanted, entries are reused only if this outline is
+  // present and has the same span.
   std::optional<Outline> outline{};
 };
 
 struct ArtifactOptions {
-  TreeParameters parameters{};  // with the rules which files count
+  TreeParameters parameters{};  // they also say which files count
   Objects objects = Objects::kBoth;
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
-  // Entries of files that did not change since are taken from here. Used only when its hash and
-  // chunk size are the same, and with outlines only when its outline has the same span.
+  // Entries of files that did not change are taken from here. May be null. It is used only when its
+  // hash algorithm and chunk size are those of `parameters`. With outlines, its outline must also
+  // have the span `outline_span`.
   const Reuse* reuse = nullptr;
 };
 
-// Bytes hashed so far and in total; a byte that is part of a file and of a tensor counts twice.
-// Same rules as BytesDone.
+// Receives the bytes hashed so far and in total. A byte that is part of a file and of a tensor
+// counts twice. The rules of BytesDone (engine.h) apply.
 using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
 
 struct HashedArtifact {
   Artifact artifact;
   ArtifactId id;
-  // Outline digests of each entry, in the order of artifact.entries; empty without a span.
+  // Outline digests of each entry, in the order of artifact.entries. Empty when `outline_span` is
+  // 0.
   std::vector<std::vector<Digest>> outlines;
-  std::uint64_t bytes = 0;  // hashed
+  std::uint64_t bytes = 0;  // number of bytes hashed
   double seconds = 0;       // wall clock, from the walk to the root
   EngineInfo engine;
-  std::map<std::string, KnownFile> files{};  // every file that was looked at, by path
-  std::vector<std::string> reused{};         // paths of files that were not read, entries of whom
-                                             // come from ArtifactOptions::reuse
-  std::uint64_t reused_bytes = 0;            // of entries that were not hashed
+  std::map<std::string, KnownFile> files{};  // every file that was found, by path
+  std::vector<std::string> reused{};         // paths of files that were not read; their
+                                             // entries come from ArtifactOptions::reuse
+  std::uint64_t reused_bytes = 0;            // size of the entries that were not hashed
 };
 
-// Hashes the directory or file at `path`. Every file whose name ends in ".safetensors" must be one
-// when tensors are asked for: a file that claims to be and does not parse fails the artifact.
-// Errors: those of walk(), read_safetensors() and Engine::hash(), naming the file in `where`;
-// file-changed also when a file changed before the whole artifact was done; invalid-parameter when
-// there is nothing to hash; limit-exceeded above kMaxEntries entries.
+// Hashes the directory or file at `path`. When tensors are asked for, every file whose name ends in
+// ".safetensors" must be a valid safetensors file. Otherwise the whole artifact fails. Errors:
+// those of walk(), read_safetensors() and Engine::hash(), with the file in `where`; file-changed
+// also when a file changed before the whole artifact was hashed; invalid-parameter when there is
+// nothing to hash; limit-exceeded for more than kMaxEntries entries.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                    const ArtifactOptions& options, Engine& engine,
                                                    const Progress& progress = {},

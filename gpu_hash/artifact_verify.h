@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds what is on disk against an artifact that is known: what is missing, extra or changed.
+// Compares the files on disk with a known artifact: what is missing, extra or changed.
 #pragma once
 
 #include <cstdint>
@@ -16,42 +16,46 @@
 
 namespace assay::gpu_hash {
 
+// One entry or file that differs from the expected artifact.
 struct Difference {
   enum class Kind : std::uint8_t {
     kMissing,  // expected, not on disk
-    kExtra,    // on disk, not expected; a file that no file entry covers
-    kChanged,  // other bytes, size, place or type
+    kExtra,    // on disk, not expected: no file entry covers the file
+    kChanged,  // other bytes, size, place or type than expected
   };
   Kind kind;
   std::string file;                   // path in the artifact
   std::optional<std::string> tensor;  // absent for a file entry
-  // For kChanged: bytes that differ, from the start of the object; the whole object when no outline
-  // tells more. Rounded out to the outline's span.
+  // For kChanged: the bytes that differ, counted from the start of the object. The whole object
+  // when no outline says more. Otherwise the ranges are rounded out to the outline's span.
   std::vector<ByteRange> ranges;
   std::string detail;  // one sentence for people
   bool operator==(const Difference&) const = default;
 };
 
-// "missing", "extra", "changed".
+// Returns "missing", "extra" or "changed".
 [[nodiscard]] std::string_view name(Difference::Kind kind);
 
 struct VerifyOptions {
-  // Outline of the expected artifact; it has been checked against the artifact when it was read.
+  // Outline of the expected artifact. The caller has checked it against the artifact when it was
+  // read. May be null.
   const Outline* outline = nullptr;
 };
 
 struct Verified {
-  std::vector<Difference> differences;  // none: the bytes are those of the artifact
-  std::uint64_t bytes = 0;              // hashed
+  std::vector<Difference> differences;  // empty: the bytes are those of the artifact
+  std::uint64_t bytes = 0;              // number of bytes hashed
   double seconds = 0;
   EngineInfo engine;
 };
 
-// Hashes the directory or file at `path` as `expected` was hashed and compares. Differences are a
-// result, not an error; a safetensors file that no longer parses counts as changed tensors. A
-// single file may have another name than in `expected` when both consist of one file. Files that
-// `expected` has no file entry of and its parameters do not leave out are extra, without being
-// hashed: an artifact of tensors alone is never found to be the same.
+// Hashes the directory or file at `path` with the parameters of `expected` and compares the
+// results. Differences are a result, not an error. A safetensors file that no longer parses counts
+// as changed tensors. A single file may have another name than in `expected` when both consist of
+// one file.
+// A file is extra when `expected` has no file entry for it and the parameters of `expected` do not
+// leave it out. Extra files are not hashed. An artifact that has only tensor entries is therefore
+// never found to be the same.
 // Errors: those of hash_artifact().
 [[nodiscard]] Result<Verified> verify_artifact(const std::filesystem::path& path,
                                                const Artifact& expected,
@@ -59,8 +63,8 @@ struct Verified {
                                                const Progress& progress = {},
                                                const std::stop_token& stop = {});
 
-// Compares two artifacts with the same parameters, in order of entries. The outlines (digests per
-// entry, in order of entries, at `span`) may be null.
+// Compares two artifacts that have the same parameters, in the order of their entries. The outlines
+// hold the digests of each entry at `span`, in the order of entries, and may be null.
 [[nodiscard]] std::vector<Difference> compare_artifacts(
     const Artifact& expected, const std::vector<std::vector<Digest>>* expected_outlines,
     const Artifact& actual, const std::vector<std::vector<Digest>>* actual_outlines,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --device auto takes: the engine that brings host memory to a root fastest, by measurement.
+// Chooses the engine for --device auto: the one that takes host memory to a root fastest, by
+// measurement.
 #pragma once
 
 #include <optional>
@@ -10,15 +11,15 @@
 namespace assay::gpu_hash {
 
 struct AutoChoice {
-  std::optional<unsigned> index;  // among the OpenCL devices; nothing is the CPU engine
-  std::string id;                 // as --device takes it
+  std::optional<unsigned> index;  // among the OpenCL devices; absent: the CPU engine
+  std::string id;                 // in the form that --device takes
   std::string reason;             // one sentence for people
 };
 
-// On this machine. A device is measured once (choose/choose.h), and the rates are kept in the
-// user's cache under device, driver and processor. Nothing is measured without a GPU or
-// accelerator: an OpenCL device on a CPU is never faster than the CPU engine. A device that fails,
-// its self-test for one, is not taken.
+// Chooses the engine on this machine. Each device is measured once (choose/choose.h). The rates are
+// kept in the user's cache under device, driver and processor. Without a GPU or accelerator nothing
+// is measured, because an OpenCL device on a CPU is never faster than the CPU engine. A device that
+// fails, for example in its self-test, is not chosen.
 [[nodiscard]] AutoChoice choose_auto(const EngineOptions& options = {});
 
 }  // namespace assay::gpu_hash

@@ -9,12 +9,12 @@
 
 namespace assay::gpu_hash {
 
-// Repeats of one figure end after this time; slow devices are measured once.
+// Measuring one figure ends after this time. A slow device is therefore measured once.
 inline constexpr std::chrono::seconds kBenchTime{3};
 
-// Units per second of the fastest of `repeats` runs of `work` (a Status), each of `units`, after
-// one that sets things up and does not count; fewer runs, but at least one, when they take longer
-// than kBenchTime.
+// Returns the units per second of the fastest run of `work`. `work` returns a Status and does
+// `units` units. A first run sets things up and does not count. Then `work` runs `repeats` times;
+// it runs fewer times, but at least once, when the runs take longer than kBenchTime.
 template <typename Work>
 [[nodiscard]] Result<double> best_rate(double units, int repeats, const Work& work) {
   ASSAY_TRY(work());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every engine does: turn byte strings (objects) into the roots of their hash trees.
-// Spec: schemas/tree.md sections 2 and 7. The CPU engine is the truth; every other engine gives the
+// What every engine does: it turns byte strings (objects) into the roots of their hash trees. Spec:
+// schemas/tree.md sections 2 and 7. The CPU engine is the reference. Every other engine gives the
 // same digests or an error, never a wrong root.
 #pragma once
 
@@ -24,13 +24,14 @@ namespace assay::gpu_hash {
 
 class TagKey;
 
-// Bytes read and hashed since the start of the call. Called by worker threads, one call at a time
-// and never after hash() returned; it must be quick and must not call the engine.
+// Receives the bytes read and hashed since the start of the call. Worker threads call it, one call
+// at a time and never after hash() has returned. It must return quickly and must not call the
+// engine.
 using BytesDone = std::function<void(std::uint64_t bytes_done)>;
 
 struct HashRequest {
   TreeParameters parameters{};
-  // Bytes per outline digest: a power of two from the chunk size to 2^40; 0 asks for no outline.
+  // Bytes under one outline digest: a power of two from the chunk size to 2^40. 0: no outline.
   std::uint64_t outline_span = 0;
   BytesDone progress{};
   std::stop_token stop{};
@@ -38,12 +39,12 @@ struct HashRequest {
 
 struct ObjectDigests {
   Digest root;
-  // Digest i covers bytes [i * span, (i + 1) * span); empty for an empty object and when no outline
+  // Digest i covers bytes [i * span, (i + 1) * span). Empty for an empty object and when no outline
   // was asked for.
   std::vector<Digest> outline;
 };
 
-// Who computes: for reports and messages.
+// The device and driver that compute, for reports and messages.
 struct EngineInfo {
   std::string id;      // as --device takes it: "cpu", "opencl:0"
   std::string device;  // name of the hardware
@@ -58,27 +59,29 @@ class Engine {
 
   [[nodiscard]] virtual const EngineInfo& info() const = 0;
 
-  // hash() returns one result per region, in order. Memory is bounded whatever the sizes are, the
-  // results aside. All or nothing: with any error there are no digests. Thread-safe; calls on one
-  // engine may wait for each other.
-  // Errors: invalid-parameter (parameters, span, device memory of another engine), limit-exceeded,
-  // file-changed, file-unreadable, unsupported-file-type (`where` is the file's label),
-  // device-failed, device-self-test-failed, cancelled (stop was requested).
+  // Returns one result per region, in order. Memory is bounded whatever the sizes are, apart from
+  // the results. With any error no digests are returned. Thread-safe; calls on one engine may wait
+  // for each other.
+  // Errors: invalid-parameter for parameters, span, or device memory of another engine;
+  // limit-exceeded; file-changed, file-unreadable and unsupported-file-type with the file's label
+  // in `where`; device-failed; device-self-test-failed; cancelled when a stop was requested.
   [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                                 const HashRequest& request) = 0;
 
-  // What follows is there for memory that lies on the engine's device; an engine without such
-  // memory (the CPU's) answers invalid-parameter.
+  // The functions below are for memory on the engine's device. An engine without such memory, such
+  // as the CPU engine, returns invalid-parameter.
 
-  // Memory of another process, without a copy: `fd` is what its driver exported for an allocation
-  // of `size` bytes, and it is taken over. On CPU devices it is a memory file sealed against
-  // shrinking. The owner may write to the memory, and while this object lives it stays allocated;
-  // it must not outlive the engine. invalid-parameter, device-failed.
+  // Imports memory of another process without a copy. `fd` is what the driver of that process
+  // exported for an allocation of `size` bytes; the engine takes ownership of `fd`. On CPU devices
+  // `fd` is a memory file sealed against shrinking. The owner may write to the memory. The memory
+  // stays allocated while the returned object lives. The returned object must not outlive the
+  // engine. Errors: invalid-parameter, device-failed.
   [[nodiscard]] virtual Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size);
 
-  // hash() of device memory that also computes keyed tags, and the tags alone (tags.h): a list of
-  // digests for each region. All pieces begin at multiples of 16 bytes.
+  // hash_tagged() hashes device memory and computes keyed tags in the same pass. tags() computes
+  // the tags alone (tags.h). Tags are a list of digests for each region. All pieces must begin at
+  // multiples of 16 bytes.
   [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash_tagged(
       std::span<const Region> regions, const HashRequest& request, const TagKey& key,
       std::vector<std::vector<Digest>>& tags);
@@ -86,7 +89,8 @@ class Engine {
       std::span<const Region> regions, const HashRequest& request, const TagKey& key);
 };
 
-// Checks what is the same for every engine: parameters and span. invalid-parameter.
+// Checks the conditions that are the same for every engine: parameters and span. Errors:
+// invalid-parameter.
 [[nodiscard]] Status check(const HashRequest& request);
 
 }  // namespace assay::gpu_hash

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of another process, announced over a Unix socket (SOCK_STREAM): its pieces as file
-// descriptors (SCM_RIGHTS), and the objects that lie in them. All numbers are 64-bit,
-// little-endian:
+// Announces memory of another process over a Unix socket (SOCK_STREAM). The pieces of memory travel
+// as file descriptors (SCM_RIGHTS), followed by the objects that lie in the pieces. All numbers are
+// 64-bit, little-endian:
 //
-//   pieces   messages of a count n (1 to 253) with n descriptors beside its first byte, then n
-//   sizes;
-//            a count of 0 without descriptors ends them
-//   objects  their number; for each one the number of its parts, and for each part piece, offset
-//   and
-//            size in bytes
+//   pieces   messages of a count n (1 to 253), then n sizes; n descriptors accompany the first byte
+//            a message with count 0 and no descriptors ends the pieces
+//   objects  the number of objects; for each object the number of its parts;
+//            for each part its piece, offset and size in bytes
 #pragma once
 
 #include <cstdint>
@@ -25,8 +23,9 @@ struct SharedPiece {
   std::uint64_t size;  // bytes
 };
 
+// A part of an object: bytes [offset, offset + size) of a piece.
 struct SharedPart {
-  std::uint64_t piece;
+  std::uint64_t piece;   // index into SharedMemory::pieces
   std::uint64_t offset;  // bytes
   std::uint64_t size;    // bytes
 };
@@ -36,11 +35,12 @@ struct SharedMemory {
   std::vector<std::vector<SharedPart>> objects;
 };
 
-// Reads what the other side announces. Parts lie inside their pieces. Bounds: 65,536 pieces, 2^20
-// parts. file-unreadable when the socket fails or ends early, limit-exceeded, invalid-parameter.
+// Reads what the other side announces. Every part lies inside its piece. Limits: 65,536 pieces,
+// 2^20 parts. Errors: file-unreadable when the socket fails or ends early; limit-exceeded;
+// invalid-parameter.
 [[nodiscard]] Result<SharedMemory> receive_memory(int socket);
 
-// The other direction, for owners of memory.
+// Announces `memory` to the other side. For processes that own memory.
 [[nodiscard]] Status send_memory(int socket, const SharedMemory& memory);
 
 }  // namespace assay::gpu_hash

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds one file, one tensor or some bytes of one against a known artifact, without reading the
-// rest.
+// Verifies one file, one tensor or a byte range of one against a known artifact, without reading
+// the rest.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,33 @@ namespace assay::gpu_hash {
 
 struct PartOptions {
   std::size_t entry = 0;             // index into the artifact's entries
-  std::optional<ByteRange> range{};  // of the object; without it, all of the object
-  // Outline of the artifact, checked against it when it was read. With it only the spans that hold
-  // the range are read; without it the whole object is, because only its root is known.
+  std::optional<ByteRange> range{};  // of the object; absent: the whole object
+  // Outline of the artifact, which the caller has checked against the artifact. With an outline
+  // only the spans that hold the range are read. Without one the whole object is read, because only
+  // its root is known. May be null.
   const Outline* outline = nullptr;
 };
 
 struct VerifiedPart {
-  ByteRange checked{};  // of the object: what was hashed
-  // Bytes of the object that differ, rounded out to spans; none: what was checked is as expected.
+  ByteRange checked{};  // bytes of the object that were hashed
+  // Bytes of the object that differ, rounded out to spans. Empty when all bytes that were checked
+  // are as expected.
   std::vector<ByteRange> differing;
-  // Why not, in one sentence; also set when no byte could be compared: the file is not there or has
-  // another size, the tensor is at another place or of another type.
+  // One sentence about the difference; empty when the part is as expected. Also set when no byte
+  // could be compared. This is the case when the file is missing or has another size, or when the
+  // tensor is at another place or of another type.
   std::string detail;
-  bool missing = false;  // the file is not there
+  bool missing = false;  // true when the file does not exist
   double seconds = 0;
   EngineInfo engine;
 
   [[nodiscard]] bool same() const { return detail.empty(); }
 };
 
-// The model is the directory or file at `path`, found by the rules of verify_artifact(). Says
-// nothing of bytes outside VerifiedPart::checked. Errors: those of hash_artifact();
-// invalid-parameter for an entry that is not there or a range that is empty or not in the object.
+// Verifies one part of the model at `path`, a directory or file that is found by the rules of
+// verify_artifact(). The result says nothing about bytes outside VerifiedPart::checked. Errors:
+// those of hash_artifact(); invalid-parameter for an entry that does not exist, or for a range that
+// is empty or not inside the object.
 [[nodiscard]] Result<VerifiedPart> verify_part(const std::filesystem::path& path,
                                                const Artifact& expected, const PartOptions& options,
                                                Engine& engine, const Progress& progress = {},

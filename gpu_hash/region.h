@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What engines hash: objects as pieces of host memory, files and device memory.
+// Objects for engines to hash, as pieces of host memory, files and device memory.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace assay::gpu_hash {
 
 class SourceFile;
 
-// Memory of a device, known to the engine of that device alone.
+// Memory of a device. Only the engine of that device knows its concrete type.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
   [[nodiscard]] virtual std::uint64_t size() const = 0;  // bytes
 };
 
-// Borrowed host memory; must stay unchanged until the call returns.
+// Borrowed host memory. It must stay unchanged until the call returns.
 struct HostPiece {
   ByteView bytes;
 };
 
-// Bytes [offset, offset + size) of a file, which is opened when they are needed.
+// Bytes [offset, offset + size) of a file. The file is opened when the bytes are needed.
 struct FilePiece {
   std::shared_ptr<const SourceFile> file;
   std::uint64_t offset = 0;  // bytes
@@ -43,24 +43,25 @@ struct DevicePiece {
 
 using Piece = std::variant<HostPiece, FilePiece, DevicePiece>;
 
-// One object: the concatenation of its pieces, in order. Chunks may straddle pieces; pieces may
-// start and end at any byte. No pieces make the empty object.
+// One object: the concatenation of its pieces, in order. Pieces may start and end at any byte, and
+// a chunk may lie in several pieces. A region without pieces is the empty object.
 struct Region {
   std::vector<Piece> pieces;
 };
 
 [[nodiscard]] std::uint64_t piece_size(const Piece& piece);
-// One object out of borrowed host memory.
+// Makes one object of borrowed host memory.
 [[nodiscard]] Region host_region(ByteView bytes);
-// The bytes of a file, or of a tensor inside one, as a region.
+// Makes a region of the bytes of a file, or of a tensor inside a file.
 [[nodiscard]] Region file_region(std::shared_ptr<const SourceFile> file);
 [[nodiscard]] Region file_region(std::shared_ptr<const SourceFile> file, std::uint64_t offset,
                                  std::uint64_t size);
-// Bytes of the object. limit-exceeded at 2^53 and above.
+// Returns the number of bytes of the object. Errors: limit-exceeded for 2^53 bytes or more.
 [[nodiscard]] Result<std::uint64_t> region_size(const Region& region);
-// The same of each region.
+// Returns the number of bytes of each region. Errors: as region_size().
 [[nodiscard]] Result<std::vector<std::uint64_t>> region_sizes(std::span<const Region> regions);
-// The object that consists of bytes [offset, offset + size) of `region`, which must lie inside it.
+// Returns the object that consists of bytes [offset, offset + size) of `region`. These bytes must
+// lie inside `region`.
 [[nodiscard]] Region sub_region(const Region& region, std::uint64_t offset, std::uint64_t size);
 
 }  // namespace assay::gpu_hash

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict reader of the safetensors header. It takes what the format's own reader takes and refuses
-// what two readers could understand differently. Spec: schemas/tree.md section 6.
+// Strict reader of the safetensors header. It accepts what the reference reader of the format
+// accepts, except for input that two readers could understand differently. Spec: schemas/tree.md
+// section 6.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace assay::gpu_hash {
 
-// The format's own limit on the JSON header.
+// The limit that the format itself sets on the JSON header.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;  // bytes
 
 struct Tensor {
@@ -32,17 +33,17 @@ struct Safetensors {
   std::uint64_t data_start;     // bytes from the start of the file
 };
 
-// Fills `out` with the bytes of the file from `offset`, which lie inside it.
+// Fills `out` with the bytes of the file from `offset`. These bytes lie inside the file.
 using ReadAt = std::function<Status(std::uint64_t offset, std::span<std::uint8_t> out)>;
 
-// Reads and checks the header of a file of `file_size` bytes. Nothing is allocated before its
-// length is checked. malformed-safetensors (`detail` starts with the reason's word of section 6.3,
-// `where` names the tensor when there is one); errors of `read` pass through.
+// Reads and checks the header of a file of `file_size` bytes. Checks the header's length before
+// allocating memory for it. Errors: malformed-safetensors with the word of section 6.3 at the
+// beginning of `detail` and the tensor, if any, in `where`; those of `read`.
 [[nodiscard]] Result<Safetensors> read_safetensors(std::uint64_t file_size, const ReadAt& read);
-// The same for a file; the error's `where` starts with the file's label.
+// Does the same for a file. The `where` of an error starts with the file's label.
 [[nodiscard]] Result<Safetensors> read_safetensors(const SourceFile& file);
 
-// True for the paths whose files must be safetensors: those that end in ".safetensors".
+// Returns true for paths that end in ".safetensors": their files must be safetensors files.
 [[nodiscard]] bool is_safetensors_path(std::string_view path);
 
 }  // namespace assay::gpu_hash

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as sources of bytes: regular files only, reached without following a symlink below a
-// directory that is held open, and read only while they stay what they were when they were found.
+// Files as sources of bytes. Only regular files are read. They are reached from an open directory
+// without following a symlink. Reading fails when a file has changed since it was found.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace assay::gpu_hash {
 
-// What says that a file is still the same one with the same content. The change time is in it
-// because the modification time can be set back.
+// Metadata that show whether a file is still the same one with the same content. The change time is
+// included because the modification time can be set back.
 struct FileIdentity {
   dev_t device;
   ino_t inode;
@@ -32,12 +32,13 @@ struct FileIdentity {
 
 [[nodiscard]] FileIdentity identity_of(const struct stat& status);
 
-// A directory that stays open; what lies below it is reached from its descriptor, so renaming or
-// replacing it does not lead elsewhere.
+// A directory that stays open. Files below it are reached from its descriptor, so renaming or
+// replacing the directory does not lead elsewhere.
 class Directory {
  public:
   explicit Directory(Descriptor fd) : fd_(std::move(fd)) {}
-  // file-unreadable when it cannot be opened; unsupported-file-type when it is no directory.
+  // Opens the directory at `path`. Errors: file-unreadable when it cannot be opened;
+  // unsupported-file-type when it is not a directory.
   [[nodiscard]] static Result<std::shared_ptr<const Directory>> open(
       const std::filesystem::path& path);
   [[nodiscard]] int fd() const { return fd_.get(); }
@@ -46,17 +47,19 @@ class Directory {
   Descriptor fd_;
 };
 
-// Bytes of files that the page cache of this machine, or of this control group, can be expected to
-// keep: half of the memory that is available. The largest number when the system does not tell.
+// Returns the number of bytes of files that the page cache of this machine, or of this control
+// group, can be expected to keep. This is half of the available memory. Returns the largest number
+// when the system does not report the available memory.
 [[nodiscard]] std::uint64_t page_cache_room();
 
-// Memory for reads past the page cache, made when it is first needed, and what was read into it
-// last: small reads that follow one another take one look at the disk. For one thread at a time.
+// Memory for reads that bypass the page cache, allocated on first use. It also keeps the bytes of
+// the last read, so that consecutive small reads need one disk access. Used by one thread at a
+// time.
 class DirectBuffer {
  public:
-  static constexpr std::size_t kUnit = 4096;                  // bytes; where it begins, a page
+  static constexpr std::size_t kUnit = 4096;  // bytes; the memory is aligned to this unit
   static constexpr std::size_t kRead = std::size_t{1} << 20;  // bytes of one read
-  static constexpr std::size_t kSize = kRead + 2 * kUnit;  // for reads that begin and end anywhere
+  static constexpr std::size_t kSize = kRead + 2 * kUnit;     // allows reads of any alignment
 
  private:
   friend class OpenFile;
@@ -65,12 +68,12 @@ class DirectBuffer {
       ::operator delete[](memory, std::align_val_t{kUnit});
     }
   };
-  // kSize bytes; empty when there is no memory for it.
+  // Returns kSize bytes, or an empty span when the allocation fails.
   [[nodiscard]] std::span<std::uint8_t> memory();
 
   std::unique_ptr<std::uint8_t[], Free> memory_;
-  std::uint64_t file_ = 0;   // OpenFile::number_; 0 is none
-  std::uint64_t begin_ = 0;  // what it holds of that file
+  std::uint64_t file_ = 0;   // OpenFile::number_; 0: none
+  std::uint64_t begin_ = 0;  // offset in that file of the bytes held
   std::uint64_t size_ = 0;
 };
 
@@ -79,15 +82,15 @@ class OpenFile;
 // One regular file. Thread-safe.
 class SourceFile {
  public:
-  // `path` is below `base` and free of symlinks; `label` names the file in errors.
+  // `path` is below `base` and free of symlinks. `label` names the file in errors.
   SourceFile(std::shared_ptr<const Directory> base, std::string path, std::string label,
              FileIdentity seen);
 
-  // Looks at the file without opening it. file-unreadable, unsupported-file-type.
+  // Inspects the file without opening it. Errors: file-unreadable, unsupported-file-type.
   [[nodiscard]] static Result<std::shared_ptr<const SourceFile>> find(
       std::shared_ptr<const Directory> base, std::string path, std::string label);
-  // A file by its path in the file system; the last part must not be a symlink. The label is the
-  // path's last part.
+  // Inspects the file at `path` in the file system. The last part of `path` must not be a symlink;
+  // it becomes the label.
   [[nodiscard]] static Result<std::shared_ptr<const SourceFile>> find(
       const std::filesystem::path& path);
 
@@ -95,16 +98,16 @@ class SourceFile {
   [[nodiscard]] const FileIdentity& identity() const { return seen_; }
   [[nodiscard]] const std::string& label() const { return label_; }
 
-  // Opens the file, or returns the handle that another user holds. Never blocks on FIFOs.
-  // file-changed when it is not the file that was found; file-unreadable.
+  // Opens the file, or returns the handle that another caller still holds. Never blocks on a FIFO.
+  // Errors: file-changed when it is not the file that was found; file-unreadable.
   [[nodiscard]] Result<std::shared_ptr<const OpenFile>> open() const;
 
-  // file-changed unless the file is still there and the same.
+  // Checks that the file still exists and is the same. Errors: file-changed.
   [[nodiscard]] Status check_unchanged() const;
 
-  // Says that nobody will read these bytes again soon: from the next open() on, what is not in the
-  // page cache is read past it, where the file system can. That takes a fraction of the processor
-  // time, and leaves in the cache what is there.
+  // Declares that nobody will read these bytes again soon. From the next open() on, bytes that are
+  // not in the page cache are read without it, where the file system allows that. Such reads take a
+  // fraction of the processor time and leave the content of the cache in place.
   void read_once() const { read_once_ = true; }
 
  private:
@@ -119,10 +122,10 @@ class SourceFile {
   mutable std::weak_ptr<const OpenFile> open_;  // guarded by mutex_
 };
 
-// A file while it is open. Thread-safe. Borrows from its SourceFile, which must outlive it.
+// An open file. Thread-safe. Borrows its SourceFile, which must outlive it.
 class OpenFile {
  public:
-  // `direct` is the same file opened with O_DIRECT, or empty.
+  // `direct` is the same file opened with O_DIRECT, or an empty descriptor.
   OpenFile(const SourceFile& source, Descriptor fd, Descriptor direct)
       : source_(source),
         number_(++total),
@@ -130,24 +133,25 @@ class OpenFile {
         direct_(std::move(direct)),
         direct_works_(static_cast<bool>(direct_)) {}
 
-  // Fills `out` from byte `offset`. file-changed when the file ends early or is no longer the same
-  // after the read; file-unreadable on an input error.
+  // Fills `out` from byte `offset`. Errors: file-changed when the file ends early or is no longer
+  // the same after the read; file-unreadable on an input error.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
-  // The same, into several places: `parts` are filled one after the other. With a `buffer`, and of
-  // a file that is read once, large reads go past the page cache when it holds less than half of
-  // the bytes: straight into a large part that begins at a page and at a page of the file, else
-  // through the buffer, which also takes what follows up to byte `end`.
+  // Fills `parts`, one part after the other, from byte `offset`. With a `buffer`, and after
+  // SourceFile::read_once(), large reads bypass the page cache when it holds less than half of the
+  // bytes. Bytes go straight into a part that is large and begins at a page, when the file offset
+  // is at a page too. Otherwise they go through `buffer`, which also takes the following bytes up
+  // to byte `end`. Errors: as the other read().
   [[nodiscard]] Status read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts,
                             DirectBuffer* buffer = nullptr, std::uint64_t end = 0) const;
 
-  // Bytes that were read past the page cache. For tests and benchmarks.
+  // Returns the number of bytes that were read without the page cache. For tests and benchmarks.
   [[nodiscard]] std::uint64_t direct_bytes() const { return direct_bytes_; }
 
  private:
   class Places;
 
   [[nodiscard]] bool wants_direct(std::uint64_t offset, std::uint64_t size) const;
-  // These move on what they are given.
+  // The functions below advance `offset` and `places` past the bytes that they deliver.
   void take_held(std::uint64_t& offset, Places& places, DirectBuffer& buffer) const;
   [[nodiscard]] Status read_direct(std::uint64_t& offset, Places& places, DirectBuffer& buffer,
                                    std::uint64_t end) const;
@@ -157,10 +161,10 @@ class OpenFile {
   static std::atomic<std::uint64_t> total;
 
   const SourceFile& source_;
-  std::uint64_t number_;  // of all that this process ever opened
+  std::uint64_t number_;  // unique among all files that this process opened
   Descriptor fd_;
   Descriptor direct_;
-  mutable std::atomic<bool> direct_works_;  // false for good once the file system refused
+  mutable std::atomic<bool> direct_works_;  // false after the file system refused O_DIRECT
   mutable std::atomic<std::uint64_t> direct_bytes_ = 0;
 };
 

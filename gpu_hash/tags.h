@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keyed tags: a second look at memory that has been hashed once, as fast as memory can be read.
+// Keyed tags: a repeated check of memory that has been hashed once, as fast as memory can be read.
 //
-// What they are. A pass over the data that computes SHA-256 (or SHA-384) also computes, from the
-// same loaded words, a tag of each block of 4 KiB of every chunk: NH with two Toeplitz keys (UMAC,
-// RFC 4418 section 5.2.2), 2 x 64 bits, under a key drawn at random for this pass. A later pass
-// computes the tags alone and compares.
+// Definition. A pass over the data that computes SHA-256 (or SHA-384) also computes a tag of each
+// block of 4 KiB of every chunk. It uses the words that are loaded for the hash. The tag is NH with
+// two Toeplitz keys (UMAC, RFC 4418 section 5.2.2) and has 2 x 64 bits. Its key is drawn at random
+// for this pass. A later pass computes the tags alone and compares them.
 //
-// What they are good for. NH with 32-bit words and two Toeplitz keys is 2^-64-almost-universal: two
-// different blocks of one length, chosen without knowledge of the key, have equal tags with
-// probability at most 2^-64 over the key. Tags of blocks are hashed by the ordinary SHA tree and
-// only those roots are compared, so a change of any number of blocks that an adversary makes over q
-// rechecks under one key goes unseen with probability at most q * 2^-64, besides collisions of the
-// hash. The bound holds against adversaries who choose what the memory holds but cannot read the
-// memory of the process that checks, on the host or on the device: who knows the key can make
-// collisions at will. So a key never leaves the process, is overwritten when it is no longer
-// needed, and is drawn anew with every full pass and after any mismatch.
+// Security. NH with 32-bit words and two Toeplitz keys is 2^-64-almost-universal. Two different
+// blocks of one length, chosen without knowledge of the key, have equal tags with probability at
+// most 2^-64 over the key. Tags of blocks are hashed by the ordinary SHA tree, and only the roots
+// are compared. An adversary may change any number of blocks. Over q rechecks under one key the
+// change stays unseen with probability at most q * 2^-64, apart from collisions of the hash.
 //
-// What they are not. Tags never replace the first pass, prove nothing to anybody else and are never
-// evidence by themselves. They say that memory is what it was at the full pass.
+// The bound holds against adversaries who choose the content of the memory but cannot read the
+// memory of the checking process. This covers its memory on the host and on the device. An
+// adversary who knows the key can make collisions at will. A key therefore never leaves the process
+// and is overwritten when it is no longer needed. A new key is drawn for every full pass and after
+// any mismatch.
+//
+// Limits. Tags never replace the first pass, prove nothing to anybody else and are never evidence
+// by themselves. They show that memory is the same as at the full pass.
 #pragma once
 
 #include <array>
@@ -34,7 +36,7 @@ namespace assay::gpu_hash {
 inline constexpr std::uint64_t kTagBlock = 4096;  // bytes under one tag
 inline constexpr std::size_t kTagKeyWords = kTagBlock / 4 + 4;
 
-// A secret. Overwritten when it is destroyed; not copied.
+// The secret key of the tags. It is overwritten when destroyed and cannot be copied.
 class TagKey {
  public:
   [[nodiscard]] static Result<TagKey> draw(Random& random);
@@ -50,27 +52,28 @@ class TagKey {
   std::array<std::uint32_t, kTagKeyWords> words_{};
 };
 
-// Reference implementation: the tag of a block of at most kTagBlock bytes, filled with zeros to a
-// multiple of 32. Its length is not part of the tag: blocks at one place have one length.
+// Computes the tag of a block of at most kTagBlock bytes; the reference implementation. The block
+// is filled with zeros to a multiple of 32 bytes. Its length is not part of the tag, because the
+// block at one place always has the same length.
 [[nodiscard]] std::array<std::uint64_t, 2> tag_of_block(const TagKey& key, ByteView block);
 
-// Digests that stand for the tags of one region: one per segment of the engine's choosing.
+// Digests over the tags of one region, one per segment. The engine chooses the segments.
 using TagRoots = std::vector<Digest>;
 
-// A region whose bytes were hashed once and can be checked again. Not thread-safe.
+// Regions whose bytes were hashed once and can be checked again. Not thread-safe.
 class KeyedCheck {
  public:
-  // The full pass: digests of `regions` (pieces of device memory of `engine`, beginning at
-  // multiples of 16 bytes), and tags under a new key. `engine` must outlive this object. Errors of
-  // Engine::hash(); invalid-parameter when the engine has no tags.
+  // Runs the full pass: computes digests of `regions` and tags under a new key. `regions` are
+  // pieces of device memory of `engine` that begin at multiples of 16 bytes. `engine` must outlive
+  // this object. Errors: those of Engine::hash(); invalid-parameter when the engine has no tags.
   [[nodiscard]] static Result<KeyedCheck> start(Engine& engine, std::vector<Region> regions,
                                                 HashRequest request, Random& random);
 
   [[nodiscard]] const std::vector<ObjectDigests>& digests() const { return digests_; }
 
-  // Tags alone: the numbers of regions whose memory is no longer what it was. After a mismatch the
-  // key is gone, and so is this check: everything that follows fails with invalid-parameter, and
-  // the next step is a full pass with start().
+  // Computes the tags alone and returns the numbers of the regions whose memory has changed. A
+  // mismatch destroys the key. Every later call then fails with invalid-parameter, and the next
+  // step is a full pass with start().
   [[nodiscard]] Result<std::vector<std::size_t>> recheck();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files belong to an artifact. Spec: schemas/tree.md section 4.
+// Finds the files that belong to an artifact. Spec: schemas/tree.md section 4.
 #pragma once
 
 #include <filesystem>
@@ -14,45 +14,49 @@
 
 namespace assay::gpu_hash {
 
-// Directories inside each other; a tree that is deeper is refused.
+// Largest depth of nested directories. A deeper tree is refused.
 inline constexpr std::size_t kMaxWalkDepth = 256;
 
 struct WalkOptions {
   std::vector<std::string> ignore;  // patterns of gpu_hash/files/ignore.h
-  // Follow symlinks that stay below the directory; otherwise every symlink is refused.
+  // Whether to follow symlinks that stay below the directory. Otherwise every symlink is refused.
   bool follow_symlinks = false;
 };
-// The rules that an artifact's root binds; there are no others.
+// Returns the options that `parameters` fix. The artifact's root covers these rules, and there are
+// no others.
 [[nodiscard]] WalkOptions rules_of(const TreeParameters& parameters);
 
 struct WalkedFile {
-  std::string path;  // in the artifact, see check_path
+  std::string path;  // path in the artifact, see check_path
   std::shared_ptr<const SourceFile> source;
 };
 
-// Lists every regular file below `path`, hidden ones too, except what is ignored; a `path` that is
-// a file itself (or a symlink to one) is listed under its last part, and patterns do not apply.
-// Ordered by path as bytes. Only looks at files, opens none. Directories are reached through their
-// descriptors, so replacing one during the walk cannot lead outside. Errors (`where` is the path in
-// the artifact): file-unreadable, unsupported-file-type (symlink, FIFO, socket, device),
-// invalid-path (name is not UTF-8; symlink that is absolute or leads outside, nowhere or in a
-// circle), invalid-parameter (pattern), limit-exceeded (depth, number of files).
+// Lists every regular file below `path`, including hidden ones, except ignored files. A `path` that
+// is a file, or a symlink to a file, is listed under its last part. Patterns do not apply to such a
+// `path`. The list is ordered by path as bytes. Inspects files without opening them. Directories
+// are reached through their descriptors, so replacing one during the walk cannot lead outside.
+// Errors, with the path in the artifact in `where`: file-unreadable; unsupported-file-type for a
+// symlink, FIFO, socket or device; invalid-path for a name that is not UTF-8, and for a symlink
+// that is absolute, leads outside, leads nowhere or leads in a circle; invalid-parameter for a bad
+// pattern; limit-exceeded for depth or number of files.
 [[nodiscard]] Result<std::vector<WalkedFile>> walk(const std::filesystem::path& path,
                                                    const WalkOptions& options = {});
 
-// The files of a model that is expected to be `artifact`: walk() by the artifact's own rules. When
-// `path` is a single file and all entries are of one file, it stands for that one, whatever its
-// name is.
+// Lists the files of a model that is expected to be `artifact`, by walk() with the artifact's own
+// rules. When `path` is a single file and all entries of `artifact` are of one file, the name of
+// the file at `path` does not matter. Errors: those of walk().
 [[nodiscard]] Result<std::vector<WalkedFile>> find_model(const std::filesystem::path& path,
                                                          const Artifact& artifact);
 
-// The anchored pattern that leaves out `output`, a file this run writes (a manifest, an outline),
-// or nothing when it does not lie below `directory`. The file need not exist, its directory must.
-// invalid-parameter when its path holds '*' or '?'; invalid-path; file-unreadable.
+// Returns the anchored pattern that ignores `output`, a file that this run writes (a manifest or an
+// outline). Returns nullopt when `output` does not lie below `directory`. The file need not exist,
+// but its directory must. Errors: invalid-parameter when the path contains '*' or '?';
+// invalid-path; file-unreadable.
 [[nodiscard]] Result<std::optional<std::string>> output_pattern(
     const std::filesystem::path& directory, const std::filesystem::path& output);
 
-// Those of kUsualIgnore whose file or directory is there; none when `path` is no directory.
+// Returns the patterns of kUsualIgnore whose file or directory exists below `path`. Empty when
+// `path` is not a directory.
 [[nodiscard]] std::vector<std::string> usual_patterns(const std::filesystem::path& path);
 
 }  // namespace assay::gpu_hash

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that several threads work on together.
+// Runs one function on several threads.
 #pragma once
 
 #include <functional>
 
 namespace assay::gpu_hash {
 
-// Cores this process may run on; at least 1.
+// Returns the number of cores that this process may use, at least 1.
 [[nodiscard]] unsigned usable_cores();
 
-// Runs `work` on `threads` threads, the calling one among them, and returns when all have ended.
-// `work` must not throw. Runs on fewer threads when the system gives no more.
+// Runs `work` on `threads` threads, including the calling thread, and returns when all have ended.
+// `work` must not throw. Uses fewer threads when the system cannot start as many.
 void run_on_threads(unsigned threads, const std::function<void()>& work);
 
 }  // namespace assay::gpu_hash

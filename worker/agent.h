@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of the node agent: stay enrolled, lease a job, do it, again.
+// The loop of the node agent: stays enrolled, leases a job, does the job, and begins again.
 #pragma once
 
 #include "worker/enrol.h"
@@ -11,35 +11,35 @@ namespace assay::worker {
 
 enum class Ending : std::uint8_t {
   kStopped,      // on request
-  kVerified,     // the one job: the model is what its manifest says
-  kNotVerified,  // the one job: the model differs, was not covered, or the report was refused
+  kVerified,     // with `once`: the model is what its manifest says
+  kNotVerified,  // with `once`: the model differs, was not covered, or the report was refused
 };
 
 class Agent {
  public:
   explicit Agent(Parts& parts);
 
-  // Runs until drain is requested, with `once` until one job has ended. An error when the service
-  // refuses this node for good.
+  // Runs until drain is requested. With `once`, runs until one job has ended. Returns an error when
+  // the service refuses this node for good.
   [[nodiscard]] Result<Ending> run(bool once);
 
  private:
   [[nodiscard]] Status begin();
-  // The next lease, or nothing when there is none yet.
+  // Returns the next lease, or nullopt when the service has no job yet.
   [[nodiscard]] Result<std::optional<JobLease>> next();
   [[nodiscard]] JobOutcome handle(JobLease lease, Steady::time_point received);
   [[nodiscard]] std::unexpected<Error> ended(const Error& error);
   void wait_after(const char* what, const Error& error);
-  // Pauses, but not beyond the time when the enrolment is to be renewed.
+  // Pauses, but no longer than until the renewal of the enrolment is due.
   void rest(Steady::duration length);
 
   Parts& parts_;
   Enroller enroller_;
   Backoff backoff_;
-  bool hurried_ = false;  // the service said that there is a job, and was asked again at once
+  bool hurried_ = false;  // the last request was repeated at once, because a job was announced
 };
 
-// How a run of one job ends with this outcome; the error of a job without a result.
+// Returns how a run of one job ends with this outcome. Returns the error of a job without a result.
 [[nodiscard]] Result<Ending> ending_of(const JobOutcome& outcome);
 
 }  // namespace assay::worker

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment of the node, and its renewal well before it is over (docs/design.md, "Evidence").
+// Enrols the node and renews the enrolment well before it ends (docs/design.md, "Evidence").
 #pragma once
 
 #include "worker/pace.h"
@@ -11,15 +11,16 @@ class Enroller {
  public:
   explicit Enroller(Parts& parts);
 
-  // Enrols now: a fresh challenge, evidence over it, one signed request.
+  // Enrols the node: gets a fresh challenge, takes evidence over it and sends one signed request.
   [[nodiscard]] Status enrol();
 
-  // Enrols when that is due. A failure is told and tried again later, as long as the enrolment
-  // still holds or the failure may pass; otherwise it is returned.
+  // Enrols when the renewal is due. A failure is reported as an event and tried again later while
+  // the enrolment holds or while the failure may be temporary. Any other failure, a final one
+  // (is_final) and a cancellation are returned.
   [[nodiscard]] Status tend();
   [[nodiscard]] Steady::time_point due() const { return term_.due(); }
 
-  // The service does not know of an enrolment: the next tend() enrols.
+  // Discards the enrolment, because the service does not know it. The next tend() enrols.
   void forget() { term_ = Term(); }
 
  private:
@@ -27,14 +28,14 @@ class Enroller {
 
   Parts& parts_;
   Backoff backoff_;
-  Term term_;  // over at first
+  Term term_;  // at first a term that is over
   bool before_ = false;
 };
 
-// Failures after which the node cannot go on whatever it tries: it is revoked or was ended, or
-// belongs to somebody else, or the caller has no right to be here.
+// Returns true for failures after which no other attempt can succeed. The node is revoked or was
+// ended, it belongs to another principal, or the caller lacks the right.
 [[nodiscard]] bool is_final(const Error& error);
-// What the operator of a worker that ends with a final error can do.
+// Returns advice for the operator of a worker that ends with a final error.
 [[nodiscard]] std::string_view advice_on(const Error& error);
 
 }  // namespace assay::worker

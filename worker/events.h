@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the node agent tells whoever runs it: one event for each thing that happened.
+// Events of the node agent for its operator: one for each thing that happened.
 #pragma once
 
 #include <functional>
@@ -14,18 +14,18 @@
 
 namespace assay::worker {
 
-// "TIME EVENT name=value ...": values with blanks or quotes are written as JSON strings; members in
-// alphabetical order, "time" and "event" first.
+// Returns "TIME EVENT name=value ...". Values with blanks or quotes are written as JSON strings.
+// "time" and "event" come first; the other members are in alphabetical order.
 [[nodiscard]] std::string event_text(const Json& event);
 
-// Thread-safe; an event is written before tell() returns.
+// Writes events. Thread-safe. An event is written before tell() returns.
 class Events {
  public:
   // `write` is called with one event at a time.
   Events(Clock& clock, std::function<void(const Json& event)> write)
       : clock_(clock), write_(std::move(write)) {}
 
-  // `members` is an object without "event" and "time", which are added.
+  // Writes an event. `members` is an object without "event" and "time", which are added.
   void tell(std::string_view event, Json members = Json::object());
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the node agent gets evidence from: the machine it runs on, the simulator, or nowhere.
+// The source of the node agent's evidence: the machine that runs it, the simulator, or none.
 #pragma once
 
 #include <memory>
@@ -23,15 +23,17 @@ class EvidenceSource {
  public:
   virtual ~EvidenceSource() = default;
 
-  // Which machine it is, as enrolments name it: lowercase hex, empty without evidence.
-  // evidence-unavailable.
+  // Returns the id of the machine as enrolments name it, in lowercase hex. Empty for a source
+  // without evidence. Errors: evidence-unavailable.
   [[nodiscard]] virtual Result<std::string> platform() = 0;
-  // Evidence that binds `data`; nothing from a source without evidence. evidence-unavailable.
+  // Collects evidence that binds `data`. Returns nullopt from a source without evidence. Errors:
+  // evidence-unavailable.
   [[nodiscard]] virtual Result<std::optional<Evidence>> collect(const ReportDataBytes& data) = 0;
 };
 
-// `clock` and `random` must outlive the source. usage for options that do not fit together; errors
-// of the files; evidence-unavailable when this machine cannot give any.
+// Makes the source. `clock` and `random` must outlive it. Errors: usage for options that do not fit
+// together; those of reading the files; evidence-unavailable when this machine cannot give
+// evidence.
 [[nodiscard]] Result<std::unique_ptr<EvidenceSource>> make_evidence_source(
     Clock& clock, Random& random, const EvidenceOptions& options);
 

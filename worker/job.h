@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One leased job: hash, report, answer what the service asks next (docs/design.md, "Nodes").
+// One leased job: hashes, reports, and answers the service's further questions (docs/design.md,
+// "Nodes").
 #pragma once
 
 #include <functional>
@@ -13,11 +14,16 @@
 
 namespace assay::worker {
 
-// How a job ended here. "verified", "mismatch" and "incomplete" are what the service recorded.
-// "lost": the lease went, or it is unknown whether the service took the report; "refused": the
-// service took no report; "unmapped": this node has no such place, the service knows and the job
-// has ended; "failed": hashing did not work; "stopped": given up on request. After the last four
-// the lease runs out, and the service gives the job out again.
+// How a job ended on this node:
+// - "verified", "mismatch" and "incomplete" are what the service recorded.
+// - "lost": the lease was lost, or it is unknown whether the service took the report.
+// - "refused": the service took no report.
+// - "unmapped": this node does not have the location. The service knows this, and the job has
+//   ended.
+// - "failed": hashing did not work.
+// - "stopped": the work was given up on request.
+// After "lost", "refused", "failed" and "stopped" the lease runs out, and the service gives the job
+// out again.
 struct JobOutcome {
   std::string_view result;
   std::optional<Error> error;
@@ -25,7 +31,7 @@ struct JobOutcome {
 
 class LeasedJob {
  public:
-  // `received` is when the lease came.
+  // `received` is the time at which the lease arrived.
   LeasedJob(Parts& parts, Enroller& enroller, JobLease lease, Steady::time_point received);
 
   [[nodiscard]] JobOutcome run();
@@ -33,12 +39,12 @@ class LeasedJob {
  private:
   [[nodiscard]] Result<ReportAnswer::State> work();
   [[nodiscard]] Status check_lease() const;
-  // Where to read; ends the job when this node has no such place.
+  // Finds the place to read. Ends the job when this node has no such place.
   [[nodiscard]] Status find_place();
   [[nodiscard]] Status tend();
   [[nodiscard]] Status renew();
-  // Runs `work` in a thread of its own and keeps lease and enrolment alive meanwhile. `work` is
-  // stopped, and awaited, when one of them is lost.
+  // Runs `work` in a thread of its own and keeps lease and enrolment alive meanwhile. When one of
+  // them is lost, stops `work` and waits for its end.
   [[nodiscard]] Status aside(const std::function<void(const std::stop_token&)>& work);
   // Calls the service until it answers, as long as the lease holds.
   template <typename Call>
@@ -58,7 +64,7 @@ class LeasedJob {
   Backoff backoff_;
   Place place_;
   std::optional<NodeModel> model_;
-  bool refused_ = false;  // the last error is an answer of the service
+  bool refused_ = false;  // true: the last error is an answer of the service
 };
 
 }  // namespace assay::worker

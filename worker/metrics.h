@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics of the node agent for Prometheus, served on the loopback address alone.
+// Metrics of the node agent for Prometheus, served on the loopback address only.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace assay::worker {
 
-// Thread-safe.
+// The metrics. Thread-safe.
 class Metrics {
  public:
   Metrics();
   ~Metrics();
 
-  // Serves /metrics on 127.0.0.1; 0 takes a free port. Returns the port. usage when it is taken.
-  // Before any other use of this object.
+  // Serves /metrics on 127.0.0.1 and returns the port. `port` 0 selects a free one. Called before
+  // any other use of this object. Errors: usage when the port is in use.
   [[nodiscard]] Result<std::uint16_t> serve(std::uint16_t port);
 
   void job(std::string_view result);

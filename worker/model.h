@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of a job as it lies on this node: what is there, its digests, and single spans of it.
+// The model of a job as it lies on this node: its files, their digests, and single spans of them.
 #pragma once
 
 #include <filesystem>
@@ -21,38 +21,39 @@ namespace assay::worker {
 
 class NodeModel {
  public:
-  // Looks for the entries of `manifest` at the positions in `subset` (all when empty), and,
-  // whatever the subset, for files that the manifest has no file entry of. Which files count is
-  // said by the parameters, which the artifact's root binds, and by nothing else. What cannot be
-  // read is not covered; what is in the way makes an error: a link or pipe (unsupported-file-type,
-  // invalid-path), too many files (limit-exceeded), cancelled.
+  // Looks for the entries of `manifest` at the positions in `subset`, or for all entries when
+  // `subset` is empty. Whatever `subset` is, also looks for files that the manifest has no file
+  // entry for. Only the parameters, which the artifact's root covers, decide which files count. An
+  // entry that cannot be read is not covered. Errors: unsupported-file-type and invalid-path for a
+  // link or pipe; limit-exceeded for too many files; cancelled.
   [[nodiscard]] static Result<NodeModel> find(const std::filesystem::path& model,
                                               const Manifest& manifest,
                                               const std::vector<std::uint64_t>& subset,
                                               const std::stop_token& stop);
-  // Nothing of it is there.
+  // Makes the model of a node that has none of its files.
   [[nodiscard]] static NodeModel absent(const Manifest& manifest);
 
   struct Hashed {
     std::vector<Entry> entries;  // in the order of artifacts
     std::vector<NotCovered> not_covered;
-    std::vector<ExtraFile> extra;  // by path; the first kMaxExtraFiles that a report can list
+    std::vector<ExtraFile> extra;  // by path; at most kMaxExtraFiles, which a report can list
     std::uint64_t extra_count = 0;
     std::uint64_t bytes = 0;
   };
-  // Hashes everything that was found, but extra files. A file that changes or cannot be read
-  // meanwhile is not covered. Errors: those of the engine that are not about a file.
+  // Hashes everything that was found, except extra files. A file that changes or cannot be read
+  // during hashing is not covered. Errors: those of the engine that are not about a file.
   [[nodiscard]] Result<Hashed> hash(gpu_hash::Engine& engine, const gpu_hash::Progress& progress,
                                     const std::stop_token& stop);
 
-  // Digests at `span` of the entries at these positions, hashed again. not-found when one of them
-  // was not there; errors of the engine.
+  // Hashes the entries at these positions again and returns their digests at `span`. Errors:
+  // not-found when an entry was not hashed; those of the engine.
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(
       gpu_hash::Engine& engine, const std::vector<std::uint64_t>& entries, std::uint64_t span,
       const std::stop_token& stop) const;
 
-  // Bytes of a span of an entry; the last one may be short. not-found, invalid-parameter (beyond
-  // the entry's end), file-changed, file-unreadable.
+  // Reads the bytes of a span of an entry. The last span of an entry may be short. Errors:
+  // not-found; invalid-parameter for a span beyond the entry's end; limit-exceeded for more than 64
+  // MiB; file-changed; file-unreadable.
   [[nodiscard]] Result<Bytes> read(const SpotSpan& place, std::uint64_t span) const;
 
  private:
@@ -61,7 +62,7 @@ class NodeModel {
     Entry entry;  // its root is set by hash()
     std::shared_ptr<const gpu_hash::SourceFile> source;
     std::uint64_t offset;                   // bytes from the start of the file
-    std::optional<std::uint64_t> position;  // in the artifact; absent when it is extra
+    std::optional<std::uint64_t> position;  // in the artifact; absent: extra
   };
 
   explicit NodeModel(const Manifest& manifest) : parameters_(manifest.artifact.parameters) {}
@@ -74,7 +75,8 @@ class NodeModel {
                                    const std::shared_ptr<const gpu_hash::SourceFile>& source);
   void add(Entry entry, const std::shared_ptr<const gpu_hash::SourceFile>& source,
            std::uint64_t offset);
-  // Entries of a file that are wanted; its tensors alone when `with_file` is false.
+  // Returns the positions of the wanted entries of a file, without the file entry when `with_file`
+  // is false.
   [[nodiscard]] std::vector<std::uint64_t> wanted(const std::string& path, bool with_file) const;
   void leave_out(std::uint64_t position, const Error& why);
   [[nodiscard]] Status drop_file(const Error& why);
@@ -84,15 +86,15 @@ class NodeModel {
   [[nodiscard]] const Object* at(std::uint64_t position) const;
 
   TreeParameters parameters_;
-  bool all_ = false;      // without a subset: tensors that are not in the manifest count, too
-  bool files_ = false;    // entries of files are wanted
-  bool tensors_ = false;  // entries of tensors are wanted
-  std::set<std::string> covered_;  // paths of all file entries, beyond the subset, too
+  bool all_ = false;               // no subset: tensors that are not in the manifest count too
+  bool files_ = false;             // entries of files are wanted
+  bool tensors_ = false;           // entries of tensors are wanted
+  std::set<std::string> covered_;  // paths of all file entries, also outside the subset
   std::vector<ExtraFile> extra_;
   std::uint64_t extra_count_ = 0;
-  // Entries that are wanted, by kind, file and name: see key() in the source.
+  // Positions of the wanted entries, by kind, file and name: see key() in the source.
   std::map<std::string, std::uint64_t> positions_;
-  std::vector<Object> objects_;  // in the order they are best read
+  std::vector<Object> objects_;  // in the order in which reading is fastest
   std::map<std::uint64_t, std::string> not_covered_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the node agent does what: pauses after failures, renewals before an end. Times are steady
-// ones: the service says how long something holds, and this machine's wall clock may be wrong.
+// Timing of the node agent: pauses after failures, and renewals before a term ends. Times are of
+// the steady clock. The service says how long something holds, and this machine's wall clock may be
+// wrong.
 #pragma once
 
 #include <chrono>
@@ -15,17 +16,17 @@ namespace assay::worker {
 
 using Steady = std::chrono::steady_clock;
 
-// A fraction in [0, 1); a half when there is no randomness.
+// Returns a random fraction in [0, 1), or 0.5 when the random source fails.
 [[nodiscard]] double random_fraction(Random& random);
 
-// Pauses with full jitter: each is drawn from zero to a bound that doubles with every failure, so
-// that many agents do not come back in step after an outage of the service.
+// Pauses with full jitter. Each pause is drawn between zero and a bound that doubles with every
+// failure. Many agents therefore do not return at the same time after an outage of the service.
 class Backoff {
  public:
   Backoff(Random& random, std::chrono::milliseconds first, std::chrono::milliseconds longest)
       : random_(random), first_(first), longest_(longest) {}
 
-  // The pause after one more failure; at least a millisecond.
+  // Returns the pause after one more failure, at least a millisecond.
   [[nodiscard]] std::chrono::milliseconds next();
   void reset() { failures_ = 0; }
 
@@ -36,19 +37,19 @@ class Backoff {
   unsigned failures_ = 0;
 };
 
-// Something that the service granted for a while: an enrolment, a lease.
+// A period that the service granted: an enrolment or a lease.
 class Term {
  public:
-  // A term that is over.
+  // Makes a term that is over.
   Term() = default;
-  // Granted at `from` for `length`; renewal is due after `share` of it, from 0 to 1.
+  // Makes a term of `length` from `from` on. Renewal is due after `share` of it, from 0 to 1.
   Term(Steady::time_point from, std::chrono::milliseconds length, double share);
 
   [[nodiscard]] bool is_over(Steady::time_point now) const { return now >= end_; }
   [[nodiscard]] bool is_due(Steady::time_point now) const { return now >= due_; }
   [[nodiscard]] Steady::time_point due() const { return due_; }
   [[nodiscard]] Steady::time_point end() const { return end_; }
-  // A renewal failed: the next one is due at `when`.
+  // Moves the next renewal to `when`, after a failed one.
   void postpone(Steady::time_point when) { due_ = when; }
 
  private:
@@ -56,15 +57,15 @@ class Term {
   Steady::time_point end_ = Steady::time_point::min();
 };
 
-// Part of an enrolment after which it is renewed: between a half and three quarters, so that nodes
-// that started together spread out, and there is time for many tries.
+// Returns the part of an enrolment after which it is renewed, between a half and three quarters.
+// Nodes that started together therefore spread out, and there is time for many attempts.
 [[nodiscard]] double renewal_share(Random& random);
 
-// Waits for so long, or until `stop` is requested: false then.
+// Waits for `length`. Returns false when `stop` is requested before the end.
 bool pause(Steady::duration length, const std::stop_token& stop);
 
-// True for failures that the same request may not meet again later: the service cannot be reached,
-// is busy, or something between here and there answered in its place.
+// Returns true for failures that may be temporary: the service cannot be reached, is busy, or
+// another party answered in its place.
 [[nodiscard]] bool may_pass(const Error& error);
 
 }  // namespace assay::worker

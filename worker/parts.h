@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the node agent are given. Everything outlives them.
+// The inputs that the parts of the node agent share. All of them outlive these parts.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@
 
 namespace assay::worker {
 
-// Makes what is told how far some work has come, such as "hashing acme/llama". Destroyed when that
-// work ends.
+// Makes the callback for the progress of some work, such as "hashing acme/llama". The callback is
+// destroyed when that work ends.
 using ShowProgress = std::function<gpu_hash::Progress(const std::string& what)>;
 
 struct Parts {
@@ -39,8 +39,8 @@ struct Parts {
   Events& events;
   Metrics& metrics;
   ShowProgress show_progress;
-  std::stop_token drain;    // begin nothing new
-  std::stop_token abandon;  // give up what is under way
+  std::stop_token drain;    // stop: begin no new work
+  std::stop_token abandon;  // stop: give up running work
 };
 
 }  // namespace assay::worker

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service as the node agent sees it: challenges, enrolment, leases, reports. One request at a
-// time, each tried once: who calls knows when and whether to try again.
+// The requests of the node agent to the service: challenges, enrolment, leases, reports. One
+// request at a time. Each is tried once, because the caller decides when to try again.
 #pragma once
 
 #include <chrono>
@@ -17,25 +17,25 @@
 
 namespace assay::worker {
 
-// What the service says of an enrolment that it took.
+// The service's answer to an enrolment that it accepted.
 struct Enrolled {
   std::string key_id;
-  std::chrono::milliseconds length{};  // how long it holds
+  std::chrono::milliseconds length{};  // how long the enrolment holds
   Timestamp expires_at;
   bool worker_measured = false;
   std::string tcb_status;
-  std::string superseded;  // id of the key of a live worker that had the name; empty: none
+  std::string superseded;  // key id of a live worker that had the name; empty: none
 };
-// Reads the answer of POST /v1/nodes. schema-violation.
+// Reads the answer of POST /v1/nodes. Errors: schema-violation.
 [[nodiscard]] Result<Enrolled> enrolled_from_json(const Json& json);
 
 class Service {
  public:
-  // `stop` ends every request that is under way.
+  // Makes a client of the service. `stop` ends every running request.
   [[nodiscard]] static Result<Service> open(client::Caller caller, client::Connection connection,
                                             std::stop_token stop);
 
-  // Called after each answer of the service, whatever it says.
+  // Sets a function that is called after each answer of the service, whatever the answer says.
   void on_contact(std::function<void()> call) { on_contact_ = std::move(call); }
 
   [[nodiscard]] Result<Challenge> challenge(const std::string& node);
@@ -43,23 +43,24 @@ class Service {
 
   struct Answer {
     std::optional<JobLease> lease;
-    bool ask_again = false;  // there is a job now
+    bool ask_again = false;  // true: there is a job, but not in this answer
   };
-  // Asks for a job; without one, waits for as long as the service lets one wait. `stop` ends the
-  // wait with cancelled.
+  // Asks for a job. Without a job, waits as long as the service lets a worker wait. `stop` ends the
+  // wait with the error cancelled.
   [[nodiscard]] Result<Answer> lease(const std::string& node, const std::stop_token& stop);
-  // An answer is waited for no longer than `limit`.
+  // Renews a lease. Waits for the answer no longer than `limit`, but at least a second.
   [[nodiscard]] Status renew(const JobLease& lease, std::chrono::seconds limit);
 
-  // Says that this node cannot do the job: location-unmapped, pod-volume-missing. Ends it.
+  // Ends the job, because this node cannot do it. `why` is location-unmapped or pod-volume-missing.
   [[nodiscard]] Status give_up(const JobLease& lease, ErrorCode why);
 
   [[nodiscard]] Result<ReportAnswer> report(const JobLease& lease, const ReportSubmission& what);
   [[nodiscard]] Result<ReportAnswer> outline(const JobLease& lease, const OutlineSubmission& what);
   [[nodiscard]] Result<ReportAnswer> spot(const JobLease& lease, const SpotSubmission& what);
 
-  // The newest stored manifest of the artifact with this name, else the newest: its entries lead to
-  // the artifact's root. Its signatures are the service's business. not-found, root-mismatch.
+  // Returns the newest stored manifest of the artifact with this name, or else the newest one of
+  // the artifact. The manifest's entries lead to the artifact's root. The service checks
+  // signatures; this function does not. Errors: not-found, root-mismatch.
   [[nodiscard]] Result<Manifest> manifest(const ArtifactId& artifact, const std::string& name);
 
  private:

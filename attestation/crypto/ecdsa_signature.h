@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two forms of an ECDSA P-256 signature: raw, as tokens (RFC 7518 section 3.4) and quotes carry
-// it, is r and s of 32 bytes each, most significant byte first; DER is Ecdsa-Sig-Value of RFC 3279
-// section 2.2.3, which OpenSSL reads and writes. Nothing here verifies.
+// The two forms of an ECDSA P-256 signature. The raw form is r and s of 32 bytes each, most
+// significant byte first; tokens (RFC 7518 section 3.4) and quotes carry it. The DER form is
+// Ecdsa-Sig-Value of RFC 3279 section 2.2.3, which OpenSSL reads and writes. No function here
+// verifies a signature.
 #pragma once
 
 #include <array>
@@ -14,10 +15,12 @@ namespace assay::attestation {
 inline constexpr std::size_t kRawSignatureBytes = 64;
 using RawSignature = std::array<std::uint8_t, kRawSignatureBytes>;
 
-// Empty unless `raw` has 64 bytes and neither r nor s is zero: no signature is such.
+// Returns the DER form of `raw`. Empty unless `raw` has 64 bytes and neither r nor s is zero,
+// because no signature has a zero r or s.
 [[nodiscard]] Bytes der_signature(ByteView raw);
 
-// None unless `der` is one DER value whose r and s have at most 32 bytes each.
+// Returns the raw form of `der`. Returns nullopt unless `der` is one DER value whose r and s have
+// at most 32 bytes each.
 [[nodiscard]] std::optional<RawSignature> raw_signature(ByteView der);
 
 }  // namespace assay::attestation

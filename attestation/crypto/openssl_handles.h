@@ -22,9 +22,9 @@ using Pkcs8Handle = Handle<PKCS8_PRIV_KEY_INFO, PKCS8_PRIV_KEY_INFO_free>;
 using X509SigHandle = Handle<X509_SIG, X509_SIG_free>;
 using AlgorithmHandle = Handle<X509_ALGOR, X509_ALGOR_free>;
 
-// Keeps the thread's error queue empty around an operation: what another library left there is not
-// ours, and what we leave would confuse TLS on the same thread. Success is always read from return
-// values, never from the queue.
+// Clears the thread's error queue before and after an operation. Errors that another library left
+// in the queue are not ours. Errors that we leave in the queue would confuse TLS on the same
+// thread. Success is always read from return values, never from the queue.
 class ErrorQueueGuard {
  public:
   ErrorQueueGuard() { ERR_clear_error(); }

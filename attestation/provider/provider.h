@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a node gets evidence about itself.
+// Sources of evidence about a node.
 #pragma once
 
 #include <string>
@@ -16,24 +16,26 @@ class EvidenceProvider {
  public:
   virtual ~EvidenceProvider() = default;
 
-  // Of the provider: "configfs-tsm", "simulate".
+  // Returns the name of the provider: "configfs-tsm", "simulate".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Of the evidence: "tdx".
+  // Returns the type of the evidence: "tdx".
   [[nodiscard]] virtual std::string_view type() const = 0;
 
-  // Evidence of this machine, now, over `report_data`. May take a second. evidence-unavailable when
-  // the machine gives none.
+  // Takes evidence of this machine, at the present time, over `report_data`. May take a second.
+  // Errors: evidence-unavailable when the machine gives none.
   [[nodiscard]] virtual Result<Bytes> quote(const ReportDataBytes& report_data) = 0;
 
-  // The collateral that belongs to it, valid now; null where somebody else has to bring it.
+  // Returns the collateral that belongs to the evidence, valid at the present time. A null value
+  // means that the verifier has to bring the collateral.
   [[nodiscard]] virtual Result<Json> collateral() = 0;
 
-  // Which platform the evidence will name, as appraisals do: lowercase hex of the PPID. Nothing is
-  // verified. The default takes a quote over zeros to find out. evidence-unavailable.
+  // Returns the platform that the evidence will name, as appraisals do: lowercase hex of the PPID.
+  // No signature is verified. The default implementation takes a quote over zeros. Errors:
+  // evidence-unavailable.
   [[nodiscard]] virtual Result<std::string> platform();
 };
 
-// Quote and collateral as documents carry them.
+// Collects quote and collateral in the form that documents carry.
 [[nodiscard]] Result<Evidence> collect_evidence(EvidenceProvider& provider,
                                                 const ReportDataBytes& report_data);
 

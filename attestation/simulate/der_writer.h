@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes DER (X.690) values, for simulated certificates and CRLs. Internal to this folder and its
-// tests: nothing that is verified comes from here.
+// Writes DER (X.690) values for simulated certificates and CRLs. Internal to this folder and its
+// tests; verification code does not use it.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace assay::attestation::tdx::der {
 [[nodiscard]] Bytes sequence(std::initializer_list<Bytes> parts);
 [[nodiscard]] Bytes sequence(std::span<const Bytes> parts);
 [[nodiscard]] Bytes set(std::initializer_list<Bytes> parts);
-// Constructed, context-specific [number].
+// Writes a constructed, context-specific value with tag [number].
 [[nodiscard]] Bytes context(std::uint8_t number, ByteView content);
-// Dotted decimal.
+// Writes an object identifier from dotted decimal.
 [[nodiscard]] Bytes oid(std::string_view dotted);
 [[nodiscard]] Bytes integer(std::uint64_t number);
-// Unsigned, big-endian.
+// Writes an unsigned integer from big-endian bytes.
 [[nodiscard]] Bytes integer(ByteView magnitude);
 [[nodiscard]] Bytes enumerated(std::uint8_t number);
 [[nodiscard]] Bytes boolean(bool flag);
 [[nodiscard]] Bytes octets(ByteView content);
-// All bits of the last byte count, less `unused`.
+// Writes a bit string. All bits of the last byte count except the lowest `unused` ones.
 [[nodiscard]] Bytes bits(ByteView content, std::uint8_t unused = 0);
 [[nodiscard]] Bytes utf8(std::string_view text);
-// UTCTime until 2049, GeneralizedTime after (RFC 5280 section 4.1.2.5).
+// Writes UTCTime until 2049 and GeneralizedTime after (RFC 5280 section 4.1.2.5).
 [[nodiscard]] Bytes time(Timestamp time);
 
 }  // namespace assay::attestation::tdx::der

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// P-256 keys of a simulation. They follow from a seed and signatures follow from key and message,
-// so that the same simulation always has the same bytes. Not for anything that must stay secret.
+// P-256 keys of a simulation. Keys follow from a seed, and signatures follow from key and message,
+// so that the same simulation always has the same bytes. These keys must not protect secrets.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ class SimulatedKey {
  public:
   SimulatedKey(ByteView seed, std::string_view label);
 
-  // x || y.
+  // Returns x || y.
   [[nodiscard]] const std::array<std::uint8_t, 64>& point() const { return point_; }
-  // SubjectPublicKeyInfo DER.
+  // Returns the SubjectPublicKeyInfo DER.
   [[nodiscard]] Bytes spki() const;
-  // r || s over SHA-256 of `message`.
+  // Signs the SHA-256 of `message` and returns r || s.
   [[nodiscard]] RawSignature sign(ByteView message) const;
-  // The same as DER.
+  // Does the same and returns DER.
   [[nodiscard]] Bytes sign_der(ByteView message) const;
 
  private:

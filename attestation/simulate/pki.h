@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates and CRLs of a simulation, shaped as Intel's are.
+// Certificates and CRLs of a simulation, in the shape of Intel's.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct CertificateSpec {
   std::uint8_t key_usage = kUsageSigning;
   std::string key;      // label of its key
   std::string signer;   // label of the key that signs it
-  Bytes other_spki;     // replaces its key when not empty
-  Bytes sgx_extension;  // value of 1.2.840.113741.1.13.1, when not empty
+  Bytes other_spki;     // not empty: replaces the public key
+  Bytes sgx_extension;  // not empty: value of 1.2.840.113741.1.13.1
 };
 
 struct CrlSpec {
@@ -39,7 +39,7 @@ struct CrlSpec {
   std::optional<Timestamp> next_update;
   std::vector<std::uint64_t> revoked;  // serials
   std::string signer;
-  bool is_partial = false;  // with an issuing distribution point
+  bool is_partial = false;  // adds an issuing distribution point
 };
 
 [[nodiscard]] Bytes make_certificate(const CertificateSpec& spec, ByteView seed);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes structurally real TDX quotes and their collateral under a throw-away PKI. They are genuine
-// in every respect but one: their root is not Intel's. So they are accepted only where that root is
-// configured, and every result names it.
+// Makes structurally real TDX quotes and their collateral under a throw-away PKI. They differ from
+// genuine ones only in their root, which is not Intel's. They are therefore accepted only where
+// that root is configured, and every result names the root.
 //
-// A specification starts out valid; whoever needs something else changes its members. The same
-// specification always gives the same bytes.
+// A specification is valid at first. A caller who needs something else changes its members. The
+// same specification always gives the same bytes.
 #pragma once
 
 #include <array>
@@ -22,20 +22,20 @@
 
 namespace assay::attestation::tdx {
 
-// Labels of keys; any other label is a key, too, of nobody.
+// Labels of keys. Any other label also makes a key, which has no role.
 inline constexpr std::string_view kRootKey = "root";
 inline constexpr std::string_view kPckCaKey = "pck-ca";
 inline constexpr std::string_view kPckKey = "pck";
 inline constexpr std::string_view kTcbSigningKey = "tcb-signing";
 inline constexpr std::string_view kAttestationKey = "attestation";
 
-// The quote and who signs what in it.
+// The quote and the keys that sign its parts.
 struct QuoteSpec {
   std::uint16_t version = 4;
   BodyType body_type = BodyType::kTd10;  // kTd10 unless version is 5
   TdReport report;
   QeReport qe;                               // its report data is computed
-  std::optional<ReportData> qe_report_data;  // unless it is given here
+  std::optional<ReportData> qe_report_data;  // replaces the computed report data
   Bytes qe_auth_data;
   std::array<std::uint8_t, 20> user_data{};
   std::string attestation_key{kAttestationKey};                   // the key in the quote
@@ -43,14 +43,14 @@ struct QuoteSpec {
   std::string quote_signer{kAttestationKey};
   std::string qe_report_signer{kPckKey};
   bool nul_behind_chain = true;
-  std::size_t padding = 0;  // zero bytes behind the signature data
+  std::size_t padding = 0;  // zero bytes after the signature data
 };
 
 struct SimulationSpec {
   Bytes seed;
   CertificateSpec root;
   CertificateSpec pck_ca;
-  CertificateSpec pck;  // its SGX extension is made from `platform` unless given
+  CertificateSpec pck;  // without an SGX extension, gets one made from `platform`
   CertificateSpec tcb_signing;
   PckExtension platform;
   CrlSpec root_crl;
@@ -62,10 +62,10 @@ struct SimulationSpec {
   QuoteSpec quote;
 };
 
-// A valid platform whose collateral was issued a day before `now` and lasts 29 days more. The PKI
-// follows from `seed` alone, so that its root can be configured once.
+// Returns a valid specification. Its collateral was issued a day before `now` and lasts 29 days
+// more. The PKI follows from `seed` alone, so that its root can be configured once.
 [[nodiscard]] SimulationSpec valid_simulation(ByteView seed, Timestamp now);
-// The same with a version 5 quote of a TD 1.5.
+// Does the same with a version 5 quote of a TD 1.5.
 [[nodiscard]] SimulationSpec valid_simulation_v5(ByteView seed, Timestamp now);
 
 struct Simulation {
@@ -75,11 +75,11 @@ struct Simulation {
 };
 [[nodiscard]] Simulation simulate(const SimulationSpec& spec);
 
-// Parts of a simulation, for those who put quotes together by hand.
+// Make parts of a simulation, for callers that assemble quotes by hand.
 [[nodiscard]] Bytes make_quote(const QuoteSpec& spec, ByteView seed, std::string_view pck_chain);
 [[nodiscard]] std::string make_pck_chain(const SimulationSpec& spec);
 
-// One entry of `tcbLevels` in TCB info, and in module and enclave identities.
+// Make one entry of `tcbLevels`: in TCB info, and in module and enclave identities.
 [[nodiscard]] Json make_platform_level(const Svns& sgx, std::uint16_t pcesvn, const Svns& tdx,
                                        std::string_view status);
 [[nodiscard]] Json make_component_level(std::uint16_t isvsvn, std::string_view status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence of a simulated TDX machine: genuine in every respect but its root, which is accepted
-// only where it is configured as a dangerous anchor.
+// Evidence of a simulated TDX machine. It differs from genuine evidence only in its root, which is
+// accepted only where it is configured as a dangerous anchor.
 #pragma once
 
 #include <array>
@@ -16,25 +16,29 @@ namespace assay::attestation {
 inline constexpr std::size_t kMaxSimulatorSeedBytes = 4096;
 
 struct SimulatorOptions {
-  // PKI, platform and measurements follow from it: whoever knows it can make this evidence.
+  // PKI, platform and measurements follow from the seed. Whoever knows the seed can make this
+  // evidence.
   Bytes seed;
-  // What the collateral says about the platform: a status that platforms may have.
+  // TCB status that the collateral gives the platform. It must be a status that platforms can have.
   std::string tcb_status = "UpToDate";
-  // 4, or 5 for a TD 1.5.
+  // 4, or 5 for a quote of a TD 1.5.
   std::uint64_t quote_version = 4;
-  // PPID in place of the seed's own: several machines under one root.
+  // Replaces the PPID that follows from the seed, so that several machines share one root. Absent:
+  // the PPID of the seed.
   std::optional<std::array<std::uint8_t, 16>> platform;
 };
 
-// Evidence is made as of the clock's time; collateral lasts for 29 days from it.
+// A provider of simulated evidence. Evidence is made for the time of the clock; collateral lasts
+// for 29 days from that time.
 class Simulator : public EvidenceProvider {
  public:
-  // DER of the root certificate, for those who configure it. Follows from the seed alone.
+  // Returns the DER of the root certificate, which a verifier can configure as an anchor. It
+  // follows from the seed alone.
   [[nodiscard]] virtual Bytes root() const = 0;
 };
 
-// `clock` must outlive the simulator. invalid-parameter: no seed, or one above
-// kMaxSimulatorSeedBytes, an unknown status, another version.
+// Makes a simulator. `clock` must outlive it. Errors: invalid-parameter for an empty seed, a seed
+// longer than kMaxSimulatorSeedBytes, an unknown status or an unknown version.
 [[nodiscard]] Result<std::unique_ptr<Simulator>> make_simulator(SimulatorOptions options,
                                                                 const Clock& clock);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The appraisal policy for TDX evidence: what is acceptable among what is genuine.
+// The appraisal policy for TDX evidence: which genuine evidence is acceptable.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@
 
 namespace assay::attestation::tdx {
 
-// A list of allowed values of one measurement; empty: not constrained.
+// The allowed values of one measurement. Empty: not constrained.
 using References = std::vector<Measurement>;
 
-// The measurements that a policy may constrain, in the order of their names in JSON.
+// The measurements that a policy can constrain, in the order of their names in JSON.
 enum class Reference : std::uint8_t {
   kMrtd,
   kMrseam,
@@ -32,9 +32,9 @@ enum class Reference : std::uint8_t {
   kRtmr3,
 };
 inline constexpr std::size_t kReferenceCount = 9;
-// "mrtd", "rtmr0" and so on.
+// Returns "mrtd", "rtmr0" and so on.
 [[nodiscard]] std::string_view name(Reference reference);
-// The register of a report that the reference is about. Borrowed.
+// Returns the register of `report` that `reference` is about. Borrowed from `report`.
 [[nodiscard]] const Measurement& measurement(const TdReport& report, Reference reference);
 
 struct AppraisalPolicy {
@@ -42,7 +42,7 @@ struct AppraisalPolicy {
   std::uint32_t min_tcb_evaluation_data_number = 0;
   bool allow_evaluation_number_mismatch = true;
   std::vector<std::string> rejected_advisories;
-  // How long after the date of its TCB level an OutOfDate platform is still accepted.
+  // Seconds for which an OutOfDate platform is still accepted, from the date of its TCB level on.
   std::uint32_t tcb_grace_seconds = 0;
   bool allow_debug = false;
   bool require_sept_ve_disable = true;
@@ -55,16 +55,17 @@ struct AppraisalPolicy {
   [[nodiscard]] const References& references(Reference reference) const;
 };
 
-// Every member is optional, unknown ones are refused. "Revoked" can never be accepted, and an empty
-// accept_tcb_status would accept nothing: both are refused. unknown-member, schema-violation.
+// Parses a policy. Every member is optional. "Revoked" can never be accepted, and an empty
+// accept_tcb_status would accept nothing, so both are refused. Errors: unknown-member,
+// schema-violation.
 [[nodiscard]] Result<AppraisalPolicy> parse_appraisal_policy(const Json& json);
 [[nodiscard]] Json to_json(const AppraisalPolicy& policy);
 
-// Names of the empty lists: members under which anything goes.
+// Returns the names of the empty lists, that is of members that constrain nothing.
 [[nodiscard]] std::vector<std::string> not_constrained(const AppraisalPolicy& policy);
 
-// REFERENCE_VALUES_MISSING unless MRTD and RTMR0 to RTMR2 are constrained: a genuine TD rented by
-// an attacker is genuine, too. For conditions on enrolment and stages.
+// Checks that MRTD and RTMR0 to RTMR2 are constrained, because a TD that an attacker rents is
+// genuine too. For conditions on enrolment and stages. Errors: REFERENCE_VALUES_MISSING.
 [[nodiscard]] Outcome require_reference_values(const AppraisalPolicy& policy);
 
 }  // namespace assay::attestation::tdx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One X.509 certificate and the chains that Intel's documents come with. Internal to this folder.
+// X.509 certificates and the chains that accompany Intel's documents. Internal to this folder.
 // Profile: Intel "PCK Certificate and Certificate Revocation List Profile Specification"; RFC 5280.
 #pragma once
 
@@ -25,35 +25,36 @@ struct Certificate {
   Timestamp not_before;
   Timestamp not_after;
 
-  // Borrowed.
+  // Returns the public key, borrowed from this certificate.
   [[nodiscard]] EVP_PKEY* key() const { return X509_get0_pubkey(x509.get()); }
 };
 using CertificatePtr = std::shared_ptr<const Certificate>;
 
-// Null unless `der` is exactly one certificate of version 3 with a decodable key, one common name,
-// well-formed extensions and no unknown critical one.
+// Parses a certificate. Returns null unless `der` is exactly one certificate of version 3 with a
+// decodable key, one common name, well-formed extensions and no unknown critical extension.
 [[nodiscard]] CertificatePtr parse_certificate(ByteView der);
 
-// The certificates of PEM text, in order. Nothing but line ends may stand between the blocks; one
-// NUL may end the text. Nothing when it is something else, or longer than
-// any chain: 64 KiB, eight blocks.
+// Returns the certificates of PEM text, in order. Only line ends may stand between the blocks; one
+// NUL may end the text. Returns nullopt for any other text. Also returns nullopt for a text longer
+// than any chain, that is more than 64 KiB or eight blocks.
 [[nodiscard]] std::optional<std::vector<Bytes>> split_pem_chain(std::string_view pem);
 
-// Sign and magnitude, comparable between certificates and CRL entries.
+// Returns sign and magnitude, in a form that compares between certificates and CRL entries.
 [[nodiscard]] Bytes serial_bytes(const ASN1_INTEGER* serial);
-// Nothing when the time is not well-formed or before 1970.
+// Converts a time. Returns nullopt when it is not well-formed or before 1970.
 [[nodiscard]] std::optional<Timestamp> to_timestamp(const ASN1_TIME* time);
 
-// True for Intel's extension 1.2.840.113741.1.13.1.
+// Returns true for Intel's extension 1.2.840.113741.1.13.1.
 [[nodiscard]] bool is_sgx_extension(X509_EXTENSION* extension);
 
-// Where a certificate of a chain stands: which subjects may be there, and whether it is a CA.
+// The requirements on one place in a chain: the allowed subjects, and whether the certificate is a
+// CA.
 struct ChainPlace {
   std::span<const std::string_view> common_names;
   bool is_ca;
 };
 
-// The names under which a chain's faults are reported.
+// The errors that report the faults of a chain.
 struct ChainErrors {
   TdxError format, length, names, root, key_type, constraints, signature;
   TdxError expired, not_yet_valid, revoked;
@@ -64,16 +65,17 @@ extern const ChainErrors kQeIdentityErrors;
 
 using Chain = std::vector<CertificatePtr>;
 
-// Opens a chain, leaf first: as many certificates as `places`, each with its subject, issued by the
-// next, CAs and leaves as they should be, P-256 keys and ECDSA with SHA-256 throughout, each
-// signature verified, and the last one byte for byte `anchor`. `known` are certificates that were
-// verified under this anchor before; their signatures are not verified again. Neither validity
-// times nor revocation are checked here.
+// Opens a chain, leaf first. Requires as many certificates as `places`. Each certificate must have
+// an allowed subject, be issued by the next one, and be a CA or a leaf as its place says. All keys
+// must be P-256, and all signatures must be ECDSA with SHA-256 and verify. The last certificate
+// must equal `anchor` byte for byte. `known` are certificates that were verified under this anchor
+// before; their signatures are not verified again. Validity times and revocation are not checked
+// here.
 [[nodiscard]] Checked<Chain> open_chain(std::string_view pem, std::span<const ChainPlace> places,
                                         const CertificatePtr& anchor, const ChainErrors& errors,
                                         std::span<const CertificatePtr> known = {});
 
-// Each certificate's notBefore <= now <= notAfter.
+// Checks notBefore <= now <= notAfter for each certificate.
 [[nodiscard]] Outcome check_chain_time(std::span<const CertificatePtr> chain, Timestamp now,
                                        const ChainErrors& errors);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collateral: what Intel says about platforms. First authenticated once against a trust anchor,
-// then used for any number of quotes.
+// Collateral: Intel's statements about platforms. It is authenticated once against a trust anchor
+// and then used for any number of quotes.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ namespace assay::attestation::tdx {
 inline constexpr std::size_t kMaxCollateralBytes = 16U << 20;
 inline constexpr std::size_t kMaxSignedJsonBytes = 1U << 20;
 
-// The parts of one bundle, nothing of it believed. The members are those of the common JSON form;
-// signed documents are the exact bytes that Intel signed.
+// The parts of one bundle, not verified. The members are those of the common JSON form. Signed
+// documents are the exact bytes that Intel signed.
 struct Collateral {
   std::string pck_crl_issuer_chain;  // PEM: PCK CA, root
   std::string root_ca_crl;           // hex of DER
@@ -35,17 +35,17 @@ struct Collateral {
   std::string qe_identity_signature;
 };
 
-// One JSON object whose nine members above are strings; others are ignored. malformed-json,
-// schema-violation, limit-exceeded.
+// Parses one JSON object whose nine members above are strings. Other members are ignored. Errors:
+// malformed-json, schema-violation, limit-exceeded.
 [[nodiscard]] Result<Collateral> parse_collateral(ByteView json);
-// The same of JSON that was parsed before; schema-violation.
+// Does the same for JSON that is already parsed. Errors: schema-violation.
 [[nodiscard]] Result<Collateral> collateral_from_json(const Json& object);
 [[nodiscard]] Json to_json(const Collateral& collateral);
-// SHA-256 of the canonical JSON (RFC 8785) of to_json().
+// Returns the SHA-256 of the canonical JSON (RFC 8785) of to_json().
 [[nodiscard]] Digest digest_of(const Collateral& collateral);
 
-// Collateral whose signatures lead to one anchor. Immutable and shareable between threads. That it
-// is authentic says nothing about time: verify() compares every validity with its own `now`.
+// Collateral whose signatures lead to one anchor. Immutable, and safe to share between threads. It
+// may be outside its validity: verify() compares every validity with its own `now`.
 class AuthenticatedCollateral {
  public:
   struct Parts;
@@ -58,23 +58,23 @@ class AuthenticatedCollateral {
   [[nodiscard]] const QeIdentity& qe_identity() const;
   [[nodiscard]] const TrustAnchor& anchor() const;
   [[nodiscard]] const Digest& digest() const;
-  // When all of it is valid together.
+  // Return the period in which all of the collateral is valid.
   [[nodiscard]] Timestamp valid_from() const;
   [[nodiscard]] Timestamp valid_until() const;
-  // What was checked, for results.
+  // Returns the checks that were made, for results.
   [[nodiscard]] const std::vector<Check>& checks() const;
-  // For this folder.
+  // Returns the parsed parts, for this folder only.
   [[nodiscard]] const Parts& parts() const { return *parts_; }
 
  private:
   std::unique_ptr<const Parts> parts_;
 };
 
-// Verifies everything in `collateral` that does not depend on a quote or on time: the root CRL,
-// both signing chains and their revocation, both signatures over the exact bytes, and what these
-// say. The PCK CRL is parsed; it is verified under its issuer chain where that leads to the anchor,
-// and under the quote's own PCK CA otherwise, when there is a quote. Appends what was checked to
-// `checks`, the failed check last.
+// Verifies everything in `collateral` that does not depend on a quote or on time. These are the
+// root CRL, both signing chains and their revocation, both signatures over the exact bytes, and the
+// content of both documents. The PCK CRL is parsed. It is verified here when its issuer chain leads
+// to the anchor. Otherwise verify() checks the PCK CRL under the quote's own PCK CA. Appends each
+// check to `checks`; a failed check is the last one.
 [[nodiscard]] Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& collateral,
                                                                        const TrustAnchor& anchor,
                                                                        std::vector<Check>& checks);

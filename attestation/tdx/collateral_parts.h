@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of AuthenticatedCollateral. Internal to this folder.
+// The members of AuthenticatedCollateral. Internal to this folder.
 #pragma once
 
 #include "attestation/tdx/collateral.h"
@@ -12,8 +12,9 @@ struct AuthenticatedCollateral::Parts {
   Digest digest;
   RevocationList root_crl;
   RevocationList pck_crl;
-  // The PCK CA under which pck_crl was verified, itself verified under the anchor and not revoked.
-  // Null when the bundle's own chain does not do: each quote's CA is then checked instead.
+  // The PCK CA under which pck_crl was verified. It was itself verified under the anchor and is not
+  // revoked. Null when the bundle's own chain does not qualify: the CA of each quote is then
+  // checked instead.
   CertificatePtr pck_ca;
   Chain tcb_info_chain;
   Chain qe_identity_chain;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificate revocation lists: complete ones, of one issuer, with an end. Internal to this folder.
-// RFC 5280 section 5; Intel "PCK Certificate and CRL Profile Specification".
+// Certificate revocation lists. Only complete lists of one issuer with a next update are accepted.
+// Internal to this folder. RFC 5280 section 5; Intel "PCK Certificate and CRL Profile
+// Specification".
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace assay::attestation::tdx {
 
-// The platform CA's list had 129 entries in 2026.
+// A large limit: the list of the platform CA had 129 entries in 2026.
 inline constexpr std::size_t kMaxCrlBytes = 4U << 20;
 
 struct CrlErrors {
@@ -26,13 +27,13 @@ struct RevocationList {
 };
 
 // Parses exactly one DER CRL of version 2, signed with ecdsa-with-SHA256, with a next update. Delta
-// and indirect CRLs and unknown critical extensions are refused.
+// CRLs, indirect CRLs and unknown critical extensions are refused.
 [[nodiscard]] Checked<RevocationList> parse_crl(ByteView der, const CrlErrors& errors);
 
-// The list names `issuer` and carries its signature.
+// Checks that the list names `issuer` and carries the signature of `issuer`.
 [[nodiscard]] Outcome check_crl_issuer(const RevocationList& list, const Certificate& issuer,
                                        const CrlErrors& errors);
-// thisUpdate <= now <= nextUpdate.
+// Checks thisUpdate <= now <= nextUpdate.
 [[nodiscard]] Outcome check_crl_time(const RevocationList& list, Timestamp now,
                                      const CrlErrors& errors);
 [[nodiscard]] bool is_revoked(const RevocationList& list, const Certificate& certificate);

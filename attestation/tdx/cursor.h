@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounded little-endian reader. Every length is compared with what remains, by subtraction, so that
-// no offset can overflow; a read that does not fit takes nothing.
+// Bounded little-endian reader. Every length is compared with the remaining size by subtraction, so
+// that no offset can overflow. A read that does not fit consumes nothing.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class Cursor {
   [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
   [[nodiscard]] ByteView rest() const { return rest_; }
 
-  // The next `size` bytes, borrowed from the input.
+  // Takes the next `size` bytes, borrowed from the input. Returns nullopt when fewer bytes remain.
   [[nodiscard]] std::optional<ByteView> take(std::size_t size) {
     if (size > rest_.size()) {
       return std::nullopt;
@@ -49,7 +49,7 @@ class Cursor {
     return value;
   }
 
-  // Copies the next N bytes into `out`; false, and nothing taken, when they are not there.
+  // Copies the next N bytes into `out`. Returns false and consumes nothing when fewer bytes remain.
   template <std::size_t N>
   [[nodiscard]] bool copy(std::array<std::uint8_t, N>& out) {
     const auto bytes = take(N);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounded walk over DER (X.690) values with definite, minimal lengths. Internal to this folder.
+// Bounded reader of DER (X.690) values with definite, minimal lengths. Internal to this folder.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class DerReader {
 
   [[nodiscard]] bool done() const { return rest_.empty(); }
 
-  // The content of the next value, which must have `tag`; nothing (and nothing taken) otherwise.
+  // Takes the content of the next value, which must have `tag`. Returns nullopt and consumes
+  // nothing otherwise.
   [[nodiscard]] std::optional<ByteView> take(std::uint8_t tag) {
     if (rest_.size() < 2 || rest_[0] != tag) {
       return std::nullopt;
@@ -50,7 +51,8 @@ class DerReader {
     return content;
   }
 
-  // The next value as an unsigned number of at most `max`, in its shortest form.
+  // Takes the next value as an unsigned number of at most `max`, in its shortest form. Returns
+  // nullopt otherwise.
   [[nodiscard]] std::optional<std::uint32_t> take_unsigned(std::uint8_t tag, std::uint32_t max) {
     const auto digits = take(tag);
     if (!digits || digits->empty() || digits->size() > 4 || (*digits)[0] >= 0x80 ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why TDX evidence was refused: a stable name, and the two values that differ. A refusal is a
-// verdict about evidence, not an assay::Error: "could not decide" does not exist here.
+// The reasons for refusing TDX evidence: a stable name and the two values that differ. A refusal is
+// a verdict about evidence, not an assay::Error. Every verification ends in a verdict.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,30 @@ enum class TdxError : std::uint8_t {
 #undef ASSAY_TDX_ERROR
 };
 
-// "QUOTE_SIGNATURE" and the like; total over the enum.
+// Returns "QUOTE_SIGNATURE" and the like. Defined for every enumerator.
 [[nodiscard]] std::string_view name(TdxError error);
-// One clause for people.
+// Returns one clause for people.
 [[nodiscard]] std::string_view meaning(TdxError error);
-// Number of rows, for tests that walk the table.
+// Returns the number of rows of the table, for tests.
 [[nodiscard]] std::size_t tdx_error_count();
 
-// One refused check. `expected` and `actual` are the compared values as text, empty where there is
-// nothing to show.
+// One failed check. `expected` and `actual` are the compared values as text. They are empty when
+// there is no value to show.
 struct Failure {
   TdxError error;
   std::string expected;
   std::string actual;
-  std::string parameter;  // what stands behind the colon of the code; mostly empty
+  std::string parameter;  // the part of the code after the colon; often empty
 };
 
-// "NAME" or "NAME:parameter".
+// Returns "NAME" or "NAME:parameter".
 [[nodiscard]] std::string code(const Failure& failure);
 
 template <typename T>
 using Checked = std::expected<T, Failure>;
 using Outcome = std::expected<void, Failure>;
 
-// The usual way to refuse.
+// Makes a Failure as the error of a result.
 [[nodiscard]] inline std::unexpected<Failure> reject(TdxError error, std::string expected = {},
                                                      std::string actual = {},
                                                      std::string parameter = {}) {

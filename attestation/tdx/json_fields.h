@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed members of Intel's JSON documents; nothing when a member is missing, of another type or out
-// of range. Hex digits may be of either case, as the documents use both. Internal to this folder.
+// Reads typed members of Intel's JSON documents. The functions return nullopt or null when a member
+// is missing, of another type or out of range. Hex digits may be of either case, because the
+// documents use both. Internal to this folder.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +18,19 @@
 
 namespace assay::attestation::tdx::fields {
 
-// The member, or null when `object` is no object or has no such member. Borrowed.
+// Returns the member, borrowed. Returns null when `object` is not an object or has no such member.
 [[nodiscard]] const Json* find(const Json& object, const char* name);
 [[nodiscard]] const Json* find_array(const Json& object, const char* name);
 [[nodiscard]] std::optional<std::string> text(const Json& object, const char* name);
-// An integer of 0 to `max`.
+// Reads an integer of 0 to `max`.
 [[nodiscard]] std::optional<std::uint32_t> number(const Json& object, const char* name,
                                                   std::uint32_t max);
 [[nodiscard]] std::optional<Timestamp> time(const Json& object, const char* name);
-// Strings; empty when the member is missing, nothing when it is something else.
+// Reads a list of strings. Empty when the member is missing. Returns nullopt when the member is
+// anything but a list of strings.
 [[nodiscard]] std::optional<std::vector<std::string>> texts(const Json& object, const char* name);
 
-// Hex of either case.
+// Decodes hex digits of either case.
 [[nodiscard]] std::optional<Bytes> hex_bytes(std::string_view digits);
 
 template <std::size_t N>

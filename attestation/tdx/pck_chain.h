@@ -19,18 +19,18 @@ struct PckChain {
   [[nodiscard]] const CertificatePtr& ca() const { return certificates[1]; }
 };
 
-// The value of a certificate's one SGX extension; empty when there is none, or more than one.
-// Borrowed from the certificate.
+// Returns the value of the single SGX extension of a certificate, borrowed from the certificate.
+// Empty when the certificate has no SGX extension or more than one.
 [[nodiscard]] ByteView sgx_extension(const Certificate& leaf);
 
-// Names, constraints, key types, signatures and the SGX extension; see open_chain for what is not
-// checked.
+// Opens the chain of a PCK certificate. Checks names, constraints, key types, signatures and the
+// SGX extension. open_chain says what is not checked.
 [[nodiscard]] Checked<PckChain> open_pck_chain(std::string_view pem, const CertificatePtr& anchor,
                                                std::span<const CertificatePtr> known);
 
-// The chain of a PCK CRL: CA, root.
+// Opens the chain of a PCK CRL: CA, root.
 [[nodiscard]] Checked<Chain> open_pck_ca_chain(std::string_view pem, const CertificatePtr& anchor);
-// The chain of TCB info and QE identity: TCB signing certificate, root.
+// Opens the chain of TCB info and QE identity: TCB signing certificate, root.
 [[nodiscard]] Checked<Chain> open_signing_chain(std::string_view pem, const CertificatePtr& anchor,
                                                 const ChainErrors& errors);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identity of the TD quoting enclave, version 2: who may sign quotes, and its security versions.
-// Intel PCS API v4, "Get TDX QE Identity". Read only after its signature was verified.
+// Identity of the TD quoting enclave, version 2: the enclave that may sign quotes, and its security
+// versions. Intel PCS API v4, "Get TDX QE Identity". Read only after its signature was verified.
 #pragma once
 
 #include <array>
@@ -31,8 +31,9 @@ struct QeIdentity {
 // QE_IDENTITY_VERSION.
 [[nodiscard]] Checked<QeIdentity> parse_qe_identity(std::string_view text);
 
-// The enclave in the report is the one of the identity; a debug enclave has another attribute bit.
-// QE_MISCSELECT_MISMATCH, QE_ATTRIBUTES_MISMATCH, QE_MRSIGNER_MISMATCH, QE_ISVPRODID_MISMATCH.
+// Checks that the enclave in the report is the one of the identity. A debug enclave fails, because
+// it has another attribute bit. Errors: QE_MISCSELECT_MISMATCH, QE_ATTRIBUTES_MISMATCH,
+// QE_MRSIGNER_MISMATCH, QE_ISVPRODID_MISMATCH.
 [[nodiscard]] Outcome check_qe(const QeIdentity& identity, const QeReport& report);
 
 }  // namespace assay::attestation::tdx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TDX quotes of version 4 and 5 as fields. Parsing proves nothing: no signature is checked here.
-// Layout: Intel "TDX DCAP Quoting Library API", appendix A.3 (version 4) and A.4 (version 5).
+// TDX quotes of version 4 and 5 as fields. No signature is checked here. Layout: Intel "TDX DCAP
+// Quoting Library API", appendix A.3 (version 4) and A.4 (version 5).
 #pragma once
 
 #include <array>
@@ -36,10 +36,11 @@ struct TdReport {
   Measurement mrownerconfig{};
   std::array<Measurement, 4> rtmr{};
   ReportData report_data{};
-  // TD 1.5 and later: the module loaded now, and the service TD bound to this one. Zero otherwise.
+  // TD 1.5 and later: the module loaded at quote time, and the service TD bound to this TD. Zero
+  // otherwise.
   Svns tee_tcb_svn2{};
   Measurement mrservicetd{};
-  // TD 1.5 extended reports: service TD at launch and now. Zero otherwise.
+  // TD 1.5 extended reports: the service TD at launch and at quote time. Zero otherwise.
   Measurement init_servicetd_hash{};
   Measurement current_servicetd_hash{};
 };
@@ -63,18 +64,18 @@ struct QuoteView {
   ByteView signature;            // 64 bytes r || s, by the attestation key over signed_part
   ByteView attestation_key;      // 64 bytes x || y
   ByteView qe_report_bytes;      // 384 bytes
-  QeReport qe_report;            // the same, as fields
+  QeReport qe_report;            // qe_report_bytes as fields
   ByteView qe_report_signature;  // 64 bytes r || s, by the PCK over qe_report_bytes
   ByteView qe_auth_data;
-  ByteView pck_chain;  // PEM, perhaps with one NUL behind it
+  ByteView pck_chain;  // PEM, sometimes followed by one NUL
 };
 
-// True for reports that name the module loaded now (TEE_TCB_SVN2).
+// Returns true when the report names the module loaded at quote time (TEE_TCB_SVN2).
 [[nodiscard]] inline bool has_second_svn(const QuoteView& quote) {
   return quote.body_type != BodyType::kTd10;
 }
 
-// Errors: INPUT_TOO_LARGE and the structure group of errors.def.
+// Parses a quote. Errors: INPUT_TOO_LARGE and the structure group of errors.def.
 [[nodiscard]] Checked<QuoteView> parse_quote(ByteView bytes);
 
 }  // namespace assay::attestation::tdx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which platform a quote says it is from, for those who ask before anybody has verified it.
+// The platform that a quote claims to be from, for callers that ask before the quote is verified.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,9 @@
 
 namespace assay::attestation::tdx {
 
-// The SGX extension of the PCK certificate inside the quote. No signature is checked: this is what
-// the machine says about itself. Nothing when the quote or the certificate do not parse.
+// Returns the SGX extension of the PCK certificate inside the quote. No signature is checked, so
+// this is only the machine's own claim. Returns nullopt when the quote or the certificate does not
+// parse.
 [[nodiscard]] std::optional<PckExtension> claimed_platform(ByteView quote);
 
 }  // namespace assay::attestation::tdx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verification of TDX evidence found: verdict, error, TCB, measurements, and every check with
-// the values it compared.
+// The result of verifying TDX evidence: verdict, error, TCB, measurements, and every check with the
+// values that it compared.
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ namespace assay::attestation::tdx {
 enum class CheckOutcome : std::uint8_t {
   kPass,
   kFail,
-  kNotConstrained,  // the policy or the caller asked for nothing; the result says so
+  kNotConstrained,  // the policy or the caller sets no requirement
 };
-// "pass", "fail", "not-constrained".
+// Returns "pass", "fail" or "not-constrained".
 [[nodiscard]] std::string_view name(CheckOutcome outcome);
 
 struct Check {
@@ -35,7 +35,7 @@ struct Check {
   std::string actual;
 };
 
-// Which machine: from the PCK certificate, once its chain is verified.
+// The identity of the machine, from the PCK certificate after its chain was verified.
 struct PlatformIdentity {
   std::array<std::uint8_t, 6> fmspc{};
   std::array<std::uint8_t, 2> pceid{};
@@ -48,23 +48,23 @@ struct PlatformIdentity {
 
 struct AppraisalResult {
   bool accepted = false;
-  std::optional<Failure> failure;  // exactly when not accepted
-  // REPORTDATA was compared with an expected value: the evidence answers a challenge or binds a
-  // key. Accepted evidence without it is genuine, of unknown age.
+  std::optional<Failure> failure;  // present exactly when not accepted
+  // True when REPORTDATA was compared with an expected value: the evidence then answers a challenge
+  // or binds a key. Accepted evidence without this comparison is genuine, but its age is unknown.
   bool report_data_bound = false;
 
-  // Present once the steps that establish them have passed; what is absent is not known.
+  // These members are present after the steps that establish them have passed. Absent: not known.
   std::optional<TcbEvaluation> tcb;
   std::vector<Shortfall> shortfalls;
-  std::optional<TdReport> report;  // after the quote's signature
+  std::optional<TdReport> report;  // present after the quote's signature verified
   std::optional<PlatformIdentity> platform;
   std::optional<std::uint16_t> quote_version;
   std::optional<BodyType> body_type;
-  // Of the authenticated TCB info: which platform family it is about, and how new it is.
+  // From the authenticated TCB info: the platform family it is about, and its evaluation number.
   std::optional<std::array<std::uint8_t, 6>> tcb_info_fmspc;
   std::optional<std::uint32_t> tcb_evaluation_number;
   std::optional<std::uint32_t> qe_evaluation_number;
-  // When all certificates, CRLs and documents used are valid together.
+  // The period in which all certificates, CRLs and documents used are valid.
   std::optional<Timestamp> valid_from;
   std::optional<Timestamp> valid_until;
 
@@ -75,11 +75,12 @@ struct AppraisalResult {
   std::optional<Digest> collateral;
 };
 
-// Null for accepted evidence, else "NAME" or "NAME:parameter".
+// Returns nullopt for accepted evidence, else "NAME" or "NAME:parameter".
 [[nodiscard]] std::optional<std::string> error_code(const AppraisalResult& result);
 
-// {"verdict","error","type","tcb":{..},"measurements":{..},"platform":{..},"checks":[..],..};
-// members that are not known are null or empty, never left out.
+// Returns
+// {"verdict","error","type","tcb":{..},"measurements":{..},"platform":{..},"checks":[..],..}.
+// Members that are not known are null or empty, never left out.
 [[nodiscard]] Json to_json(const AppraisalResult& result);
 
 }  // namespace assay::attestation::tdx

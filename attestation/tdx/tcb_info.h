@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCB info for TDX, version 3: which security versions of a platform family have which status.
+// TCB info for TDX, version 3: the status of each set of security versions of a platform family.
 // Intel PCS API v4, "Get TDX TCB Info". Read only after its signature was verified.
 #pragma once
 
@@ -32,9 +32,9 @@ struct ComponentLevel {
   TcbVerdict verdict;
 };
 
-// What a genuine TDX module looks like.
+// The signer, attributes and levels of a genuine TDX module.
 struct ModuleIdentity {
-  std::uint8_t major = 0;  // xx of "TDX_xx"; 0 for tdxModule itself, which has no levels
+  std::uint8_t major = 0;  // xx of "TDX_xx"; 0 for tdxModule, which has no levels
   Measurement mrsigner{};
   Bits64 attributes{};
   Bits64 attributes_mask{};
@@ -48,7 +48,7 @@ struct TcbInfo {
   std::array<std::uint8_t, 2> pceid{};
   std::uint32_t evaluation_number = 0;
   ModuleIdentity module;                   // tdxModule: modules of major version 0
-  std::vector<ModuleIdentity> identities;  // tdxModuleIdentities: all later ones
+  std::vector<ModuleIdentity> identities;  // tdxModuleIdentities: modules of later major versions
   std::vector<PlatformLevel> levels;       // highest first, never empty
 };
 
@@ -56,8 +56,8 @@ struct TcbInfo {
 // TCB_INFO_VERSION, TCB_INFO_TCB_TYPE.
 [[nodiscard]] Checked<TcbInfo> parse_tcb_info(std::string_view text);
 
-// Parses `tcbLevels` of a module or of the quoting enclave, sorted, highest first. Nothing when
-// there are none, two of the same isvsvn, or malformed ones.
+// Parses `tcbLevels` of a module or of the quoting enclave, sorted, highest first. Returns nullopt
+// when there are no levels, malformed levels, or two levels of the same isvsvn.
 [[nodiscard]] std::optional<std::vector<ComponentLevel>> parse_component_levels(const Json& object);
 
 }  // namespace assay::attestation::tdx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCB statuses and how those of platform, TDX module and quoting enclave become one.
+// TCB statuses, and how the statuses of platform, TDX module and quoting enclave merge into one.
 // Intel QVL steps 4.1.2.4.17 and 4.1.2.5.
 #pragma once
 
@@ -21,27 +21,28 @@ enum class TcbStatus : std::uint8_t {
   kOutOfDate,
   kOutOfDateConfigurationNeeded,
   kRevoked,
-  // Only ever a result: the TD runs on a module that was updated after its launch.
+  // Only results have the next two statuses: the TD runs on a module that was updated after the
+  // TD's launch.
   kTdRelaunchAdvised,
   kTdRelaunchAdvisedConfigurationNeeded,
 };
 
-// "UpToDate" and so on, as Intel writes them.
+// Returns "UpToDate" and so on, in Intel's spelling.
 [[nodiscard]] std::string_view name(TcbStatus status);
 [[nodiscard]] std::optional<TcbStatus> tcb_status_from(std::string_view name);
-// Statuses that a platform level may have: all but the relaunch ones.
+// Returns true for a status that a platform level can have: all but the relaunch statuses.
 [[nodiscard]] bool is_platform_status(TcbStatus status);
-// Statuses that a level of a module or of the quoting enclave may have: UpToDate, OutOfDate,
-// Revoked.
+// Returns true for a status that a level of a module or of the quoting enclave can have: UpToDate,
+// OutOfDate, Revoked.
 [[nodiscard]] bool is_component_status(TcbStatus status);
-// True when the platform's configuration must change (BIOS settings, for instance).
+// Returns true when the platform's configuration must change (BIOS settings, for instance).
 [[nodiscard]] bool needs_configuration(TcbStatus status);
 
-// The platform's status after a component (TDX module, then quoting enclave) has had its say.
-// `component` is one of is_component_status().
+// Merges the status of a component (TDX module, then quoting enclave) into the platform's status.
+// is_component_status() must hold for `component`.
 [[nodiscard]] TcbStatus converge(TcbStatus platform, TcbStatus component);
 
-// What a matched TCB level says.
+// The content of a matched TCB level.
 struct TcbVerdict {
   TcbStatus status = TcbStatus::kRevoked;
   Timestamp date;

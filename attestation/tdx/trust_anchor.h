@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configured root of trust. A root that comes with a quote or with collateral is never trusted:
-// it must be this one, byte for byte (Intel's sandbox and sample roots have the same name).
+// The configured root of trust. A root that comes with a quote or with collateral is never trusted
+// by itself. It must equal the configured root byte for byte, because Intel's sandbox and sample
+// roots have the same name.
 #pragma once
 
 #include <memory>
@@ -16,17 +17,19 @@ struct Certificate;
 
 class TrustAnchor {
  public:
-  // One self-signed P-256 CA certificate in DER, or in PEM. invalid-encoding, unsupported-key.
+  // Parses one self-signed P-256 CA certificate in DER or in PEM. Errors: invalid-encoding,
+  // unsupported-key.
   [[nodiscard]] static Result<TrustAnchor> from_der(ByteView der);
   [[nodiscard]] static Result<TrustAnchor> from_pem(std::string_view pem);
-  // Reads either form.
+  // Parses either form.
   [[nodiscard]] static Result<TrustAnchor> from_bytes(ByteView bytes);
 
-  // SHA-256 of the DER certificate: the fact that verdicts and policies name.
+  // Returns the SHA-256 of the DER certificate. Verdicts and policies name an anchor by this
+  // digest.
   [[nodiscard]] const Digest& digest() const { return digest_; }
-  // True for Intel's production root, and for nothing else.
+  // Returns true only for Intel's production root.
   [[nodiscard]] bool is_intel() const;
-  // For this folder: the parsed certificate.
+  // Returns the parsed certificate, for this folder only.
   [[nodiscard]] const std::shared_ptr<const Certificate>& certificate() const {
     return certificate_;
   }
@@ -39,7 +42,7 @@ class TrustAnchor {
   Digest digest_;
 };
 
-// Intel's production root "Intel SGX Root CA", valid 2018-05-21 to 2049-12-31.
+// Returns Intel's production root "Intel SGX Root CA", valid 2018-05-21 to 2049-12-31.
 [[nodiscard]] const TrustAnchor& intel_root();
 
 }  // namespace assay::attestation::tdx

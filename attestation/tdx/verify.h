@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verification of a TDX quote: a pure function of evidence, collateral, trust anchors, time,
-// expected report data and appraisal policy. No clock, no network, no state; safe on any thread.
+// expected report data and appraisal policy. Uses no clock, network or state; safe on any thread.
 //
 // The order of the checks is that of Intel's quote verification library (QVL, "Intel SGX DCAP quote
-// verification", sections 4.1.2.4 and 4.1.2.5) with the checks a service needs behind it. The first
-// check that fails ends the verification and names the error.
+// verification", sections 4.1.2.4 and 4.1.2.5). The further checks that a service needs come after
+// them. The first check that fails ends the verification and names the error.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@
 
 namespace assay::attestation::tdx {
 
-// What REPORTDATA must be. There is no default: leaving it open is said aloud, and the result then
-// says that the evidence is not bound to anything.
+// The required value of REPORTDATA. There is no default. A caller without a requirement states this
+// with not_requested(); the result then says that the evidence is not bound to anything.
 class ReportDataExpectation {
  public:
   [[nodiscard]] static ReportDataExpectation exactly(const ReportData& value) {
@@ -36,20 +36,20 @@ class ReportDataExpectation {
   std::optional<ReportData> value_;
 };
 
-// What the caller brings besides evidence and collateral. Borrows the policy.
+// The inputs besides evidence and collateral. Borrows the policy.
 struct VerifyContext {
   Timestamp now;
   ReportDataExpectation report_data;
   const AppraisalPolicy& policy;
 };
 
-// Verifies `quote` against collateral that was authenticated before, under that collateral's
-// anchor. Whether the collateral is valid at `now` is checked here, each time.
+// Verifies `quote` against collateral that was authenticated before, under the anchor of that
+// collateral. Each call checks whether the collateral is valid at `now`.
 [[nodiscard]] AppraisalResult verify(ByteView quote, const AuthenticatedCollateral& collateral,
                                      const VerifyContext& context);
 
-// Authenticates `collateral` and verifies `quote` against it, under the anchor at which the quote's
-// own chain ends, or else the first one. Without anchors nothing is accepted.
+// Authenticates `collateral` and verifies `quote` against it. Uses the anchor at which the quote's
+// own chain ends, or else the first anchor. Without anchors no quote is accepted.
 [[nodiscard]] AppraisalResult verify(ByteView quote, const Collateral& collateral,
                                      std::span<const TrustAnchor> anchors,
                                      const VerifyContext& context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the receipt of an answer about the record that names our signature? A receipt of another
-// record promises nothing about ours, which could then be left out of the log.
+// Checks that the receipt in an answer is about the record that names our signature. A receipt for
+// another record promises nothing about ours: the service could then leave our record out of the
+// log.
 #pragma once
 
 #include <optional>
@@ -11,10 +12,12 @@
 namespace assay::cli {
 
 // Checks the answer to a statement that was stored (AcceptedStatement of schemas/openapi.yaml):
-// - "record" is about this statement, and its canonical JSON has the leaf hash of the receipt;
-// - it names a key that signed `document`, or its exact bytes; no later record names such a key;
-// - with `verifier`, the receipt itself: see check_receipt.
-// log-inconsistent when it is another record; errors of receipt_from_json and check_receipt.
+// - "record" is about this statement, and its canonical JSON has the leaf hash of the receipt.
+// - The record names a key that signed `document`, or the exact bytes of `envelope`. No later
+//   record in the answer names such a key.
+// - With `verifier`, the receipt itself is valid: see check_receipt.
+// Errors: log-inconsistent when the record is another one; those of receipt_from_json and
+// check_receipt.
 [[nodiscard]] Status check_own_record(const Json& answer, const LoadedDocument& document,
                                       ByteView envelope,
                                       const std::optional<attestation::NoteVerifier>& verifier);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags that say whose log it is.
+// Flags that name the log's verifier key.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,8 @@ struct VerifierFlags {
 
 void add_verifier_options(const Command& verb, VerifierFlags& flags);
 
-// Nothing when neither is given; usage when both are.
+// Finds the verifier. Returns nullopt when neither flag is given. Errors: usage when both are
+// given.
 [[nodiscard]] Result<std::optional<attestation::NoteVerifier>> find_verifier(
     const VerifierFlags& flags);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service as verbs reach it: the options that say where it is, and the client they lead to.
+// Connects verbs to the service: the options that name the service, and the client made from them.
 #pragma once
 
 #include "cli/command.h"
@@ -11,7 +11,7 @@
 
 namespace assay::cli {
 
-// The names that verbs use all the time.
+// Names that most verbs use.
 using client::Api;
 using client::ConnectionFlags;
 using client::joined_at;
@@ -23,11 +23,12 @@ using client::text_at;
 
 void add_connection_options(const Command& verb, ConnectionFlags& flags);
 
-// This program to the service; before a retry it says why on standard error. `context` must outlive
-// what it is given to.
+// Describes this program to the client library. Before each retry the reason is printed on standard
+// error. `context` must outlive every client that receives the Caller.
 [[nodiscard]] client::Caller caller_of(const Context& context);
 
-// Settings, credential and client in one. Errors: those of resolve_connection and HttpClient::open.
+// Resolves the settings, reads the credential and opens the client. Errors: those of
+// resolve_connection and HttpClient::open.
 [[nodiscard]] Result<Api> open_api(const Context& context, const ConnectionFlags& flags,
                                    client::Endpoint endpoint = client::Endpoint::kApi);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of the service: how many items are asked for, and how they are printed.
+// Lists of the service: the number of items to fetch, and the printing of lists.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,24 @@ struct ListFlags {
   ConnectionFlags connection;
 };
 
-// --limit, --all, and the options of the connection.
+// Adds --limit, --all and the options of the connection.
 void add_list_options(const Command& verb, ListFlags& flags);
 
-// What the flags ask for: the items of as many pages as that takes, in one answer.
+// Fetches the items that the flags ask for, from as many pages as needed, in one answer.
 [[nodiscard]] Result<Json> fetch_list(Api& api, const std::string& path, const Query& query,
                                       const ListFlags& flags);
 
-// How a list is shown as text.
+// The text form of a list.
 struct ListView {
-  std::string noun;                // of one item: "node"
-  std::vector<std::string> heads;  // of the columns
+  std::string noun;                // name of one item: "node"
+  std::vector<std::string> heads;  // heads of the columns
   std::function<std::vector<std::string>(const Json& item)> cells;
-  std::string origin{};  // said after the number of items: " of a log of 9 entries"
+  std::string origin{};  // follows the number of items: " of a log of 9 entries"
 };
 
-// With -o json the answer with "more" added: whether there are more items than these. Otherwise a
-// table, and on standard error the number of items, such as "100 of 148 decisions".
+// Prints a list. With -o json prints the answer with "more" added, which says whether more items
+// exist. Otherwise prints a table. Also prints the number of items, such as "100 of 148 decisions",
+// on standard error.
 void print_list(const Context& context, const ListView& view, Json answer);
 
 }  // namespace assay::cli

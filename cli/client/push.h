@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which resource of the service takes which kind of document.
+// Sends each kind of document to the resource of the service that takes it.
 #pragma once
 
 #include "cli/documents/documents.h"
@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-// Sends `envelope`, whose payload `document` holds, and returns the service's answer.
-// payload-type-unknown for a kind that the service does not take.
+// Sends `envelope` and returns the service's answer. `document` holds the payload of `envelope`.
+// Errors: payload-type-unknown for a kind that the service does not take.
 [[nodiscard]] Result<Json> push_document(client::Api& api, const LoadedDocument& document,
                                          ByteView envelope);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that hold something signed or to be signed: recognising them, and their payloads as values.
+// Files with a signed document, or with one to be signed: recognises them and reads their payloads.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ enum class PayloadKind : std::uint8_t {
   kPolicyApproval,
   kTrustChange,
   kDecision,
-  kOther,  // a payload type that is not ours
+  kOther,  // a payload type of other software
 };
 
-// "manifest", "attestation", ...
+// Returns "manifest", "attestation", ...
 [[nodiscard]] std::string_view name(PayloadKind kind);
 
-// What would be signed, or was.
+// The bytes to be signed or already signed, with their type.
 struct Payload {
   PayloadKind kind;
   std::string type;  // DSSE payload type
@@ -36,32 +36,36 @@ struct Payload {
   [[nodiscard]] StatementId id() const { return attestation::statement_id(type, bytes); }
 };
 
-// A payload, and the envelope around it when the file is one.
+// A payload, and its envelope when the file contains one.
 struct LoadedDocument {
   Payload payload;
   std::optional<attestation::Envelope> envelope;
 };
 
-// Judges the payload by its type, and checks documents of our own: what does not follow its schema
-// is refused. payload-type-unknown never: that is kOther.
+// Determines the kind of a payload from its type. A document of our own must follow its schema;
+// otherwise the error of its parser is returned. An unknown type is kOther, not
+// payload-type-unknown.
 [[nodiscard]] Result<PayloadKind> check_payload(std::string_view type, ByteView payload);
 
-// Makes a payload out of the bytes of a JSON document: `type` when it is given, otherwise what the
-// members say. Documents of our own become canonical, so that equal ones have equal ids however
-// they are laid out; everything else keeps its bytes. payload-type-unknown when it is not clear
-// what the document is.
+// Makes a payload from the bytes of a JSON document. The payload type is `type`, or follows from
+// the document's members when `type` is empty. Documents of our own are made canonical, so that
+// equal documents have equal ids whatever their layout. All other documents keep their bytes.
+// Errors: payload-type-unknown when the type of the document is unclear.
 [[nodiscard]] Result<Payload> payload_from(ByteView document, std::string_view type);
 
-// Reads a file: a DSSE envelope, or a payload. Checks it; verifies no signature.
+// Reads a DSSE envelope or a payload and checks it. Verifies no signature. load_document() reads
+// from the file at `path`.
 [[nodiscard]] Result<LoadedDocument> load_document(const std::string& path,
                                                    std::string_view type = {});
 [[nodiscard]] Result<LoadedDocument> read_document(ByteView bytes, std::string_view type = {});
 
-// The envelope that the service sent for `id`: that of a document, or the UUID of a decision.
-// data-loss when it holds anything else: what was asked for is not the service's to choose.
+// Parses the envelope that the service sent for `id`, which is the id of a document or the UUID of
+// a decision. Errors: data-loss when the envelope holds anything else, because the service must not
+// choose what it returns.
 [[nodiscard]] Result<attestation::Envelope> envelope_for(ByteView answer, const std::string& id);
 
-// The statement or manifest in a payload. predicate-type-unknown when it holds something else.
+// Return the statement or manifest in a payload. Errors: predicate-type-unknown when the payload
+// holds something else.
 [[nodiscard]] Result<Statement> statement_of(const Payload& payload);
 [[nodiscard]] Result<Manifest> manifest_of(const Payload& payload);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that verbs are given: private ones to sign with, public ones to verify against.
+// Keys that verbs get: private keys to sign with, public keys to verify against.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,17 @@ struct SigningFlags {
 
 void add_signing_options(const Command& verb, SigningFlags& flags, bool required);
 
-// Reads a private key; asks for the passphrase of an encrypted one. Core dumps are off from here.
+// Reads a private key and asks for the passphrase of an encrypted one. Core dumps are disabled from
+// this call on.
 [[nodiscard]] Result<std::unique_ptr<Signer>> load_signer(const std::string& path,
                                                           const std::string& passphrase_file);
 [[nodiscard]] Result<std::vector<std::unique_ptr<Signer>>> load_signers(const SigningFlags& flags);
 [[nodiscard]] std::vector<const Signer*> borrow(
     const std::vector<std::unique_ptr<Signer>>& signers);
 
-// Signs `statement` when keys were given and writes it to `out`; without a file, or to "-", to
-// standard output. With a file it prints the id, or as JSON `about` with id, file and whether it is
-// signed.
+// Signs `statement` when keys are given and writes it to `out`, or to standard output when `out` is
+// empty or "-". After writing a file, also prints the id. With -o json prints `about` instead, with
+// the id, the file and whether the statement is signed.
 [[nodiscard]] Result<Exit> sign_and_write(const Context& context, const Statement& statement,
                                           const SigningFlags& flags, const std::string& out,
                                           Json about);
@@ -48,39 +49,41 @@ struct TrustFlags {
   std::string trust;              // JSON file with "keys"
   std::string jwks;               // JSON Web Key Set, where a verb offers it
   std::uint64_t threshold = 1;
-  std::string at;  // RFC 3339, when validity periods are judged; empty is now
+  std::string at;  // RFC 3339: time for validity periods; empty: now
 };
 
 void add_trust_options(const Command& verb, TrustFlags& flags);
 
-// The keys to verify against. A PEM file stands for a key that may say what `context` asks, under
-// its key id as identity: whoever names it on the command line trusts it for this. Keys of a trust
-// file count for what they are granted there. usage without any key: nothing is ever verified
-// against no keys.
+// Returns the keys to verify against. A key in a PEM file may make all signatures that `context`
+// asks for, because the user who names it trusts it for this purpose. Its key id serves as
+// identity. Keys of a trust file count for what the file grants them. Errors: usage without any
+// key, because a verification against no keys would mean nothing.
 [[nodiscard]] Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
                                                                 const SigningContext& context);
 
-// Reads "keys" of a trust file: what `assay trust show -o json`, a bootstrap file or `assay key
-// describe` hold.
+// Reads "keys" of a trust file. `assay trust show -o json`, a bootstrap file and `assay key
+// describe` have this form.
 [[nodiscard]] Result<std::vector<TrustedKey>> read_trust_file(const std::string& path);
 
-// An envelope does not say when it was signed. `signed_at` is when validity periods are judged,
-// `now` when revocations are: a revocation counts for all that the key ever signed.
+// Times at which signatures are judged; an envelope does not say when it was signed. Validity
+// periods are judged at `signed_at`. Revocations are judged at `now`, because a revocation counts
+// for everything that the key ever signed.
 struct JudgedAt {
   Timestamp signed_at;
   Timestamp now;
 };
 
-// verify_signatures and require_signers in one.
+// Calls verify_signatures and require_signers.
 [[nodiscard]] Result<std::vector<attestation::VerifiedSignature>> check_signatures(
     const attestation::Envelope& envelope, std::span<const TrustedKey> keys,
     const SigningContext& context, std::uint64_t threshold, const JudgedAt& times);
 
-// Validity at `flags.at`, or what the clock says; revocation at the later of the two, so that no
-// flag undoes a revocation.
+// Returns the times for judging signatures. Validity is judged at `flags.at`, or at the clock's
+// time when it is empty. Revocation is judged at the later of both times, so that no flag undoes a
+// revocation.
 [[nodiscard]] Result<JudgedAt> times_of(const TrustFlags& flags, const Clock& clock);
 
-// [{"key_id","identity"}].
+// Returns [{"key_id","identity"}].
 [[nodiscard]] Json signers_json(std::span<const attestation::VerifiedSignature> signatures);
 
 }  // namespace assay::cli

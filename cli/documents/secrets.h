@@ -10,15 +10,15 @@
 
 namespace assay::cli {
 
-// Asks on the terminal without echo; twice when `confirm`. usage when there is no terminal (then a
-// passphrase file is the way), or the two differ.
+// Asks on the terminal without echo, twice when `confirm` is true. Errors: usage when there is no
+// terminal (a passphrase file is needed in that case), or when the two answers differ.
 [[nodiscard]] Result<SecretBytes> ask_passphrase(const std::string& prompt, bool confirm);
 
-// A new access token: "assay_" and 32 random bytes, which scanners for leaked secrets can
-// recognise.
+// Makes a new access token: "assay_" and 32 random bytes. Scanners for leaked secrets can recognise
+// this form.
 [[nodiscard]] Result<std::string> make_token(Random& random);
 
-// From `file`, or from the terminal when it is empty.
+// Reads a passphrase from `file`, or from the terminal when `file` is empty.
 [[nodiscard]] Result<SecretBytes> read_passphrase(const std::string& file,
                                                   const std::string& prompt, bool confirm);
 

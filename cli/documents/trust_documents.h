@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of trust documents from what people type: roles, times, keys, principals.
+// Makes parts of trust documents from what people type: roles, times, keys, principals.
 #pragma once
 
 #include <string>
@@ -11,21 +11,22 @@
 
 namespace assay::cli {
 
-// RFC 3339, a date ("2027-01-31": its start), or a span from `now` ("90d", "12h"). usage otherwise.
+// Parses RFC 3339, a date ("2027-01-31" means its start), or a span from `now` on ("90d", "12h").
+// Errors: usage.
 [[nodiscard]] Result<Timestamp> read_time(const std::string& text, Timestamp now);
 
-// "stage:predicate type:namespace". The predicate type may hold ':' itself; "lifecycle" and
-// "manifest" stand for assay's own. usage otherwise.
+// Parses "stage:predicate type:namespace". The predicate type may contain ':'. "lifecycle" and
+// "manifest" stand for assay's own predicate types. Errors: usage.
 [[nodiscard]] Result<SignerRole> read_signer_role(const std::string& text);
 
-// A TrustedKey, Principal, Appraisal or Registration in a JSON file.
+// Read a TrustedKey, Principal, Appraisal or Registration from a JSON file.
 [[nodiscard]] Result<TrustedKey> read_trusted_key(const std::string& path);
 [[nodiscard]] Result<Principal> read_principal(const std::string& path);
 [[nodiscard]] Result<Appraisal> read_appraisal(const std::string& path);
 [[nodiscard]] Result<Registration> read_registration_file(const std::string& path);
 
-// The public key in a PEM file: a public key, or the public half of a private key file beside which
-// FILE.pub lies.
+// The public key of a PEM file. When the file holds a private key, the public key comes from
+// FILE.pub next to it.
 struct PublicHalf {
   KeyId id;
   SignatureAlgorithm algorithm;
@@ -34,8 +35,8 @@ struct PublicHalf {
 };
 [[nodiscard]] Result<PublicHalf> read_public_key(const std::string& path);
 
-// SHA-256 of the SubjectPublicKeyInfo of an X.509 certificate in PEM: the credential that client
-// certificates are known by.
+// Returns the credential of a client certificate: the SHA-256 of the SubjectPublicKeyInfo of an
+// X.509 certificate in PEM.
 [[nodiscard]] Result<Credential> certificate_credential(const std::string& path);
 
 }  // namespace assay::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a document says, in words, before somebody signs it: in full, and as a difference from what
-// is in force. Pure. Whatever a document holds is shown: members without words of their own appear
-// by name and value, and nothing of them reaches the terminal as it is.
+// Describes a document in words before somebody signs it: in full, and as a difference from what is
+// in force. Pure. Every part of a document is shown. Members without a description of their own
+// appear by name and value. No text of a document reaches the terminal unescaped.
 #pragma once
 
 #include <optional>
@@ -15,36 +15,38 @@ namespace assay::cli {
 
 struct ReviewChange {
   std::string path;  // "mode", "require[approved].statement.max_age_seconds", "match.namespaces[]"
-  Json before;       // null: was not there
-  Json after;        // null: is not there any more
-  std::string flag;  // why to look twice: it may let in more than before; empty: nothing known
+  Json before;       // null: added
+  Json after;        // null: removed
+  // Why the change needs attention: it may allow more than before. Empty: no reason known.
+  std::string flag;
   bool operator==(const ReviewChange&) const = default;
 };
 
 struct Review {
   std::string title;               // one line
-  std::vector<std::string> says;   // the document in full, a line a fact
-  std::vector<std::string> flags;  // what is worth a second look whatever was before
-  std::string against;             // what `changes` compare with; empty: nothing was given
+  std::vector<std::string> says;   // the document in full, one fact per line
+  std::vector<std::string> flags;  // points that need attention in any case
+  std::string against;             // what `changes` compare with; empty: no comparison
   std::vector<ReviewChange> changes;
 };
 
-// What is known of the present state; what is not known stays empty, and the review says so.
+// The known part of the present state. Unknown members stay absent or empty, and the review says
+// that they are unknown.
 struct InForce {
   std::string source;         // for `against`: "the service", or a file
-  std::optional<Json> trust;  // as GET /v1/trust answers
+  std::optional<Json> trust;  // in the form of GET /v1/trust
   std::optional<std::uint64_t> policy_epoch;
-  std::optional<Json> policy;     // the document in force under the same name; null: there is none
+  std::optional<Json> policy;     // in force under the same name; null: none exists
   std::optional<Json> approved;   // the policy that an approval is about
-  std::optional<Json> statement;  // an earlier statement of the kind; null: there is none
+  std::optional<Json> statement;  // an earlier statement of the kind; null: none exists
 };
 
-// Lists are cut after this many items, with their number, unless all are wanted.
+// Lists are cut after this many items and show their full number, unless all items are wanted.
 inline constexpr std::size_t kShownItems = 12;
 
 [[nodiscard]] Result<Review> review(const Payload& payload, const InForce& in_force, bool all);
 
-// The parts, by kind of document; `document` is the payload.
+// Review one kind of document each. `document` is the payload.
 [[nodiscard]] Review review_policy(const Json& document, const InForce& in_force, bool all);
 [[nodiscard]] Review review_approval(const Json& document, const InForce& in_force, bool all);
 [[nodiscard]] Review review_trust_change(const Json& document, const InForce& in_force, bool all);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews for verbs that sign: finding what is in force, showing the review, asking.
+// Reviews for verbs that sign: finds what is in force, shows the review and asks.
 #pragma once
 
 #include <string>
@@ -18,23 +18,23 @@ struct ReviewFlags {
   ConnectionFlags connection;
 };
 
-// --against, --document, --all and the connection.
+// Adds --against, --document, --all and the options of the connection.
 void add_review_options(const Command& verb, ReviewFlags& flags);
 
-// What a document is compared with: the file of --against, or what the service says. Without either
-// nothing is known. `from_environment`: the service may also be named by the environment or the
-// default profile, not only by flags.
+// Finds what a document is compared with: the file of --against, or the state that the service
+// reports. Without both, the state in force stays unknown. With `from_environment` the environment
+// or the default profile may also name the service. Otherwise only flags may.
 [[nodiscard]] Result<InForce> find_in_force(const Context& context, const Payload& payload,
                                             const ReviewFlags& flags, bool from_environment);
 
-// The review as lines for people, and as JSON.
+// Return the review as lines for people, and as JSON.
 [[nodiscard]] std::vector<std::string> review_lines(const LoadedDocument& document,
                                                     const Review& review, bool all);
 [[nodiscard]] Json review_json(const LoadedDocument& document, const Review& review);
 
-// Shows the review on standard error, and asks when standard input and standard error are a
-// terminal, unless `yes`. True when it may be signed. What cannot be compared is said in the
-// review: it does not stop whoever signs.
+// Shows the review on standard error. Asks for agreement when standard input and standard error are
+// a terminal, unless `yes`. Returns true when the document may be signed. A failed comparison is
+// shown in the review and does not prevent signing.
 [[nodiscard]] Result<bool> agree_to_sign(const Context& context, const LoadedDocument& document,
                                          const ReviewFlags& flags, bool from_environment, bool yes);
 

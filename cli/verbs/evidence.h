@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs of "evidence" share.
+// Functions that the verbs of "evidence" share.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace assay::cli {
 
-// The 64 bytes that evidence has to carry, from 128 hex digits of either case; usage.
+// Parses the 64 bytes of report data that evidence has to carry, from 128 hex digits of either
+// case. Errors: usage.
 [[nodiscard]] Result<ReportDataBytes> parse_report_data(std::string_view hex);
-// `at` as RFC 3339, or what the clock says when it is empty.
+// Parses `at` as RFC 3339. Returns the clock's time when `at` is empty.
 [[nodiscard]] Result<Timestamp> evidence_time(const std::string& at, const Clock& clock);
 
 void add_evidence_verify(const Command& group, Context& context);

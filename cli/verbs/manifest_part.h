@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a model that 'manifest verify' is asked about: one file, one tensor, some bytes of
-// one.
+// The part of a model that 'manifest verify' checks: one file, one tensor, or a byte range of one.
 #pragma once
 
 #include <string>
@@ -23,14 +22,14 @@ struct PartFlags {
 
 void add_part_options(const Command& verb, PartFlags& flags);
 
-// Entry and range that the flags name; the outline is left to the caller.
-// usage; not-found when the manifest has no such file or tensor.
+// Finds the entry and range that the flags name. The caller sets the outline. Errors: usage;
+// not-found when the manifest has no such file or tensor.
 [[nodiscard]] Result<gpu_hash::PartOptions> part_options(const PartFlags& flags,
                                                          const Artifact& artifact);
 
-// {"entry","begin","end"}: what was hashed of which entry.
+// Returns {"entry","begin","end"}: the bytes that were hashed, and their entry.
 [[nodiscard]] Json part_json(const Entry& entry, const gpu_hash::VerifiedPart& verified);
-// "bytes [0, 16384) of model.safetensors#lm_head.weight".
+// Returns "bytes [0, 16384) of model.safetensors#lm_head.weight".
 [[nodiscard]] std::string part_label(const Entry& entry, const gpu_hash::VerifiedPart& verified);
 
 }  // namespace assay::cli

@@ -16,10 +16,10 @@ struct PolicyChange {
   bool operator==(const PolicyChange&) const = default;
 };
 
-// Compares two policies in their JSON form. Conditions of `require` are matched by id.
+// Compares two policies in their JSON form. Conditions of `require` are matched by their ids.
 [[nodiscard]] std::vector<PolicyChange> compare_policies(const Json& before, const Json& after);
 
-// "+ require[signed] {...}", "- ...", "~ mode "warn" -> "enforce"".
+// Returns "+ require[signed] {...}", "- ...", "~ mode "warn" -> "enforce"".
 [[nodiscard]] std::string change_line(const PolicyChange& change);
 
 }  // namespace assay::cli

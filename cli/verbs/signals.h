@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGTERM and SIGINT as requests to stop, for verbs that run until they are told to end.
+// Turns SIGTERM and SIGINT into requests to stop, for verbs that run until somebody ends them.
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,19 @@
 
 namespace assay::cli {
 
-// Blocks both signals in the calling thread and in those it starts from here on, so it is made
-// before any other thread. There is one at a time.
+// Watches both signals. Blocks them in the calling thread and in the threads that it starts later.
+// A SignalWatch must therefore be made before any other thread. Only one may exist at a time.
 class SignalWatch {
  public:
-  // After the first signal there are `grace` until the second request is made.
+  // The second request is made `grace` after the first signal, or at a second signal.
   explicit SignalWatch(std::chrono::seconds grace);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  // Requested by the first signal: begin nothing new.
+  // Returns the token that the first signal stops: begin no new work.
   [[nodiscard]] std::stop_token drain() const { return drain_.get_token(); }
-  // Requested by a second signal, or when the time is over: give up.
+  // Returns the token that a second signal or the end of `grace` stops: give up running work.
   [[nodiscard]] std::stop_token abandon() const { return abandon_.get_token(); }
 
  private:
@@ -31,7 +31,7 @@ class SignalWatch {
   std::chrono::seconds grace_;
   std::stop_source drain_;
   std::stop_source abandon_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last, because the thread uses the others
 };
 
 }  // namespace assay::cli

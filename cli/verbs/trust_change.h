@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of trust as documents, for the verbs that make them.
+// Makes changes of trust as documents, for the verbs that need them.
 #pragma once
 
 #include <string>
@@ -25,14 +25,14 @@ struct TrustChangeFlags {
   ConnectionFlags connection;
 };
 
-// --sequence, --out, the connection, and last --reason.
+// Adds --sequence, --out, the options of the connection, and --reason as the last one.
 void add_trust_change_options(const Command& verb, TrustChangeFlags& flags);
 
-// Writes the payload for 'assay sign'.
+// Writes the payload of the change for 'assay sign'.
 [[nodiscard]] Result<Exit> write_trust_change(const Context& context,
                                               const TrustChangeFlags& flags);
 
-// Epochs of the service: "trust", "revocation", "policy".
+// Fetches an epoch of the service: "trust", "revocation" or "policy".
 [[nodiscard]] Result<std::uint64_t> fetch_epoch(const Context& context,
                                                 const ConnectionFlags& connection,
                                                 const char* which);

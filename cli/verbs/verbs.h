@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs, one file for each group. Each function registers its group below `root`.
+// All verbs, one file for each group. Each function registers its group below `root`.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ void add_node(const Command& root, Context& context);
 void add_job(const Command& root, Context& context);
 void add_worker(const Command& root, Context& context);
 
-// Verbs of "manifest" that have their own files, and signing under a group's name.
+// Verbs of "manifest" and "policy" that have their own files, and signing under a group's name.
 void add_manifest_verify(const Command& group, Context& context);
 void add_manifest_prove(const Command& group, Context& context);
 void add_manifest_place(const Command& group, Context& context);

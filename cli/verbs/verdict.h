@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts and decisions for people: every condition with what was expected and what there is.
+// Verdicts and decisions for people: every condition with its expected and its actual value.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace assay::cli {
 
-// Lines for a verdict ({"allowed","reasons","warnings","preconditions","policies"}).
+// Returns lines for a verdict ({"allowed","reasons","warnings","preconditions","policies"}).
 [[nodiscard]] std::string verdict_text(const Json& verdict);
 
-// "allow", or "deny: code, code".
+// Returns "allow", or "deny: code, code".
 [[nodiscard]] std::string verdict_headline(const Json& verdict);
 
 [[nodiscard]] bool is_allowed(const Json& verdict);

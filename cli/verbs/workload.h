@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workload that asks, from flags or JSON.
+// The workload of a decision request, from flags or JSON.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct WorkloadFlags {
 void add_workload_options(const Command& verb, WorkloadFlags& flags);
 
 [[nodiscard]] Result<policy::Workload> workload_from(const WorkloadFlags& flags);
-// {"namespace","labels","resources","node","accelerators","pod":{"mounts","images"}}, each may be
-// absent; as decisions show it (policy/facts.h).
+// Reads {"namespace","labels","resources","node","accelerators","pod":{"mounts","images"}}, the
+// form that decisions show (policy/facts.h). Each member may be absent.
 [[nodiscard]] Result<policy::Workload> workload_from(const Json& json);
 
 }  // namespace assay::cli

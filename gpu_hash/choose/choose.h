@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice between engines as pure functions: what depends on the machine is a parameter.
+// The choice between engines as pure functions. Everything that depends on the machine is a
+// parameter.
 #pragma once
 
 #include <chrono>
@@ -17,37 +18,38 @@
 
 namespace assay::gpu_hash {
 
-// Index of the OpenCL device to use out of `devices` (in the order of list_devices()), or nothing
-// for the CPU engine. device-not-found; usage when the choice is of several devices; internal for
-// auto, which is choose_auto().
+// Returns the index of the chosen OpenCL device in `devices` (in the order of list_devices()).
+// Returns nullopt for the CPU engine. Errors: device-not-found; usage when `choice` names several
+// devices; internal when `choice` is auto, because choose_auto() decides that case.
 [[nodiscard]] Result<std::optional<unsigned>> choose_device(const DeviceChoice& choice,
                                                             const std::vector<DeviceInfo>& devices);
 
-// True when `choice` may be of several OpenCL devices.
+// Returns true when `choice` can mean several OpenCL devices.
 [[nodiscard]] bool chooses_several(const DeviceChoice& choice);
 
-// Their indices, at least one. device-not-found; limit-exceeded when there are more than can share
-// the work.
+// Returns the indices of the chosen devices, at least one. Errors: device-not-found; limit-exceeded
+// for more devices than can share the work.
 [[nodiscard]] Result<std::vector<unsigned>> choose_devices(const DeviceChoice& choice,
                                                            const std::vector<DeviceInfo>& devices);
 
-// choose_device() on this machine, auto included.
+// Does what choose_device() does, on this machine and also for auto.
 [[nodiscard]] Result<std::optional<unsigned>> resolve_device(const DeviceChoice& choice,
                                                              const EngineOptions& options);
 
 using SteadyNow = std::function<std::chrono::steady_clock::time_point()>;
 
-// Bytes per second from host memory to roots: the best of a few passes that grow as long as there
-// is time. At most 0.3 s for an engine of 50 MB/s or more, beside what it does once: making memory,
-// and building kernels that are not in the cache. Needs 4 MiB of memory. Errors of the engine.
+// Returns the bytes per second from host memory to roots. The result is the best of a few passes,
+// which grow while time is left. Measuring takes at most 0.3 s for an engine of 50 MB/s or more.
+// That time leaves out one-time work: allocating memory and building kernels that are not in the
+// cache. Needs 4 MiB of memory. Errors: those of the engine.
 [[nodiscard]] Result<double> measure_rate(Engine& engine,
                                           const SteadyNow& now = std::chrono::steady_clock::now);
 
-// Bytes per second of OpenCL device `index`, or of the CPU engine.
+// Measures the bytes per second of OpenCL device `index`, or of the CPU engine for nullopt.
 using MeasureRate = std::function<Result<double>(std::optional<unsigned> index)>;
 
-// The choice among `devices` (the OpenCL devices in order) and the CPU engine, which `cpu` names
-// with its driver. `measure` is asked for what `cache` does not know.
+// Chooses among `devices` (the OpenCL devices in order) and the CPU engine. `cpu` is the name and
+// driver of the CPU engine. `measure` is called for each rate that `cache` does not hold.
 [[nodiscard]] AutoChoice choose_auto(const std::vector<DeviceInfo>& devices, const std::string& cpu,
                                      const MeasureRate& measure, const KernelCache& cache);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on this machine's cores: the truth that every device is held against.
+// The engine on this machine's cores. Every device is checked against its results.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,19 @@
 
 namespace assay::gpu_hash {
 
-// `threads` 0 is one per core this process may use. `variant` forces a way to compute, which must
-// be one of leaf_variants(); without it the fastest one is found out once in each process. Memory
-// per thread: 16 chunks, at least 256 KiB.
+// Makes the CPU engine. `threads` 0 means one thread for each core that this process may use.
+// `variant` forces one of leaf_variants(). Without `variant` the fastest one is used, which is
+// measured once in each process. Memory for each thread: 16 chunks, at least 256 KiB.
 [[nodiscard]] std::unique_ptr<Engine> make_cpu_engine(unsigned threads = 0,
                                                       std::optional<LeafVariant> variant = {});
 
-// Name of the processor, "cpu" when the system does not tell.
+// Returns the name of the processor, or "cpu" when the system does not report one.
 [[nodiscard]] std::string cpu_name();
-// What computes: "ipsec-mb 1.3.0 avx512", "OpenSSL 3.0.19"; both hash algorithms when they differ.
+// Returns the hashing library in use, such as "ipsec-mb 1.3.0 avx512" or "OpenSSL 3.0.19". Names
+// both libraries when the two hash algorithms use different ones.
 [[nodiscard]] std::string cpu_driver();
 
-// The figures of bench_device(). Errors of the engine.
+// Measures the figures of bench_device() for the CPU engine. Errors: those of the engine.
 [[nodiscard]] Result<BenchResult> bench_cpu(HashAlgorithm hash, std::uint64_t bytes,
                                             const EngineOptions& options);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves and subtrees of bytes in files or host memory, on one core. Internal to this folder.
+// Hashes leaves and subtrees of bytes in files or host memory, on one core. Internal to this
+// folder.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +17,23 @@
 
 namespace assay::gpu_hash {
 
-// Bytes [offset, offset + size) of a region; `offset` is at a chunk border.
+// Bytes [offset, offset + size) of a region. `offset` is a multiple of the chunk size.
 struct LeafRun {
   const Region* region;
   std::uint64_t offset;  // bytes
   std::uint64_t size;    // bytes
 };
 
-// For one thread at a time. Memory: as many chunks as the hasher has lanes, at least 256 KiB and at
-// most 1 MiB.
+// Hashes runs of leaves. Used by one thread at a time. Memory: as many chunks as the hasher has
+// lanes, at least 256 KiB and at most 1 MiB.
 class CpuLeaves {
  public:
   CpuLeaves(std::unique_ptr<LeafHasher> hasher, HashAlgorithm algorithm)
       : hasher_(std::move(hasher)), algorithm_(algorithm) {}
 
-  // For each run the digests of its parts of `grain` bytes (the chunk size times a power of two);
-  // the last part may be shorter. Chunks of different runs are hashed side by side. Errors of
-  // PieceReader and LeafHasher.
+  // Returns for each run the digests of its parts of `grain` bytes. `grain` is the chunk size times
+  // a power of two. The last part of a run may be shorter. Chunks of different runs are hashed side
+  // by side. Errors: those of PieceReader and LeafHasher.
   [[nodiscard]] Result<std::vector<std::vector<Digest>>> hash(std::span<const LeafRun> runs,
                                                               std::uint64_t chunk_size,
                                                               std::uint64_t grain);
@@ -51,11 +52,11 @@ class CpuLeaves {
   std::unique_ptr<LeafHasher> hasher_;
   HashAlgorithm algorithm_;
   PieceReader reader_;
-  // Slots that hold a chunk each, with a byte in front for the prefix.
+  // Slots that hold a chunk each, with one byte before the chunk for the prefix.
   Bytes arena_;
   std::size_t slots_ = 0;
-  std::size_t stride_ = 0;         // bytes from slot to slot
-  std::vector<Message> messages_;  // in the slots, not hashed yet
+  std::size_t stride_ = 0;         // bytes from one slot to the next
+  std::vector<Message> messages_;  // messages in the slots that are not hashed yet
   std::vector<std::span<std::uint8_t>> parts_;
   Bytes pairs_;
 };

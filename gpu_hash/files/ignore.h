@@ -10,20 +10,22 @@
 
 namespace assay::gpu_hash {
 
-// A set of patterns. In a part of a path `*` is any run of characters and `?` exactly one; `**` as
-// a whole part is any number of parts. A pattern without '/' matches at any depth, one with '/'
-// (also a leading one) from the top. Characters are Unicode code points; there is no escape.
+// A set of ignore patterns. In a part of a path `*` matches any run of characters and `?` matches
+// exactly one character. `**` as a whole part matches any number of parts. A pattern without '/'
+// matches at any depth. A pattern with '/', also a leading one, matches from the top. Characters
+// are Unicode code points. There is no escape.
 class IgnoreRules {
  public:
-  // The errors of check_ignore_pattern().
+  // Parses `patterns`. Errors: those of check_ignore_pattern().
   [[nodiscard]] static Result<IgnoreRules> parse(const std::vector<std::string>& patterns);
 
-  // True when the file or directory at `path` (valid, see check_path) matches one of the patterns.
-  // Time is bounded by length of pattern times length of path.
+  // Returns true when one of the patterns matches the file or directory at `path`. `path` must be
+  // valid, see check_path. The time is bounded by the length of the pattern times the length of the
+  // path.
   [[nodiscard]] bool match(std::string_view path) const;
 
  private:
-  std::vector<std::vector<std::u32string>> rules_;  // patterns, their parts, their characters
+  std::vector<std::vector<std::u32string>> rules_;  // patterns, each a list of parts
 };
 
 }  // namespace assay::gpu_hash

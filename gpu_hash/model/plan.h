@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hashing and verifying an artifact have in common: the list of objects before they are
-// hashed, and the artifact after. Internal to this folder.
+// Steps that hashing and verifying an artifact share: the list of objects to hash, and the artifact
+// made from their digests. Internal to this folder.
 #pragma once
 
 #include <filesystem>
@@ -30,35 +30,36 @@ struct MalformedFile {
 
 struct ArtifactPlan {
   std::vector<WalkedFile> files;
-  // In the order they are best read: each file, then its tensors while its bytes are in the page
-  // cache.
+  // In the order in which reading is fastest: each file, then its tensors while the file's bytes
+  // are still in the page cache.
   std::vector<PlannedObject> objects;
   std::vector<MalformedFile> malformed;
 };
 
-// Lists the objects of `files`. Malformed safetensors files are no error here.
+// Lists the objects of `files`. A malformed safetensors file is listed in `malformed` and is not an
+// error.
 [[nodiscard]] Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects objects,
                                                  const std::stop_token& stop);
 
-// The objects' digests as an artifact, not checked yet.
+// The artifact made from the objects' digests, not checked yet.
 struct PlannedArtifact {
   Artifact artifact;
-  std::vector<std::vector<Digest>> outlines;  // empty without a span
+  std::vector<std::vector<Digest>> outlines;  // empty when no outline was asked for
   std::uint64_t bytes = 0;
 };
 
-// Digests that are taken as known, by object of a plan; empty when there are none. With the outline
-// when there is a span.
+// Digests that are already known, one place per object of a plan. Empty when no digest is known.
+// They hold the outline too when an outline is asked for.
 using KnownDigests = std::vector<std::optional<ObjectDigests>>;
 
-// The files, by number, whose bytes are read past the page cache (SourceFile::read_once()). None
-// when all that is to be read fits into `room`: then it stays there for whoever loads the model
-// next. Else those that are read once, either as a file or as tensors, and those that are larger
-// than `room` themselves.
+// Returns for each file, by number, whether its bytes are read past the page cache
+// (SourceFile::read_once()). False for every file when all bytes to read fit into `room`. The bytes
+// then stay in the cache for the program that loads the model next. Otherwise true for files that
+// are read only once, as a file or as tensors, and for files larger than `room`.
 [[nodiscard]] std::vector<bool> files_read_once(const ArtifactPlan& plan, const KnownDigests& known,
                                                 std::uint64_t room);
 
-// Hashes the objects without known digests and looks at every file once more.
+// Hashes the objects that have no known digest. Checks every file for changes after hashing.
 [[nodiscard]] Result<PlannedArtifact> hash_plan(const ArtifactPlan& plan,
                                                 const TreeParameters& parameters,
                                                 std::uint64_t outline_span, Engine& engine,
@@ -72,10 +73,11 @@ struct KnownObjects {
   std::uint64_t bytes = 0;         // of objects with known digests
 };
 
-// What `reuse` (may be null) knows of the plan's objects: nothing of another tree, or when
-// there is a span that its outline does not have. A file counts as unchanged by its size and
-// modification time, and an object only when its entry says the same of it but for the root.
-// malformed-outline when reuse's outline is not one of its artifact.
+// Finds the plan's objects whose digests `reuse` holds; `reuse` may be null. Finds none when the
+// tree parameters differ, or when an outline is asked for and `reuse` has none with this span. A
+// file counts as unchanged by its size and modification time. An object counts only when its entry
+// in `reuse` agrees in everything but the root. Errors: malformed-outline when the outline does not
+// belong to the artifact of `reuse`.
 [[nodiscard]] Result<KnownObjects> find_known(const ArtifactPlan& plan,
                                               const TreeParameters& parameters,
                                               std::uint64_t outline_span, const Reuse* reuse);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCL devices: finding them, a context on one, and errors that name it.
+// OpenCL devices: finds them, opens a context on one, and makes errors that name the device.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ struct ClDevice {
   cl_device_id device;
   DeviceInfo info;
   std::string vendor;
-  std::size_t max_parameter_bytes;  // of a kernel's arguments
-  bool imports_fds;                 // memory of other processes, as file descriptors
+  std::size_t max_parameter_bytes;  // largest size of a kernel's arguments
+  bool imports_fds;                 // can import memory of other processes as file descriptors
   std::string identity;  // everything that decides whether a program binary fits the device
 };
 
-// Usable devices in the order of list_devices(). What cannot be asked or is not little-endian with
-// a compiler is left out: it could not be used either.
+// Returns the usable devices in the order of list_devices(). Leaves out a device that cannot be
+// queried, is not little-endian or has no compiler, because hashing could not use it.
 [[nodiscard]] std::vector<ClDevice> find_cl_devices();
 
-// device-failed, naming device, call and OpenCL's error.
+// Makes the error device-failed with device, call and OpenCL's error in its text.
 [[nodiscard]] std::unexpected<Error> cl_failure(const std::string& device, const char* call,
                                                 cl_int error);
 
-// A device ready for work. Not thread-safe.
+// A device with a context. Not thread-safe.
 class ClSession {
  public:
   [[nodiscard]] static Result<ClSession> open(ClDevice device);
@@ -39,11 +39,11 @@ class ClSession {
   [[nodiscard]] cl_context context() const { return context_.get(); }
   [[nodiscard]] const std::string& name() const { return device_.info.name; }
 
-  // An in-order queue.
+  // Makes an in-order queue.
   [[nodiscard]] Result<ClQueue> make_queue() const;
-  // `size` must not be 0.
+  // Makes a buffer of `size` bytes. `size` must not be 0.
   [[nodiscard]] Result<ClBuffer> make_buffer(cl_mem_flags flags, std::uint64_t size) const;
-  // Status of a call: success, or cl_failure().
+  // Returns success when `result` is CL_SUCCESS, otherwise cl_failure() for `call`.
   [[nodiscard]] Status check(const char* call, cl_int result) const;
 
  private:
@@ -55,12 +55,14 @@ class ClSession {
 };
 
 // The events of the commands of one piece of work. In OpenCL a command that fails after it was
-// enqueued tells nobody but its own event, so each one is kept and asked.
+// enqueued reports the failure only through its own event. Each event is therefore kept and
+// checked.
 class ClEvents {
  public:
   // Takes ownership of a command's event.
   void add(cl_event event) { events_.emplace_back(event); }
-  // Waits for all commands and forgets them. device-failed when one did not complete.
+  // Waits for all commands and forgets their events. Errors: device-failed when a command did not
+  // complete.
   [[nodiscard]] Status wait(const ClSession& session);
   void clear() { events_.clear(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The OpenCL engine itself. Internal to this folder; others see it as an Engine (opencl.h).
+// The OpenCL engine. Internal to this folder; other code sees it as an Engine (opencl.h).
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace assay::gpu_hash {
 
 class ClEngine final : public Engine {
  public:
-  // What a hash() call did: which way the data went, and with which kernels.
+  // What the last call did: which path the data took, and with which kernels.
   struct Path {
     bool resident = false;
     std::string_view variant;
@@ -50,20 +50,20 @@ class ClEngine final : public Engine {
   [[nodiscard]] const ClSession& session() const { return session_; }
   [[nodiscard]] std::uint64_t slice_bytes() const { return slice_bytes_; }
   [[nodiscard]] Path last_path() const { return last_path_; }
-  // The engine's own device memory, for tests and benchmarks.
+  // Allocates device memory of the engine, for tests and benchmarks.
   [[nodiscard]] Result<std::shared_ptr<ClMemory>> allocate(std::uint64_t size);
   [[nodiscard]] Status write(const ClMemory& memory, std::uint64_t offset, ByteView bytes);
-  // Kernels that have passed the self-test; good as long as the engine. Callers other than hash()
-  // must not share the engine between threads.
+  // Returns the kernels, which have passed the self-test. They are valid as long as the engine.
+  // Callers other than hash() must not share the engine between threads.
   [[nodiscard]] Result<ClKernels*> kernels(HashAlgorithm algorithm);
-  // Copies `bytes` as streaming does, without data or kernels, for benchmarks.
+  // Copies `bytes` bytes as streaming does, but without data or kernels. For benchmarks.
   [[nodiscard]] Status copy_alone(std::uint64_t bytes);
 
  private:
   // By algorithm.
   struct Tested {
     std::optional<ClKernels> kernels;
-    bool resident = false;  // the ways over device memory have passed as well
+    bool resident = false;  // the kernels for device memory have passed as well
   };
 
   ClEngine(ClSession session, const EngineOptions& options, KernelCache cache,
@@ -71,7 +71,7 @@ class ClEngine final : public Engine {
   [[nodiscard]] Status make_lanes();
   [[nodiscard]] Status test(ClKernels& kernels, HashAlgorithm algorithm);
   [[nodiscard]] Status test_resident(ClKernels& kernels, HashAlgorithm algorithm);
-  // Loads a variant and tests it; a cached binary that fails is built anew.
+  // Loads a variant and tests it. A cached binary that fails the test is built again from source.
   [[nodiscard]] Result<ClKernels> load_tested(HashAlgorithm algorithm,
                                               const KernelVariant& variant);
   [[nodiscard]] Result<ClKernels*> resident_kernels(HashAlgorithm algorithm);
@@ -83,9 +83,9 @@ class ClEngine final : public Engine {
                                                               const HashRequest& request,
                                                               std::uint32_t alignment);
 
-  // Enough on their way that the copies to the device never wait: with two lanes in all, copying
-  // and hashing waited for each other (35 GB/s on an H200), with three of twice the size still a
-  // little (50.7 of 55.4).
+  // Enough lanes and blocks that the copies to the device never wait. With two lanes, copying and
+  // hashing waited for each other (35 GB/s on an H200). With three lanes of twice the size a small
+  // wait remained (50.7 of 55.4 GB/s).
   static constexpr std::size_t kLanes = 6;
   static constexpr std::size_t kBlocks = 6;  // of staging memory
 
@@ -94,9 +94,9 @@ class ClEngine final : public Engine {
   KernelCache cache_;
   unsigned threads_;
   std::uint64_t slice_bytes_;
-  std::mutex mutex_;           // guards what follows
-  std::vector<ClLane> lanes_;  // kLanes, once there was something to hash
-  ClStaging staging_;          // the same
+  std::mutex mutex_;           // guards the members below
+  std::vector<ClLane> lanes_;  // empty, then kLanes from the first hashing on
+  ClStaging staging_;          // made together with the lanes
   std::array<Tested, 2> tested_;
   ResidentScratch scratch_;
   Path last_path_;

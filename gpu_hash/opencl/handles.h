@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of OpenCL objects. The only header that includes OpenCL's.
+// Owners of OpenCL objects. No other header includes the headers of OpenCL.
 #pragma once
 
 #include <type_traits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled kernels on disk, so that a program is built once per device, driver and source. A cache
-// is an advice: whatever is wrong with it, the program is built anew.
+// Compiled kernels on disk, so that a program is built once for each device, driver and source. The
+// cache is only an aid: when a cached program is unusable, the program is built again.
 #pragma once
 
 #include <filesystem>
@@ -13,20 +13,21 @@ namespace assay::gpu_hash {
 
 class KernelCache {
  public:
-  // $XDG_CACHE_HOME/assay/kernels, else $HOME/.cache/assay/kernels; without either, a cache that
-  // keeps nothing.
+  // Returns the cache in $XDG_CACHE_HOME/assay/kernels, or else in $HOME/.cache/assay/kernels.
+  // Without both variables the cache stores nothing.
   [[nodiscard]] static KernelCache of_user();
-  // An empty path keeps nothing.
+  // Makes a cache in `directory`. With an empty path the cache stores nothing.
   explicit KernelCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  // The binary stored under `key`; nothing unless the file is whole, was stored under this very
-  // key, and only this user could write it.
+  // Returns the binary stored under `key`. Returns nullopt unless the file is complete, was stored
+  // under the same key, and only this user could write it.
   [[nodiscard]] std::optional<Bytes> load(std::string_view key) const;
-  // Stores in one step: a reader sees the old file or the whole new one. Failures are ignored.
+  // Stores `binary` in one step: a reader sees the old file or the complete new one. Failures are
+  // ignored.
   void store(std::string_view key, ByteView binary) const;
   void drop(std::string_view key) const;
 
-  // Where `key` is kept.
+  // Returns the path of the file for `key`.
   [[nodiscard]] std::filesystem::path file(std::string_view key) const;
 
  private:

@@ -15,48 +15,50 @@
 
 namespace assay::gpu_hash {
 
-// What a launch of the leaf kernel works on.
+// The work of one launch of the leaf kernel.
 struct LeafLaunch {
-  std::span<const cl_mem> buffers;  // data, by the numbers in the runs
+  std::span<const cl_mem> buffers;  // data; runs name them by index
   cl_mem tables = nullptr;
   std::uint32_t tables_begin = 0;  // word at which the image of tables begins
   RunTables runs{};
   std::uint32_t chunk_size = 0;  // bytes
-  bool aligned = false;          // all runs begin at multiples of 16 bytes
+  bool aligned = false;          // true: all runs begin at multiples of 16 bytes
   cl_mem digests = nullptr;
   std::uint32_t first_digest = 0;
-  // Tags as well: buffers of the key and of the tags. Only aligned runs.
+  // To compute tags as well: buffers of the key and of the tags, otherwise null. Only for aligned
+  // runs.
   cl_mem key = nullptr;
   cl_mem tags = nullptr;
 };
 
-// A launch over the nodes of a level, and the gathering of roots.
+// The buffers of a launch over the nodes of a level, or of a launch that gathers roots.
 struct NodeLaunch {
   cl_mem digests = nullptr;
   cl_mem tables = nullptr;
   std::uint32_t tables_begin = 0;
 };
 
-// Not thread-safe.
+// The kernels of one variant. Not thread-safe.
 class ClKernels {
  public:
-  // Takes programs from the cache or builds them. device-failed with the compiler's log.
+  // Takes programs from the cache or builds them. Errors: device-failed with the compiler's log.
   [[nodiscard]] static Result<ClKernels> load(const ClSession& session, HashAlgorithm algorithm,
                                               const KernelVariant& variant,
                                               const KernelCache& cache);
-  // Builds from source and replaces what the cache has.
+  // Builds programs from source and replaces the cached ones.
   [[nodiscard]] static Result<ClKernels> build(const ClSession& session, HashAlgorithm algorithm,
                                                const KernelVariant& variant,
                                                const KernelCache& cache);
 
   [[nodiscard]] bool from_cache() const { return from_cache_; }
   [[nodiscard]] const KernelVariant& variant() const { return variant_; }
-  // Bytes of a digest on the device.
+  // Returns the size of a digest on the device, in bytes.
   [[nodiscard]] std::uint64_t digest_bytes() const { return digest_size(algorithm_); }
-  // The most buffers that one launch can read.
+  // Returns the largest number of buffers that one launch can read.
   [[nodiscard]] static std::uint32_t max_buffers(const ClSession& session);
 
-  // Each enqueues one kernel; buffers must live until it has run. Errors: device-failed.
+  // Each of the functions below enqueues one kernel. Buffers must live until the kernel has run.
+  // Errors: device-failed.
   [[nodiscard]] Status leaves(const ClSession& session, cl_command_queue queue,
                               const LeafLaunch& launch, ClEvents& events);
   [[nodiscard]] Status nodes(const ClSession& session, cl_command_queue queue,
@@ -66,23 +68,23 @@ class ClKernels {
                                     const NodeLaunch& launch, const SegmentTables& segments,
                                     cl_mem roots, std::uint64_t roots_begin,
                                     ClEvents& events) const;
-  // Copies pieces of chunks together (kernels/tree.cl).
+  // Copies pieces of chunks so that each chunk lies in one piece (kernels/tree.cl).
   [[nodiscard]] Status gather_bytes(const ClSession& session, cl_command_queue queue,
                                     std::span<const cl_mem> buffers, cl_mem tables,
                                     std::uint32_t at_copies, std::uint32_t copies, cl_mem out,
                                     ClEvents& events);
-  // Tags alone.
+  // Computes tags without hashing.
   [[nodiscard]] Status tag_blocks(const ClSession& session, cl_command_queue queue,
                                   const LeafLaunch& launch, ClEvents& events);
 
  private:
-  // Kernels of a program for a number of buffers, with or without tags.
+  // Kernels of one program, for one number of buffers, with or without tags.
   struct Leaves {
     std::uint32_t buffers = 1;
     ClProgram program{};
     ClKernel aligned{};
-    ClKernel anywhere{};  // not with tags
-    ClKernel gather{};    // not with tags
+    ClKernel anywhere{};  // null with tags
+    ClKernel gather{};    // null with tags
   };
 
   ClKernels(HashAlgorithm algorithm, KernelVariant variant, const KernelCache& cache)
@@ -91,7 +93,7 @@ class ClKernels {
                                                 const KernelVariant& variant,
                                                 const KernelCache& cache, LoadedProgram program);
   [[nodiscard]] ProgramSource source(std::uint32_t buffers, bool tags) const;
-  // Built when it is first asked for.
+  // Returns the program for this number of buffers. Builds it on first use.
   [[nodiscard]] Result<Leaves*> program_for(const ClSession& session, std::size_t buffers,
                                             bool tags);
   [[nodiscard]] Result<cl_kernel> tag_pass_for(const ClSession& session, std::size_t buffers,
@@ -101,17 +103,17 @@ class ClKernels {
   KernelVariant variant_;
   KernelCache cache_;
   bool from_cache_ = false;
-  std::array<std::array<std::optional<Leaves>, 2>, 2> leaves_{};  // by many buffers, tags
+  std::array<std::array<std::optional<Leaves>, 2>, 2> leaves_{};  // index: many buffers, with tags
   struct TagPass {
     ClProgram program{};
     ClKernel kernel{};
   };
-  std::array<std::optional<TagPass>, 2> tag_pass_{};  // by many buffers
+  std::array<std::optional<TagPass>, 2> tag_pass_{};  // index: many buffers
   ClKernel nodes_{};
   ClKernel gather_roots_{};
 };
 
-// Key of the main program in the cache.
+// Returns the cache key of the main program.
 [[nodiscard]] std::string kernel_cache_key(const ClSession& session, HashAlgorithm algorithm,
                                            const KernelVariant& variant);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of the lanes of an OpenCL engine: device memory and a queue. While the device works on one
-// lane, data come into others.
+// One lane of an OpenCL engine: device memory and a queue. While the device works on one lane, data
+// are copied into other lanes.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace assay::gpu_hash {
 
-// Not thread-safe.
+// One lane. Not thread-safe.
 class ClLane {
  public:
-  // `bytes` of data per launch, and `slots` chunks.
+  // Makes a lane for `bytes` bytes of data and `slots` chunks per launch.
   [[nodiscard]] static Result<ClLane> create(const ClSession& session, std::uint64_t bytes,
                                              std::uint32_t slots, std::uint32_t levels);
   ~ClLane();
@@ -30,13 +30,14 @@ class ClLane {
   // Starts the copy of a staging block to `offset` of the lane's data.
   [[nodiscard]] Status receive(const ClSession& session, ClStaging& staging, std::size_t block,
                                std::uint64_t size, std::uint64_t offset);
-  // Starts the kernels and the way back for `layout`, whose data have been received.
+  // Starts the kernels for `layout`, whose data have been received, and the copy of the results to
+  // host memory.
   [[nodiscard]] Status submit(const ClSession& session, ClKernels& kernels,
                               const SliceLayout& layout, std::uint32_t chunk_size);
   [[nodiscard]] bool busy() const { return busy_; }
-  // Waits for what was submitted: one digest per segment.
+  // Waits for the submitted work and returns one digest per segment.
   [[nodiscard]] Result<std::vector<Digest>> wait(const ClSession& session, HashAlgorithm algorithm);
-  // Waits and forgets, whatever came of it.
+  // Waits for the submitted work and drops its results and errors.
   void drain();
 
  private:
@@ -44,12 +45,12 @@ class ClLane {
   [[nodiscard]] std::span<std::uint8_t> memory() const { return pinned_.bytes(); }
 
   ClQueue queue_;
-  ClBuffer data_;     // data, then tables
+  ClBuffer data_;     // the data, followed by the tables
   ClBuffer digests_;  // a digest per slot
   ClBuffer roots_;    // a digest per segment
   ClEvents events_;
   LaunchTables tables_;
-  PinnedMemory pinned_;  // tables, roots
+  PinnedMemory pinned_;  // host memory for tables and roots
   std::uint64_t data_bytes_ = 0;
   std::uint64_t tables_bytes_ = 0;
   std::uint32_t segments_ = 0;

@@ -11,14 +11,16 @@
 
 namespace assay::gpu_hash {
 
-// Operations a second: rotations and logic on 32-bit words, in independent chains that fill the
-// device, two rotations to one exclusive or. What else a device can do beside them on other pipes
-// (multiplications, additions) is left out. Best of some runs, a quarter of a second in all.
+// Returns the rate of operations on the device, per second. The operations are rotations and logic
+// on 32-bit words, in independent chains that fill the device, two rotations for each exclusive or.
+// Multiplications and additions, which a device can do beside them on other pipes, are left out.
+// The rate is the best of some runs, which take a quarter of a second in all. Errors:
 // device-failed.
 [[nodiscard]] Result<double> integer_rate(const ClSession& session, const KernelCache& cache);
 
-// Bytes a second of nothing but reading `memory`, which must hold at least 64 KiB: in order by
-// neighbouring work-items, or on a CPU one run for each of them. Best of some runs. device-failed,
+// Returns the rate of reading `memory` and doing nothing else, in bytes per second. `memory` must
+// hold at least 64 KiB. Neighbouring work-items read neighbouring bytes; on a CPU each work-item
+// reads one run of bytes. The rate is the best of some runs. Errors: device-failed,
 // invalid-parameter.
 [[nodiscard]] Result<double> memory_read_rate(const ClSession& session, const KernelCache& cache,
                                               const ClMemory& memory);

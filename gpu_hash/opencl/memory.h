@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory of an OpenCL engine: its own, or imported from another process.
+// Device memory of an OpenCL engine, allocated by the engine or imported from another process.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,17 @@ class Mapping {
 
 class ClMemory final : public DeviceMemory {
  public:
-  // `size` bytes of the device's own memory, not initialised.
+  // Allocates `size` bytes of the device's own memory. The memory is not initialised.
   [[nodiscard]] static Result<std::shared_ptr<ClMemory>> allocate(const ClSession& session,
                                                                   std::uint64_t size);
-  // Memory of another process, as Engine::import_memory() describes it.
+  // Imports memory of another process, as Engine::import_memory() describes it.
   [[nodiscard]] static Result<std::shared_ptr<ClMemory>> import(const ClSession& session,
                                                                 Descriptor fd, std::uint64_t size);
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] cl_mem get() const { return buffer_.get(); }
   [[nodiscard]] cl_context context() const { return context_; }
-  // Memory that must be acquired before the device uses it.
+  // Returns true when the memory must be acquired before the device uses it.
   [[nodiscard]] bool external() const { return external_; }
 
  private:
@@ -53,14 +53,16 @@ class ClMemory final : public DeviceMemory {
         external_(external) {}
 
   cl_context context_;
-  Mapping mapping_;  // before the buffer that uses it
+  Mapping mapping_;  // declared before the buffer, which uses it
   ClBuffer buffer_;
   std::uint64_t size_;
   bool external_;
 };
 
-// Acquires external memory for the time of its life, or gives it back.
+// Whether external memory is acquired for the device or released.
 enum class Handover { kAcquire, kRelease };
+// Enqueues the acquisition or the release of `memory`, which must be external. Errors:
+// device-failed.
 [[nodiscard]] Status hand_over(const ClSession& session, cl_command_queue queue, Handover what,
                                std::span<const cl_mem> memory, ClEvents& events);
 

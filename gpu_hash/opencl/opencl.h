@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on an OpenCL device. This header needs no OpenCL: a build without it answers as on a
-// machine that has no device.
+// The engine on an OpenCL device. This header needs no OpenCL. A build without OpenCL behaves like
+// a machine without devices.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace assay::gpu_hash {
 
-// The OpenCL devices in the order of list_devices().
+// Returns the OpenCL devices in the order of list_devices().
 [[nodiscard]] std::vector<DeviceInfo> list_opencl_devices();
 
-// Why there may be no device: one sentence for people.
+// Returns one sentence for people about why there may be no device.
 [[nodiscard]] std::string opencl_absence();
 
-// Engine on device `index` of list_opencl_devices(). Kernels are taken from the user's cache or
-// built, and tested, when an algorithm is first used. Memory: three slices of host memory (64 MiB
-// each unless options say otherwise), and as much on the device; data of any size go through them.
-// device-not-found, device-failed.
+// Makes the engine on device `index` of list_opencl_devices(). Kernels are loaded from the user's
+// cache or built, and tested, when an algorithm is first used. Device memory: six slices of 32 MiB
+// each unless `options` say otherwise. Host memory: six blocks of a quarter of a slice each, at
+// most 8 MiB. Data of any size pass through this memory. Errors: device-not-found, device-failed.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_opencl_engine(unsigned index,
                                                                  const EngineOptions& options);
 
-// The figures of bench_device() for device `index`. Errors of the engine.
+// Measures the figures of bench_device() for device `index`. Errors: those of the engine.
 [[nodiscard]] Result<BenchResult> bench_opencl(unsigned index, HashAlgorithm hash,
                                                std::uint64_t bytes, const EngineOptions& options);
 

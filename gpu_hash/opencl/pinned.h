@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory that an OpenCL device copies from and to without the driver's help.
+// Host memory that an OpenCL device copies from and to by itself, without help from the driver.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace assay::gpu_hash {
 
-// Mapped for reading and writing as long as it lives. Nothing may be in flight when it goes.
+// Pinned memory that stays mapped for reading and writing while this object lives. No copy may be
+// in flight when it is destroyed.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
-  // device-failed.
+  // Allocates and maps `size` bytes. Errors: device-failed.
   [[nodiscard]] static Result<PinnedMemory> create(const ClSession& session, std::uint64_t size);
   ~PinnedMemory() { unmap(); }
   PinnedMemory(PinnedMemory&& other) noexcept { *this = std::move(other); }

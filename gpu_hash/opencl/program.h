@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs and kernels of OpenCL: built from source, or taken from the cache.
+// Programs and kernels of OpenCL, built from source or taken from the cache.
 #pragma once
 
 #include <span>
@@ -13,15 +13,15 @@
 
 namespace assay::gpu_hash {
 
-// SHA-256 over the source of all kernels.
+// Returns the SHA-256 over the source of all kernels.
 [[nodiscard]] Digest kernel_digest();
 
 struct ProgramSource {
-  std::vector<std::string_view> texts;  // one after the other
+  std::vector<std::string_view> texts;  // compiled as one text, in this order
   std::string options;                  // build options
 };
 
-// Key of a program in the cache: device, driver, options, source.
+// Returns the cache key of a program. The key covers device, driver, options and source.
 [[nodiscard]] std::string program_cache_key(const ClSession& session, const ProgramSource& source);
 
 struct LoadedProgram {
@@ -29,11 +29,11 @@ struct LoadedProgram {
   bool from_cache;
 };
 
-// Takes the program from the cache or builds it. device-failed with the compiler's log.
+// Takes the program from the cache or builds it. Errors: device-failed with the compiler's log.
 [[nodiscard]] Result<LoadedProgram> load_program(const ClSession& session,
                                                  const ProgramSource& source,
                                                  const KernelCache& cache);
-// Builds from source and replaces what the cache has.
+// Builds the program from source and replaces the cached one.
 [[nodiscard]] Result<LoadedProgram> build_program(const ClSession& session,
                                                   const ProgramSource& source,
                                                   const KernelCache& cache);

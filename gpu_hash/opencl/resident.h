@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashing of memory that lies on the device, in place: its own buffers or imported ones, thousands
-// of them, objects that run across them.
+// Hashes device memory in place. The memory may be the engine's own or imported, in thousands of
+// buffers, and one object may span several buffers.
 #pragma once
 
 #include <span>
@@ -17,17 +17,19 @@ namespace assay::gpu_hash {
 enum class ResidentWork : std::uint8_t { kHash, kHashAndTags, kTags };
 
 struct ResidentResult {
-  std::vector<ObjectDigests> digests;          // not of kTags
-  std::vector<std::vector<Digest>> tag_roots;  // by region; not of kHash
+  std::vector<ObjectDigests> digests;          // empty for kTags
+  std::vector<std::vector<Digest>> tag_roots;  // by region; empty for kHash
 };
 
-// True when all pieces of `regions` are device memory and there is one. invalid-parameter when
-// device memory and other pieces are mixed, or when it is another engine's.
+// Returns true when `regions` have at least one piece and all pieces are device memory. Errors:
+// invalid-parameter when device memory and other pieces are mixed, or when the memory is another
+// engine's.
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
-// Hashes regions of device memory. `key` is needed for tags. Needs device memory of about 40 bytes
-// a chunk (and 4 more a KiB with tags), for at most 2^23 chunks at a time; up to 512 MiB of each
-// kind stay for the next call. Errors as Engine::hash().
+// Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Needs about
+// 40 bytes of device memory a chunk, and 4 bytes more a KiB with tags, for at most 2^23 chunks at a
+// time. Up to 512 MiB of each kind of buffer stay allocated for the next call. Errors: as
+// Engine::hash().
 [[nodiscard]] Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
                                                    ResidentScratch& scratch,
                                                    std::span<const Region> regions,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hashing of device memory keeps from one call to the next: buffers, queues, plans.
+// Buffers, queues and plans that hashing of device memory keeps from one call to the next.
 #pragma once
 
 #include <array>
@@ -13,27 +13,27 @@
 
 namespace assay::gpu_hash {
 
-// Memory that calls use one after the other, so that small ones do not wait for it to be made: on
-// the host, touching new pages took most of the time for 10,000 objects.
+// Memory that is reused by call after call, so that small calls do not wait for allocations. On the
+// host, touching new pages took most of the time for 10,000 objects.
 class ResidentScratch {
  public:
   enum Role : std::size_t { kTables, kDigests, kRoots, kSide, kTagSums, kRoles };
 
-  // Queues that launches of a call take in turn, so that the end of one, when it leaves most of the
-  // device idle, overlaps the begin of the next.
+  // Launches of a call alternate between these queues. The end of a launch leaves most of the
+  // device idle; the beginning of the next launch overlaps it.
   static constexpr std::size_t kQueues = 2;
 
-  // A buffer of at least `size` bytes; what it held is lost.
+  // Returns a buffer of at least `size` bytes. Its former content is lost.
   [[nodiscard]] Result<cl_mem> get(const ClSession& session, Role role, std::uint64_t size);
   [[nodiscard]] Result<cl_command_queue> queue(const ClSession& session, std::size_t number = 0);
-  // Host memory for plans, of the same kind.
+  // Returns host memory for plans, which is reused in the same way.
   [[nodiscard]] ResidentBatch& batch() { return batch_; }
   [[nodiscard]] LaunchTables& tables() { return tables_; }
-  // And for what comes back, at least `size` bytes.
+  // Returns host memory for results, at least `size` bytes.
   [[nodiscard]] Result<std::uint8_t*> roots(const ClSession& session, std::uint64_t size);
-  // Waits until no queue has anything in flight.
+  // Waits until all queues have finished their work.
   void finish();
-  // Lets go of what is large, and forgets the batch. Nothing may be in flight.
+  // Frees large buffers and clears the batch. No work may be in flight.
   void trim();
 
  private:

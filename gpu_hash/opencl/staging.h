@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned host memory on its way to an OpenCL device: blocks that threads fill while the device
-// reads others. Few and small, so that what a thread wrote is still in the processor's caches when
-// the device reads it, and host memory carries little more than the reading of the data.
+// Pinned host memory for data on their way to an OpenCL device. Threads fill some blocks while the
+// device reads others. The blocks are few and small. The bytes that a thread wrote are therefore
+// still in the processor's caches when the device reads them. Host memory then carries little more
+// traffic than the reading of the data.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +15,11 @@
 
 namespace assay::gpu_hash {
 
-// Not thread-safe; different blocks may be written by different threads.
+// The blocks of staging memory. Not thread-safe, but different blocks may be written by different
+// threads.
 class ClStaging {
  public:
-  // `blocks` of `block_bytes` each. device-failed.
+  // Allocates `blocks` blocks of `block_bytes` bytes each. Errors: device-failed.
   [[nodiscard]] static Result<ClStaging> create(const ClSession& session, std::uint64_t block_bytes,
                                                 std::size_t blocks);
   [[nodiscard]] std::size_t size() const { return blocks_.size(); }
@@ -26,14 +28,14 @@ class ClStaging {
     return blocks_.at(i).memory.bytes();
   }
 
-  // Enqueues the copy of the first `size` bytes of block i to `offset` of `target`. The block must
-  // not change before wait(i). The event is the caller's.
+  // Enqueues the copy of the first `size` bytes of block `i` to `offset` of `target`. The block
+  // must not change before wait(i) returns. The caller owns the returned event.
   [[nodiscard]] Result<ClEvent> send(const ClSession& session, cl_command_queue queue,
                                      std::size_t i, std::uint64_t size, cl_mem target,
                                      std::uint64_t offset);
-  // Waits for the copy of block i, if there is one.
+  // Waits for the copy of block `i`, if one is in flight.
   [[nodiscard]] Status wait(const ClSession& session, std::size_t i);
-  // Forgets all copies. None may be in flight.
+  // Forgets all copies. No copy may be in flight.
   void clear();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which variant of the leaf kernel a device runs, by measuring them once.
+// Chooses the variant of the leaf kernel for a device, by measuring all variants once.
 #pragma once
 
 #include "gpu_hash/opencl/device.h"
@@ -9,14 +9,16 @@
 
 namespace assay::gpu_hash {
 
-// The fastest variant on this device, out of the cache or by hashing some of its memory with each
-// variant that compiles (about a second a variant, once for each device, driver and source). A
-// variant that fails is passed over; the plain one is always left. Never fails: without memory to
-// measure on, it is the plain one.
+// Returns the fastest variant on this device. The choice comes from the cache. Otherwise each
+// variant that compiles hashes some memory of the device. This takes about a second for each
+// variant, once for each device, driver and source. A variant that fails is skipped; the plain
+// variant is always available. Never fails: when no memory is left for measuring, returns the plain
+// variant.
 [[nodiscard]] KernelVariant tuned_variant(const ClSession& session, HashAlgorithm algorithm,
                                           const KernelCache& cache);
 
-// Makes the plain variant this device's choice from now on: another one gave a wrong digest.
+// Makes the plain variant this device's choice from now on. Called after another variant gave a
+// wrong digest.
 void distrust_variant(const ClSession& session, HashAlgorithm algorithm, const KernelCache& cache);
 
 }  // namespace assay::gpu_hash

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways in which the leaf kernel can be compiled. All give the same digests; which one is fast
+// The variants in which the leaf kernel can be compiled. All give the same digests. The fastest one
 // depends on the device.
 #pragma once
 
@@ -14,12 +14,13 @@ namespace assay::gpu_hash {
 
 struct KernelVariant {
   std::string_view name;     // for reports and tests
-  std::string_view options;  // build options: kernels/buffers.cl says what they mean
+  std::string_view options;  // build options, explained in kernels/buffers.cl
   std::size_t group;         // work-items of a group when there are many; a power of two
 };
 
-// Variants worth trying on a device of `vendor` (CL_DEVICE_VENDOR), the plain one first: it works
-// everywhere and is the only one for CPUs, where the others are several times slower.
+// Returns the variants to try on a device of `vendor` (CL_DEVICE_VENDOR) and `type`. The plain
+// variant comes first, because it works everywhere. It is the only one for CPUs, where the others
+// are several times slower.
 [[nodiscard]] std::span<const KernelVariant> kernel_variants(HashAlgorithm algorithm,
                                                              std::string_view vendor,
                                                              std::string_view type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How device memory is hashed in place: which launches, over which buffers, in which runs. Knows
-// nothing of OpenCL.
+// Plans how device memory is hashed in place: which launches, over which buffers, in which runs.
+// Does not depend on OpenCL.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace assay::gpu_hash {
 
-// Bytes of one buffer that are copied beside others, so that a chunk lies in one piece.
+// Bytes of one buffer that are copied next to other bytes, so that a chunk lies in one piece.
 struct ByteCopy {
-  std::uint32_t buffer;  // number in its launch
+  std::uint32_t buffer;  // its number in the launch
   std::uint32_t size;    // bytes
   std::uint64_t from;    // bytes in the buffer
   std::uint64_t to;      // bytes in the side buffer
 };
 
-// A launch over chunks that follow one another. Buffer numbers index `memory`; nullptr stands for
-// the side buffer of the batch.
+// One launch over consecutive chunks. A buffer number is an index into `memory`. nullptr in
+// `memory` stands for the side buffer of the batch.
 struct PlannedLaunch {
   std::vector<const DeviceMemory*> memory;
   std::vector<Run> runs;
@@ -40,13 +40,13 @@ struct PlannedCopies {
 // Segments that are hashed together.
 struct ResidentBatch {
   std::vector<Segment> segments;
-  std::vector<std::uint32_t> first_slot{0};  // one more than segments
+  std::vector<std::uint32_t> first_slot{0};  // one element more than segments
   std::vector<PlannedLaunch> launches;
   std::vector<PlannedCopies> copies;
   std::uint64_t side_bytes = 0;
-  std::vector<Run> spare{};  // memory for the runs of the first launch
+  std::vector<Run> spare{};  // kept memory for the runs of the first launch
 
-  // Empty, with memory for as much as there was.
+  // Empties the batch and keeps its memory for the next one.
   void clear();
 };
 
@@ -54,16 +54,16 @@ struct ResidentBatch {
 class ResidentPlan {
  public:
   struct Limits {
-    std::uint32_t slots;    // chunks of a batch; a segment has no more
-    std::uint32_t buffers;  // of a launch
+    std::uint32_t slots;    // chunks of a batch; a segment has at most as many
+    std::uint32_t buffers;  // buffers of a launch
   };
 
   ResidentPlan(std::span<const Region> regions, std::span<const std::uint64_t> sizes,
                const HashRequest& request, const Limits& limits);
 
-  // Bytes of a segment: what a digest covers.
+  // Returns the size of a segment in bytes. One digest covers one segment.
   [[nodiscard]] std::uint64_t segment_size() const { return segment_size_; }
-  // Replaces `batch` with the next one; false when all has been handed out.
+  // Replaces `batch` with the next batch. Returns false when no batch is left.
   [[nodiscard]] bool next(ResidentBatch& batch);
 
  private:
@@ -73,15 +73,15 @@ class ResidentPlan {
   };
 
   [[nodiscard]] std::uint64_t chunks_of(std::uint64_t size) const {
-    return (size + chunk_size_ - 1) >> log_chunk_;  // a division costs as much as all else
+    return (size + chunk_size_ - 1) >> log_chunk_;  // a division would double the time
   }
-  // Adds the objects that are one piece in the memory that the one before lies in, as most are, as
-  // far as they follow one another: a sixth of the time that add_segment() takes.
+  // Adds consecutive objects that are a single piece each, in the same memory as the object before
+  // them. Most objects are of this kind. This takes a sixth of the time of add_segment().
   void add_neighbours(ResidentBatch& batch);
   void add_segment(ResidentBatch& batch, const Segment& segment);
   void add_run(ResidentBatch& batch, const DeviceMemory* memory, std::uint64_t offset,
                std::uint64_t size);
-  // Copies the next `size` bytes of the region to the side buffer and makes a run of them.
+  // Copies the next `size` bytes of the region to the side buffer and makes a run of the copy.
   void add_copied(ResidentBatch& batch, const Region& region, std::uint64_t size);
   void advance(const Region& region, std::uint64_t size);
 

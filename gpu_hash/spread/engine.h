@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several engines as one: objects are spread by bytes over all of them and come out with one root,
-// the same that each of the engines alone would give.
+// Several engines as one engine. Objects are spread by bytes over all engines. Their roots are the
+// same that each engine alone would give.
 //
-// Host memory and files. Objects are cut at whole subtrees, and the engines take from one queue of
-// these parts: each takes its share of half of what is left, so shares begin large, where the cost
-// of beginning and ending a call does not count, and end small, where engines wait for the last
-// one. Fixed shares by bytes would need no queue but rates that are known beforehand: GPUs of
-// different kinds, or equal ones behind one crowded bus, would wait for the slowest. The queue
-// needs to know nothing and is no more code.
+// Host memory and files: objects are cut at whole subtrees, and the engines take these parts from
+// one queue. Each engine takes its share of half of the remaining parts. Shares therefore begin
+// large, which makes the cost of beginning and ending a call small. They end small, which keeps the
+// wait for the last engine short. Fixed shares by bytes would need no queue, but they would need
+// rates that are known in advance. Otherwise GPUs of different kinds, or equal GPUs behind one
+// crowded bus, would wait for the slowest one. The queue needs no rates and no more code.
 //
-// Device memory is hashed by the engine whose memory it is, all of it in one call, and cut only
-// where an object goes from one device to another.
+// Device memory: each engine hashes its own memory, all of it in one call. An object is cut only
+// where it goes from one device to another.
 #pragma once
 
 #include <array>
@@ -27,23 +27,23 @@
 
 namespace assay::gpu_hash {
 
-// Bytes of the smallest part of a large object that is worth a call of its own: some milliseconds
-// of copying.
+// Size in bytes of the smallest part of a large object that is worth a call of its own. Copying it
+// takes some milliseconds.
 inline constexpr std::uint64_t kSpreadUnit = std::uint64_t{256} << 20;
 
 class SpreadEngine final : public Engine {
  public:
-  // Takes the engines over. `unit` is the size of parts, rounded down to a power of two and up to
-  // the chunk size. invalid-parameter when there are no engines.
+  // Takes ownership of the engines. `unit` is the size of parts in bytes, rounded down to a power
+  // of two and up to the chunk size. Errors: invalid-parameter when there are no engines.
   [[nodiscard]] static Result<std::unique_ptr<SpreadEngine>> create(
       std::vector<std::unique_ptr<Engine>> members, std::uint64_t unit = kSpreadUnit);
 
-  // All members: "opencl:0,1" and "2 x NVIDIA H200". The kernel digest is there when it is the same
-  // for all.
+  // Describes all members together: "opencl:0,1" and "2 x NVIDIA H200". The kernel digest is
+  // present when it is the same for all members.
   [[nodiscard]] const EngineInfo& info() const override { return info_; }
 
-  // As every engine. Each member is used by one thread; the first error of one stops the others and
-  // is the result.
+  // Hashes as Engine::hash() describes. Each member is used by one thread. The first error of a
+  // member stops the others and is returned.
   [[nodiscard]] Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                         const HashRequest& request) override;
   [[nodiscard]] Result<std::vector<ObjectDigests>> hash_tagged(
@@ -57,24 +57,25 @@ class SpreadEngine final : public Engine {
   // `index` must be below members().
   [[nodiscard]] Engine& member(std::size_t index) { return *members_[index]; }
 
-  // Memory has a device, and a file descriptor does not say which: invalid-parameter, unless there
-  // is one member only.
+  // Works only with a single member, because a file descriptor does not say which device its memory
+  // is on. Errors: invalid-parameter for several members; those of the member.
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size) override;
-  // Engine::import_memory() of one member, for pieces of this engine. invalid-parameter for an
-  // index that is not there, errors of the member.
+  // Calls Engine::import_memory() of member `index`. The memory is for pieces of this engine.
+  // Errors: invalid-parameter for an index that does not exist; those of the member.
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(std::size_t index,
                                                                           Descriptor fd,
                                                                           std::uint64_t size);
-  // Memory that members()[index] made or imported itself, for pieces of this engine: it takes no
-  // other. `index` must be below members(); `memory` must be that member's.
+  // Wraps memory that member `index` made or imported itself, for pieces of this engine. This
+  // engine accepts no other memory of its members. `index` must be below members(), and `memory`
+  // must be that member's.
   [[nodiscard]] std::shared_ptr<const DeviceMemory> memory_of(
       std::size_t index, std::shared_ptr<const DeviceMemory> memory) const;
 
  private:
   struct Answer {
     std::vector<ObjectDigests> digests;     // by region
-    std::vector<std::vector<Digest>> tags;  // by region, when there was a key
+    std::vector<std::vector<Digest>> tags;  // by region; empty without a key
   };
   enum class Work : std::uint8_t { kHash, kHashAndTags, kTags };
   class Call;

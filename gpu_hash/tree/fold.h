@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How engines share out work and put it together again: objects are cut into segments, each segment
-// gives digests at a fixed grain, and the digests of one object fold into its root and outline.
+// Splits the work of engines and joins the results. Objects are cut into segments, each segment
+// gives digests of a fixed grain, and the digests of one object fold into its root and outline.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +25,18 @@ struct Segment {
 // Hands out the segments of all regions in order. Empty objects have none. Not thread-safe.
 class SegmentCursor {
  public:
-  // `sizes` are those of the regions; `segment_size` is a power of two.
+  // `sizes` are the sizes of the regions in bytes. `segment_size` is a power of two, in bytes.
   SegmentCursor(std::span<const std::uint64_t> sizes, std::uint64_t segment_size)
       : sizes_(sizes), segment_size_(segment_size) {}
   [[nodiscard]] std::optional<Segment> next();
-  // The region of the next segment.
+  // Returns the region of the next segment.
   [[nodiscard]] std::size_t region() const { return region_; }
-  // True when `region`, region() or one after it, will be one segment.
+  // Returns true when `region` will be a single segment. `region` must be region() or a later one.
   [[nodiscard]] bool is_one_segment(std::size_t region) const {
     return region < sizes_.size() && sizes_[region] > 0 && sizes_[region] <= segment_size_ &&
            (region > region_ || offset_ == 0);
   }
-  // Steps over the regions before `region`, all of them one segment.
+  // Skips the regions before `region`. Each of them must be a single segment.
   void skip_to(std::size_t region) { region_ = region; }
 
  private:
@@ -46,15 +46,15 @@ class SegmentCursor {
   std::uint64_t offset_ = 0;
 };
 
-// Folds the digests of one object, in order. Subtrees of a fixed number of chunks (a power of two)
-// are complete subtrees of the object's tree, so they stand in for its leaves.
+// Folds the digests of one object, in order. Each digest is of a complete subtree with a fixed
+// number of chunks (a power of two). It therefore takes the place of a leaf.
 class ObjectFold {
  public:
-  // A digest covers `grain` bytes, the last one of the object fewer; `span` is 0 or a multiple of
-  // `grain` by a power of two.
+  // A digest covers `grain` bytes; the last digest of the object may cover fewer. `span` is 0 (no
+  // outline) or `grain` times a power of two.
   ObjectFold(HashAlgorithm algorithm, std::uint64_t grain, std::uint64_t span);
   void append(const Digest& digest);
-  // Root and outline of everything appended.
+  // Returns root and outline of all appended digests.
   [[nodiscard]] ObjectDigests finish();
 
  private:
@@ -67,18 +67,20 @@ class ObjectFold {
   std::vector<Digest> outline_;
 };
 
-// The results of one hash() call. Segments may arrive in any order; digests that arrive early wait,
-// so memory follows the number of segments in work, not the size of the objects. Not thread-safe.
+// Collects the results of one hash() call. Segments may arrive in any order, and digests that
+// arrive early wait. Memory therefore grows with the number of segments in work, not with the size
+// of the objects. Not thread-safe.
 class ResultTable {
  public:
-  // `sizes` are those of the regions and must outlive the table; `grain` as in ObjectFold.
+  // `sizes` are the sizes of the regions in bytes and must outlive the table. `grain` is as in
+  // ObjectFold.
   ResultTable(std::span<const std::uint64_t> sizes, const HashRequest& request,
               std::uint64_t grain);
 
-  // Takes the digests of one segment. Each segment arrives once.
+  // Takes the digests of one segment. Called once for each segment.
   void add(const Segment& segment, std::span<const Digest> digests);
   [[nodiscard]] std::uint64_t bytes_done() const { return bytes_done_; }
-  // The results, in order of regions; internal when a segment is missing.
+  // Returns the results, in order of regions. Errors: internal when a segment is missing.
   [[nodiscard]] Result<std::vector<ObjectDigests>> take();
 
  private:
@@ -89,7 +91,7 @@ class ResultTable {
   struct Work {
     ObjectFold fold;
     std::uint64_t next = 0;                    // offset of the segment that fold needs next
-    std::map<std::uint64_t, Waiting> waiting;  // segments behind it, by offset
+    std::map<std::uint64_t, Waiting> waiting;  // later segments, by offset
   };
 
   std::span<const std::uint64_t> sizes_;
@@ -98,7 +100,7 @@ class ResultTable {
   std::uint64_t span_;
   std::vector<ObjectDigests> results_;
   std::map<std::size_t, Work> work_;  // objects that have begun and not ended, by region
-  std::size_t open_ = 0;              // objects without a result
+  std::size_t open_ = 0;              // number of objects without a result
   std::uint64_t bytes_done_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that opencl/kernels/tree.cl reads, as one image of 32-bit words. Knows nothing of
+// The tables that opencl/kernels/tree.cl reads, as one image of 32-bit words. Does not depend on
 // OpenCL.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace assay::gpu_hash {
 
-// Bytes that lie together in one buffer and begin with a chunk.
+// Contiguous bytes in one buffer that begin with a chunk.
 struct Run {
   std::uint64_t offset;  // bytes in the buffer
   std::uint64_t size;    // bytes
-  std::uint32_t buffer;  // its number in the launch
+  std::uint32_t buffer;  // number of the buffer in the launch
 };
 
-// Where the tables of one launch over runs stand in the image, in words.
+// Positions in the image, in words, of the tables for one launch over runs.
 struct RunTables {
   std::uint32_t at_extents = 0;
   std::uint32_t at_first_item = 0;
@@ -25,7 +25,7 @@ struct RunTables {
   std::uint32_t items = 0;  // chunks
 };
 
-// Pairs of nodes that one level of the tree joins, over all segments.
+// The pairs of nodes that one level of the tree joins, over all segments.
 struct LevelTable {
   std::uint32_t at_first_pair = 0;
   std::uint32_t pairs = 0;
@@ -42,24 +42,26 @@ struct SegmentTables {
 class LaunchTables {
  public:
   void clear() { words_.clear(); }
-  // Makes room for about as much.
+  // Reserves memory for about this many runs and segments.
   void reserve(std::size_t runs, std::size_t segments);
-  // Digests stand in the order of `runs`. The work has another one: the short chunks at the ends of
-  // runs are rows of their own behind all whole ones, longest first, because work-items that run in
-  // lockstep take as long as the longest of them.
+  // Adds the tables for `runs`. Digests stand in the order of `runs`, but the order of the work
+  // differs. Short chunks at the ends of runs are rows of their own after all whole chunks, longest
+  // first. The reason is that work-items in lockstep take as long as the longest of them.
   [[nodiscard]] RunTables add_runs(std::span<const Run> runs, std::uint32_t chunk_size);
-  // first_slot has one element more than there are segments: the number of all slots.
+  // Adds the tables for segments. `first_slot` has one element more than there are segments; the
+  // last element is the number of all slots.
   [[nodiscard]] SegmentTables add_segments(std::span<const std::uint32_t> first_slot);
-  // Words as they are, at an even place; returns the place.
+  // Adds `words` unchanged at an even position and returns that position.
   std::uint32_t add(std::span<const std::uint32_t> words);
 
   [[nodiscard]] std::span<const std::uint32_t> words() const { return words_; }
   [[nodiscard]] std::uint64_t bytes() const { return words_.size() * sizeof(std::uint32_t); }
 
  private:
-  // 64-bit values are read in place, so tables begin at even words.
+  // Returns the position of a new table. Tables begin at even words, because 64-bit values are read
+  // in place.
   std::uint32_t begin();
-  // Room for tables of `rows`, all 0 but for the places of the tables.
+  // Reserves tables of `rows` rows. All words are 0 except the positions of the tables.
   RunTables begin_runs(std::size_t rows);
 
   std::vector<std::uint32_t> words_;

@@ -16,9 +16,9 @@ namespace assay::gpu_hash {
 using HashFunction =
     std::function<Result<std::vector<ObjectDigests>>(std::span<const Region>, const HashRequest&)>;
 
-// Hashes objects of awkward sizes with `hash`, and in a second call a leaf of the largest chunk
-// size, and compares the roots with answers that are part of the program. device-self-test-failed
-// names the device and the first wrong digest; errors of `hash` pass through.
+// Hashes objects of many sizes around block and chunk borders with `hash`. A second call hashes a
+// leaf of the largest chunk size. The roots are compared with known answers in the program. Errors:
+// device-self-test-failed with `device` and the first wrong digest; those of `hash`.
 [[nodiscard]] Status self_test(const std::string& device, HashAlgorithm algorithm,
                                const HashFunction& hash);
 

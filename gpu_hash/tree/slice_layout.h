@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the segments of one launch lie in device memory, as the tables that opencl/kernels/tree.cl
-// reads. Knows nothing of OpenCL.
+// The positions of the segments of one launch in device memory, as the tables that
+// opencl/kernels/tree.cl reads. Does not depend on OpenCL.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,17 @@
 
 namespace assay::gpu_hash {
 
-// Pairs of nodes that one level of the tree joins, over all segments of a launch.
+// The pairs of nodes that one level of the tree joins, over all segments of a launch.
 struct TreeLevel {
   std::uint32_t level;
   std::uint32_t pairs;
-  // first_pair[s] is the first pair of segment s; one element more than there are segments.
+  // first_pair[s] is the first pair of segment s. It has one element more than there are segments.
   std::vector<std::uint32_t> first_pair;
 };
 
-// The levels of the trees over runs of slots, bottom first. first_slot has one element more than
-// there are trees: the number of all slots. Time follows trees times levels.
+// Returns the levels of the trees over runs of slots, bottom first. `first_slot` has one element
+// more than there are trees; the last element is the number of all slots. The time grows with trees
+// times levels.
 [[nodiscard]] std::vector<TreeLevel> tree_levels(std::span<const std::uint32_t> first_slot);
 
 // Collects segments until a launch is full. Not thread-safe.
@@ -37,23 +38,23 @@ class SliceLayout {
 
   void clear();
   [[nodiscard]] bool empty() const { return segments_.empty(); }
-  // Adds a segment; false when it no longer fits, and then nothing changes.
+  // Adds a segment. Returns false and changes nothing when the segment does not fit.
   [[nodiscard]] bool add(const Segment& segment);
 
   [[nodiscard]] std::span<const Segment> segments() const { return segments_; }
-  // Offset and size of each segment's data, in bytes: two elements a segment.
+  // Returns offset and size of each segment's data, in bytes: two elements per segment.
   [[nodiscard]] std::span<const std::uint64_t> extents() const { return extents_; }
-  // The first segment that ends behind byte `offset` of the data memory.
+  // Returns the index of the first segment that ends after byte `offset` of the data memory.
   [[nodiscard]] std::size_t find(std::uint64_t offset) const;
-  // First slot of each segment, and the number of slots at the end.
+  // Returns the first slot of each segment, followed by the number of all slots.
   [[nodiscard]] std::span<const std::uint32_t> first_slot() const { return first_slot_; }
   [[nodiscard]] std::uint32_t slots() const { return first_slot_.back(); }
-  // Bytes of data memory in use, gaps included.
+  // Returns the used bytes of data memory, including gaps.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  // Bytes of the segments.
+  // Returns the bytes of the segments, without gaps.
   [[nodiscard]] std::uint64_t payload() const { return payload_; }
 
-  // The levels to compute, bottom first. Time follows segments times levels.
+  // Returns the levels to compute, bottom first. The time grows with segments times levels.
   [[nodiscard]] std::vector<TreeLevel> levels() const { return tree_levels(first_slot_); }
 
  private:
