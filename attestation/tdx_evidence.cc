@@ -247,7 +247,9 @@ Json refreshed_tdx(Json own, std::string_view mark, const Json& newest) {
     parts = {"qe_identity", "qe_identity_signature", "qe_identity_issuer_chain"};
   }
   for (const std::string& part : parts) {
-    own[part] = newest.value(part, Json());
+    if (newest.contains(part)) {
+      own[part] = newest.at(part);
+    }
   }
   return own;
 }
