@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines several demands on one fact, and computes ages. Internal to policy.
+// Combines several demands on one fact. Internal to policy.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,6 @@
 #include "schemas/decision.h"
 
 namespace assay::policy {
-
-// Returns the whole seconds from `then` to `now`; 0 when `then` is later.
-[[nodiscard]] std::uint64_t age_seconds(Timestamp then, Timestamp now);
-// Returns true when more than `max_age_seconds` lie between `then` and `now`, compared in
-// milliseconds. Returns false when `then` is later than `now`: the caller must check for a time in
-// the future.
-[[nodiscard]] bool is_older(Timestamp then, std::uint64_t max_age_seconds, Timestamp now);
 
 // Members of ConditionResult::actual that conclude() writes and policy/negation.cc reads.
 inline constexpr const char* kFailedMember = "failed";

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "policy/age.h"
 #include "policy/checks.h"
 #include "policy/compare.h"
 

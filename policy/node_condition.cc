@@ -3,6 +3,7 @@
 // say.
 #include <algorithm>
 
+#include "policy/age.h"
 #include "policy/checks.h"
 #include "policy/conditions.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "policy/age.h"
 #include "policy/checks.h"
 #include "policy/conditions.h"
 #include "schemas/claim.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions about statements: who said what about the artifact, how often, and how long ago.
+#include "policy/age.h"
 #include "policy/checks.h"
 #include "policy/compare.h"
 #include "policy/conditions.h"

@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "cli/output.h"
-#include "cli/verbs/hashing.h"
+#include "cli/verbs/hash_options.h"
+#include "cli/verbs/hash_result.h"
 #include "cli/verbs/verbs.h"
 
 namespace assay::cli {

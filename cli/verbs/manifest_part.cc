@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/verbs/hashing.h"
+#include "cli/verbs/device_options.h"
 
 namespace assay::cli {
 

@@ -7,7 +7,7 @@
 
 #include "cli/documents/documents.h"
 #include "cli/output.h"
-#include "cli/verbs/hashing.h"
+#include "cli/verbs/device_options.h"
 #include "cli/verbs/proof.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"

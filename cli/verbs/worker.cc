@@ -13,7 +13,7 @@
 #include "cli/documents/secrets.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/verbs/hashing.h"
+#include "cli/verbs/device_options.h"
 #include "cli/verbs/signals.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"

@@ -3,7 +3,6 @@
 // another. The server stops gracefully. This header shows no type of an HTTP library.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,27 +11,11 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/error.h"
 #include "server/http/application.h"
+#include "server/http/limits.h"
 #include "server/http/steady_time.h"
 #include "server/http/tls.h"
 
 namespace assay::server {
-
-// Limits of the server. Connections, requests and bytes are counted separately for each listener.
-struct ServerLimits {
-  std::size_t max_connections = 1024;             // beyond: ends a silent one, else the new one
-  std::size_t max_connections_per_address = 768;  // the same; an IPv6 /64 is one address
-  std::size_t max_queued_requests = 256;          // waiting for a thread; beyond: 503
-  // Bytes of bodies being received and of answers that clients have not read yet; beyond: 503
-  // overloaded. The admission listener has a quarter of this number, in addition.
-  std::size_t max_bytes_in_flight = 256U << 20;
-  std::size_t worker_threads = 4;     // of the API listener
-  std::size_t admission_threads = 2;  // of the admission listener
-  std::chrono::milliseconds handshake_timeout{10'000};
-  std::chrono::milliseconds header_timeout{10'000};    // first to last byte of a header
-  std::chrono::milliseconds body_timeout{60'000};      // to read a body, and to write an answer
-  std::chrono::milliseconds idle_timeout{60'000};      // between two requests of a connection
-  std::chrono::milliseconds shutdown_timeout{15'000};  // for requests in flight at stop()
-};
 
 // Options of one listener.
 struct ListenerOptions {

@@ -24,7 +24,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "server/http/connections.h"
-#include "server/http/listener.h"
+#include "server/http/limits.h"
 #include "server/http/memory_budget.h"
 #include "server/http/steady_time.h"
 

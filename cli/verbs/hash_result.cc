@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verbs/hash_result.h"
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "cli/output.h"
+#include "cli/progress.h"
+
+namespace assay::cli {
+namespace {
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> text{};
+  static_cast<void>(std::snprintf(text.data(), text.size(), "%.*f", digits, value));
+  return text.data();
+}
+
+}  // namespace
+
+Result<gpu_hash::HashedArtifact> hash_with_progress(const Context& context, const std::string& path,
+                                                    const gpu_hash::ArtifactOptions& options,
+                                                    const DeviceFlags& device,
+                                                    std::optional<Fallback>& fallback) {
+  std::optional<gpu_hash::HashedArtifact> hashed;
+  const auto work = [&](gpu_hash::Engine& engine) -> Status {
+    Progress progress(context, "hashing");
+    ASSAY_ASSIGN(hashed, gpu_hash::hash_artifact(path, options, engine,
+                                                 [&](std::uint64_t done, std::uint64_t total) {
+                                                   progress.update(done, total);
+                                                 }));
+    return {};
+  };
+  ASSAY_TRY(with_engine(device, work, fallback));
+  return *std::move(hashed);
+}
+
+Json entries_json(const std::vector<Entry>& entries) {
+  Json list = Json::array();
+  for (const Entry& entry : entries) {
+    list.push_back(to_json(entry));
+  }
+  return list;
+}
+
+Json hashed_json(const gpu_hash::HashedArtifact& hashed) {
+  return {{"root", hashed.id.root().hex()},
+          {"artifact", hashed.id.text()},
+          {"parameters", to_json(hashed.artifact.parameters)},
+          {"objects", entries_json(hashed.artifact.entries)},
+          {"bytes", hashed.bytes},
+          {"seconds", hashed.seconds},
+          {"device", hashed.engine.id},
+          {"device_name", hashed.engine.device},
+          {"driver", hashed.engine.driver}};
+}
+
+std::string count_entries(const std::vector<Entry>& entries) {
+  std::uint64_t files = 0;
+  for (const Entry& entry : entries) {
+    files += std::holds_alternative<FileEntry>(entry) ? 1U : 0U;
+  }
+  const std::uint64_t tensors = entries.size() - files;
+  std::string text = files > 0 ? counted(files, "file") : "";
+  if (tensors > 0) {
+    text += (text.empty() ? "" : ", ") + counted(tensors, "tensor");
+  }
+  return text;
+}
+
+std::string rate_summary(std::uint64_t bytes, double seconds, const gpu_hash::EngineInfo& engine) {
+  const auto amount = static_cast<double>(bytes);
+  std::string text = human_bytes(amount) + " in " + fixed(seconds, 2) + " s";
+  if (seconds > 0) {
+    text += " (" + human_bytes(amount / seconds) + "/s)";
+  }
+  return text + " on " + engine.id + " (" + engine.device + ", " + engine.driver + ")";
+}
+
+std::string hashed_summary(const gpu_hash::HashedArtifact& hashed) {
+  return count_entries(hashed.artifact.entries) + ", " +
+         rate_summary(hashed.bytes, hashed.seconds, hashed.engine);
+}
+
+}  // namespace assay::cli
