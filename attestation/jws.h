@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxTokenBytes = 64U << 10;
 // Verifies that `key` signed the token and returns its claims. The header is not trusted: it must
 // be the one that sign_jws() writes. Errors: signature-invalid for another algorithm, key or
 // signature; schema-violation for a text that is not a token.
-[[nodiscard]] Result<Json> verify_jws(std::string_view token, const PublicKey& key);
+[[nodiscard]] Result<Json> verify_jws(std::string_view text, const PublicKey& key);
 
 // The parts of a token. None of them is verified. Views borrow from the parsed text.
 struct Token {

@@ -54,12 +54,20 @@ std::string place_of(const ConditionResult& result) {
               " ");
 }
 
+// "needed: a mounted location of the model; volumes that an init container fills need ...".
+std::string needs_of(const ConditionResult& result) {
+  const std::string needs = one_line(member_at(result.expected, "needs"));
+  return needs.empty() ? needs : "needed: " + needs;
+}
+
 // What the sentence is about, in few words; empty when there are none.
 std::string particulars(const ConditionResult& result) {
   switch (reason_for(result)) {
     case Reason::kModelReferenceMissing:
     case Reason::kSubjectMismatch:
       return result.actual.is_string() ? one_line(result.actual) : "";
+    case Reason::kReferenceUnbound:
+      return needs_of(result);
     case Reason::kVolumeUnaccounted:
       return one_line(first_of(member_at(result.actual, "unaccounted")));
     case Reason::kMountOverlaps:

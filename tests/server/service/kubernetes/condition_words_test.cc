@@ -65,6 +65,8 @@ TEST(ConditionWords, SayWhatItIsAbout) {
   const std::vector<std::pair<ConditionResult, std::string>> cases = {
       {failed("two", Reason::kSignersInsufficient, {{"identities", {"a"}}}, {{"at_least", 2}}),
        ": 1 of 2 signed [signers-insufficient]"},
+      {failed("reference-bound", Reason::kReferenceUnbound, nullptr, {{"needs", "a digest"}}),
+       ": needed: a digest [reference-unbound]"},
       {failed("volumes", Reason::kVolumeUnaccounted,
               {{"failed", {"volume-unaccounted", "mount-writable"}},
                {"unaccounted", {"server:/cache (nfs)", "server:/x (nfs)"}}}),
