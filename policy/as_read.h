@@ -11,9 +11,9 @@
 
 namespace assay::policy {
 
-// Number up to which as_read() keeps every resource that a policy reads. The same number applies to
-// ways to an accelerator. After that, as_read() keeps a name only when it is the first name that
-// matches what some policy looks for.
+// Number of resources that as_read() keeps, and number of ways to an accelerator. Beyond this
+// number, as_read() keeps a name only when it is the first name that matches what some policy looks
+// for.
 inline constexpr std::size_t kMaxReadNames = 16;
 
 // Returns `workload` without the labels, resources and ways to an accelerator that the match part

@@ -75,7 +75,7 @@ struct Scope {
 // Judges the condition that every policy has implicitly: the artifact has no ignore patterns except
 // kUsualIgnore (schemas/core/artifact.h). Returns nullopt when the policy has a parameters
 // condition that lists accepted patterns and is not below a `not`. Also returns nullopt when there
-// is no artifact, because evaluate() denies such a workload by other means.
+// is no artifact, because evaluate() then adds a failed precondition.
 inline constexpr std::string_view kIgnoreCondition = "ignore-accepted";
 [[nodiscard]] std::optional<ConditionResult> judge_ignore(const std::vector<Condition>& require,
                                                           const Scope& scope);

@@ -7,8 +7,7 @@
 
 namespace assay::policy {
 
-// Judges the condition "volumes" for the pod as a whole. The condition fails with these
-// codes:
+// Judges the condition "volumes" for the pod as a whole. The condition fails with these codes:
 //   volume-unaccounted  a mounted volume can hold a model, but is neither a location of a judged
 //                       model nor another volume that the policy allows
 //   mount-overlaps      one of these: another volume is mounted at, below or above the path of a

@@ -76,7 +76,8 @@ struct ReportSubmission {
 [[nodiscard]] Result<ReportSubmission> parse_report_submission(ByteView body);
 
 // A span of bytes of an entry that a spot check asks for. It begins at byte `index` *
-// ReportAnswer::span of the entry.
+// ReportAnswer::span of the entry and is ReportAnswer::span bytes long, or shorter at the end of
+// the entry.
 struct SpotSpan {
   std::uint64_t entry;  // position in the artifact
   std::uint64_t index;

@@ -15,8 +15,9 @@
 
 namespace assay::storage {
 
-// A file of two slots of 4096 bytes. The slots are written in turn, each with one flush. A torn
-// write damages only the slot being written; the other slot stays valid. Not thread-safe.
+// The anchor file, which has two slots of 4096 bytes. The slots are written in turn, each with one
+// flush. A torn write damages only the slot being written; the other slot stays valid. Not
+// thread-safe.
 class Anchor {
  public:
   static constexpr std::size_t kSlotBytes = 4096;

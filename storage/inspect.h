@@ -23,7 +23,8 @@ struct Damage {
   std::string detail;  // one sentence
 };
 
-// Called with what is being inspected, and with the number of such things inspected so far.
+// A callback for progress. `what` names the kind of object that is being inspected, and `done` is
+// the number of objects of this kind inspected so far.
 using Progress = std::function<void(std::string_view what, std::uint64_t done)>;
 
 class Inspection {

@@ -240,8 +240,8 @@ class NodeWrites {
   [[nodiscard]] virtual Status put_registration(const Registration& registration) = 0;
   // Errors: not-found when there is no such registration.
   [[nodiscard]] virtual Status remove_registration(const std::string& id) = 0;
-  // Raises a mark, which makes all evidence stale. A lower `value` changes nothing. `collateral` is
-  // a stored document, or nullopt.
+  // Raises a high-water mark, which makes all evidence stale. A lower `value` changes nothing.
+  // `collateral` is a stored document, or nullopt.
   [[nodiscard]] virtual Status raise_high_water(const std::string& name, std::uint64_t value,
                                                 const std::optional<DocumentId>& collateral) = 0;
 };

@@ -14,7 +14,7 @@
 namespace assay::storage::sqlite {
 
 struct PlaceRow {
-  std::optional<std::int64_t> newest;  // finished job whose report is the valid one
+  std::optional<std::int64_t> newest;  // finished job that newest_report() may return
   std::vector<std::int64_t> doubts;    // open jobs that may contradict `newest`, ascending
   std::optional<Timestamp> against;    // when a report last failed to verify the bytes
   bool operator==(const PlaceRow&) const = default;

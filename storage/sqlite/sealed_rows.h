@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to all sealed tables by the name of each row's seal. For `assayd check` and `assayd
+// Access to all sealed tables by the name of each row's seal. Used by `assayd check` and `assayd
 // repair`, which read all of these tables.
 #pragma once
 

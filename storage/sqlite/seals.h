@@ -56,8 +56,8 @@ inline constexpr std::array kAllSealed = {
 // Stores `key`, the seal key of the store, encrypted for `next`.
 [[nodiscard]] Status hand_over_seals(Connection& connection, ByteView key, const Signer& next);
 
-// The content of one seal: the columns of a row, followed by the columns of the rows that list its
-// values.
+// The content of one seal: the columns of a row, followed by the columns of the rows in other
+// tables that belong to it.
 class SealedRow {
  public:
   SealedRow(Sealed kind, std::string name);
