@@ -13,15 +13,16 @@ namespace assay::policy {
 // may be an accelerator.
 [[nodiscard]] bool is_extended_resource(std::string_view name);
 
-// The functions below ask whether one name fits a match. The match selects a workload when at least
-// one of the workload's names fits.
+// Each function below judges one resource of a workload, or one way to an accelerator that the
+// workload has. matches() (policy/evaluate.h) combines the answers.
 
 // Returns true when `match.resources` has a pattern that matches `resource`.
 [[nodiscard]] bool asks_for(const WorkloadMatch& match, std::string_view resource);
-// Returns true when `resource` is an extended resource that the match does not call harmless.
+// Returns true when `resource` is an extended resource that no pattern of
+// `match.harmless_resources` matches.
 [[nodiscard]] bool is_accelerator(const WorkloadMatch& match, std::string_view resource);
-// Returns true when the match calls harmless this way to an accelerator (an item of
-// Workload::accelerators).
+// Returns true when a pattern of `match.harmless_resources` matches `way`, which is an item of
+// Workload::accelerators (policy/facts.h). Only resources and runtime classes can be harmless.
 [[nodiscard]] bool is_harmless(const WorkloadMatch& match, std::string_view way);
 
 }  // namespace assay::policy

@@ -14,7 +14,7 @@ namespace assay::policy {
 struct NodeAffinity {
   // Maps each label to its allowed values: ascending, distinct, never an empty list.
   std::map<std::string, std::vector<std::string>> labels;
-  // Labels without an allowed value, ascending: two policies exclude each other.
+  // Labels for which no value is left, because the policies accept different values; ascending.
   std::vector<std::string> conflicts;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ages of facts: how old a fact is, and whether that is too old. Internal to policy.
+// Computes how old a fact (policy/facts.h) is, and whether the fact is too old. Internal to policy.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace assay::policy {
 // Returns the whole seconds from `then` to `now`; 0 when `then` is later.
 [[nodiscard]] std::uint64_t age_seconds(Timestamp then, Timestamp now);
 // Returns true when more than `max_age_seconds` lie between `then` and `now`, compared in
-// milliseconds. Returns false when `then` is later than `now`: the caller must check for a time in
-// the future.
+// milliseconds. Returns false when `then` is later than `now`; the caller must detect such a time
+// separately.
 [[nodiscard]] bool is_older(Timestamp then, std::uint64_t max_age_seconds, Timestamp now);
 
 }  // namespace assay::policy

@@ -8,12 +8,14 @@
 
 namespace assay::policy {
 
-// Members of ConditionResult::actual that conclude() writes and policy/negation.cc reads.
+// Names of members of ConditionResult::actual. Checks::conclude() writes these members, and
+// policy/negation.cc reads them.
 inline constexpr const char* kFailedMember = "failed";
 inline constexpr const char* kUndecidedMember = "undecided";
 
-// A list of demands in a fixed order. Every demand is checked. The first demand that fails gives
-// the code. An undecided demand counts only when no demand fails.
+// A list of demands in a fixed order. Every demand is checked. The result takes the code of the
+// first demand that fails. The result is undecided only when no demand fails and at least one is
+// undecided.
 class Checks {
  public:
   void demand(bool holds, Reason code) {
@@ -21,8 +23,8 @@ class Checks {
       failed_.push_back(code);
     }
   }
-  // Makes the result undecided when `time` lies after `now`, because facts from the future decide
-  // nothing.
+  // Makes the result undecided when `time` lies after `now`, because a fact from the future can
+  // neither pass nor fail a condition.
   void demand_past(Timestamp time, Timestamp now) { undecided_ = undecided_ || time > now; }
   // Makes the result undecided because the facts contradict each other.
   void undecided() { undecided_ = true; }

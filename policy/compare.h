@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests one value in a predicate: finds the value (RFC 6901) and compares it by its type.
+// Tests one value in the predicate of a statement: finds the value by its JSON pointer (RFC 6901),
+// and compares the value by its type.
 #pragma once
 
 #include <optional>
@@ -16,15 +17,16 @@ struct StatementFact;
 // document has no such value or the pointer is malformed.
 [[nodiscard]] const Json* value_at(const Json& document, std::string_view pointer);
 
-// Returns pass or fail, or error when the types do not fit. Numbers compare with numbers, exactly
-// and by value: 1 equals 1.0. Strings, booleans and null compare only with their own type, and only
-// by ==, != and `in`. Objects and arrays compare with no value. For `in`, `expected` is a list: the
-// result is pass when one element equals `actual`, and error when no element has the type of
-// `actual`.
+// Returns pass or fail, or error when the types do not fit. Numbers are compared only with numbers,
+// exactly and by value: 1 equals 1.0. Strings, booleans and null are compared only with values of
+// their own type, and only by ==, != and `in`. Objects and arrays cannot be compared. For `in`,
+// `expected` is a list: the result is pass when one element equals `actual`, and error when no
+// element has the type of `actual`.
 [[nodiscard]] Outcome compare(const Json& actual, Comparison op, const Json& expected);
 
-// Returns `value` as an explanation shows it. Objects, arrays and strings over 256 bytes are shown
-// only by type and size, so that a large statement does not make its decisions large.
+// Returns `value` in the form that decisions show. Strings over 256 bytes, and all objects and
+// arrays, are replaced by their type and size, so that decisions about a large statement stay
+// small.
 [[nodiscard]] Json shown(const Json& value);
 
 struct TestOutcome {
@@ -35,8 +37,8 @@ struct TestOutcome {
 
 [[nodiscard]] TestOutcome run(const PredicateTest& test, const Json& predicate);
 
-// The results of run() for predicates that are kept outside the facts. The same statement and
-// test must always give the same result.
+// Runs tests on predicates that are stored outside of StatementFact (policy/facts.h). The same
+// statement and test must always have the same result.
 class PredicateTests {
  public:
   virtual ~PredicateTests() = default;

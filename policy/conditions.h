@@ -17,10 +17,11 @@ namespace assay::policy {
 
 using ConditionKind = decltype(Condition::kind);
 
-// Maps each kind of condition, by its position in the variant, to the point that decides it. The
-// entries of combined kinds are unused: a combined condition belongs to the latest point of its
-// parts. A report condition with another scope than files is decided at serve or later, whatever
-// the table says (see point_of_leaf).
+// Maps each kind of condition, by its position in the variant, to the decision point at which
+// conditions of this kind are judged. The entries of combined kinds are unused: a combined
+// condition belongs to the latest point of its parts. A report condition with `at_serve`, or with
+// another scope than files, is decided at serve or later, whatever the table says (see
+// point_of_leaf()).
 using PointTable = std::array<DecisionPoint, std::variant_size_v<ConditionKind>>;
 
 inline constexpr PointTable kPoints = {
@@ -38,11 +39,11 @@ inline constexpr PointTable kPoints = {
 // Scope of reports that can be made before a workload runs.
 inline constexpr std::string_view kFilesScope = "files";
 
-// Returns the point that decides a condition without parts.
+// Returns the decision point of a condition that has no parts.
 [[nodiscard]] DecisionPoint point_of_leaf(const PointTable& points, const Condition& condition);
 
-// Levels of nested conditions that are judged; deeper conditions are undecided. parse_policy
-// refuses deeper policies.
+// Largest depth at which nested conditions are judged; deeper conditions are undecided.
+// parse_policy() (schemas/policy_document.h) refuses policies with deeper conditions.
 inline constexpr int kMaxConditionDepth = 32;
 
 // Returns the parts of a combined condition; nullptr for the other kinds.
@@ -51,29 +52,30 @@ inline constexpr int kMaxConditionDepth = 32;
 // What all conditions of one evaluation share.
 struct Scope {
   const JudgedFacts& facts;
-  const Facts& known;       // source of `facts`, with node and reports
+  const Facts& known;       // the facts from which `facts` was made
   const std::string& node;  // node of the workload; empty before bind
   const PointTable& points;
   DecisionPoint point;
   Timestamp now;
-  // Locations of this model that the pod mounts and the judged policy counts; ascending.
+  // Locations of this model that the judged policy accepts and the pod mounts; ascending.
   std::vector<std::string> bound{};
-  bool pod = false;  // the workload was read from a pod: only mounted locations count
-  // Volumes of the pod that are filled at run time as the policy allows, and may hold this model;
-  // ascending. Empty for a mounted model when another model is not mounted.
+  bool pod = false;  // read from a pod: only mounted locations are considered
+  // Volumes of the pod that may hold this model, because an allowed init container fills them at
+  // run time (FilledVolumes in policy/reference.h); ascending. Empty when the pod mounts this model
+  // at a location but does not mount another model.
   std::vector<std::string> filled{};
   std::vector<const Facts*> beside{};  // other models that a filled volume may hold
 };
 
-// Each judge() for one kind returns a result with every member set except `id`.
+// Each judge() function for one kind of condition sets every member of its result except `id`.
 [[nodiscard]] ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& facts);
 [[nodiscard]] ConditionResult judge(const StatementCondition& condition, const JudgedFacts& facts,
                                     Timestamp now);
 [[nodiscard]] ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts);
 // Judges the condition that every policy has implicitly: the artifact has no ignore patterns except
-// kUsualIgnore. Returns nullopt when a parameters condition of the policy, not below a `not`, lists
-// the patterns it accepts. Also returns nullopt when there is no artifact, because require_artifact
-// denies that case.
+// kUsualIgnore (schemas/core/artifact.h). Returns nullopt when the policy has a parameters
+// condition that lists accepted patterns and is not below a `not`. Also returns nullopt when there
+// is no artifact, because evaluate() then adds a failed precondition.
 inline constexpr std::string_view kIgnoreCondition = "ignore-accepted";
 [[nodiscard]] std::optional<ConditionResult> judge_ignore(const std::vector<Condition>& require,
                                                           const Scope& scope);

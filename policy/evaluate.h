@@ -14,8 +14,9 @@
 
 namespace assay::policy {
 
-// Member of `actual` of a report condition: locations that the node must verify again before the
-// condition can pass. The caller may create jobs for these locations.
+// Name of a member of ConditionResult::actual for report conditions. The member lists the locations
+// that the node must verify before the condition can pass. The caller may create jobs for these
+// locations.
 inline constexpr std::string_view kToVerify = "to_verify";
 
 // A policy in force, with the id of the signed envelope it came from.
@@ -24,14 +25,14 @@ struct ActivePolicy {
   PolicyDocument document;
 };
 
-// Returns true when `match` selects the workload at `point`. When the
-// workload names no node, a match with `nodes` returns false at create and, from bind on, does not
-// restrict the workload.
+// Returns true when `match` selects the workload at `point`. A match with `nodes` never selects a
+// workload without a node at create. From bind on, such a match ignores `nodes` for a workload
+// without a node, because the workload may go to any node.
 [[nodiscard]] bool matches(const WorkloadMatch& match, const Workload& workload,
                            DecisionPoint point = DecisionPoint::kCreate);
 
 // Returns true when at least one policy in mode enforce or warn matches the workload. A selected
-// workload needs a model that passes. Policies in mode shadow only watch.
+// workload needs a model that passes. A policy in mode shadow selects no workload.
 [[nodiscard]] bool selected(std::span<const ActivePolicy> policies, const Workload& workload,
                             DecisionPoint point = DecisionPoint::kCreate);
 
@@ -40,42 +41,46 @@ struct ActivePolicy {
 [[nodiscard]] bool may_enforce(std::span<const ActivePolicy> policies,
                                const std::string& name_space);
 
-// Returns the point that can decide `condition`: the latest point of its parts.
+// Returns the first decision point that can decide `condition`. For a combined condition, this is
+// the latest point among its parts.
 [[nodiscard]] DecisionPoint point_of(const Condition& condition);
 
-// Judges every condition of every matching policy about every model, in the order given. Gives one
-// result for each policy and model; all results must pass. Without a model, the policies are judged
-// about empty facts.
+// Judges every model by every condition of every matching policy, in the order given. The verdict
+// has one result for each pair of policy and model. Without a model, the policies are judged with
+// empty facts.
 //
-// `preconditions` (for example, how the model reference was resolved) become part of the verdict. A
-// failed precondition with the code model-reference-missing is added when a selected workload has
-// no model, or a model without an artifact, and all preconditions pass. A failed precondition with
-// the code condition-failed is added when the matching enforce policies leave no node
-// (policy/affinity.h).
+// `preconditions` (for example, how the model reference was resolved) become part of the verdict.
+// When all given preconditions pass but a selected workload has no model, or a model without an
+// artifact, evaluate() adds a failed precondition with the code model-reference-missing. When no
+// node can have the labels that all matching enforce policies ask for (policy/affinity.h),
+// evaluate() adds a failed precondition with the code condition-failed.
 //
-// For a workload that was read from a pod, each result ends with what every policy demands.
-// "reference-bound" (for each model): the pod mounts the model at a location that counts. "volumes"
-// (with the first model): everything that the pod mounts is accounted for. "images" (with the first
-// model, when the policy has image patterns): the images are allowed. See docs/policies.md.
+// For a workload that was read from a pod, each result ends with the conditions that every policy
+// has implicitly. "reference-bound" (for each model): the pod mounts the model at a location that
+// the policy accepts (policy/reference.h). "volumes" (with the first model): the policy allows
+// everything that the pod mounts (policy/volumes.h). "images" (with the first model, when the
+// policy has image patterns): the policy allows all images of the pod. See docs/policies.md.
 //
-// Policies in mode enforce decide. A workload is allowed when all preconditions pass and every
-// condition of every matching enforce policy passes or is deferred to a later point. When only warn
-// policies match, the workload is allowed whatever the results are; this is how a policy is rolled
-// out. When neither kind matches, the workload is denied with no-matching-policy. A condition that
-// fails or is an error in a warn policy gives a warning of at most 120 bytes. A precondition that
-// does not pass and does not deny also gives such a warning. Policies in mode shadow only give
-// results. A deny always has a reason.
+// Policies in mode enforce decide. A workload is allowed when all preconditions pass and, for every
+// model, every condition of every matching enforce policy passes or is deferred to a later point.
+// When warn policies match but no enforce policy does, the workload is allowed whatever the results
+// are. When no enforce policy and no warn policy matches, the workload is denied with
+// no-matching-policy. A condition of a warn policy that fails or is an error adds a warning of at
+// most 120 bytes to the verdict. A precondition that does not pass adds such a warning when it does
+// not deny the workload. Policies in mode shadow add only results to the verdict. A deny always has
+// a reason.
 //
-// A signature counts when check_grant passes for the time at which the signature was logged, under
-// one of the artifact's trusted names. A trusted name is the name in a manifest with a publisher's
-// signature that counts. Without a trusted name, only roles for every name ("*") count. A
-// revocation withdraws everything that a key signed, refusals too: a statement whose only signers
-// are revoked is not judged.
+// A signature counts when check_grant() (schemas/trust.h) passes for the time at which the
+// signature was logged, under one of the artifact's trusted names. A trusted name is the name in a
+// manifest with a publisher's signature that counts. Without a trusted name, only roles for every
+// name ("*") are considered. The revocation of a key withdraws every statement that only this key
+// signed, even a statement that would make a condition fail. A statement is not judged when the
+// keys of all its signers are revoked.
 //
-// A signature that was logged after `now` makes an error, so read the clock after the facts. The
-// same holds for facts about the node that are later than `now`. The node is judged by
-// workload.node and Facts::node. A condition on the node that finds no facts fails, or is an error
-// below a `not`.
+// A condition can become an error when a signature was logged after `now`, or when a fact about the
+// node is later than `now`. The caller must therefore read the clock after collecting the facts.
+// Conditions about the node are judged by workload.node and Facts::node. Such a condition fails
+// when there are no facts about the node; below a `not` it is an error.
 [[nodiscard]] Verdict evaluate(std::span<const ActivePolicy> policies, const Workload& workload,
                                std::span<const Facts> models,
                                std::vector<ConditionResult> preconditions, DecisionPoint point,

@@ -21,10 +21,10 @@ namespace assay::policy {
 
 // One verified signature on a statement.
 struct SignerFact {
-  TrustedKey key;  // with the trust store's present state of the key
-  // Time of the log entry that brought this signature. Equals accepted_at for signatures of the
-  // statement's first envelope; signatures added later have a later time. A signature logged after
-  // its key expired never counts.
+  TrustedKey key;  // the key as the trust store has it at present
+  // Time of the log entry that first records this signature. For signatures of the statement's
+  // first envelope, this time equals accepted_at; signatures added later have a later time. A
+  // signature logged after its key expired never counts.
   Timestamp signed_at;
 };
 
@@ -32,8 +32,9 @@ struct SignerFact {
 struct StatementFact {
   StatementId id;
   std::string predicate_type;
-  std::string stage;  // of a lifecycle statement; empty otherwise
-  // Null for a manifest (ManifestFact has its values), and when Facts::tests reads the predicates.
+  std::string stage;  // stage of a lifecycle statement; empty otherwise
+  // Null for a manifest, because ManifestFact has its values. Null for every statement when
+  // Facts::tests is set, because Facts::tests reads the predicates.
   Json predicate;
   std::vector<SignerFact> signers;
   Timestamp accepted_at;  // time of its log entry
@@ -45,7 +46,7 @@ struct ManifestFact {
   std::string name;
   TreeParameters parameters;
   std::vector<std::string> locations;
-  Objects objects = Objects::kFiles;  // kinds of its entries
+  Objects objects = Objects::kFiles;  // kinds of the artifact's entries
 };
 
 // A signed statement that says where this artifact lies.
@@ -62,39 +63,40 @@ struct NodeFact {
   Timestamp expires_at;
   std::optional<Revocation> revoked;
   bool worker_measured = false;           // the worker key is bound to accepted evidence
-  std::optional<Timestamp> appraised_at;  // set exactly when the members below are
+  std::optional<Timestamp> appraised_at;  // absent: the members below are unset
   std::string evidence_type;
   std::string tcb_status;
   std::optional<Digest> anchor;  // SHA-256 of the root certificate
   bool anchor_is_vendor = false;
   std::optional<DocumentId> appraisal;         // the stored result
-  std::optional<DocumentId> appraisal_policy;  // digest of the policy applied to it
-  bool appraisal_current = false;              // that policy and the collateral are still in force
-  std::string appraisal_error;                 // code of the present refusal; empty: accepted
+  std::optional<DocumentId> appraisal_policy;  // digest of the appraisal policy that was applied
+  bool appraisal_current = false;              // appraisal_policy and collateral are still in force
+  std::string appraisal_error;                 // error code if refused at present; empty: accepted
 };
 
-// A report of that node about the artifact, the newest of its scope and place.
+// The newest report of the node about the artifact, for one scope and one place. A place is a
+// location, or a volume of a pod.
 struct ReportFact {
   std::string job;
   std::string scope;
-  std::string location;    // location that was read; empty for a volume filled at run time
-  std::string volume;      // behind the claim of a pvc:// location; empty: unknown, or no claim
-  std::string pod;         // uid of the pod whose own mount was read; empty: the node's directory
+  std::string location;  // location that was read; empty for a volume filled at run time
+  std::string volume;    // persistent volume behind a pvc:// location; empty: unknown, or no claim
+  std::string pod;  // uid of the pod whose mount was read; empty: a directory of the node was read
   std::string pod_volume;  // volume of that pod; set exactly with `pod`
   std::string result;      // "verified", "mismatch" or "incomplete"
   std::string differing;   // the difference, for people: "model.safetensors bytes 0-1048576"
   Timestamp reported_at;   // time of its log entry
   // When the service gave out the nonce that the report answers. The node read every byte after
-  // this time, so ages count from here.
+  // this time, so the age of the report is measured from this time.
   Timestamp read_since;
-  bool worker_measured = false;    // its evidence is accepted
-  bool appraisal_current = false;  // and accepted under the appraisal in force
+  bool worker_measured = false;    // the worker key is bound to accepted evidence
+  bool appraisal_current = false;  // the evidence is accepted under the appraisal in force
   bool device_attested = false;
   std::uint64_t spot_checks = 0;
   std::optional<DocumentId> report;
 };
 
-// What the API server said about a claim and the volume bound to the claim.
+// A persistent volume claim, and the volume bound to the claim, as the API server reported them.
 struct ClaimFact {
   std::string claim;   // "pvc://<namespace>/<claim>"
   std::string uid;     // of the claim
@@ -113,20 +115,22 @@ struct Facts {
   SharedList<ManifestFact> manifests;    // of this artifact
   SharedList<StatementFact> statements;  // about this artifact
   SharedList<PlacementFact> placements{};  // of this artifact
-  // Set from bind on. Absent although the workload names a node: the node is unknown.
+  // The node of the workload, set from bind on. Absent for a workload that names a node: the
+  // service does not know this node.
   std::optional<NodeFact> node;
   std::vector<ReportFact> reports;
-  // The known claims among those that the pod mounts.
+  // The claims that the pod mounts, as far as they are known.
   std::vector<ClaimFact> claims;
-  // Used without a pod: locations that the caller wants a report on. Empty: all locations with a
-  // report.
+  // Used for a workload that was not read from a pod: locations that need a report. Empty: all
+  // reports are considered, and at least one is needed.
   std::vector<std::string> asked_locations;
-  std::string pod;  // uid of the pod, at serve; selects the reports on its own mounts
+  std::string pod;  // uid of the pod, set at serve; selects the reports on mounts of this pod
   // Runs tests of predicates (policy/compare.h). Null: tests run on the predicates in this struct.
-  // Not owned: the caller keeps the object alive. Not part of the document.
+  // Not owned: the caller keeps the object alive. to_json() leaves this member out.
   const PredicateTests* tests = nullptr;
   // An index of `statements`, made in advance (policy/statement_index.h). May be null or belong to
-  // another list: evaluation is then slower but gives the same verdict. Not part of the document.
+  // another list: evaluation is then slower but has the same verdict. to_json() leaves this member
+  // out.
   std::shared_ptr<const StatementIndex> index = nullptr;
 };
 
@@ -134,18 +138,18 @@ struct Facts {
 enum class VolumeKind : std::uint8_t {
   kScratch,  // emptyDir: empty when the pod starts
   kConfig,   // configMap, secret, projected, downwardAPI
-  kModel,    // everything else, unknown sources included
+  kModel,    // every other source, even an unknown one
 };
 [[nodiscard]] std::string_view name(VolumeKind kind);
 
 // One volume mounted in one container.
 struct Mount {
   std::string container;
-  std::string path;    // in the container; cleaned, unless it has a ".." part
+  std::string path;    // in the container; without empty and "." parts, unless it has a ".." part
   std::string volume;  // name of the volume in the pod
-  std::string source;  // member that names the volume's source: "persistentVolumeClaim"
-  // As in schemas/location.h, with the sub path. Empty when there is no location (subPathExpr,
-  // unknown sources).
+  std::string source;  // kind of the volume's source: "persistentVolumeClaim"
+  // Location of the mounted files (schemas/location.h), with the sub path. Empty when the location
+  // cannot be known (subPathExpr, unknown sources).
   std::string location;
   VolumeKind kind = VolumeKind::kModel;
   bool read_only = false;
@@ -180,19 +184,21 @@ struct Workload {
 // Writes {"namespace","labels","resources"}. Adds "node" and "accelerators" when not empty, and
 // "pod": {"mounts", "images"} when the workload was read from a pod.
 [[nodiscard]] Json to_json(const Workload& workload);
-// Parses what to_json wrote. Errors: the same as for facts_from_json().
+// Parses the text of to_json(). Errors: those of facts_from_json() below.
 [[nodiscard]] Result<Workload> workload_from_json(const Json& json);
 
-// Stands in every facts document, so that a reader can tell later formats apart.
+// Name of the format. Every facts document contains this name, so that a reader can recognise later
+// formats.
 inline constexpr std::string_view kFactsFormat = "assay-facts-v1";
 
 // Writes the canonical document of the facts, which is stored for replay. Public keys are left out;
-// ids, algorithms, identities, purposes, roles, validity and revocation of keys are in. The order
-// of manifests, statements, placements, signers, roles, locations and reports does not change the
-// document. An absent name, an absent node and an empty list of reports have no member.
+// ids, algorithms, identities, purposes, roles, validity and revocation of keys are included. The
+// order of manifests, statements, placements, signers, roles, locations and reports does not change
+// the document. The document has no member for an absent name, an absent node or an empty list of
+// reports.
 [[nodiscard]] Json to_json(const Facts& facts);
-// Parses what to_json wrote, for replay. Errors: unknown-member; schema-violation; the errors of
-// the values inside. `where` names the place.
+// Parses the document that to_json() wrote, for replay. Errors: unknown-member; schema-violation;
+// those of the parsers of single values. `where` is the place in the document.
 [[nodiscard]] Result<Facts> facts_from_json(const Json& json);
 
 }  // namespace assay::policy

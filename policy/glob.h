@@ -8,9 +8,8 @@
 
 namespace assay::policy {
 
-// Returns true when `pattern` matches all of `text`. A '*' stands for any number of any characters,
-// also for none. All other characters are compared as bytes. The cost is at most the product of the
-// two lengths.
+// Returns true when `pattern` matches all of `text`. A '*' stands for any characters, or for none.
+// All other characters are compared as bytes. The cost is at most the product of the two lengths.
 [[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);
 
 // Returns true when at least one of `patterns` matches `text`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that parse the documents of facts and workloads. Every member is checked, and an error
-// names its place in the document. Internal to policy.
+// Helpers that parse the documents of facts and workloads. Every member is checked, and each error
+// names the place of the member in the document. Internal to policy.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline std::unexpected<Error> violation(std::string why, const std::string& wher
   return fail(ErrorCode::kSchemaViolation, std::move(why), where);
 }
 
-// Adds `where` before the place of an error from another codec.
+// Returns `error`, which another codec made, with `where` put before its own place.
 inline std::unexpected<Error> at(const std::string& where, Error error) {
   error.where = where + error.where;
   return std::unexpected(std::move(error));
@@ -54,8 +54,8 @@ inline Status check_members(const Json& json, const std::string& where, Names re
   return {};
 }
 
-// One object of the document with its place. Borrows both. The caller has checked that the members
-// exist.
+// One object of a document, and the place of the object in the document. Borrows `json` and
+// `where`. The caller must have checked that each member exists, except for parsed_if_there().
 struct Reader {
   const Json& json;
   const std::string& where;

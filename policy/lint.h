@@ -13,11 +13,11 @@ namespace assay::policy {
 struct Finding {
   enum class Level : std::uint8_t { kNote, kWarning, kError };
   Level level;
-  std::string condition;  // id, or empty for the policy as a whole
+  std::string condition;  // id of the condition; empty for the policy as a whole
   std::string text;
 };
 
-// "note", "warning", "error".
+// Returns "note", "warning" or "error".
 [[nodiscard]] std::string_view name(Finding::Level level);
 
 // Checks one policy and returns its findings. Findings about the policy as a whole come first, then

@@ -22,8 +22,8 @@ namespace assay::policy {
 
 // Returns true when the runtime or the kubelet mounts something of its own at `path`, above `path`
 // or below `path` in every container. These places are /dev (with /dev/shm, which all containers of
-// a pod can write), /proc, /sys, and /etc/hosts and similar files that the pod fills. `path` must
-// come from real_path().
+// a pod can write), /proc, /sys, and /etc/hosts and similar files that Kubernetes generates for the
+// pod. `path` must come from real_path().
 [[nodiscard]] bool meets_runtime_mounts(std::string_view path);
 
 // The patterns of a policy's `mount_paths`. A '*' stands for any characters, also for '/'.
@@ -34,8 +34,9 @@ class MountPaths {
   [[nodiscard]] bool empty() const { return patterns_.empty(); }
   // Returns true when models may be mounted at `path`. `path` must come from real_path().
   [[nodiscard]] bool admit(const std::string& path) const;
-  // Returns true when only models may be mounted at `path`. This holds for a pattern's text before
-  // its first '*', for every path that begins with this text, and for every directory above it.
+  // Returns true when only models may be mounted at `path`. This holds when `path` begins with the
+  // text of a pattern before its first '*', or is a directory above this text. For a pattern
+  // without '*', it holds when `path` is the pattern's path, or lies below or above it.
   [[nodiscard]] bool reserve(const std::string& path) const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges a condition below a `not`. Internal to policy.
 //
-// `not` inverts a fail only when the thing was checked and found wrong: another value, other
-// parameters, other bytes, another TCB status. A fail because something is missing, expired,
+// `not` turns a fail into a pass only when something was checked and found to be different: a
+// value, the parameters, the bytes or the TCB status. A fail because something is missing, expired,
 // revoked, stale or signed by too few does not prove the contrary. Such a fail becomes an error.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace assay::policy {
 
-// Changes a fail in `result` to an error unless the fail may be inverted. `condition` has no parts
-// and was judged with `scope`. Replaces a code that does not give the reason by one that does. Does
-// not change outcomes other than fail.
+// Changes a fail in `result` to an error unless the fail may be inverted. `condition` must have no
+// parts and must have been judged with `scope`. Also sets the code of `result` to the reason why
+// the fail may or may not be inverted. Does not change outcomes other than fail.
 void judge_below_not(const Condition& condition, const Scope& scope, ConditionResult& result);
 
 }  // namespace assay::policy

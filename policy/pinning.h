@@ -10,8 +10,9 @@
 
 namespace assay::policy {
 
-// Returns the locations of the model that count for every matching policy in mode enforce or warn
-// (policy/reference.h). Returns an empty set when no policy in these modes matches the workload.
+// Returns the locations of the model that every matching policy in mode enforce or warn accepts
+// (locations_of() in policy/reference.h). Returns an empty set when no policy in these modes
+// matches the workload.
 [[nodiscard]] std::set<std::string> locations_for_all(std::span<const ActivePolicy> policies,
                                                       const Workload& workload, const Facts& model,
                                                       Timestamp now);

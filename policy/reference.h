@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes which locations count for a model under one policy, and which of these locations the pod
+// Computes which locations of a model one policy accepts, and which of these locations the pod
 // mounts. Internal to policy.
 #pragma once
 
@@ -21,9 +21,9 @@ struct LocationStatement {
   const std::vector<std::string>* locations;
 };
 
-// Returns every signed statement that says where this artifact lies: placements, and manifests of
-// the artifact's own root. A manifest that names the artifact as another digest is left out,
-// because its locations hold the bytes of its own root.
+// Returns every signed statement that says where this artifact lies: placements, and manifests
+// whose root is this artifact. A manifest with another root may name this artifact as a further
+// digest. Such a manifest is left out, because its locations hold the bytes of its own root.
 [[nodiscard]] std::vector<LocationStatement> location_statements(const JudgedFacts& facts);
 
 // The manifest conditions of a policy, borrowed from the policy. Conditions below a `not` are left
@@ -40,32 +40,33 @@ using LocationSet = std::set<std::string, std::less<>>;
 // The locations of one model that one policy accepts.
 struct Locations {
   LocationSet counted;
-  LocationSet undecided;              // locations whose signers may yet count
-  bool asked = false;                 // the policy has a manifest condition not below a `not`
-  std::vector<std::string> evidence;  // ids of the statements that count
+  LocationSet undecided;  // locations that may become accepted, because signers are undecided
+  bool asked = false;     // the policy has a manifest condition that is not below a `not`
+  std::vector<std::string> evidence;  // ids of the statements that name accepted locations
   // True when the artifact follows symbolic links. Such links may lead out of a subdirectory that
-  // is mounted alone, to other files of the pod. Only the whole location counts then, also with
-  // `mounts: within`.
+  // is mounted alone, to other files of the pod. A mount must then show the whole location, even
+  // with `mounts: within`.
   bool whole = false;
 };
 
-// Computes the locations that count. A location counts when a single statement names it, the
-// statement has the referenced name, and the statement's own signers satisfy every demand
-// (publisher_demands()). An empty `name` accepts every name. Without demands no location counts.
+// Computes the locations that the policy accepts. A location is accepted when a single statement
+// names it, the statement has the model name `name`, and the statement's own signers satisfy every
+// demand (publisher_demands()). An empty `name` accepts every name. Without demands no location is
+// accepted.
 [[nodiscard]] Locations locations_of(const PolicyDocument& policy, const JudgedFacts& facts,
                                      const std::string& name);
 
-// What the containers of a pod mount, as one policy sees it.
+// Which of the judged models the containers of a pod mount, under one policy.
 struct MountedModels {
   struct Model {
     std::vector<std::string> bound;  // locations of the model that are mounted, ascending
     bool undecided = false;          // the pod mounts an undecided location
   };
-  std::vector<Model> models;        // in the order of the models
-  std::vector<bool> judged;         // for each mount of the workload: shows a judged model
-  std::vector<bool> undecided;      // for each mount: might show a judged model
-  std::vector<std::string> within;  // mounts below a counted location, ascending
-  LocationSet bound;                // of all models
+  std::vector<Model> models;    // one for each judged model, in the order given
+  std::vector<bool> judged;     // for each mount of the workload: true when it shows a judged model
+  std::vector<bool> undecided;  // for each mount: true when it may show a judged model
+  std::vector<std::string> within;  // mounted locations below an accepted location, ascending
+  LocationSet bound;                // mounted locations of all models
 };
 
 [[nodiscard]] MountedModels mounted_models(const PolicyDocument& policy, const Workload& workload,
@@ -76,30 +77,31 @@ struct MountedModels {
 struct FilledVolumes {
   LocationSet allowed;  // filled by an image of the policy's fill_at_run
   LocationSet others;   // filled by any other init container
-  // Init containers with an image of fill_at_run, up to the first other container that follows one.
-  // Later init containers with such an image may not write: a container in between has already
-  // seen the filled volumes.
+  // Init containers with an image of fill_at_run that start before any other container follows one
+  // of them. A later init container with such an image may not write, because a container between
+  // them has already seen the filled volumes.
   std::set<std::string, std::less<>> fillers;
 };
 [[nodiscard]] FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workload);
 
 // Returns the positions of the models that a filled volume may hold. These are the models that the
-// pod mounts at no location. When the pod mounts every model at a location, these are all models.
+// pod mounts at no location. When the pod mounts every model at a location, every model is
+// returned.
 [[nodiscard]] std::vector<std::size_t> models_to_fill(const MountedModels& mounted);
 
-// Judges the condition "reference-bound": the pod mounts the model at a location that counts. When
-// the pod mounts no such location but has a volume filled as the policy allows, the condition is
-// deferred to serve. At serve the condition then passes if the policy requires a report condition
-// at serve, because that report says what the volume holds.
+// Judges the condition "reference-bound": the pod mounts the model at a location that the policy
+// accepts. When the pod mounts no such location but has a volume filled as the policy allows, the
+// condition is deferred to serve. At serve the condition then passes if the policy requires a
+// report condition at serve, because that report says what the volume holds.
 [[nodiscard]] ConditionResult judge_reference(const PolicyDocument& policy,
                                               const Locations& locations,
                                               const MountedModels::Model& mounted,
                                               const FilledVolumes& filled, const Scope& scope);
 
-// Texts in one explanation, and bytes after which each text is cut.
+// Limits of shown_texts(): the number of texts, and the bytes after which each text is cut.
 inline constexpr std::size_t kMaxShown = 16;
 inline constexpr std::size_t kMaxShownBytes = 256;
-// Returns the first kMaxShown of `texts`. When there are more, a last entry gives the number left
+// Returns the first kMaxShown of `texts`. When there are more, a last entry says how many were left
 // out.
 [[nodiscard]] Json shown_texts(std::span<const std::string> texts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list that its copies share until one of them is changed. Facts of thousands of statements are
-// collected once and judged by many decisions without a copy. Every non-const access copies a
-// shared list first, so read through a const list.
+// A list whose copies share the same items until one copy is changed. Facts of thousands of
+// statements are collected once and judged by many decisions without a copy. Every non-const access
+// copies a shared list first, so read through a const list.
 #pragma once
 
 #include <initializer_list>

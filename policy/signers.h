@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges every signature once for all conditions; the conditions then count identities.
+// Judges every signature once, and shares the results with all conditions. Each condition then
+// counts the identities whose signatures it accepts.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,7 @@ enum class SignerState {
 struct JudgedSigner {
   std::string_view identity;
   SignerState state;
-  Reason code;  // why not; meaningless when it counts
+  Reason code;  // why the signature does not count; meaningless for kCounts
 };
 
 struct JudgedStatement {
@@ -54,7 +55,7 @@ struct JudgedFacts {
   // name.
   std::vector<const PlacementFact*> placements{};
   std::vector<JudgedStatement> placement_statements{};  // of `placements`, in the same order
-  std::set<std::string_view> names;                     // of manifests with a counting signature
+  std::set<std::string_view> names;                     // of manifests with a signature that counts
   const PredicateTests* tests = nullptr;                // as in Facts
   std::shared_ptr<const StatementIndex> index{};        // of `statements`
   std::vector<std::vector<JudgedSigner>> signers{};     // storage that the statements borrow from
@@ -62,7 +63,7 @@ struct JudgedFacts {
 
 [[nodiscard]] JudgedFacts judge_signers(const Facts& facts, Timestamp now);
 
-// Returns the outcome of a test of the predicate of `statement`, which is one of `facts`.
+// Returns the outcome of `test` on the predicate of `statement`, which must be one of `facts`.
 [[nodiscard]] TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,
                                   const PredicateTest& test);
 
@@ -73,9 +74,9 @@ class Tally {
   explicit Tally(const SignerRequirement& requirement);
   explicit Tally(const SignerRequirement&&) = delete;
 
-  // Adds all signatures of a statement that is as required.
+  // Adds all signatures of a statement that meets the other parts of the condition.
   void add(const JudgedStatement& statement);
-  // Adds a statement that could not be decided: its signers might count.
+  // Adds the signatures of an undecided statement, whose signers may or may not count.
   void add_undecided(const JudgedStatement& statement);
   // Records only the signatures of `statement` that do not count.
   void note_rejected(const JudgedStatement& statement);
@@ -84,14 +85,14 @@ class Tally {
   // else error.
   [[nodiscard]] Outcome outcome() const;
   // Returns the reason for which every listed signer was rejected. Returns signers-insufficient
-  // when some signers count or might count, or when the reasons differ.
+  // when some signers count or may count, or when the signers were rejected for different reasons.
   [[nodiscard]] Reason failure() const;
 
   // Returns {"at_least": n, "identities": [...]}.
   [[nodiscard]] Json expected() const;
   // Returns {"identities": [...], "rejected": [{"identity", "code"}]}, sorted. Adds "unlisted" when
   // there are signing identities that the requirement does not list, and "undecided" when some
-  // identities might count.
+  // identities may count.
   [[nodiscard]] Json actual() const;
 
  private:

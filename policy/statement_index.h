@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An index of the statements about an artifact: their order, their kinds, and which signatures are
-// judged alike. Neither time nor a policy changes the index. It is made once and shared by all
+// judged alike. The index does not depend on time or on policies. It is made once and shared by all
 // evaluations of the same facts, so that thousands of statements do not slow down each decision.
 #pragma once
 
@@ -16,15 +16,16 @@
 
 namespace assay::policy {
 
-// Borrows from the statements that it was made of, and keeps these statements alive.
+// The index. It borrows from the statements that it was made of, and keeps these statements alive.
 struct StatementIndex {
   // Statements with the same predicate type and stage.
   struct Group {
     std::vector<std::size_t> members;  // positions in `in_order`, ascending
     EvidenceIds evidence;              // ids of the members
   };
-  // Represents all signatures of one key on statements of one group that are all before, within or
-  // after the key's validity. One signature represents all, because check_grant judges them alike.
+  // One signature that represents other signatures of the same key on statements of the same group.
+  // Either all were made before the key's validity, or all within it, or all after it.
+  // check_grant() (schemas/trust.h) therefore judges all of them alike.
   struct Alike {
     const StatementFact* statement;
     const SignerFact* signer;
@@ -39,7 +40,7 @@ struct StatementIndex {
   std::map<std::pair<std::string_view, std::string_view>, Group> groups;
   std::vector<Alike> alike;
   std::vector<Signature> signatures;  // of all statements, in the order of `in_order`
-  std::vector<std::size_t> ends;      // end of each statement's run in `signatures`
+  std::vector<std::size_t> ends;  // for each statement, the end of its signatures in `signatures`
 
   // Returns nullptr when no statement has this predicate type and stage.
   [[nodiscard]] const Group* group(std::string_view predicate_type, std::string_view stage) const;

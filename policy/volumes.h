@@ -7,19 +7,21 @@
 
 namespace assay::policy {
 
-// Judges the condition "volumes" for the pod as a whole. It fails with these codes:
+// Judges the condition "volumes" for the pod as a whole. The condition fails with these codes:
 //   volume-unaccounted  a mounted volume can hold a model, but is neither a location of a judged
 //                       model nor another volume that the policy allows
-//   mount-overlaps      another volume is mounted at, below or above the path of a judged model;
-//                       or where the policy's `mount_paths` reserve the path for models; or, beside
-//                       a model, below a mount that may have links to the model. Also when a model
-//                       is mounted where the runtime mounts something of its own
+//   mount-overlaps      one of these: another volume is mounted at, below or above the path of a
+//                       judged model; another volume is mounted at a path that `mount_paths`
+//                       reserve for models; in a container with a model, another volume is mounted
+//                       below a volume that may have links to the model; a model is mounted where
+//                       the runtime mounts something of its own
 //   mount-path-not-allowed  a judged model is mounted at a path that `mount_paths` does not allow
 //   mount-writable      a container may write to a judged model, to a volume that holds the model,
-//                       or to a volume inside the model; or it may remount its volumes as writable
+//                       or to a volume inside the model; or a container may remount its volumes as
+//                       writable
 // Paths are compared after resolving the links of common images (policy/mount_path.h). A volume
-// that is filled as the policy allows counts as a judged model, except for volume-unaccounted. Only
-// the init containers that fill such a volume may write to it.
+// that is filled as the policy allows is treated as a judged model, except for volume-unaccounted.
+// Only the init containers that fill such a volume may write to it.
 [[nodiscard]] ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& workload,
                                             const MountedModels& mounted,
                                             const FilledVolumes& filled);

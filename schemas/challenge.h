@@ -22,14 +22,14 @@ using Nonce = std::array<std::uint8_t, 32>;
 // digits.
 [[nodiscard]] Result<Nonce> parse_nonce(std::string_view text);
 
-// What a nonce may be spent on. The names are stored and must not change.
+// What a nonce may be used for. The names are stored and must not change.
 enum class ChallengePurpose : std::uint8_t {
   kEnrol,   // "enrol": an enrolment or its renewal
-  kReport,  // "report": a verification report; issued only with a lease
+  kReport,  // "report": a verification report; issued only with the lease of a job
   kSpot,    // "spot": the answers to a spot check; issued only in answer to a report
 };
 [[nodiscard]] std::string_view name(ChallengePurpose purpose);
-// Errors: invalid-parameter for any other name.
+// Returns the purpose with this name. Errors: invalid-parameter when there is none.
 [[nodiscard]] Result<ChallengePurpose> challenge_purpose_from(std::string_view name);
 
 // Checks the name of a node: a DNS subdomain (RFC 1123) of at most 253 characters, as Kubernetes
@@ -44,8 +44,8 @@ struct ChallengeRequest {
 [[nodiscard]] Json to_json(const ChallengeRequest& request);
 [[nodiscard]] Result<ChallengeRequest> parse_challenge_request(ByteView body);
 
-// JSON: {"nonce","audience","purpose","node","expires_at"}, and "job" when the challenge is bound
-// to a job.
+// A challenge. JSON: {"nonce","audience","purpose","node","expires_at"}, and "job" when the
+// challenge is bound to a job.
 struct Challenge {
   Nonce nonce;
   std::string audience;  // name of the service; the signed answer must contain it

@@ -13,11 +13,11 @@ struct Claim {
   std::string location;  // "pvc://<namespace>/<claim>"
   std::string name_space;
   std::string name;
-  std::string below;  // the sub path; empty for the claim itself
+  std::string below;  // the sub path; empty when `location` has none
 };
 
-// Returns the claim that `location` names. `location` must be in its normalised spelling. Returns
-// nullopt when `location` names no claim.
+// Returns the claim that `location` names. `location` must be spelled as normalise_location()
+// returns it (schemas/location.h). Returns nullopt when `location` names no claim.
 [[nodiscard]] std::optional<Claim> claim_in(std::string_view location);
 
 }  // namespace assay

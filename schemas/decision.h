@@ -16,22 +16,22 @@
 
 namespace assay {
 
-// Versions of the decision document and of the rules by which it was judged. A decision or case
-// with other versions is shown unchanged and not judged again, because its verdict would have
-// another meaning.
+// Versions of the decision document and of the rules by which it was judged. A case is the stored
+// input of a decision (Decision::facts). A decision or case with other versions is shown unchanged
+// and not judged again, because its verdict would have another meaning.
 inline constexpr std::uint64_t kDecisionFormat = 3;
 inline constexpr std::uint64_t kEvaluator = 3;
 
 inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.decision+json";
 
-// What judging a condition gives. kError never counts as a pass. kDeferred belongs to a later
-// decision point: it is shown, not judged.
+// The result of judging a condition. kError never counts as a pass. kDeferred means that the
+// condition is judged only at a later decision point.
 enum class Outcome : std::uint8_t { kPass, kFail, kError, kDeferred };
 [[nodiscard]] std::string_view name(Outcome outcome);
 
-// The ids of the statements looked at. Keeps only their number, the first ids, and the SHA-256 of
-// the canonical JSON array of all ids. This keeps decisions short when there are thousands of
-// statements. Ids cannot be added later, so the digest is made once.
+// The ids of the statements that a condition looked at. Keeps only their number, the first ids, and
+// the SHA-256 of the canonical JSON array of all ids. This keeps decisions short when there are
+// thousands of statements. Ids cannot be added later, so the digest is made once.
 class EvidenceIds {
  public:
   static constexpr std::size_t kShown = 16;
@@ -84,8 +84,8 @@ struct PolicyResult {
 
 struct Verdict {
   bool allowed;
-  std::vector<Reason> reasons;        // distinct codes of failures in enforced policies, in order
-  std::vector<std::string> warnings;  // from policies in warn mode
+  std::vector<Reason> reasons;                 // distinct codes of failures that deny, in order
+  std::vector<std::string> warnings;           // from policies in warn mode
   std::vector<ConditionResult> preconditions;  // reference resolution and the like; all must pass
   std::vector<PolicyResult> policies;          // one for each policy that matches and each model
 };
@@ -109,14 +109,15 @@ struct Decision {
   TrustEpochs epochs;
   std::uint64_t policy_epoch;
   TreeSize tree_size;    // size of the log when the facts were read
-  DocumentId facts;      // the case: all input of the evaluation except policies and time
-  DocumentId results;    // results_of(verdict)
+  DocumentId facts;      // id of the case: all input of the evaluation except policies and time
+  DocumentId results;    // id of the document results_of(verdict)
   Digest replay_digest;  // see replay_digest()
 };
 
 [[nodiscard]] Json to_json(const ConditionResult& result);
 [[nodiscard]] Json to_json(const Verdict& verdict);
-// Returns the results of a verdict, {"preconditions", "policies"}: a document that decisions share.
+// Returns the results of a verdict, {"preconditions", "policies"}: a document that decisions with
+// equal results share.
 [[nodiscard]] Json results_of(const Verdict& verdict);
 // Returns the decision with all results.
 [[nodiscard]] Json to_json(const Decision& decision);
@@ -125,8 +126,8 @@ struct Decision {
 [[nodiscard]] Json signed_form(const Decision& decision);
 
 // Returns the digest that a replay must reproduce: SHA-256 over canonical JSON. The JSON contains
-// whether the verdict allows, the reasons, the ids of the judged policies, the id of the case, the
-// time, and every result in full.
+// whether the workload is allowed, the reasons, the ids of the judged policies, the id of the case,
+// the time, and every result in full.
 [[nodiscard]] Result<Digest> replay_digest(const Verdict& verdict, const DocumentId& facts,
                                            Timestamp now);
 

@@ -11,8 +11,8 @@
 
 namespace assay {
 
-// DSSE payload type. The worker key named in the payload signs it, which proves possession of the
-// key.
+// DSSE payload type. The worker key named in the payload signs the payload, which proves possession
+// of the key.
 inline constexpr std::string_view kEnrolmentPayloadType = "application/vnd.assay.enrolment+json";
 
 // A device that can hash, as the node describes it.

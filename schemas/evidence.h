@@ -35,8 +35,9 @@ struct Evidence {
 // REPORTDATA of a TDX quote, 64 bytes.
 using ReportDataBytes = std::array<std::uint8_t, 64>;
 
-// What an enrolment asks for. The evidence binds the JCS bytes of this request. JSON:
-// {"audience","node","platform","purpose":"enrol"}, and "identity_token" when there is one.
+// What an enrolment asks for. The report data of the evidence contains a hash over the JCS bytes of
+// this request. JSON: {"audience","node","platform","purpose":"enrol"}, and "identity_token" when
+// there is one.
 struct EnrolmentRequest {
   std::string audience;
   std::string node;

@@ -41,7 +41,7 @@ struct JobPod {
 [[nodiscard]] Result<std::optional<JobPod>> read_job_pod(const Json& json);
 
 // Returns true when the kubelet mounts this location below a pod's directory, where a job can read
-// it. These are claims, NFS volumes and CSI volumes.
+// it. Such locations are claims, NFS volumes and CSI volumes.
 [[nodiscard]] bool is_kubelet_volume(std::string_view location);
 
 // Body of POST /v1/jobs.
@@ -49,9 +49,9 @@ struct JobRequest {
   ArtifactId artifact;
   JobScope scope = JobScope::kFiles;
   std::string node;
-  // Where the model lies, as normalise_location() spells it (schemas/location.h). Empty without a
-  // pod: the only location in the artifact's manifests. Empty with a pod: a volume filled at run
-  // time.
+  // Where the model lies, as normalise_location() spells it (schemas/location.h). When empty in a
+  // request without a pod, the job uses the only location in the artifact's manifests. When empty
+  // in a request with a pod, the job reads a volume filled at run time.
   std::string location;
   // Positions of the entries to verify, ascending. Empty: all entries.
   std::vector<std::uint64_t> subset;
@@ -61,7 +61,7 @@ struct JobRequest {
 [[nodiscard]] Result<JobRequest> parse_job_request(ByteView body);
 
 // What a worker gets when it leases a job. `token` is a fencing token: it grows with every lease of
-// the job, and only the newest token counts.
+// the job, and only the newest token is valid.
 struct JobLease {
   std::string job;  // UUIDv7
   ArtifactId artifact;
@@ -73,7 +73,7 @@ struct JobLease {
   std::vector<std::uint64_t> subset;
   std::uint64_t token;
   Timestamp expires_at;
-  std::uint64_t lease_seconds;  // renew well before they have passed
+  std::uint64_t lease_seconds;  // renew the lease well before this time has passed
   Challenge challenge;          // purpose report
 };
 [[nodiscard]] Json to_json(const JobLease& lease);

@@ -18,20 +18,22 @@
 
 namespace assay {
 
-// Checks scheme and shape of `uri`, and returns its only valid spelling. Refused are a query,
-// fragment or escape, an empty, "." or ".." part, a trailing '/', and more than 2048 bytes. Images
-// need a digest and no tag. Errors: schema-violation.
+// Checks scheme and shape of `uri`, and returns its only valid spelling. Refuses a query, fragment
+// or escape, an empty, "." or ".." part, a trailing '/', and more than 2048 bytes. Images need a
+// digest and no tag. Errors: schema-violation.
 [[nodiscard]] Result<std::string> normalise_location(std::string_view uri);
 
-// Bytes of all locations of one statement together.
+// Largest total size in bytes of the locations of one statement.
 inline constexpr std::size_t kMaxLocationsBytes = 64 * 1024;
 
 // Checks that each location is spelled as normalise_location() spells it. Errors: schema-violation,
-// with the place in the predicate; limit-exceeded for more than kMaxLocationsBytes together.
+// with the place in the predicate as `where`; limit-exceeded when all locations together are longer
+// than kMaxLocationsBytes.
 [[nodiscard]] Status check_locations(const std::vector<std::string>& locations);
 
 // Returns true when `place` is `location` or a path inside it ("pvc://a/b" covers "pvc://a/b/c").
-// Use only for policies with `mounts: within`, and for directories behind locations.
+// Use only for policies with `mounts: within`, and to compare directories. Elsewhere locations must
+// be equal.
 [[nodiscard]] bool location_covers(std::string_view location, std::string_view place);
 
 // Returns the location of `image`, which is written as in a pod. A tag beside a digest is left out,
@@ -40,8 +42,8 @@ inline constexpr std::size_t kMaxLocationsBytes = 64 * 1024;
 [[nodiscard]] Result<std::string> image_location(std::string_view image);
 
 // Returns the location of an inline CSI volume. It contains the digest of the canonical JSON of
-// `attributes`, an object of strings. All attributes count, because no attribute is trusted to be
-// harmless. Errors: schema-violation.
+// `attributes`, an object of strings. The digest covers all attributes, because no attribute is
+// trusted to be harmless. Errors: schema-violation.
 [[nodiscard]] Result<std::string> csi_location(std::string_view driver, const Json& attributes);
 
 }  // namespace assay

@@ -13,7 +13,8 @@
 
 namespace assay {
 
-// An entry bundle carries each record behind a 16-bit length (C2SP tlog-tiles).
+// Largest size of a record. The reason is that an entry bundle stores each record after its 16-bit
+// length (C2SP tlog-tiles).
 inline constexpr std::size_t kMaxLogRecordBytes = 65535;
 
 namespace event {
@@ -51,7 +52,7 @@ struct LogRecord {
   std::string actor;                  // principal name, or "system"
   std::vector<std::string> subjects;  // artifact ids and other ids; encode() sorts them
   std::vector<DocumentId> documents;  // digests of exact stored bytes, in order
-  Json detail = Json::object();       // of the event; short, see kMaxLogRecordBytes
+  Json detail = Json::object();       // details of the event; limited by kMaxLogRecordBytes
 };
 
 // Returns the canonical bytes. Errors: limit-exceeded for more than kMaxLogRecordBytes.

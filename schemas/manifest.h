@@ -12,7 +12,7 @@
 namespace assay {
 
 inline constexpr std::string_view kManifestPredicateType = "https://assay.dev/merkle-manifest/v1";
-// Version of the predicate's form, stored with every manifest. Form 1 had ignore rules that the
+// Version of the predicate's format, stored with every manifest. Form 1 had ignore rules that the
 // root did not bind. A manifest of form 1 proves nothing and is not read.
 inline constexpr std::uint64_t kManifestForm = 2;
 
@@ -27,9 +27,9 @@ struct Manifest {
 [[nodiscard]] Result<Statement> to_statement(const Manifest& manifest);
 
 // Parses the manifest in a statement. Checks predicate type, schema, entries, and that there is
-// exactly one subject with the manifest's name. Computes the root again. Errors: root-mismatch
-// unless the subject digest is the computed root; predicate-type-unknown; subject-mismatch; those
-// of validate().
+// exactly one subject with the manifest's name. Recomputes the root. Errors: root-mismatch unless
+// the subject digest is the computed root; predicate-type-unknown; subject-mismatch; those of
+// validate().
 [[nodiscard]] Result<Manifest> manifest_from(const Statement& statement);
 
 // Returns the artifact id of the manifest's artifact.

@@ -15,7 +15,7 @@
 
 namespace assay::members {
 
-// Returns `error` with `prefix`, a JSON pointer, before its place.
+// Returns `error` with the JSON pointer `prefix` put before its `where`.
 [[nodiscard]] std::unexpected<Error> under(const std::string& prefix, Error error);
 
 // Returns a string member; empty when absent.
@@ -30,11 +30,11 @@ namespace assay::members {
                                                           std::string_view name);
 // Returns a member that is an object or array, borrowed; `fallback` when absent.
 [[nodiscard]] const Json& child(const Json& object, std::string_view name, const Json& fallback);
-// Returns an array of ascending, distinct numbers; empty when absent. Errors: schema-violation,
-// with the member as place.
+// Returns an array of ascending, distinct numbers; empty when absent. Errors: schema-violation;
+// `where` is the member.
 [[nodiscard]] Result<std::vector<std::uint64_t>> ascending(const Json& object,
                                                            std::string_view name);
-// Parses an RFC 3339 member. Errors: invalid-time, with the member as place.
+// Parses an RFC 3339 member. Errors: invalid-time; `where` is the member.
 [[nodiscard]] Result<Timestamp> time(const Json& object, std::string_view name);
 
 }  // namespace assay::members

@@ -25,7 +25,7 @@ inline constexpr std::string_view kPolicyApprovalPayloadType =
     "application/vnd.assay.policy-approval+json";
 
 enum class PolicyMode : std::uint8_t { kEnforce, kWarn, kShadow };
-// When a decision is made. A condition belongs to the first point that can decide it.
+// When a decision is made. A condition is judged from the first point on that can decide it.
 enum class DecisionPoint : std::uint8_t { kCreate, kBind, kServe };
 enum class Quantifier : std::uint8_t { kEvery, kAny, kLatest };
 enum class Comparison : std::uint8_t {
@@ -52,8 +52,8 @@ enum class MountRule : std::uint8_t {
     Comparison comparison);  // "==", "!=", "<", "<=", ">", ">=", "in"
 [[nodiscard]] Result<DecisionPoint> decision_point_from(std::string_view name);
 
-// At least `at_least` distinct identities. When `identities` is not empty, only listed identities
-// count.
+// Requires signatures of at least `at_least` distinct identities. When `identities` is not empty,
+// only the listed identities are considered.
 struct SignerRequirement {
   std::size_t at_least = 1;
   std::vector<std::string> identities;
@@ -72,15 +72,16 @@ struct Condition;
 struct ManifestCondition {
   SignerRequirement signers;
 };
-// A condition that requires statements of this kind about the artifact, signed within signer roles,
-// that pass the tests.
+// A condition that requires statements of one predicate type and stage about the artifact. The
+// roles of the signers must cover the statements, and the statements must pass the tests in
+// `where`.
 struct StatementCondition {
   std::string predicate_type;
-  std::string stage;  // of lifecycle statements; empty otherwise
+  std::string stage;  // stage of lifecycle statements; empty otherwise
   SignerRequirement signers;
   std::vector<PredicateTest> where;
   Quantifier quantifier = Quantifier::kEvery;
-  std::optional<std::uint64_t> max_age_seconds;  // counted from the statement's log entry
+  std::optional<std::uint64_t> max_age_seconds;  // since the time of the statement's log entry
 };
 // A condition that requires tree parameters from these lists. An empty list does not constrain.
 struct ParametersCondition {
@@ -91,25 +92,25 @@ struct ParametersCondition {
   std::optional<std::vector<std::string>> ignore{};
   std::optional<Objects> objects{};  // what the entries must include
 };
-// A condition that requires that the workload's node is enrolled and not revoked, and that its
-// evidence is as described. Decided at bind.
+// A condition that requires that the workload's node is enrolled and not revoked, and that the
+// node's evidence meets these requirements. Decided at bind.
 struct NodeCondition {
-  std::optional<std::uint64_t> max_evidence_age_seconds;  // of its newest accepted evidence
+  std::optional<std::uint64_t> max_evidence_age_seconds;  // age of the newest accepted evidence
   bool worker_measured = true;          // the worker key is bound to accepted evidence
   std::vector<std::string> tcb_status;  // empty: any status that the appraisal accepted
   // Accepted anchors ("sha256:...") beside the vendor's. Evidence under any other anchor fails.
   std::vector<std::string> anchors;
 };
 // A condition that requires that the workload's node has verified the artifact at the place where
-// the workload reads it. Decided at bind. Decided at serve for at_serve (what the pod itself has
-// mounted) and for device-memory. The newest report on each place must meet every requirement.
+// the workload reads it. Decided at bind; decided at serve for device-memory, and with `at_serve`.
+// The newest report on each place must meet every requirement.
 struct ReportCondition {
   std::string scope = "files";  // or "device-memory"
-  bool at_serve = false;        // "at": "serve"; only reports on the same pod count
+  bool at_serve = false;  // JSON: "at": "serve"; requires reports on the mounts of the same pod
   std::optional<std::uint64_t> max_age_seconds;
   bool worker_measured = true;
   bool device_attested = false;
-  std::optional<std::uint64_t> min_spot_checks;  // correctly answered spans
+  std::optional<std::uint64_t> min_spot_checks;  // number of spans answered correctly
 };
 struct AllCondition {
   std::vector<Condition> of;
@@ -141,15 +142,15 @@ struct PolicyDocument {
   // Labels that the node of a matching pod must have, each with one of the listed values. The
   // mutating webhook adds them as required node affinity. Empty: no labels.
   std::map<std::string, std::vector<std::string>> node_affinity;
-  // Volumes that a matching pod may mount beside the judged models. Patterns with '*' over
-  // locations (schemas/location.h) and over Kubernetes' names of volume sources ("nfs"). Empty: no
-  // other volumes.
+  // Volumes that a matching pod may mount beside the judged models. Patterns with '*' are matched
+  // against locations (schemas/location.h) and against Kubernetes' names of volume sources ("nfs").
+  // Empty: no other volumes.
   std::vector<std::string> other_volumes{};
-  // Patterns with '*' over the images of all containers, as the pod writes them. Empty: any image.
+  // Patterns with '*' for the images of all containers, as the pod writes them. Empty: any image.
   std::vector<std::string> images{};
   MountRule mounts = MountRule::kExact;
-  // Patterns with '*' over the paths at which containers may mount judged models. Only models may
-  // be mounted at these paths. Empty: any path.
+  // Patterns with '*' for the paths at which containers may mount judged models. Only models may be
+  // mounted at these paths. Empty: any path.
   std::vector<std::string> mount_paths{};
   bool writable_mounts = false;  // containers may write to judged mounts
   // Digests ("sha256:...") of images of init containers that fill a scratch volume with the model
@@ -158,7 +159,7 @@ struct PolicyDocument {
   std::vector<Condition> require;
 };
 
-// A statement that a stored policy may come into force or go out of force.
+// A signed approval that a stored policy comes into force or goes out of force.
 struct PolicyApproval {
   enum class Action : std::uint8_t { kActivate, kDeactivate };
   Action action;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads that a policy applies to. policy/match.cc judges them. Part of policy.schema.json.
+// The part of a policy that selects workloads. policy/match.cc evaluates this part. Schema:
+// policy.schema.json.
 #pragma once
 
 #include <map>
@@ -10,14 +11,15 @@
 
 namespace assay {
 
-// All parts must match; an absent part matches every workload. Within a part one value is enough,
-// but all labels must match. Lists hold patterns in which '*' stands for any characters.
+// All parts must match; an absent part matches every workload. Within a list one matching value is
+// enough, but all labels must match. Lists hold patterns in which '*' stands for any characters.
 struct WorkloadMatch {
   std::vector<std::string> namespaces{};
-  std::map<std::string, std::string> labels{};  // all must be present with the value
+  std::map<std::string, std::string> labels{};  // each label must be present with its value
   std::vector<std::string> resources{};         // a container requests or limits one of these
   std::vector<std::string> exclude_namespaces{};
-  // "any": the pod must have a way to an accelerator (policy::Workload::accelerators).
+  // JSON: "any". When true, the workload must have a way to an accelerator
+  // (policy::Workload::accelerators).
   bool accelerators = false;
   // Extended resources and runtime classes ("runtime-class:kata") that give no accelerator. Used
   // only with `accelerators`.

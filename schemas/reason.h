@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reasons of verdicts: why a condition does not pass. A reason is part of an answer, not an error.
-// It has no HTTP status, but an explanation for people. Texts: reason_codes.def.
+// A reason has an explanation for people, but no HTTP status. Texts: reason_codes.def.
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,9 @@
 
 namespace assay {
 
-// An API server that says on which Kubernetes node a worker runs, in addition to the principal. It
-// says this with the ServiceAccount tokens that it signs. attestation/identity_token.h lists what a
-// token must contain.
+// An API server whose ServiceAccount tokens prove on which Kubernetes node a worker runs. Such a
+// token is required in addition to the principal. attestation/identity_token.h lists what a token
+// must contain.
 struct ServiceAccountIssuer {
   std::string issuer;   // "iss"
   std::string subject;  // "sub": system:serviceaccount:NAMESPACE:NAME
@@ -30,8 +30,9 @@ struct Registration {
   std::string node;                      // name of a node, or a pattern: see covers()
   std::string principal;                 // the only principal that may enrol these nodes
   std::vector<std::string> platforms;    // lowercase hex; empty: any platform
-  std::uint64_t nodes_per_platform = 1;  // names that one platform may have at once
-  // Required for a pattern, because otherwise its principal alone could take any free name.
+  std::uint64_t nodes_per_platform = 1;  // most names that one platform may have at once
+  // Required for a pattern, because otherwise the principal alone could take any free name that the
+  // pattern covers.
   std::optional<ServiceAccountIssuer> service_account;
   bool operator==(const Registration&) const = default;
 };

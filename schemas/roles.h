@@ -31,7 +31,8 @@ using AccessRoles = std::set<AccessRole>;
 
 [[nodiscard]] std::string_view name(AccessRole role);
 [[nodiscard]] std::string_view name(KeyPurpose purpose);
-// Errors: invalid-parameter for a name that is not in the table.
+// Return the role or the purpose with this name. Errors: invalid-parameter when schemas/roles.def
+// does not have the name.
 [[nodiscard]] Result<AccessRole> access_role_from(std::string_view name);
 [[nodiscard]] Result<KeyPurpose> key_purpose_from(std::string_view name);
 

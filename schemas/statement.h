@@ -29,7 +29,7 @@ struct Subject {
 struct Statement {
   std::vector<Subject> subjects;
   std::string predicate_type;
-  Json predicate;  // as it stands; unknown members of foreign predicates are kept
+  Json predicate;  // unchanged; unknown members of foreign predicates are kept
 };
 
 // Parses a statement from the exact payload bytes of an envelope. Requires strict JSON and at least
@@ -46,9 +46,10 @@ struct Statement {
 [[nodiscard]] Status check_model_name(std::string_view name);
 
 // Returns true when `pattern` covers `name`: "*" covers every name, "acme" covers "acme" and
-// "acme/...". Subjects of foreign statements may have names of any form. Their names are normalised
-// first: letter case, percent-encoding, and empty, "." and ".." segments ("acme/../other" is
-// "other"). A name that can be read in more than one way is covered only by "*".
+// "acme/...". Subjects of foreign statements may have names of any form. Before the comparison,
+// such names are normalised: letter case, percent-encoding, and empty, "." and ".." segments
+// ("acme/../other" is "other"). A name that can be read in more than one way is covered only by
+// "*".
 [[nodiscard]] bool namespace_covers(std::string_view pattern, std::string_view name);
 
 }  // namespace assay

@@ -19,11 +19,11 @@ namespace assay {
 inline constexpr unsigned kTileHeight = 8;
 inline constexpr unsigned kTileWidth = 256;
 inline constexpr unsigned kMaxTileLevel = 63;
-// Largest index of six groups of three digits. Logs have fewer than 2^64 entries, so every tile of
-// a log has a smaller index.
+// Largest index that six groups of three digits can express. Logs have fewer than 2^64 entries, so
+// every tile of a log has a smaller index.
 inline constexpr std::uint64_t kMaxTileIndex = 999'999'999'999'999'999;
 
-// A tile of hashes. When `level` is absent, a bundle of entries.
+// The address of a tile of hashes or, when `level` is absent, of a bundle of entries.
 struct TileAddress {
   std::optional<unsigned> level;
   std::uint64_t index = 0;

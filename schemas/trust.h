@@ -43,14 +43,14 @@ struct TrustedKey {
   Bytes public_key;  // SubjectPublicKeyInfo DER
   KeyPurpose purpose;
   std::string identity;           // holder of the key; thresholds count identities
-  std::vector<SignerRole> roles;  // for signers; for publishers only name_space counts
+  std::vector<SignerRole> roles;  // used for signers; for publishers only name_space is used
   Timestamp not_before;
   Timestamp not_after;
   std::optional<Revocation> revoked;
   bool operator==(const TrustedKey&) const = default;
 };
 
-// What a signature would approve.
+// What a signature is meant to approve.
 struct SigningContext {
   KeyPurpose purpose;
   std::string stage;           // empty when not a lifecycle statement
@@ -58,11 +58,11 @@ struct SigningContext {
   std::string name;            // model name; empty when not about a model
 };
 
-// Decides whether a signature of `key` counts; no other function decides this. `signed_at` is when
-// the signature was logged, or `now` for a fresh signature. The key must be valid at `signed_at`,
-// must not be revoked at `now`, and must have the purpose in `context`. For publishers and signers
-// a role must cover `context`. Errors: wrong-purpose; role-not-granted; key-not-yet-valid;
-// key-expired; key-revoked.
+// Decides whether a signature of `key` is valid in `context`; no other function decides this.
+// `signed_at` is when the signature was logged, or `now` for a fresh signature. The key must be
+// valid at `signed_at`, must not be revoked at `now`, and must have the purpose in `context`. For
+// publishers and signers a role must cover `context`. Errors: wrong-purpose; role-not-granted;
+// key-not-yet-valid; key-expired; key-revoked.
 [[nodiscard]] Status check_grant(const TrustedKey& key, const SigningContext& context,
                                  Timestamp signed_at, Timestamp now);
 
@@ -111,7 +111,8 @@ struct Appraisal {
 struct PutAppraisal {
   Appraisal appraisal;
 };
-// Ends a node permanently: its worker key, its leases, and the value of its reports.
+// Ends a node permanently: its worker key and its leases become invalid, and its reports prove
+// nothing any more.
 struct RevokeNode {
   std::string node;
   std::string reason;

@@ -13,7 +13,7 @@ namespace assay {
 
 // Checks `document` against schemas/json/<schema>.schema.json. Errors: unknown-member for a member
 // that the schema does not define; schema-violation for any other violation; internal when the
-// schema does not exist. `where` is the JSON pointer. Thread-safe.
+// schema does not exist. `where` is the JSON pointer to the violation. Thread-safe.
 [[nodiscard]] Status validate(std::string_view schema, const Json& document);
 
 }  // namespace assay

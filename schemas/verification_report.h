@@ -17,7 +17,7 @@ namespace assay {
 inline constexpr std::string_view kVerificationReportPayloadType =
     "application/vnd.assay.verification-report+json";
 
-// Extra files that a report lists; further ones are only counted.
+// Number of extra files up to which a report lists each file; further extra files are only counted.
 inline constexpr std::size_t kMaxExtraFiles = 1000;
 
 // A file on the node that no file entry covers and no ignore pattern leaves out.
@@ -42,7 +42,7 @@ struct VerificationReport {
   ArtifactId artifact;  // artifact that the job named
   TreeParameters parameters;
   JobScope scope;
-  std::string location;  // of the job; the bytes were read there
+  std::string location;  // location of the job, where the bytes were read
   // The persistent volume behind the claim of a pvc:// location. Empty: unknown, or not a claim.
   std::string volume;
   std::optional<JobPod> pod;  // pod whose own mount was read
@@ -70,12 +70,14 @@ struct VerificationReport {
 // bytes are kept unchanged.
 struct ReportSubmission {
   Bytes envelope;
-  std::optional<Evidence> evidence;  // its report data binds the report's payload
+  std::optional<Evidence> evidence;  // its report data contains a hash of the report's payload
 };
 [[nodiscard]] Json to_json(const ReportSubmission& submission);
 [[nodiscard]] Result<ReportSubmission> parse_report_submission(ByteView body);
 
-// A span that a spot check asks for: the `span` bytes from index * span of an entry.
+// A span of bytes of an entry that a spot check asks for. It begins at byte `index` *
+// ReportAnswer::span of the entry and is ReportAnswer::span bytes long, or shorter at the end of
+// the entry.
 struct SpotSpan {
   std::uint64_t entry;  // position in the artifact
   std::uint64_t index;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The anchor file, kept outside the database. It holds the newest acknowledged checkpoint, the
-// epochs, and the head of the chain of trust and policy. A database that is behind the anchor comes
-// from an old copy or has lost writes. A service that opened such a database would sign different
-// roots for sizes that it had already signed, and would trust revoked keys again.
+// epochs, and the head of the chain of trust and policy (storage/governance.h). A database that is
+// behind the anchor comes from an old copy or has lost writes. A service that opened such a
+// database would sign different roots for sizes that it had already signed, and would trust revoked
+// keys again.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,9 @@
 
 namespace assay::storage {
 
-// A file of two slots of 4096 bytes. The slots are written in turn, each with one flush. A torn
-// write damages only the slot being written; the other slot stays valid. Not thread-safe.
+// The anchor file, which has two slots of 4096 bytes. The slots are written in turn, each with one
+// flush. A torn write damages only the slot being written; the other slot stays valid. Not
+// thread-safe.
 class Anchor {
  public:
   static constexpr std::size_t kSlotBytes = 4096;

@@ -33,7 +33,8 @@ struct Epochs {
   bool operator==(const Epochs&) const = default;
 };
 
-// SHA-256 over the canonical JSON of the trust state, and over that of the policies in force.
+// Two SHA-256 digests: one over the canonical JSON of the trust state, one over the canonical JSON
+// of the policies in force.
 struct GovernanceDigests {
   Digest trust;
   Digest policies;
@@ -43,27 +44,28 @@ struct GovernanceDigests {
 // The newest record of the chain.
 struct ChainHead {
   LeafIndex index;
-  Digest leaf;  // its leaf hash
+  Digest leaf;  // leaf hash of the record
   GovernanceDigests state;
   bool operator==(const ChainHead&) const = default;
 };
 
-// A link of the chain, as the detail of a record holds it.
+// A link of the chain, which each record of the chain contains as its detail "chain".
 struct ChainLink {
   GovernanceDigests state;
-  std::optional<std::pair<LeafIndex, Digest>> previous;  // index and leaf hash; absent: the first
+  // Index and leaf hash of the previous record; absent in the first record of the chain.
+  std::optional<std::pair<LeafIndex, Digest>> previous;
 };
 
 // Returns true when records of this type belong to the chain.
 [[nodiscard]] bool is_governance(std::string_view record_type);
-// Returns the value of "chain" for the next record.
+// Returns the JSON of the link that the next record of the chain contains.
 [[nodiscard]] Json link_to_json(const GovernanceDigests& state,
                                 const std::optional<ChainHead>& previous);
 // Parses the link in a record. Errors: data-loss when the record holds no link.
 [[nodiscard]] Result<ChainLink> link_of(const LogRecord& record);
 
-// A plain value. Functions that change it return the errors described at Transaction
-// (storage/store.h).
+// The state of governance as a plain value. Functions that change the state return the errors
+// described at Transaction (storage/store.h).
 class Governance {
  public:
   [[nodiscard]] Status put_key(const TrustedKey& key);
@@ -94,7 +96,7 @@ class Governance {
   [[nodiscard]] Result<GovernanceDigests> digests() const;
   [[nodiscard]] bool empty() const;
 
-  // The newest record of the chain; nullopt while the log has no such record.
+  // Returns the newest record of the chain; nullopt while the log has no such record.
   [[nodiscard]] const std::optional<ChainHead>& head() const { return head_; }
   void set_head(ChainHead head) { head_ = std::move(head); }
 

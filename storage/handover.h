@@ -9,9 +9,10 @@
 namespace assay::storage {
 
 // Adds the signature of `next` beside that of `current` to the newest checkpoint, in database and
-// anchor. The log can then be opened with `next`. Calling again when both signatures exist changes
-// nothing. The store must have been opened with open_sqlite() and `current`, and closed again.
-// Errors: invalid-config when `current` did not sign the newest checkpoint; those of open_sqlite().
+// anchor. The log can then be opened with `next`. When both signatures exist already, the call
+// changes nothing. The store must have been opened at least once with open_sqlite() and `current`,
+// and must be closed. Errors: invalid-config when `current` did not sign the newest checkpoint;
+// those of open_sqlite().
 [[nodiscard]] Status add_log_signature(const SqliteOptions& options, const Signer& current,
                                        const Signer& next);
 

@@ -23,7 +23,8 @@ struct Damage {
   std::string detail;  // one sentence
 };
 
-// Called with what is being inspected, and with the number of such things inspected so far.
+// A callback for progress. `what` names the kind of object that is being inspected, and `done` is
+// the number of objects of this kind inspected so far.
 using Progress = std::function<void(std::string_view what, std::uint64_t done)>;
 
 class Inspection {
@@ -45,15 +46,15 @@ class Inspection {
   [[nodiscard]] virtual Result<std::unique_ptr<Snapshot>> snapshot() = 0;
 };
 
-// How far a database is behind the signed state.
+// How far a database is behind the signed state in the anchor.
 struct Loss {
   std::string origin;                        // origin of the newest checkpoint
   TreeSize size = 0;                         // of the log in the database
-  std::optional<TreeSize> signed_size;       // of the log at the anchor; absent: no readable anchor
-  bool differs = false;                      // the records differ from those at the anchor
-  std::optional<std::uint64_t> revocations;  // known only to the anchor
-  // True when the newest log record is the record of a restore. The other members then are what
-  // that restore found. The old anchor stays in place until the restore is finished.
+  std::optional<TreeSize> signed_size;       // of the log in the anchor; absent: no readable anchor
+  bool differs = false;                      // the log's records differ from the log in the anchor
+  std::optional<std::uint64_t> revocations;  // number of revocations that only the anchor knows
+  // True when the newest log record describes a restore. The other members then have the values
+  // that this restore found. The old anchor stays in place until the restore is finished.
   bool entered = false;
   bool finished = false;
 };
@@ -63,9 +64,9 @@ struct Loss {
 // Continues with the database as it is, under `options.origin`. The origin must be new, so that no
 // size signed under an old origin is signed again. One transaction writes a log.reopened record,
 // which describes the loss, and its checkpoint. A new anchor then replaces the old one; a copy of
-// the old anchor stays beside it (.before-restore). An interrupted call can be repeated. The
-// record's time is not before the last write. The chain of trust and policy must be valid. Errors:
-// conflict for an origin that was used before, and when revocations would be lost.
+// the old anchor stays beside it (.before-restore). An interrupted call can be repeated. The time
+// of the record is not before the time of the last write. The chain of trust and policy must be
+// valid. Errors: conflict for an origin that was used before, and when revocations would be lost.
 [[nodiscard]] Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer,
                                     const Clock& clock);
 
@@ -79,20 +80,21 @@ struct Rebuilders {
   // Returns a finished job without a report. Its detail says that the job replaces a lost one.
   std::function<Result<JobRow>(const EventRow&)> job;
 };
-// Numbers of rows, by the name of their kind.
+// Numbers of rows, by the name of the kind of row.
 struct Repaired {
   std::map<std::string, std::uint64_t> made;     // rebuilt
   std::map<std::string, std::uint64_t> dropped;  // damaged, and not stored elsewhere
 };
 // Repairs a database in one transaction, while no service runs. Rebuilds all indexes from their
-// tables. Rebuilds rows that are missing or do not fit their seals, as far as the log and its
-// documents hold these rows. docs/recovery.md lists what happens to the other rows.
+// tables. Rebuilds rows that are missing or do not fit their seals (storage/sqlite/seals.h), as far
+// as the log and its documents have the content of these rows. docs/recovery.md lists what happens
+// to the other rows.
 [[nodiscard]] Result<Repaired> repair_sqlite(const SqliteOptions& options, const Signer& log_signer,
                                              const Rebuilders& rebuilders,
                                              const Progress& progress);
 
-// Return the statement that a record accepted, or the decision that it made. Return nullopt for
-// records of other types, and when the record names none.
+// Return the statement whose acceptance a record reports, or the decision that a record reports.
+// Return nullopt for records of other types, and when the record names no statement or decision.
 [[nodiscard]] std::optional<StatementId> statement_of(const LogRecord& record);
 [[nodiscard]] std::optional<std::string> decision_of(const LogRecord& record);
 // Returns the job whose creation a record reports; nullopt for other records.

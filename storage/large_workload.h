@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides which workloads of pods are stored as documents. Pods of one template share such a
-// document. The store that writes a pod, and callers that count the bytes a pod adds, use this
-// function.
+// document. The store uses large_workload() when it writes a pod. Callers use it to count the bytes
+// that a pod adds.
 #pragma once
 
 #include <optional>

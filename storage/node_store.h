@@ -28,7 +28,7 @@ struct ChallengeRow {
 
 struct NodeRow {
   std::string name;
-  std::string principal;  // enrolled the node; the only one that may act for it
+  std::string principal;  // enrolled the node, and alone may act for the node
   KeyId key;
   Bytes public_key;  // SubjectPublicKeyInfo DER
   std::string platform;
@@ -75,7 +75,7 @@ struct EvidenceRow {
   Bytes expected;          // required report data, 64 bytes
   std::string platform;    // required platform
   DocumentId policy;       // digest of the appraisal policy that was applied
-  std::string error;       // code of its refusal; empty: accepted
+  std::string error;       // error code of the refusal; empty: accepted
   DocumentId appraisal;    // stored result
   Timestamp appraised_at;  // when the evidence was fresh; appraising again does not change it
   std::string tcb_status;
@@ -100,7 +100,7 @@ struct JobRow {
   std::string node;
   std::string location;      // empty only with a pod
   std::string pod{};         // uid of the pod whose mount is read; empty: the worker's directory
-  std::string pod_volume{};  // kubelet's name of it; set exactly with `pod`
+  std::string pod_volume{};  // kubelet's name of the pod's volume; set exactly with `pod`
   Json subset = Json::array();
   std::string created_by;
   Timestamp created_at;
@@ -112,7 +112,7 @@ struct JobRow {
   std::string result;                // "verified", "mismatch", "incomplete", "failed"; empty before
   Json detail = Json::object();      // differences, spot checks, reason of a failure
   std::optional<DocumentId> report;  // envelope
-  std::string volume{};              // behind the claim of a pvc:// location, as reported
+  std::string volume{};              // persistent volume behind a pvc:// location, as reported
   // When the service gave out the nonce that the report answers. Every byte was read after this
   // time. Set exactly when a finished job has a report.
   std::optional<Timestamp> read_since{};
@@ -152,7 +152,7 @@ class NodeReads {
   // Returns the nodes of this platform that at `now` are not revoked, ended or expired.
   [[nodiscard]] virtual Result<std::vector<NodeRow>> nodes_on(const std::string& platform,
                                                               Timestamp now) = 0;
-  // Returns the registration that covers this name, the exact name before a pattern. Errors:
+  // Returns the registration that covers this name; an exact name comes before a pattern. Errors:
   // not-found.
   [[nodiscard]] virtual Result<Registration> registration_of(const std::string& node) = 0;
   // Returns all registrations, ascending by id.
@@ -165,12 +165,12 @@ class NodeReads {
   [[nodiscard]] virtual Result<std::vector<JobRow>> jobs(const JobQuery& query) = 0;
   // Returns the node's oldest job that is queued, or whose lease expired by `now`; else not-found.
   [[nodiscard]] virtual Result<JobRow> next_job(const std::string& node, Timestamp now) = 0;
-  // Returns the job whose report counts for this node, artifact, scope and place. An open job that
-  // spoke against the bytes when this view was opened comes first. Such a job reported a mismatch
-  // (kOutline), or its lease expired before a spot check was answered (kSpot, and `report` of later
-  // leases). Otherwise returns the newest finished job with a report. A job that verified only a
-  // part does not count. A job that verified the bytes does not count if it was leased before
-  // another report spoke against the bytes. Errors: not-found.
+  // Returns the job whose report decides for this node, artifact, scope and place. This is first an
+  // open job that, when this view was opened, had reported a mismatch (kOutline), or had left a
+  // spot check unanswered until its lease expired (kSpot, or `report` is set). Otherwise this is
+  // the newest finished job with a report. Skips a job that verified only a subset. Skips a job
+  // that verified the bytes but was leased before another report failed to verify them. Errors:
+  // not-found.
   [[nodiscard]] virtual Result<JobRow> newest_report(const std::string& node,
                                                      const ArtifactId& artifact,
                                                      const std::string& scope,
@@ -187,8 +187,8 @@ class NodeReads {
   [[nodiscard]] virtual Result<DocumentId> outline(const ArtifactId& artifact) = 0;
 
   // Returns a counter that rises with every put_node of this node. It also rises when evidence
-  // becomes stale, and with every put_job that may change which report counts or what that report
-  // and its evidence say. Returns 0 for a node that was never written about.
+  // becomes stale, and with every put_job that may change the result of newest_report(), or what
+  // that report and its evidence say. Returns 0 for a node without any such write.
   [[nodiscard]] virtual Result<std::uint64_t> node_version(const std::string& node) = 0;
   // Returns a counter that rises with every statement about this artifact and every new signature.
   [[nodiscard]] virtual Result<std::uint64_t> subject_version(const ArtifactId& artifact) = 0;
@@ -201,12 +201,12 @@ class NodeReads {
 
   // Returns the evidence of a subject. Errors: not-found when there is none.
   [[nodiscard]] virtual Result<EvidenceRow> evidence(const std::string& subject) = 0;
-  // Returns at most `limit` rows not put since an appraisal was put or a mark rose.
+  // Returns at most `limit` stale rows: those put before the last appraisal or raised mark.
   [[nodiscard]] virtual Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) = 0;
 
   // Returns the highest value stored under a name (evaluation number of collateral), or 0.
   [[nodiscard]] virtual Result<std::uint64_t> high_water(const std::string& name) = 0;
-  // Returns the newest collateral with that value. Errors: not-found.
+  // Returns the newest collateral stored with the highest value. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> high_water_collateral(const std::string& name) = 0;
 };
 
@@ -216,8 +216,8 @@ class NodeWrites {
 
   // Stores a nonce. Deletes some that expired over a day ago. Errors: conflict for a known nonce.
   [[nodiscard]] virtual Status put_challenge(const ChallengeRow& row) = 0;
-  // Marks the nonce as used; returns its row as before. The caller must check what the nonce was
-  // bound to, `used_at` and `expires_at`. Errors: challenge-unknown for a nonce never issued.
+  // Marks the nonce as used; returns its row as it was before. The caller must check what the nonce
+  // was bound to, `used_at` and `expires_at`. Errors: challenge-unknown for a nonce never issued.
   [[nodiscard]] virtual Result<ChallengeRow> consume_challenge(ByteView nonce) = 0;
 
   // Inserts or replaces a node, and remembers its key permanently. Errors: conflict when a
@@ -227,20 +227,21 @@ class NodeWrites {
   // Inserts or replaces a job. Its record must be in the log. Errors: conflict for a finished job.
   [[nodiscard]] virtual Status put_job(const JobRow& row) = 0;
 
-  // Stores an outline; the same one again changes nothing. Errors: conflict for another outline.
+  // Stores an outline; storing it twice changes nothing. Errors: conflict for another outline.
   [[nodiscard]] virtual Status put_outline(const ArtifactId& artifact,
                                            const DocumentId& document) = 0;
-  // Makes all evidence stale until the evidence is put again, as a rising mark does.
+  // Stores an appraisal. All evidence is then stale until put_evidence() stores it again.
   [[nodiscard]] virtual Status put_appraisal(const Appraisal& appraisal) = 0;
   // Inserts or replaces the row of a subject. The evidence is then no longer stale.
   [[nodiscard]] virtual Status put_evidence(const EvidenceRow& row) = 0;
   // Removes the row of a subject. Changes nothing when there is none.
   [[nodiscard]] virtual Status forget_evidence(const std::string& subject) = 0;
-  // Inserts or replaces by id. Errors: conflict when another id has the same name or pattern.
+  // Inserts, or replaces by id. Errors: conflict when another id has the same name or pattern.
   [[nodiscard]] virtual Status put_registration(const Registration& registration) = 0;
   // Errors: not-found when there is no such registration.
   [[nodiscard]] virtual Status remove_registration(const std::string& id) = 0;
-  // Raises a mark; a lower `value` changes nothing. `collateral` is a stored document, or nullopt.
+  // Raises a high-water mark, which makes all evidence stale. A lower `value` changes nothing.
+  // `collateral` is a stored document, or nullopt.
   [[nodiscard]] virtual Status raise_high_water(const std::string& name, std::uint64_t value,
                                                 const std::optional<DocumentId>& collateral) = 0;
 };

@@ -26,7 +26,7 @@ struct PodRow {
   std::vector<std::string> nodes = {};
   // The pod's node as the API server has stored it, whether or not it was allowed. Empty: unknown.
   std::string settled = {};
-  std::string decision;  // newest one that allowed the pod; empty: no policy selected it
+  std::string decision;  // newest decision that allowed the pod; empty: no policy selected the pod
   std::vector<DecidedModel> models = {};
   // Canonical form of policy::Workload. A large workload is stored as a document that pods of one
   // template share (storage/large_workload.h).
@@ -38,11 +38,12 @@ struct PodRow {
 // Nodes kept for one pod; when there are more, the oldest is dropped.
 inline constexpr std::size_t kMaxPodNodes = 16;
 
-// How long pods without a delete review are kept. DELETE reviews may be lost, and a judged pod may
-// never have been created.
+// How long a pod is kept when no DELETE review reports its end. Such a review may be lost, and a
+// judged pod may never have been created.
 inline constexpr std::chrono::hours kKeepUnboundPod{30 * 24};
 inline constexpr std::chrono::hours kKeepBoundPod{400 * 24};
-// How long a claim is kept when no review mentions it and no judged pod with it is bound.
+// How long a claim is kept when no review mentions the claim and no judged pod that mounts the
+// claim is bound.
 inline constexpr std::chrono::hours kKeepClaim = kKeepBoundPod;
 
 // What admission reviews said about a persistent volume claim. A claim that is recreated under the

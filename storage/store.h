@@ -57,7 +57,7 @@ struct StatementRow {
   std::string predicate_type;          // empty for policies
   std::string stage;                   // empty unless a lifecycle statement
   std::string name;                    // model name (manifest), policy name (policy), or empty
-  std::uint64_t version = 0;           // of a policy; of a manifest the form of its predicate
+  std::uint64_t version = 0;           // of a policy; for a manifest, its form (see kManifestForm)
   std::vector<std::string> subjects;   // "<algorithm>:<value>" of every digest of every subject,
                                        // artifact ids in their text form
   std::vector<std::string> locations;  // of a manifest or a placement
@@ -71,16 +71,17 @@ struct StatementRow {
   bool operator==(const StatementRow&) const = default;
 };
 
-// A claim of the indexes that `key` signed the statement at `index`. The claim only says where to
-// look; the caller must check the statement itself.
+// An index entry which says that `key` signed the statement at `index`. The entry only says where
+// to look; the caller must check the statement itself.
 struct SignedBy {
   LeafIndex index;
   KeyId key;
   auto operator<=>(const SignedBy&) const = default;
 };
 
-// What statements are counted by, for each identity: the artifacts that they are about. Manifests
-// and placements are also counted by name and by location.
+// A topic for which the statements of each identity are counted. All statements are counted for the
+// artifacts that they are about. Manifests and placements are also counted for their names and
+// locations.
 enum class TopicKind : std::uint8_t { kArtifact = 1, kName = 2, kLocation = 3 };
 struct Topic {
   TopicKind kind;
@@ -94,11 +95,12 @@ struct SignerUsage {
   std::uint64_t manifests = 0;
   std::uint64_t bytes = 0;  // sum of counted_bytes()
 };
-// Returns the bytes that a statement counts with: the size of its payload. For a manifest, the size
-// of its locations, because decisions read no other part of it that could be long.
+// Returns the bytes that a statement adds to SignerUsage::bytes: the size of its payload. For a
+// manifest these are the bytes of its locations, because decisions read no other part of a manifest
+// that could be long.
 [[nodiscard]] std::uint64_t counted_bytes(const StatementRow& row);
 
-// How many rows of the whole list match. When not `exact`, at least this number.
+// How many rows of the whole list match. When `exact` is false, at least `rows` rows match.
 struct Total {
   std::uint64_t rows = 0;
   bool exact = false;
@@ -117,8 +119,8 @@ struct Page {
   std::optional<Total> total{};  // set when the query asked for it
 };
 
-// Bounds of a page, for all queries below. Lists start after `after`, and see only rows with a log
-// index below `below`, so that a cursor stays on the tree it began with. A page has at most `limit`
+// Bounds of a page, for all queries below. Lists start after `after`, and show only rows with a log
+// index below `below`, so that all pages of a list show the same tree. A page has at most `limit`
 // items (1 to 1000; invalid-parameter otherwise). The filters of a query must all match; an empty
 // filter matches every row. Times are `since` <= time < `until`.
 struct ListBounds {
@@ -198,8 +200,8 @@ class Snapshot : public NodeReads, public PodReads {
   [[nodiscard]] virtual Result<bool> has_document(const DocumentId& id) = 0;
   [[nodiscard]] virtual Result<StatementRow> statement(const StatementId& id) = 0;
   [[nodiscard]] virtual Result<Page<StatementRow>> statements(const StatementQuery& query) = 0;
-  // Returns the statement with this log index, which an index named. Errors: data-loss when there
-  // is none.
+  // Returns the statement with this log index, which the caller has from SignedBy::index. Errors:
+  // data-loss when there is none.
   [[nodiscard]] virtual Result<StatementRow> statement_at(LeafIndex index) = 0;
   // Returns the manifests with this model name and their signers, ascending. Reads only indexes, so
   // thousands of manifests are cheap.
@@ -207,7 +209,8 @@ class Snapshot : public NodeReads, public PodReads {
   // Does the same for manifests and placements that list a location equal to `uri` or above it.
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_at(const std::string& uri) = 0;
 
-  // Returns zeros when there are no statements. Keys outside the trust store count for no identity.
+  // Returns zeros when there are no statements. Signatures of keys outside the trust store are not
+  // counted.
   [[nodiscard]] virtual Result<SignerUsage> usage(const Topic& topic,
                                                   const std::string& identity) = 0;
 
@@ -255,9 +258,9 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   [[nodiscard]] virtual Result<DocumentId> put_document(std::string_view media_type,
                                                         ByteView bytes) = 0;
   // Appends a record, with its time set to now(), and returns its index. A record of trust or
-  // policy (is_governance) gets its place in their chain as detail "chain". Append it after the
-  // changes that it records, in the same write. Errors: internal for changes without such a record,
-  // once the chain has begun.
+  // policy (is_governance() in storage/governance.h) gets a link of their chain as detail "chain".
+  // Append such a record after the changes that it records, in the same write. Errors: internal for
+  // changes without such a record, once the chain has begun.
   [[nodiscard]] virtual Result<LeafIndex> append(LogRecord record) = 0;
   // Stores a new statement; `accepted_at` is stored as given. Errors: conflict when the id exists,
   // or when its log index is not above those of all earlier statements; not-found when an envelope
@@ -277,7 +280,7 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
   // Errors: not-found when there is no such principal.
   [[nodiscard]] virtual Status remove_principal(const std::string& name) = 0;
-  // Stores the epochs. Errors: trust-sequence when one of them would go back.
+  // Stores the epochs. Errors: trust-sequence when an epoch would become smaller.
   [[nodiscard]] virtual Status set_epochs(const Epochs& epochs) = 0;
 
   // Put a policy version into force, replacing any other version of that name; or take the name out
@@ -292,8 +295,9 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
 class Store {
  public:
   virtual ~Store() = default;
-  // Opens a view. Waits a bounded time for a reader. A thread that opens a second snapshot while it
-  // holds one may wait for itself. Errors: unavailable when no reader becomes free in time.
+  // Opens a view. Waits for a free read connection for at most SqliteOptions::reader_wait. A thread
+  // that opens a second snapshot while it holds one may wait for itself. Errors: unavailable when
+  // no read connection becomes free in time.
   [[nodiscard]] virtual Result<std::unique_ptr<Snapshot>> snapshot() = 0;
 
   // Runs `work` in the writer's transaction. Returns the log state that covers `work`, once
@@ -313,14 +317,14 @@ class Store {
 };
 
 struct SqliteOptions {
-  std::string path;  // of the database file; created when `create`
+  std::string path;  // of the database file, which is created if `create` is true
   bool create = false;
   std::string origin;           // of the log
   std::size_t readers = 4;      // open read connections
   std::size_t max_group = 256;  // writes in one commit
   std::string anchor_path;      // see storage/anchor.h; empty only in tests
 
-  // How long snapshot() waits for a reader.
+  // How long snapshot() waits for a free read connection.
   std::chrono::milliseconds reader_wait = std::chrono::seconds(5);
   // How long after a failed write the writer tests whether the disk takes writes again.
   std::chrono::milliseconds probe_interval = std::chrono::seconds(1);
@@ -334,11 +338,12 @@ struct SqliteOptions {
 // empty database gets a signed checkpoint of size 0.
 //
 // The newest checkpoint must have the service's signature and fit the stored tree. The log must not
-// be behind the anchor: shorter, different at the anchor's size, with older epochs, or with records
-// but without an anchor file. The chain of trust and policy is followed from its newest record,
-// past the anchor's record, to the first; each record must be in the log. The stored keys,
-// principals, appraisals, registrations, revocations and policies must have the digests in the
-// newest record. Reads answer from this verified state, never from those rows.
+// be behind the anchor. It is behind when it is shorter, differs at the anchor's size, has older
+// epochs, or has records but no anchor file. The chain of trust and policy is followed from its
+// newest record to its first. The chain must contain the anchor's record, and each record must be
+// in the log. The stored keys, principals, appraisals, registrations, revocations and policies must
+// have the digests in the newest record. Reads answer from this verified state, never from those
+// rows.
 //
 // Errors: not-found when there is no database and `create` is false; unavailable while another
 // process has it open; invalid-config for another origin, another log key, or a file that is not

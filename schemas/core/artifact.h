@@ -25,31 +25,34 @@ inline constexpr std::uint32_t kMaxChunkSize = 1048576;
 // Largest number of entries of one artifact that a single document may list.
 inline constexpr std::size_t kMaxEntries = 1U << 20;
 
-// Bytes of the parameters' canonical JSON. The limit keeps leaf 0 shorter than any chunk.
+// Largest size in bytes of the canonical JSON of tree parameters. The limit keeps leaf 0, which
+// contains this JSON, shorter than any chunk.
 inline constexpr std::size_t kMaxParametersBytes = 4095;
 // Largest number of characters in one ignore pattern.
 inline constexpr std::size_t kMaxPatternLength = 512;
 
-// Files that may lie at the top of a model's directory without being part of the model. These are
-// version control, and what `assay manifest create` writes beside the weights. Policies accept
-// these patterns, and no others, by default (policy/manifest_condition.cc).
+// Ignore patterns for files that may lie at the top of a model's directory without being part of
+// the model. The files belong to version control, or `assay manifest create` writes them beside the
+// weights. By default, policies accept these ignore patterns and no others
+// (policy/manifest_condition.cc).
 inline constexpr std::string_view kManifestFile = "model.assay.json";
 inline constexpr std::array<std::string_view, 4> kUsualIgnore = {
     "/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline"};
 
-// What every digest of an artifact depends on, and which files the artifact leaves out. Bound into
-// the root as leaf 0. Does not depend on the host.
+// Parameters that every digest of an artifact depends on, and patterns of the files that the
+// artifact leaves out. The parameters are bound into the root as leaf 0. They do not depend on the
+// host.
 struct TreeParameters {
   HashAlgorithm hash = HashAlgorithm::kSha256;
   std::uint32_t chunk_size = kDefaultChunkSize;  // bytes; a power of two, 4096 to 1048576
   std::vector<std::string> ignore{};             // patterns, sorted as bytes, each once
-  bool follow_symlinks = false;  // a link counts as the file or directory it leads to
+  bool follow_symlinks = false;  // a link is treated as the file or directory it leads to
   bool operator==(const TreeParameters&) const = default;
 };
 
 // Checks parameters. Errors: invalid-parameter unless the chunk size is a power of two within the
-// limits and the patterns are valid, sorted and unique; limit-exceeded for more than
-// kMaxParametersBytes.
+// limits and the patterns are valid, sorted and unique; limit-exceeded when their canonical JSON is
+// longer than kMaxParametersBytes.
 [[nodiscard]] Status check(const TreeParameters& parameters);
 
 // Checks an ignore pattern (schemas/tree.md section 4.3): at most kMaxPatternLength characters, an
@@ -85,7 +88,7 @@ using Entry = std::variant<FileEntry, TensorEntry>;
 [[nodiscard]] std::uint64_t size_of(const Entry& entry);
 [[nodiscard]] const Digest& root_of(const Entry& entry);
 // Returns the sort key of an entry, borrowed from the entry. Entries of an artifact are sorted by
-// it: files by path, then tensors by file and name, compared as bytes.
+// this key: files by path, then tensors by file and name, compared as bytes.
 [[nodiscard]] std::tuple<int, std::string_view, std::string_view> order_of(const Entry& entry);
 // Returns a label for people: "path" or "path#name".
 [[nodiscard]] std::string label_of(const Entry& entry);
@@ -101,14 +104,14 @@ enum class Objects : std::uint8_t { kFiles, kTensors, kBoth };
 // Parses "files", "tensors" or "both". Errors: invalid-parameter for any other text.
 [[nodiscard]] Result<Objects> parse_objects(std::string_view text);
 [[nodiscard]] std::string_view name(Objects objects);
-// Returns the kinds among `entries`, which must be in artifact order and not empty.
+// Returns the kinds among `entries`, which must be sorted by order_of() and not empty.
 [[nodiscard]] Objects objects_of(const std::vector<Entry>& entries);
 
 // Checks the path of a file in an artifact: relative, '/' between parts, valid UTF-8, no empty, "."
 // or ".." part, no NUL. Paths are compared as bytes and never normalised. Errors: invalid-path.
 [[nodiscard]] Status check_path(std::string_view path);
 
-// Sorts entries into the order that the root is defined over.
+// Sorts entries by order_of(), because the root is defined over entries in this order.
 void sort_entries(std::vector<Entry>& entries);
 
 // Checks everything that the definition of the root requires (schemas/tree.md section 5.2):
@@ -124,7 +127,8 @@ void sort_entries(std::vector<Entry>& entries);
 
 // JSON form of the parameters: {"chunk_size":...,"hash":...,"tree":"assay-tree-v1"}. "ignore":[...]
 // is present only when there are patterns, "follow_symlinks":true only when set. The parsing
-// functions refuse unknown and missing members, wrong types, and digests of another algorithm.
+// functions refuse unknown and missing members, wrong types, and digests of another algorithm than
+// `algorithm`.
 [[nodiscard]] Json to_json(const TreeParameters& parameters);
 [[nodiscard]] Result<TreeParameters> tree_parameters_from_json(const Json& json);
 [[nodiscard]] Json to_json(const Entry& entry);

@@ -36,7 +36,7 @@ using ByteView = std::span<const std::uint8_t>;
 // Encodes as RFC 4648 section 5 without padding, as JOSE uses it.
 [[nodiscard]] std::string base64url_encode(ByteView bytes);
 // Decodes as base64_decode() does, in the standard or the URL-safe alphabet, because DSSE section 2
-// allows both. Both need padding; one text must not mix the alphabets.
+// allows both. Padding is required in either alphabet; one text must not mix the alphabets.
 [[nodiscard]] Result<Bytes> base64_decode_any(std::string_view text);
 
 // Compares in time that depends only on the lengths.

@@ -26,7 +26,7 @@ enum class HashAlgorithm : std::uint8_t { kSha256 = 1, kSha384 = 2 };
 
 // Returns "sha256" or "sha384".
 [[nodiscard]] std::string_view name(HashAlgorithm algorithm);
-// Errors: invalid-digest for any other name.
+// Returns the algorithm with this name. Errors: invalid-digest when there is none.
 [[nodiscard]] Result<HashAlgorithm> hash_algorithm_from(std::string_view name);
 
 // A digest. There is no default constructor, so a Digest always holds a real value.
@@ -67,8 +67,8 @@ class Digest {
  private:
   explicit Digest(HashAlgorithm algorithm) : algorithm_(algorithm) {}
 
-  // The bytes come first because processors read a fresh copy fast only at the addresses where it
-  // was written. With the algorithm first, each copy took 30 ns longer.
+  // The bytes come first because a processor reads freshly written data fast only at the addresses
+  // at which it wrote them. With the algorithm first, each copy took 30 ns longer.
   std::array<std::uint8_t, kMaxSize> bytes_{};
   HashAlgorithm algorithm_;
 };

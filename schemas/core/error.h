@@ -63,7 +63,7 @@ using Status = std::expected<void, Error>;
 }  // namespace assay
 
 // Returns the error of `expression` (a Status or Result) from the enclosing function. Expands to
-// plain statements, not to a GNU statement expression. Not for coroutines.
+// plain statements, not to a GNU statement expression. Do not use in coroutines.
 #define ASSAY_TRY(expression)                                      \
   do {                                                             \
     if (auto assay_try_status = (expression); !assay_try_status)   \

@@ -14,7 +14,8 @@ struct ReleaseWith {
   }
 };
 
-// As large as a plain pointer. Example: using File = Handle<std::FILE, std::fclose>;
+// An owning pointer that is as large as a plain pointer.
+// Example: using File = Handle<std::FILE, std::fclose>;
 template <typename T, auto Release>
 using Handle = std::unique_ptr<T, ReleaseWith<Release>>;
 

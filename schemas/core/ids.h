@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// A digest with a meaning. `Tag` makes ids of different things different types.
+// A digest that identifies a thing of one kind. `Tag` makes ids of different kinds different types.
 template <typename Tag>
 class DigestId {
  public:

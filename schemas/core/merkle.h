@@ -48,7 +48,7 @@ struct LeafRange {
 
 // Return PATH(index, D_size) of section 2.1.3.1 and PROOF(first, D_second) of section 2.1.4.1, as
 // the runs of leaves to hash, in the order of the proof. Errors: invalid-parameter unless index <
-// size, or unless 0 < first <= second.
+// size (inclusion) or 0 < first <= second (consistency).
 [[nodiscard]] Result<std::vector<LeafRange>> inclusion_ranges(std::uint64_t index,
                                                               std::uint64_t size);
 [[nodiscard]] Result<std::vector<LeafRange>> consistency_ranges(std::uint64_t first,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outlines: the subtree digests of an artifact's objects at a fixed span. Outlines show where bytes
-// differ, and are verified against the roots of the entries. Spec: schemas/tree.md section 7.
+// Outlines: digests of the subtrees that each cover a fixed span of bytes of an artifact's objects
+// (files or tensors). Outlines show where bytes differ, and are verified against the roots of the
+// entries. Spec: schemas/tree.md section 7.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ class Signer {
   virtual ~Signer() = default;
   [[nodiscard]] virtual SignatureAlgorithm algorithm() const = 0;
   [[nodiscard]] virtual const KeyId& key_id() const = 0;
-  // SubjectPublicKeyInfo DER.
+  // Returns the public key as SubjectPublicKeyInfo DER.
   [[nodiscard]] virtual const Bytes& public_key() const = 0;
   // Signs `message` itself; the algorithm hashes the message where needed. Errors: key-unusable on
   // failure.

@@ -40,7 +40,7 @@ class Acknowledger {
   using Governed = std::shared_ptr<const Governance>;
 
   // `state` and `governance` are what `anchor` holds. A null `anchor` is for tests only: every
-  // state then counts as anchored.
+  // state is then treated as anchored.
   Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Governed governance,
                std::chrono::milliseconds retry);
   ~Acknowledger();

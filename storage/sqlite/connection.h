@@ -37,7 +37,7 @@ class Connection {
 
   // Returns one integer from a statement without parameters that is not in sql.def (pragmas).
   [[nodiscard]] Result<std::int64_t> integer(const char* sql);
-  // Returns the first column of all rows as text, from such a statement.
+  // Returns the first column of all rows as text, from a statement as in integer().
   [[nodiscard]] Result<std::vector<std::string>> texts(const char* sql);
   // Runs statements without parameters (pragmas, migrations).
   [[nodiscard]] Status execute(const char* sql);

@@ -18,7 +18,7 @@ namespace assay::storage::sqlite {
                                            TreeSize size);
 // Writes a row, replacing any row in its place (repair.cc).
 [[nodiscard]] Status replace_decision(Connection& connection, const DecisionRow& row);
-// `size` is the size of the log.
+// Stores a new decision. `size` is the size of the log.
 [[nodiscard]] Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size);
 
 [[nodiscard]] Result<std::vector<ActivePolicyRow>> load_active_policies(Connection& connection);

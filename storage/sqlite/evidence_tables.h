@@ -25,7 +25,7 @@ namespace assay::storage::sqlite {
 
 // Returns a counter that rises with everything that makes evidence stale.
 [[nodiscard]] Result<std::uint64_t> generation(Connection& connection);
-// Seals the counter once, when its table is new.
+// Writes the seal of this counter (seals.h). Call once, when the table of the counter is new.
 [[nodiscard]] Status seal_generation(Connection& connection);
 
 [[nodiscard]] Result<EvidenceRow> load_evidence(Connection& connection, const std::string& subject);

@@ -18,8 +18,9 @@ namespace assay::storage::sqlite {
 
 // Follows the chain from its newest record in the log of `state` to the first, and returns its
 // head. Returns nullopt when the log has no record of the chain. Every record must be in the tree
-// and must name the previous record by its leaf hash. The chain must contain `anchored`, if that is
-// set. Errors: store-behind-anchor without the anchored record; data-loss for a broken chain.
+// and must name the previous record by its leaf hash. If `anchored` is set, the chain must contain
+// this record. Errors: store-behind-anchor without the anchored record; data-loss for a broken
+// chain.
 [[nodiscard]] Result<std::optional<ChainHead>> follow_chain(
     Connection& connection, const LogState& state, const std::optional<ChainHead>& anchored);
 
@@ -38,7 +39,7 @@ class GovernanceHistory {
   GovernanceHistory(TreeSize size, std::shared_ptr<const Governance> first);
   // Adds the state of the commit that makes the log `size` entries long. Call before that commit.
   void publish(TreeSize size, std::shared_ptr<const Governance> state);
-  // Removes that state again when the commit did not happen.
+  // Removes `state`, which publish() added, when the commit did not happen.
   void withdraw(const std::shared_ptr<const Governance>& state);
   // Returns the state for rows of a commit at `size`; nullptr when the commit is too old.
   [[nodiscard]] std::shared_ptr<const Governance> at(TreeSize size) const;

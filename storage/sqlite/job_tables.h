@@ -16,7 +16,7 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<JobRow>> load_jobs(Connection& connection, const JobQuery& query);
 [[nodiscard]] Result<JobRow> load_next_job(Connection& connection, const std::string& node,
                                            Timestamp now);
-// `size` is the size of the log.
+// Stores a job. `size` is the size of the log.
 [[nodiscard]] Status put_job(Connection& connection, const JobRow& row, TreeSize size);
 
 }  // namespace assay::storage::sqlite

@@ -13,11 +13,12 @@
 
 namespace assay::storage::sqlite {
 
-// A table with the columns `time` and `time_high`, and its statements.
+// A table with the columns `time` and `time_high`, and the SQL statements that read it. `time_high`
+// is the latest `time` of this and all earlier rows.
 struct List {
-  std::string_view name;  // its name in time_order
-  Sql at;                 // first row from ?1 on: index, time, time_high
-  // Set for a list that is read from its end: the last row up to ?1.
+  std::string_view name;  // name of the list in the table time_order
+  Sql at;                 // reads the first row from ?1 on: index, time, time_high
+  // Set for a list that is read from its end: reads the last row up to ?1.
   std::optional<Sql> at_down{};
 };
 inline constexpr List kEvents = {"events", Sql::kEventAt};
@@ -32,7 +33,7 @@ inline constexpr List kDecisionsNewestFirst = {"decisions", Sql::kDecisionAt, Sq
 
 // The rows with one value, in log order.
 struct Term {
-  Sql sql;  // first row from ?2 on with value ?1; from the end: last row to ?2
+  Sql sql;  // reads the first row from ?2 on with value ?1; from the end, the last row up to ?2
   std::variant<std::int64_t, std::string, Bytes> value;
 };
 // The rows that match at least one of several terms.
@@ -53,7 +54,8 @@ struct Found {
   std::optional<Total> total{};
 };
 
-// `size` is the size of the log. Errors: invalid-parameter for a limit outside of 1 to 1000.
+// Finds the rows of one page. `size` is the size of the log. Errors: invalid-parameter for a limit
+// outside of 1 to 1000.
 [[nodiscard]] Result<Found> search(Connection& connection, const Search& search, TreeSize size);
 
 }  // namespace assay::storage::sqlite

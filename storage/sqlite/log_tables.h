@@ -22,8 +22,8 @@ namespace assay::storage::sqlite {
 // Returns the number of digests stored for a log of `size` leaves.
 [[nodiscard]] std::uint64_t node_count(TreeSize size);
 
-// The right edge of the tree: the state that appending needs. A plain value; a copy can undo
-// appends.
+// The right edge of the tree: the state that appending needs. A plain value, so appends can be
+// undone by going back to an earlier copy.
 class LogFrontier {
  public:
   LogFrontier() = default;
@@ -44,14 +44,14 @@ class LogFrontier {
 // The end of the log, which the writer keeps in memory.
 struct LogTail {
   LogFrontier frontier;
-  std::int64_t time_high = 0;  // of the newest record
+  std::int64_t time_high = 0;  // time_high of the newest record (lists.h)
 };
 
 // Returns the newest checkpoint; nullopt in a database that never had a checkpoint.
 [[nodiscard]] Result<std::optional<LogState>> load_checkpoint(Connection& connection);
 [[nodiscard]] Status store_checkpoint(Connection& connection, const LogState& state);
-// Reads the tail from the tables. Errors: data-loss when the numbers of records and digests do not
-// fit.
+// Reads the tail from the tables. Errors: data-loss when the number of digests does not fit the
+// number of records.
 [[nodiscard]] Result<LogTail> load_tail(Connection& connection);
 
 // Stores a record with its digests and index rows, and advances `tail`.

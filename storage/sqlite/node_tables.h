@@ -12,7 +12,7 @@
 
 namespace assay::storage::sqlite {
 
-// `now` decides which expired nonces are deleted.
+// Stores a challenge. `now` decides which expired nonces are deleted.
 [[nodiscard]] Status put_challenge(Connection& connection, const ChallengeRow& row, Timestamp now);
 [[nodiscard]] Result<ChallengeRow> consume_challenge(Connection& connection, ByteView nonce,
                                                      Timestamp now);
@@ -31,7 +31,7 @@ namespace assay::storage::sqlite {
 // Makes `node` the owner of `key`, whatever was stored for the key before.
 [[nodiscard]] Status replace_key_owner(Connection& connection, const KeyId& key,
                                        const std::string& node);
-// `size` is the size of the log.
+// Stores a node. `size` is the size of the log.
 [[nodiscard]] Status put_node(Connection& connection, const NodeRow& row, TreeSize size);
 
 [[nodiscard]] Result<DocumentId> load_outline(Connection& connection, const ArtifactId& artifact);

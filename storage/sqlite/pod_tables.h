@@ -12,14 +12,15 @@ namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
                                       const std::string& uid);
-// `now` decides which old pods are deleted.
+// Stores a pod. `now` decides which old pods are deleted.
 [[nodiscard]] Status put_pod(Connection& connection, const PodRow& row, Timestamp now);
 [[nodiscard]] Status remove_pod(Connection& connection, const std::string& cluster,
                                 const std::string& uid);
 
 [[nodiscard]] Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
                                           const std::string& name_space, const std::string& name);
-// `now` is when the claim was reported; it also decides which old claims are deleted.
+// Stores a claim. `now` is the time of the report about the claim, and decides which old claims are
+// deleted.
 [[nodiscard]] Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now);
 [[nodiscard]] Status remove_claim(Connection& connection, const std::string& cluster,
                                   const std::string& name_space, const std::string& name,

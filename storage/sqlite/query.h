@@ -39,7 +39,7 @@ inline constexpr std::size_t kSqlCount = 0
 // had not happened.
 class Query {
  public:
-  // `statement` may be null when preparing it failed with `error`.
+  // `statement` may be null when `error` says why the statement could not be prepared.
   Query(sqlite3_stmt* statement, std::optional<Error> error, std::optional<Error>& failure);
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of `assayd repair` for tables whose rows are not in the log one by one.
+// The part of `assayd repair` for tables whose rows have no log records of their own.
 #pragma once
 
 #include "storage/inspect.h"
@@ -7,8 +7,8 @@
 
 namespace assay::storage::sqlite {
 
-// Rebuilds these tables. Use inside a transaction, with the triggers of the tables dropped.
-// docs/recovery.md has the table of what can be rebuilt.
+// Rebuilds the tables whose rows have no log records of their own. Use inside a transaction, after
+// dropping the triggers of the tables. docs/recovery.md has the table of what can be rebuilt.
 class Remaker {
  public:
   // Adds the numbers of rows to `repaired`.
@@ -16,8 +16,8 @@ class Remaker {
       : connection_(connection), repaired_(repaired) {}
   // Removes the rows that do not fit their seals, and the rows that are rebuilt from other rows.
   [[nodiscard]] Status drop_damaged();
-  // Rebuilds places, high-water marks and the generation of evidence. Call after jobs and nodes are
-  // rebuilt.
+  // Rebuilds the rows of places (report_tables.h), the high-water marks and the generation of
+  // evidence (evidence_tables.h). Call after jobs and nodes are rebuilt.
   [[nodiscard]] Status finish();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What jobs reported about the bytes at each place. Decisions read these rows by primary key and
-// check their seals, so a damaged index cannot hide a doubt or a newer report. NodeReads describes
-// the functions.
+// check their seals, so a damaged index cannot hide an open job or a newer report. NodeReads
+// describes the functions.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,17 @@
 namespace assay::storage::sqlite {
 
 struct PlaceRow {
-  std::optional<std::int64_t> newest;  // finished job whose report counts
-  std::vector<std::int64_t> doubts;    // open jobs that may speak against `newest`, ascending
-  std::optional<Timestamp> against;    // when a report last spoke against the bytes
+  std::optional<std::int64_t> newest;  // finished job that newest_report() may return
+  std::vector<std::int64_t> doubts;    // open jobs that may contradict `newest`, ascending
+  std::optional<Timestamp> against;    // when a report last failed to verify the bytes
   bool operator==(const PlaceRow&) const = default;
 };
 // Returns the row of a place; nullopt when no report was ever about the place. `place` is the name
-// of the row's seal.
+// that seal_name() makes of the row's columns (seals.h).
 [[nodiscard]] Result<std::optional<PlaceRow>> load_place(Connection& connection,
                                                          const std::string& place);
-// Returns the number of known places in a group (0002_nodes.sql).
+// Returns the number of known places in a group: the places of one node, artifact, scope and pod
+// (0002_nodes.sql).
 [[nodiscard]] Result<std::uint64_t> load_group(Connection& connection, const std::string& name);
 
 [[nodiscard]] Result<JobRow> load_newest_report(Connection& connection, const std::string& node,
@@ -34,14 +35,15 @@ struct PlaceRow {
     Connection& connection, const std::string& node, const ArtifactId& artifact,
     const std::string& scope, const std::string& pod, std::size_t limit);
 
-// Returns true when decisions may depend on the job. Queued and leased jobs without a report do not
-// count.
+// Returns true when decisions may depend on the job. Returns false for queued and leased jobs
+// without a report.
 [[nodiscard]] bool may_count(const JobRow& row);
 // Returns true for a job that replaces one whose row was lost (server/service/upkeep/rebuild.h).
 [[nodiscard]] bool is_lost(const JobRow& row);
-// Updates the place of a job. Call after writing a job that may count, or that might count before
-// the write. A lost job clears what is known at its place, because its report is unknown. A lost
-// job therefore counts as a report against the bytes, from the time its row was made.
+// Updates the row of the job's place. Call after writing a job for which may_count() is true, or
+// was true before the write. A lost job (is_lost()) clears the reports of its place, because its
+// own report is unknown. From the time its row was made, a lost job is treated as a report that
+// failed to verify the bytes.
 [[nodiscard]] Status note_report(Connection& connection, const JobRow& row, std::int64_t seq);
 // Rebuilds the tables of places and groups from the jobs.
 [[nodiscard]] Status remake_places(Connection& connection);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to all sealed tables by the name of each row's seal. For `assayd check` and `assayd
+// Access to all sealed tables by the name of each row's seal. Used by `assayd check` and `assayd
 // repair`, which read all of these tables.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace assay::storage::sqlite {
 [[nodiscard]] std::vector<std::string> seal_columns(const std::string& name);
 
 [[nodiscard]] const char* table_of(Sealed kind);
-// Reads a row as the code that answers from the row does. Errors: data-loss when the row does not
-// fit its seal; not-found or data-loss when there is no row.
+// Reads a row, with the same checks as the functions that return this row to callers. Errors:
+// data-loss when the row does not fit its seal; not-found or data-loss when there is no row.
 [[nodiscard]] Status read_sealed(Connection& connection, Sealed kind, const std::string& name);
 // Returns the names of all rows of the table and of all seals of this kind, ascending, each once.
 [[nodiscard]] Result<std::vector<std::string>> sealed_names(Connection& connection, Sealed kind);

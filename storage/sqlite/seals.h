@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seals of rows. A row that another program changed (a damaged page, a person with access to the
-// file) does not fit its seal. Reading such a row returns data-loss instead of a wrong answer. An
-// old row fits when it is put back together with its old seal. Trust and policies therefore do not
-// depend on seals alone (governance_tables.h).
+// file) does not fit its seal. Reading such a row returns data-loss instead of a wrong answer.
+// However, an old row and its old seal still fit each other when both are put back. Trust and
+// policies therefore do not depend on seals alone (governance_tables.h).
 #pragma once
 
 #include <array>
@@ -40,29 +40,31 @@ inline constexpr std::array kAllSealed = {
     Sealed::kNewestReport, Sealed::kReportGroup};
 [[nodiscard]] std::string_view name(Sealed kind);
 
-// Returns the name for a log index or another number. Such names sort in the order of the rows.
+// Returns the name of a seal whose row has a log index or another number as its key. Such names
+// sort in the order of the rows.
 [[nodiscard]] std::string seal_name(std::uint64_t number);
-// Returns the name for a primary key of several columns.
+// Returns the name of a seal whose row has a primary key of several columns.
 [[nodiscard]] std::string seal_name(std::initializer_list<std::string_view> columns);
 
 // Derives the key of all seals of a store. Ed25519 is deterministic, so every process with the
 // log's key derives the same seal key.
 [[nodiscard]] Result<SecretBytes> derive_seal_key(const Signer& signer);
-// Returns the key of the seals, also for a log whose key was replaced. The seals stay under the key
-// derived from the first log key. Each later log key finds that seal key encrypted under a key of
-// its own. Errors: data-loss when the encrypted key was altered.
+// Returns the seal key of a store, even after the log key was replaced. The seal key is always
+// derived from the first log key. For each later log key, the store has a copy of the seal key that
+// is encrypted for this log key. Errors: data-loss when the encrypted key was altered.
 [[nodiscard]] Result<SecretBytes> seal_key_of(Connection& connection, const Signer& signer);
 // Stores `key`, the seal key of the store, encrypted for `next`.
 [[nodiscard]] Status hand_over_seals(Connection& connection, ByteView key, const Signer& next);
 
-// The content of one seal: the columns of a row, followed by those of the rows of its lists.
+// The content of one seal: the columns of a row, followed by the columns of the rows in other
+// tables that belong to it.
 class SealedRow {
  public:
   SealedRow(Sealed kind, std::string name);
   // Adds all columns of the current row of `query`.
   void add(const Query& query);
   [[nodiscard]] Status keep(Connection& connection) const;
-  // Errors: data-loss when there is no such seal or the seal does not fit.
+  // Checks the stored seal. Errors: data-loss when there is no such seal or the seal does not fit.
   [[nodiscard]] Status check(Connection& connection) const;
 
  private:
@@ -76,12 +78,13 @@ class SealedRow {
 // Checks the seal of a row without lists. The row is the current row of `query`.
 [[nodiscard]] Status check_seal(Connection& connection, Sealed kind, std::string name,
                                 const Query& query);
-// Seals a row without lists. `query` is bound but not yet run, and finds the row as its readers do.
+// Seals a row without lists. `query` is bound but not yet run, and must read the row in the same
+// way as the code that later checks the seal.
 [[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& query);
 
 // Store and load the time of the last write. Loading returns nullopt before the first write, and
-// when the row was altered. Otherwise a forged time would stay in force, because time never goes
-// back.
+// when the row was altered. Without this check a forged later time would stay in force, because no
+// write gets an earlier time than the last one.
 [[nodiscard]] Status store_last_write(Connection& connection, Timestamp time);
 [[nodiscard]] Result<std::optional<Timestamp>> load_last_write(Connection& connection);
 

@@ -39,8 +39,8 @@ class ReaderPool {
 // A read transaction. Destruction ends the transaction and returns the connection to the pool.
 class SqliteSnapshot final : public Reading<Snapshot> {
  public:
-  // `anchored` is the state of the log that the snapshot shows. The database held this state
-  // before.
+  // `anchored` is the state of the log that the snapshot shows. The database must have reached this
+  // state already.
   [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool,
                                                               const GovernanceHistory& history,
                                                               LogState anchored, Timestamp now);

@@ -17,13 +17,13 @@ namespace assay::storage::sqlite {
 // invalid-config for another origin or key.
 [[nodiscard]] Status check_note(const std::string& note, const std::string& origin,
                                 const Signer& signer);
-// Runs check_note(), and checks that the note has the size and root of `state`. Errors: also
-// data-loss when they differ.
+// Runs check_note(), and checks that the note has the size and root of `state`. Errors: those of
+// check_note(); data-loss when size or root differ.
 [[nodiscard]] Status check_checkpoint(const LogState& state, const std::string& origin,
                                       const Signer& signer);
 
-// Returns what the anchor holds, when the database is not behind the anchor. Returns nullopt when
-// there is no anchor file and none is needed. Errors: store-behind-anchor; data-loss;
+// Checks that the database is not behind the anchor, and returns the state in the anchor. Returns
+// nullopt when there is no anchor file and none is needed. Errors: store-behind-anchor; data-loss;
 // invalid-config.
 [[nodiscard]] Result<std::optional<Anchor::State>> check_anchor(Connection& connection,
                                                                 const LogState& state,
@@ -32,8 +32,8 @@ namespace assay::storage::sqlite {
 // Compares the log at the anchor's size with the anchor; a part of check_anchor().
 [[nodiscard]] Status check_anchored_log(Connection& connection, const LogState& state,
                                         const Anchor::State& anchor);
-// Checks that no epoch in `now` is older than in `then`. Needed for epochs that no record of the
-// chain covers: before the first such record, only the anchor has them.
+// Checks that no epoch in `now` is older than in `then`. This check is needed because, before the
+// first record of the chain, only the anchor protects the epochs.
 [[nodiscard]] Status check_epochs(const Epochs& now, const Epochs& then);
 
 }  // namespace assay::storage::sqlite

@@ -24,7 +24,7 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
                                              const std::string& identity);
 
-// `size` is the size of the log.
+// Stores a new statement. `size` is the size of the log.
 [[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
 // Writes a row, replacing any row in its place (repair.cc).
 [[nodiscard]] Status replace_statement(Connection& connection, const StatementRow& row);

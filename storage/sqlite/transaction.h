@@ -12,8 +12,9 @@ namespace assay::storage::sqlite {
 
 class SqliteTransaction final : public Reading<Transaction> {
  public:
-  // `committed` is the newest signed state. `tail` is the end of the log, including what this group
-  // has appended. `governance` is the present trust and the policies in force.
+  // `committed` is the newest signed state. `tail` is the end of the log, including the records
+  // that the present group of writes has appended. `governance` is the present trust and the
+  // policies in force.
   SqliteTransaction(Connection& connection, LogTail& tail, const LogState& committed,
                     std::shared_ptr<const Governance> governance, Timestamp now)
       : Reading(connection, now),

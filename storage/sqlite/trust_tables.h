@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of keys, principals and epochs. They are read when the store opens, and are verified then
+// Tables of keys, principals and epochs. When the store opens, these tables are read and verified
 // (governance_tables.h). Governance decides what may be written (storage/governance.h).
 #pragma once
 

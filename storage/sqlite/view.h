@@ -13,7 +13,8 @@
 
 namespace assay::storage::sqlite {
 
-// Implements parts of Snapshot over a connection inside a transaction. The log is at `state`.
+// Implements parts of Snapshot over a connection inside a transaction. `state` is the state of the
+// log that the view shows.
 class View {
  public:
   explicit View(Connection& connection) : connection_(connection) {}
