@@ -25,7 +25,7 @@ class HeldClock final : public Clock {
   // Makes `least` the earliest time that now() returns after this call.
   void hold(Timestamp least);
   // Returns false while the wall clock is more than kTolerance behind the time given to hold().
-  // While it returns false, no decision is made, because ages of reports may be computed too short.
+  // While the result is false, no decision is made, because reports may be older than they seem.
   [[nodiscard]] bool is_known() const;
   static constexpr std::chrono::seconds kTolerance{5};
   // Returns how far this clock is ahead of the wall clock; zero or more.

@@ -20,7 +20,7 @@ struct NodeQuestion {
   const policy::Workload& workload;  // including its node
   std::string cluster{};             // cluster of the pod
   std::string pod_uid{};             // at serve: reports on this pod's own mounts are read, too
-  // without a pod: locations whose reports are read; empty: all
+  // Without a pod: the locations whose reports are read. Empty: all locations.
   std::vector<std::string> locations{};
 };
 // Returns what the store knows about the volume claims that the workload mounts.

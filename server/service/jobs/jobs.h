@@ -57,7 +57,7 @@ struct LeaseAnswer {
     kWork,      // `lease` is set
     kAsk,       // no job so far: ask again
     kAskNow,    // a job arrived during the wait: ask again at once
-    kAskLater,  // no job, and no room to wait: ask later
+    kAskLater,  // no job, and too many callers wait: ask later
   };
   std::optional<JobLease> lease;
   Next next = Next::kAsk;

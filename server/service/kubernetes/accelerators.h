@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxWays = 64;
 //   "resource:NAME"       an extended resource is requested (policy/accelerator.h)
 //   "resource-claims"     dynamic resource allocation, by the pod or a container
 //   "runtime-class:NAME"  any runtime class, because only its handler knows what it adds
-//   "env:NAME"            *_VISIBLE_DEVICES and similar, unless the value means none
+//   "env:NAME"            a variable such as NVIDIA_VISIBLE_DEVICES, unless its value means none
 //   "cdi-annotation", "device-annotation"  devices requested without the scheduler
 //   "privileged"          a container that sees the node's devices, or has a capability that is not
 //                         known to be harmless

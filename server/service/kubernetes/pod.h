@@ -25,7 +25,7 @@ struct PodView {
 
 // Limits on a pod. A pod that exceeds a limit is refused; its lists are never truncated.
 inline constexpr std::size_t kMaxPodResources = 256;  // distinct names
-// all resource names and images together
+// All resource names and images together.
 inline constexpr std::size_t kMaxPodNameBytes = 64U << 10;
 // The members of a pod's spec that list containers.
 inline constexpr std::string_view kInitContainers = "initContainers";

@@ -17,7 +17,7 @@ namespace assay::server {
 struct Word {
   bool trusted = false;    // has a publisher's signature that counts (policy/evaluate.h)
   bool believed = false;   // trusted; and an asked policy accepts, or none is asked
-  bool within = false;     // believed; and an accepting policy, if asked, has MountRule::kWithin
+  bool within = false;     // believed, also for mounts inside its locations (MountRule::kWithin)
   std::vector<bool> by{};  // for each asked policy, in a fixed order: whether it accepts
 };
 
