@@ -10,15 +10,18 @@
 
 namespace assay::server {
 
-// Names of principals, in the order of `principals`.
+// Names of principals in two groups. Each group has the order of the principals given to
+// admission_principals().
 struct AdmissionPrincipals {
   std::vector<std::string> with_role;  // have the role `admission`
-  // Have a client certificate and the role `decider`, but not `admission`. They are API servers set
-  // up when one role was enough for both. Only an operator gives them the missing role.
+  // Have a client certificate and the role `decider`, but not `admission`. Such a principal is
+  // probably an API server that was set up when the role `decider` allowed both kinds of calls. An
+  // operator must give the role `admission` to that API server.
   std::vector<std::string> deciders_without_it;
 };
 
-// Sorts `principals` into these two groups; a principal that fits neither is left out.
+// Sorts the names of `principals` into the two groups. A principal that fits neither group is left
+// out.
 [[nodiscard]] AdmissionPrincipals admission_principals(const std::vector<Principal>& principals);
 
 }  // namespace assay::server

@@ -12,14 +12,15 @@
 
 namespace assay::server {
 
-// Finds everything that is wrong with the store of `config`. A service may be running or not.
-// Changes nothing. `deep`: see storage::Inspection::find.
+// Finds everything that is wrong with the store of `config`. Changes nothing, so a service may be
+// running meanwhile. `deep`: see storage::Inspection::find.
 [[nodiscard]] Result<std::vector<Finding>> check_installation(const Config& config,
                                                               const Clock& clock, bool deep,
                                                               const storage::Progress& progress);
 
-// Rebuilds indexes and rows from the log and its documents, while no service runs. Drops damaged
-// rows that the log and the documents do not hold. Errors: unavailable while a service runs.
+// Rebuilds indexes and rows from the log and its documents, while no service runs. Deletes damaged
+// rows that cannot be rebuilt from the log and the documents. Errors: unavailable while a service
+// runs.
 [[nodiscard]] Result<storage::Repaired> repair_installation(const Config& config,
                                                             const storage::Progress& progress);
 [[nodiscard]] Json to_json(const storage::Repaired& repaired);
@@ -28,12 +29,12 @@ namespace assay::server {
 struct Restoration {
   storage::Loss loss;
   bool needed = false;  // the service refuses to start because of the loss
-  bool done = false;    // by this call, or by an earlier restore that is still the newest record
+  bool done = false;    // the log was restored, now or earlier; nothing was recorded since
 };
 [[nodiscard]] Json to_json(const Restoration& restoration);
 // Measures the loss. With `accept_loss`, and if a restore is needed, continues the log under the
-// new origin that `config` names (storage::restore_sqlite). An interrupted restore is finished the
-// same way.
+// new origin that `config` names (storage::restore_sqlite). To finish an interrupted restore, call
+// this function again with `accept_loss`.
 [[nodiscard]] Result<Restoration> restore_installation(const Config& config, const Clock& clock,
                                                        bool accept_loss);
 

@@ -25,7 +25,7 @@ struct EndpointConfig {
 
 struct AdmissionConfig {
   EndpointConfig endpoint;
-  bool secret_path = false;      // client_auth "path"; else a client certificate is required
+  bool secret_path = false;      // false: callers need a client certificate (client_auth)
   std::string path_secret_file;  // set with secret_path
 };
 
@@ -41,12 +41,12 @@ struct NodesConfig {
   bool dangerous_allow_unmeasured = false;
   bool dangerous_allow_unregistered = false;
   std::uint64_t lease_seconds = 60;
-  std::string mirror;  // directory; empty: no spot checks
+  std::string mirror;  // directory with copies of models; empty: no spot checks
   std::size_t spot_checks = 16;
 };
 
-// The parsed configuration. load_config() makes every path absolute, starting from the folder of
-// the file.
+// The parsed configuration. load_config() turns paths relative to the folder of the configuration
+// file into absolute paths.
 struct Config {
   EndpointConfig api;
   std::optional<AdmissionConfig> admission;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `assayd init`: creates the keys, the certificate, the database and the first trust, once.
+// `assayd init`: creates the keys, the certificate, the database and the first entries of the trust
+// store, once.
 #pragma once
 
 #include <string>
@@ -24,10 +25,10 @@ struct InitReport {
 [[nodiscard]] Json to_json(const InitReport& report);
 
 // Makes the keys, the self-signed certificate, the database and their folders where they are
-// missing. Existing keys and certificates are kept. Writes the log's verifier key to FILE.vkey
-// beside the private key FILE, for everybody who checks the log. Stores `document` (a bootstrap) in
-// the empty store. Errors: conflict when the store has trust already; invalid-config when only one
-// of certificate and TLS key exists.
+// missing. Existing keys and certificates are kept. If the log's private key is in FILE, writes its
+// verifier key to FILE.vkey, for people who check the log. Stores `document` (a bootstrap) in the
+// empty store. Errors: conflict when the trust store has entries already; invalid-config when only
+// one of certificate and TLS key exists.
 [[nodiscard]] Result<InitReport> initialise(const Config& config, ByteView document,
                                             const Clock& clock, Random& random);
 

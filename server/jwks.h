@@ -12,7 +12,7 @@ namespace assay::server {
 
 // Returns {"keys":[...]}: the public keys of `signers`, in order, then the keys that rotations
 // replaced. The log's keys are left out. "kid" is the id of a key. "not_after" is the time when the
-// key was replaced; a later signature by that key does not count. Keys in use have no "not_after".
+// key was replaced; later signatures by that key are not valid. Keys in use have no "not_after".
 [[nodiscard]] Result<Json> jwks(std::span<const Signer* const> signers,
                                 const std::vector<RotatedKey>& rotations);
 

@@ -14,13 +14,13 @@ namespace assay::server {
 struct RotatedKey {
   attestation::KeyRotation rotation;
   LeafIndex index;
-  Timestamp time;  // time of the record; later signatures by the old key do not count
+  Timestamp time;  // time of the record; later signatures by the old key are not valid
 };
 
 // Returns all rotations in the order of the log. Each record is proven to be in the tree at which
-// `snapshot` ends. Each is signed by the key that it replaces and follows the rotation before it.
-// Errors: data-loss; log-inconsistent; proof-invalid; schema-violation; signature-invalid;
-// limit-exceeded for more than 1000 records.
+// `snapshot` ends. Each record is signed by the key that it replaces. That key must be the new key
+// of the previous rotation of the same kind, if there was one. Errors: data-loss; log-inconsistent;
+// proof-invalid; schema-violation; signature-invalid; limit-exceeded for more than 1000 records.
 [[nodiscard]] Result<std::vector<RotatedKey>> read_rotations(storage::Snapshot& snapshot,
                                                              const std::string& origin);
 
@@ -28,8 +28,8 @@ struct RotatedKey {
 [[nodiscard]] const RotatedKey* newest_of(const std::vector<RotatedKey>& rotations,
                                           attestation::RotatedKind kind);
 
-// The first key of its kind, as the log names it. The log's own key has no such record, because it
-// signs the checkpoints.
+// A log record that names the first key of a kind. The log's own key has no such record, because
+// the checkpoints show that key.
 struct NamedKey {
   attestation::RotatedKind kind;
   Bytes key;  // SubjectPublicKeyInfo DER
@@ -48,14 +48,14 @@ struct KeyHistory {
 [[nodiscard]] Result<KeyHistory> read_key_history(storage::Snapshot& snapshot,
                                                   const std::string& origin);
 
-// Checks the configured key of a kind; `current` is null when none is configured. Passes when the
-// log knows no key of this kind. Errors: invalid-config, with advice to the operator, unless
+// Checks the configured key of a kind; `current` is null when none is configured. Returns OK when
+// the log names no key of this kind. Errors: invalid-config, with advice to the operator, unless
 // `current` is the newest key of its kind in the log.
 [[nodiscard]] Status check_current(const KeyHistory& history, attestation::RotatedKind kind,
                                    const Signer* current);
 
-// Names the keys in the log: the service's key and, unless `ear` is null, the key of attestation
-// results. Skips a kind of which the log knows a key already.
+// Writes log records that name the first keys: the service's key and, unless `ear` is null, the key
+// of attestation results. Writes no record for a kind if the log already names a key of that kind.
 [[nodiscard]] Status name_keys(storage::Store& store, const KeyHistory& history,
                                const Signer& service, const Signer* ear);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operational log of the service: one JSON object per line. The log says what happened, but
-// holds no bodies, keys, tokens or query values. Audit records are in the store, not here.
+// The operational log of the service: one JSON object per line. The log never contains bodies,
+// keys, tokens or query values. Audit records are in the store, not here.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,9 @@ class Log {
                                                          const Clock& clock);
   ~Log();
 
-  // Opens the file by its name again, for programs that rotate log files. Does nothing for standard
-  // error. Errors: file-unreadable; the log then goes on writing to the old file.
+  // Closes the file and opens it again by its name, so that programs can rotate log files. Does
+  // nothing for standard error. Errors: file-unreadable; the log then goes on writing to the old
+  // file.
   [[nodiscard]] Status reopen();
 
   // Writes one line. `event` is a stable snake_case name; `fields` is an object.

@@ -24,14 +24,14 @@ class Metrics {
   void decision(bool allowed);
   // Sets when the certificate of the listeners ends.
   void certificate_ends(Timestamp end);
-  // Sets how far the wall clock is behind the time in use, and whether ages are known
-  // (service/held_clock.h).
+  // Sets how far the wall clock is behind the service's clock, and whether that clock knows the
+  // time (service/held_clock.h).
   void clock(std::chrono::milliseconds behind, bool known);
   // Counts `event` with its `result` (NodeEvent lists the results).
   void node(NodeEvent event, std::string_view result);
 
-  // Returns the text of all metrics, with the state of the log as `snapshot` sees it. A null
-  // `snapshot` leaves the state of the log out.
+  // Returns the text of all metrics, with the state of the log in `snapshot`. If `snapshot` is
+  // null, the text has no metrics of the log.
   [[nodiscard]] std::string text(storage::Snapshot* snapshot, Timestamp now);
 
  private:

@@ -23,12 +23,12 @@ struct RotateReport {
 };
 [[nodiscard]] Json to_json(const RotateReport& report);
 
-// Replaces the configured key of `kind` by the key in `new_key_file`; makes that file if it does
-// not exist. The log gets a record signed by the old key. The operator must then change the
-// configuration, because the service does not start with the old key. Running an interrupted
-// rotation again finishes it. Errors: key-not-unique for a key that the service has or had;
-// unsupported-key for a key of another algorithm; invalid-config when there is no key to replace;
-// unavailable while a service runs; the errors of opening a store.
+// Replaces the configured key of `kind` by the key in `new_key_file`. If that file does not exist,
+// makes it with a new key. The log gets a record signed by the old key. The operator must then
+// change the configuration, because the service does not start with the old key. Running an
+// interrupted rotation again finishes it. Errors: key-not-unique for a key that the service has or
+// had; unsupported-key for a key of another algorithm; invalid-config when there is no key to
+// replace; unavailable while a service runs; the errors of opening a store.
 [[nodiscard]] Result<RotateReport> rotate_key(const Config& config, attestation::RotatedKind kind,
                                               const std::string& new_key_file, const Clock& clock);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authentication: turns a bearer token or the key of a client certificate into a principal.
-// Credentials are looked up by their hash, so the time of a comparison does not depend on how much
-// of a guess was right.
+// Authentication: finds the principal for a bearer token or for the key of a client certificate.
+// Credentials are looked up by their hash, so the time of a look-up does not show how much of a
+// guessed credential is right.
 #pragma once
 
 #include <chrono>
@@ -48,7 +48,7 @@ class Authenticator {
   void remember(const Digest& key, Entry entry, std::uint64_t generation);
 
   std::mutex mutex_;
-  std::uint64_t generation_ = 0;  // forget() increments it; principals read before are not cached
+  std::uint64_t generation_ = 0;  // incremented by forget(); principals read before are not cached
   std::unordered_map<Digest, Entry> entries_;  // keyed by credential_key()
 };
 

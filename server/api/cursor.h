@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cursors of lists. A cursor is opaque to clients and is bound to the query that it was issued for.
-// It is also bound to the tree size that the first page saw, so inserts do not change later pages.
+// It is also bound to the tree size that the first page saw, so items added later do not appear on
+// the following pages.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dispatch of a request: routing, authentication, role check, content negotiation, then the
-// handler. An observer is told about each request, connection and defect, and logs and counts them.
+// handler. An observer logs and counts requests, connections and defects.
 #pragma once
 
 #include <chrono>
@@ -39,8 +39,8 @@ class Observer {
 struct DispatchOptions {
   std::chrono::milliseconds request_timeout{30'000};
   // When not empty, every admission path begins with '/' and this secret. A caller that knows the
-  // secret is `admission_principal`. When empty, the admission listener authenticates callers as
-  // the API listener does.
+  // secret acts as `admission_principal`. When empty, the admission listener authenticates callers
+  // as the API listener does.
   std::string admission_secret;
   Principal admission_principal;
 };

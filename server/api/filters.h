@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// List filters with a documented form. A value of another form is the error invalid-parameter,
-// never an empty list.
+// List filters with a documented form. A value that does not have its form is refused with
+// invalid-parameter; the answer is never an empty list.
 #pragma once
 
 #include <string>

@@ -14,8 +14,9 @@ inline constexpr std::size_t kMaxPageBytes = 4U << 20;
 // Limit on the rows held in memory at once.
 inline constexpr std::size_t kRowsAtOnce = 64;
 
-// What page_of() does when the store returns fewer rows than were asked for: end the page, or fetch
-// again. Any page of the store may be short, because one call looks at a bounded number of rows.
+// What page_of() does when the store returns fewer rows than requested: end the page, or fetch
+// more. The store may return few rows although there are more, because one call looks at a limited
+// number.
 enum class ShortPage { kEnds, kGoesOn };
 
 // Collects items within `bounds` until the page is full by count or by kMaxPageBytes.

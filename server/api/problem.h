@@ -16,7 +16,8 @@ inline constexpr std::string_view kRetryAfter = "1";
 
 // Returns the response to a request that ended with `error`. `instance` is the path of the request,
 // or empty. A response with status 500 carries neither the detail nor the location of the error,
-// because both are internal. 401 carries WWW-Authenticate; 503 carries Retry-After.
+// because both are internal. A response with status 401 has the field WWW-Authenticate; one with
+// status 503 has Retry-After.
 [[nodiscard]] Response problem(const Error& error, const std::string& instance,
                                const std::string& request_id);
 

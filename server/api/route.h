@@ -37,7 +37,8 @@ struct Call {
   // Returns the value of a query parameter. Returns nullopt when the parameter is absent. The
   // dispatcher has already refused unknown and repeated parameters.
   [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
-  // Returns the text of a capture of the route's template. `name` must be a capture of it.
+  // Returns the text of a capture of the route's template. `name` must be a capture of that
+  // template.
   [[nodiscard]] const std::string& capture(const std::string& name) const {
     return request.captures.at(name);
   }
@@ -76,8 +77,8 @@ inline constexpr std::string_view kBinary = "application/octet-stream";
 // --- responses
 
 [[nodiscard]] Response json_response(int status, const Json& body);
-// Adds a strong ETag over the body. Returns 304 when If-None-Match of the request already lists
-// this ETag. `cache` is the value of Cache-Control.
+// Adds a strong ETag over the body. Returns a 304 response instead when the request's If-None-Match
+// lists this ETag. `cache` is the value of Cache-Control.
 [[nodiscard]] Response with_etag(const Call& call, Response response, std::string_view cache);
 inline constexpr std::string_view kRevalidate = "private, no-cache";
 inline constexpr std::string_view kImmutable = "private, max-age=31536000, immutable";

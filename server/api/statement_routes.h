@@ -13,8 +13,8 @@ namespace assay::server {
 // Returns a page of the statements that `query` finds within the bounds of `query`.
 [[nodiscard]] Result<ListPage> statement_page(storage::Snapshot& snapshot,
                                               storage::StatementQuery query, ShortPage on_short);
-// Returns the statement that the capture "id" names. Errors: not-found, also for a statement of
-// another kind.
+// Returns the statement that the capture "id" names. Errors: not-found, also when the statement is
+// not of the given `kind`.
 [[nodiscard]] Result<storage::StatementRow> find_statement(storage::Snapshot& snapshot,
                                                            const Call& call,
                                                            storage::StatementKind kind);

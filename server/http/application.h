@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface between the HTTP layer and the program. A request becomes an Exchange once its
-// header has passed the gate. The session then calls the exchange in this order:
+// header has passed the gate. The session (session.h) then takes these steps in order:
 //
 //   open -> admit (or refuse) -> [body is read] -> handle -> the answer is written -> close
 //
-// Threading: open, admit_now, refuse and the events run on the io thread of their listener and must
-// not block. admit and handle run on the listener's pool. The steps of one exchange never overlap.
+// Threading: open, admit_now, refuse, on_connection and on_defect run on the io thread of their
+// listener and must not block. admit and handle run on the listener's pool. The steps of one
+// exchange never overlap.
 #pragma once
 
 #include <memory>
@@ -27,30 +28,31 @@ class Exchange {
     kRefused,   // answer with refusal()
     kAskPool,   // call admit() on the pool
   };
-  // Decides from the header and from what is in memory: route, method, media type, size of the
-  // body, and a recently cached credential. Must not block.
+  // Decides without the store whether to admit the request: by its route, method, media type, size
+  // of the body, and credential if that is cached. Must not block.
   [[nodiscard]] virtual Admission admit_now() = 0;
-  // Decides with a read of the store. Returns kAdmitted or kRefused.
+  // Reads the store to decide whether to admit the request. Returns kAdmitted or kRefused.
   [[nodiscard]] virtual Admission admit() = 0;
-  // Returns the answer to a refused request. The session can refuse a request, too (overload,
-  // timeout of the body).
+  // Returns the answer to a refused request. Either the exchange or the session (with refuse()) has
+  // refused the request.
   [[nodiscard]] virtual Response refusal() = 0;
-  // Refuses the request for `error`; refusal() then answers with this error.
+  // Refuses the request with `error`, for example because of overload. refusal() then returns the
+  // answer for this error.
   virtual void refuse(Error error) = 0;
 
-  // Says that the whole body has arrived. The time limit of the request starts at this call, not at
-  // the header, because sending a long body has a limit of its own.
+  // Tells the exchange that the whole body has arrived. The time limit of the request starts at
+  // this call, not at the header, because receiving the body has a time limit of its own.
   virtual void received() = 0;
   // Runs the handler and returns the answer.
   [[nodiscard]] virtual Response handle(Bytes body) = 0;
-  // Says that the answer was written or could not be written. `bytes` of the answer's body were
-  // sent.
+  // Tells the exchange that the answer was written or could not be written. `bytes` is how much of
+  // the answer's body was sent.
   virtual void close(int status, std::size_t bytes) = 0;
 };
 
 enum class ConnectionEvent {
   kAccepted,
-  kTurnedAway,       // ended by the limit on connections: the new one, or a silent one to make room
+  kTurnedAway,       // over the limit: the new connection or a silent one was ended
   kHandshakeFailed,  // the handshake failed or took too long
   kClosed,
 };

@@ -23,16 +23,17 @@ class Connections {
 
   // The answer of make_room().
   struct Place {
-    bool free;     // the new connection may stay, if need be after `end` was ended
+    bool free;     // the new connection may stay once `end` (if any) was ended
     Session* end;  // the session whose connection the caller must end; null: none
   };
-  // Makes room for one more connection from `address`. Forgets the session that `Place::end` names.
+  // Makes room for one more connection from `address`. The session in `Place::end` is already
+  // removed from this object.
   [[nodiscard]] Place make_room(const std::string& address);
 
   // Adds a new connection. The connection counts as silent until its first request header has
   // arrived.
   void add(Session* session, const std::string& address);
-  // The next three calls ignore a session that is unknown, or known no longer.
+  // The next three functions ignore a session that was never added or was removed.
   void remove(Session* session);
   void silent(Session* session);  // the peer is expected to send a request
   void busy(Session* session);    // a whole request header has arrived

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gate decides which request headers are accepted. It is made of pure functions over bytes and
-// plain values. The parser behind io_head.h reads the headers; the gate refuses what that parser
-// accepts too generously.
+// plain values. A parser (io_head.h) reads the headers. The gate then refuses malformed headers
+// that the parser accepts.
 //
 // Refused (RFC 9112, RFC 9110): bare CR or LF, NUL, folded lines, any version but HTTP/1.1, any
 // Transfer-Encoding, several Content-Length, Host, Content-Type or Authorization fields, a missing
 // or malformed Host, targets not in origin form, control characters in values, bodies without a
-// length, encoded bodies. An accepted request therefore has one reading, and ends where its
-// Content-Length says. The route decides whether the request may have a body. A method that a path
-// does not have is method-not-allowed, with or without a body.
+// length, encoded bodies. An accepted request can therefore be read in only one way, and ends where
+// its Content-Length says. Two checks happen later, because they need the route: whether the
+// request may have a body, and whether the path has the method. A method that the path does not
+// have is answered with method-not-allowed, with or without a body.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parser of a request header, based on Boost.Beast. The gate (gate.h) refuses what Boost.Beast
-// accepts but should not.
+// Parser of a request header, based on Boost.Beast. Boost.Beast accepts some malformed headers,
+// which the gate (gate.h) refuses.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,9 @@
 
 namespace assay::server {
 
-// Parses one header, from the request line to the blank line. find_head_end() gives the end of
-// `text`. Errors: bad-request for anything that is not exactly one header.
+// Parses one header, from the request line to the blank line. `text` must end where find_head_end()
+// (gate.h) found the end of the header. Errors: bad-request for anything that is not exactly one
+// header.
 [[nodiscard]] Result<RawHead> parse_head(std::string_view text);
 
 }  // namespace assay::server

@@ -10,11 +10,12 @@ namespace assay::server {
 
 // Limits of the server. Connections, requests and bytes are counted separately for each listener.
 struct ServerLimits {
-  std::size_t max_connections = 1024;             // beyond: ends a silent one, else the new one
-  std::size_t max_connections_per_address = 768;  // the same; an IPv6 /64 is one address
+  std::size_t max_connections = 1024;             // beyond: ends a connection (connections.h)
+  std::size_t max_connections_per_address = 768;  // of one client; an IPv6 /64 is one address
   std::size_t max_queued_requests = 256;          // waiting for a thread; beyond: 503
   // Bytes of bodies being received and of answers that clients have not read yet; beyond: 503
-  // overloaded. The admission listener has a quarter of this number, in addition.
+  // overloaded. This is the limit of the API listener; the admission listener has its own limit, a
+  // quarter of this.
   std::size_t max_bytes_in_flight = 256U << 20;
   std::size_t worker_threads = 4;     // of the API listener
   std::size_t admission_threads = 2;  // of the admission listener

@@ -29,8 +29,8 @@ struct ListenerOptions {
 class HttpServer {
  public:
   // Binds all listeners, then starts to serve. `app`, `clock` and `time` must outlive the server.
-  // Time limits pass by `time`. Errors: invalid-config when an address cannot be bound or TLS files
-  // cannot be used.
+  // `time` is the clock for time limits. Errors: invalid-config when an address cannot be bound or
+  // TLS files cannot be used.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(
       const std::vector<ListenerOptions>& listeners, const ServerLimits& limits, Application& app,
       const Clock& clock, const SteadyTime& time = monotonic_time());
@@ -42,7 +42,7 @@ class HttpServer {
   [[nodiscard]] std::uint16_t port(Listener kind) const;
 
   // Reads the TLS files of all listeners again. Only connections accepted after this call use them.
-  // Errors: as start(); after an error nothing has changed.
+  // Errors: as start(); after an error the old files stay in use.
   [[nodiscard]] Status reload(const std::vector<ListenerOptions>& listeners);
 
   // Stops accepting, closes idle connections, and lets requests in flight finish within

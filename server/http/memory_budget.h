@@ -36,7 +36,8 @@ class MemoryShare {
     hold(bytes);
     return true;
   }
-  // Changes this share to `bytes` without a check of the limit. For memory that is already in use.
+  // Changes this share to `bytes` without checking the limit. Use it for memory that is already
+  // allocated.
   void hold(std::size_t bytes) {
     budget_.used_ = budget_.used_ - held_ + bytes;
     held_ = bytes;

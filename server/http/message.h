@@ -19,15 +19,15 @@ namespace assay::server {
 
 enum class Method { kGet, kHead, kPost, kPut, kDelete, kOptions };
 [[nodiscard]] std::string_view name(Method method);
-// Parses a method name, case-sensitive (RFC 9110 section 9.1). Returns nullopt for any other
-// method.
+// Parses a method name, case-sensitive (RFC 9110 section 9.1). Returns nullopt when `text` names no
+// Method.
 [[nodiscard]] std::optional<Method> method_from(std::string_view text);
 
 // The listener that received a request. Each route belongs to one listener.
 enum class Listener { kApi, kAdmission };
 
-// Header fields by lowercase name. Holds fields that may occur once, and lists (Accept,
-// If-None-Match) joined by ", ".
+// Header fields by lowercase name. Values of a field that may occur several times (Accept,
+// If-None-Match) are joined by ", ".
 using Headers = std::map<std::string, std::string, std::less<>>;
 
 struct Request {

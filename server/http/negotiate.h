@@ -14,8 +14,8 @@ namespace assay::server {
 // media type.
 [[nodiscard]] std::string media_type(std::string_view content_type);
 
-// Returns the element of `available` that `accept` prefers. Returns the first element among equally
-// preferred ones, and when `accept` is empty. Returns nullopt when no element is acceptable.
+// Returns the element of `available` that `accept` prefers. If `accept` prefers several elements
+// equally, or is empty, returns the first of them. Returns nullopt when no element is acceptable.
 // Parameters other than q are ignored.
 [[nodiscard]] std::optional<std::string_view> negotiate(
     std::string_view accept, std::span<const std::string_view> available);

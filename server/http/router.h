@@ -36,7 +36,7 @@ class Router {
     std::size_t route = 0;                        // index into the patterns; only when found
     std::map<std::string, std::string> captures;  // only when found
     std::vector<Method> allowed;                  // methods of the path, HEAD and OPTIONS included
-    std::vector<std::size_t> others;  // indexes of all routes of the path, by any method
+    std::vector<std::size_t> others;  // indexes of all routes with this path, for any method
   };
   // Finds the route for `method` and the decoded `path`. HEAD finds the route of GET. OPTIONS finds
   // no route: the caller answers OPTIONS from `allowed`.

@@ -53,7 +53,8 @@ struct Runtime {
 // A session owns its connection and runs on the io thread of its listener.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // Takes over a connected socket. `address` is the peer's address as Connections counts it.
+  // Takes over a connected socket. `address` is the peer's address in the form by which Connections
+  // counts connections.
   Session(Runtime& runtime, boost::asio::ip::tcp::socket socket, boost::asio::ssl::context& tls,
           const std::string& address);
   Session(const Session&) = delete;
@@ -75,13 +76,14 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<bool> handshake();
   // Serves one request. Returns false when the connection must end.
   Awaitable<bool> serve();
-  // Returns the size of the header at the front of the buffer; 0 when the connection ends instead.
+  // Waits for a whole header and returns its size in the buffer. Returns 0 when the connection must
+  // end because no header arrived.
   Awaitable<Result<std::size_t>> read_head();
-  // Takes an open exchange to its answer.
+  // Runs all steps of an exchange and returns the answer.
   Awaitable<Response> converse(Exchange& exchange, bool expect_continue);
   // Reads the body. Fails when the body did not arrive, or when there is no memory for it.
   Awaitable<Status> read_body(Bytes& body, bool expect_continue);
-  // Reserves room for `more` bytes behind those of `body`.
+  // Reserves memory so that `more` bytes can be appended to `body`.
   [[nodiscard]] Status make_room(Bytes& body, std::size_t more);
   // Waits for bytes and appends them to the buffer.
   Awaitable<void> fill();
@@ -89,7 +91,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<bool> send();
   // Closes TLS and the socket.
   Awaitable<void> close();
-  // Reads and drops what the peer still sends, until a time limit ends it.
+  // Reads and drops what the peer still sends, until the peer closes or the time limit has passed.
   Awaitable<void> swallow();
   // Runs `work` on the pool.
   Awaitable<void> offload(std::function<void()> work);
@@ -99,11 +101,12 @@ class Session : public std::enable_shared_from_this<Session> {
   // Checks whether one more request fits. Errors: overloaded.
   [[nodiscard]] Status check_load() const;
   // Starts the time limit of a step. After the limit, pending socket operations are cancelled
-  // repeatedly until the step notices, because a composed operation may start a new one.
+  // repeatedly until the step notices, because one operation may consist of several socket
+  // operations.
   void arm(std::chrono::milliseconds limit);
   // Ends the time limit of the current step.
   void disarm();
-  // Checks after `pause` whether the limit of `step` is over.
+  // Checks after `pause` whether the time limit of `step` has passed.
   void wait_for_limit(std::uint64_t step, std::chrono::nanoseconds pause);
 
   Runtime& runtime_;
@@ -116,7 +119,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t unread_ = 0;    // bytes of the current body that are still to come
   std::uint64_t step_ = 0;      // number of the armed time limit
   SteadyTime::Point deadline_;  // end of the armed time limit
-  bool timed_out_ = false;      // the limit of the current step is over
+  bool timed_out_ = false;      // the time limit of the current step has passed
   bool broken_ = false;         // the transport failed or the peer closed
   bool ended_ = false;          // the peer sent close_notify and expects one
   bool idle_ = false;           // in the handshake, or waiting for the first byte of a request

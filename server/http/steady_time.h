@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock for time limits of connections: the monotonic clock, or, in tests, a clock moved by
-// hand. The time of day is schemas/core/clock.h.
+// hand. The clock for the time of day is in schemas/core/clock.h.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ class SteadyTime {
 
   virtual ~SteadyTime() = default;
   [[nodiscard]] virtual Point now() const { return std::chrono::steady_clock::now(); }
-  // Returns how long to sleep before checking `deadline` again. The deadline may still lie ahead
-  // after that sleep.
+  // Returns how long to sleep before checking whether `deadline` has passed. The check may show
+  // that another sleep is needed.
   [[nodiscard]] virtual std::chrono::nanoseconds until(Point deadline) const {
     return std::max(std::chrono::nanoseconds(deadline - now()), std::chrono::nanoseconds(0));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the bytes of an origin-form target into a decoded path and query. Decoding happens only
-// here, and once. A target that an intermediary could read differently is refused.
+// Parses a request target in origin form into a decoded path and query. Nothing else decodes them,
+// so they are decoded only once. A target that an intermediary could read differently is refused.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache of what decisions read repeatedly. Data that grows with statements or entries is read and
-// parsed again only after something was added. Each cached value is used only while the versions
-// read with it are current. Owned by Services; thread-safe; in memory only.
+// A cache of stored data that many decisions read: facts about artifacts, outcomes of predicate
+// tests, and policies. A cached value is used only while the version of the data that was read with
+// the value is current. Owned by Services; thread-safe; in memory only.
 #pragma once
 
 #include <memory>
@@ -23,17 +23,17 @@ struct ArtifactFacts;
 using Policies = std::vector<policy::ActivePolicy>;
 
 struct DecisionCache {
-  // Limit on the bytes of cached facts, over all artifacts. Facts count with twice the size of
-  // their stored form, to allow for the form in memory.
+  // Limit on the bytes of cached facts, over all artifacts. The size of facts is taken as twice the
+  // size of their stored form, because facts take more bytes in memory.
   static constexpr std::size_t kMaxFactBytes = 128U << 20;
   // Limit on cached outcomes of predicate tests (about 300 bytes each).
   static constexpr std::size_t kMaxTests = 131'072;
 
-  // What was known of an artifact at the given versions.
+  // Facts about an artifact, and the versions of the stored data from which they were made.
   struct Known {
     std::uint64_t subject_version;
     TrustEpochs epochs;
-    std::optional<LeafIndex> newest;  // newest row that was read; nullopt: no rows
+    std::optional<LeafIndex> newest;  // newest statement that was read; nullopt: none
     std::shared_ptr<const ArtifactFacts> facts;
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wakes threads that wait for a job. A waiting thread occupies a thread of the pool, so the number
-// of waiters is limited.
+// Wakes threads that wait for a job. These are threads of the server's pool, so the number of
+// waiting threads is limited.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace assay::server {
 
-// A counter of rings on which threads can wait. Thread-safe.
+// A bell for which threads can wait. It counts its rings. Thread-safe.
 class JobBell {
  public:
   // Lets at most `max_waiters` threads wait at a time. With 0, no thread may wait.
@@ -30,8 +30,9 @@ class JobBell {
     kTimeout,  // `wait` has passed
     kAway,     // too many waiters, a newer waiter for `who`, or the service ends
   };
-  // Waits for a ring. `who` is a node; each node has one waiter, the newest. A worker that died or
-  // lost its connection still seems to wait, and must not get what its successor waits for.
+  // Waits for a ring; returns at once if the bell rang since rings() returned `seen`. `who` is the
+  // name of a node. A new waiter for a node ends the earlier wait for this node, because the
+  // earlier worker may have died or lost its connection.
   [[nodiscard]] Woken wait(std::uint64_t seen, std::chrono::milliseconds wait,
                            const std::string& who);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the worker of each node last called this process. This distinguishes two live workers under
-// one name from one restarted worker.
+// When the worker of each node last called this process. These times show whether two live workers
+// use the name of one node, or one worker was restarted.
 #pragma once
 
 #include <map>
@@ -20,7 +20,8 @@ class LastSeen {
     const std::lock_guard lock(mutex_);
     seen_[node] = now;
   }
-  // Returns the last call of the worker. Returns nullopt when this process has had none.
+  // Returns the time of the last call by the node's worker. Returns nullopt when this process has
+  // received no such call.
   [[nodiscard]] std::optional<Timestamp> of(const std::string& node) const {
     const std::lock_guard lock(mutex_);
     const auto found = seen_.find(node);

@@ -16,7 +16,7 @@ class Lru {
  public:
   explicit Lru(std::size_t capacity) : capacity_(capacity) {}
 
-  // Returns the value of `key` and marks it as used. Returns nullopt when there is none.
+  // Returns the value of `key` and marks it as used. Returns nullopt when `key` has no value.
   [[nodiscard]] std::optional<Value> find(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto it = by_key_.find(key);

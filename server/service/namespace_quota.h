@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits the bytes that each namespace may add to the database in an hour. Cases of decisions and
-// large workloads of pods are kept for ever, each distinct one once. Anybody who may create pods
-// can make each pod different from all others; this quota bounds what such pods add.
+// Limits the bytes that each namespace may add to the database in an hour. The database keeps every
+// distinct case of a decision (decisions/case_file.h) and every distinct large workload for ever.
+// Somebody who may create pods could make every pod different, and so add bytes with every pod.
+// This quota limits how fast the database can grow in this way.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +21,14 @@ namespace assay::server {
 inline constexpr std::size_t kMaxUncountedBytes = 16U << 10;
 // Limit on the bytes that one namespace may add in an hour by larger additions.
 inline constexpr std::size_t kMaxNewBytesAnHour = 16U << 20;
-// Limit on the namespaces that are counted separately. Further namespaces are counted together.
+// Limit on the namespaces that have a count of their own. All further namespaces share one count.
 inline constexpr std::size_t kMaxCountedNamespaces = 4096;
 
 // Counts added bytes by namespace. Thread-safe; in memory only.
 class NamespaceQuota {
  public:
-  // A reservation of bytes. keep() makes the bytes count for the rest of the hour; otherwise the
-  // destructor gives them back. The quota must outlive the reservation.
+  // A reservation of bytes. After keep(), the bytes stay counted until the end of the hour. Without
+  // keep(), the destructor subtracts them from the count. The quota must outlive the reservation.
   class Room {
    public:
     Room(NamespaceQuota& quota, std::string counted, Timestamp since, std::size_t bytes)
@@ -45,8 +46,8 @@ class NamespaceQuota {
   };
 
   // Reserves `bytes` that are to be added for the namespace. `name_space` identifies namespace and
-  // cluster. Returns null when the bytes are too few to count. Errors: limit-exceeded when they are
-  // too many for this hour; nothing is counted then.
+  // cluster. Returns null for at most kMaxUncountedBytes. Errors: limit-exceeded when the namespace
+  // would exceed kMaxNewBytesAnHour; the count is then unchanged.
   [[nodiscard]] Result<std::unique_ptr<Room>> reserve(const std::string& name_space,
                                                       std::size_t bytes, Timestamp now);
 

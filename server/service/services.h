@@ -23,17 +23,18 @@ class JobBell;
 // Settings for nodes, from the configuration.
 struct NodeSettings {
   std::string audience;  // name under which evidence is requested; empty: log origin
-  std::chrono::seconds challenge_life{120};  // of a nonce for an enrolment or a spot check
+  // How long a nonce for an enrolment or a spot check is valid.
+  std::chrono::seconds challenge_life{120};
   std::chrono::seconds enrolment_life{86'400};
   std::chrono::seconds lease_life{60};
   bool dangerous_allow_unmeasured = false;    // nodes may enrol without evidence
-  bool dangerous_allow_unregistered = false;  // names of nodes need no registration
+  bool dangerous_allow_unregistered = false;  // nodes may enrol without registration
   // Directory with models by name; spot checks read spans from it. Empty: no spot checks are made.
   std::string mirror;
   std::size_t spot_checks = 16;  // spans per spot check
 };
 
-// Counted events about nodes. Each has a result from a closed set.
+// Events about nodes that are counted, each with one of the results in its comment.
 enum class NodeEvent : std::uint8_t {
   kEnrolment,  // "enrolled", "renewed", "superseded" (replaced a live worker), "refused"
   kEvidence,   // "accepted", "rejected"
@@ -51,22 +52,23 @@ struct Services {
 
   NodeSettings nodes = {};
   const Signer* ear_signer = nullptr;  // ECDSA P-256; null: appraisals have no token
-  std::string version = {};            // version of the build, as tokens name it
-  JobBell* job_bell = nullptr;         // null: callers do not wait for jobs
+  std::string version = {};            // version of the build; written into tokens
+  JobBell* job_bell = nullptr;         // null: calls never wait for jobs
   std::function<void(NodeEvent, std::string_view result)> count = {};  // may be empty
   NamespaceQuota namespace_quota = {};
   UnselectedWorkloads unselected{store, clock,
-                                 namespace_quota};  // its owner flushes every second and at end
+                                 namespace_quota};  // its owner calls flush() every second
   // Called when evidence may have become stale; the receiver should call reappraise(). May be
   // empty.
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};
-  // Returns whether ages are known (held_clock.h). While they are unknown, no decision is made.
+  // Returns whether the ages of reports are known (held_clock.h). While they are unknown, no
+  // decision is made.
   std::function<bool()> time_is_known = [] { return true; };
-  LastSeen last_seen = {};  // calls of nodes' workers
+  LastSeen last_seen = {};  // times of the last calls by workers
 };
 
-// Checks that ages are known. Errors: unavailable while they are unknown.
+// Checks that the ages of reports are known. Errors: unavailable while they are unknown.
 [[nodiscard]] inline Status require_time(const Services& services) {
   return services.time_is_known()
              ? Status()

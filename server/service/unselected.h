@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads that no policy selects. They are allowed even when the store cannot be written. Their
 // number is counted in memory and logged in one record a second. Their pods are kept in memory
-// until they are written to the store, so bindings find them.
+// until they are written to the store, because reviews of their bindings need them.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,22 @@ struct Unselected {
   std::string cluster;  // name of the principal that asked
   std::string name_space;
   std::string kind;
-  std::optional<storage::PodRow> pod;  // remembered for its binding
+  std::optional<storage::PodRow> pod;  // kept for the review of its binding
 };
 
-// Counts unselected workloads and keeps their pods until flush() writes both. Thread-safe.
+// Counts unselected workloads and keeps their pods until flush() writes the counts and the pods.
+// Thread-safe.
 class UnselectedWorkloads {
  public:
   // Limit on the groups (cluster, namespace, kind) that one record counts separately. Further
   // groups are counted together.
   static constexpr std::size_t kMaxGroups = 128;
-  // Limits on the pods waiting to be written, and on their approximate bytes. Beyond, the oldest
-  // pods are forgotten. Where a policy may select its namespace, the binding of a forgotten pod is
-  // that of an unknown pod.
+  // Limits on the pods waiting to be written, and on their approximate bytes. Beyond these limits,
+  // the oldest pods are forgotten. The binding of a forgotten pod is denied where a policy in mode
+  // enforce may select its namespace, because the pod is then unknown.
   static constexpr std::size_t kMaxPods = 32'768;
   static constexpr std::size_t kMaxPodBytes = 64U << 20;
-  // Limit on the rows of one write.
+  // Limit on the pods that one write to the store contains.
   static constexpr std::size_t kMaxRows = 512;
 
   // All arguments must outlive this object.
@@ -60,7 +61,8 @@ class UnselectedWorkloads {
   // Writes one record (`admission.not-applicable`) with the counts since the last record, and the
   // rows of all waiting pods. Writes no record when all counts are zero. Call it once a second, and
   // at the end. Whatever could not be written is written by the next call. A new pod with a large
-  // workload is forgotten when its namespace has used up its hour (namespace_quota.h).
+  // workload is forgotten when its namespace has used up its quota for the hour
+  // (namespace_quota.h).
   [[nodiscard]] Status flush();
 
  private:
@@ -68,7 +70,7 @@ class UnselectedWorkloads {
   using PodKey = std::pair<std::string, std::string>;               // cluster, uid
 
   struct Counts {
-    std::optional<Timestamp> since;  // of the first; nullopt when all counts are zero
+    std::optional<Timestamp> since;  // time of the first count; nullopt when all are zero
     std::map<Group, std::uint64_t> groups;
     std::uint64_t others = 0;     // workloads of further groups
     std::uint64_t forgotten = 0;  // pods that were forgotten
@@ -76,7 +78,7 @@ class UnselectedWorkloads {
   struct Waiting {
     storage::PodRow row;
     std::size_t bytes;
-    std::uint64_t version;  // tells a pod that was added again during its write
+    std::uint64_t version;  // changes when the pod is added again, also during its write
   };
 
   static Json detail_of(const Counts& counts, Timestamp until);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For a caller without a pod: chooses at which of the caller's locations each model needs a report.
+// Chooses the locations at which each model needs a report, when a caller names several models and
+// locations but no pod.
 #pragma once
 
 #include <span>
@@ -11,11 +12,12 @@
 
 namespace assay::server {
 
-// Returns, for each model, the locations at which it needs a report, in the order of `locations`. A
-// location is left out for a model only under two conditions. First, a manifest or placement of
-// another model names the location, with a signature that counts at `now`. Second, no such manifest
-// or placement of the model itself names the location. A model that would be left without any
-// location needs a report at all of them. So every location needs a report of at least one model.
+// Returns, for each model, the locations at which the model needs a report, in the order of
+// `locations`. A location is left out for a model if it belongs to another model but not to this
+// one. A location belongs to a model if a manifest or placement of the model names the location and
+// has a signature that counts at `now` (policy/evaluate.h). If this would leave a model without
+// locations, the model needs a report at every location. So every location needs a report about at
+// least one model.
 [[nodiscard]] std::vector<std::vector<std::string>> asked_locations(
     const std::vector<std::string>& locations, std::span<const CaseModel> models, Timestamp now);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The case of a decision: everything but the time that evaluation read, as documents that name each
-// other by digest (docs/adr/0005). The case is stored with the decision, so replay needs nothing
-// that may have changed since. Two decisions with the same case share all of its documents. A case
-// names its format and the rules by which it was judged.
+// The case of a decision: everything that the evaluation read, except the time. A case consists of
+// documents that name each other by digest (docs/adr/0005). It is stored with the decision, so a
+// replay does not depend on data that may have changed since. Two decisions with the same case
+// share all of its documents. A case names its format and the rules by which it was judged.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ namespace assay::server {
 struct CaseModel {
   policy::Facts facts;
   Envelopes envelopes = {};  // of the statements; only in a case read by load_case()
-  // The shared part of `facts`; only in a case that is being made. Null without an artifact.
+  // The facts that come from signed statements; set only while a case is being made. Null if the
+  // model has no artifact.
   std::shared_ptr<const ArtifactFacts> known = {};
 };
 
@@ -26,11 +27,11 @@ struct CaseFile {
   std::vector<CaseModel> models;  // at least one
   policy::Workload workload;      // as the policies read a workload (policy/as_read.h)
   std::vector<ConditionResult> preconditions;
-  std::vector<StatementId> policies;  // in force at the decision, in order of evaluation
+  std::vector<StatementId> policies;  // policies in force at the decision, in order of evaluation
   DecisionPoint point;
 };
 
-// Limit on the bytes of a workload's document, as policies read a workload. An ordinary pod has
+// Limit on the bytes of the stored document of a workload. For an ordinary pod, the document has
 // some thousand bytes.
 inline constexpr std::size_t kMaxWorkloadBytes = 512U << 10;
 

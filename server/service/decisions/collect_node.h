@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads facts from stored rows: about a node, its reports, and the claims of a pod.
+// Reads facts about a node, its reports, and the volume claims of a pod from the store.
 #pragma once
 
 #include <string>
@@ -10,27 +10,31 @@
 
 namespace assay::server {
 
-// Limit on the places with reports, of one node about one artifact, that a decision looks at.
-// Beyond, the error is limit-exceeded, and callers answer deny.
+// Limit on the places for which a decision reads the reports of one node about one artifact. A
+// place is a location or a mount of a pod. For more places, collect_node() fails with
+// limit-exceeded, and callers answer deny.
 inline constexpr std::size_t kMaxReportPlaces = 256;
 
 // A question about the node of a workload.
 struct NodeQuestion {
-  const policy::Workload& workload;      // including its node
-  std::string cluster{};                 // cluster of the pod
-  std::string pod_uid{};                 // at serve: reports on this pod's own mounts count
-  std::vector<std::string> locations{};  // without a pod: locations that need reports; empty: all
+  const policy::Workload& workload;  // including its node
+  std::string cluster{};             // cluster of the pod
+  std::string pod_uid{};             // at serve: reports on this pod's own mounts are read, too
+  // Without a pod: the locations whose reports are read. Empty: all locations.
+  std::vector<std::string> locations{};
 };
-// Returns what is known of the claims that the workload mounts.
+// Returns what the store knows about the volume claims that the workload mounts.
 [[nodiscard]] Result<std::vector<policy::ClaimFact>> known_claims(storage::Snapshot& snapshot,
                                                                   const policy::Workload& workload,
                                                                   const std::string& cluster);
-// Adds to `facts` what the store knows of the node: its enrolment with the newest accepted
-// evidence, and the newest report about facts.artifact of each scope and place. For a pod, the
-// places are its mounts and the locations of the model around those; at serve also the pod's own
-// mounts. Without a pod, they are the locations asked for, else every place with a report. Reports
-// on device memory count without a location. Bytes read before the machine had the node's name do
-// not count. A node that never enrolled adds nothing.
+// Adds to `facts` what the store knows about the node: its enrolment with the newest accepted
+// evidence, and the newest report about facts.artifact for each scope and place. If the workload is
+// a pod, the places are the locations that the pod mounts and the locations of the model that
+// contain them. At serve, the places that only this pod mounts are added. If the workload is not a
+// pod, the places are the locations of the question, or every place with a report if the question
+// names none. Reports on device memory have no location and are always read. A report is ignored if
+// its bytes were read before this machine had the node's name. If the node never enrolled, `facts`
+// stays unchanged.
 [[nodiscard]] Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
                                   policy::Facts& facts);
 

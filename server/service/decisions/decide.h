@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether a model may run where a workload mounts it: evaluates, signs, stores and logs a
-// decision. Also replays stored decisions.
+// Decides whether a workload may run with the models that it mounts: evaluates the policies, then
+// signs, stores and logs the decision. Replays stored decisions.
 #pragma once
 
 #include <map>
@@ -24,28 +24,30 @@ struct DecisionRequest {
   // location that the workload mounts.
   std::vector<std::string> models;
   policy::Workload workload;     // at bind with its node; at create without a node
-  Json context;                  // stored in the decision as `request`: uid, kind, name ...
+  Json context;                  // stored in the decision as `request`, such as uid and kind
   std::string principal;         // the caller; actor of the log record
   bool dry_run = false;          // evaluate and answer, but neither store nor log
   bool skip_unselected = false;  // admission: do not judge a workload that no policy selects
-  // False: only the namespace and the node of the workload are known. With skip_unselected, such a
-  // workload is judged when a policy in mode enforce may select it.
+  // False when only the namespace and the node of the workload are known. With skip_unselected,
+  // such a workload is judged if a policy in mode enforce may select it.
   bool workload_known = true;
   std::string cluster = {};  // cluster of the pod and of its claims
-  std::string pod_uid = {};  // at serve: reports on this pod's own mounts count
-  // Without a pod: the locations of the model; reports on these count. When empty, reports on every
-  // place count.
+  std::string pod_uid = {};  // at serve: reports on this pod's own mounts are considered
+  // For a request without a pod, only reports about these locations of the models are considered.
+  // If empty, reports about all locations are considered.
   std::vector<std::string> locations = {};
-  // Results that the caller found before. When one of them does not pass, no model is resolved.
+  // Results of checks that the caller has made. If one of them does not pass, the references are
+  // not resolved.
   std::vector<ConditionResult> preconditions = {};
-  // Row of the pod. An allow stores it in the same write as the decision, with the decision's id
-  // and models.
+  // The row of the pod to store. If the decision allows, the row is stored in the same write as the
+  // decision, with the decision's id and models.
   std::optional<storage::PodRow> keeps = {};
   // The row of the pod as the caller read it. Errors: unavailable when the row has changed before
   // the write.
   std::optional<storage::PodRow> seen = {};
-  // By the service's clock; checked while references are resolved, before evaluation and before the
-  // write. Errors: evaluation-deadline once the deadline has passed; nothing is stored then.
+  // The time, by the service's clock, at which decide() must be done. If the time has passed,
+  // decide() fails with evaluation-deadline and stores nothing. The time is checked while
+  // references are resolved, before evaluation and before the write.
   std::optional<Timestamp> deadline = {};
 };
 
@@ -58,12 +60,12 @@ struct OrderedJob {
 // The answer to a DecisionRequest.
 struct DecisionAnswer {
   bool selected;  // false, only with skip_unselected: no policy selects the workload
-  std::optional<Decision> decision;  // absent when not selected
+  std::optional<Decision> decision;  // absent when `selected` is false
   std::string envelope;              // signed decision as stored; empty in a dry run
   std::optional<Json> receipt;       // log receipt; absent in a dry run
-  // Labels required of the pod's node (policy/affinity.h): allowed values by key.
+  // Labels that the pod's node must have (policy/affinity.h): allowed values by key.
   std::map<std::string, std::vector<std::string>> node_affinity = {};
-  // Jobs that the node must run because of this decision (order_reports.h).
+  // Jobs that this decision ordered from the node (order_reports.h).
   std::vector<OrderedJob> ordered = {};
 };
 
@@ -71,24 +73,26 @@ struct DecisionAnswer {
 [[nodiscard]] Result<std::shared_ptr<const Policies>> policies_in_force(
     Services& services, storage::Snapshot& snapshot);
 
-// Decides. An error means that no decision could be made; callers answer deny. Errors:
-// invalid-parameter at bind without a node, at create with a node, and for an invalid node name;
-// trust-sequence when data behind the decision changed before the write; and others.
+// Decides about `request`. An error means that no decision could be made; the caller must then
+// deny. Errors: invalid-parameter for a request at bind without a node, for one at create with a
+// node, and for an invalid node name; trust-sequence when data that the decision used changed
+// before the write; and others.
 [[nodiscard]] Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request);
 
-// Returns a stored decision in the form of to_json(Decision): the signed document with its results.
-// Errors: data-loss when a part of the decision is missing or damaged.
+// Returns a stored decision as to_json(Decision) does: the signed document together with the
+// results, which are stored apart. Errors: data-loss when a part of the decision is missing or
+// damaged.
 [[nodiscard]] Result<Json> load_decision(storage::Snapshot& snapshot,
                                          const storage::DecisionRow& row);
 
-// Stores the row of a pod. Unless `decision` is null, the row gets the decision's id and its
-// models, if any. A row without an admission time gets the present time.
+// Stores the row of a pod. Unless `decision` is null, writes the decision's id, and its models if
+// it has any, into the row. A row without an admission time gets the present time.
 [[nodiscard]] Status keep_pod(storage::Transaction& transaction, storage::PodRow row,
                               const Decision* decision);
 
 // The result of a replay.
 struct ReplayAnswer {
-  bool reproduced;  // `recomputed` equals `recorded`
+  bool reproduced;  // the digests `recomputed` and `recorded` are equal
   Digest recorded;
   Digest recomputed;
   Verdict verdict;

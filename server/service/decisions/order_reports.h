@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders verification jobs for the reports that a decision at bind did not find.
+// Creates verification jobs for the reports that were missing in a decision at bind.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace assay::server {
 
-// Orders a job for each location on which a policy in mode enforce or warn misses a report of the
-// node. Trying the pod again orders no further job (see order_job). Each job is made after the
-// decision, in a write of its own; if a job cannot be made, the decision does not change. Orders
-// nothing at points other than bind.
+// Creates a job for each location for which a policy in mode enforce or warn needs a report by the
+// node that is missing. Another decision about the pod creates no second job (order_job() in
+// jobs/jobs.h). Each job is created after the decision, in a write of its own. If a job cannot be
+// created, the decision does not change. Creates no jobs at decision points other than bind.
+// Returns the new jobs, and the open jobs for the same work.
 [[nodiscard]] std::vector<OrderedJob> order_reports(Services& services, const std::string& cluster,
                                                     const std::string& node,
                                                     const Decision& decision);

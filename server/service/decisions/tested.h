@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs predicate tests on the stored envelopes of statements. Each statement is parsed once for the
-// tests of a policy; outcomes are then cached.
+// Runs the tests of policies on the predicates of stored statements. A statement is parsed only
+// once for all tests of one policy. Outcomes are cached.
 #pragma once
 
 #include <map>
@@ -15,15 +15,16 @@
 
 namespace assay::server {
 
-// Predicate tests of one evaluation. Use it on one thread; it borrows the snapshot and the cache.
+// Predicate tests of one evaluation. Use an object on one thread only. The snapshot and the cache
+// must outlive the object.
 class StoredTests final : public policy::PredicateTests {
  public:
-  // `cache` may be null; outcomes are then kept for this evaluation only.
+  // If `cache` is null, outcomes are kept only in this object.
   StoredTests(storage::Snapshot& snapshot, DecisionCache* cache)
       : snapshot_(snapshot), cache_(cache) {}
 
-  // Makes the statements in `envelopes`, about `artifact`, available to tests. Both arguments must
-  // outlive this object.
+  // Adds the statements about `artifact`, whose envelopes are `envelopes`, to those that run() can
+  // test. Both arguments must outlive this object.
   void add(const std::string& artifact, const Envelopes& envelopes) {
     models_.push_back({&artifact, &envelopes});
   }
@@ -32,8 +33,8 @@ class StoredTests final : public policy::PredicateTests {
   // gives the reason.
   [[nodiscard]] policy::TestOutcome run(const policy::StatementFact& statement,
                                         const PredicateTest& test) const override;
-  // Returns OK when every test could be run. Without that there is no verdict. Errors: data-loss;
-  // storage.
+  // Returns OK when every test could be run. Otherwise the caller must not use the verdict. Errors:
+  // data-loss; storage.
   [[nodiscard]] const Status& status() const { return status_; }
   // Puts the outcomes of this evaluation into the cache.
   void remember() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acceptance of signed statements: parse, verify against the trust store, store, log. A statement
-// is stored only if every check passes. The same document again is found, not stored twice.
+// Accepts signed statements: parses them, verifies them against the trust store, stores and logs
+// them. A statement is stored only if every check passes. A statement that is stored already is not
+// stored twice.
 #pragma once
 
 #include "server/service/services.h"
@@ -10,8 +11,8 @@ namespace assay::server {
 // An accepted statement.
 struct Accepted {
   storage::StatementRow row;
-  bool created;  // false: stored before, with these signatures
-  Json receipt;  // see log_receipt(); for `record`
+  bool created;  // false: the statement was stored before, with these signatures
+  Json receipt;  // log receipt (receipt.h) of `record`
   Json record;   // newest log record that names a signature of the envelope
 };
 

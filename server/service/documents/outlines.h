@@ -13,22 +13,23 @@ namespace assay::server {
 // Limit on the bytes of an outline.
 inline constexpr std::size_t kMaxOutlineBytes = 64U << 20;
 
-// Returns false for a manifest older than kManifestForm. Nothing binds the ignore rules of such a
-// manifest. The manifest therefore counts neither as a fact, nor for a reference, nor for a report.
+// Returns false for a manifest in a form older than kManifestForm. Such a manifest is not used for
+// decisions, references or reports, because its root does not depend on its ignore rules.
 [[nodiscard]] bool is_current_manifest(const storage::StatementRow& row);
 
-// Returns the entries of an artifact from any of its manifests, because the root binds the entries.
-// Errors: not-found.
+// Returns the entries of an artifact. All manifests of the artifact have the same entries, because
+// the root depends on the entries. Errors: not-found.
 [[nodiscard]] Result<Artifact> load_artifact(storage::Snapshot& snapshot, const ArtifactId& id);
 
-// Returns the stored outline, checked against `artifact`. Returns nullopt when none is stored.
+// Returns the stored outline of an artifact after checking it against `artifact`. Returns nullopt
+// when no outline is stored.
 [[nodiscard]] Result<std::optional<Outline>> load_outline(storage::Snapshot& snapshot,
                                                           const ArtifactId& id,
                                                           const Artifact& artifact);
 
-// Limit on the span of an outline, in bytes. Anybody can make an outline with a larger span from
-// the manifest alone. A stored outline is never replaced, and a larger span leaves hardly anything
-// for spot checks to draw.
+// Limit on the span of an outline, in bytes. An outline with a larger span can be made from the
+// manifest alone, and leaves few spans for spot checks. Such an outline must not be stored, because
+// a stored outline is never replaced.
 inline constexpr std::uint64_t kMaxStoredSpan = std::uint64_t{4} << 20;
 static_assert(kMaxStoredSpan >= kDefaultOutlineSpan && kMaxStoredSpan >= kMaxChunkSize);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index rows of signed documents, made from the documents. Accepting a document and rebuilding a
-// lost row (rebuild.h) both use these functions, so both write the same row.
+// Index rows of signed documents, made from the documents. These functions are used when a document
+// is accepted and when a lost row is rebuilt (upkeep/rebuild.h), so the same row is written in both
+// cases.
 #pragma once
 
 #include <string>
@@ -26,16 +27,17 @@ namespace assay::server {
 [[nodiscard]] storage::StatementRow placement_row(const attestation::Envelope& envelope,
                                                   const Statement& statement,
                                                   const Placement& placement);
-// `stage` is the result of stage_of().
+// `stage` is the result of stage_of() below.
 [[nodiscard]] storage::StatementRow attestation_row(const attestation::Envelope& envelope,
                                                     const Statement& statement, std::string stage);
 
-// Returns the stage of a lifecycle statement, checked against its schema. Empty for a foreign
-// predicate.
+// Checks a lifecycle statement against its schema and returns its stage. Returns an empty text for
+// any other kind of statement.
 [[nodiscard]] Result<std::string> stage_of(const Statement& statement);
 
-// Returns `row` as evaluation reads a statement, without its predicate. `key_of` returns the
-// trusted key of a key id, or an error that this function passes on.
+// Returns the fact that the evaluation of policies reads for the statement `row`, without the
+// predicate. `key_of` returns the trusted key of a key id, or an error that this function passes
+// on.
 template <typename KeyOf>
 [[nodiscard]] Result<policy::StatementFact> statement_fact(const storage::StatementRow& row,
                                                            const KeyOf& key_of) {

@@ -14,15 +14,16 @@ namespace assay::server {
 inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.envelope.v1+json";
 
 // Limit on the statements of one identity about one artifact, over all keys of the identity.
-// Beyond, statements of this identity are refused with signer-limit-exceeded, those of others are
-// not. So no signer can make a model undecidable by adding statements.
+// Further statements of this identity are refused with signer-limit-exceeded. Without this limit,
+// one signer could add so many statements that decisions about a model become impossible.
 inline constexpr std::uint64_t kMaxStatementsPerSigner = 256;
-inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;  // of these, manifests
-// Limit on the bytes of these statements. Counts payloads; of manifests, only the locations.
+inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;  // how many of these may be manifests
+// Limit on the bytes of these statements: the sum of their payloads. For a manifest, only the
+// locations are counted.
 inline constexpr std::uint64_t kMaxBytesPerSigner = 16U << 20;
 // Limits on the manifests and placements of one identity under one model name, and at one location.
-// All of them are read to resolve the name or the location to a model. Their bytes have the limit
-// kMaxBytesPerSigner.
+// All of these statements are read to find the model for the name or the location. The limit on
+// their bytes is kMaxBytesPerSigner.
 inline constexpr std::uint64_t kMaxSignedUnderName = 1024;
 inline constexpr std::uint64_t kMaxSignedAtLocation = 1024;
 
@@ -40,8 +41,9 @@ struct VerifiedEnvelope {
 [[nodiscard]] Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
                                                        std::string_view payload_type);
 
-// Checks that the trust store has not changed since `verified` was made. After a change the
-// caller's checks would be about outdated keys. Errors: unavailable.
+// Checks that the trust store has not changed since `verified` was made. After a change, the
+// caller's checks would have used outdated keys. Errors: unavailable when the trust store has
+// changed.
 [[nodiscard]] Status require_same_trust(storage::Transaction& transaction,
                                         const VerifiedEnvelope& verified);
 
@@ -56,7 +58,7 @@ struct NewStatement {
 
 // Stores a statement and its log record. For a known statement with signatures of further keys,
 // stores only the envelope. For a known statement without new signatures, stores nothing. Errors:
-// signer-limit-exceeded when an identity with a new signature has too much stored.
+// signer-limit-exceeded when an identity with a new signature has reached one of the limits above.
 [[nodiscard]] Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& verified,
                                                ByteView bytes, const NewStatement& statement,
                                                const Principal& actor);

@@ -9,8 +9,9 @@
 
 namespace assay::server {
 
-// Returns what was signed about `artifact`, with the present state of the signers in the trust
-// store. Predicates are not read: see StoredTests. The store is read only when something was added
+// Returns the facts from the signed statements about `artifact`, with the signers' keys as they are
+// in the trust store now. The facts have no predicates, because StoredTests (decisions/tested.h)
+// reads those. Statements are read from the store only if statements were added, or trust changed,
 // since the last call.
 [[nodiscard]] Result<std::shared_ptr<const ArtifactFacts>> artifact_facts(
     Services& services, storage::Snapshot& snapshot, const ArtifactId& artifact);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of cases: documents that name each other by digest, so two cases store their common
-// documents once. The facts of an artifact consist of one part for each statement, a tree of lists
-// that name these parts in log order, and one part with the signers' keys.
+// Parts of cases. A case (decisions/case_file.h) is everything that the evaluation of a decision
+// read. It is stored as documents (parts) that name each other by digest, so two cases store their
+// common parts once. The facts about an artifact have one part for each statement and one part with
+// the signers' keys. A tree of lists names the parts of the statements in log order.
 #pragma once
 
 #include <map>
@@ -35,12 +36,13 @@ class PartList {
 
   // Builds the list of `items`.
   [[nodiscard]] static Result<PartList> of(std::vector<Part> items);
-  // Returns this list with `more` items at the end. Unchanged documents are copied, not made again.
+  // Returns this list with `more` items at the end. Documents of the tree that do not change are
+  // copied.
   [[nodiscard]] Result<PartList> with(std::vector<Part> more) const;
   [[nodiscard]] const DocumentId& root() const { return levels_.back().front().id; }
   [[nodiscard]] std::size_t bytes() const;
-  // Stores the documents that are not stored yet. A document of the tree is stored after those that
-  // it names, in the same write. So nothing below a stored document needs a check.
+  // Stores the documents that are not stored yet. If a document of the tree is stored already, the
+  // documents below it are not checked: they were stored before it, in the same write.
   [[nodiscard]] Status put(storage::Transaction& transaction) const;
 
  private:
@@ -58,7 +60,7 @@ class PartList {
 // Where to find the predicates of statements: one stored envelope of each statement.
 using Envelopes = std::map<StatementId, DocumentId>;
 
-// Facts of an artifact that come from signed statements, in a form that decisions share.
+// The facts about an artifact that come from signed statements, as parts that decisions share.
 struct ArtifactFacts {
   policy::Facts facts;  // artifact, manifests, statements without predicates, placements
   Envelopes envelopes;  // of facts.statements
@@ -69,8 +71,8 @@ struct ArtifactFacts {
 // Returns `facts` as parts. `facts` must have no node, reports, name or predicates.
 [[nodiscard]] Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes);
 // Returns what share() would return for `known` and `newer` together. Everything in `newer` must
-// have been logged after all of `known`, and the trust store must say the same of the keys in
-// `known`.
+// have been logged after everything in `known`. The keys in `known` must not have changed in the
+// trust store.
 [[nodiscard]] Result<ArtifactFacts> extend(const ArtifactFacts& known, const policy::Facts& newer,
                                            const Envelopes& envelopes);
 

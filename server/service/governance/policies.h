@@ -22,14 +22,14 @@ struct PolicyInForce {
   std::uint64_t version;
   StatementId id;
   std::uint64_t policy_epoch;
-  Json receipt;  // null when the same envelope had been applied before
+  Json receipt;  // null if this envelope was already applied before
 };
 
 // Applies a policy approval: a DSSE envelope for `policy` with `action`. The signer must be an
-// approver whose identity is not one of the policy's authors. To come into force, the policy needs
-// an author whose key counts. The same envelope again gets the same answer while its result stands.
-// Errors: trust-sequence when the approval was made for another policy epoch, or when the result of
-// the same envelope no longer stands.
+// approver whose identity is not one of the policy's authors. A policy comes into force only if one
+// of its authors has a valid key. If this envelope was applied before and its result is unchanged,
+// returns the same answer. Errors: trust-sequence when the approval was made for another policy
+// epoch, or when a later approval has changed the result of this envelope.
 [[nodiscard]] Result<PolicyInForce> apply_policy_approval(Services& services,
                                                           PolicyApproval::Action action,
                                                           const StatementId& policy,

@@ -13,7 +13,8 @@ struct TrustApplied {
   Json receipt;
 };
 
-// Applies a trust change: a DSSE envelope signed by kTrustChangeThreshold operator identities.
+// Applies a trust change: a DSSE envelope signed by at least kTrustChangeThreshold operator
+// identities (schemas/trust.h).
 [[nodiscard]] Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
                                                       const Principal& actor);
 

@@ -17,10 +17,10 @@ namespace assay::server {
 // One difference between the bytes on the node and the model.
 struct Difference {
   enum class Kind : std::uint8_t {
-    kChanged,  // "changed": same size, other bytes; or a tensor of another type, shape or position
+    kChanged,  // "changed": same size, but bytes, type, shape or position differ
     kMissing,  // "missing": not on the node
     kExtra,    // "extra": on the node, not in the manifest
-    kSize,     // "size": another size
+    kSize,     // "size": the sizes differ
   };
   Kind kind;
   std::optional<std::uint64_t> entry;  // position in the artifact; absent for kExtra
@@ -28,8 +28,8 @@ struct Difference {
   std::optional<std::string> tensor;   // name of the tensor; absent for the file itself
   std::optional<std::uint64_t> expected_size;
   std::optional<std::uint64_t> actual_size;
-  // True when outline digests can tell where the bytes differ. `ranges` is filled from those
-  // digests.
+  // True when outline digests can show where the bytes differ. `ranges` is filled after the worker
+  // has sent those digests.
   bool can_localise = false;
   std::vector<ByteRange> ranges;
   // For kExtra with an empty path: number of further files that the report counts but does not
@@ -44,17 +44,19 @@ struct Difference {
 
 // The result of compare_report().
 struct Comparison {
-  // In the order of the artifact, then the extra files. Empty only if every covered entry agrees
-  // and no file is extra.
+  // In the order of the artifact, then the extra files. Empty only if every covered entry is the
+  // same on the node and no file is extra.
   std::vector<Difference> differences;
   // Positions of the entries that were to be hashed and were hashed.
   std::vector<std::uint64_t> covered;
 };
 
-// Compares by identity: the path of a file; file and name of a tensor. `subset` is that of the job;
-// empty means all entries. Errors: report-mismatch when the report does not fit the job: other
-// parameters (including ignore rules), entries outside the subset, entries that are both reported
-// and not covered, positions out of order, extra files that are entries.
+// Compares the entries of `report` with the entries of `expected` that have the same name (see
+// EntryName). `subset` has the positions of the entries that the job is about; empty means all
+// entries. Errors: report-mismatch when the report does not fit the job: its parameters (including
+// ignore rules) differ from the manifest's; it reports entries outside the subset; it reports an
+// entry and also lists it as not covered; positions are out of order; an extra file is an entry of
+// the manifest.
 [[nodiscard]] Result<Comparison> compare_report(const Artifact& expected,
                                                 std::span<const std::uint64_t> subset,
                                                 const VerificationReport& report);

@@ -16,24 +16,27 @@ inline constexpr std::string_view kMismatch = "mismatch";
 inline constexpr std::string_view kIncomplete = "incomplete";
 inline constexpr std::string_view kFailed = "failed";
 
-// The content of JobRow::pending while a job is leased. Fields after `leased_at` are set once a
-// report has arrived. A spot check that was not answered before its lease ended is kept, with its
-// report, for later leases. So a `report` in a job that waits for a report is such an earlier one.
+// The content of JobRow::pending while a job is leased. Fields after `leased_at` are set when a
+// report has arrived. A spot check that was not answered before the lease ended is kept, with the
+// report, for the next lease. Therefore a job that waits for a report may already have the `report`
+// of an earlier lease.
 struct Pending {
-  std::string nonce;  // hex; of the newest lease's challenge, older ones do not count
+  std::string nonce;  // hex; of the newest lease's challenge; older nonces are invalid
   Timestamp leased_at;
-  std::optional<DocumentId> report;  // envelope
+  std::optional<DocumentId> report;  // digest of the report's envelope
   std::optional<Timestamp> reported_at;
   std::optional<Timestamp> read_since;  // leased_at of the lease whose nonce the report answers
   std::string volume;                   // volume that the report names
-  std::optional<DocumentId> appraisal;  // of the report's evidence
+  std::optional<DocumentId> appraisal;  // appraisal of the report's evidence
   bool worker_measured = false;
-  Json detail = Json::object();          // detail of the job once finished
-  std::vector<Json> differences;         // see Difference
-  std::vector<std::size_t> localisable;  // indexes of `differences` that `answer` asks about
-  std::optional<ReportAnswer> answer;    // what the worker was asked for
-  std::vector<SpotSpan> drawn;           // of the spot check; drawn once per job, for all leases
-  std::vector<Digest> expected;          // right answers to the spot check
+  Json detail = Json::object();   // detail of the job once finished
+  std::vector<Json> differences;  // see Difference
+  // Indexes of `differences` whose byte ranges `answer` asks for.
+  std::vector<std::size_t> localisable;
+  std::optional<ReportAnswer> answer;  // what the worker was asked for
+  // Spans of the spot check, drawn once for all leases of the job.
+  std::vector<SpotSpan> drawn;
+  std::vector<Digest> expected;  // right answers to the spot check
 };
 [[nodiscard]] Json to_json(const Pending& pending);
 [[nodiscard]] Result<Pending> pending_from(const storage::JobRow& job);
@@ -45,7 +48,7 @@ struct OwnJob {
 };
 [[nodiscard]] Result<OwnJob> own_job(storage::Snapshot& snapshot, const LeaseCall& call);
 
-// Returns the pod whose own mount the job is about. Returns nullopt for other jobs.
+// Returns the pod if the job is about a mount of that pod; otherwise nullopt.
 [[nodiscard]] std::optional<JobPod> pod_of(const storage::JobRow& job);
 
 // Checks that the lease with this token runs at `now`. Errors: lease-lost.
@@ -68,10 +71,10 @@ struct Ending {
 [[nodiscard]] Status finish(storage::Transaction& transaction, storage::JobRow job,
                             const Pending& pending, Ending ending, const std::string& actor);
 
-// Returns how a job ends that no worker continues. Without a report, the job fails with `code`.
-// With a report that differs, the job ends as a mismatch: only the byte ranges were pending. With a
-// report whose spot check was not answered, the job fails as if the answers had been wrong.
-// Otherwise a worker could avoid a failed spot check by silence.
+// Returns how a job ends when no worker continues it. Without a report, the job fails with `code`.
+// If the report showed differences, the job ends as a mismatch, because only the byte ranges were
+// missing. If the spot check of the report was not answered, the job fails with spot-check-failed,
+// so that a worker cannot avoid this result by not answering.
 [[nodiscard]] Ending lost_ending(const storage::JobRow& job, const Pending& pending,
                                  ErrorCode code);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verification jobs. A caller creates a job, the node's worker leases it, and a report ends it
 // (report.h; docs/design.md, "Nodes"). A job is leased to one worker at a time; only the token of
-// the newest lease counts.
+// the newest lease is valid.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@ namespace assay::server {
 inline constexpr std::uint64_t kMaxAttempts = 5;
 // Limit on the open jobs of one node. Further jobs are refused.
 inline constexpr std::size_t kMaxOpenJobs = 1000;
-// How long a lease can be renewed, and how long its challenge is valid. A report is therefore never
-// older than this.
+// How long a lease can be renewed, and how long its challenge is valid. So when a report is
+// accepted, its lease began at most this long ago.
 inline constexpr std::chrono::hours kMaxLeaseTime{6};
 // Longest time that a call may wait for a job.
 inline constexpr std::chrono::seconds kMaxLeaseWait{25};
-// Limit on the items that the detail of a finished job lists: differences, and byte ranges over all
-// differences.
+// Limit on the differences that the detail of a finished job lists, and on the byte ranges of all
+// these differences together.
 inline constexpr std::size_t kMaxListed = 1000;
 // Limit on the outline digests that one answer asks for.
 inline constexpr std::uint64_t kMaxOutlineDigests = 200'000;
@@ -41,11 +41,12 @@ struct JobCreated {
 [[nodiscard]] Result<JobCreated> create_job(Services& services, const JobRequest& request,
                                             const Principal& actor);
 
-// Creates a job on all entries for the service itself. Any open job about the same work is returned
-// instead. Returns nullopt, and creates no job, when the new job would end like a recent job. One
-// such recent job ended less than a minute ago without a report. Another ended less than ten
-// minutes ago with a report about the wrong volume: `cluster` had a different volume behind the
-// claim since before that job was created. Errors: as create_job.
+// Creates a job on all entries for the service itself. If a job for the same work is open, returns
+// that job instead. Returns nullopt, and creates no job, when a recent job for the same work shows
+// that a new one would fail, too. Such a recent job ended less than a minute ago without a report;
+// or it ended less than ten minutes ago with a report about the wrong volume. The volume is wrong
+// if `cluster` already had another volume behind the claim when that job was created. Errors: as
+// create_job.
 [[nodiscard]] Result<std::optional<JobCreated>> order_job(Services& services,
                                                           const JobRequest& request,
                                                           const std::string& cluster);
@@ -56,15 +57,16 @@ struct LeaseAnswer {
     kWork,      // `lease` is set
     kAsk,       // no job so far: ask again
     kAskNow,    // a job arrived during the wait: ask again at once
-    kAskLater,  // no job, and no room to wait: ask later
+    kAskLater,  // no job, and too many callers wait: ask later
   };
   std::optional<JobLease> lease;
   Next next = Next::kAsk;
 };
 // Leases the next job of the node. Without a job, waits up to `wait`, at most kMaxLeaseWait. A job
-// that arrives during the wait is announced, not leased, because the waiting worker may be gone.
-// Jobs whose lease ran out are leased again; jobs without attempts left are ended by this call.
-// Errors: node-not-enrolled; node-taken; node-revoked; enrolment-ended; enrolment-expired.
+// that arrives during the wait is not leased: the answer is kAskNow, because the waiting worker may
+// be gone. A job whose lease has expired is leased again; after kMaxAttempts leases, this call ends
+// the job instead. Errors: node-not-enrolled; node-taken; node-revoked; enrolment-ended;
+// enrolment-expired.
 [[nodiscard]] Result<LeaseAnswer> lease_job(Services& services, const std::string& node,
                                             const Principal& actor, std::chrono::milliseconds wait);
 
@@ -79,8 +81,8 @@ struct LeaseCall {
 // require_active.
 [[nodiscard]] Result<Timestamp> renew_lease(Services& services, const LeaseCall& call);
 
-// Ends a job that the worker can never do. `why` is location-unmapped or pod-volume-missing. The
-// job fails; a report that has arrived is treated as when its lease is lost. Errors:
+// Ends a job that the worker can never do. `why` is location-unmapped or pod-volume-missing. If no
+// report has arrived, the job fails with `why`; otherwise it ends as after a lost lease. Errors:
 // invalid-parameter for another code; those of renew_lease.
 [[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why);
 

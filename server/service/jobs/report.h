@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acceptance of a worker's report. A job is recorded as verified only after every check of the
-// service.
+// Acceptance of a worker's report. A job is recorded as verified only after the report has passed
+// every check.
 #pragma once
 
 #include "schemas/verification_report.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's answers to questions after a report: where entries differ, and spans of a spot
-// check.
+// What the worker sends when the service asks for more after a report: outline digests, which show
+// where entries differ, or the answers to a spot check.
 #pragma once
 
 #include "schemas/verification_report.h"
@@ -17,9 +17,9 @@ namespace assay::server {
                                                   ByteView body);
 
 // Accepts answers to a spot check (body: SpotSubmission). Ends the job as verified, or as failed
-// with the error spot-check-failed. The lease ends when the time to answer is over. The next lease
-// is asked for the same spans. A spot check that the last lease does not answer counts as answered
-// wrongly.
+// with the error spot-check-failed. If the answers do not arrive in time, the lease ends, and the
+// worker of the next lease must answer for the same spans. If the last lease ends without answers,
+// the job fails as after wrong answers.
 [[nodiscard]] Result<ReportAnswer> submit_spot(Services& services, const LeaseCall& call,
                                                ByteView body);
 

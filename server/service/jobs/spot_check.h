@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spot checks: the node must answer for random spans of a model to show that it still has the
-// bytes. The right answers are computed from a local mirror of the model. Bytes of the mirror count
-// only when they fit the stored outline.
+// Spot checks: the node must answer for random spans of a model, to show that it still has the
+// bytes. The service computes the right answers from its own copy of the model, the mirror. Bytes
+// of the mirror are used only if they match the stored outline.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ inline constexpr std::uint64_t kMaxSpotBytes = std::uint64_t{64} << 20;
 // The limit allows 16 spans of the largest size.
 static_assert(kMaxSpotBytes / 16 >= kMaxStoredSpan);
 
-// Draws up to `count` distinct spans of the entries at `positions`, all equally likely, and returns
-// them in the order of the artifact. If any of the entries are files, draws only from files,
-// because tensors are parts of them. Returns fewer spans when there are not enough, or when their
-// bytes would exceed kMaxSpotBytes.
+// Draws up to `count` distinct spans of the entries at `positions`. All spans are equally likely.
+// Returns them in the order of the artifact. If any of the entries are files, draws only from
+// files, because tensors are parts of them. Returns fewer spans when there are not enough, or when
+// their bytes would exceed kMaxSpotBytes.
 [[nodiscard]] Result<std::vector<SpotSpan>> draw_spans(Random& random, const Artifact& artifact,
                                                        std::span<const std::uint64_t> positions,
                                                        std::uint64_t span, std::size_t count);

@@ -12,14 +12,14 @@
 
 namespace assay::server {
 
-// Limit on the ways that are listed. Beyond, the last entry is "more".
+// Limit on the ways that are listed. If a pod has more ways, the last entry is "more".
 inline constexpr std::size_t kMaxWays = 64;
 
 // Returns the ways of a pod, sorted, each once:
 //   "resource:NAME"       an extended resource is requested (policy/accelerator.h)
 //   "resource-claims"     dynamic resource allocation, by the pod or a container
 //   "runtime-class:NAME"  any runtime class, because only its handler knows what it adds
-//   "env:NAME"            *_VISIBLE_DEVICES and similar, unless the value means none
+//   "env:NAME"            a variable such as NVIDIA_VISIBLE_DEVICES, unless its value means none
 //   "cdi-annotation", "device-annotation"  devices requested without the scheduler
 //   "privileged"          a container that sees the node's devices, or has a capability that is not
 //                         known to be harmless
@@ -31,13 +31,14 @@ inline constexpr std::size_t kMaxWays = 64;
                                                        const std::set<std::string>& resources,
                                                        const PodMounts& mounts);
 
-// Returns true when a container can mount its read-only volumes again, or reach the same files in
-// another way. That is so for a container with privileges or with a capability that is not known to
-// be harmless. It is also so when one of its mounts propagates to the node.
+// Returns true when a container may be able to mount its read-only volumes again as writable, or to
+// write the same files in another way. This is assumed for a container with privileges, with a
+// capability that is not known to be harmless, or with a mount that propagates to the node.
 [[nodiscard]] bool may_mount_again(const Json& container);
-// Returns true when every container of the pod can mount its read-only volumes again. The
-// containers are then processes of the node, or see its processes and what those have below
-// /proc/PID/root. Annotations are another way (runtime_annotations.h).
+// Returns true when every container of the pod may be able to do so. This is assumed when the
+// containers are processes of the node, or can see its processes and their files below
+// /proc/PID/root. Annotations that have the same effect are not considered here
+// (runtime_annotations.h).
 [[nodiscard]] bool may_mount_again(const PodView& pod);
 
 }  // namespace assay::server

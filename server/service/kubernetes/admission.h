@@ -20,21 +20,23 @@ inline constexpr std::string_view kDecisionAnnotation = "assay.dev/decision-id";
 // The answer to a review.
 struct ReviewAnswer {
   std::string body;  // JSON text: an AdmissionReview with the request's uid
-  // The verdict. Absent when no decision was made: no policy selects the workload, the review is
-  // only recorded or answered with advice, or no decision was possible and the answer is a denial.
+  // The verdict. Absent when no decision was made, because no policy selects the workload, the
+  // review is only recorded or answered with advice, or an error prevented the decision and the
+  // answer is a denial.
   std::optional<bool> decided;
 };
 
 // Answers a review. The answer is an AdmissionReview with the request's uid: allowed, or denied
-// with every failed condition named. What cannot be decided, or not before `deadline` (by the
-// service's clock), is denied. Both calls make the full decision. For an allowed pod, mutation also
-// pins the model reference to the artifact id and notes the decision id. At creation, it adds the
-// node affinity that policies ask for.
+// with every failed condition named. A review that cannot be decided, or not before `deadline` (by
+// the service's clock), is denied. Validation and mutation make the same full decision. For an
+// allowed pod, the answer to mutation also has a patch. The patch replaces the model reference by
+// one with the artifact id, and adds the decision id. At the creation of the pod, it also adds the
+// node affinity that policies require.
 //
-// Pods and objects that make pods are decided at the point create; a pod that names its node is
-// decided at bind. Validation remembers a pod that it allows or that no policy selects. When the
-// Binding of that pod arrives (pods/binding), the pod is decided at bind. A Binding of an unknown
-// pod is denied with pod-unknown where a policy in mode enforce may select the pod.
+// Pods and objects that make pods are decided at the decision point create; a pod that names its
+// node is decided at bind. Validation stores a pod that it allows or that no policy selects. When
+// the Binding of a stored pod arrives (pods/binding), the pod is decided at bind. The Binding of
+// any other pod is denied with pod-unknown if a policy in mode enforce may select the pod.
 //
 // Errors: malformed-admission-review and the JSON errors, only when no uid can be read; the caller
 // answers 400.

@@ -9,8 +9,8 @@
 
 namespace assay::server {
 
-// Decides the remembered pod at bind. Nothing is read from the pod itself. Annotations of the
-// binding count as the pod's.
+// Decides at bind about the pod as it was stored at its admission (judging.h). Annotations of the
+// binding are read like annotations of the pod, because Kubernetes copies them to the pod.
 [[nodiscard]] Result<ReviewAnswer> judge_binding(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews of persistent volume claims. They say which volume is behind each claim. A report about
-// pvc://NAMESPACE/CLAIM counts only for the volume that was read.
+// Reviews of persistent volume claims. They say which volume is behind each claim. They are needed
+// because a report about pvc://NAMESPACE/CLAIM is valid only for the volume that was read.
 #pragma once
 
 #include <string>
@@ -9,10 +9,9 @@
 
 namespace assay::server {
 
-// Allows the review and remembers which volume is behind the claim. Denies it only in two cases. In
-// the first, the remembered volume is no longer right and cannot be changed (this case returns an
-// Error). In the second, a new claim says that it is bound, while another claim is known under its
-// name.
+// Allows the review and stores which volume is behind the claim. Denies a new claim that says that
+// it is already bound, if another claim is stored under its name. Returns an Error, and so denies
+// the review, when the stored volume is wrong and cannot be changed in the store.
 [[nodiscard]] Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

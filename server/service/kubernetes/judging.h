@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers shared by the judges of reviews. Each judge returns the whole answer. An Error means
-// "could not decide"; admission.cc answers an Error with a denial.
+// Helpers shared by the functions that judge reviews: judge_pod(), judge_binding(), record_claim()
+// and others. Each of them returns the whole answer, or an Error when it could not decide.
+// admission.cc answers an Error with a denial.
 #pragma once
 
 #include <optional>
@@ -14,27 +15,28 @@
 
 namespace assay::server {
 
-// A call of a cluster's API server. The principal stands for the cluster, because each API server
-// has its own principal.
+// A call by the API server of a cluster. The name of the principal identifies the cluster, because
+// each cluster has its own principal.
 struct Asking {
   Services& services;
   AdmissionCall call;
   const std::string& principal;
   std::optional<Timestamp> deadline;
 
-  // Returns true when this review may be remembered. Only validation remembers pods: mutation sees
-  // a pod before it has its uid, and others may still change the pod.
+  // Returns true when this review may change stored pods and claims: for a validation that is not a
+  // dry run. Mutation must not store a pod, because the pod has no uid yet and other webhooks may
+  // still change it.
   [[nodiscard]] bool keeps(const Review& review) const {
     return call == AdmissionCall::kValidate && !review.dry_run;
   }
 };
 
-// Returns the pod with this uid from earlier reviews of this cluster. Returns nullopt for an
-// unknown pod.
+// Returns the pod with this uid that an earlier review of this cluster stored; nullopt when there
+// is none.
 [[nodiscard]] Result<std::optional<storage::PodRow>> find_pod(const Asking& asking,
                                                               const std::string& uid);
-// Returns `row` with `workload`. The node of the workload is added to the nodes that the pod may
-// have gone to, unless the pod is settled on a node.
+// Returns `row` with `workload`. Adds the node of the workload to the nodes that the pod may have
+// gone to, unless the pod is already known to be on a node.
 [[nodiscard]] storage::PodRow with_workload(storage::PodRow row, policy::Workload workload);
 // Returns the models of the row as references.
 [[nodiscard]] std::vector<std::string> references_of(const storage::PodRow& row);
@@ -44,8 +46,8 @@ struct Asking {
                                           policy::Workload workload,
                                           std::vector<std::string> models);
 
-// Allows a workload that no policy selects, and logs that. Unless `pod` is nullopt, its row is
-// remembered.
+// Allows a workload that no policy selects, and logs this. Unless `pod` is nullopt, stores this
+// row.
 [[nodiscard]] Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,
                                                   const std::optional<storage::PodRow>& pod,
                                                   const Json& patch = Json::array());

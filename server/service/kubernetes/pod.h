@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that Assay reads of a Kubernetes object that runs pods: the model it names, the sources
-// of its volumes, what policies match on, and its node. Pure functions over untrusted JSON; no type
-// in it is taken for granted.
+// Reads the Kubernetes objects that run pods: the model that a pod names, its labels, images and
+// mounts, and its node. Pure functions over untrusted JSON: a member of any type is handled.
 #pragma once
 
 #include <map>
@@ -24,9 +23,10 @@ struct PodView {
   Json spec;            // object; empty when absent
 };
 
-// Limits on a pod. A pod with more is refused; its lists are never truncated.
-inline constexpr std::size_t kMaxPodResources = 256;        // distinct names
-inline constexpr std::size_t kMaxPodNameBytes = 64U << 10;  // resource names and images together
+// Limits on a pod. A pod that exceeds a limit is refused; its lists are never truncated.
+inline constexpr std::size_t kMaxPodResources = 256;  // distinct names
+// All resource names and images together.
+inline constexpr std::size_t kMaxPodNameBytes = 64U << 10;
 // The members of a pod's spec that list containers.
 inline constexpr std::string_view kInitContainers = "initContainers";
 inline constexpr std::string_view kContainerLists[] = {"containers", kInitContainers,
@@ -44,9 +44,10 @@ inline constexpr std::string_view kContainerLists[] = {"containers", kInitContai
 // Returns the workload of a pod in the namespace `name_space`. The workload has the labels of the
 // pod, ways to accelerators (accelerators.h), what the containers mount (pod_volumes.h) and their
 // images. It also has the name of every resource that any container requests with a quantity other
-// than zero. Volumes that no container mounts do not count, nor do variables and annotations that
-// name places. Errors: malformed-admission-review for what no API server accepts; limit-exceeded
-// for more containers, volumes or mounts than any honest pod has.
+// than zero. It has no volumes that no container mounts, and no locations that only a variable or
+// an annotation names. Annotations of container runtimes can add mounts (runtime_annotations.h).
+// Errors: malformed-admission-review for what no API server accepts; limit-exceeded for more
+// containers, volumes or mounts than any honest pod has.
 [[nodiscard]] Result<policy::Workload> workload_of(const PodView& pod, std::string name_space);
 
 // Returns the name of the node that the pod is bound to; empty when the pod is not bound.
@@ -55,7 +56,7 @@ inline constexpr std::string_view kContainerLists[] = {"containers", kInitContai
 // Returns the text `member` of the metadata of any object; empty when it is absent.
 [[nodiscard]] std::string metadata_text(const Json& object, std::string_view member);
 
-// The content of a Binding: the pod, and the node for the pod.
+// The content of a Binding: a pod, and the node on which the pod is to run.
 struct BindingView {
   std::string name;  // of the pod
   std::string uid;   // of the pod; empty when the binding does not say
@@ -65,9 +66,10 @@ struct BindingView {
 // is missing.
 [[nodiscard]] std::optional<BindingView> binding_of(const Json& object);
 
-// Returns the pod's spec.affinity with `labels` required of the node. Every term of the node
-// affinity that selects anything gets an expression for each label, because one matching term
-// selects a node. Returns the present affinity when nothing is missing.
+// Returns the pod's spec.affinity, changed so that the node must have `labels` (allowed values by
+// key). Adds an expression for each label to every term of the node affinity that can select a
+// node, because a node needs to match only one term. Returns the affinity unchanged when it already
+// requires the labels.
 [[nodiscard]] Json with_node_affinity(
     const PodView& pod, const std::map<std::string, std::vector<std::string>>& labels);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The node of a known pod: nodes that were allowed for the pod, and the node where the pod is.
+// Finds the node of a stored pod. A stored pod has a list of nodes that were allowed for the pod.
+// It also has a settled node once the API server has said where the pod is.
 #pragma once
 
 #include <string>
@@ -11,16 +12,14 @@ namespace assay::server {
 
 // The node that a question is about, and whether the pod may be there.
 struct PodNode {
-  std::string node;  // node of the question; empty: the pod has no node, or no single one is known
+  std::string node;  // empty: the pod has no node, or several are possible
   ConditionResult condition;
 };
 
-// Checks the node of a pod. `asked` is the node that the question names; empty: none. The condition
-// "pod-node" passes for the settled node, if that was allowed. While no node is settled, it passes
-// for every allowed node. It also passes when the pod has no node yet and the question names none.
-// Otherwise it fails with node-unknown. So it fails for a node that was never allowed and for
-// another node than the settled one. It also fails when several nodes were allowed and none is
-// named or settled.
+// Finds the node of a pod: `asked` if it is not empty, else the settled node, else the allowed node
+// if there is only one. The condition "pod-node" passes when this node was allowed and no other
+// node is settled. It also passes when `asked` is empty and the pod has neither a settled node nor
+// allowed nodes. Otherwise the condition fails with node-unknown.
 [[nodiscard]] PodNode node_of_pod(const storage::PodRow& row, const std::string& asked);
 
 }  // namespace assay::server

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges reviews of pods and of objects that make pods. The judged state of a new pod is
-// remembered, and later reviews of the pod are about that state. A pod is read again only when an
-// update changes what it mounts or runs.
+// Judges reviews of pods and of objects that make pods. A new pod is stored as it was judged, and
+// later reviews use the stored pod. The pod is read again only when an update changes what the pod
+// mounts or runs.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ namespace assay::server {
 [[nodiscard]] Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review);
 // Allows a template. Warnings say why pods of the template would be denied. Stores nothing.
 [[nodiscard]] ReviewAnswer advise_template(const Asking& asking, const Review& review);
-// Forgets a pod that is being deleted. Allows the review even when forgetting fails.
+// Removes a pod that is being deleted from the store. Allows the review even when the removal
+// fails.
 [[nodiscard]] ReviewAnswer forget_pod(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

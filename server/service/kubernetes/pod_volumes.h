@@ -10,7 +10,8 @@
 
 namespace assay::server {
 
-// Limits beyond any honest pod. A pod with more is refused; its lists are never truncated.
+// Limits that are larger than ordinary pods need. A pod that exceeds a limit is refused; its lists
+// are never truncated.
 inline constexpr std::size_t kMaxPodVolumes = 1024;
 inline constexpr std::size_t kMaxPodMounts = 1024;
 inline constexpr std::size_t kMaxPodContainers = 256;
@@ -25,17 +26,18 @@ inline constexpr std::size_t kMaxPathBytes = 128U << 10;  // of all mount paths 
 // A directory or file of the node that a container sees.
 struct HostExposure {
   std::string path;    // as lexical_path() returns it
-  bool clear = false;  // false: the pod gives no clean path; it may be any
+  bool clear = false;  // false: the pod gives no unambiguous path; it may be any path
 };
 
 // Everything that the containers of a pod mount.
 struct PodMounts {
   // One element for each volumeMounts and volumeDevices entry of every container, init and
   // ephemeral containers included, in the order of the pod. The terminationMessagePath of a
-  // container follows its mounts, as configuration, unless it has the usual value. A path with ".."
-  // stays as the pod writes it, because links of the image decide which directory it is.
+  // container follows the container's mounts, with VolumeKind::kConfig, unless it has the default
+  // value. A path with ".." is kept as the pod has it, because symbolic links in the image decide
+  // which directory it names.
   std::vector<policy::Mount> mounts;
-  std::vector<HostExposure> host;  // mounts among these that show the node's own files
+  std::vector<HostExposure> host;  // one for each mount of a hostPath volume
 };
 
 // Reads the mounts of a pod in the namespace `name_space`. Errors: malformed-admission-review for

@@ -10,8 +10,8 @@
 
 namespace assay::server {
 
-// Limit on the bytes of a review. An update contains the object twice; the objects of an API server
-// are far smaller.
+// Limit on the bytes of a review. A review of an update contains the object twice, but even two
+// ordinary objects are far smaller than this limit.
 inline constexpr std::size_t kMaxReviewBytes = 1U << 20;
 
 // Limit on the bytes of a name or uid that Kubernetes gives to an object.
@@ -26,7 +26,7 @@ struct Review {
   std::string group;
   std::string kind;
   std::string name_space;
-  std::string object_name;  // from the request; empty when the API server generates the name later
+  std::string object_name;  // empty when the API server generates the name later
   std::string operation;
   std::string user;
   Json object;      // null for a deletion
@@ -37,21 +37,21 @@ struct Review {
 // The subject of a review.
 enum class ReviewSubject : std::uint8_t {
   kPod,       // a pod, or its ephemeral containers
-  kTemplate,  // an object that makes pods; the pods are judged themselves
+  kTemplate,  // an object that makes pods; each pod gets a review of its own
   kBinding,   // pods/binding, or the older resource "bindings"
   kClaim,     // a persistent volume claim
   kOther,
 };
 [[nodiscard]] ReviewSubject subject_of(const Review& review);
 
-// Parses a review. Errors: malformed-admission-review when no uid can be read or the version is
-// another one; the JSON errors.
+// Parses a review. Errors: malformed-admission-review when the body is not an AdmissionReview of
+// version v1, or has no uid; the JSON errors.
 [[nodiscard]] Result<Review> parse_review(ByteView body);
 
 // Returns true when the metadata of the object has an annotation with kAnnotationPrefix.
 [[nodiscard]] bool has_our_annotations(const Json& object);
 
-// Returns at most `limit` bytes of `text`, cut between characters.
+// Returns `text`, cut to at most `limit` bytes at the end of a UTF-8 character.
 [[nodiscard]] std::string clip(std::string text, std::size_t limit);
 
 }  // namespace assay::server

@@ -7,10 +7,10 @@
 
 namespace assay::server {
 
-// Returns the operations that set the annotations with kAnnotationPrefix. All but the annotation
-// that names the model are removed. Unless `decision` is null, the model annotation is pinned to
-// the decided artifacts and the decision's id is noted. A decision id that the pod brings along is
-// never kept.
+// Returns the operations that set the annotations with kAnnotationPrefix. All annotations with this
+// prefix are removed, except the one that names the model. Unless `decision` is null, the model
+// annotation gets the ids of the decided artifacts, and an annotation with the decision's id is
+// added.
 [[nodiscard]] Json annotation_patch(const PodView& pod, const Decision* decision);
 
 // Returns the operations that require `labels` of the pod's node. Empty when the pod requires them
@@ -18,9 +18,10 @@ namespace assay::server {
 [[nodiscard]] Json affinity_patch(const PodView& pod,
                                   const std::map<std::string, std::vector<std::string>>& labels);
 
-// Adds a digest to image volumes that are named by a tag. The digest is that of `models` under the
-// same repository, as believed by every policy that selects the workload. Changes `pod` in the same
-// way. A volume with no such digest, or with several, stays as it is.
+// Returns the operations that add a digest to image volumes without one, and changes `pod` in the
+// same way. The digest comes from a location of `models` in the same repository; every policy that
+// selects the workload must believe that location. If there is no such digest, or more than one,
+// the volume is unchanged.
 [[nodiscard]] Result<Json> image_patch(Services& services, storage::Snapshot& snapshot,
                                        const std::vector<DecidedModel>& models,
                                        const policy::Workload& workload, Timestamp now,

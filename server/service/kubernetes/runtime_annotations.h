@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Annotations by which plugins of container runtimes give containers more than their volumes do.
+// Annotations by which plugins of container runtimes give containers devices and mounts that are
+// not in the pod's spec.
 #pragma once
 
 #include "server/service/kubernetes/pod.h"
@@ -13,13 +14,14 @@ struct RuntimeAnnotations {
   bool mounts = false;   // any directory of the node, anywhere in a container
 };
 
-// Reads all annotations of the pod. An annotation counts for every container, whichever containers
-// its value names.
+// Reads all annotations of the pod. The result applies to every container, whichever containers an
+// annotation names.
 [[nodiscard]] RuntimeAnnotations runtime_annotations(const PodView& pod);
 
-// Adds the effect of `annotations` to every container of the workload. Devices allow a container to
-// mount volumes again. Mounts add one mount that may hold a model, at an unknown path ("..").
-// Calling it again adds nothing.
+// Adds the effect of `annotations` to every container of the workload. With `devices`, every
+// container may be able to mount its volumes again (accelerators.h). With `mounts`, every container
+// gets one more mount, at an unknown path (".."), that may contain a model. A second call with the
+// same arguments changes nothing.
 void add_to(policy::Workload& workload, const RuntimeAnnotations& annotations);
 
 }  // namespace assay::server

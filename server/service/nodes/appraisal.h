@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appraisal of evidence that came with a request; stores and logs the result. Internal to this
+// Appraises evidence that came with a request, and stores and logs the result. Internal to this
 // folder.
 #pragma once
 
@@ -25,7 +25,7 @@ struct EvidenceContext {
 struct Appraised {
   attestation::AppraisedEvidence evidence;
   std::string type;
-  std::string document;       // canonical JSON: what is stored
+  std::string document;       // the appraisal as it is stored: canonical JSON
   std::string ear;            // JWT; empty without a signing key, and for refused evidence
   std::uint64_t trust_epoch;  // trust epoch of the appraisal policy
   DocumentId policy;          // digest of the appraisal policy
@@ -39,9 +39,10 @@ struct Appraised {
                                                   const ReportDataBytes& expected,
                                                   const EvidenceContext& context);
 
-// Stores and logs an accepted appraisal and its evidence; node or job are based on it from then on.
-// Raises the high-water marks. Errors: collateral-rollback when newer collateral was seen before;
-// unavailable when trust has changed since the appraisal.
+// Stores and logs an accepted appraisal and its evidence, as the newest of the node or job. Raises
+// the high-water marks: the highest numbers of collateral that were seen. Errors:
+// collateral-rollback when newer collateral was seen before; unavailable when trust has changed
+// since the appraisal.
 [[nodiscard]] Result<DocumentId> record_appraisal(storage::Transaction& transaction,
                                                   const Appraised& appraised,
                                                   const EvidenceContext& context);

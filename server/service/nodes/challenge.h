@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nonces. A nonce is bound to its requester and its purpose, and can be spent once. A challenge
-// that was presented is spent, whatever happens afterwards.
+// Nonces. A nonce is bound to its requester and its purpose, and can be spent once. Presenting a
+// challenge spends it, even if the request then fails.
 #pragma once
 
 #include <string>
@@ -31,9 +31,9 @@ struct ChallengeUse {
   std::string_view node;
   std::string_view job;
 };
-// Spends the nonce in a write of its own, so it stays spent whatever happens afterwards. Returns
-// the row of the nonce. Errors, in the order of the checks: challenge-unknown; challenge-used;
-// challenge-mismatch; challenge-expired.
+// Spends the nonce in a write of its own, so the nonce stays spent even if the request then fails.
+// Returns the row of the nonce. Errors, in the order of the checks: challenge-unknown;
+// challenge-used; challenge-mismatch; challenge-expired.
 [[nodiscard]] Result<storage::ChallengeRow> spend_challenge(Services& services, const Nonce& nonce,
                                                             const ChallengeUse& use, Timestamp now);
 

@@ -14,17 +14,19 @@ namespace assay::server {
 // The result of an enrolment.
 struct Enrolled {
   storage::NodeRow node;
-  bool renewed;             // true: enrolled again with the same key
-  Json ear;                 // EAT Attestation Result as a JWT, or null
-  Json receipt;             // see log_receipt()
-  bool superseded = false;  // true: another worker had the name, and called a short time ago
+  bool renewed;  // true: enrolled again with the same key
+  Json ear;      // EAT Attestation Result as a JWT, or null
+  Json receipt;  // see log_receipt()
+  // True when this worker replaced another one of the same name that called a short time ago.
+  bool superseded = false;
 };
 // Enrols a node. `envelope` is a DSSE envelope over an Enrolment, signed only by the key that the
-// Enrolment names. The same envelope again gets the same answer while that enrolment counts.
-// Errors: those of spend_challenge; enrolment-mismatch for another audience, platform or identity
-// token; signature-invalid; node-not-registered; key-not-unique; node-taken; node-revoked;
-// identity-token-missing; identity-token-rejected; evidence-missing; evidence-rejected, with a
-// detail that begins with the code of the evidence type; platform-taken; collateral-rollback.
+// Enrolment names. If this envelope was accepted before and its enrolment is still in force,
+// returns the same answer. Errors: those of spend_challenge; enrolment-mismatch for another
+// audience, platform or identity token; signature-invalid; node-not-registered; key-not-unique;
+// node-taken; node-revoked; identity-token-missing; identity-token-rejected; evidence-missing;
+// evidence-rejected, with a detail that begins with the code of the evidence type; platform-taken;
+// collateral-rollback.
 [[nodiscard]] Result<Enrolled> enrol(Services& services, ByteView envelope, const Principal& actor);
 
 // Returns the node if it belongs to `actor`. Errors: node-not-enrolled; node-taken.

@@ -9,7 +9,7 @@
 
 namespace assay::server {
 
-// Return the ids of a node and of a job among the subjects of log records.
+// Return the texts by which the subjects of log records name a node and a job.
 [[nodiscard]] std::string node_subject(std::string_view node);
 [[nodiscard]] std::string job_subject(std::string_view job);
 

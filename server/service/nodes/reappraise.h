@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stored evidence and its later appraisals. Evidence is stored unchanged. It is appraised again
-// when the appraisal policy, its anchors or the collateral change; until then it counts as stale. A
-// new appraisal never makes evidence younger.
+// when the appraisal policy, its anchors or the collateral change; until then it is stale. The age
+// of evidence does not change with a new appraisal.
 #pragma once
 
 #include <optional>
@@ -42,7 +42,7 @@ struct Standing {
 
 // Appraises at most `limit` pieces of stale evidence again, with the newest collateral seen. Stores
 // and logs each result. The time at which evidence was fresh does not change. Returns how many
-// pieces were looked at: 0 when none was stale.
+// pieces of stale evidence this call handled; 0 when no evidence was stale.
 [[nodiscard]] Result<std::size_t> reappraise(Services& services, std::size_t limit);
 
 }  // namespace assay::server

@@ -14,7 +14,7 @@ namespace assay::server {
 
 // Returns the registration under which `principal` may enrol the node on its platform; an empty
 // platform means unmeasured. Returns nullopt when no registration covers the name and the
-// configuration allows that. Errors: node-not-registered.
+// configuration allows unregistered nodes. Errors: node-not-registered.
 [[nodiscard]] Result<std::optional<Registration>> require_registration(
     const Services& services, storage::NodeReads& reads, const EnrolmentRequest& request,
     const std::string& principal);
@@ -26,16 +26,16 @@ namespace assay::server {
                                      const std::optional<Registration>& registration,
                                      const Enrolment& enrolment, Timestamp now);
 
-// Makes room on the platform for `node`, which is not stored yet. Ends the oldest nodes of the same
-// registration, as many as needed. Errors: platform-taken when a node of another registration or
-// principal is on the platform.
+// Makes room on the platform for `node`, which is not stored yet. If the platform is full, ends the
+// oldest nodes of the same registration. Errors: platform-taken when a node of another registration
+// or principal is on the platform.
 [[nodiscard]] Status claim_platform(storage::Transaction& transaction, const storage::NodeRow& node,
                                     const std::optional<Registration>& registration);
 
-// Applies changed registrations after a change of trust. Ends enrolments that registrations no
-// longer cover, and enrolments under `renewed`: registrations that ask for something else than
-// before. Errors: conflict when two registrations of the same rank cover one name; limit-exceeded
-// for more than 256 patterns.
+// Applies changed registrations after a change of trust. Ends enrolments that no registration
+// covers any longer. Ends all enrolments under the registrations with the ids `renewed`, because
+// these registrations were removed or have become stricter. Errors: conflict when two registrations
+// with a pattern cover the same name; limit-exceeded for more than 256 patterns.
 [[nodiscard]] Status settle_registrations(storage::Transaction& transaction,
                                           const std::set<std::string>& renewed);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whose statements count when a name or a mounted place is resolved to an artifact.
+// Decides which manifests and placements are used to find the artifact for a model name or a
+// mounted location (resolve.h).
 #pragma once
 
 #include <span>
@@ -11,33 +12,35 @@
 
 namespace assay::server {
 
-// How far a manifest or a placement counts.
+// How much a manifest or a placement is trusted. "Accepts" below means: the policy's manifest
+// condition accepts the signers.
 struct Word {
-  bool trusted = false;    // it has a publisher's signature that counts
-  bool believed = false;   // trusted, and an asked policy, if any, accepts its signers
-  bool within = false;     // believed, and such a policy lets pods mount inside its locations
-  std::vector<bool> by{};  // for each asked policy: accepts its signers; same order for all
+  bool trusted = false;    // has a publisher's signature that counts (policy/evaluate.h)
+  bool believed = false;   // trusted; and an asked policy accepts, or none is asked
+  bool within = false;     // believed, also for mounts inside its locations (MountRule::kWithin)
+  std::vector<bool> by{};  // for each asked policy, in a fixed order: whether it accepts
 };
 
-// The policies that are asked whom they believe. These are the policies in mode enforce that select
-// the workload; if there are none, those in mode warn. A policy without a manifest condition
-// believes no location, so it is not asked. If no policy is left to ask, every publisher whose
-// signature counts is believed. Borrows the policies.
+// The asked policies: those whose manifest conditions decide which publishers are believed. These
+// are the policies in mode enforce that select the workload, or, if there are none, those in mode
+// warn. A policy without a manifest condition names no publishers, so it is not asked. If no policy
+// is asked, every publisher whose signature counts is believed. The policies must outlive this
+// object.
 class Publishers {
  public:
   Publishers() = default;
   Publishers(std::span<const policy::ActivePolicy> policies, const policy::Workload& workload,
              DecisionPoint point);
 
-  // Returns true when a signature by `key` could make a statement believed. The key must be a
-  // publisher's and not revoked at `now`. Its identity must be one that an asked policy lists; a
-  // policy without a list accepts any. This check only selects statements worth reading; hear()
-  // decides.
+  // Returns false when a signature by `key` cannot make a statement believed, so the statement need
+  // not be read. Returns true for a publisher's key that is not revoked at `now`, if an asked
+  // policy lists its identity or accepts any, or if no policy is asked. For the statements that are
+  // read, hear() decides.
   [[nodiscard]] bool may_believe(const TrustedKey& key, Timestamp now) const;
   // Returns true when `key` is a publisher's key that is not revoked at `now`.
   [[nodiscard]] static bool may_count(const TrustedKey& key, Timestamp now);
 
-  // Reads the signers of a statement and returns how far the statement counts.
+  // Reads the signers of a statement and returns how much the statement is trusted at `now`.
   [[nodiscard]] Result<Word> hear(storage::Snapshot& snapshot, const storage::StatementRow& row,
                                   Timestamp now) const;
 

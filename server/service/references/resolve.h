@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves the references and the mounted places of a workload to artifacts.
+// Finds the artifacts for the references and the mounted locations of a workload.
 #pragma once
 
 #include <span>
@@ -17,15 +17,16 @@ namespace assay::server {
 inline constexpr std::size_t kMaxModels = 8;
 
 // Splits `text` at commas and drops spaces around each reference. Returns an empty list for an
-// empty text. An empty reference between commas stays in the list; it resolves to no artifact.
+// empty text. An empty reference between commas stays in the list; resolve() then finds no artifact
+// for it.
 [[nodiscard]] std::vector<std::string> references_in(std::string_view text);
 
-// Limit on the manifests and placements that are read to resolve all names and places of a
-// workload. Beyond, a precondition fails with limit-exceeded, and the workload is denied.
-// Statements count only if signed by somebody whom a policy may believe. If nobody is believed,
-// those of every publisher whose key is not revoked count. Statements about one artifact have no
-// such limit, because each signer's statements are limited when they are accepted
-// (store_statement.h).
+// Limit on the manifests and placements that are read to resolve all names and locations of a
+// workload. Beyond this limit, a precondition fails with limit-exceeded, and the workload is
+// denied. First, only statements signed by a publisher whom a policy may believe are read
+// (publishers.h). If none of these is believed, the statements of every publisher whose key is not
+// revoked are read. Statements about one artifact have no limit here, because each signer's
+// statements are limited when they are accepted (documents/store_statement.h).
 inline constexpr std::size_t kMaxManifestsHeard = 4096;
 
 // The resolved references, and preconditions that say how the resolution went. Models are distinct.
@@ -48,17 +49,19 @@ struct ReferenceQuestion {
 [[nodiscard]] Status check_deadline(const Services& services,
                                     const std::optional<Timestamp>& deadline);
 
-// Resolves each reference: by artifact id, or by model name. A model name stands for the artifacts
-// of trusted manifests under exactly that name. Without any reference, the models are those whose
-// trusted manifests or placements name a location that the workload mounts.
+// Resolves each reference. A reference is an artifact id or a model name. A model name stands for
+// the artifacts of trusted manifests under exactly that name. If there are no references, the
+// models are those whose trusted manifests or placements name a location that the workload mounts.
 //
-// A trusted statement has a publisher's signature that counts at `now`. If the policies that select
-// the workload believe some of the trusted statements (publishers.h), the others are ignored. So
-// nobody whose statements do not count can make a reference ambiguous.
+// A statement is trusted if it has a publisher's signature that counts at `now`
+// (policy/evaluate.h). If the policies that select the workload believe some of the trusted
+// statements (publishers.h), the other statements are ignored. So a publisher whom these policies
+// do not believe cannot make a reference ambiguous.
 //
-// A reference that does not stand for exactly one artifact gives a failed precondition; so do more
-// than kMaxModels references. The id of these preconditions is "model-reference". Errors:
-// evaluation-deadline when the deadline passes before all statements that count were read.
+// The result has a failed precondition for a reference that does not stand for exactly one
+// artifact, and for more than kMaxModels references. The id of these preconditions is
+// "model-reference". Errors: evaluation-deadline when the deadline passes before all needed
+// statements were read.
 [[nodiscard]] Result<ResolvedReference> resolve(Services& services, storage::Snapshot& snapshot,
                                                 const ReferenceQuestion& question);
 
@@ -67,7 +70,8 @@ struct ReferenceQuestion {
 [[nodiscard]] Result<std::vector<storage::StatementRow>> trusted_manifests(
     storage::Snapshot& snapshot, const ArtifactId& artifact, Timestamp now);
 
-// Returns the placements of `artifact` under the same condition, in log order.
+// Returns the placements of `artifact` with a publisher's signature that counts at `now`, in log
+// order.
 [[nodiscard]] Result<std::vector<storage::StatementRow>> trusted_placements(
     storage::Snapshot& snapshot, const ArtifactId& artifact, Timestamp now);
 

@@ -16,8 +16,8 @@ class CaseChecker {
  public:
   explicit CaseChecker(storage::Snapshot& snapshot) : snapshot_(snapshot) {}
 
-  // Notes what is missing, damaged or unreadable of one decision. Fails only when the store cannot
-  // be read.
+  // Adds a finding for each document of one decision that is missing, damaged or unreadable.
+  // Returns an error only when the store cannot be read.
   [[nodiscard]] Status check(const storage::DecisionRow& row);
   // Returns the findings and removes them.
   [[nodiscard]] std::vector<Finding> take() { return std::move(findings_); }

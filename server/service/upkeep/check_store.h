@@ -17,8 +17,8 @@ struct Finding {
 };
 [[nodiscard]] Json to_json(const Finding& finding);
 
-// Runs every check; check_store.cc lists the checks. `deep`: also runs those that read all
-// decisions.
+// Runs every check; check_store.cc lists the checks. The checks that read all decisions run only if
+// `deep` is true.
 [[nodiscard]] Result<std::vector<Finding>> check_store(storage::Snapshot& snapshot, bool deep);
 
 }  // namespace assay::server

@@ -7,18 +7,19 @@
 
 namespace assay::server {
 
-// Rebuild the row of a statement and of a decision. Errors: data-loss when the document is missing
-// or damaged.
+// The next two functions rebuild the row of a statement and of a decision. Errors: data-loss when
+// the document is missing or damaged.
 [[nodiscard]] Result<storage::StatementRow> rebuild_statement(
     const storage::DocumentReader& documents, const storage::EventRow& event);
 [[nodiscard]] Result<storage::DecisionRow> rebuild_decision(
     const storage::DocumentReader& documents, const storage::EventRow& event);
-// Rebuilds the enrolment that a record reports, as an ended one. Only the lost row held what the
-// enrolment was based on, so the node must enrol again.
+// Rebuilds the row of an enrolment from its log record. The enrolment is ended, so the node must
+// enrol again, because only the lost row said on which evidence the enrolment was based.
 [[nodiscard]] Result<storage::NodeRow> rebuild_node(const storage::DocumentReader& documents,
                                                     const storage::EventRow& event);
-// Returns a row in place of the lost row of a created job: failed, with the code data-loss. Earlier
-// reports for the job's place no longer count (storage/sqlite/report_tables.h).
+// Returns a row that replaces the lost row of a job. Its job has failed with the code data-loss.
+// Earlier reports about the location of this job are no longer valid
+// (storage/sqlite/report_tables.h).
 [[nodiscard]] Result<storage::JobRow> rebuild_job(const storage::EventRow& event);
 
 }  // namespace assay::server
