@@ -43,10 +43,10 @@ void report_error(const Context& context, const Error& error);
 // Reports the answer "no" of a verification and returns kNo. Without -o json prints to stderr what
 // was refused. With -o json prints `result` with "error" added to stdout.
 [[nodiscard]] Exit refuse(const Context& context, const Error& error, Json result);
-// Returns true for the service's answer that it read a document and refused it (422). Such an
-// answer has exit status 1; any other error stays an error.
+// Returns true when `error` is the service's answer 422: the service read a document and refused
+// it. A verb ends with exit status 1 after such an answer, and with 2 after other errors.
 [[nodiscard]] bool is_refusal(const Error& error);
-// Calls refuse() for a refusal and returns any other error.
+// Calls refuse() when is_refusal(error) is true, and returns `error` otherwise.
 [[nodiscard]] Result<Exit> refuse_or_fail(const Context& context, Error error);
 
 // Flushes stdout. Returns `status`, or prints a message and returns 2 when the result could not be

@@ -85,8 +85,8 @@ class HttpClient {
 [[nodiscard]] bool is_retryable(const HttpResponse& response);
 
 // Returns true when the service itself says that it rejected the request before doing anything
-// ("overloaded"). A 503 of a proxy or of the store does not count, because it may come after the
-// work was done.
+// ("overloaded"). Returns false for a 503 of a proxy or of the store, because the service may have
+// done the work before such an answer.
 [[nodiscard]] bool says_not_done(const HttpResponse& response);
 
 }  // namespace assay::client

@@ -21,7 +21,7 @@ struct Difference {
   enum class Kind : std::uint8_t {
     kMissing,  // expected, not on disk
     kExtra,    // on disk, not expected: no file entry covers the file
-    kChanged,  // other bytes, size, place or type than expected
+    kChanged,  // other bytes, size, offset or type than expected
   };
   Kind kind;
   std::string file;                   // path in the artifact
@@ -37,8 +37,8 @@ struct Difference {
 [[nodiscard]] std::string_view name(Difference::Kind kind);
 
 struct VerifyOptions {
-  // Outline of the expected artifact. The caller has checked it against the artifact when it was
-  // read. May be null.
+  // Outline of the expected artifact. The caller must have checked that this outline belongs to the
+  // artifact. May be null.
   const Outline* outline = nullptr;
 };
 
@@ -50,12 +50,12 @@ struct Verified {
 };
 
 // Hashes the directory or file at `path` with the parameters of `expected` and compares the
-// results. Differences are a result, not an error. A safetensors file that no longer parses counts
-// as changed tensors. A single file may have another name than in `expected` when both consist of
-// one file.
+// results. Differences are a result, not an error. When a safetensors file no longer parses, its
+// tensors are reported as changed. A single file may have another name than in `expected` when both
+// consist of one file.
 // A file is extra when `expected` has no file entry for it and the parameters of `expected` do not
-// leave it out. Extra files are not hashed. An artifact that has only tensor entries is therefore
-// never found to be the same.
+// ignore it. Extra files are not hashed. When `expected` has only tensor entries, every file is
+// therefore extra.
 // Errors: those of hash_artifact().
 [[nodiscard]] Result<Verified> verify_artifact(const std::filesystem::path& path,
                                                const Artifact& expected,
@@ -64,7 +64,8 @@ struct Verified {
                                                const std::stop_token& stop = {});
 
 // Compares two artifacts that have the same parameters, in the order of their entries. The outlines
-// hold the digests of each entry at `span`, in the order of entries, and may be null.
+// contain the outline digests of each entry for the span `span` (bytes), in the order of entries.
+// An outline may be null.
 [[nodiscard]] std::vector<Difference> compare_artifacts(
     const Artifact& expected, const std::vector<std::vector<Digest>>* expected_outlines,
     const Artifact& actual, const std::vector<std::vector<Digest>>* actual_outlines,

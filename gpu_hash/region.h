@@ -22,7 +22,7 @@ class DeviceMemory {
   [[nodiscard]] virtual std::uint64_t size() const = 0;  // bytes
 };
 
-// Borrowed host memory. It must stay unchanged until the call returns.
+// Borrowed host memory. The memory must stay unchanged until the call that uses the piece returns.
 struct HostPiece {
   ByteView bytes;
 };

@@ -99,15 +99,15 @@ class SourceFile {
   [[nodiscard]] const std::string& label() const { return label_; }
 
   // Opens the file, or returns the handle that another caller still holds. Never blocks on a FIFO.
-  // Errors: file-changed when it is not the file that was found; file-unreadable.
+  // Errors: file-changed when the opened file is not the file that was found; file-unreadable.
   [[nodiscard]] Result<std::shared_ptr<const OpenFile>> open() const;
 
   // Checks that the file still exists and is the same. Errors: file-changed.
   [[nodiscard]] Status check_unchanged() const;
 
   // Declares that nobody will read these bytes again soon. From the next open() on, bytes that are
-  // not in the page cache are read without it, where the file system allows that. Such reads take a
-  // fraction of the processor time and leave the content of the cache in place.
+  // not in the page cache bypass the page cache, where the file system allows that. Such reads take
+  // a fraction of the processor time and leave the content of the cache in place.
   void read_once() const { read_once_ = true; }
 
  private:
@@ -137,10 +137,10 @@ class OpenFile {
   // the same after the read; file-unreadable on an input error.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
   // Fills `parts`, one part after the other, from byte `offset`. With a `buffer`, and after
-  // SourceFile::read_once(), large reads bypass the page cache when it holds less than half of the
-  // bytes. Bytes go straight into a part that is large and begins at a page, when the file offset
-  // is at a page too. Otherwise they go through `buffer`, which also takes the following bytes up
-  // to byte `end`. Errors: as the other read().
+  // SourceFile::read_once(), large reads bypass the page cache when the cache holds less than half
+  // of the bytes. A large part is filled directly when its memory and its file offset both begin at
+  // a page boundary. Other parts are filled through `buffer`, into which bytes after the parts are
+  // read too, up to byte `end` of the file. Errors: as the other read().
   [[nodiscard]] Status read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts,
                             DirectBuffer* buffer = nullptr, std::uint64_t end = 0) const;
 

@@ -16,12 +16,12 @@
 
 namespace assay::cli {
 
-// Returns the bytes of a file below the log's address. Errors: not-found when the file does not
-// exist.
+// Returns the bytes of the file at `path`, relative to the address of the log. Errors: not-found
+// when the file does not exist.
 using FetchLogFile = std::function<Result<Bytes>(const std::string& path)>;
 
 struct MirrorOptions {
-  // When set, everything is verified before the mirror counts as up to date. May be null.
+  // When not null, the new state of the mirror is verified before its checkpoint is written.
   const attestation::NoteVerifier* verifier = nullptr;
   std::function<void(TreeSize done, TreeSize total)> progress{};
 };
@@ -34,7 +34,7 @@ struct Mirrored {
   std::optional<VerifiedLog> verified;
 };
 
-// Reads files of the mirror in `directory`, for verify_log.
+// Returns a function that reads files of the mirror in `directory`, for verify_log().
 [[nodiscard]] ReadMirror read_directory(const std::string& directory);
 
 // Updates the mirror. Writes the checkpoint last, so an interrupted run leaves a valid mirror of

@@ -34,7 +34,7 @@ struct SpreadPart {
   std::uint64_t offset;               // bytes
   std::uint64_t size;                 // bytes, not 0
   std::optional<std::size_t> member;  // engine that must hash it; absent: any engine
-  Region bytes;                       // as that engine knows its memory
+  Region bytes;                       // with memory as that engine knows it (MemoryHome::memory)
 };
 
 // Cuts regions into parts, in order. Empty objects have no parts. Host memory and files are cut at
@@ -48,7 +48,8 @@ struct SpreadPart {
                                                          std::uint32_t chunk_size,
                                                          std::uint64_t unit, const FindHome& find);
 
-// Folds digests of subtrees of different sizes, in order. ObjectFold accepts one size only.
+// Folds digests of subtrees of different sizes, in order. (ObjectFold of tree/fold.h needs subtrees
+// of one size.)
 class SubtreeFold {
  public:
   // `chunks_per_span` is 0 when no outline is wanted.
