@@ -16,7 +16,7 @@
 namespace assay::attestation {
 
 inline constexpr std::size_t kMaxSignatures = 32;
-inline constexpr std::size_t kMaxExtraMembers = 8;  // of one signature
+inline constexpr std::size_t kMaxExtraMembers = 8;  // of one signature, besides "sig" and "keyid"
 
 struct EnvelopeSignature {
   std::string keyid_hint;  // unauthenticated; only used to try a key first
@@ -71,10 +71,10 @@ struct VerifiedSignature {
     const Envelope& envelope, std::span<const TrustedKey> keys);
 
 // Returns those of `signatures` whose keys may sign for `context`, as check_grant()
-// (schemas/trust.h) decides. They must come from at least `threshold` distinct identities. The
-// envelope is judged as if it had been signed at `now`. Errors: untrusted-signer when no key is
-// known; those of check_grant when no known key may sign; threshold-not-met when too few identities
-// remain.
+// (schemas/trust.h) decides. These signatures must come from at least `threshold` distinct
+// identities. The envelope is judged as if it had been signed at `now`. Errors: untrusted-signer
+// when no key is known; those of check_grant when no known key may sign; threshold-not-met when too
+// few identities remain.
 [[nodiscard]] Result<std::vector<VerifiedSignature>> require_signers(
     std::span<const VerifiedSignature> signatures, const SigningContext& context,
     std::size_t threshold, Timestamp now);

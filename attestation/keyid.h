@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keyid of a DSSE signature. It is a hint and is not signed. Other software derives a keyid
-// from each key that it knows, and skips signatures with a different keyid (docs/dsse.md).
+// The keyid of a DSSE signature. A keyid is only a hint and is not signed. Other software derives a
+// keyid from each key that it knows, and skips signatures with a different keyid (docs/dsse.md).
 #pragma once
 
 #include <string>

@@ -19,15 +19,15 @@ namespace assay::cli {
 // name or an answer of the server can therefore not move the cursor or hide a line.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// Prints to stdout without changes, for text that is already printable.
+// Prints `text` to stdout unchanged. The text must already be printable.
 void print_text(std::string_view text);
-// Prints to stdout byte for byte, so that a document can be piped and stored. On a terminal the
-// lines are made printable, because the document may come from anybody.
+// Prints `text` to stdout byte for byte, so that a document can be piped and stored. On a terminal
+// the lines are made printable, because the document may come from anybody.
 void print_document(std::string_view text);
 // Prints one line to stdout, made printable.
 void print_line(std::string_view line);
-// Prints to stdout with two spaces of indentation and members in alphabetical order. Characters
-// that printable() would escape are escaped as JSON does: \u009b.
+// Prints JSON to stdout with two spaces of indentation and members in alphabetical order.
+// Characters that printable() would escape are escaped as JSON does: \u009b.
 void print_json(const Json& value);
 // Prints one line of compact JSON to stdout.
 void print_json_line(const Json& value);

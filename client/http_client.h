@@ -34,7 +34,7 @@ struct HttpRequest {
   // are tried again: failures before the request was sent, and answers which say that the service
   // did nothing.
   bool repeatable = true;
-  std::uint64_t timeout_seconds = 0;  // of this request; 0: that of the connection
+  std::uint64_t timeout_seconds = 0;  // limit for this request; 0: that of the Connection
   // Ends a running transfer with the error cancelled, at most a second after the stop request.
   std::stop_token stop{};
 };

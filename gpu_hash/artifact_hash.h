@@ -33,8 +33,8 @@ struct Reuse {
   Artifact artifact;
   std::map<std::string, KnownFile> files;  // by path
   // When the earlier hashing began, by the clock of the file system's machine. A file that changed
-  // after this time is hashed again. A file that changed shortly before it is hashed again too,
-  // because a later change could have left the same modification time.
+  // after this time is hashed again. A file that changed shortly before this time is hashed again
+  // too, because a later change could have left the same modification time.
   std::int64_t hashed_at_ns;  // nanoseconds since 1970
   // Outline of `artifact`. When outlines are wanted, entries are reused only if this outline is
   // present and has the same span.
@@ -71,9 +71,9 @@ struct HashedArtifact {
 };
 
 // Hashes the directory or file at `path`. When tensors are asked for, every file whose name ends in
-// ".safetensors" must be a valid safetensors file. Otherwise the whole artifact fails. Errors:
-// those of walk(), read_safetensors() and Engine::hash(), with the file in `where`; file-changed
-// also when a file changed after it was hashed, but before the last file was hashed;
+// ".safetensors" must be a valid safetensors file. Otherwise hashing fails for the whole artifact.
+// Errors: those of walk(), read_safetensors() and Engine::hash(), with the file in `where`;
+// file-changed also when a file changed after it was hashed, but before the last file was hashed;
 // invalid-parameter when there is nothing to hash; limit-exceeded for more than kMaxEntries
 // entries.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,

@@ -56,7 +56,7 @@ struct BenchFigure {
 // All measured limits. BenchFigure::limit is the smallest of those that apply to the figure. 0: not
 // measured.
 struct BenchLimits {
-  // Bytes per second of reading the memory that holds resident data, with the whole device.
+  // Bytes per second at which the whole device reads the memory that contains resident data.
   double memory_read = 0;
   // Bytes per second of copies from pinned memory to the device, in slices of the size that
   // streaming uses.
@@ -68,8 +68,9 @@ struct BenchLimits {
   // CPU engine: bytes per second of hashing alone. Every thread hashes chunks that stay in its
   // cache, with the code that the engine uses.
   double cached_hash = 0;
-  // CPU engine: bytes per second of one OpenSSL stream on each thread, all at once. This figure is
-  // not a limit; it shows the rate of software that hashes with plain OpenSSL.
+  // CPU engine: bytes per second of hashing with OpenSSL, one stream on each thread, all threads at
+  // the same time. This figure is not a limit; it shows the rate of software that hashes with plain
+  // OpenSSL.
   double openssl_streams = 0;
 };
 

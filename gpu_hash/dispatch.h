@@ -47,9 +47,10 @@ struct EngineOptions {
 };
 
 // Makes the engine for `choice`. An OpenCL engine passes its self-test before it hashes anything.
-// Several devices make one engine (spread/engine.h), and `threads` are divided among them. Auto
-// means the fastest engine by measurement (auto_choice.h). Auto never means an OpenCL device on a
-// CPU, because the CPU engine is faster; such a device is used only when `choice` names it.
+// Several devices are combined into one engine (spread/engine.h), and `threads` are divided among
+// them. Auto means the fastest engine by measurement (auto_choice.h). Auto never means an OpenCL
+// device on a CPU, because the CPU engine is faster; such a device is used only when `choice` names
+// it.
 // Errors: device-not-found, device-self-test-failed, device-failed.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const DeviceChoice& choice,
                                                           const EngineOptions& options = {});

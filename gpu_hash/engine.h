@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every engine does: it turns byte strings (objects) into the roots of their hash trees. Spec:
-// schemas/tree.md sections 2 and 7. The CPU engine is the reference. Every other engine gives the
+// schemas/tree.md sections 2 and 7. The CPU engine is the reference. Every other engine returns the
 // same digests or an error, never a wrong root.
 #pragma once
 
@@ -31,7 +31,8 @@ using BytesDone = std::function<void(std::uint64_t bytes_done)>;
 
 struct HashRequest {
   TreeParameters parameters{};
-  // Bytes under one outline digest: a power of two from the chunk size to 2^40. 0: no outline.
+  // Bytes that one outline digest covers: a power of two from the chunk size to 2^40. 0: no
+  // outline.
   std::uint64_t outline_span = 0;
   BytesDone progress{};
   std::stop_token stop{};
@@ -89,8 +90,8 @@ class Engine {
       std::span<const Region> regions, const HashRequest& request, const TagKey& key);
 };
 
-// Checks the conditions that are the same for every engine: parameters and span. Errors:
-// invalid-parameter.
+// Checks the parameters and the span of `request`. The conditions are the same for every engine.
+// Errors: invalid-parameter.
 [[nodiscard]] Status check(const HashRequest& request);
 
 }  // namespace assay::gpu_hash

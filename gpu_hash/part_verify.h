@@ -20,8 +20,8 @@ struct PartOptions {
   std::size_t entry = 0;             // index into the artifact's entries
   std::optional<ByteRange> range{};  // of the object; absent: the whole object
   // Outline of the artifact. The caller must have checked that it belongs to the artifact. With an
-  // outline only the spans that hold the range are read. Without one the whole object is read,
-  // because only its root is known. May be null.
+  // outline only the spans that contain the range are read. Without an outline the whole object is
+  // read, because only the root of the whole object is known. May be null.
   const Outline* outline = nullptr;
 };
 

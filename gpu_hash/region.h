@@ -50,7 +50,7 @@ struct Region {
 };
 
 [[nodiscard]] std::uint64_t piece_size(const Piece& piece);
-// Makes one object of borrowed host memory.
+// Makes an object that consists of borrowed host memory.
 [[nodiscard]] Region host_region(ByteView bytes);
 // Makes a region of the bytes of a file, or of a tensor inside a file.
 [[nodiscard]] Region file_region(std::shared_ptr<const SourceFile> file);

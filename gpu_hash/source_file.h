@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as sources of bytes. Only regular files are read. They are reached from an open directory
-// without following a symlink. Reading fails when a file has changed since it was found.
+// Files as sources of bytes. Only regular files are read. The files are reached from an open
+// directory without following a symlink. Reading fails when a file has changed since it was found.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace assay::gpu_hash {
 
-// Metadata that show whether a file is still the same one with the same content. The change time is
-// included because the modification time can be set back.
+// Metadata that show whether a file is still the same file with the same content. The change time
+// is included because the modification time can be set back.
 struct FileIdentity {
   dev_t device;
   ino_t inode;
@@ -52,9 +52,9 @@ class Directory {
 // when the system does not report the available memory.
 [[nodiscard]] std::uint64_t page_cache_room();
 
-// Memory for reads that bypass the page cache, allocated on first use. It also keeps the bytes of
-// the last read, so that consecutive small reads need one disk access. Used by one thread at a
-// time.
+// Memory for reads that bypass the page cache, allocated on first use. This memory also keeps the
+// bytes of the last read, so that consecutive small reads need one disk access. Used by one thread
+// at a time.
 class DirectBuffer {
  public:
   static constexpr std::size_t kUnit = 4096;  // bytes; the memory is aligned to this unit
@@ -73,7 +73,7 @@ class DirectBuffer {
 
   std::unique_ptr<std::uint8_t[], Free> memory_;
   std::uint64_t file_ = 0;   // OpenFile::number_; 0: none
-  std::uint64_t begin_ = 0;  // offset in that file of the bytes held
+  std::uint64_t begin_ = 0;  // offset in that file of the stored bytes
   std::uint64_t size_ = 0;
 };
 

@@ -33,10 +33,11 @@
 
 namespace assay::gpu_hash {
 
-inline constexpr std::uint64_t kTagBlock = 4096;  // bytes under one tag
+inline constexpr std::uint64_t kTagBlock = 4096;  // bytes that one tag covers
 inline constexpr std::size_t kTagKeyWords = kTagBlock / 4 + 4;
 
-// The secret key of the tags. It is overwritten when destroyed and cannot be copied.
+// The secret key of the tags. The key is overwritten when this object is destroyed, and cannot be
+// copied.
 class TagKey {
  public:
   [[nodiscard]] static Result<TagKey> draw(Random& random);

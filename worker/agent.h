@@ -11,7 +11,7 @@ namespace assay::worker {
 
 enum class Ending : std::uint8_t {
   kStopped,      // on request
-  kVerified,     // with `once`: the model is what its manifest says
+  kVerified,     // with `once`: the model matches its manifest
   kNotVerified,  // with `once`: the model differs, was not covered, or the report was refused
 };
 

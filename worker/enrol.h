@@ -11,7 +11,8 @@ class Enroller {
  public:
   explicit Enroller(Parts& parts);
 
-  // Enrols the node: gets a fresh challenge, takes evidence over it and sends one signed request.
+  // Enrols the node: gets a new challenge, collects evidence for this challenge and sends one
+  // signed request.
   [[nodiscard]] Status enrol();
 
   // Enrols when the renewal is due. A failed attempt is reported as an event and repeated later, as

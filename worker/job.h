@@ -15,7 +15,7 @@
 namespace assay::worker {
 
 // How a job ended on this node:
-// - "verified", "mismatch" and "incomplete" are what the service recorded.
+// - "verified", "mismatch" and "incomplete" are the states that the service recorded.
 // - "lost": the lease was lost, or it is unknown whether the service accepted the report.
 // - "refused": the service refused a request for this job, such as the report.
 // - "unmapped": this node does not have the location. The service knows this, and the job has
@@ -47,7 +47,7 @@ class LeasedJob {
   // Runs `work` in a thread of its own and renews lease and enrolment meanwhile. When the lease or
   // the enrolment is lost, stops `work` and waits for its end.
   [[nodiscard]] Status aside(const std::function<void(const std::stop_token&)>& work);
-  // Calls the service until it answers, as long as the lease holds.
+  // Repeats `call` until the service answers, as long as the lease is valid.
   template <typename Call>
   [[nodiscard]] auto insist(const char* what, const Call& call) -> decltype(call());
 

@@ -59,7 +59,7 @@ class NodeModel {
   [[nodiscard]] Result<Bytes> read(const SpotSpan& place, std::uint64_t span) const;
 
  private:
-  // A file, or a tensor in one.
+  // A file, or a tensor in a file.
   struct Object {
     Entry entry;  // its root is set by hash()
     std::shared_ptr<const gpu_hash::SourceFile> source;

@@ -50,7 +50,7 @@ class Term {
   [[nodiscard]] bool is_due(Steady::time_point now) const { return now >= due_; }
   [[nodiscard]] Steady::time_point due() const { return due_; }
   [[nodiscard]] Steady::time_point end() const { return end_; }
-  // Moves the next renewal to `when`, after a failed one.
+  // Moves the next renewal to `when`, after a failed renewal.
   void postpone(Steady::time_point when) { due_ = when; }
 
  private:

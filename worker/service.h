@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of the node agent to the service: challenges, enrolment, leases, reports. One
-// request at a time. Each is tried once, because the caller decides when to try again.
+// The requests of the node agent to the service: challenges, enrolment, leases, reports. Requests
+// are sent one at a time. Each request is sent once, because the caller decides when to try again.
 #pragma once
 
 #include <chrono>
@@ -58,9 +58,9 @@ class Service {
   [[nodiscard]] Result<ReportAnswer> outline(const JobLease& lease, const OutlineSubmission& what);
   [[nodiscard]] Result<ReportAnswer> spot(const JobLease& lease, const SpotSubmission& what);
 
-  // Returns the newest stored manifest of the artifact with this name, or else the newest one of
-  // the artifact. Checks that the manifest's entries lead to the artifact's root. Does not check
-  // signatures, because the service checks them. Errors: not-found, root-mismatch.
+  // Returns the newest stored manifest of the artifact with this name, or else the newest manifest
+  // of the artifact with any name. Checks that the manifest's entries lead to the artifact's root.
+  // Does not check signatures, because the service checks them. Errors: not-found, root-mismatch.
   [[nodiscard]] Result<Manifest> manifest(const ArtifactId& artifact, const std::string& name);
 
  private:

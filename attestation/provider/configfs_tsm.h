@@ -34,7 +34,7 @@ class TsmFiles {
 
 struct ConfigfsTsmOptions {
   std::string root{kTsmReportRoot};
-  // Waits before another try. When empty, the thread sleeps.
+  // Called to wait before a quote is tried again. When empty, the thread sleeps.
   std::function<void(std::chrono::milliseconds)> pause;
 };
 

@@ -22,7 +22,7 @@ class EvidenceProvider {
   [[nodiscard]] virtual std::string_view type() const = 0;
 
   // Obtains new evidence of this machine that contains `report_data`. This may take a second.
-  // Errors: evidence-unavailable when the machine gives none.
+  // Errors: evidence-unavailable when the machine cannot produce evidence.
   [[nodiscard]] virtual Result<Bytes> quote(const ReportDataBytes& report_data) = 0;
 
   // Returns the collateral that belongs to the evidence, valid at the present time. A null value

@@ -19,7 +19,8 @@ struct SimulatorOptions {
   // PKI, platform and measurements follow from the seed. Whoever knows the seed can make this
   // evidence.
   Bytes seed;
-  // TCB status that the collateral gives the platform. It must be a status that platforms can have.
+  // TCB status of the platform according to the collateral. This must be a status that platforms
+  // can have.
   std::string tcb_status = "UpToDate";
   // 4, or 5 for a quote of a TD 1.5.
   std::uint64_t quote_version = 4;

@@ -34,8 +34,8 @@ using CertificatePtr = std::shared_ptr<const Certificate>;
 // decodable key, one common name, well-formed extensions and no unknown critical extension.
 [[nodiscard]] CertificatePtr parse_certificate(ByteView der);
 
-// Returns the certificates of PEM text, in order. Only line ends may stand between the blocks; one
-// NUL may end the text. Returns nullopt for any other text, and for more than 64 KiB or eight
+// Returns the certificates of PEM text, in order. Between the blocks only line ends are allowed;
+// one NUL may end the text. Returns nullopt for any other text, and for more than 64 KiB or eight
 // blocks, because every real chain is shorter.
 [[nodiscard]] std::optional<std::vector<Bytes>> split_pem_chain(std::string_view pem);
 

@@ -32,9 +32,9 @@ struct QeIdentity {
 // QE_IDENTITY_VERSION.
 [[nodiscard]] Checked<QeIdentity> parse_qe_identity(std::string_view text);
 
-// Checks that the enclave in the report is the one of the identity. A debug enclave fails, because
-// its attributes contain the debug bit. Errors: QE_MISCSELECT_MISMATCH, QE_ATTRIBUTES_MISMATCH,
-// QE_MRSIGNER_MISMATCH, QE_ISVPRODID_MISMATCH.
+// Checks that `report` is about the enclave that `identity` describes. A debug enclave fails,
+// because its attributes contain the debug bit. Errors: QE_MISCSELECT_MISMATCH,
+// QE_ATTRIBUTES_MISMATCH, QE_MRSIGNER_MISMATCH, QE_ISVPRODID_MISMATCH.
 [[nodiscard]] Outcome check_qe(const QeIdentity& identity, const QeReport& report);
 
 }  // namespace assay::attestation::tdx

@@ -21,7 +21,7 @@
 namespace assay::attestation::tdx {
 
 // The required value of REPORTDATA. There is no default. A caller without a requirement states this
-// with not_requested(); the result then says that the evidence is not bound to anything.
+// with not_requested(); AppraisalResult::report_data_bound is then false.
 class ReportDataExpectation {
  public:
   [[nodiscard]] static ReportDataExpectation exactly(const ReportData& value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies the public files of a log (C2SP tlog-tiles) into a directory and keeps the copy up to
-// date. Files that the directory already holds are not fetched again.
+// date. Files that the directory already contains are not fetched again.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct MirrorOptions {
 
 struct Mirrored {
   Checkpoint checkpoint;
-  TreeSize previous_size = 0;  // size of the mirror before; 0 for a new one
+  TreeSize previous_size = 0;  // size of the mirror before the update; 0: a new mirror
   std::uint64_t files = 0;     // number of files fetched
   std::uint64_t bytes = 0;     // number of bytes fetched
   std::optional<VerifiedLog> verified;
@@ -39,8 +39,8 @@ struct Mirrored {
 
 // Updates the mirror. Writes the checkpoint last, so an interrupted run leaves a valid mirror of
 // the old size, with more tiles. Errors: log-inconsistent when the log is shorter than the mirror,
-// is another log, or (with a verifier) does not extend the mirror; malformed-checkpoint; those of
-// `fetch`; file-unreadable.
+// when the mirror is of another log, or (with a verifier) when the log does not extend the mirror;
+// malformed-checkpoint; those of `fetch`; file-unreadable.
 [[nodiscard]] Result<Mirrored> mirror_log(const FetchLogFile& fetch, const std::string& directory,
                                           const MirrorOptions& options);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that the receipt in an answer is about the record that names our signature. A receipt for
-// another record promises nothing about ours: the service could then leave our record out of the
+// another record promises nothing about our record, which the service could then leave out of the
 // log.
 #pragma once
 

@@ -48,7 +48,7 @@ struct LogVerifyOptions {
   std::vector<std::string> older_checkpoints;  // notes; the mirror must extend each of them
   std::vector<Receipt> receipts;
   std::function<void(TreeSize done, TreeSize total)> progress{};
-  // Called for every record in order. What it receives is verified only after verify_log() has
+  // Called for every record in order. The records are verified only when verify_log() has
   // succeeded.
   std::function<Status(LeafIndex index, const LogRecord& record)> visit{};
 };
@@ -63,9 +63,10 @@ struct VerifiedLog {
   Checkpoint checkpoint;
   std::map<std::string, std::uint64_t> types;  // entries by event type
   std::uint64_t tiles_checked = 0;             // number of files of hashes
-  std::uint64_t tiles_missing = 0;             // those not found: the entries prove the root too
-  std::vector<TreeSize> consistent_from;       // sizes of the older checkpoints, in order given
-  std::vector<HandOver> hand_overs;            // from the key of `verifier` on, in order
+  // Number of files of hashes that the mirror lacks. This is allowed: the entries prove the root.
+  std::uint64_t tiles_missing = 0;
+  std::vector<TreeSize> consistent_from;  // sizes of the older checkpoints, in order given
+  std::vector<HandOver> hand_overs;       // from the key of `verifier` on, in order
 };
 
 // Verifies the whole mirror: the checkpoint's signature, every record, every hash tile and the

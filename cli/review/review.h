@@ -36,7 +36,7 @@ struct InForce {
   std::string source;         // for `against`: "the service", or a file
   std::optional<Json> trust;  // in the form of GET /v1/trust
   std::optional<std::uint64_t> policy_epoch;
-  std::optional<Json> policy;     // in force under the same name; null: none exists
+  std::optional<Json> policy;     // policy in force under the same name; null: none exists
   std::optional<Json> approved;   // the policy that an approval is about
   std::optional<Json> statement;  // an earlier statement of the kind; null: none exists
 };

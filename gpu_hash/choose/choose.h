@@ -28,7 +28,7 @@ namespace assay::gpu_hash {
 [[nodiscard]] bool chooses_several(const DeviceChoice& choice);
 
 // Returns the indices of the chosen devices, at least one. Errors: device-not-found; limit-exceeded
-// for more devices than can share the work.
+// for more than kMaxSharingDevices (gpu_hash/dispatch.h).
 [[nodiscard]] Result<std::vector<unsigned>> choose_devices(const DeviceChoice& choice,
                                                            const std::vector<DeviceInfo>& devices);
 

@@ -16,7 +16,7 @@
 
 namespace assay::gpu_hash {
 
-// A file, or a tensor in one.
+// A file, or a tensor in a file.
 struct PlannedObject {
   std::size_t file;  // index into ArtifactPlan::files
   std::optional<Tensor> tensor;

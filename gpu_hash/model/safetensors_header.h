@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the JSON header of a safetensors file in one pass. Keeps only what a tensor needs, whatever
-// else the header holds. Internal to safetensors.cc.
+// Reads the JSON header of a safetensors file in one pass. Keeps only the data that a tensor needs,
+// whatever else the header contains. Internal to safetensors.cc.
 #pragma once
 
 #include <cstdint>

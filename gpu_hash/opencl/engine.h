@@ -53,8 +53,8 @@ class ClEngine final : public Engine {
   // Allocates device memory of the engine, for tests and benchmarks.
   [[nodiscard]] Result<std::shared_ptr<ClMemory>> allocate(std::uint64_t size);
   [[nodiscard]] Status write(const ClMemory& memory, std::uint64_t offset, ByteView bytes);
-  // Returns the kernels, which have passed the self-test. They are valid as long as the engine. A
-  // caller of kernels() must not share the engine between threads.
+  // Returns the kernels, which have passed the self-test. The kernels stay valid as long as the
+  // engine exists. A caller of kernels() must not share the engine between threads.
   [[nodiscard]] Result<ClKernels*> kernels(HashAlgorithm algorithm);
   // Makes the copies to the device that streaming `bytes` bytes makes, but reads no data and runs
   // no kernels. For benchmarks.

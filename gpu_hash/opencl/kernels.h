@@ -45,7 +45,7 @@ class ClKernels {
   [[nodiscard]] static Result<ClKernels> load(const ClSession& session, HashAlgorithm algorithm,
                                               const KernelVariant& variant,
                                               const KernelCache& cache);
-  // Builds programs from source and replaces the cached ones.
+  // Builds programs from source and replaces the cached programs.
   [[nodiscard]] static Result<ClKernels> build(const ClSession& session, HashAlgorithm algorithm,
                                                const KernelVariant& variant,
                                                const KernelCache& cache);

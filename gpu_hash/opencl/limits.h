@@ -20,7 +20,7 @@ namespace assay::gpu_hash {
 
 // Returns the rate of reading `memory` and doing nothing else, in bytes per second. `memory` must
 // hold at least 64 KiB. Neighbouring work-items read neighbouring bytes; on a CPU each work-item
-// reads one run of bytes. The rate is the best of some runs. Errors: device-failed,
+// reads a contiguous range of bytes. The rate is the best of some runs. Errors: device-failed,
 // invalid-parameter.
 [[nodiscard]] Result<double> memory_read_rate(const ClSession& session, const KernelCache& cache,
                                               const ClMemory& memory);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on an OpenCL device. This header needs no OpenCL. A build without OpenCL behaves like
-// a machine without devices.
+// The engine on an OpenCL device. This header does not include OpenCL headers. A build without
+// OpenCL behaves like a machine without devices.
 #pragma once
 
 #include <cstdint>

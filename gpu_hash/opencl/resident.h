@@ -22,8 +22,8 @@ struct ResidentResult {
 };
 
 // Returns true when `regions` have at least one piece and all pieces are device memory. Errors:
-// invalid-parameter when device memory and other pieces are mixed, or when the memory is another
-// engine's.
+// invalid-parameter when device memory and other pieces are mixed, or when the memory belongs to
+// another engine.
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
 // Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Hashes at

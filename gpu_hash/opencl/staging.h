@@ -33,7 +33,7 @@ class ClStaging {
   [[nodiscard]] Result<ClEvent> send(const ClSession& session, cl_command_queue queue,
                                      std::size_t i, std::uint64_t size, cl_mem target,
                                      std::uint64_t offset);
-  // Waits for the copy of block `i`, if one is in flight.
+  // Waits for the copy of block `i`, if it is still running.
   [[nodiscard]] Status wait(const ClSession& session, std::size_t i);
   // Forgets all copies. No copy may be in flight.
   void clear();

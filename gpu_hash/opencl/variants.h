@@ -19,8 +19,8 @@ struct KernelVariant {
 };
 
 // Returns the variants to try on a device of `vendor` (CL_DEVICE_VENDOR) and `type`. The plain
-// variant comes first, because it works everywhere. It is the only one for CPUs, where the others
-// are several times slower.
+// variant comes first, because it works everywhere. For CPUs it is the only variant, because the
+// others are several times slower on CPUs.
 [[nodiscard]] std::span<const KernelVariant> kernel_variants(HashAlgorithm algorithm,
                                                              std::string_view vendor,
                                                              std::string_view type);

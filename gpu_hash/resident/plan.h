@@ -40,13 +40,13 @@ struct PlannedCopies {
 // Segments that are hashed together.
 struct ResidentBatch {
   std::vector<Segment> segments;
-  std::vector<std::uint32_t> first_slot{0};  // one element more than segments
+  std::vector<std::uint32_t> first_slot{0};  // one element more than `segments` has
   std::vector<PlannedLaunch> launches;
   std::vector<PlannedCopies> copies;
   std::uint64_t side_bytes = 0;
   std::vector<Run> spare{};  // memory of an earlier batch, reused for the runs of the first launch
 
-  // Empties the batch and keeps its memory for the next one.
+  // Empties the batch and keeps its memory for the next batch.
   void clear();
 };
 

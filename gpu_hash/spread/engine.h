@@ -11,7 +11,7 @@
 // needs no rates, and its code is not longer.
 //
 // Device memory: each engine hashes all regions in its own memory in one call. An object is cut
-// only where it goes from one device to another.
+// only where it continues in the memory of another device.
 #pragma once
 
 #include <array>

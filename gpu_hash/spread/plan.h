@@ -39,8 +39,8 @@ struct SpreadPart {
 
 // Cuts regions into parts, in order. Empty objects have no parts. Host memory and files are cut at
 // multiples of `unit`, a power of two that is at least the chunk size. The unit is larger for an
-// object of more than 65,536 units. Device memory is cut only where an object goes from one
-// engine's memory to another's.
+// object of more than 65,536 units. Device memory is cut only where an object continues in the
+// memory of another engine.
 // Errors: invalid-parameter for a piece outside its memory, for device memory and other pieces in
 // one call, and for a chunk in the memory of two engines; those of `find`.
 [[nodiscard]] Result<std::vector<SpreadPart>> plan_parts(std::span<const Region> regions,
@@ -55,8 +55,8 @@ class SubtreeFold {
   // `chunks_per_span` is 0 when no outline is wanted.
   explicit SubtreeFold(std::uint64_t chunks_per_span) : chunks_per_span_(chunks_per_span) {}
 
-  // Appends the digest of the next `chunks` chunks. They are a subtree as SpreadPart describes it
-  // and must not cross a border of spans.
+  // Appends the digest of the next `chunks` chunks. These chunks must be a subtree as described at
+  // SpreadPart, and must not cross a border between spans of the outline.
   void append(const Digest& digest, std::uint64_t chunks);
   // Returns root and outline of all appended digests. At least one digest must have been appended.
   [[nodiscard]] ObjectDigests finish();
