@@ -7,9 +7,10 @@
 //  "ear_status","submods":{"tdx":{"ear_status","ear_trustworthiness_vector",
 //  "ear_appraisal_policy_ids","ear_attester_claims","ear_verifier_claims"}}}
 //
-// The status of a submodule is the status of its worst aspect. Refused evidence is contraindicated,
-// whatever its aspects are. The overall status is that of the worst submodule. Identifiers of a
-// machine (PPID) are left out, because a token travels further than a record.
+// The status of a submodule is that of the worst value in its trustworthiness vector. Refused
+// evidence has the status "contraindicated", whatever its vector says. The overall status is that
+// of the worst submodule. A token contains no identifier of the hardware (PPID), because tokens are
+// passed on to other services.
 #pragma once
 
 #include <chrono>
@@ -51,9 +52,9 @@ struct EarClaims {
   std::string status;  // of the worst submodule: "affirming", "warning", "contraindicated", "none"
 };
 // Verifies a token made by make_ear() under `key` (the algorithm is pinned to ES256). Checks
-// profile, issuer, times, and that the overall status is that of the worst submodule. The status
-// "none" counts as worse than "affirming". A contraindicated token verifies too; the caller decides
-// what the status means.
+// profile, issuer, times, and that the overall status is that of the worst submodule. In this
+// comparison "none" is worse than "affirming". A token with the status "contraindicated" is
+// returned like any other, so the caller must look at the status.
 // Errors: signature-invalid; schema-violation; evidence-rejected for another issuer, for a token
 // that is not valid at `now`, and for an overall status better than that of the worst submodule.
 [[nodiscard]] Result<EarClaims> verify_ear(std::string_view token, const PublicKey& key,

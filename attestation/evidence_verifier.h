@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appraisal of evidence of any known type, independent of the source of the evidence. A pure
-// function of evidence, appraisal (policy and anchors), time and expected report data.
+// Appraises evidence of any known type, whatever its source. The result depends only on the
+// evidence, the appraisal (policy and anchors), the time and the expected report data.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace assay::attestation {
 // A number that must never decrease from one appraisal to the next. An example is the evaluation
 // number of the collateral for one platform family.
 struct HighWater {
-  // "tdx/tcb-info/<fmspc>" or "tdx/qe-identity". Under an anchor that is not the vendor's:
-  // "tdx/<anchor>/tcb-info/<fmspc>" and so on. A simulator therefore cannot make real collateral
-  // look old.
+  // "tdx/tcb-info/<fmspc>" or "tdx/qe-identity". With an anchor other than the vendor's, the name
+  // contains the anchor: "tdx/<anchor>/tcb-info/<fmspc>". Collateral of a simulator therefore
+  // cannot make real collateral look old.
   std::string name;
   std::uint64_t value;
   bool operator==(const HighWater&) const = default;
@@ -51,16 +51,17 @@ struct AppraisedEvidence {
   bool has_reference_values = false;     // the policy constrains the measurements of the software
   std::optional<Timestamp> valid_until;  // end of validity of the endorsements used
   std::optional<Digest> collateral;
-  // Of authenticated collateral. Also set for refused evidence, because its collateral may be
-  // genuine.
+  // Numbers of the collateral, when the collateral was authenticated. Refused evidence may have
+  // them too, because its collateral may be genuine.
   std::vector<HighWater> high_water;
   Trustworthiness trustworthiness;
   Json result;  // all details, for people and records
 };
 
 enum class Purpose : std::uint8_t {
-  kInspect,  // reports what the evidence shows
-  kEnrol,    // reference values are needed (REFERENCE_VALUES_MISSING) unless `appraisal` waives it
+  kInspect,  // only to report what the evidence shows
+  kEnrol,    // to enrol a node: without reference values the evidence is refused
+             // (REFERENCE_VALUES_MISSING), unless `appraisal` waives them
 };
 
 // Appraises `evidence`. Refused evidence is a result, not an Error. Errors: evidence-type-unknown;
@@ -71,9 +72,10 @@ enum class Purpose : std::uint8_t {
                                                  const ReportDataBytes& expected, Timestamp now);
 
 // Returns `own`, the collateral of some evidence, with those parts taken from `newest` that the
-// high-water mark `mark` is about. Endorsements age, but the platform they describe stays the same.
-// Returns `own` unchanged when `own` or `newest` is not an object, or when `mark` is about no part.
-// Errors: evidence-type-unknown.
+// high-water mark `mark` is about. Newer collateral may stand in for older collateral, because
+// endorsements age while the platform that they describe stays the same. Returns `own` unchanged
+// when `own` or `newest` is not an object, or when `mark` is about no part. Errors:
+// evidence-type-unknown.
 [[nodiscard]] Result<Json> refreshed(std::string_view evidence_type, Json own,
                                      std::string_view mark, const Json& newest);
 

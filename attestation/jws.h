@@ -17,9 +17,9 @@ inline constexpr std::size_t kMaxTokenBytes = 64U << 10;
 // unless `signer` is ECDSA P-256; limit-exceeded for a token of more than kMaxTokenBytes.
 [[nodiscard]] Result<std::string> sign_jws(const Json& claims, const Signer& signer);
 
-// Verifies that `key` signed the token and returns its claims. The header is not trusted: it must
-// be the one that sign_jws() writes. Errors: signature-invalid for another algorithm, key or
-// signature; schema-violation for a text that is not a token.
+// Verifies that `key` signed the token and returns the claims of the token. The header is not
+// trusted: it must be the one that sign_jws() writes. Errors: signature-invalid for another
+// algorithm, key or signature; schema-violation for a text that is not a token.
 [[nodiscard]] Result<Json> verify_jws(std::string_view text, const PublicKey& key);
 
 // The parts of a token. None of them is verified. Views borrow from the parsed text.
@@ -29,11 +29,11 @@ struct Token {
   std::string_view claims_part;
   std::string_view signed_part;
 };
-// Splits a token into its parts. Each part is base64url without padding, in its only valid
-// spelling. Errors: schema-violation for a text that is not a token.
+// Splits a token into its parts. Each part must be canonical base64url without padding. Errors:
+// schema-violation for a text that is not a token.
 [[nodiscard]] Result<Token> parse_token(std::string_view text);
 [[nodiscard]] Result<Bytes> decode_token_part(std::string_view text);
-// Parses the claims, which must be an object. Call it only after the signature was verified.
+// Parses the claims, which must be an object. Must be called only after the signature was verified.
 // Errors: schema-violation.
 [[nodiscard]] Result<Json> claims_of(const Token& token);
 // Checks that `key` (ECDSA P-256) made the token's signature with ES256. Errors: signature-invalid.

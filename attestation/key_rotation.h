@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record that replaces one key of the service by another. The old key signs it, so that whoever
-// knows the old key can accept the new one. Bytes: schemas/log.md section 2.3.
+// The record that replaces one key of the service by another. The old key signs the record, so that
+// whoever knows the old key can accept the new one. schemas/log.md section 2.3 defines the signed
+// bytes.
 #pragma once
 
 #include <string>
@@ -26,8 +27,8 @@ struct KeyRotation {
   Bytes signature;  // of rotation_text() by the old key
 };
 
-// Returns the text that the old key signs: `new_key` follows it at entry `index` of the log
-// `origin`.
+// Returns the text that the old key signs. The text states that `new_key` replaces the old key at
+// entry `index` of the log `origin`.
 [[nodiscard]] std::string rotation_text(RotatedKind kind, std::string_view origin, LeafIndex index,
                                         ByteView new_key);
 // Signs with `current` that `next` replaces it.

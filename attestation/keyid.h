@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keyid of a DSSE signature. It is a hint and is not signed. Other software skips a signature
-// whose keyid differs from the one that it derives from its key (docs/dsse.md).
+// The keyid of a DSSE signature. A keyid is only a hint and is not signed. Other software derives a
+// keyid from each key that it knows, and skips signatures with a different keyid (docs/dsse.md).
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace assay::attestation {
 
-// No keyid: a verifier tries every key. go-securesystemslib and the libraries of sigstore accept
-// this form.
+// An empty keyid, for which a verifier tries every key. go-securesystemslib and the libraries of
+// sigstore accept an empty keyid.
 inline constexpr std::string_view kKeyidNone = "none";
 // SHA-256 of the SubjectPublicKeyInfo in hex, which is the key id of this project.
 inline constexpr std::string_view kKeyidSha256 = "sha256";

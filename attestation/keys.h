@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public keys, signature verification, and private keys on disk. Below the TLS edge, only this
-// code, sha.h and random.h use OpenSSL's EVP layer.
+// Public keys, signature verification, and private keys on disk. Apart from the code for TLS, only
+// this code, sha.h and random.h use OpenSSL's EVP layer.
 #pragma once
 
 #include <memory>

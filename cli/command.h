@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs with their options and help. No other file uses the argument parser. One file therefore
-// compiles its headers, and all verbs explain themselves in the same way.
+// Verbs with their options and help. In this folder only command.cc uses the argument parser, so
+// that one file compiles the headers of the parser and the help of all verbs looks the same.
 #pragma once
 
 #include <cstdint>

@@ -19,15 +19,15 @@ namespace assay::cli {
 // name or an answer of the server can therefore not move the cursor or hide a line.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// Prints to stdout without changes, for text that is already printable.
+// Prints `text` to stdout unchanged. The text must already be printable.
 void print_text(std::string_view text);
-// Prints to stdout byte for byte, so that a document can be piped and stored. On a terminal the
-// lines are made printable, because the document may come from anybody.
+// Prints `text` to stdout byte for byte, so that a document can be piped and stored. On a terminal
+// the lines are made printable, because the document may come from anybody.
 void print_document(std::string_view text);
 // Prints one line to stdout, made printable.
 void print_line(std::string_view line);
-// Prints to stdout with two spaces of indentation and members in alphabetical order. Characters
-// that printable() would escape are escaped as JSON does: \u009b.
+// Prints JSON to stdout with two spaces of indentation and members in alphabetical order.
+// Characters that printable() would escape are escaped as JSON does: \u009b.
 void print_json(const Json& value);
 // Prints one line of compact JSON to stdout.
 void print_json_line(const Json& value);
@@ -43,10 +43,10 @@ void report_error(const Context& context, const Error& error);
 // Reports the answer "no" of a verification and returns kNo. Without -o json prints to stderr what
 // was refused. With -o json prints `result` with "error" added to stdout.
 [[nodiscard]] Exit refuse(const Context& context, const Error& error, Json result);
-// Returns true for the service's answer that it read a document and refused it (422). Such an
-// answer has exit status 1; any other error stays an error.
+// Returns true when `error` is the service's answer 422: the service read a document and refused
+// it. A verb ends with exit status 1 after such an answer, and with 2 after other errors.
 [[nodiscard]] bool is_refusal(const Error& error);
-// Calls refuse() for a refusal and returns any other error.
+// Calls refuse() when is_refusal(error) is true, and returns `error` otherwise.
 [[nodiscard]] Result<Exit> refuse_or_fail(const Context& context, Error error);
 
 // Flushes stdout. Returns `status`, or prints a message and returns 2 when the result could not be

@@ -22,7 +22,7 @@ class Progress {
 
   // Shows bytes with their rate.
   void update(std::uint64_t done, std::uint64_t total);
-  // Shows a count of other things, such as "entries".
+  // Shows progress in items other than bytes; `noun` names them, such as "entries".
   void update_count(std::uint64_t done, std::uint64_t total, std::string_view noun);
 
  private:

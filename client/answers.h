@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the service's answers. Answers come over the network, so a member may be missing or of
-// another type. Such a member counts as an empty text, 0, or an empty list.
+// another type. The functions below return an empty text, 0, or an empty list for such a member.
 #pragma once
 
 #include <cstdint>

@@ -38,9 +38,9 @@ struct Connection {
 // The address that a verb talks to.
 enum class Endpoint : std::uint8_t { kApi, kAdmission };
 
-// Joins the three sources. Errors: usage when the address of `endpoint` is missing, is not https,
-// or contains more than host and port (the admission address may also have a path); invalid-config
-// for a bad profile.
+// Takes each setting from the flags, the environment or the profile file, in this order. Errors:
+// usage when the address of `endpoint` is missing, is not https, or contains more than host and
+// port (the admission address may also have a path); invalid-config for a bad profile.
 [[nodiscard]] Result<Connection> resolve_connection(const ConnectionFlags& flags,
                                                     Endpoint endpoint = Endpoint::kApi);
 

@@ -37,9 +37,9 @@ void protect_process();
 // the user; file-unreadable.
 [[nodiscard]] Status check_key_file(const std::string& path);
 
-// Replaces or creates the file: writes a temporary file next to it, syncs and renames. `mode` is
-// the mode of a new file. With "-", or when `path` is the same file as standard output, writes to
-// standard output. Devices and pipes are written in place.
+// Replaces or creates the file: writes a temporary file next to `path`, syncs this file and renames
+// it to `path`. `mode` is the mode of a new file. With "-", or when `path` is the same file as
+// standard output, writes to standard output. Devices and pipes are written in place.
 [[nodiscard]] Status write_file(const std::string& path, ByteView bytes, mode_t mode = kPublicFile);
 [[nodiscard]] Status write_file(const std::string& path, std::string_view text,
                                 mode_t mode = kPublicFile);

@@ -34,7 +34,7 @@ struct HttpRequest {
   // are tried again: failures before the request was sent, and answers which say that the service
   // did nothing.
   bool repeatable = true;
-  std::uint64_t timeout_seconds = 0;  // of this request; 0: that of the connection
+  std::uint64_t timeout_seconds = 0;  // limit for this request; 0: that of the Connection
   // Ends a running transfer with the error cancelled, at most a second after the stop request.
   std::stop_token stop{};
 };
@@ -85,8 +85,8 @@ class HttpClient {
 [[nodiscard]] bool is_retryable(const HttpResponse& response);
 
 // Returns true when the service itself says that it rejected the request before doing anything
-// ("overloaded"). A 503 of a proxy or of the store does not count, because it may come after the
-// work was done.
+// ("overloaded"). Returns false for a 503 of a proxy or of the store, because the service may have
+// done the work before such an answer.
 [[nodiscard]] bool says_not_done(const HttpResponse& response);
 
 }  // namespace assay::client

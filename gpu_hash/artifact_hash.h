@@ -33,8 +33,8 @@ struct Reuse {
   Artifact artifact;
   std::map<std::string, KnownFile> files;  // by path
   // When the earlier hashing began, by the clock of the file system's machine. A file that changed
-  // after this time is hashed again. A file that changed shortly before it is hashed again too,
-  // because a later change could have left the same modification time.
+  // after this time is hashed again. A file that changed shortly before this time is hashed again
+  // too, because a later change could have left the same modification time.
   std::int64_t hashed_at_ns;  // nanoseconds since 1970
   // Outline of `artifact`. When outlines are wanted, entries are reused only if this outline is
   // present and has the same span.
@@ -42,17 +42,17 @@ struct Reuse {
 };
 
 struct ArtifactOptions {
-  TreeParameters parameters{};  // they also say which files count
+  TreeParameters parameters{};  // they also decide which files are part of the model
   Objects objects = Objects::kBoth;
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
-  // Entries of files that did not change are taken from here. May be null. It is used only when its
-  // hash algorithm and chunk size are those of `parameters`. With outlines, its outline must also
-  // have the span `outline_span`.
+  // Entries of files that did not change are taken from here. May be null. `reuse` is used only
+  // when its hash algorithm and chunk size are those of `parameters`. When outlines are wanted, the
+  // outline of `reuse` must also have the span `outline_span`.
   const Reuse* reuse = nullptr;
 };
 
-// Receives the bytes hashed so far and in total. A byte that is part of a file and of a tensor
-// counts twice. The rules of BytesDone (engine.h) apply.
+// Receives the bytes hashed so far and in total. A byte that is part of a file and of a tensor is
+// counted twice. The rules of BytesDone (engine.h) apply.
 using Progress = std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>;
 
 struct HashedArtifact {
@@ -71,10 +71,11 @@ struct HashedArtifact {
 };
 
 // Hashes the directory or file at `path`. When tensors are asked for, every file whose name ends in
-// ".safetensors" must be a valid safetensors file. Otherwise the whole artifact fails. Errors:
-// those of walk(), read_safetensors() and Engine::hash(), with the file in `where`; file-changed
-// also when a file changed before the whole artifact was hashed; invalid-parameter when there is
-// nothing to hash; limit-exceeded for more than kMaxEntries entries.
+// ".safetensors" must be a valid safetensors file. Otherwise hashing fails for the whole artifact.
+// Errors: those of walk(), read_safetensors() and Engine::hash(), with the file in `where`;
+// file-changed also when a file changed after it was hashed, but before the last file was hashed;
+// invalid-parameter when there is nothing to hash; limit-exceeded for more than kMaxEntries
+// entries.
 [[nodiscard]] Result<HashedArtifact> hash_artifact(const std::filesystem::path& path,
                                                    const ArtifactOptions& options, Engine& engine,
                                                    const Progress& progress = {},

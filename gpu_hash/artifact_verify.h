@@ -21,13 +21,13 @@ struct Difference {
   enum class Kind : std::uint8_t {
     kMissing,  // expected, not on disk
     kExtra,    // on disk, not expected: no file entry covers the file
-    kChanged,  // other bytes, size, place or type than expected
+    kChanged,  // other bytes, size, offset or type than expected
   };
   Kind kind;
   std::string file;                   // path in the artifact
   std::optional<std::string> tensor;  // absent for a file entry
-  // For kChanged: the bytes that differ, counted from the start of the object. The whole object
-  // when no outline says more. Otherwise the ranges are rounded out to the outline's span.
+  // For kChanged: the bytes that differ, counted from the start of the object. Without an outline
+  // this is the whole object. With an outline the ranges are rounded out to the outline's span.
   std::vector<ByteRange> ranges;
   std::string detail;  // one sentence for people
   bool operator==(const Difference&) const = default;
@@ -37,8 +37,8 @@ struct Difference {
 [[nodiscard]] std::string_view name(Difference::Kind kind);
 
 struct VerifyOptions {
-  // Outline of the expected artifact. The caller has checked it against the artifact when it was
-  // read. May be null.
+  // Outline of the expected artifact. The caller must have checked that this outline belongs to the
+  // artifact. May be null.
   const Outline* outline = nullptr;
 };
 
@@ -50,12 +50,12 @@ struct Verified {
 };
 
 // Hashes the directory or file at `path` with the parameters of `expected` and compares the
-// results. Differences are a result, not an error. A safetensors file that no longer parses counts
-// as changed tensors. A single file may have another name than in `expected` when both consist of
-// one file.
+// results. Differences are a result, not an error. When a safetensors file no longer parses, its
+// tensors are reported as changed. When the model at `path` and `expected` each consist of one
+// file, the name of the file may differ.
 // A file is extra when `expected` has no file entry for it and the parameters of `expected` do not
-// leave it out. Extra files are not hashed. An artifact that has only tensor entries is therefore
-// never found to be the same.
+// ignore it. Extra files are not hashed. When `expected` has only tensor entries, every file is
+// therefore extra.
 // Errors: those of hash_artifact().
 [[nodiscard]] Result<Verified> verify_artifact(const std::filesystem::path& path,
                                                const Artifact& expected,
@@ -63,8 +63,9 @@ struct Verified {
                                                const Progress& progress = {},
                                                const std::stop_token& stop = {});
 
-// Compares two artifacts that have the same parameters, in the order of their entries. The outlines
-// hold the digests of each entry at `span`, in the order of entries, and may be null.
+// Compares two artifacts that have the same parameters. Returns the differences in the order of the
+// entries. The outlines contain the outline digests of each entry for the span `span` (bytes), in
+// the order of entries. An outline may be null.
 [[nodiscard]] std::vector<Difference> compare_artifacts(
     const Artifact& expected, const std::vector<std::vector<Digest>>* expected_outlines,
     const Artifact& actual, const std::vector<std::vector<Digest>>* actual_outlines,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the engine for --device auto: the one that takes host memory to a root fastest, by
-// measurement.
+// Chooses the engine for --device auto: the one that was measured to hash data in host memory
+// fastest.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ struct AutoChoice {
   std::string reason;             // one sentence for people
 };
 
-// Chooses the engine on this machine. Each device is measured once (choose/choose.h). The rates are
-// kept in the user's cache under device, driver and processor. Without a GPU or accelerator nothing
-// is measured, because an OpenCL device on a CPU is never faster than the CPU engine. A device that
-// fails, for example in its self-test, is not chosen.
+// Chooses the engine on this machine. Each device is measured once (choose/choose.h). The measured
+// rates are stored in the user's cache, by device, driver and processor. Without a GPU or
+// accelerator nothing is measured, because an OpenCL device on a CPU is never faster than the CPU
+// engine. A device that fails, for example in its self-test, is not chosen.
 [[nodiscard]] AutoChoice choose_auto(const EngineOptions& options = {});
 
 }  // namespace assay::gpu_hash

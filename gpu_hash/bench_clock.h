@@ -9,12 +9,14 @@
 
 namespace assay::gpu_hash {
 
-// Measuring one figure ends after this time. A slow device is therefore measured once.
+// After this time no further run of a measurement begins. On a slow device the work is therefore
+// measured only once.
 inline constexpr std::chrono::seconds kBenchTime{3};
 
-// Returns the units per second of the fastest run of `work`. `work` returns a Status and does
-// `units` units. A first run sets things up and does not count. Then `work` runs `repeats` times;
-// it runs fewer times, but at least once, when the runs take longer than kBenchTime.
+// Returns the units per second of the fastest run of `work`. One call of `work` processes `units`
+// units and returns a Status. The first call does one-time work and is not measured. Then `work`
+// runs `repeats` times; it runs fewer times, but at least once, when the runs take longer than
+// kBenchTime.
 template <typename Work>
 [[nodiscard]] Result<double> best_rate(double units, int repeats, const Work& work) {
   ASSAY_TRY(work());

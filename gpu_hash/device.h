@@ -35,15 +35,17 @@ struct SelfTest {
   Status result;  // device-self-test-failed, device-failed
 };
 
-// Computes the known answers on every device, including the CPU engine.
+// Hashes test data on every device, including the CPU engine, and compares the results with known
+// digests.
 [[nodiscard]] Result<std::vector<SelfTest>> self_test_devices();
 
 // One measured rate and the limit that applies to it, measured in the same run.
 struct BenchFigure {
-  // "resident": the data are already where the engine computes. "streamed": from host memory to the
-  // root. For the CPU engine "streamed" equals "resident", because it computes in host memory.
-  // Engines with memory of their own have two more figures. "tagged": resident data with keyed tags
-  // in the same pass. "tags": the tags alone (tags.h).
+  // "resident": hashing of data that are already in the memory where the engine computes.
+  // "streamed": hashing of data in host memory, including the copy to the device. For the CPU
+  // engine "streamed" equals "resident", because that engine computes in host memory. Engines with
+  // memory of their own have two more figures. "tagged": hashing of resident data, with keyed tags
+  // (tags.h) computed in the same pass. "tags": computing the tags alone.
   std::string name;
   double rate = 0;         // bytes per second
   double limit = 0;        // bytes per second: the smallest of the limits that apply
@@ -51,20 +53,24 @@ struct BenchFigure {
   [[nodiscard]] double fraction() const { return limit > 0 ? rate / limit : 0; }
 };
 
-// The measured limits of the figures, also those that are not the smallest one. 0: not measured.
+// All measured limits. BenchFigure::limit is the smallest of those that apply to the figure. 0: not
+// measured.
 struct BenchLimits {
-  // Bytes per second of reading the memory that holds resident data, with the whole device.
+  // Bytes per second at which the whole device reads the memory that contains resident data.
   double memory_read = 0;
-  // Bytes per second of copies from pinned memory to the device, in slices as streaming makes them.
+  // Bytes per second of copies from pinned memory to the device, in slices of the size that
+  // streaming uses.
   double pinned_copy = 0;
   // Rotations and logic operations per second on 32-bit words (opencl/limits.h), with all integer
-  // pipes of the device. This figure divided by integer_operations() bounds the rate of hashing.
+  // pipes of the device. This figure divided by integer_operations() is an upper bound of the
+  // chunks hashed per second.
   double integer_operations = 0;
   // CPU engine: bytes per second of hashing alone. Every thread hashes chunks that stay in its
   // cache, with the code that the engine uses.
   double cached_hash = 0;
-  // CPU engine: bytes per second of one OpenSSL stream on each thread, all at once. This figure is
-  // not a limit; it shows what software elsewhere reaches.
+  // CPU engine: bytes per second of hashing with OpenSSL, one stream on each thread, all threads at
+  // the same time. This figure is not a limit; it shows the rate of software that hashes with plain
+  // OpenSSL.
   double openssl_streams = 0;
 };
 
@@ -78,10 +84,10 @@ struct BenchResult {
 };
 
 // Returns the least number of rotations, shifts and logic operations on 32-bit words that hashing
-// one chunk takes. A logic operation of up to three inputs counts as one. Only an integer pipe has
-// these operations. Additions are not counted, because a device may do them on another pipe. The
-// result is a lower bound. A device without three-input logic, or with additions on the same pipe,
-// stays further below the limit that follows from the result.
+// one chunk takes. A logic operation of up to three inputs counts as one. Only the integer pipes of
+// a device can do these operations. Additions are not counted, because a device may do them on
+// another pipe. The result is therefore a lower bound: a device without three-input logic, or with
+// additions on the integer pipes, needs more operations.
 //
 // SHA-256 (FIPS 180-4 sections 4.1.2 and 6.2), a block of 64 bytes:
 //   64 rounds of 6 rotations and 4 logic operations (both sums, Ch, Maj)           640
@@ -95,14 +101,14 @@ struct BenchResult {
 //   16 byte swaps                                                                   32
 //                                                                                2,656
 // A chunk's message is a prefix byte, the chunk, a byte 0x80 and a length of 8 or 16 bytes. For
-// 16 KiB these are 257 blocks with SHA-256 and 129 blocks with SHA-384. The inner nodes, under 1 %
-// more, are left out.
+// 16 KiB these are 257 blocks with SHA-256 and 129 blocks with SHA-384. The inner nodes of the tree
+// would add less than 1 % and are not counted.
 [[nodiscard]] std::uint64_t integer_operations(HashAlgorithm hash, std::uint32_t chunk_size);
 
 // Measures one device with the given algorithm at the default chunk size. `bytes` is the amount of
-// data, rounded to whole slices, at least one slice. A device with less memory is measured with
-// less. Rates are wall clock, best of a few runs. Takes at most `bytes` of extra host memory.
-// Errors: those of make_engine() and Engine::hash().
+// data, rounded to whole slices, at least one slice. A device whose memory is smaller than `bytes`
+// is measured with less data. Rates are wall clock, best of a few runs. Takes at most `bytes` of
+// extra host memory. Errors: those of make_engine() and Engine::hash().
 [[nodiscard]] Result<BenchResult> bench_device(const DeviceChoice& choice, HashAlgorithm hash,
                                                std::uint64_t bytes,
                                                const EngineOptions& options = {});

@@ -18,8 +18,8 @@ namespace assay::gpu_hash {
 struct DeviceChoice {
   enum class Kind : std::uint8_t { kAuto, kCpu, kOpenCl };
   Kind kind = Kind::kAuto;
-  // Position in list_devices() among the OpenCL devices, or part of a device's name. Without both,
-  // the first OpenCL device is meant (GPUs come first).
+  // Position in list_devices() among the OpenCL devices, or part of a device's name. When neither
+  // is given, the first OpenCL device is chosen (GPUs come first).
   std::optional<unsigned> index{};
   std::string name{};
   // Several OpenCL devices that share the work. `indices` holds at least two different positions,
@@ -38,7 +38,8 @@ inline constexpr std::size_t kMaxSharingDevices = 16;
 [[nodiscard]] Result<DeviceChoice> parse_device(std::string_view text);
 
 struct EngineOptions {
-  // Of the CPU engine and of readers. 0: one for each core that this process may use.
+  // Number of threads of the CPU engine, or of threads that read data for another engine. 0: one
+  // for each core that this process may use.
   unsigned threads = 0;
   // OpenCL: bytes of one transfer to the device, rounded down to a power of two and to what the
   // device allows. 0: the engine chooses.
@@ -46,9 +47,10 @@ struct EngineOptions {
 };
 
 // Makes the engine for `choice`. An OpenCL engine passes its self-test before it hashes anything.
-// Several devices make one engine (spread/engine.h), and `threads` are divided among them. Auto
-// means the fastest engine by measurement (auto_choice.h). Auto never means an OpenCL device on a
-// CPU, because the CPU engine is faster; such a device is used only when `choice` names it.
+// Several devices are combined into one engine (spread/engine.h), and `threads` are divided among
+// them. Auto means the fastest engine by measurement (auto_choice.h). Auto never means an OpenCL
+// device on a CPU, because the CPU engine is faster; such a device is used only when `choice` names
+// it.
 // Errors: device-not-found, device-self-test-failed, device-failed.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const DeviceChoice& choice,
                                                           const EngineOptions& options = {});

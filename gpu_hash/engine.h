@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every engine does: it turns byte strings (objects) into the roots of their hash trees. Spec:
-// schemas/tree.md sections 2 and 7. The CPU engine is the reference. Every other engine gives the
+// schemas/tree.md sections 2 and 7. The CPU engine is the reference. Every other engine returns the
 // same digests or an error, never a wrong root.
 #pragma once
 
@@ -25,13 +25,14 @@ namespace assay::gpu_hash {
 class TagKey;
 
 // Receives the bytes read and hashed since the start of the call. Worker threads call it, one call
-// at a time and never after hash() has returned. It must return quickly and must not call the
-// engine.
+// at a time and never after hash() has returned. The function must return quickly and must not call
+// the engine.
 using BytesDone = std::function<void(std::uint64_t bytes_done)>;
 
 struct HashRequest {
   TreeParameters parameters{};
-  // Bytes under one outline digest: a power of two from the chunk size to 2^40. 0: no outline.
+  // Bytes that one outline digest covers: a power of two from the chunk size to 2^40. 0: no
+  // outline.
   std::uint64_t outline_span = 0;
   BytesDone progress{};
   std::stop_token stop{};
@@ -59,10 +60,10 @@ class Engine {
 
   [[nodiscard]] virtual const EngineInfo& info() const = 0;
 
-  // Returns one result per region, in order. Memory is bounded whatever the sizes are, apart from
-  // the results. With any error no digests are returned. Thread-safe; calls on one engine may wait
-  // for each other.
-  // Errors: invalid-parameter for parameters, span, or device memory of another engine;
+  // Returns one result per region, in order. Apart from the results, memory use is bounded,
+  // whatever the sizes of the regions. After any error no digests are returned. Thread-safe; calls
+  // on one engine may wait for each other.
+  // Errors: invalid-parameter for bad parameters, a bad span, or device memory of another engine;
   // limit-exceeded; file-changed, file-unreadable and unsupported-file-type with the file's label
   // in `where`; device-failed; device-self-test-failed; cancelled when a stop was requested.
   [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
@@ -71,11 +72,11 @@ class Engine {
   // The functions below are for memory on the engine's device. An engine without such memory, such
   // as the CPU engine, returns invalid-parameter.
 
-  // Imports memory of another process without a copy. `fd` is what the driver of that process
-  // exported for an allocation of `size` bytes; the engine takes ownership of `fd`. On CPU devices
-  // `fd` is a memory file sealed against shrinking. The owner may write to the memory. The memory
-  // stays allocated while the returned object lives. The returned object must not outlive the
-  // engine. Errors: invalid-parameter, device-failed.
+  // Imports memory of another process without a copy. `fd` is the file descriptor that the driver
+  // of that process exported for an allocation of `size` bytes; the engine takes ownership of `fd`.
+  // On CPU devices `fd` is a memory file sealed against shrinking. The other process may still
+  // write to the memory. The memory stays allocated while the returned object lives. The returned
+  // object must not outlive the engine. Errors: invalid-parameter, device-failed.
   [[nodiscard]] virtual Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size);
 
@@ -89,8 +90,8 @@ class Engine {
       std::span<const Region> regions, const HashRequest& request, const TagKey& key);
 };
 
-// Checks the conditions that are the same for every engine: parameters and span. Errors:
-// invalid-parameter.
+// Checks the parameters and the span of `request`. The conditions are the same for every engine.
+// Errors: invalid-parameter.
 [[nodiscard]] Status check(const HashRequest& request);
 
 }  // namespace assay::gpu_hash

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifies one file, one tensor or a byte range of one against a known artifact, without reading
-// the rest.
+// Verifies one file, one tensor, or a byte range of a file or tensor against a known artifact,
+// without reading the rest of the model.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace assay::gpu_hash {
 struct PartOptions {
   std::size_t entry = 0;             // index into the artifact's entries
   std::optional<ByteRange> range{};  // of the object; absent: the whole object
-  // Outline of the artifact, which the caller has checked against the artifact. With an outline
-  // only the spans that hold the range are read. Without one the whole object is read, because only
-  // its root is known. May be null.
+  // Outline of the artifact. The caller must have checked that it belongs to the artifact. With an
+  // outline only the spans that contain the range are read. Without an outline the whole object is
+  // read, because only the root of the whole object is known. May be null.
   const Outline* outline = nullptr;
 };
 
@@ -31,8 +31,8 @@ struct VerifiedPart {
   // are as expected.
   std::vector<ByteRange> differing;
   // One sentence about the difference; empty when the part is as expected. Also set when no byte
-  // could be compared. This is the case when the file is missing or has another size, or when the
-  // tensor is at another place or of another type.
+  // could be compared, because the file is missing or does not have the expected size, or because
+  // the tensor does not have the expected offset or type.
   std::string detail;
   bool missing = false;  // true when the file does not exist
   double seconds = 0;

@@ -22,10 +22,10 @@ struct ChunkProof {
   Digest root;  // of the object; `leaf` and `path` lead to it
 };
 
-// Reads the object once and makes the proof that chunk `index` belongs to it. verify_inclusion of
-// schemas/core/merkle.h checks such a proof. Memory does not grow with the object. Errors:
-// invalid-parameter when the object has no such chunk (an empty object has no chunks); those of the
-// engine.
+// Reads the object once and makes the proof that chunk `index` belongs to `object`.
+// verify_inclusion of schemas/core/merkle.h checks such a proof. Memory does not grow with the
+// object. Errors: invalid-parameter when the object has no such chunk (an empty object has no
+// chunks); those of the engine.
 [[nodiscard]] Result<ChunkProof> prove_chunk(Engine& engine, const Region& object,
                                              const TreeParameters& parameters, std::uint64_t index,
                                              std::stop_token stop = {});

@@ -22,7 +22,7 @@ class DeviceMemory {
   [[nodiscard]] virtual std::uint64_t size() const = 0;  // bytes
 };
 
-// Borrowed host memory. It must stay unchanged until the call returns.
+// Borrowed host memory. The memory must stay unchanged until the call that uses the piece returns.
 struct HostPiece {
   ByteView bytes;
 };
@@ -50,7 +50,7 @@ struct Region {
 };
 
 [[nodiscard]] std::uint64_t piece_size(const Piece& piece);
-// Makes one object of borrowed host memory.
+// Makes an object that consists of borrowed host memory.
 [[nodiscard]] Region host_region(ByteView bytes);
 // Makes a region of the bytes of a file, or of a tensor inside a file.
 [[nodiscard]] Region file_region(std::shared_ptr<const SourceFile> file);

@@ -33,12 +33,14 @@ struct Safetensors {
   std::uint64_t data_start;     // bytes from the start of the file
 };
 
-// Fills `out` with the bytes of the file from `offset`. These bytes lie inside the file.
+// Fills `out` with the bytes of the file from `offset`. read_safetensors() asks only for bytes
+// inside the file.
 using ReadAt = std::function<Status(std::uint64_t offset, std::span<std::uint8_t> out)>;
 
 // Reads and checks the header of a file of `file_size` bytes. Checks the header's length before
-// allocating memory for it. Errors: malformed-safetensors with the word of section 6.3 at the
-// beginning of `detail` and the tensor, if any, in `where`; those of `read`.
+// allocating memory for it. Errors: malformed-safetensors, where `detail` begins with the name that
+// schemas/tree.md section 6.3 gives to the failed check, and `where` names the tensor, if any;
+// those of `read`.
 [[nodiscard]] Result<Safetensors> read_safetensors(std::uint64_t file_size, const ReadAt& read);
 // Does the same for a file. The `where` of an error starts with the file's label.
 [[nodiscard]] Result<Safetensors> read_safetensors(const SourceFile& file);

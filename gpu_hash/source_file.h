@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as sources of bytes. Only regular files are read. They are reached from an open directory
-// without following a symlink. Reading fails when a file has changed since it was found.
+// Files as sources of bytes. Only regular files are read. The files are reached from an open
+// directory without following a symlink. Reading fails when a file has changed since it was found.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace assay::gpu_hash {
 
-// Metadata that show whether a file is still the same one with the same content. The change time is
-// included because the modification time can be set back.
+// Metadata that show whether a file is still the same file with the same content. The change time
+// is included because the modification time can be set back.
 struct FileIdentity {
   dev_t device;
   ino_t inode;
@@ -52,9 +52,9 @@ class Directory {
 // when the system does not report the available memory.
 [[nodiscard]] std::uint64_t page_cache_room();
 
-// Memory for reads that bypass the page cache, allocated on first use. It also keeps the bytes of
-// the last read, so that consecutive small reads need one disk access. Used by one thread at a
-// time.
+// Memory for reads that bypass the page cache, allocated on first use. This memory also keeps the
+// bytes of the last read, so that consecutive small reads need one disk access. Used by one thread
+// at a time.
 class DirectBuffer {
  public:
   static constexpr std::size_t kUnit = 4096;  // bytes; the memory is aligned to this unit
@@ -73,7 +73,7 @@ class DirectBuffer {
 
   std::unique_ptr<std::uint8_t[], Free> memory_;
   std::uint64_t file_ = 0;   // OpenFile::number_; 0: none
-  std::uint64_t begin_ = 0;  // offset in that file of the bytes held
+  std::uint64_t begin_ = 0;  // offset in that file of the stored bytes
   std::uint64_t size_ = 0;
 };
 
@@ -99,15 +99,15 @@ class SourceFile {
   [[nodiscard]] const std::string& label() const { return label_; }
 
   // Opens the file, or returns the handle that another caller still holds. Never blocks on a FIFO.
-  // Errors: file-changed when it is not the file that was found; file-unreadable.
+  // Errors: file-changed when the opened file is not the file that was found; file-unreadable.
   [[nodiscard]] Result<std::shared_ptr<const OpenFile>> open() const;
 
   // Checks that the file still exists and is the same. Errors: file-changed.
   [[nodiscard]] Status check_unchanged() const;
 
   // Declares that nobody will read these bytes again soon. From the next open() on, bytes that are
-  // not in the page cache are read without it, where the file system allows that. Such reads take a
-  // fraction of the processor time and leave the content of the cache in place.
+  // not in the page cache bypass the page cache, where the file system allows that. Such reads take
+  // a fraction of the processor time and leave the content of the cache in place.
   void read_once() const { read_once_ = true; }
 
  private:
@@ -137,10 +137,10 @@ class OpenFile {
   // the same after the read; file-unreadable on an input error.
   [[nodiscard]] Status read(std::uint64_t offset, std::span<std::uint8_t> out) const;
   // Fills `parts`, one part after the other, from byte `offset`. With a `buffer`, and after
-  // SourceFile::read_once(), large reads bypass the page cache when it holds less than half of the
-  // bytes. Bytes go straight into a part that is large and begins at a page, when the file offset
-  // is at a page too. Otherwise they go through `buffer`, which also takes the following bytes up
-  // to byte `end`. Errors: as the other read().
+  // SourceFile::read_once(), large reads bypass the page cache when the cache holds less than half
+  // of the bytes. A large part is filled directly when its memory and its file offset both begin at
+  // a page boundary. Other parts are filled through `buffer`, into which bytes after the parts are
+  // read too, up to byte `end` of the file. Errors: as the other read().
   [[nodiscard]] Status read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts,
                             DirectBuffer* buffer = nullptr, std::uint64_t end = 0) const;
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keyed tags: a repeated check of memory that has been hashed once, as fast as memory can be read.
+// Keyed tags, which check that memory has not changed since it was hashed. The check runs as fast as
+// the memory can be read.
 //
-// Definition. A pass over the data that computes SHA-256 (or SHA-384) also computes a tag of each
-// block of 4 KiB of every chunk. It uses the words that are loaded for the hash. The tag is NH with
-// two Toeplitz keys (UMAC, RFC 4418 section 5.2.2) and has 2 x 64 bits. Its key is drawn at random
-// for this pass. A later pass computes the tags alone and compares them.
+// Definition. A full pass over the data computes SHA-256 (or SHA-384) and also a tag of each block
+// of 4 KiB of every chunk. The tag is computed from the words that are loaded for the hash. The tag
+// is NH with two Toeplitz keys (UMAC, RFC 4418 section 5.2.2) and has 2 x 64 bits. Its key is drawn
+// at random for this pass. A later pass computes the tags alone and compares them.
 //
 // Security. NH with 32-bit words and two Toeplitz keys is 2^-64-almost-universal. Two different
 // blocks of one length, chosen without knowledge of the key, have equal tags with probability at
@@ -13,13 +14,13 @@
 // change stays unseen with probability at most q * 2^-64, apart from collisions of the hash.
 //
 // The bound holds against adversaries who choose the content of the memory but cannot read the
-// memory of the checking process. This covers its memory on the host and on the device. An
+// memory of the checking process. The memory of this process includes its memory on the device. An
 // adversary who knows the key can make collisions at will. A key therefore never leaves the process
 // and is overwritten when it is no longer needed. A new key is drawn for every full pass and after
 // any mismatch.
 //
-// Limits. Tags never replace the first pass, prove nothing to anybody else and are never evidence
-// by themselves. They show that memory is the same as at the full pass.
+// Limits. Tags never replace the full pass, prove nothing to other parties and are never evidence
+// by themselves. Tags only show that memory is the same as at the full pass.
 #pragma once
 
 #include <array>
@@ -33,10 +34,11 @@
 
 namespace assay::gpu_hash {
 
-inline constexpr std::uint64_t kTagBlock = 4096;  // bytes under one tag
+inline constexpr std::uint64_t kTagBlock = 4096;  // bytes that one tag covers
 inline constexpr std::size_t kTagKeyWords = kTagBlock / 4 + 4;
 
-// The secret key of the tags. It is overwritten when destroyed and cannot be copied.
+// The secret key of the tags. The key is overwritten when this object is destroyed, and cannot be
+// copied.
 class TagKey {
  public:
   [[nodiscard]] static Result<TagKey> draw(Random& random);
@@ -54,7 +56,7 @@ class TagKey {
 
 // Computes the tag of a block of at most kTagBlock bytes; the reference implementation. The block
 // is filled with zeros to a multiple of 32 bytes. Its length is not part of the tag, because the
-// block at one place always has the same length.
+// block at one position of the data always has the same length.
 [[nodiscard]] std::array<std::uint64_t, 2> tag_of_block(const TagKey& key, ByteView block);
 
 // Digests over the tags of one region, one per segment. The engine chooses the segments.
@@ -72,8 +74,8 @@ class KeyedCheck {
   [[nodiscard]] const std::vector<ObjectDigests>& digests() const { return digests_; }
 
   // Computes the tags alone and returns the numbers of the regions whose memory has changed. A
-  // mismatch destroys the key. Every later call then fails with invalid-parameter, and the next
-  // step is a full pass with start().
+  // mismatch destroys the key. Every later call then fails with invalid-parameter, and the caller
+  // must make a new full pass with start().
   [[nodiscard]] Result<std::vector<std::size_t>> recheck();
 
  private:

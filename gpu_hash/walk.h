@@ -22,23 +22,23 @@ struct WalkOptions {
   // Whether to follow symlinks that stay below the directory. Otherwise every symlink is refused.
   bool follow_symlinks = false;
 };
-// Returns the options that `parameters` fix. The artifact's root covers these rules, and there are
-// no others.
+// Returns the options that `parameters` fix. The artifact's root covers these options, and no other
+// options affect which files belong to an artifact.
 [[nodiscard]] WalkOptions rules_of(const TreeParameters& parameters);
 
 struct WalkedFile {
-  std::string path;  // path in the artifact, see check_path
+  std::string path;  // path in the artifact (check_path() in schemas/core/artifact.h)
   std::shared_ptr<const SourceFile> source;
 };
 
 // Lists every regular file below `path`, including hidden ones, except ignored files. A `path` that
 // is a file, or a symlink to a file, is listed under its last part. Patterns do not apply to such a
 // `path`. The list is ordered by path as bytes. Inspects files without opening them. Directories
-// are reached through their descriptors, so replacing one during the walk cannot lead outside.
-// Errors, with the path in the artifact in `where`: file-unreadable; unsupported-file-type for a
-// symlink, FIFO, socket or device; invalid-path for a name that is not UTF-8, and for a symlink
-// that is absolute, leads outside, leads nowhere or leads in a circle; invalid-parameter for a bad
-// pattern; limit-exceeded for depth or number of files.
+// are reached through their descriptors, so replacing a directory during the walk cannot lead
+// outside of `path`. Errors, with the path in the artifact in `where`: file-unreadable;
+// unsupported-file-type for a symlink, FIFO, socket or device; invalid-path for a name that is not
+// UTF-8, and for a symlink that is absolute, leads outside, leads nowhere or leads in a circle;
+// invalid-parameter for a bad pattern; limit-exceeded for depth or number of files.
 [[nodiscard]] Result<std::vector<WalkedFile>> walk(const std::filesystem::path& path,
                                                    const WalkOptions& options = {});
 
@@ -55,8 +55,8 @@ struct WalkedFile {
 [[nodiscard]] Result<std::optional<std::string>> output_pattern(
     const std::filesystem::path& directory, const std::filesystem::path& output);
 
-// Returns the patterns of kUsualIgnore whose file or directory exists below `path`. Empty when
-// `path` is not a directory.
+// Returns the patterns of kUsualIgnore (schemas/core/artifact.h) whose file or directory exists
+// below `path`. Empty when `path` is not a directory.
 [[nodiscard]] std::vector<std::string> usual_patterns(const std::filesystem::path& path);
 
 }  // namespace assay::gpu_hash

@@ -23,16 +23,19 @@ struct Finding {
 // Checks one policy and returns its findings. Findings about the policy as a whole come first, then
 // findings about conditions in the order of the document.
 //
-// Notes name the decision point of each condition. Warnings name:
-// - conditions that cannot fail or cannot pass (at_least above the number of listed identities, an
-// empty any, two tests that exclude each other);
-// - tests on unlikely pointers, and demands on nodes and reports that no node or report can meet;
-// - anchors that prove nothing about hardware;
-// - a policy that matches every workload or selects by one name alone;
-// - rules about pods that admit everything, and modes that do not enforce;
-// - statement conditions without a manifest condition beside them, and report conditions without a
-// node condition;
-// - models filled at run time that no condition checks.
+// A note says at which decision point (create, bind or serve) each condition is evaluated. There is a
+// warning for each of these:
+// - a condition that always passes or never passes: at_least above the number of listed identities,
+//   an empty any, two tests that exclude each other;
+// - a test whose JSON pointer probably matches no member;
+// - a demand that no node or no report can meet;
+// - an anchor that proves nothing about hardware;
+// - a policy that matches every workload, or selects workloads by one name alone;
+// - rules about pods that admit every pod;
+// - a mode that does not enforce;
+// - a statement condition without a manifest condition beside it;
+// - a report condition without a node condition beside it;
+// - a model whose files are downloaded at run time, when no condition checks them.
 //
 // An enforce policy without any manifest condition is an error, because the policy denies every
 // pod.

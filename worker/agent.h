@@ -11,7 +11,7 @@ namespace assay::worker {
 
 enum class Ending : std::uint8_t {
   kStopped,      // on request
-  kVerified,     // with `once`: the model is what its manifest says
+  kVerified,     // with `once`: the model matches its manifest
   kNotVerified,  // with `once`: the model differs, was not covered, or the report was refused
 };
 
@@ -19,8 +19,8 @@ class Agent {
  public:
   explicit Agent(Parts& parts);
 
-  // Runs until drain is requested. With `once`, runs until one job has ended. Returns an error when
-  // the service refuses this node for good.
+  // Runs until Parts::drain is requested. With `once`, runs until one job has ended. Returns an
+  // error when the service refuses this node for good.
   [[nodiscard]] Result<Ending> run(bool once);
 
  private:
@@ -39,7 +39,8 @@ class Agent {
   bool hurried_ = false;  // the last request was repeated at once, because a job was announced
 };
 
-// Returns how a run of one job ends with this outcome. Returns the error of a job without a result.
+// Returns how Agent::run() ends when its only job had this outcome. Returns the error of `outcome`
+// when the job has no result.
 [[nodiscard]] Result<Ending> ending_of(const JobOutcome& outcome);
 
 }  // namespace assay::worker

@@ -11,12 +11,13 @@ class Enroller {
  public:
   explicit Enroller(Parts& parts);
 
-  // Enrols the node: gets a fresh challenge, takes evidence over it and sends one signed request.
+  // Enrols the node: gets a new challenge, collects evidence for this challenge and sends one
+  // signed request.
   [[nodiscard]] Status enrol();
 
-  // Enrols when the renewal is due. A failure is reported as an event and tried again later while
-  // the enrolment holds or while the failure may be temporary. Any other failure, a final one
-  // (is_final) and a cancellation are returned.
+  // Enrols when the renewal is due. A failed attempt is reported as an event and repeated later, as
+  // long as the present enrolment is valid or the failure may be temporary. Any other failure is
+  // returned, and so are final failures (is_final) and cancellations.
   [[nodiscard]] Status tend();
   [[nodiscard]] Steady::time_point due() const { return term_.due(); }
 
@@ -32,8 +33,9 @@ class Enroller {
   bool before_ = false;
 };
 
-// Returns true for failures after which no other attempt can succeed. The node is revoked or was
-// ended, it belongs to another principal, or the caller lacks the right.
+// Returns true for failures after which no other attempt can succeed. Examples: the node is
+// revoked, its enrolment was ended, the node belongs to another principal, or the caller lacks the
+// right to enrol.
 [[nodiscard]] bool is_final(const Error& error);
 // Returns advice for the operator of a worker that ends with a final error.
 [[nodiscard]] std::string_view advice_on(const Error& error);

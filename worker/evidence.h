@@ -26,8 +26,8 @@ class EvidenceSource {
   // Returns the id of the machine as enrolments name it, in lowercase hex. Empty for a source
   // without evidence. Errors: evidence-unavailable.
   [[nodiscard]] virtual Result<std::string> platform() = 0;
-  // Collects evidence that binds `data`. Returns nullopt from a source without evidence. Errors:
-  // evidence-unavailable.
+  // Collects evidence that contains `data` as its report data. Returns nullopt from a source
+  // without evidence. Errors: evidence-unavailable.
   [[nodiscard]] virtual Result<std::optional<Evidence>> collect(const ReportDataBytes& data) = 0;
 };
 

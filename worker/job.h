@@ -15,15 +15,15 @@
 namespace assay::worker {
 
 // How a job ended on this node:
-// - "verified", "mismatch" and "incomplete" are what the service recorded.
-// - "lost": the lease was lost, or it is unknown whether the service took the report.
-// - "refused": the service took no report.
+// - "verified", "mismatch" and "incomplete" are the states that the service recorded.
+// - "lost": the lease was lost, or it is unknown whether the service accepted the report.
+// - "refused": the service refused a request for this job, such as the report.
 // - "unmapped": this node does not have the location. The service knows this, and the job has
 //   ended.
 // - "failed": hashing did not work.
 // - "stopped": the work was given up on request.
-// After "lost", "refused", "failed" and "stopped" the lease runs out, and the service gives the job
-// out again.
+// After "lost", "refused", "failed" and "stopped" the lease expires, and the service then leases
+// the job again.
 struct JobOutcome {
   std::string_view result;
   std::optional<Error> error;
@@ -39,14 +39,15 @@ class LeasedJob {
  private:
   [[nodiscard]] Result<ReportAnswer::State> work();
   [[nodiscard]] Status check_lease() const;
-  // Finds the place to read. Ends the job when this node has no such place.
+  // Finds the directory or file to read (Place of map.h). Ends the job when this node does not have
+  // it.
   [[nodiscard]] Status find_place();
   [[nodiscard]] Status tend();
   [[nodiscard]] Status renew();
-  // Runs `work` in a thread of its own and keeps lease and enrolment alive meanwhile. When one of
-  // them is lost, stops `work` and waits for its end.
+  // Runs `work` in a thread of its own and renews lease and enrolment meanwhile. When the lease or
+  // the enrolment is lost, stops `work` and waits for its end.
   [[nodiscard]] Status aside(const std::function<void(const std::stop_token&)>& work);
-  // Calls the service until it answers, as long as the lease holds.
+  // Repeats `call` until the service answers, as long as the lease is valid.
   template <typename Call>
   [[nodiscard]] auto insist(const char* what, const Call& call) -> decltype(call());
 

@@ -16,13 +16,14 @@ namespace assay::worker {
 struct LocationMap {
   std::string location;  // a location, or the beginning of one up to a '/'
   std::filesystem::path directory;
-  std::string volume{};  // volume of the claim in `location`; empty: the mount tells it
+  std::string volume{};  // volume of the claim in `location`; empty: taken from the mount
 };
-// Parses a map. Errors: usage when LOCATION is not such a beginning, when DIR is not absolute, when
-// NAME is not the name of a volume, or when LOCATION names no claim but NAME is given.
+// Parses a map. Errors: usage when LOCATION is neither a location nor the beginning of one, when
+// DIR is not absolute, when NAME is not the name of a volume, or when LOCATION names no claim but
+// NAME is given.
 [[nodiscard]] Result<LocationMap> parse_location_map(std::string_view text);
 
-// The place to read for a job.
+// The file or directory to read for a job.
 struct Place {
   std::filesystem::path base;  // chosen by the node
   std::string below{};   // path below `base`, in the form of artifact paths; empty: `base` itself
@@ -36,8 +37,9 @@ class NodeMap {
   NodeMap(std::vector<LocationMap> maps, std::filesystem::path kubelet,
           std::filesystem::path mounts = "/proc/self/mountinfo");
 
-  // Finds the place of a location by the longest map that covers it. For a job about a pod, finds
-  // the pod's own mount instead. Errors: location-unmapped, pod-volume-missing.
+  // Finds the place of `location` by the map with the longest LOCATION that contains it. With
+  // `pod`, finds the mount of `location` in that pod instead. Errors: location-unmapped,
+  // pod-volume-missing.
   [[nodiscard]] Result<Place> find(const std::string& location,
                                    const std::optional<JobPod>& pod) const;
 
@@ -50,10 +52,11 @@ class NodeMap {
   std::filesystem::path mounts_;
 };
 
-// Returns the name of the kubelet's volume that contains `directory`. The longest mount that covers
-// `directory` decides, and the last one among equals. The place of the mount or the mounted
-// directory must have the form ".../volumes/kubernetes.io~<plugin>/<volume>[/mount]". Empty when
-// neither has this form. `mounts` is the text of /proc/self/mountinfo.
+// Returns the name of the kubelet's volume that contains `directory`. Uses the mount whose mount
+// point is the longest path that contains `directory`. Of several such mounts, uses the last one.
+// Its mount point or its mounted directory must have the form
+// ".../volumes/kubernetes.io~<plugin>/<volume>[/mount]". Empty when neither has this form. `mounts`
+// is the text of /proc/self/mountinfo.
 [[nodiscard]] std::string mounted_volume(std::string_view mounts,
                                          const std::filesystem::path& directory);
 

@@ -23,9 +23,10 @@ class NodeModel {
  public:
   // Looks for the entries of `manifest` at the positions in `subset`, or for all entries when
   // `subset` is empty. Whatever `subset` is, also looks for files that the manifest has no file
-  // entry for. Only the parameters, which the artifact's root covers, decide which files count. An
-  // entry that cannot be read is not covered. Errors: unsupported-file-type and invalid-path for a
-  // link or pipe; limit-exceeded for too many files; cancelled.
+  // entry for. Only the tree parameters of the manifest decide which files belong to the model,
+  // because the artifact's root covers these parameters. An entry that cannot be read is reported
+  // as not covered. Errors: unsupported-file-type and invalid-path for a link or pipe;
+  // limit-exceeded for too many files; cancelled.
   [[nodiscard]] static Result<NodeModel> find(const std::filesystem::path& model,
                                               const Manifest& manifest,
                                               const std::vector<std::uint64_t>& subset,
@@ -40,13 +41,14 @@ class NodeModel {
     std::uint64_t extra_count = 0;
     std::uint64_t bytes = 0;
   };
-  // Hashes everything that was found, except extra files. A file that changes or cannot be read
-  // during hashing is not covered. Errors: those of the engine that are not about a file.
+  // Hashes everything that find() found, except extra files. The entries of a file that changes or
+  // cannot be read during hashing are reported as not covered. Errors: those of the engine that are
+  // not about a file.
   [[nodiscard]] Result<Hashed> hash(gpu_hash::Engine& engine, const gpu_hash::Progress& progress,
                                     const std::stop_token& stop);
 
-  // Hashes the entries at these positions again and returns their digests at `span`. Errors:
-  // not-found when an entry was not hashed; those of the engine.
+  // Hashes the entries at these positions again and returns their outline digests for the span
+  // `span` (bytes). Errors: not-found when an entry was not hashed; those of the engine.
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(
       gpu_hash::Engine& engine, const std::vector<std::uint64_t>& entries, std::uint64_t span,
       const std::stop_token& stop) const;
@@ -57,7 +59,7 @@ class NodeModel {
   [[nodiscard]] Result<Bytes> read(const SpotSpan& place, std::uint64_t span) const;
 
  private:
-  // A file, or a tensor in one.
+  // A file, or a tensor in a file.
   struct Object {
     Entry entry;  // its root is set by hash()
     std::shared_ptr<const gpu_hash::SourceFile> source;
@@ -86,7 +88,7 @@ class NodeModel {
   [[nodiscard]] const Object* at(std::uint64_t position) const;
 
   TreeParameters parameters_;
-  bool all_ = false;               // no subset: tensors that are not in the manifest count too
+  bool all_ = false;               // no subset: tensors that are not in the manifest are hashed too
   bool files_ = false;             // entries of files are wanted
   bool tensors_ = false;           // entries of tensors are wanted
   std::set<std::string> covered_;  // paths of all file entries, also outside the subset

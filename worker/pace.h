@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of the node agent: pauses after failures, and renewals before a term ends. Times are of
-// the steady clock. The service says how long something holds, and this machine's wall clock may be
-// wrong.
+// Timing of the node agent: pauses after failures, and renewals before a term ends. All times are
+// of the steady clock, because this machine's wall clock may be wrong. The service therefore states
+// durations, such as the length of a lease.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ using Steady = std::chrono::steady_clock;
 [[nodiscard]] double random_fraction(Random& random);
 
 // Pauses with full jitter. Each pause is drawn between zero and a bound that doubles with every
-// failure. Many agents therefore do not return at the same time after an outage of the service.
+// failure, so that many agents do not return at the same time after an outage of the service.
 class Backoff {
  public:
   Backoff(Random& random, std::chrono::milliseconds first, std::chrono::milliseconds longest)
@@ -42,14 +42,15 @@ class Term {
  public:
   // Makes a term that is over.
   Term() = default;
-  // Makes a term of `length` from `from` on. Renewal is due after `share` of it, from 0 to 1.
+  // Makes a term of `length` from `from` on. Renewal is due after the fraction `share` (0 to 1) of
+  // the term.
   Term(Steady::time_point from, std::chrono::milliseconds length, double share);
 
   [[nodiscard]] bool is_over(Steady::time_point now) const { return now >= end_; }
   [[nodiscard]] bool is_due(Steady::time_point now) const { return now >= due_; }
   [[nodiscard]] Steady::time_point due() const { return due_; }
   [[nodiscard]] Steady::time_point end() const { return end_; }
-  // Moves the next renewal to `when`, after a failed one.
+  // Moves the next renewal to `when`, after a failed renewal.
   void postpone(Steady::time_point when) { due_ = when; }
 
  private:
@@ -57,8 +58,9 @@ class Term {
   Steady::time_point end_ = Steady::time_point::min();
 };
 
-// Returns the part of an enrolment after which it is renewed, between a half and three quarters.
-// Nodes that started together therefore spread out, and there is time for many attempts.
+// Returns the fraction of an enrolment's term after which the enrolment is renewed: a random number
+// from 0.5 to 0.75. Nodes that started together therefore renew at different times, and time for
+// many attempts is left.
 [[nodiscard]] double renewal_share(Random& random);
 
 // Waits for `length`. Returns false when `stop` is requested before the end.

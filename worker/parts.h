@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs that the parts of the node agent share. All of them outlive these parts.
+// The inputs that the parts of the node agent share. All these objects must outlive the parts.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of the node agent to the service: challenges, enrolment, leases, reports. One
-// request at a time. Each is tried once, because the caller decides when to try again.
+// The requests of the node agent to the service: challenges, enrolment, leases, reports. Requests
+// are sent one at a time. Each request is sent once, because the caller decides when to try again.
 #pragma once
 
 #include <chrono>
@@ -20,11 +20,11 @@ namespace assay::worker {
 // The service's answer to an enrolment that it accepted.
 struct Enrolled {
   std::string key_id;
-  std::chrono::milliseconds length{};  // how long the enrolment holds
+  std::chrono::milliseconds length{};  // how long the enrolment is valid
   Timestamp expires_at;
   bool worker_measured = false;
   std::string tcb_status;
-  std::string superseded;  // key id of a live worker that had the name; empty: none
+  std::string superseded;  // key id of a live worker whose node name this worker took; empty: none
 };
 // Reads the answer of POST /v1/nodes. Errors: schema-violation.
 [[nodiscard]] Result<Enrolled> enrolled_from_json(const Json& json);
@@ -43,10 +43,10 @@ class Service {
 
   struct Answer {
     std::optional<JobLease> lease;
-    bool ask_again = false;  // true: there is a job, but not in this answer
+    bool ask_again = false;  // true: there is a job, which the next request may receive
   };
-  // Asks for a job. Without a job, waits as long as the service lets a worker wait. `stop` ends the
-  // wait with the error cancelled.
+  // Asks for a job. When there is no job, waits as long as the service lets a worker wait. `stop`
+  // ends the wait with the error cancelled.
   [[nodiscard]] Result<Answer> lease(const std::string& node, const std::stop_token& stop);
   // Renews a lease. Waits for the answer no longer than `limit`, but at least a second.
   [[nodiscard]] Status renew(const JobLease& lease, std::chrono::seconds limit);
@@ -58,9 +58,9 @@ class Service {
   [[nodiscard]] Result<ReportAnswer> outline(const JobLease& lease, const OutlineSubmission& what);
   [[nodiscard]] Result<ReportAnswer> spot(const JobLease& lease, const SpotSubmission& what);
 
-  // Returns the newest stored manifest of the artifact with this name, or else the newest one of
-  // the artifact. The manifest's entries lead to the artifact's root. The service checks
-  // signatures; this function does not. Errors: not-found, root-mismatch.
+  // Returns the newest stored manifest of the artifact with this name, or else the newest manifest
+  // of the artifact with any name. Checks that the manifest's entries lead to the artifact's root.
+  // Does not check signatures, because the service checks them. Errors: not-found, root-mismatch.
   [[nodiscard]] Result<Manifest> manifest(const ArtifactId& artifact, const std::string& name);
 
  private:

@@ -23,8 +23,8 @@ using X509SigHandle = Handle<X509_SIG, X509_SIG_free>;
 using AlgorithmHandle = Handle<X509_ALGOR, X509_ALGOR_free>;
 
 // Clears the thread's error queue before and after an operation. Errors that another library left
-// in the queue are not ours. Errors that we leave in the queue would confuse TLS on the same
-// thread. Success is always read from return values, never from the queue.
+// in the queue do not belong to the operation. Errors that the operation leaves in the queue would
+// confuse TLS on the same thread. Success is always read from return values, never from the queue.
 class ErrorQueueGuard {
  public:
   ErrorQueueGuard() { ERR_clear_error(); }

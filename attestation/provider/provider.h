@@ -21,21 +21,21 @@ class EvidenceProvider {
   // Returns the type of the evidence: "tdx".
   [[nodiscard]] virtual std::string_view type() const = 0;
 
-  // Takes evidence of this machine, at the present time, over `report_data`. May take a second.
-  // Errors: evidence-unavailable when the machine gives none.
+  // Obtains new evidence of this machine that contains `report_data`. This may take a second.
+  // Errors: evidence-unavailable when the machine cannot produce evidence.
   [[nodiscard]] virtual Result<Bytes> quote(const ReportDataBytes& report_data) = 0;
 
   // Returns the collateral that belongs to the evidence, valid at the present time. A null value
   // means that the verifier has to bring the collateral.
   [[nodiscard]] virtual Result<Json> collateral() = 0;
 
-  // Returns the platform that the evidence will name, as appraisals do: lowercase hex of the PPID.
-  // No signature is verified. The default implementation takes a quote over zeros. Errors:
-  // evidence-unavailable.
+  // Returns the platform that evidence of this machine names: the PPID in lowercase hex, as in
+  // AppraisedEvidence (evidence_verifier.h). No signature is verified. The default implementation
+  // reads the platform from a quote whose report data is zero. Errors: evidence-unavailable.
   [[nodiscard]] virtual Result<std::string> platform();
 };
 
-// Collects quote and collateral in the form that documents carry.
+// Calls quote() and collateral(), and returns both in the form that documents contain.
 [[nodiscard]] Result<Evidence> collect_evidence(EvidenceProvider& provider,
                                                 const ReportDataBytes& report_data);
 

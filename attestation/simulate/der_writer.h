@@ -27,10 +27,11 @@ namespace assay::attestation::tdx::der {
 [[nodiscard]] Bytes enumerated(std::uint8_t number);
 [[nodiscard]] Bytes boolean(bool flag);
 [[nodiscard]] Bytes octets(ByteView content);
-// Writes a bit string. All bits of the last byte count except the lowest `unused` ones.
+// Writes a bit string. The lowest `unused` bits of the last byte are not part of the string.
 [[nodiscard]] Bytes bits(ByteView content, std::uint8_t unused = 0);
 [[nodiscard]] Bytes utf8(std::string_view text);
-// Writes UTCTime until 2049 and GeneralizedTime after (RFC 5280 section 4.1.2.5).
+// Writes UTCTime for years until 2049 and GeneralizedTime for later years (RFC 5280 section
+// 4.1.2.5).
 [[nodiscard]] Bytes time(Timestamp time);
 
 }  // namespace assay::attestation::tdx::der

@@ -14,7 +14,7 @@
 
 namespace assay::attestation::tdx {
 
-// Bits of the key usage extension, as its first byte.
+// Values of the first byte of the key usage extension.
 inline constexpr std::uint8_t kUsageSigning = 0xc0;  // digitalSignature, nonRepudiation
 inline constexpr std::uint8_t kUsageCa = 0x06;       // keyCertSign, cRLSign
 

@@ -3,8 +3,8 @@
 // genuine ones only in their root, which is not Intel's. They are therefore accepted only where
 // that root is configured, and every result names the root.
 //
-// A specification is valid at first. A caller who needs something else changes its members. The
-// same specification always gives the same bytes.
+// valid_simulation() returns a specification of valid evidence. A caller who needs something else
+// changes members of this specification. The same specification always gives the same bytes.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@
 
 namespace assay::attestation::tdx {
 
-// Labels of keys. Any other label also makes a key, which has no role.
+// Labels of the keys of a valid simulation. Any other label can be used too and names a further
+// key.
 inline constexpr std::string_view kRootKey = "root";
 inline constexpr std::string_view kPckCaKey = "pck-ca";
 inline constexpr std::string_view kPckKey = "pck";
@@ -50,7 +51,7 @@ struct SimulationSpec {
   Bytes seed;
   CertificateSpec root;
   CertificateSpec pck_ca;
-  CertificateSpec pck;  // without an SGX extension, gets one made from `platform`
+  CertificateSpec pck;  // an empty sgx_extension is replaced by one made from `platform`
   CertificateSpec tcb_signing;
   PckExtension platform;
   CrlSpec root_crl;
@@ -62,8 +63,8 @@ struct SimulationSpec {
   QuoteSpec quote;
 };
 
-// Returns a valid specification. Its collateral was issued a day before `now` and lasts 29 days
-// more. The PKI follows from `seed` alone, so that its root can be configured once.
+// Returns a valid specification. Its collateral was issued a day before `now` and is valid until 29
+// days after `now`. The PKI follows from `seed` alone, so that its root can be configured once.
 [[nodiscard]] SimulationSpec valid_simulation(ByteView seed, Timestamp now);
 // Does the same with a version 5 quote of a TD 1.5.
 [[nodiscard]] SimulationSpec valid_simulation_v5(ByteView seed, Timestamp now);
@@ -79,7 +80,8 @@ struct Simulation {
 [[nodiscard]] Bytes make_quote(const QuoteSpec& spec, ByteView seed, std::string_view pck_chain);
 [[nodiscard]] std::string make_pck_chain(const SimulationSpec& spec);
 
-// Make one entry of `tcbLevels`: in TCB info, and in module and enclave identities.
+// Make one entry of `tcbLevels`: make_platform_level() for TCB info, make_component_level() for
+// module and enclave identities.
 [[nodiscard]] Json make_platform_level(const Svns& sgx, std::uint16_t pcesvn, const Svns& tdx,
                                        std::string_view status);
 [[nodiscard]] Json make_component_level(std::uint16_t isvsvn, std::string_view status);

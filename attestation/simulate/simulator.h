@@ -19,17 +19,18 @@ struct SimulatorOptions {
   // PKI, platform and measurements follow from the seed. Whoever knows the seed can make this
   // evidence.
   Bytes seed;
-  // TCB status that the collateral gives the platform. It must be a status that platforms can have.
+  // TCB status of the platform according to the collateral. This must be a status that platforms
+  // can have.
   std::string tcb_status = "UpToDate";
   // 4, or 5 for a quote of a TD 1.5.
   std::uint64_t quote_version = 4;
-  // Replaces the PPID that follows from the seed, so that several machines share one root. Absent:
-  // the PPID of the seed.
+  // Replaces the PPID that follows from the seed, so that several simulated machines can share one
+  // seed and one root. Absent: the PPID of the seed.
   std::optional<std::array<std::uint8_t, 16>> platform;
 };
 
-// A provider of simulated evidence. Evidence is made for the time of the clock; collateral lasts
-// for 29 days from that time.
+// A provider of simulated evidence. Evidence is made for the time of the clock, and its collateral
+// is valid for 29 days from that time.
 class Simulator : public EvidenceProvider {
  public:
   // Returns the DER of the root certificate, which a verifier can configure as an anchor. It

@@ -65,7 +65,8 @@ struct AppraisalPolicy {
 [[nodiscard]] std::vector<std::string> not_constrained(const AppraisalPolicy& policy);
 
 // Checks that MRTD and RTMR0 to RTMR2 are constrained, because a TD that an attacker rents is
-// genuine too. For conditions on enrolment and stages. Errors: REFERENCE_VALUES_MISSING.
+// genuine too. Used where evidence must show which software runs, such as enrolment. Errors:
+// REFERENCE_VALUES_MISSING.
 [[nodiscard]] Outcome require_reference_values(const AppraisalPolicy& policy);
 
 }  // namespace assay::attestation::tdx

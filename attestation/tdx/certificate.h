@@ -34,9 +34,9 @@ using CertificatePtr = std::shared_ptr<const Certificate>;
 // decodable key, one common name, well-formed extensions and no unknown critical extension.
 [[nodiscard]] CertificatePtr parse_certificate(ByteView der);
 
-// Returns the certificates of PEM text, in order. Only line ends may stand between the blocks; one
-// NUL may end the text. Returns nullopt for any other text. Also returns nullopt for a text longer
-// than any chain, that is more than 64 KiB or eight blocks.
+// Returns the certificates of PEM text, in order. Between the blocks only line ends are allowed;
+// one NUL may end the text. Returns nullopt for any other text, and for more than 64 KiB or eight
+// blocks, because every real chain is shorter.
 [[nodiscard]] std::optional<std::vector<Bytes>> split_pem_chain(std::string_view pem);
 
 // Returns sign and magnitude, in a form that compares between certificates and CRL entries.
@@ -66,11 +66,11 @@ extern const ChainErrors kQeIdentityErrors;
 using Chain = std::vector<CertificatePtr>;
 
 // Opens a chain, leaf first. Requires as many certificates as `places`. Each certificate must have
-// an allowed subject, be issued by the next one, and be a CA or a leaf as its place says. All keys
-// must be P-256, and all signatures must be ECDSA with SHA-256 and verify. The last certificate
-// must equal `anchor` byte for byte. `known` are certificates that were verified under this anchor
-// before; their signatures are not verified again. Validity times and revocation are not checked
-// here.
+// an allowed subject, be issued by the next one, and be a CA or a leaf as its ChainPlace says. All
+// keys must be P-256, and all signatures must be ECDSA with SHA-256 and verify. The last
+// certificate must equal `anchor` byte for byte. `known` are certificates that were verified under
+// this anchor before; their signatures are not verified again. Validity times and revocation are
+// not checked here.
 [[nodiscard]] Checked<Chain> open_chain(std::string_view pem, std::span<const ChainPlace> places,
                                         const CertificatePtr& anchor, const ChainErrors& errors,
                                         std::span<const CertificatePtr> known = {});

@@ -21,8 +21,8 @@ namespace assay::attestation::tdx {
 inline constexpr std::size_t kMaxCollateralBytes = 16U << 20;
 inline constexpr std::size_t kMaxSignedJsonBytes = 1U << 20;
 
-// The parts of one bundle, not verified. The members are those of the common JSON form. Signed
-// documents are the exact bytes that Intel signed.
+// The parts of one bundle, not verified. The members have the names of the JSON that
+// parse_collateral() reads. Signed documents are the exact bytes that Intel signed.
 struct Collateral {
   std::string pck_crl_issuer_chain;  // PEM: PCK CA, root
   std::string root_ca_crl;           // hex of DER
@@ -35,8 +35,8 @@ struct Collateral {
   std::string qe_identity_signature;
 };
 
-// Parses one JSON object whose nine members above are strings. Other members are ignored. Errors:
-// malformed-json, schema-violation, limit-exceeded.
+// Parses one JSON object with the nine members of Collateral, which must be strings. Other members
+// are ignored. Errors: malformed-json, schema-violation, limit-exceeded.
 [[nodiscard]] Result<Collateral> parse_collateral(ByteView json);
 // Does the same for JSON that is already parsed. Errors: schema-violation.
 [[nodiscard]] Result<Collateral> collateral_from_json(const Json& object);
@@ -44,8 +44,9 @@ struct Collateral {
 // Returns the SHA-256 of the canonical JSON (RFC 8785) of to_json().
 [[nodiscard]] Digest digest_of(const Collateral& collateral);
 
-// Collateral whose signatures lead to one anchor. Immutable, and safe to share between threads. It
-// may be outside its validity: verify() compares every validity with its own `now`.
+// Collateral whose signatures lead to one anchor. Immutable, and safe to share between threads. The
+// collateral may have expired: verify() (verify.h) compares each validity period with its own
+// `now`.
 class AuthenticatedCollateral {
  public:
   struct Parts;
@@ -70,11 +71,12 @@ class AuthenticatedCollateral {
   std::unique_ptr<const Parts> parts_;
 };
 
-// Verifies everything in `collateral` that does not depend on a quote or on time. These are the
-// root CRL, both signing chains and their revocation, both signatures over the exact bytes, and the
-// content of both documents. The PCK CRL is parsed. It is verified here when its issuer chain leads
-// to the anchor. Otherwise verify() checks the PCK CRL under the quote's own PCK CA. Appends each
-// check to `checks`; a failed check is the last one.
+// Verifies everything in `collateral` that does not depend on a quote or on time. First the root
+// CRL is verified. Then, for TCB info and for QE identity, the signing chain, its revocation, the
+// signature over the exact bytes, and the content are verified. The PCK CRL is parsed. It is
+// verified here when its issuer chain leads to the anchor. Otherwise verify() checks the PCK CRL
+// under the quote's own PCK CA. Appends each check to `checks` and ends at the first check that
+// fails.
 [[nodiscard]] Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& collateral,
                                                                        const TrustAnchor& anchor,
                                                                        std::vector<Check>& checks);

@@ -10,7 +10,7 @@
 
 namespace assay::attestation::tdx {
 
-// A large limit: the list of the platform CA had 129 entries in 2026.
+// This limit is far above real sizes: the list of the platform CA had 129 entries in 2026.
 inline constexpr std::size_t kMaxCrlBytes = 4U << 20;
 
 struct CrlErrors {

@@ -19,7 +19,7 @@ enum class TdxError : std::uint8_t {
 
 // Returns "QUOTE_SIGNATURE" and the like. Defined for every enumerator.
 [[nodiscard]] std::string_view name(TdxError error);
-// Returns one clause for people.
+// Returns what the error means, as one clause for people.
 [[nodiscard]] std::string_view meaning(TdxError error);
 // Returns the number of rows of the table, for tests.
 [[nodiscard]] std::size_t tdx_error_count();

@@ -24,7 +24,7 @@ struct PckChain {
 [[nodiscard]] ByteView sgx_extension(const Certificate& leaf);
 
 // Opens the chain of a PCK certificate. Checks names, constraints, key types, signatures and the
-// SGX extension. open_chain says what is not checked.
+// SGX extension. Validity times and revocation are not checked, as in open_chain() (certificate.h).
 [[nodiscard]] Checked<PckChain> open_pck_chain(std::string_view pem, const CertificatePtr& anchor,
                                                std::span<const CertificatePtr> known);
 

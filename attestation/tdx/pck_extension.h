@@ -23,8 +23,8 @@ struct PckExtension {
 };
 
 // Parses the extension's value. Returns nullopt when it is not DER, when a required member is
-// missing or occurs twice, or when a number is out of range. Unknown members are signed by Intel
-// and skipped.
+// missing or occurs twice, or when a number is out of range. Unknown members are skipped, because
+// they too are signed by Intel.
 [[nodiscard]] std::optional<PckExtension> parse_pck_extension(ByteView der);
 
 }  // namespace assay::attestation::tdx

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Identity of the TD quoting enclave, version 2: the enclave that may sign quotes, and its security
-// versions. Intel PCS API v4, "Get TDX QE Identity". Read only after its signature was verified.
+// versions. Intel PCS API v4, "Get TDX QE Identity". A QE identity must be parsed only after its
+// signature was verified.
 #pragma once
 
 #include <array>
@@ -31,9 +32,9 @@ struct QeIdentity {
 // QE_IDENTITY_VERSION.
 [[nodiscard]] Checked<QeIdentity> parse_qe_identity(std::string_view text);
 
-// Checks that the enclave in the report is the one of the identity. A debug enclave fails, because
-// it has another attribute bit. Errors: QE_MISCSELECT_MISMATCH, QE_ATTRIBUTES_MISMATCH,
-// QE_MRSIGNER_MISMATCH, QE_ISVPRODID_MISMATCH.
+// Checks that `report` is about the enclave that `identity` describes. A debug enclave fails,
+// because its attributes contain the debug bit. Errors: QE_MISCSELECT_MISMATCH,
+// QE_ATTRIBUTES_MISMATCH, QE_MRSIGNER_MISMATCH, QE_ISVPRODID_MISMATCH.
 [[nodiscard]] Outcome check_qe(const QeIdentity& identity, const QeReport& report);
 
 }  // namespace assay::attestation::tdx

@@ -33,8 +33,8 @@ struct TcbEvaluation {
   std::vector<std::string> advisories;  // of all matched levels, without repetition
 };
 
-// Checks that TCB info knows the module that the quote names, with its signer and attributes. The
-// result is borrowed from `info`.
+// Returns the identity in `info` of the TDX module that `report` names, borrowed from `info`. Fails
+// when `info` has no such module, or has the module with another signer or other attributes.
 [[nodiscard]] Checked<const ModuleIdentity*> check_module(const TcbInfo& info,
                                                           const TdReport& report);
 
@@ -47,7 +47,8 @@ struct TcbEvaluation {
                                                   const PckExtension& pck, const QuoteView& quote,
                                                   const ModuleIdentity& module);
 
-// Compares each security version with the highest level. Empty when none is lower.
+// Returns the security versions of the platform that are lower than those of the highest TCB level.
+// Empty when no version is lower.
 [[nodiscard]] std::vector<Shortfall> shortfalls(const TcbInfo& info,
                                                 const std::vector<ComponentLevel>& qe_levels,
                                                 const PckExtension& pck, const QuoteView& quote);

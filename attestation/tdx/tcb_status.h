@@ -39,7 +39,7 @@ enum class TcbStatus : std::uint8_t {
 [[nodiscard]] bool needs_configuration(TcbStatus status);
 
 // Merges the status of a component (TDX module, then quoting enclave) into the platform's status.
-// is_component_status() must hold for `component`.
+// is_component_status() must be true for `component`.
 [[nodiscard]] TcbStatus converge(TcbStatus platform, TcbStatus component);
 
 // The content of a matched TCB level.

@@ -28,9 +28,11 @@ namespace assay::attestation::tdx {
 [[nodiscard]] Outcome check_platform(const PlatformIdentity& platform,
                                      const AppraisalPolicy& policy);
 
-// Checks TCB status and advisories against the policy. OutOfDate is accepted also while date +
-// grace >= now. OutOfDateConfigurationNeeded is accepted also in that time when the policy accepts
-// ConfigurationNeeded. Errors: TCB_STATUS_NOT_ACCEPTED:status, TCB_ADVISORY_REJECTED:id.
+// Checks TCB status and advisories against the policy. Even when the policy does not list
+// OutOfDate, that status is accepted during the grace period: while the date of the TCB level +
+// tcb_grace_seconds >= `now`. In the grace period OutOfDateConfigurationNeeded is accepted too when
+// the policy accepts ConfigurationNeeded. Errors: TCB_STATUS_NOT_ACCEPTED:status,
+// TCB_ADVISORY_REJECTED:id.
 [[nodiscard]] Outcome check_tcb_accepted(const TcbEvaluation& tcb, const AppraisalPolicy& policy,
                                          Timestamp now);
 

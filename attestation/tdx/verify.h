@@ -3,8 +3,9 @@
 // expected report data and appraisal policy. Uses no clock, network or state; safe on any thread.
 //
 // The order of the checks is that of Intel's quote verification library (QVL, "Intel SGX DCAP quote
-// verification", sections 4.1.2.4 and 4.1.2.5). The further checks that a service needs come after
-// them. The first check that fails ends the verification and names the error.
+// verification", sections 4.1.2.4 and 4.1.2.5). Checks that this library does not make, but that a
+// service needs, follow after those checks. The first check that fails ends the verification and
+// names the error.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,7 @@
 namespace assay::attestation::tdx {
 
 // The required value of REPORTDATA. There is no default. A caller without a requirement states this
-// with not_requested(); the result then says that the evidence is not bound to anything.
+// with not_requested(); AppraisalResult::report_data_bound is then false.
 class ReportDataExpectation {
  public:
   [[nodiscard]] static ReportDataExpectation exactly(const ReportData& value) {

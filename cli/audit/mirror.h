@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies the public files of a log (C2SP tlog-tiles) into a directory and keeps the copy up to
-// date. Files that the directory already holds are not fetched again.
+// date. Files that the directory already contains are not fetched again.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +16,31 @@
 
 namespace assay::cli {
 
-// Returns the bytes of a file below the log's address. Errors: not-found when the file does not
-// exist.
+// Returns the bytes of the file at `path`, relative to the address of the log. Errors: not-found
+// when the file does not exist.
 using FetchLogFile = std::function<Result<Bytes>(const std::string& path)>;
 
 struct MirrorOptions {
-  // When set, everything is verified before the mirror counts as up to date. May be null.
+  // When not null, the new state of the mirror is verified before its checkpoint is written.
   const attestation::NoteVerifier* verifier = nullptr;
   std::function<void(TreeSize done, TreeSize total)> progress{};
 };
 
 struct Mirrored {
   Checkpoint checkpoint;
-  TreeSize previous_size = 0;  // size of the mirror before; 0 for a new one
+  TreeSize previous_size = 0;  // size of the mirror before the update; 0: a new mirror
   std::uint64_t files = 0;     // number of files fetched
   std::uint64_t bytes = 0;     // number of bytes fetched
   std::optional<VerifiedLog> verified;
 };
 
-// Reads files of the mirror in `directory`, for verify_log.
+// Returns a function that reads files of the mirror in `directory`, for verify_log().
 [[nodiscard]] ReadMirror read_directory(const std::string& directory);
 
 // Updates the mirror. Writes the checkpoint last, so an interrupted run leaves a valid mirror of
 // the old size, with more tiles. Errors: log-inconsistent when the log is shorter than the mirror,
-// is another log, or (with a verifier) does not extend the mirror; malformed-checkpoint; those of
-// `fetch`; file-unreadable.
+// when the mirror is of another log, or (with a verifier) when the log does not extend the mirror;
+// malformed-checkpoint; those of `fetch`; file-unreadable.
 [[nodiscard]] Result<Mirrored> mirror_log(const FetchLogFile& fetch, const std::string& directory,
                                           const MirrorOptions& options);
 

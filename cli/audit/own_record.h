@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that the receipt in an answer is about the record that names our signature. A receipt for
-// another record promises nothing about ours: the service could then leave our record out of the
+// another record promises nothing about our record, which the service could then leave out of the
 // log.
 #pragma once
 
@@ -12,12 +12,13 @@
 namespace assay::cli {
 
 // Checks the answer to a statement that was stored (AcceptedStatement of schemas/openapi.yaml):
-// - "record" is about this statement, and its canonical JSON has the leaf hash of the receipt.
-// - The record names a key that signed `document`, or the exact bytes of `envelope`. No later
-//   record in the answer names such a key.
+// - "record" is about this statement, and the canonical JSON of "record" has the leaf hash of the
+//   receipt.
+// - The record names a key that signed `document`, or the exact bytes of `envelope`. For a key that
+//   signed `document`, the answer must not name a record later than the receipt.
 // - With `verifier`, the receipt itself is valid: see check_receipt.
-// Errors: log-inconsistent when the record is another one; those of receipt_from_json and
-// check_receipt.
+// Errors: log-inconsistent when the record or the receipt is not as described; those of
+// receipt_from_json and check_receipt.
 [[nodiscard]] Status check_own_record(const Json& answer, const LoadedDocument& document,
                                       ByteView envelope,
                                       const std::optional<attestation::NoteVerifier>& verifier);

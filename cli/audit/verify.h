@@ -35,12 +35,12 @@ struct Receipt {
   std::vector<Digest> inclusion;
 };
 
-// Reads a receipt, which must have exactly the members of section 5. Errors: schema-violation,
-// invalid-digest.
+// Reads a receipt, which must have exactly the members of schemas/log.md section 5. Errors:
+// schema-violation, invalid-digest.
 [[nodiscard]] Result<Receipt> receipt_from_json(const Json& json, const std::string& name);
 
-// Checks a receipt by itself. The log's signature over its checkpoint must be valid, and its path
-// must lead from its leaf to that checkpoint's root.
+// Checks a receipt without the rest of the log. The log's signature over its checkpoint must be
+// valid, and the receipt's inclusion path must lead from its leaf to that checkpoint's root.
 [[nodiscard]] Status check_receipt(const Receipt& receipt,
                                    const attestation::NoteVerifier& verifier);
 
@@ -48,7 +48,7 @@ struct LogVerifyOptions {
   std::vector<std::string> older_checkpoints;  // notes; the mirror must extend each of them
   std::vector<Receipt> receipts;
   std::function<void(TreeSize done, TreeSize total)> progress{};
-  // Called for every record in order. What it receives is verified only after verify_log() has
+  // Called for every record in order. The records are verified only when verify_log() has
   // succeeded.
   std::function<Status(LeafIndex index, const LogRecord& record)> visit{};
 };
@@ -63,16 +63,17 @@ struct VerifiedLog {
   Checkpoint checkpoint;
   std::map<std::string, std::uint64_t> types;  // entries by event type
   std::uint64_t tiles_checked = 0;             // number of files of hashes
-  std::uint64_t tiles_missing = 0;             // allowed, because the entries prove the root
-  std::vector<TreeSize> consistent_from;       // sizes of the older checkpoints, in order given
-  std::vector<HandOver> hand_overs;            // from the key of `verifier` on, in order
+  // Number of files of hashes that the mirror lacks. This is allowed: the entries prove the root.
+  std::uint64_t tiles_missing = 0;
+  std::vector<TreeSize> consistent_from;  // sizes of the older checkpoints, in order given
+  std::vector<HandOver> hand_overs;       // from the key of `verifier` on, in order
 };
 
 // Verifies the whole mirror: the checkpoint's signature, every record, every hash tile and the
-// root. Also verifies that each older checkpoint is a prefix and that each receipt's entry is in
-// this log. Memory does not grow with the log.
-// The log may say at an entry, signed by the key of `verifier`, that another key follows.
-// Checkpoints beyond that entry count only when the other key signed them.
+// root. Also verifies that each older checkpoint is about a prefix of this log, and that each
+// receipt's entry is in this log. Memory does not grow with the log.
+// An entry of the log, signed by the key of `verifier`, may replace this key by another key
+// (HandOver). Checkpoints beyond that entry are valid only when the other key signed them.
 // Errors, with the file, entry or receipt in `where`: those of verify_checkpoint; log-inconsistent;
 // proof-invalid.
 [[nodiscard]] Result<VerifiedLog> verify_log(const ReadMirror& read,

@@ -8,7 +8,7 @@
 
 namespace assay::cli {
 
-// Sends `envelope` and returns the service's answer. `document` holds the payload of `envelope`.
+// Sends `envelope` and returns the service's answer. `document` is the document in `envelope`.
 // Errors: payload-type-unknown for a kind that the service does not take.
 [[nodiscard]] Result<Json> push_document(client::Api& api, const LoadedDocument& document,
                                          ByteView envelope);

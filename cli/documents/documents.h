@@ -60,12 +60,12 @@ struct LoadedDocument {
 [[nodiscard]] Result<LoadedDocument> read_document(ByteView bytes, std::string_view type = {});
 
 // Parses the envelope that the service sent for `id`, which is the id of a document or the UUID of
-// a decision. Errors: data-loss when the envelope holds anything else, because the service must not
-// choose what it returns.
+// a decision. Errors: data-loss when the envelope contains anything else, because the caller must
+// get exactly what `id` names.
 [[nodiscard]] Result<attestation::Envelope> envelope_for(ByteView answer, const std::string& id);
 
-// Return the statement or manifest in a payload. Errors: predicate-type-unknown when the payload
-// holds something else.
+// Return the statement or manifest in a payload. Errors: predicate-type-unknown when the payload is
+// of another kind.
 [[nodiscard]] Result<Statement> statement_of(const Payload& payload);
 [[nodiscard]] Result<Manifest> manifest_of(const Payload& payload);
 

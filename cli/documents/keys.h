@@ -55,9 +55,9 @@ struct TrustFlags {
 void add_trust_options(const Command& verb, TrustFlags& flags);
 
 // Returns the keys to verify against. A key in a PEM file may make all signatures that `context`
-// asks for, because the user who names it trusts it for this purpose. Its key id serves as
-// identity. Keys of a trust file count for what the file grants them. Errors: usage without any
-// key, because a verification against no keys would mean nothing.
+// asks for, because the user who names it trusts it for this purpose. The key id of such a key
+// serves as its identity. A key of a trust file may make only the signatures that the file grants
+// to it. Errors: usage without any key, because a verification against no keys would mean nothing.
 [[nodiscard]] Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
                                                                 const SigningContext& context);
 
@@ -66,8 +66,8 @@ void add_trust_options(const Command& verb, TrustFlags& flags);
 [[nodiscard]] Result<std::vector<TrustedKey>> read_trust_file(const std::string& path);
 
 // Times at which signatures are judged; an envelope does not say when it was signed. Validity
-// periods are judged at `signed_at`. Revocations are judged at `now`, because a revocation counts
-// for everything that the key ever signed.
+// periods are judged at `signed_at`. Revocations are judged at `now`, because a revocation applies
+// to everything that the key ever signed.
 struct JudgedAt {
   Timestamp signed_at;
   Timestamp now;
@@ -79,8 +79,8 @@ struct JudgedAt {
     const SigningContext& context, std::uint64_t threshold, const JudgedAt& times);
 
 // Returns the times for judging signatures. Validity is judged at `flags.at`, or at the clock's
-// time when it is empty. Revocation is judged at the later of both times, so that no flag undoes a
-// revocation.
+// time when `flags.at` is empty. Revocation is judged at `flags.at` or at the clock's time,
+// whichever is later, so that an early --at cannot hide a revocation.
 [[nodiscard]] Result<JudgedAt> times_of(const TrustFlags& flags, const Clock& clock);
 
 // Returns [{"key_id","identity"}].

@@ -10,8 +10,9 @@
 
 namespace assay::cli {
 
-// Asks on the terminal without echo, twice when `confirm` is true. Errors: usage when there is no
-// terminal (a passphrase file is needed in that case), or when the two answers differ.
+// Asks for a passphrase on the terminal without echo, twice when `confirm` is true. Errors: usage
+// when there is no terminal (a passphrase file is needed in that case), or when the two answers
+// differ.
 [[nodiscard]] Result<SecretBytes> ask_passphrase(const std::string& prompt, bool confirm);
 
 // Makes a new access token: "assay_" and 32 random bytes. Scanners for leaked secrets can recognise

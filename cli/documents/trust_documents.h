@@ -16,7 +16,7 @@ namespace assay::cli {
 [[nodiscard]] Result<Timestamp> read_time(const std::string& text, Timestamp now);
 
 // Parses "stage:predicate type:namespace". The predicate type may contain ':'. "lifecycle" and
-// "manifest" stand for assay's own predicate types. Errors: usage.
+// "manifest" are short for assay's own predicate types. Errors: usage.
 [[nodiscard]] Result<SignerRole> read_signer_role(const std::string& text);
 
 // Read a TrustedKey, Principal, Appraisal or Registration from a JSON file.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes a document in words before somebody signs it: in full, and as a difference from what is
-// in force. Pure. Every part of a document is shown. Members without a description of their own
-// appear by name and value. No text of a document reaches the terminal unescaped.
+// in force. Pure. Every part of a document is shown. A member that this code cannot describe in
+// words is shown with its name and value. No text of a document reaches the terminal unescaped.
 #pragma once
 
 #include <optional>
@@ -30,18 +30,19 @@ struct Review {
   std::vector<ReviewChange> changes;
 };
 
-// The known part of the present state. Unknown members stay absent or empty, and the review says
-// that they are unknown.
+// The state in force, as far as it is known. Unknown members stay absent or empty, and the review
+// says that they are unknown.
 struct InForce {
   std::string source;         // for `against`: "the service", or a file
   std::optional<Json> trust;  // in the form of GET /v1/trust
   std::optional<std::uint64_t> policy_epoch;
-  std::optional<Json> policy;     // in force under the same name; null: none exists
+  std::optional<Json> policy;     // policy in force under the same name; null: none exists
   std::optional<Json> approved;   // the policy that an approval is about
   std::optional<Json> statement;  // an earlier statement of the kind; null: none exists
 };
 
-// Lists are cut after this many items and show their full number, unless all items are wanted.
+// A longer list is cut after this many items, and the number of all its items is shown. With the
+// parameter `all` of the functions below no list is cut.
 inline constexpr std::size_t kShownItems = 12;
 
 [[nodiscard]] Result<Review> review(const Payload& payload, const InForce& in_force, bool all);

@@ -22,8 +22,9 @@ struct ReviewFlags {
 void add_review_options(const Command& verb, ReviewFlags& flags);
 
 // Finds what a document is compared with: the file of --against, or the state that the service
-// reports. Without both, the state in force stays unknown. With `from_environment` the environment
-// or the default profile may also name the service. Otherwise only flags may.
+// reports. When neither is given, the state in force stays unknown. With `from_environment` the
+// service may be named by flags, by the environment or by the default profile. Without it only
+// flags may name the service.
 [[nodiscard]] Result<InForce> find_in_force(const Context& context, const Payload& payload,
                                             const ReviewFlags& flags, bool from_environment);
 

@@ -9,8 +9,8 @@
 
 namespace assay::cli {
 
-// Return a member of an object: a text or an empty one; a list or an empty one. The list is
-// borrowed from the object.
+// Return a member of an object as a text or as a list. Empty when the member is missing or of
+// another type. The list is borrowed from the object.
 [[nodiscard]] std::string text_of(const Json& object, const char* member);
 [[nodiscard]] const Json& list_of(const Json& object, const char* member);
 
@@ -18,8 +18,8 @@ namespace assay::cli {
 // text, and letters that look like others appear as \u escapes.
 [[nodiscard]] std::string quoted(const Json& value);
 
-// Returns one line "path = value" for each value in `value`. A list of plain values is one line. It
-// is cut after `limit` items and shows their full number.
+// Returns one line "path = value" for each value in `value`. A list of plain values is one line. A
+// longer list is cut after `limit` items, and the line says how many items the list has.
 [[nodiscard]] std::vector<std::string> leaves(const Json& value, const std::string& path,
                                               std::size_t limit);
 // Returns "a", "b", ... and 7 more
@@ -35,8 +35,8 @@ struct Difference {
   bool operator==(const Difference&) const = default;
 };
 
-// Returns every value that differs. Lists are compared as sets of items, and objects with an `id`
-// in them are matched by it. An item that only moved is not a difference.
+// Returns every value that differs. Lists are compared as sets of items, and objects in a list are
+// matched by their `id` when they have one. An item that only moved is not a difference.
 [[nodiscard]] std::vector<Difference> differences(const Json& before, const Json& after,
                                                   const std::string& path = {});
 

@@ -33,8 +33,8 @@ struct Fallback {
 // Calls `work` with the engine that `flags` ask for. When a device fails, its error is returned,
 // unless --fallback cpu was given. With --fallback cpu a message goes to stderr, and `work` is
 // called again from its beginning with the CPU engine. Results of the failed device must then not
-// be used. Only errors of the device count (device-failed, device-self-test-failed,
-// device-not-found).
+// be used. The fallback is used only for the errors device-failed, device-self-test-failed and
+// device-not-found.
 [[nodiscard]] Status with_engine(const DeviceFlags& flags,
                                  const std::function<Status(gpu_hash::Engine&)>& work,
                                  std::optional<Fallback>& fallback);

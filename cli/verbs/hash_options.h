@@ -23,9 +23,10 @@ struct HashFlags {
 
 // Adds PATH, and the options for device, parameters and the objects to hash.
 void add_hash_options(const Command& verb, HashFlags& flags);
-// Makes the options of hashing from the flags. Adds each pattern of kUsualIgnore whose file or
-// directory exists to the ignore patterns. Such files lie in a model without being a part of it.
-// Prints each added pattern on stderr, because the user did not ask for it.
+// Makes the options of hashing from the flags. Adds a pattern of kUsualIgnore
+// (schemas/core/artifact.h) to the ignore patterns when a file or directory of that name exists.
+// Such files often lie beside a model but are not a part of it. Prints each added pattern on
+// stderr, because the user did not ask for it.
 [[nodiscard]] Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context,
                                                                  const HashFlags& flags);
 

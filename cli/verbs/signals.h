@@ -11,18 +11,21 @@
 namespace assay::cli {
 
 // Watches both signals. Blocks them in the calling thread and in the threads that it starts later.
-// A SignalWatch must therefore be made before any other thread. Only one may exist at a time.
+// A SignalWatch must therefore be made before any other thread. Only one SignalWatch may exist at a
+// time.
 class SignalWatch {
  public:
-  // The second request is made `grace` after the first signal, or at a second signal.
+  // The request to give up running work is made `grace` after the first signal, or earlier at a
+  // second signal.
   explicit SignalWatch(std::chrono::seconds grace);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  // Returns the token that the first signal stops: begin no new work.
+  // Returns the token that is stopped at the first signal. The verb must then begin no new work.
   [[nodiscard]] std::stop_token drain() const { return drain_.get_token(); }
-  // Returns the token that a second signal or the end of `grace` stops: give up running work.
+  // Returns the token that is stopped at a second signal or at the end of `grace`. The verb must
+  // then give up running work.
   [[nodiscard]] std::stop_token abandon() const { return abandon_.get_token(); }
 
  private:

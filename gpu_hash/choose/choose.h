@@ -28,7 +28,7 @@ namespace assay::gpu_hash {
 [[nodiscard]] bool chooses_several(const DeviceChoice& choice);
 
 // Returns the indices of the chosen devices, at least one. Errors: device-not-found; limit-exceeded
-// for more devices than can share the work.
+// for more than kMaxSharingDevices (gpu_hash/dispatch.h).
 [[nodiscard]] Result<std::vector<unsigned>> choose_devices(const DeviceChoice& choice,
                                                            const std::vector<DeviceInfo>& devices);
 
@@ -38,10 +38,11 @@ namespace assay::gpu_hash {
 
 using SteadyNow = std::function<std::chrono::steady_clock::time_point()>;
 
-// Returns the bytes per second from host memory to roots. The result is the best of a few passes,
-// which grow while time is left. Measuring takes at most 0.3 s for an engine of 50 MB/s or more.
-// That time leaves out one-time work: allocating memory and building kernels that are not in the
-// cache. Needs 4 MiB of memory. Errors: those of the engine.
+// Returns the rate at which `engine` hashes data in host memory, in bytes per second. The result is
+// the rate of the fastest of a few passes. Each pass hashes more data than the pass before, as long
+// as time is left. Measuring takes at most 0.3 s for an engine of 50 MB/s or more. This time does
+// not include one-time work: allocating memory and building kernels that are not in the cache.
+// Needs 4 MiB of memory. Errors: those of the engine.
 [[nodiscard]] Result<double> measure_rate(Engine& engine,
                                           const SteadyNow& now = std::chrono::steady_clock::now);
 

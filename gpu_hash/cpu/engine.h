@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on this machine's cores. Every device is checked against its results.
+// The engine that hashes on the cores of this machine. The results of every device are checked
+// against those of this engine.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,9 @@
 namespace assay::gpu_hash {
 
 // Makes the CPU engine. `threads` 0 means one thread for each core that this process may use.
-// `variant` forces one of leaf_variants(). Without `variant` the fastest one is used, which is
-// measured once in each process. Memory for each thread: 16 chunks, at least 256 KiB.
+// `variant` forces one of leaf_variants() (leaf_hasher.h). Without `variant` the fastest one is
+// used, which is measured once in each process. Memory for each thread: 16 chunks, at least 256
+// KiB.
 [[nodiscard]] std::unique_ptr<Engine> make_cpu_engine(unsigned threads = 0,
                                                       std::optional<LeafVariant> variant = {});
 
@@ -24,7 +26,8 @@ namespace assay::gpu_hash {
 // both libraries when the two hash algorithms use different ones.
 [[nodiscard]] std::string cpu_driver();
 
-// Measures the figures of bench_device() for the CPU engine. Errors: those of the engine.
+// Measures the figures of bench_device() (gpu_hash/device.h) for the CPU engine. Errors: those of
+// the engine.
 [[nodiscard]] Result<BenchResult> bench_cpu(HashAlgorithm hash, std::uint64_t bytes,
                                             const EngineOptions& options);
 

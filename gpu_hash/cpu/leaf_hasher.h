@@ -39,14 +39,14 @@ class LeafHasher {
   [[nodiscard]] virtual std::size_t longest() const {
     return std::numeric_limits<std::size_t>::max();
   }
-  // Returns true when the prefix must also stand in memory, in the byte before `data`.
+  // Returns true when the prefix must also be stored in memory, in the byte before `data`.
   [[nodiscard]] virtual bool needs_prefix() const = 0;
   // Computes all digests. `messages` may be reordered. Errors: device-failed when the library
   // refuses; all digests are then invalid.
   [[nodiscard]] virtual Status hash(std::span<Message> messages) = 0;
 };
 
-// The implementations. All give the same digests.
+// The implementations. All of them compute the same digests.
 enum class LeafVariant : std::uint8_t {
   kOpenSsl,    // one message at a time
   kAvx512,     // ipsec-mb: 16 SHA-256 or 8 SHA-384
@@ -73,8 +73,8 @@ enum class LeafVariant : std::uint8_t {
                                       LeafHasher& hasher);
 
 // Returns the fastest of leaf_variants() that passes its test. The choice is measured once in each
-// process, in a few milliseconds, because processors with the same features differ in what is
-// faster.
+// process, in a few milliseconds, because processors with the same features differ in which variant
+// is fastest.
 [[nodiscard]] LeafVariant best_leaf_variant(HashAlgorithm algorithm);
 
 // The ipsec-mb parts of make_leaf_hasher() and describe(). They return null and an empty string in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes leaves and subtrees of bytes in files or host memory, on one core. Internal to this
-// folder.
+// Computes digests of leaves and subtrees over bytes of files or of host memory, on one core.
+// Internal to this folder.
 #pragma once
 
 #include <cstdint>

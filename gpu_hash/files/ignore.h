@@ -12,16 +12,16 @@ namespace assay::gpu_hash {
 
 // A set of ignore patterns. In a part of a path `*` matches any run of characters and `?` matches
 // exactly one character. `**` as a whole part matches any number of parts. A pattern without '/'
-// matches at any depth. A pattern with '/', also a leading one, matches from the top. Characters
-// are Unicode code points. There is no escape.
+// matches at any depth. A pattern that contains '/', even only at its beginning, matches from the
+// top of the artifact only. Characters are Unicode code points. There is no escape character.
 class IgnoreRules {
  public:
-  // Parses `patterns`. Errors: those of check_ignore_pattern().
+  // Parses `patterns`. Errors: those of check_ignore_pattern() (schemas/core/artifact.h).
   [[nodiscard]] static Result<IgnoreRules> parse(const std::vector<std::string>& patterns);
 
   // Returns true when one of the patterns matches the file or directory at `path`. `path` must be
-  // valid, see check_path. The time is bounded by the length of the pattern times the length of the
-  // path.
+  // valid by check_path() (schemas/core/artifact.h). The time is bounded by the length of the
+  // pattern times the length of the path.
   [[nodiscard]] bool match(std::string_view path) const;
 
  private:

@@ -13,15 +13,15 @@ namespace assay::gpu_hash {
 
 class PieceReader {
  public:
-  // Returns bytes [offset, offset + size) of `region`, which must lie inside it. Bytes in one piece
-  // of host memory are borrowed. Other bytes are read into `buffer`, which holds at least `size`
-  // bytes. The view is valid until `buffer` is used again. Errors: those of SourceFile and
-  // OpenFile; invalid-parameter for device memory.
+  // Returns bytes [offset, offset + size) of `region`, which must lie inside `region`. Bytes that
+  // lie in one piece of host memory are borrowed from it. Other bytes are read into `buffer`, which
+  // must have room for at least `size` bytes. The view is valid until `buffer` is used again.
+  // Errors: those of SourceFile and OpenFile; invalid-parameter for device memory.
   [[nodiscard]] Result<ByteView> view(const Region& region, std::uint64_t offset, std::size_t size,
                                       std::span<std::uint8_t> buffer);
 
-  // Returns a view of bytes [offset, offset + size) without copying them. Empty unless they lie in
-  // one piece of host memory.
+  // Returns a view of bytes [offset, offset + size) without copying them. Empty unless these bytes
+  // lie in one piece of host memory.
   [[nodiscard]] static ByteView borrow(const Region& region, std::uint64_t offset,
                                        std::size_t size);
 

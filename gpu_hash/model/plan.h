@@ -16,7 +16,7 @@
 
 namespace assay::gpu_hash {
 
-// A file, or a tensor in one.
+// A file, or a tensor in a file.
 struct PlannedObject {
   std::size_t file;  // index into ArtifactPlan::files
   std::optional<Tensor> tensor;
@@ -41,21 +41,22 @@ struct ArtifactPlan {
 [[nodiscard]] Result<ArtifactPlan> plan_artifact(std::vector<WalkedFile> files, Objects objects,
                                                  const std::stop_token& stop);
 
-// The artifact made from the objects' digests, not checked yet.
+// The artifact made from the objects' digests. Its validity as an artifact has not been checked.
 struct PlannedArtifact {
   Artifact artifact;
   std::vector<std::vector<Digest>> outlines;  // empty when no outline was asked for
   std::uint64_t bytes = 0;
 };
 
-// Digests that are already known, one place per object of a plan. Empty when no digest is known.
-// They hold the outline too when an outline is asked for.
+// Digests that are already known: one element for each object of a plan. Empty when no digest is
+// known. When an outline is wanted, known digests contain it too.
 using KnownDigests = std::vector<std::optional<ObjectDigests>>;
 
-// Returns for each file, by number, whether its bytes are read past the page cache
-// (SourceFile::read_once()). False for every file when all bytes to read fit into `room`. The bytes
-// then stay in the cache for the program that loads the model next. Otherwise true for files that
-// are read only once, as a file or as tensors, and for files larger than `room`.
+// Returns for each file of `plan`, by index, whether its bytes should bypass the page cache
+// (SourceFile::read_once()). `room` is the number of bytes that the cache can keep. False for every
+// file when all bytes to read fit into `room`, because the program that loads the model next will
+// find them in the cache. Otherwise true for files that are read only once, as a file or as
+// tensors, and for files larger than `room`.
 [[nodiscard]] std::vector<bool> files_read_once(const ArtifactPlan& plan, const KnownDigests& known,
                                                 std::uint64_t room);
 
@@ -73,11 +74,12 @@ struct KnownObjects {
   std::uint64_t bytes = 0;         // of objects with known digests
 };
 
-// Finds the plan's objects whose digests `reuse` holds; `reuse` may be null. Finds none when the
-// tree parameters differ, or when an outline is asked for and `reuse` has none with this span. A
-// file counts as unchanged by its size and modification time. An object counts only when its entry
-// in `reuse` agrees in everything but the root. Errors: malformed-outline when the outline does not
-// belong to the artifact of `reuse`.
+// Finds the plan's objects whose digests can be taken from `reuse`; `reuse` may be null. Finds no
+// object when the tree parameters of `reuse` differ from `parameters`, or when an outline is wanted
+// and `reuse` has no outline with this span. A file is unchanged when it has the size and
+// modification time that `reuse` states. The entry of an object in `reuse` must also have the same
+// properties, apart from the root, as the object in the plan. Errors: malformed-outline when the
+// outline does not belong to the artifact of `reuse`.
 [[nodiscard]] Result<KnownObjects> find_known(const ArtifactPlan& plan,
                                               const TreeParameters& parameters,
                                               std::uint64_t outline_span, const Reuse* reuse);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the JSON header of a safetensors file in one pass. Keeps only what a tensor needs, whatever
-// else the header holds. Internal to safetensors.cc.
+// Reads the JSON header of a safetensors file in one pass. Keeps only the data that a tensor needs,
+// whatever else the header contains. Internal to safetensors.cc.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace assay::gpu_hash {
 
-// Tensor libraries have no more dimensions than this.
+// The largest accepted number of dimensions of a tensor. Tensor libraries support no more.
 inline constexpr std::size_t kMaxRank = 64;
 inline constexpr std::size_t kMaxMetadataMembers = 65536;
 
@@ -25,11 +25,12 @@ struct HeaderTensor {
 };
 
 // Reads the header `text`, which must be one JSON text. Memory: the tensors (at most kMaxEntries)
-// and the names in __metadata__. Errors: malformed-safetensors, with the word of schemas/tree.md
-// section 6.3 at the beginning of `detail`.
+// and the names in __metadata__. Errors: malformed-safetensors; `detail` begins with the name that
+// schemas/tree.md section 6.3 gives to the failed check.
 [[nodiscard]] Result<std::vector<HeaderTensor>> read_safetensors_header(std::string_view text);
 
-// Makes the error of a header or of its tensors.
+// Makes the error malformed-safetensors for a header or a tensor. `word` is the name that
+// schemas/tree.md section 6.3 gives to the failed check.
 [[nodiscard]] std::unexpected<Error> refuse_safetensors(std::string_view word, std::string_view why,
                                                         std::string where = {});
 

@@ -53,17 +53,18 @@ class ClEngine final : public Engine {
   // Allocates device memory of the engine, for tests and benchmarks.
   [[nodiscard]] Result<std::shared_ptr<ClMemory>> allocate(std::uint64_t size);
   [[nodiscard]] Status write(const ClMemory& memory, std::uint64_t offset, ByteView bytes);
-  // Returns the kernels, which have passed the self-test. They are valid as long as the engine.
-  // Callers other than hash() must not share the engine between threads.
+  // Returns the kernels, which have passed the self-test. The kernels stay valid as long as the
+  // engine exists. A caller of kernels() must not share the engine between threads.
   [[nodiscard]] Result<ClKernels*> kernels(HashAlgorithm algorithm);
-  // Copies `bytes` bytes as streaming does, but without data or kernels. For benchmarks.
+  // Makes the copies to the device that streaming `bytes` bytes makes, but reads no data and runs
+  // no kernels. For benchmarks.
   [[nodiscard]] Status copy_alone(std::uint64_t bytes);
 
  private:
-  // By algorithm.
+  // The kernels of one hash algorithm, present after they passed the self-test.
   struct Tested {
     std::optional<ClKernels> kernels;
-    bool resident = false;  // the kernels for device memory have passed as well
+    bool resident = false;  // the kernels for device memory have passed too
   };
 
   ClEngine(ClSession session, const EngineOptions& options, KernelCache cache,
@@ -83,9 +84,9 @@ class ClEngine final : public Engine {
                                                               const HashRequest& request,
                                                               std::uint32_t alignment);
 
-  // Enough lanes and blocks that the copies to the device never wait. With two lanes, copying and
-  // hashing waited for each other (35 GB/s on an H200). With three lanes of twice the size a small
-  // wait remained (50.7 of 55.4 GB/s).
+  // The numbers of lanes and blocks are large enough that copies to the device never wait. With two
+  // lanes, copying and hashing waited for each other (35 GB/s on an H200). With three lanes of
+  // twice the size a small wait remained (50.7 of 55.4 GB/s).
   static constexpr std::size_t kLanes = 6;
   static constexpr std::size_t kBlocks = 6;  // of staging memory
 
@@ -95,7 +96,7 @@ class ClEngine final : public Engine {
   unsigned threads_;
   std::uint64_t slice_bytes_;
   std::mutex mutex_;           // guards the members below
-  std::vector<ClLane> lanes_;  // empty, then kLanes from the first hashing on
+  std::vector<ClLane> lanes_;  // empty before the first hashing, then kLanes
   ClStaging staging_;          // made together with the lanes
   std::array<Tested, 2> tested_;
   ResidentScratch scratch_;

@@ -13,8 +13,8 @@ namespace assay::gpu_hash {
 
 class KernelCache {
  public:
-  // Returns the cache in $XDG_CACHE_HOME/assay/kernels, or else in $HOME/.cache/assay/kernels.
-  // Without both variables the cache stores nothing.
+  // Returns the cache in $XDG_CACHE_HOME/assay/kernels, or else in $HOME/.cache/assay/kernels. When
+  // neither variable is set, the cache stores nothing.
   [[nodiscard]] static KernelCache of_user();
   // Makes a cache in `directory`. With an empty path the cache stores nothing.
   explicit KernelCache(std::filesystem::path directory) : directory_(std::move(directory)) {}

@@ -17,16 +17,16 @@ namespace assay::gpu_hash {
 
 // The work of one launch of the leaf kernel.
 struct LeafLaunch {
-  std::span<const cl_mem> buffers;  // data; runs name them by index
+  std::span<const cl_mem> buffers;  // data; Run::buffer is an index into this list
   cl_mem tables = nullptr;
-  std::uint32_t tables_begin = 0;  // word at which the image of tables begins
+  std::uint32_t tables_begin = 0;  // position of the image of LaunchTables in `tables`, in words
   RunTables runs{};
   std::uint32_t chunk_size = 0;  // bytes
   bool aligned = false;          // true: all runs begin at multiples of 16 bytes
   cl_mem digests = nullptr;
   std::uint32_t first_digest = 0;
-  // To compute tags as well: buffers of the key and of the tags, otherwise null. Only for aligned
-  // runs.
+  // Buffers of the key and of the tags when tags (tags.h) are computed too, otherwise null. Tags
+  // need aligned runs.
   cl_mem key = nullptr;
   cl_mem tags = nullptr;
 };
@@ -45,7 +45,7 @@ class ClKernels {
   [[nodiscard]] static Result<ClKernels> load(const ClSession& session, HashAlgorithm algorithm,
                                               const KernelVariant& variant,
                                               const KernelCache& cache);
-  // Builds programs from source and replaces the cached ones.
+  // Builds programs from source and replaces the cached programs.
   [[nodiscard]] static Result<ClKernels> build(const ClSession& session, HashAlgorithm algorithm,
                                                const KernelVariant& variant,
                                                const KernelCache& cache);

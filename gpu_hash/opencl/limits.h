@@ -13,14 +13,14 @@ namespace assay::gpu_hash {
 
 // Returns the rate of operations on the device, per second. The operations are rotations and logic
 // on 32-bit words, in independent chains that fill the device, two rotations for each exclusive or.
-// Multiplications and additions, which a device can do beside them on other pipes, are left out.
-// The rate is the best of some runs, which take a quarter of a second in all. Errors:
+// Multiplications and additions, which a device can do at the same time on other pipes, are left
+// out. The rate is the best of some runs, which take a quarter of a second in all. Errors:
 // device-failed.
 [[nodiscard]] Result<double> integer_rate(const ClSession& session, const KernelCache& cache);
 
 // Returns the rate of reading `memory` and doing nothing else, in bytes per second. `memory` must
 // hold at least 64 KiB. Neighbouring work-items read neighbouring bytes; on a CPU each work-item
-// reads one run of bytes. The rate is the best of some runs. Errors: device-failed,
+// reads a contiguous range of bytes. The rate is the best of some runs. Errors: device-failed,
 // invalid-parameter.
 [[nodiscard]] Result<double> memory_read_rate(const ClSession& session, const KernelCache& cache,
                                               const ClMemory& memory);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on an OpenCL device. This header needs no OpenCL. A build without OpenCL behaves like
-// a machine without devices.
+// The engine on an OpenCL device. This header does not include OpenCL headers. A build without
+// OpenCL behaves like a machine without devices.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ namespace assay::gpu_hash {
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_opencl_engine(unsigned index,
                                                                  const EngineOptions& options);
 
-// Measures the figures of bench_device() for device `index`. Errors: those of the engine.
+// Measures the figures of bench_device() (gpu_hash/device.h) for device `index`. Errors: those of
+// the engine.
 [[nodiscard]] Result<BenchResult> bench_opencl(unsigned index, HashAlgorithm hash,
                                                std::uint64_t bytes, const EngineOptions& options);
 

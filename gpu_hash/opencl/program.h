@@ -33,7 +33,7 @@ struct LoadedProgram {
 [[nodiscard]] Result<LoadedProgram> load_program(const ClSession& session,
                                                  const ProgramSource& source,
                                                  const KernelCache& cache);
-// Builds the program from source and replaces the cached one.
+// Builds the program from source and replaces the cached program.
 [[nodiscard]] Result<LoadedProgram> build_program(const ClSession& session,
                                                   const ProgramSource& source,
                                                   const KernelCache& cache);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes device memory in place. The memory may be the engine's own or imported, in thousands of
-// buffers, and one object may span several buffers.
+// Hashes device memory in place. The memory may be the engine's own or imported. It may consist of
+// thousands of buffers, and one object may span several buffers.
 #pragma once
 
 #include <span>
@@ -22,14 +22,14 @@ struct ResidentResult {
 };
 
 // Returns true when `regions` have at least one piece and all pieces are device memory. Errors:
-// invalid-parameter when device memory and other pieces are mixed, or when the memory is another
-// engine's.
+// invalid-parameter when device memory and other pieces are mixed, or when the memory belongs to
+// another engine.
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
-// Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Needs about
-// 40 bytes of device memory a chunk, and 4 bytes more a KiB with tags, for at most 2^23 chunks at a
-// time. Up to 512 MiB of each kind of buffer stay allocated for the next call. Errors: as
-// Engine::hash().
+// Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Hashes at
+// most 2^23 chunks at a time. This needs about 40 bytes of device memory for each chunk and, with
+// tags, 4 bytes for each KiB of data. Up to 512 MiB of each kind of buffer stay allocated for the
+// next call. Errors: as Engine::hash().
 [[nodiscard]] Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
                                                    ResidentScratch& scratch,
                                                    std::span<const Region> regions,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pinned host memory for data on their way to an OpenCL device. Threads fill some blocks while the
-// device reads others. The blocks are few and small. The bytes that a thread wrote are therefore
-// still in the processor's caches when the device reads them. Host memory then carries little more
-// traffic than the reading of the data.
+// device reads others. The blocks are few and small, so that the bytes that a thread wrote are
+// still in the processor's caches when the device reads them. Copies therefore cause little traffic
+// in host memory.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class ClStaging {
   [[nodiscard]] Result<ClEvent> send(const ClSession& session, cl_command_queue queue,
                                      std::size_t i, std::uint64_t size, cl_mem target,
                                      std::uint64_t offset);
-  // Waits for the copy of block `i`, if one is in flight.
+  // Waits for the copy of block `i`, if it is still running.
   [[nodiscard]] Status wait(const ClSession& session, std::size_t i);
   // Forgets all copies. No copy may be in flight.
   void clear();

@@ -9,11 +9,11 @@
 
 namespace assay::gpu_hash {
 
-// Returns the fastest variant on this device. The choice comes from the cache. Otherwise each
-// variant that compiles hashes some memory of the device. This takes about a second for each
-// variant, once for each device, driver and source. A variant that fails is skipped; the plain
-// variant is always available. Never fails: when no memory is left for measuring, returns the plain
-// variant.
+// Returns the fastest variant on this device. Reads the choice from the cache when it was made
+// before. Otherwise hashes some memory of the device with each variant that compiles and measures
+// the time. This takes about a second for each variant, once for each device, driver and source. A
+// variant that fails is skipped; the plain variant is always available. Never fails: when no memory
+// is left for measuring, returns the plain variant.
 [[nodiscard]] KernelVariant tuned_variant(const ClSession& session, HashAlgorithm algorithm,
                                           const KernelCache& cache);
 

@@ -16,10 +16,10 @@ namespace assay::gpu_hash {
 
 // Bytes of one buffer that are copied next to other bytes, so that a chunk lies in one piece.
 struct ByteCopy {
-  std::uint32_t buffer;  // its number in the launch
+  std::uint32_t buffer;  // index into PlannedCopies::memory
   std::uint32_t size;    // bytes
   std::uint64_t from;    // bytes in the buffer
-  std::uint64_t to;      // bytes in the side buffer
+  std::uint64_t to;      // offset in the side buffer, which collects copied bytes
 };
 
 // One launch over consecutive chunks. A buffer number is an index into `memory`. nullptr in
@@ -40,13 +40,13 @@ struct PlannedCopies {
 // Segments that are hashed together.
 struct ResidentBatch {
   std::vector<Segment> segments;
-  std::vector<std::uint32_t> first_slot{0};  // one element more than segments
+  std::vector<std::uint32_t> first_slot{0};  // one element more than `segments` has
   std::vector<PlannedLaunch> launches;
   std::vector<PlannedCopies> copies;
   std::uint64_t side_bytes = 0;
-  std::vector<Run> spare{};  // kept memory for the runs of the first launch
+  std::vector<Run> spare{};  // memory of an earlier batch, reused for the runs of the first launch
 
-  // Empties the batch and keeps its memory for the next one.
+  // Empties the batch and keeps its memory for the next batch.
   void clear();
 };
 
@@ -76,7 +76,8 @@ class ResidentPlan {
     return (size + chunk_size_ - 1) >> log_chunk_;  // a division would double the time
   }
   // Adds consecutive objects that are a single piece each, in the same memory as the object before
-  // them. Most objects are of this kind. This takes a sixth of the time of add_segment().
+  // them. Most objects are of this kind. Adding an object in this way takes a sixth of the time of
+  // add_segment().
   void add_neighbours(ResidentBatch& batch);
   void add_segment(ResidentBatch& batch, const Segment& segment);
   void add_run(ResidentBatch& batch, const DeviceMemory* memory, std::uint64_t offset,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several engines as one engine. Objects are spread by bytes over all engines. Their roots are the
-// same that each engine alone would give.
+// Several engines as one engine. The bytes of all objects are spread over the engines. The roots
+// are those that each engine alone would compute.
 //
 // Host memory and files: objects are cut at whole subtrees, and the engines take these parts from
-// one queue. Each engine takes its share of half of the remaining parts. Shares therefore begin
-// large, which makes the cost of beginning and ending a call small. They end small, which keeps the
-// wait for the last engine short. Fixed shares by bytes would need no queue, but they would need
-// rates that are known in advance. Otherwise GPUs of different kinds, or equal GPUs behind one
-// crowded bus, would wait for the slowest one. The queue needs no rates and no more code.
+// one queue. With n engines, an engine takes 1/(2n) of the remaining bytes at a time, but at least
+// one part. The first shares are therefore large, so that each engine makes few calls. The last
+// shares are small, so that the wait for the last engine is short. Fixed shares by bytes would need
+// no queue, but they would need rates that are known in advance. With wrong rates, GPUs of
+// different kinds, or equal GPUs behind one crowded bus, would wait for the slowest GPU. The queue
+// needs no rates, and its code is not longer.
 //
-// Device memory: each engine hashes its own memory, all of it in one call. An object is cut only
-// where it goes from one device to another.
+// Device memory: each engine hashes all regions in its own memory in one call. An object is cut
+// only where it continues in the memory of another device.
 #pragma once
 
 #include <array>
@@ -27,14 +28,14 @@
 
 namespace assay::gpu_hash {
 
-// Size in bytes of the smallest part of a large object that is worth a call of its own. Copying it
-// takes some milliseconds.
+// Size in bytes of the smallest part of a large object that is worth a call of its own. Copying
+// such a part to a device takes some milliseconds.
 inline constexpr std::uint64_t kSpreadUnit = std::uint64_t{256} << 20;
 
 class SpreadEngine final : public Engine {
  public:
   // Takes ownership of the engines. `unit` is the size of parts in bytes, rounded down to a power
-  // of two and up to the chunk size. Errors: invalid-parameter when there are no engines.
+  // of two, but at least the chunk size. Errors: invalid-parameter when there are no engines.
   [[nodiscard]] static Result<std::unique_ptr<SpreadEngine>> create(
       std::vector<std::unique_ptr<Engine>> members, std::uint64_t unit = kSpreadUnit);
 
@@ -61,14 +62,14 @@ class SpreadEngine final : public Engine {
   // is on. Errors: invalid-parameter for several members; those of the member.
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size) override;
-  // Calls Engine::import_memory() of member `index`. The memory is for pieces of this engine.
-  // Errors: invalid-parameter for an index that does not exist; those of the member.
+  // Calls Engine::import_memory() of member `index`. The returned memory can be used in regions for
+  // this engine. Errors: invalid-parameter for an index that does not exist; those of the member.
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(std::size_t index,
                                                                           Descriptor fd,
                                                                           std::uint64_t size);
-  // Wraps memory that member `index` made or imported itself, for pieces of this engine. This
-  // engine accepts no other memory of its members. `index` must be below members(), and `memory`
-  // must be that member's.
+  // Wraps memory that member `index` itself allocated or imported, so that it can be used in
+  // regions for this engine. Without this wrapper this engine refuses such memory. `index` must be
+  // below members(), and `memory` must belong to that member.
   [[nodiscard]] std::shared_ptr<const DeviceMemory> memory_of(
       std::size_t index, std::shared_ptr<const DeviceMemory> memory) const;
 

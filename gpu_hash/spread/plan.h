@@ -34,13 +34,13 @@ struct SpreadPart {
   std::uint64_t offset;               // bytes
   std::uint64_t size;                 // bytes, not 0
   std::optional<std::size_t> member;  // engine that must hash it; absent: any engine
-  Region bytes;                       // as that engine knows its memory
+  Region bytes;                       // with memory as that engine knows it (MemoryHome::memory)
 };
 
 // Cuts regions into parts, in order. Empty objects have no parts. Host memory and files are cut at
 // multiples of `unit`, a power of two that is at least the chunk size. The unit is larger for an
-// object of more than 65,536 units. Device memory is cut only where an object goes from one
-// engine's memory to another's.
+// object of more than 65,536 units. Device memory is cut only where an object continues in the
+// memory of another engine.
 // Errors: invalid-parameter for a piece outside its memory, for device memory and other pieces in
 // one call, and for a chunk in the memory of two engines; those of `find`.
 [[nodiscard]] Result<std::vector<SpreadPart>> plan_parts(std::span<const Region> regions,
@@ -48,14 +48,15 @@ struct SpreadPart {
                                                          std::uint32_t chunk_size,
                                                          std::uint64_t unit, const FindHome& find);
 
-// Folds digests of subtrees of different sizes, in order. ObjectFold accepts one size only.
+// Folds digests of subtrees of different sizes, in order. (ObjectFold of tree/fold.h needs subtrees
+// of one size.)
 class SubtreeFold {
  public:
   // `chunks_per_span` is 0 when no outline is wanted.
   explicit SubtreeFold(std::uint64_t chunks_per_span) : chunks_per_span_(chunks_per_span) {}
 
-  // Appends the digest of the next `chunks` chunks. They are a subtree as SpreadPart describes it
-  // and must not cross a border of spans.
+  // Appends the digest of the next `chunks` chunks. These chunks must be a subtree as described at
+  // SpreadPart, and must not cross a border between spans of the outline.
   void append(const Digest& digest, std::uint64_t chunks);
   // Returns root and outline of all appended digests. At least one digest must have been appended.
   [[nodiscard]] ObjectDigests finish();

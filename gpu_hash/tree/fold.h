@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the work of engines and joins the results. Objects are cut into segments, each segment
-// gives digests of a fixed grain, and the digests of one object fold into its root and outline.
+// Splits the work of engines and joins the results. Objects are cut into segments. An engine
+// computes digests of the parts of a segment, which all have the same size (the grain). The digests
+// of one object fold into its root and outline.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ struct Segment {
   std::uint64_t size;    // bytes; below the segment size only at the end of an object
 };
 
-// Hands out the segments of all regions in order. Empty objects have none. Not thread-safe.
+// Hands out the segments of all regions in order. Empty objects have no segments. Not thread-safe.
 class SegmentCursor {
  public:
   // `sizes` are the sizes of the regions in bytes. `segment_size` is a power of two, in bytes.
@@ -47,7 +48,7 @@ class SegmentCursor {
 };
 
 // Folds the digests of one object, in order. Each digest is of a complete subtree with a fixed
-// number of chunks (a power of two). It therefore takes the place of a leaf.
+// number of chunks (a power of two). The digest can therefore be treated as a leaf.
 class ObjectFold {
  public:
   // A digest covers `grain` bytes; the last digest of the object may cover fewer. `span` is 0 (no
@@ -67,9 +68,9 @@ class ObjectFold {
   std::vector<Digest> outline_;
 };
 
-// Collects the results of one hash() call. Segments may arrive in any order, and digests that
-// arrive early wait. Memory therefore grows with the number of segments in work, not with the size
-// of the objects. Not thread-safe.
+// Collects the results of one hash() call. Segments may arrive in any order. Digests that arrive
+// early are stored until the earlier digests of the object have arrived. Memory therefore grows
+// with the number of segments in work, not with the size of the objects. Not thread-safe.
 class ResultTable {
  public:
   // `sizes` are the sizes of the regions in bytes and must outlive the table. `grain` is as in

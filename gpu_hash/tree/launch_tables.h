@@ -9,7 +9,7 @@
 
 namespace assay::gpu_hash {
 
-// Contiguous bytes in one buffer that begin with a chunk.
+// Contiguous bytes in one buffer. The first byte is the first byte of a chunk.
 struct Run {
   std::uint64_t offset;  // bytes in the buffer
   std::uint64_t size;    // bytes
@@ -44,9 +44,9 @@ class LaunchTables {
   void clear() { words_.clear(); }
   // Reserves memory for about this many runs and segments.
   void reserve(std::size_t runs, std::size_t segments);
-  // Adds the tables for `runs`. Digests stand in the order of `runs`, but the order of the work
-  // differs. Short chunks at the ends of runs are rows of their own after all whole chunks, longest
-  // first. The reason is that work-items in lockstep take as long as the longest of them.
+  // Adds the tables for `runs`. Digests are stored in the order of `runs`, but the order of the
+  // work differs. Short chunks at the ends of runs get rows of their own after all whole chunks,
+  // longest first, because work-items in lockstep take as long as the longest of them.
   [[nodiscard]] RunTables add_runs(std::span<const Run> runs, std::uint32_t chunk_size);
   // Adds the tables for segments. `first_slot` has one element more than there are segments; the
   // last element is the number of all slots.

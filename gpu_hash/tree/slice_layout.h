@@ -15,13 +15,14 @@ namespace assay::gpu_hash {
 struct TreeLevel {
   std::uint32_t level;
   std::uint32_t pairs;
-  // first_pair[s] is the first pair of segment s. It has one element more than there are segments.
+  // first_pair[s] is the first pair of segment s. `first_pair` has one element more than there are
+  // segments.
   std::vector<std::uint32_t> first_pair;
 };
 
-// Returns the levels of the trees over runs of slots, bottom first. `first_slot` has one element
-// more than there are trees; the last element is the number of all slots. The time grows with trees
-// times levels.
+// Returns the levels of several trees, bottom first. The leaves of each tree are in consecutive
+// slots. `first_slot` has one element more than there are trees; the last element is the number of
+// all slots. The time grows with trees times levels.
 [[nodiscard]] std::vector<TreeLevel> tree_levels(std::span<const std::uint32_t> first_slot);
 
 // Collects segments until a launch is full. Not thread-safe.

@@ -28,8 +28,9 @@ struct DecisionRequest {
   std::string principal;         // the caller; actor of the log record
   bool dry_run = false;          // evaluate and answer, but neither store nor log
   bool skip_unselected = false;  // admission: do not judge a workload that no policy selects
-  // False when only the namespace and the node of the workload are known. With skip_unselected,
-  // such a workload is judged if a policy in mode enforce may select it.
+  // False when only the namespace and the node of the workload are known. If this is false and
+  // skip_unselected is true, the workload is skipped only when no policy in mode enforce could
+  // select it.
   bool workload_known = true;
   std::string cluster = {};  // cluster of the pod and of its claims
   std::string pod_uid = {};  // at serve: reports on this pod's own mounts are considered
