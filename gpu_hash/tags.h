@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keyed tags, which check that memory has not changed since it was hashed. The check runs as fast as
-// the memory can be read.
+// Keyed tags, which check that memory has not changed since it was hashed. The check runs as fast
+// as the memory can be read.
 //
 // Definition. A full pass over the data computes SHA-256 (or SHA-384) and also a tag of each block
 // of 4 KiB of every chunk. The tag is computed from the words that are loaded for the hash. The tag

@@ -23,8 +23,8 @@ struct Finding {
 // Checks one policy and returns its findings. Findings about the policy as a whole come first, then
 // findings about conditions in the order of the document.
 //
-// A note says at which decision point (create, bind or serve) each condition is evaluated. There is a
-// warning for each of these:
+// A note says at which decision point (create, bind or serve) each condition is evaluated. There is
+// a warning for each of these:
 // - a condition that always passes or never passes: at_least above the number of listed identities,
 //   an empty any, two tests that exclude each other;
 // - a test whose JSON pointer probably matches no member;

@@ -53,8 +53,8 @@ class Acknowledger {
   // Answers all queued groups and ends the thread.
   void stop();
 
-  // Returns the newest state that is durable in database and anchor. Callers must not let data about
-  // a log that is larger than in this state leave the process.
+  // Returns the newest state that is durable in database and anchor. Callers must not let data
+  // about a log that is larger than in this state leave the process.
   [[nodiscard]] std::shared_ptr<const LogState> anchored() const;
   // Returns true while the anchor cannot be written. Writing is tried again every `retry`.
   [[nodiscard]] bool failing() const { return failing_; }

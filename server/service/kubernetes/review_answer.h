@@ -19,9 +19,9 @@ namespace assay::server {
                                           const Json& patch = Json::array(),
                                           const std::vector<std::string>& warnings = {});
 
-// Returns the answer for a decision. If the decision allows the workload, the answer contains `patch` and
-// the warnings. If the decision denies the workload, the answer contains a line for every condition
-// that does not pass (condition_words.h) and the command that shows the decision.
+// Returns the answer for a decision. If the decision allows the workload, the answer contains
+// `patch` and the warnings. If the decision denies the workload, the answer contains a line for
+// every condition that does not pass (condition_words.h) and the command that shows the decision.
 [[nodiscard]] ReviewAnswer answer_decision(const Review& review, const DecisionAnswer& decided,
                                            const Json& patch = Json::array());
 
