@@ -122,7 +122,7 @@ def readable(fds, timeout):
     return [fd for fd, _ in poll.poll(None if timeout is None else timeout * 1000)]
 
 
-def read_mapped(fd, spans):
+def read_mapped(fd, spans, _=None):
     """Bytes of a memory file."""
     with mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ) as memory:
         return [memory[offset:offset + size] for offset, size in spans]
@@ -337,7 +337,8 @@ class Connection:
                 piece = self.registration["pieces"][n]
                 reader = read_mapped if piece["kind"] == "host" else self.agent.read_device
                 rows = spans[n]
-                for (t, p, _, _), data in zip(rows, reader(fd, [(o, s) for _, _, o, s in rows])):
+                for (t, p, _, _), data in zip(rows, reader(fd, [(o, s) for _, _, o, s in rows],
+                                                              piece["size"])):
                     found[t][p] = data
             self.close(fds)
         for n, piece in enumerate(self.registration["pieces"]):

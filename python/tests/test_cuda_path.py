@@ -74,7 +74,7 @@ class Driver:
         return _memory.reopen(handle)
 
     def copy_to_host(self, ordinal, destination, source, size):
-        assert ordinal in self.entered
+        assert self.entered
         self.copies += 1
         ctypes.memmove(destination, source, size)
 

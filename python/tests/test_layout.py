@@ -86,6 +86,7 @@ def test_names():
     assert "Unicode" in str(pytest.raises(assay.ModelError, assay._wire.encode, {"name": "\ud800"}).value)
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize")
 @pytest.mark.parametrize("make, words", [
     (lambda: torch.nn.Linear(2, 2, device="meta"), "meta"),
     (lambda: torch.nn.LazyLinear(2), "not initialized"),
@@ -195,6 +196,15 @@ def test_moved_together_or_not_at_all(monkeypatch):
     causes = _move.move_to_memory_files(torch, _model.take({"a": a, "b": b}))
     assert list(causes.values()) == ["PyTorch refused: no"]
     assert (a.data_ptr(), b.data_ptr()) == pointers and a.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_weights_made_for_inference(agent):
+    with torch.inference_mode():
+        model = net()
+    agent.manifest = manifest_of(model.state_dict())
+    with assay.register(model, artifact=ARTIFACT, socket=agent.path) as registration:
+        assert registration.verify_now() == "verified"
+        assert {p["kind"] for p in agent.of("register")[0]["pieces"]} == {"host"}
 
 
 def test_the_memory_goes_with_the_model():

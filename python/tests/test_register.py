@@ -310,6 +310,22 @@ def test_guard_names_unknown_tensors(model, agent):
             raise AssertionError("not reached")
 
 
+def test_guard_is_not_satisfied_by_what_was_released(model, agent):
+    with pytest.raises(assay.NotRegistered):
+        with assay.guard(model, artifact=ARTIFACT, socket=agent.path) as registration:
+            registration.release()
+
+
+def test_guard_sees_what_was_violated_in_between(model, agent):
+    with pytest.raises(assay.NotVerified, match="violated"):
+        with assay.guard(model, artifact=ARTIFACT, socket=agent.path) as registration:
+            for _ in range(2):
+                with torch.no_grad():
+                    model.first.bias.view(torch.uint8)[0] ^= 1
+                registration.verify_now()
+            assert registration.state == "verified"
+
+
 def test_guard_passes_errors_of_its_body(model, agent):
     with pytest.raises(KeyError):
         with assay.guard(model, artifact=ARTIFACT, socket=agent.path):

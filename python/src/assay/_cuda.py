@@ -38,7 +38,7 @@ _SIGNATURES: Dict[str, Tuple[Any, ...]] = {
     "cuMemGetAllocationPropertiesFromHandle": (ctypes.POINTER(_AllocationProp), _u64),
     "cuMemExportToShareableHandle": (ctypes.POINTER(_int), _u64, _int, _u64),
     "cuDeviceGet": (ctypes.POINTER(_int), _int),
-    "cuDeviceGetUuid": (ctypes.c_char * 16, _int),
+    "cuDeviceGetUuid": (_ptr, _int),
     "cuDevicePrimaryCtxRetain": (ctypes.POINTER(_ptr), _int),
     "cuCtxGetCurrent": (ctypes.POINTER(_ptr),),
     "cuCtxSetCurrent": (_ptr,),
@@ -71,19 +71,25 @@ class Driver:
             known = text.value.decode() if text.value else "unknown error"
             raise DriverError(result, f"{name}: {known} ({result})")
 
-    def enter(self, ordinal: int) -> None:
-        """Makes this thread ready for calls about memory of a device."""
-        context = _ptr()
-        self._call("cuCtxGetCurrent", ctypes.byref(context))
+    def _context(self, ordinal: int) -> int:
+        """The context of a device that PyTorch uses, too."""
         with self._lock:
             if ordinal not in self._contexts:
                 device, primary = _int(), _ptr()
                 self._call("cuDeviceGet", ctypes.byref(device), ordinal)
                 self._call("cuDevicePrimaryCtxRetain", ctypes.byref(primary), device)
                 self._contexts[ordinal] = primary.value or 0
-            wanted = self._contexts[ordinal]
-        if context.value is None:
-            self._call("cuCtxSetCurrent", wanted)
+            return self._contexts[ordinal]
+
+    def _current(self) -> Optional[int]:
+        context = _ptr()
+        self._call("cuCtxGetCurrent", ctypes.byref(context))
+        return context.value
+
+    def enter(self, ordinal: int) -> None:
+        """Gives this thread a context, if it has none."""
+        if self._current() is None:
+            self._call("cuCtxSetCurrent", self._context(ordinal))
 
     def relax_capture(self) -> None:
         """Lets this thread make calls while others capture a CUDA graph."""
@@ -125,14 +131,19 @@ class Driver:
 
     def copy_to_host(self, ordinal: int, destination: int, source: int, size: int) -> None:
         """Copies on a stream of its own and waits for it."""
-        with self._lock:
-            if ordinal not in self._streams:
-                stream = _ptr()
-                self._call("cuStreamCreate", ctypes.byref(stream), _NON_BLOCKING)
-                self._streams[ordinal] = stream.value or 0
-            queue = self._streams[ordinal]
-        self._call("cuMemcpyDtoHAsync_v2", destination, source, size, queue)
-        self._call("cuStreamSynchronize", queue)
+        before = self._current()
+        self._call("cuCtxSetCurrent", self._context(ordinal))
+        try:
+            with self._lock:
+                if ordinal not in self._streams:
+                    stream = _ptr()
+                    self._call("cuStreamCreate", ctypes.byref(stream), _NON_BLOCKING)
+                    self._streams[ordinal] = stream.value or 0
+                queue = self._streams[ordinal]
+            self._call("cuMemcpyDtoHAsync_v2", destination, source, size, queue)
+            self._call("cuStreamSynchronize", queue)
+        finally:
+            self._call("cuCtxSetCurrent", before)
 
 
 def why_not_exportable(driver: Any, handle: int, error: DriverError) -> str:

@@ -130,7 +130,6 @@ class StagedCuda(StagedPiece):
         self._driver, self._ordinal = driver, ordinal
 
     def read(self, destination: int, offset: int, size: int) -> None:
-        self._driver.enter(self._ordinal)
         self._driver.copy_to_host(self._ordinal, destination, self.start + offset, size)
 
 

@@ -219,8 +219,7 @@ def guard(model: Any, *, artifact: str, timeout: float = VERIFY, **options: Any)
     try:
         registration.require_verified(timeout)
         yield registration
-        if registration.state != "released":
-            registration.require_verified(timeout)
+        registration.require_verified(timeout)
         if registration.violations:
             raise not_verified("violated", registration.findings)
     finally:
