@@ -114,6 +114,11 @@ test-devices: ## engine tests on each OpenCL platform without a GPU (BUILD=build
 	@$(if $(BUILD),,$(call cmake_build,release,gpu_hash_tests))
 	@tests/gpu_hash/devices.sh $(or $(BUILD),build/release)
 
+.PHONY: test-python
+test-python: ## tests of the Python package; takes pytest and PyTorch from PyPI (ASSAY_TORCH=no: without; BUILD=build/fast: there)
+	@$(if $(BUILD),,$(install) test)
+	@python/tests/run.sh $(or $(BUILD),build/release) $(TESTS)
+
 .PHONY: schemathesis
 schemathesis: ## requests made from schemas/openapi.yaml for SECONDS=60 (BUILD=build/fast: these programs)
 	@$(if $(BUILD),,$(install) build test)
@@ -141,7 +146,7 @@ fresh: ## docs/getting-started.md, make demo and make test on a bare Debian 12 (
 	@deploy/fresh.sh
 
 .PHONY: ci-long
-ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture, OpenCL platforms, Kubernetes, Schemathesis
+ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing, torture, OpenCL platforms, Kubernetes, Python package, Schemathesis
 	@$(MAKE) -s build
 	@$(install) analysis lint
 	@tests/run.sh build/release -L '^(slow|analysis)$$'
@@ -152,6 +157,7 @@ ci-long: ## what CI does once a day: slow tests, sanitizers, clang-tidy, fuzzing
 	@$(MAKE) torture
 	@$(MAKE) test-devices
 	@$(MAKE) test-kubernetes
+	@$(MAKE) test-python
 	@$(MAKE) schemathesis
 
 .PHONY: clean

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Has Assay's node agent verify the weights of a PyTorch model where they lie in memory.
+
+    import assay
+    with assay.guard(model, artifact="assay-tree-v1-sha256:..."):
+        serve(model)
+
+See docs/python.md and docs/instances.md of Assay.
+"""
+from ._errors import (AgentTimeout, AssayError, Finding, FoldedParameters, ModelError, NonContiguous,
+                      NotRegistered, NotVerified, NoWorker, ProtocolError, Refused, TorchMissing,
+                      UnknownTensor)
+from ._hints import Hints
+from ._loading import from_pretrained, load, registration
+from ._registration import (SOCKET, Registration, guard, register, registrations, release, update,
+                            verify_now)
+from ._version import __version__
+
+__all__ = [
+    "AgentTimeout", "AssayError", "Finding", "FoldedParameters", "Hints", "ModelError", "NoWorker",
+    "NonContiguous", "NotRegistered", "NotVerified", "ProtocolError", "Refused", "Registration",
+    "SOCKET", "TorchMissing", "UnknownTensor", "__version__", "from_pretrained", "guard", "load",
+    "register", "registration", "registrations", "release", "update", "verify_now",
+]
