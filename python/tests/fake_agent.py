@@ -267,7 +267,14 @@ class Connection:
         self.changed += [name for name in frame["tensors"] if name not in self.changed]
         self.tell(0, "violated", [("changed", name, "the owner says so") for name in self.changed])
 
+    def on_failed(self, frame, _):
+        """An answer that crossed `release`."""
+        assert self.registration is None and frame["request"] == self.agent.crossing
+
     def on_release(self, frame, _):
+        assert self.agent.holds_release.wait(PATIENCE)
+        if self.agent.dies:
+            raise Gone
         self.drop()
         self.send(type="released", request=number(frame["request"], 1))
 
@@ -394,7 +401,10 @@ class FakeAgent:
         self.path, self.manifest, self.read_device = str(path), manifest or {}, read_device
         self.validate = schema_validator()
         self.refuse = None  # (code, detail)
-        self.checks_at_once, self.answers_verify = True, True
+        self.crossing = None  # number of the request that crosses `release`
+        self.checks_at_once, self.answers_verify, self.dies = True, True, False
+        self.holds_release = threading.Event()  # clear: `release` is not answered yet
+        self.holds_release.set()
         self.frames, self.errors, self.states, self.strange = [], [], [], []
         self.connections, self.live = [], set()
         self.changed = threading.Condition()

@@ -17,7 +17,7 @@ pytestmark = needs_torch
 
 
 def register(model, agent, **options):
-    return assay.register(model, artifact=ARTIFACT, socket=agent.path, period=0.05, **options)
+    return assay.register(model, **{"artifact": ARTIFACT, "socket": agent.path, "period": 0.05, **options})
 
 
 def wait_state(registration, state):
@@ -335,7 +335,7 @@ def test_guard_passes_errors_of_its_body(model, agent):
 
 def test_agent_restarts(model, agent, monkeypatch):
     monkeypatch.setattr("assay._link._RETRY", (0.02, 0.1))
-    with register(model, agent) as registration:
+    with register(model, agent, period=3600) as registration:
         assert registration.verify_now() == "verified"
         agent.close()
         wait_state(registration, "unknown")
@@ -352,6 +352,65 @@ def test_agent_restarts(model, agent, monkeypatch):
         agent.open()
         agent.wait(lambda: agent.of("changed"))
         wait_state(registration, "violated")
+
+
+def test_changed_before_the_agent_knew(model, agent, monkeypatch):
+    """What is replaced while a registration is made is told at once, not after a period."""
+    real = assay._layout.build
+
+    def build(*arguments):
+        plan = real(*arguments)
+        model.first.weight.data = model.first.weight.data.clone()
+        return plan
+    monkeypatch.setattr("assay._layout.build", build)
+    with assay.register(model, artifact=ARTIFACT, socket=agent.path, period=3600):
+        agent.wait(lambda: agent.of("changed"))
+
+
+def test_nothing_is_told_after_release(model, agent):
+    """The agent takes only a registration then; anything else would end the connection."""
+    with register(model, agent) as registration:
+        assert registration.verify_now() == "verified"
+        agent.holds_release.clear()
+        releasing = threading.Thread(target=registration.release)
+        releasing.start()
+        agent.wait(lambda: agent.of("release"))
+        assert not registration._link._watches()
+        model.first.weight.data = model.first.weight.data.clone()
+        with pytest.raises(assay.NotRegistered):
+            registration.verify_now()
+        agent.holds_release.set()
+        releasing.join(PATIENCE)
+        assert not agent.of("changed") and registration.state == "released"
+
+
+def test_an_export_that_crosses_release(model, agent):
+    with register(model, agent) as registration:
+        assert registration.verify_now() == "verified"
+        owner = agent.connections[0]
+        agent.holds_release.clear()
+        releasing = threading.Thread(target=registration.release)
+        releasing.start()
+        agent.wait(lambda: agent.of("release"))
+        agent.crossing = owner.requests + 1
+        owner.send(type="export", request=agent.crossing, pieces=[0])
+        agent.holds_release.set()
+        releasing.join(PATIENCE)
+        agent.wait(lambda: agent.of("failed"))
+        assert registration.state == "released" and len(agent.of("failed")) == 1
+
+
+def test_an_agent_that_dies_has_released(model, agent):
+    with register(model, agent) as registration:
+        assert registration.verify_now() == "verified"
+        agent.holds_release.clear()
+        releasing = threading.Thread(target=registration.release)
+        releasing.start()
+        agent.wait(lambda: agent.of("release"))
+        agent.dies = True
+        agent.holds_release.set()
+        releasing.join(PATIENCE)
+        assert not releasing.is_alive() and registration.state == "released"
 
 
 def test_released_while_no_agent_is_there(model, agent):

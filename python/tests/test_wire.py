@@ -76,6 +76,12 @@ def test_descriptors_travel_beside_the_first_byte():
     right.close()
 
 
+def test_few():
+    assert list(_wire.few([])) == []
+    assert list(_wire.few(["a"] * 40)) == [["a"] * 16, ["a"] * 16, ["a"] * 8]
+    assert list(_wire.few(["a" * 300, "b" * 300, "c" * 512])) == [["a" * 300], ["b" * 300], ["c" * 512]]
+
+
 @pytest.mark.parametrize("numbers, runs", [
     ([], []), ([4], [(0, 1)]), ([1, 2, 3], [(0, 3)]), ([1, 3, 4], [(0, 1), (1, 2)]),
     (list(range(600)), [(0, 253), (253, 253), (506, 94)]),

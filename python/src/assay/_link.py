@@ -78,7 +78,6 @@ class Link:
         self._verify_later: Deque[Future[Any]] = collections.deque()
         self._delay, self._retry_at = _RETRY[0], 0.0
         self._closing = False
-        self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="assay-registration", daemon=True)
         self._thread.start()
 
@@ -88,7 +87,7 @@ class Link:
         """Has the thread call what(future, *arguments)."""
         future: Future[Any] = Future()
         with self.lock:
-            if self._closing or os.getpid() != self._pid:
+            if self._closing:
                 raise NotRegistered("the registration is closed")
             self._commands.append((what, arguments, future))
             self._wake()
@@ -101,8 +100,6 @@ class Link:
             self._closing = True
             self.state, self.findings = "closed", []
             self.changed.notify_all()
-            if os.getpid() != self._pid:
-                return
             self._wake()
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout=10)
@@ -136,8 +133,10 @@ class Link:
 
     def verify(self, future: Future[Any]) -> None:
         """The future ends with the state that the node agent then found."""
-        if self._socket is None or self._plan is None:
-            future.set_exception(self.failure or NotRegistered("nothing is registered"))
+        if self._plan is None or self._releasing is not None:
+            future.set_exception(NotRegistered("nothing is registered: it was released"))
+        elif self._socket is None:
+            future.set_exception(self.failure or NoWorker("there is no connection to the node agent"))
         elif self._verifying is not None:
             self._verify_later.append(future)
         else:
@@ -184,7 +183,7 @@ class Link:
         if self._socket is not None:
             readers.append(self._socket.fileno())
             due = now + _SLICE if self._watch is not None else self._next_watch
-            timeout: Optional[float] = max(0.0, due - now) if self._plan is not None else None
+            timeout: Optional[float] = max(0.0, due - now) if self._watches() else None
         elif self._plan is not None and self._registering is None and self._reconnect:
             timeout = max(0.0, self._retry_at - now)
         else:
@@ -196,9 +195,9 @@ class Link:
         if ready:
             self._receive()
             return
-        if self._socket is not None:
+        if self._watches():
             self._watch_on()
-        elif self._plan is not None and self._reconnect:
+        elif self._socket is None and self._plan is not None and self._reconnect:
             self._connect()
             self._send_registration()
 
@@ -386,6 +385,10 @@ class Link:
 
     # Watching the model.
 
+    def _watches(self) -> bool:
+        """After `release` nothing may be told any more."""
+        return self._socket is not None and self._plan is not None and self._releasing is None
+
     def _watch_on(self) -> None:
         """One step of a look at the model."""
         if self._watch is None:
@@ -418,8 +421,8 @@ class Link:
             self.state = "violated"
             self.findings = self._changes()
             self.changed.notify_all()
-        for at in range(0, len(new), _wire.MAX_CHANGED):
-            self._send({"type": "changed", "tensors": new[at:at + _wire.MAX_CHANGED]})
+        for names in _wire.few(new):
+            self._send({"type": "changed", "tensors": names})
 
     # Ends.
 

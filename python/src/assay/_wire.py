@@ -132,6 +132,18 @@ class Reader:
             yield decode(body)
 
 
+def few(names: Sequence[str]) -> Iterator[List[str]]:
+    """Cuts names into lists for frames `changed`: small ones, which may come before descriptors."""
+    out: List[str] = []
+    for name in names:
+        if out and (len(out) == MAX_CHANGED or sum(map(len, out)) + len(name) > MAX_TEXT):
+            yield out
+            out = []
+        out.append(name)
+    if out:
+        yield out
+
+
 def consecutive(numbers: Sequence[int]) -> Iterator[Tuple[int, int]]:
     """Cuts ascending numbers into (position, count) of neighbours, for frames `pieces`."""
     start = 0
