@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/core/error.h"
@@ -46,6 +49,13 @@ class Owner {
   [[nodiscard]] virtual const std::string& id() const = 0;  // UUIDv7 of the registration
   [[nodiscard]] virtual const Peer& peer() const = 0;
   [[nodiscard]] virtual const InstanceRegistration& registration() const = 0;
+
+  // Stop is requested when the memory has to be let go: its owner asked for that, registered other
+  // weights, or the connection ended.
+  [[nodiscard]] virtual std::stop_token release_token() const = 0;
+  // Says that descriptors or imports of the registration are held, as long as the result lives:
+  // the owner is told "released" only when no hold is left. Errors: cancelled.
+  [[nodiscard]] virtual Result<std::shared_ptr<void>> hold() = 0;
 
   // Fresh descriptors of these pieces (ascending, at most kMaxFrameDescriptors, none staged), in
   // order; the caller owns them. Errors: cancelled, file-unreadable (the owner answers wrongly, not
