@@ -11,6 +11,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu_hash/region.h"
@@ -50,6 +51,15 @@ struct EngineInfo {
   std::string driver;  // version of the driver or library
   // SHA-256 of the kernel source; absent for the CPU.
   std::optional<Digest> kernel_digest;
+  // Of the device as its vendor's tools write it ("GPU-..."); empty: unknown, or no such device.
+  std::string uuid{};
+};
+
+// Descriptors that import_memory() of an engine takes.
+enum class Imports : std::uint8_t {
+  kNothing,
+  kMemoryFiles,        // memory files, sealed against shrinking
+  kDriverDescriptors,  // those that the driver of the device exported
 };
 
 class Engine {
@@ -67,12 +77,17 @@ class Engine {
   [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                                 const HashRequest& request) = 0;
 
+  // The engine of the device with this UUID: this one, or one that it is made of; nullptr when there
+  // is none. It lives as long as this one.
+  [[nodiscard]] virtual Engine* of_device(std::string_view uuid);
+
   // What follows is there for memory that lies on the engine's device; an engine without such
   // memory (the CPU's) answers invalid-parameter.
 
+  [[nodiscard]] virtual Imports imports() const { return Imports::kNothing; }
   // Memory of another process, without a copy: `fd` is what its driver exported for an allocation
   // of `size` bytes, and it is taken over. On CPU devices it is a memory file sealed against
-  // shrinking. The owner may write to the memory, and while this object lives it stays allocated;
+  // shrinking; a descriptor of another kind is refused. The owner may write to the memory, and while this object lives it stays allocated;
   // it must not outlive the engine. invalid-parameter, device-failed.
   [[nodiscard]] virtual Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size);
