@@ -38,6 +38,20 @@ struct JobPod {
 // The member "pod"; nothing when there is none.
 [[nodiscard]] Result<std::optional<JobPod>> read_job_pod(const Json& json);
 
+// A model instance that processes registered with the node agent (docs/instances.md).
+struct JobInstance {
+  std::string pod;       // uid of the pod that they run in; empty: in none
+  std::string instance;  // name within the pod
+  auto operator<=>(const JobInstance&) const = default;
+};
+// 1 to 63 of lowercase letters, digits and '-'. schema-violation.
+[[nodiscard]] Status check_instance_name(std::string_view name);
+// {"pod","instance"}
+[[nodiscard]] Json to_json(const JobInstance& instance);
+// The member "instance", there exactly when the scope is device-memory: schema-violation otherwise.
+[[nodiscard]] Result<std::optional<JobInstance>> read_job_instance(const Json& json,
+                                                                   JobScope scope);
+
 // True when the kubelet mounts what this location names below a pod's directory, so that a job can
 // read it there: claims, NFS and CSI volumes.
 [[nodiscard]] bool is_kubelet_volume(std::string_view location);
@@ -49,10 +63,12 @@ struct JobRequest {
   std::string node;
   // Where the model lies (schemas/location.h), in its one spelling. Empty without a pod: the only
   // location that manifests of the artifact name; with one: a volume that was filled at run time.
+  // With an instance it is empty, as `subset` and `pod` are: a job is about all of its tensors.
   std::string location;
   // Entries to verify, by position in the artifact, ascending; empty: all.
   std::vector<std::uint64_t> subset;
   std::optional<JobPod> pod = {};
+  std::optional<JobInstance> instance = {};  // set exactly with kDeviceMemory
 };
 [[nodiscard]] Json to_json(const JobRequest& request);
 [[nodiscard]] Result<JobRequest> parse_job_request(ByteView body);
@@ -65,8 +81,9 @@ struct JobLease {
   std::string model_name;
   JobScope scope;
   std::string node;
-  std::string location;  // empty only with a pod
+  std::string location;  // empty only with a pod or an instance
   std::optional<JobPod> pod;
+  std::optional<JobInstance> instance{};  // set exactly with kDeviceMemory
   std::vector<std::uint64_t> subset;
   std::uint64_t token;
   Timestamp expires_at;

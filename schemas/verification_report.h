@@ -10,6 +10,7 @@
 #include "schemas/core/artifact.h"
 #include "schemas/enrolment.h"
 #include "schemas/job.h"
+#include "schemas/memory_facts.h"
 
 namespace assay {
 
@@ -46,8 +47,13 @@ struct VerificationReport {
   // The persistent volume behind the claim of a pvc:// location. Empty: unknown, or no claim.
   std::string volume;
   std::optional<JobPod> pod;  // whose own mount was read
+  // Both are set exactly with kDeviceMemory.
+  std::optional<JobInstance> instance{};
+  std::optional<MemoryFacts> memory{};
   // What was found: every entry as computed from the bytes on the node, in the order of artifacts.
-  // With a subset: those entries alone.
+  // With a subset: those entries alone. In memory: for each tensor entry of the manifest whose name
+  // a registered tensor has, that entry with dtype, shape, size and root as found; `file` and
+  // `offset` are the manifest's.
   std::vector<Entry> entries;
   std::vector<NotCovered> not_covered;
   std::vector<ExtraFile> extra{};  // by path; none of them was hashed

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "embedded/json_schemas.h"
+#include "schemas/heartbeat.h"
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
 #include "schemas/validate.h"
@@ -197,21 +198,38 @@ TEST(Agreement, Enrolment) {
 }
 
 TEST(Agreement, JobRequest) {
-  compare("job-request", example(embedded::kJobRequestSchemaJson, 1),
-          [](const Json& json) { return code_of(parse_job_request(bytes_of(json))); },
-          {"schema-violation"});
+  for (const std::size_t index : {1U, 3U}) {
+    compare("job-request", example(embedded::kJobRequestSchemaJson, index),
+            [](const Json& json) { return code_of(parse_job_request(bytes_of(json))); },
+            {"schema-violation"});
+  }
 }
 
 TEST(Agreement, JobLease) {
-  compare("job-lease", example(embedded::kJobLeaseSchemaJson),
-          [](const Json& json) { return code_of(parse_job_lease(bytes_of(json))); },
-          {"schema-violation", "invalid-time", "challenge-mismatch"});
+  for (const std::size_t index : {0U, 1U}) {
+    compare("job-lease", example(embedded::kJobLeaseSchemaJson, index),
+            [](const Json& json) { return code_of(parse_job_lease(bytes_of(json))); },
+            {"schema-violation", "invalid-time", "challenge-mismatch"});
+  }
 }
 
 TEST(Agreement, VerificationReport) {
-  compare("verification-report", example(embedded::kVerificationReportSchemaJson),
-          [](const Json& json) { return code_of(parse_verification_report(bytes_of(json))); },
-          {"schema-violation", "invalid-time", "invalid-path", "invalid-digest"});
+  for (const std::size_t index : {0U, 1U}) {
+    compare("verification-report", example(embedded::kVerificationReportSchemaJson, index),
+            [](const Json& json) { return code_of(parse_verification_report(bytes_of(json))); },
+            {"schema-violation", "invalid-time", "invalid-path", "invalid-digest"});
+  }
+}
+
+TEST(Agreement, Heartbeat) {
+  compare("heartbeat", example(embedded::kHeartbeatSchemaJson),
+          [](const Json& json) { return code_of(parse_heartbeat(bytes_of(json))); },
+          {"schema-violation"});
+}
+
+TEST(Agreement, HeartbeatAnswer) {
+  compare("heartbeat-answer", example(embedded::kHeartbeatAnswerSchemaJson),
+          [](const Json& json) { return code_of(parse_heartbeat_answer(bytes_of(json))); }, {});
 }
 
 TEST(Agreement, ReportSubmission) {
