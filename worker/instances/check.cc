@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "schemas/core/merkle.h"
 #include "worker/instances/match.h"
 #include "worker/instances/staging.h"
 
@@ -68,7 +69,7 @@ InstanceCheck::InstanceCheck(std::shared_ptr<Owner> owner, gpu_hash::Engine& eng
       parameters_(options.parameters),
       random_(random),
       on_stop_(options.stop, Forward{stop_}),
-      on_release_(owner_->release_token(), Forward{stop_}) {}
+      on_ended_(owner_->ended(), Forward{stop_}) {}
 
 const InstanceTensor& InstanceCheck::tensor(std::size_t number) const {
   return owner_->registration().tensors.at(tensors_.at(number));

@@ -117,7 +117,7 @@ class InstanceCheck {
     void operator()() const { to.request_stop(); }
   };
   std::stop_callback<Forward> on_stop_;
-  std::stop_callback<Forward> on_release_;
+  std::stop_callback<Forward> on_ended_;
   std::map<std::uint64_t, PieceUse> uses_;  // by piece; staged ones are left out
   std::optional<InstanceMemory> memory_;
   std::vector<Slice> slices_;  // before memory_ goes, these go

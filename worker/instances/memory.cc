@@ -114,8 +114,12 @@ Result<InstanceMemory::Piece> InstanceMemory::take(gpu_hash::Engine& engine, Des
   if (piece.kind == PieceKind::kHost) {
     ASSAY_TRY(check_memory_file(fd, piece.size));
   }
-  ASSAY_ASSIGN(Piece imported, engine.import_memory(std::move(fd), piece.size));
-  return imported;
+  auto imported = engine.import_memory(std::move(fd), piece.size);
+  if (!imported) {
+    // A driver that refuses says nothing about its device.
+    return refused(imported.error().detail);
+  }
+  return Piece(*std::move(imported));
 }
 
 Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& engine,
@@ -128,8 +132,7 @@ Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& en
       wanted.push_back(piece);
     }
   }
-  ASSAY_ASSIGN(std::shared_ptr<void> hold, owner.hold());
-  InstanceMemory memory(std::move(hold));
+  InstanceMemory memory;
   for (std::size_t at = 0; at < wanted.size(); at += kMaxFrameDescriptors) {
     if (stop.stop_requested()) {
       return fail(ErrorCode::kCancelled, "importing was stopped on request");

@@ -77,11 +77,10 @@ class InstanceMemory {
  private:
   using Piece = std::variant<std::shared_ptr<const gpu_hash::DeviceMemory>,
                              std::shared_ptr<const HostMapping>>;
-  explicit InstanceMemory(std::shared_ptr<void> hold) : hold_(std::move(hold)) {}
+  InstanceMemory() = default;
   [[nodiscard]] static Result<Piece> take(gpu_hash::Engine& engine, Descriptor fd,
                                           const InstancePiece& piece);
 
-  std::shared_ptr<void> hold_;            // before what it stands for
   std::map<std::uint64_t, Piece> pieces_;  // by position in the registration
 };
 
