@@ -15,6 +15,8 @@
 #include "schemas/enrolment.h"
 #include "worker/events.h"
 #include "worker/evidence.h"
+#include "worker/instances/instances.h"
+#include "worker/instances/watch.h"
 #include "worker/map.h"
 #include "worker/metrics.h"
 #include "worker/service.h"
@@ -41,6 +43,10 @@ struct Parts {
   ShowProgress show_progress;
   std::stop_token drain;    // begin nothing new
   std::stop_token abandon;  // give up what is under way
+  // Registered instances, and the watch over those that were verified; nullptr: no process can
+  // register here.
+  Instances* instances = nullptr;
+  InstanceWatch* watch = nullptr;
 };
 
 }  // namespace assay::worker
