@@ -115,7 +115,7 @@ Status InstanceCheck::plan(unsigned slices) {
   }
   reached_.staged_causes.assign(causes.begin(), causes.end());
   std::ranges::stable_sort(order, {}, [](const auto& item) { return item.first; });
-  const std::uint64_t share = total / slices + 1;
+  const std::uint64_t share = std::max<std::uint64_t>((total + slices - 1) / slices, 1);
   for (const auto& [reach, number] : order) {
     if (slices_.empty() || slices_.back().reach != reach || slices_.back().bytes >= share) {
       slices_.push_back({reach});
