@@ -86,7 +86,7 @@ struct InstanceRegistration {
 // twice.
 // Errors: unknown-member, schema-violation; limit-exceeded for too many parts or bytes;
 // invalid-digest for an artifact id that is none.
-[[nodiscard]] Result<InstanceRegistration> parse_instance_registration(const Json& frame);
+[[nodiscard]] Result<InstanceRegistration> parse_instance_registration(Json frame);
 // Writes the frame.
 [[nodiscard]] Json to_json(const InstanceRegistration& registration);
 

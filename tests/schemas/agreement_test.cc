@@ -8,6 +8,7 @@
 
 #include "embedded/json_schemas.h"
 #include "schemas/heartbeat.h"
+#include "schemas/instance_message.h"
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
 #include "schemas/validate.h"
@@ -194,6 +195,24 @@ TEST(Agreement, Enrolment) {
     compare("enrolment", example(embedded::kEnrolmentSchemaJson, index),
             [](const Json& json) { return code_of(parse_enrolment(bytes_of(json))); },
             {"invalid-encoding", "evidence-type-unknown"});
+  }
+}
+
+// Of each message both codecs take one side's: the other refuses it as schema-violation.
+TEST(Agreement, InstanceMessage) {
+  const std::size_t count = Json::parse(embedded::kInstanceMessageSchemaJson)["examples"].size();
+  for (std::size_t index = 0; index < count; ++index) {
+    const Json message = example(embedded::kInstanceMessageSchemaJson, index);
+    if (message["type"] == "registered") {
+      continue;  // an id alone: no other value of the corpus is one
+    }
+    compare("instance-message", message,
+            [](const Json& json) {
+              const auto owner = parse_owner_message(bytes_of(json));
+              const auto agent = parse_agent_message(bytes_of(json));
+              return owner ? "ok" : code_of(agent);
+            },
+            {"schema-violation", "invalid-time", "limit-exceeded"});
   }
 }
 
