@@ -77,8 +77,8 @@ class Engine {
   [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                                 const HashRequest& request) = 0;
 
-  // The engine of the device with this UUID: this one, or one that it is made of; nullptr when there
-  // is none. It lives as long as this one.
+  // The engine of the device with this UUID: this one, or one that it is made of; nullptr when
+  // there is none. It lives as long as this one.
   [[nodiscard]] virtual Engine* of_device(std::string_view uuid);
 
   // What follows is there for memory that lies on the engine's device; an engine without such
@@ -87,8 +87,9 @@ class Engine {
   [[nodiscard]] virtual Imports imports() const { return Imports::kNothing; }
   // Memory of another process, without a copy: `fd` is what its driver exported for an allocation
   // of `size` bytes, and it is taken over. On CPU devices it is a memory file sealed against
-  // shrinking; a descriptor of another kind is refused. The owner may write to the memory, and while this object lives it stays allocated;
-  // it must not outlive the engine. invalid-parameter, device-failed.
+  // shrinking; a descriptor of another kind is refused. The owner may write to the memory, and
+  // while this object lives it stays allocated; it must not outlive the engine. invalid-parameter,
+  // device-failed.
   [[nodiscard]] virtual Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size);
 

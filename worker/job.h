@@ -72,7 +72,7 @@ class LeasedJob {
   std::shared_ptr<InstanceModel> instance_;  // of scope device-memory
   std::vector<Entry> found_;                 // in it
   std::vector<Finding> findings_;            // in it
-  bool refused_ = false;  // the last error is an answer of the service
+  bool refused_ = false;                     // the last error is an answer of the service
 };
 
 }  // namespace assay::worker

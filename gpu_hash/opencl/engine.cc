@@ -43,8 +43,7 @@ ClEngine::ClEngine(ClSession session, const EngineOptions& options, KernelCache 
       threads_(options.threads != 0 ? options.threads : std::min(usable_cores(), kMaxReaders)),
       slice_bytes_(slice_bytes) {
   const DeviceInfo& device = session_.device().info;
-  info_ = {device.id, device.name, device.driver, kernel_digest(),
-           session_.device().uuid};
+  info_ = {device.id, device.name, device.driver, kernel_digest(), session_.device().uuid};
 }
 
 Result<std::unique_ptr<ClEngine>> ClEngine::open(ClDevice device, const EngineOptions& options,

@@ -57,7 +57,8 @@ Result<std::vector<std::vector<Digest>>> fingerprints(gpu_hash::Engine& engine,
 }  // namespace
 
 double detection_probability(std::uint64_t drawn, std::uint64_t pieces) {
-  return pieces == 0 ? 0 : static_cast<double>(std::min(drawn, pieces)) / static_cast<double>(pieces);
+  return pieces == 0 ? 0
+                     : static_cast<double>(std::min(drawn, pieces)) / static_cast<double>(pieces);
 }
 
 InstanceCheck::InstanceCheck(std::shared_ptr<Owner> owner, gpu_hash::Engine& engine,

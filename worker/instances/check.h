@@ -23,23 +23,23 @@ inline constexpr std::uint64_t kRedrawnPieces = 16;
 
 // How the bytes of a full pass were reached.
 struct Reached {
-  std::uint64_t in_place = 0;               // bytes
-  std::uint64_t staged = 0;                 // bytes
+  std::uint64_t in_place = 0;                // bytes
+  std::uint64_t staged = 0;                  // bytes
   std::vector<std::string> staged_causes{};  // ascending, each once
 };
 
 // What drawing pieces anew came to.
 struct Redraw {
   std::uint64_t drawn = 0;
-  std::uint64_t pieces = 0;           // that tensors lie in and that can be exported
+  std::uint64_t pieces = 0;          // that tensors lie in and that can be exported
   std::vector<std::size_t> changed;  // tensors (as below) whose fresh pieces hold other bytes
 };
 // The chance that one replaced piece of `pieces` is among `drawn` different ones.
 [[nodiscard]] double detection_probability(std::uint64_t drawn, std::uint64_t pieces);
 
 // Not thread-safe. Tensors are numbered as they were given to start(). Every call stops with
-// cancelled when the owner wants its memory back or `stop` of start() is requested; then this object
-// must go at once, because it holds that memory.
+// cancelled when the owner wants its memory back or `stop` of start() is requested; then this
+// object must go at once, because it holds that memory.
 class InstanceCheck {
  public:
   struct Options {
@@ -59,7 +59,8 @@ class InstanceCheck {
   [[nodiscard]] const std::vector<Digest>& roots() const { return roots_; }
   [[nodiscard]] const Reached& reached() const { return reached_; }
 
-  // Slices differ in how their bytes are reached, so there may be some more or fewer than asked for.
+  // Slices differ in how their bytes are reached, so there may be some more or fewer than asked
+  // for.
   [[nodiscard]] unsigned slices() const { return static_cast<unsigned>(slices_.size()); }
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const { return slices_.at(slice).bytes; }
   // Tensors of a slice whose bytes are not what the full pass read: by keyed tags where the engine

@@ -55,9 +55,7 @@ Result<std::shared_ptr<const HostMapping>> HostMapping::map(const Descriptor& fd
       new HostMapping({static_cast<const std::uint8_t*>(memory), size}));
 }
 
-HostMapping::~HostMapping() {
-  ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
-}
+HostMapping::~HostMapping() { ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size()); }
 
 Result<gpu_hash::Engine*> engine_for(gpu_hash::Engine& engine,
                                      const InstanceRegistration& registration) {
@@ -66,8 +64,8 @@ Result<gpu_hash::Engine*> engine_for(gpu_hash::Engine& engine,
   }
   gpu_hash::Engine* const found = engine.of_device(registration.device);
   if (found == nullptr) {
-    return fail(ErrorCode::kDeviceNotFound, "The memory lies on a device that this agent does not use",
-                registration.device);
+    return fail(ErrorCode::kDeviceNotFound,
+                "The memory lies on a device that this agent does not use", registration.device);
   }
   return found;
 }
@@ -137,8 +135,8 @@ Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& en
     if (stop.stop_requested()) {
       return fail(ErrorCode::kCancelled, "importing was stopped on request");
     }
-    const auto batch = std::span(wanted).subspan(
-        at, std::min(kMaxFrameDescriptors, wanted.size() - at));
+    const auto batch =
+        std::span(wanted).subspan(at, std::min(kMaxFrameDescriptors, wanted.size() - at));
     ASSAY_ASSIGN(std::vector<Descriptor> fds, owner.export_pieces(batch));
     if (fds.size() != batch.size()) {
       return fail(ErrorCode::kFileUnreadable, "the owner sent another number of descriptors");

@@ -81,8 +81,7 @@ const InstanceTensor& InstanceModel::tensor_of(const Rank& rank, std::size_t mat
 
 Finding InstanceModel::changed(const Rank& rank, std::size_t tensor) const {
   return {Finding::Kind::kChanged, tensor_of(rank, rank.matched.at(tensor)).names.front(),
-          "rank " + std::to_string(rank.registration.rank) +
-              ": its bytes are not what they were"};
+          "rank " + std::to_string(rank.registration.rank) + ": its bytes are not what they were"};
 }
 
 void InstanceModel::hash_rank(Rank& rank, unsigned slices) {

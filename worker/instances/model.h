@@ -40,9 +40,9 @@ class InstanceModel {
     std::uint64_t bytes = 0;
   };
   // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
-  // and tensors in those that changed are not covered (file-changed). What one process keeps us from
-  // reading leaves its tensors not covered. `slices` is for recheck(). Errors: cancelled when `stop`
-  // is requested, those of the engine that are not about this memory.
+  // and tensors in those that changed are not covered (file-changed). What one process keeps us
+  // from reading leaves its tensors not covered. `slices` is for recheck(). Errors: cancelled when
+  // `stop` is requested, those of the engine that are not about this memory.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop);
 
   // Digests at `span` of the entries at these positions, hashed again from the same imports.
@@ -109,7 +109,7 @@ class InstanceModel {
   std::condition_variable_any idle_;  // keeper_ waits with it, for stop_
   std::stop_source stop_;
   std::vector<std::unique_ptr<std::stop_callback<Wake>>> wakes_;  // by rank
-  std::jthread keeper_;  // lets go when nobody else runs
+  std::jthread keeper_;                                           // lets go when nobody else runs
 };
 
 }  // namespace assay::worker

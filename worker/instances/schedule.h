@@ -13,20 +13,20 @@ namespace assay::worker {
 // How often everything is looked at. Each switch to the device costs its other users about 2 ms:
 // few slices cost throughput least, more of them cost the slowest step least.
 struct WatchPlan {
-  std::chrono::milliseconds period{2'000};   // in which all bytes are looked at once
-  unsigned slices = 8;                       // of a period
-  std::uint64_t redrawn = 16;                // pieces exported anew in a period, of each process
+  std::chrono::milliseconds period{2'000};    // in which all bytes are looked at once
+  unsigned slices = 8;                        // of a period
+  std::uint64_t redrawn = 16;                 // pieces exported anew in a period, of each process
   std::chrono::milliseconds full{3'600'000};  // between full passes
   bool operator==(const WatchPlan&) const = default;
 };
-// A period of 100 ms to 1 h, 1 to 1,000 slices of at least 10 ms, at least 16 pieces, a full pass no
-// more often than a period. invalid-parameter.
+// A period of 100 ms to 1 h, 1 to 1,000 slices of at least 10 ms, at least 16 pieces, a full pass
+// no more often than a period. invalid-parameter.
 [[nodiscard]] Status check(const WatchPlan& plan);
 
 // What the process that uses the device says of itself. It is believed as far as it costs nothing:
 // hints move a slice within its time, never beyond its deadline.
 struct WatchHints {
-  bool in_step = false;                           // a step of computing has begun and not ended
+  bool in_step = false;                            // a step of computing has begun and not ended
   std::optional<Steady::time_point> idle_until{};  // nothing is computed until then
 };
 

@@ -102,8 +102,7 @@ class Stager {
   Status flush() {
     std::vector<gpu_hash::Region> regions;
     for (const Item& item : items_) {
-      regions.push_back(
-          gpu_hash::host_region(ByteView(buffer_).subspan(item.offset, item.size)));
+      regions.push_back(gpu_hash::host_region(ByteView(buffer_).subspan(item.offset, item.size)));
     }
     ASSAY_ASSIGN(std::vector<gpu_hash::ObjectDigests> digests, engine_.hash(regions, request_));
     for (std::size_t i = 0; i < items_.size(); ++i) {

@@ -14,8 +14,9 @@
 namespace assay::worker {
 
 // Digests of these tensors of the owner's registration, whose parts are all staged, in order, as
-// Engine::hash() gives them. Needs `window` bytes of memory (a power of two, a multiple of the chunk
-// size, at most kStagingWindow). Errors: of the owner and the engine, invalid-parameter, cancelled.
+// Engine::hash() gives them. Needs `window` bytes of memory (a power of two, a multiple of the
+// chunk size, at most kStagingWindow). Errors: of the owner and the engine, invalid-parameter,
+// cancelled.
 [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash_staged(
     Owner& owner, gpu_hash::Engine& engine, std::span<const InstanceTensor* const> tensors,
     const gpu_hash::HashRequest& request, std::uint64_t window = kStagingWindow);

@@ -35,12 +35,8 @@ void InstanceWatch::put(std::unique_ptr<Watcher> watcher) {
   std::unique_ptr<Watcher> old;
   std::unique_ptr<Watcher> idle;
   const std::scoped_lock lock(mutex_);
-  Watcher& added = *watcher;
+  const Watcher& added = *watcher;
   old = std::exchange(watchers_[added.beat.instance], std::move(watcher));
-  if (added.model) {
-    added.thread =
-        std::jthread([this, &added](const std::stop_token& stop) { run(added, stop); });
-  }
   if (watchers_.size() <= kMaxBeatInstances) {
     return;
   }
@@ -56,18 +52,32 @@ void InstanceWatch::put(std::unique_ptr<Watcher> watcher) {
 void InstanceWatch::watch(const JobInstance& instance, const ArtifactId& artifact,
                           const DocumentId& report, std::vector<Entry> entries,
                           std::shared_ptr<InstanceModel> model) {
-  auto watcher = std::make_unique<Watcher>(
-      InstanceBeat{instance, artifact, InstanceState::kVerified, report});
+  auto watcher =
+      std::make_unique<Watcher>(InstanceBeat{instance, artifact, InstanceState::kVerified, report});
   watcher->entries = std::move(entries);
   watcher->model = std::move(model);
-  on_change_(watcher->beat, {});  // before its thread may tell more
+  const InstanceBeat beat = watcher->beat;
   put(std::move(watcher));
+  on_change_(beat, {});  // before its thread may tell more
+  start(beat.instance);
+}
+
+void InstanceWatch::start(const JobInstance& instance) {
+  const std::scoped_lock lock(mutex_);
+  const auto place = watchers_.find(instance);
+  if (place == watchers_.end() || !place->second->model || place->second->thread.joinable()) {
+    return;
+  }
+  Watcher& watcher = *place->second;
+  watcher.thread =
+      std::jthread([this, &watcher](const std::stop_token& stop) { run(watcher, stop); });
 }
 
 void InstanceWatch::note(InstanceBeat beat, std::span<const Finding> findings) {
   auto watcher = std::make_unique<Watcher>(std::move(beat));
-  on_change_(watcher->beat, findings);
+  const InstanceBeat told = watcher->beat;
   put(std::move(watcher));
+  on_change_(told, findings);
 }
 
 std::vector<InstanceBeat> InstanceWatch::beats() const {

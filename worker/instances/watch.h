@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches instances that were verified: looks at their memory again and again, and says at once when
-// it is no longer what the report said.
+// Watches instances that were verified: looks at their memory again and again, and says at once
+// when it is no longer what the report said.
 #pragma once
 
 #include <functional>
@@ -53,6 +53,7 @@ class InstanceWatch {
   };
 
   void put(std::unique_ptr<Watcher> watcher);
+  void start(const JobInstance& instance);
   void run(Watcher& watcher, const std::stop_token& stop);
   // One turn; findings that end the watch. Errors of the model.
   [[nodiscard]] Result<std::vector<Finding>> turn(InstanceModel& model,

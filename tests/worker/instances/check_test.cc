@@ -18,8 +18,8 @@ class InstanceCheckTest : public OnEngine {
     for (std::size_t i = 0; i < owner_->registration().tensors.size(); ++i) {
       tensors.push_back(i);
     }
-    return InstanceCheck::start(owner_, *engine_, tensors,
-                                {parameters_, slices, stop_.get_token()}, random_);
+    return InstanceCheck::start(owner_, *engine_, tensors, {parameters_, slices, stop_.get_token()},
+                                random_);
   }
   Digest root(ByteView bytes) {
     const gpu_hash::Region region = gpu_hash::host_region(bytes);

@@ -19,8 +19,8 @@ class OnEngine : public testing::TestWithParam<std::string> {
     static const auto cpu = gpu_hash::make_engine(gpu_hash::parse_device("cpu").value());
     static const auto opencl = gpu_hash::make_engine(gpu_hash::parse_device("opencl").value());
     const auto& chosen = GetParam() == "cpu" ? cpu : opencl;
-    if (!chosen || (GetParam() == "opencl" &&
-                    (*chosen)->imports() != gpu_hash::Imports::kMemoryFiles)) {
+    if (!chosen ||
+        (GetParam() == "opencl" && (*chosen)->imports() != gpu_hash::Imports::kMemoryFiles)) {
       GTEST_SKIP() << "no OpenCL device that imports memory files";
     }
     engine_ = chosen->get();

@@ -48,8 +48,7 @@ class Match : public testing::Test {
 TEST_F(Match, AllTensorsByName_InAnyOrder) {
   const TensorMatch found = match({rank({tensor({"c"}), tensor({"a"}), tensor({"b"})})});
   EXPECT_TRUE(found.agrees());
-  EXPECT_EQ(found.tensors,
-            (std::vector<MatchedTensor>{{0, 0, {2}}, {0, 1, {0}}, {0, 2, {1}}}));
+  EXPECT_EQ(found.tensors, (std::vector<MatchedTensor>{{0, 0, {2}}, {0, 1, {0}}, {0, 2, {1}}}));
   EXPECT_TRUE(found.missing.empty());
 }
 
@@ -69,8 +68,9 @@ TEST_F(Match, OtherDtypeShapeOrBytes_IsAMismatch_AndStillHashed) {
   shape.shape = {2, 2};
   const InstanceTensor bytes = tensor({"c"}, 3);
   const TensorMatch found = match({rank({dtype, shape, bytes})});
-  EXPECT_EQ(kinds(found), (std::vector<std::pair<Kind, std::string>>{
-                              {Kind::kMismatch, "a"}, {Kind::kMismatch, "b"}, {Kind::kMismatch, "c"}}));
+  EXPECT_EQ(kinds(found),
+            (std::vector<std::pair<Kind, std::string>>{
+                {Kind::kMismatch, "a"}, {Kind::kMismatch, "b"}, {Kind::kMismatch, "c"}}));
   EXPECT_EQ(found.tensors.size(), 3U);
   const auto& expected = std::get<TensorEntry>(manifest_.artifact.entries[1]);
   const TensorEntry entry = found_entry(expected, shape, expected.root);
@@ -85,18 +85,18 @@ TEST_F(Match, OneOfSeveralNamesIsEnough_AndEachThatIsThereMustAgree) {
   const TensorMatch both = match({rank({tensor({"c", "a"}), tensor({"b"})})});
   EXPECT_TRUE(both.agrees());
   EXPECT_EQ(both.tensors.at(0).entries, (std::vector<std::uint64_t>{0, 2}));
-  EXPECT_FALSE(match({rank({tensor({"x", "y"}), tensor({"a"}), tensor({"b"}), tensor({"c"})})})
-                   .agrees());
+  EXPECT_FALSE(
+      match({rank({tensor({"x", "y"}), tensor({"a"}), tensor({"b"}), tensor({"c"})})}).agrees());
   manifest_ = manifest_of({{"a", Bytes(4)}, {"b", Bytes(4)}, {"c", Bytes(5)}});
   EXPECT_EQ(kinds(match({rank({tensor({"c", "a"}), tensor({"b"})})})),
             (std::vector<std::pair<Kind, std::string>>{{Kind::kMismatch, "c"}}));
 }
 
 TEST_F(Match, RanksCoverTheEntriesTogether_EachEntryOnce) {
-  EXPECT_TRUE(match({rank({tensor({"a"})}, 0, 2), rank({tensor({"b"}), tensor({"c"})}, 1, 2)})
-                  .agrees());
-  const TensorMatch twice =
-      match({rank({tensor({"a"}), tensor({"b"})}, 0, 2), rank({tensor({"b"}), tensor({"c"})}, 1, 2)});
+  EXPECT_TRUE(
+      match({rank({tensor({"a"})}, 0, 2), rank({tensor({"b"}), tensor({"c"})}, 1, 2)}).agrees());
+  const TensorMatch twice = match(
+      {rank({tensor({"a"}), tensor({"b"})}, 0, 2), rank({tensor({"b"}), tensor({"c"})}, 1, 2)});
   EXPECT_EQ(kinds(twice), (std::vector<std::pair<Kind, std::string>>{{Kind::kExtra, "b"}}));
   EXPECT_EQ(twice.extra_count, 1U);
 }

@@ -263,7 +263,8 @@ TEST(InstanceWatch, NotesOfManyInstances_AreKeptWithinABound) {
   InstanceWatch watch({}, [](const InstanceBeat&, std::span<const Finding>) {});
   const ArtifactId artifact(Digest::wrap(HashAlgorithm::kSha256, Bytes(32).data()));
   for (int i = 0; i < 100; ++i) {
-    watch.note({{"", "i" + std::to_string(i)}, artifact, InstanceState::kUnknown, std::nullopt}, {});
+    watch.note({{"", "i" + std::to_string(i)}, artifact, InstanceState::kUnknown, std::nullopt},
+               {});
   }
   EXPECT_EQ(watch.beats().size(), kMaxBeatInstances);
 }
