@@ -58,13 +58,6 @@ void InstanceEvents::came(const std::shared_ptr<worker::Owner>& owner) {
   events_.tell("registered", members_of(*owner));
 }
 
-void InstanceEvents::asked(const std::shared_ptr<worker::Owner>& owner) {
-  const worker::Finding why{worker::Finding::Kind::kError, "",
-                            "this node agent does not check registered memory"};
-  owner->begin_check();
-  owner->tell(InstanceState::kUnknown, {&why, 1});
-}
-
 void InstanceEvents::changed(const std::shared_ptr<worker::Owner>& owner,
                              std::span<const std::string> tensors) {
   Json members = members_of(*owner);
@@ -77,20 +70,31 @@ void InstanceEvents::gone(const worker::Owner& owner) {
 }
 
 InstanceFront::InstanceFront(const Context& context, worker::PeerRules rules,
-                             worker::Events& events)
-    : told(events), shared(context.clock, context.random, registry, std::move(rules)) {
+                             const worker::Parts& parts, worker::Service sender)
+    : service(std::move(sender)),
+      told(parts.events),
+      memory(parts.node, parts.signer, parts.events,
+             [this, node = parts.node](ByteView envelope) {
+               return service.heartbeat(node, envelope);
+             }),
+      shared(context.clock, context.random, registry, std::move(rules)) {
   registry.watch(told);
+  registry.watch(memory);
 }
 
 Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& context,
                                                            const RegisterOptions& options,
-                                                           worker::Events& events) {
+                                                           worker::Parts& parts,
+                                                           worker::Service service) {
   if (options.socket.empty()) {
     return std::unique_ptr<InstanceFront>();
   }
   ASSAY_ASSIGN(worker::PeerRules rules, rules_of(options));
-  auto front = std::make_unique<InstanceFront>(context, std::move(rules), events);
+  auto front =
+      std::make_unique<InstanceFront>(context, std::move(rules), parts, std::move(service));
   ASSAY_ASSIGN(front->listener, worker::InstanceListener::open(options.socket, front->shared));
+  parts.instances = &front->registry;
+  parts.watch = &front->memory.watch();
   return front;
 }
 

@@ -169,8 +169,10 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
       .show_progress = [&context](const std::string& what) { return show_progress(context, what); },
       .drain = signals.drain(),
       .abandon = signals.abandon()};
+  ASSAY_ASSIGN(worker::Service beats,
+               worker::Service::open(caller_of(context), connection, signals.abandon()));
   ASSAY_ASSIGN(const std::unique_ptr<InstanceFront> front,
-               open_instance_front(context, options.instances, events));
+               open_instance_front(context, options.instances, parts, std::move(beats)));
   tell_start(events, options, parts, port);
   ASSAY_ASSIGN(const worker::Ending ending, worker::Agent(parts).run(options.once));
   return ending == worker::Ending::kNotVerified ? Exit::kNo : Exit::kYes;

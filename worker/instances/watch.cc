@@ -140,50 +140,98 @@ Result<std::vector<Finding>> InstanceWatch::full_pass(InstanceModel& model,
   return findings;
 }
 
+bool InstanceWatch::wait(Watcher& watcher, Steady::time_point when, const std::stop_token& end) {
+  std::unique_lock lock(mutex_);
+  watcher.changed.wait_until(lock, end, when,
+                             [&] { return watcher.asked || !watcher.said.empty(); });
+  return std::exchange(watcher.asked, false);
+}
+
+Result<std::vector<Finding>> InstanceWatch::look(Watcher& watcher, const std::stop_token& stop,
+                                                 const std::stop_token& end) {
+  InstanceModel& model = *watcher.model;
+  Schedule schedule(plan_, model.slices(), Steady::now());
+  Steady::duration length{};
+  while (!end.stop_requested()) {
+    const bool asked = wait(watcher, schedule.when({}, Steady::now(), length), end);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!watcher.said.empty()) {
+        return watcher.said;
+      }
+    }
+    const Steady::time_point now = Steady::now();
+    std::vector<Finding> found;
+    if (asked || schedule.full_pass_due(now)) {
+      ASSAY_ASSIGN(found, full_pass(model, watcher.entries, stop));
+      if (found.empty()) {
+        model.tell(InstanceState::kVerified, {});
+      }
+      schedule = Schedule(plan_, model.slices(), Steady::now());
+    } else if (schedule.when({}, now, length) <= now && !end.stop_requested()) {
+      schedule.began(now);
+      ASSAY_ASSIGN(found, turn(model, schedule.next()));
+      schedule.done(Steady::now());
+      length = Steady::now() - now;
+    }
+    if (!found.empty()) {
+      return found;
+    }
+  }
+  return fail(ErrorCode::kCancelled, "The memory was let go");
+}
+
 void InstanceWatch::run(Watcher& watcher, const std::stop_token& stop) {
   InstanceModel& model = *watcher.model;
   std::stop_source end;
   const auto request_end = [&end] { end.request_stop(); };
   const std::stop_callback on_stop(stop, request_end);
   const std::stop_callback on_over(model.over(), request_end);
-  Schedule schedule(plan_, model.slices(), Steady::now());
-  Steady::duration length{};
-  Result<std::vector<Finding>> found = std::vector<Finding>();
-  while (found && found->empty() && !end.stop_requested()) {
-    const Steady::time_point now = Steady::now();
-    const Steady::time_point when = schedule.when({}, now, length);
-    if (when > now) {
-      pause(when - now, end.get_token());
-      continue;
-    }
-    try {
-      if (schedule.full_pass_due(now)) {
-        found = full_pass(model, watcher.entries, stop);
-        if (found && found->empty()) {
-          model.tell(InstanceState::kVerified, {});
-        }
-        schedule = Schedule(plan_, model.slices(), Steady::now());
-      } else {
-        schedule.began(now);
-        found = turn(model, schedule.next());
-        schedule.done(Steady::now());
-        length = Steady::now() - now;
-      }
-    } catch (const std::exception& error) {
-      found = fail(ErrorCode::kInternal, error.what());
-    }
+  Result<std::vector<Finding>> found = fail(ErrorCode::kInternal, "The watch ended early");
+  try {
+    found = look(watcher, stop, end.get_token());
+  } catch (const std::exception& error) {
+    found = fail(ErrorCode::kInternal, error.what());
   }
   if (stop.stop_requested()) {
     model.release();
-    return;
-  }
-  if (found && !found->empty()) {
+  } else if (found) {
     settle(watcher, InstanceState::kViolated, *found);
+  } else {
+    const Finding why = trouble(found.error());
+    settle(watcher, InstanceState::kUnknown, {&why, 1});
+  }
+}
+
+void InstanceWatch::ask(Owner& owner) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto place = watchers_.find({owner.peer().pod, owner.registration().instance});
+    if (place != watchers_.end() && place->second->model) {
+      place->second->asked = true;
+      place->second->changed.notify_all();
+      return;
+    }
+  }
+  const Finding why{Finding::Kind::kError, {}, "no job has verified this instance"};
+  owner.begin_check();
+  owner.tell(InstanceState::kUnknown, {&why, 1});
+}
+
+void InstanceWatch::violate(const JobInstance& instance, std::span<const std::string> tensors) {
+  const std::scoped_lock lock(mutex_);
+  const auto place = watchers_.find(instance);
+  if (place == watchers_.end() || !place->second->model) {
     return;
   }
-  const Finding why =
-      found ? Finding{Finding::Kind::kError, {}, "the memory was let go"} : trouble(found.error());
-  settle(watcher, InstanceState::kUnknown, {&why, 1});
+  for (const std::string& tensor : tensors) {
+    place->second->said.push_back(
+        {Finding::Kind::kChanged, tensor, "its owner saw its storage replaced"});
+  }
+  if (tensors.empty()) {
+    place->second->said.push_back({Finding::Kind::kChanged, {}, "its owner saw storage replaced"});
+  }
+  place->second->changed.notify_all();
 }
 
 }  // namespace assay::worker

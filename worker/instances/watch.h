@@ -3,12 +3,14 @@
 // when it is no longer what the report said.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -39,6 +41,12 @@ class InstanceWatch {
   // A job did not find this instance verified.
   void note(InstanceBeat beat, std::span<const Finding> findings);
 
+  // The owner wants everything checked now: a full pass of its instance follows, and is told. An
+  // instance that is not watched is unknown.
+  void ask(Owner& owner);
+  // The owner itself saw that the storage of these tensors was replaced: violated at once.
+  void violate(const JobInstance& instance, std::span<const std::string> tensors);
+
   // What the next heartbeat says: by pod and name, at most kMaxBeatInstances.
   [[nodiscard]] std::vector<InstanceBeat> beats() const;
 
@@ -49,12 +57,20 @@ class InstanceWatch {
     std::vector<Entry> entries{};
     // Changed only by its thread; guarded by mutex_ for others. Null: nothing is watched.
     std::shared_ptr<InstanceModel> model{};
+    bool asked = false;           // guarded by mutex_
+    std::vector<Finding> said{};  // by its owner; guarded by mutex_
+    std::condition_variable_any changed{};
     std::jthread thread{};
   };
 
   void put(std::unique_ptr<Watcher> watcher);
   void start(const JobInstance& instance);
   void run(Watcher& watcher, const std::stop_token& stop);
+  // Waits until `when`, or until the owner says something; true when it asks for a full pass.
+  [[nodiscard]] bool wait(Watcher& watcher, Steady::time_point when, const std::stop_token& end);
+  // The watch itself; what ended it: findings, an error, or a request to stop.
+  [[nodiscard]] Result<std::vector<Finding>> look(Watcher& watcher, const std::stop_token& stop,
+                                                  const std::stop_token& end);
   // One turn; findings that end the watch. Errors of the model.
   [[nodiscard]] Result<std::vector<Finding>> turn(InstanceModel& model,
                                                   const Schedule::Turn& what) const;
