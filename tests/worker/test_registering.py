@@ -51,6 +51,11 @@ class Registering(NodeTestCase):
                 return found
         self.fail(f"no {event}: {process.stderr.read()}")
 
+    def connect(self):
+        connection = Connection(self.path)
+        self.addCleanup(connection.close)
+        return connection
+
     def owner(self, *arguments, **options):
         owner = Owner(self.path, ARTIFACT, TENSORS, *arguments, **options)
         self.addCleanup(owner.connection.close)
@@ -99,7 +104,7 @@ class Registering(NodeTestCase):
 
     def test_who_is_not_in_a_pod(self):
         self.start()
-        refused = Connection(self.path).receive()
+        refused = self.connect().receive()
         self.assertEqual((refused["type"], refused["code"]), ("refused", "forbidden"))
 
     # Another pid namespace that the agent cannot see: the agent is put into one of its own.
@@ -119,7 +124,7 @@ class Registering(NodeTestCase):
             process.communicate()
         self.addCleanup(end)
         self.until(process, "started")
-        refused = Connection(self.path).receive()
+        refused = self.connect().receive()
         self.assertEqual(refused["code"], "forbidden")
         self.assertIn("cannot see", refused["detail"])
 
@@ -145,7 +150,7 @@ class Registering(NodeTestCase):
             [(hello, []), (registration, []), ({"type": "pieces", "request": 0, "first": 1, "count": 1}, [memory.fd])],
         ]  # fmt: skip
         for attempt in attempts:
-            connection = Connection(self.path)
+            connection = self.connect()
             codes = []
             try:
                 for message, descriptors in attempt:
@@ -156,13 +161,11 @@ class Registering(NodeTestCase):
             except (Ended, OSError):
                 pass
             self.assertTrue(codes and codes[-1], attempt)
-            connection.close()
         # A length, and then nothing more.
-        half = Connection(self.path)
+        half = self.connect()
         half.socket.sendall(b"\x10\0\0\0{")
         half.socket.shutdown(socket.SHUT_WR)
         self.assertEqual(half.receive()["code"], "file-unreadable")
-        half.close()
         # Everything that was sent has been answered: only the honest one is open.
         self.assertEqual(self.owner(instance="last").register()["type"], "registered")
         self.wait_for(lambda: len(os.listdir(folder)) <= before + 1)

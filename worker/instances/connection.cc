@@ -160,24 +160,35 @@ Result<Frame> Connection::next_small(std::size_t descriptors, Steady::time_point
                             .end = Steady::now() + limits.with_descriptors});
 }
 
-Result<Connection::Pending> Connection::read_register() {
-  Budget::Grant grant;
-  while (true) {
-    const auto set_aside = [&](std::size_t length) -> Status {
-      if (length > kMaxSmallFrame) {
-        auto taken = shared_.frames.take(peer_.pod, length);
-        if (!taken) {
-          return overloaded("registrations take too much memory");
-        }
-        grant = *std::move(taken);
+// An answer that crossed the owner's own `release` may come first, with its descriptors.
+Result<Frame> Connection::next_large(Budget::Grant& memory) {
+  const auto set_aside = [&](std::size_t length) -> Status {
+    if (length > kMaxSmallFrame) {
+      auto taken = shared_.frames.take(peer_.pod, length);
+      if (!taken) {
+        return overloaded("registrations take too much memory");
       }
-      return {};
-    };
-    ASSAY_ASSIGN(const Frame frame, channel_->receive({.bytes = kMaxOwnerFrame,
-                                                       .begin = soon(),
-                                                       .end = deadline_,
-                                                       .idle = shared_.limits.idle},
-                                                      set_aside));
+      memory = *std::move(taken);
+    }
+    return {};
+  };
+  const std::size_t descriptors = rest_.unanswered == 0 ? 0 : kMaxFrameDescriptors;
+  const auto grant = shared_.descriptors.take(peer_.pod, descriptors, soon());
+  if (!grant) {
+    return overloaded("too many descriptors come at once");
+  }
+  return channel_->receive({.bytes = kMaxOwnerFrame,
+                            .descriptors = descriptors,
+                            .begin = soon(),
+                            .end = deadline_,
+                            .idle = shared_.limits.idle},
+                           set_aside);
+}
+
+Result<Connection::Pending> Connection::read_register() {
+  while (true) {
+    Budget::Grant grant;
+    ASSAY_ASSIGN(const Frame frame, next_large(grant));
     std::unique_lock lock(shared_.parsing, std::defer_lock);
     if (frame.body.size() > kMaxSmallFrame) {
       lock.lock();
@@ -185,11 +196,13 @@ Result<Connection::Pending> Connection::read_register() {
     ASSAY_ASSIGN(OwnerMessage message, parse_owner_message(frame.body));
     auto* const registration = std::get_if<InstanceRegistration>(&message);
     if (registration == nullptr) {
-      // An answer that crossed the owner's own `release`.
       if (rest_.unanswered != 0 && request_of(message) == rest_.unanswered) {
         continue;
       }
       return unexpected_frame();
+    }
+    if (!frame.descriptors.empty()) {
+      return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
     }
     auto claim = shared_.registry.claim(peer_.pod, registration->instance, registration->rank);
     if (!claim) {
@@ -243,6 +256,7 @@ Status Connection::announce(Pending& pending) {
                        std::move(pending.window), rest_.next_request, shared_.limits.answer},
       channel_, shared_.clock);
   handed_out_ = LiveOwner::hand_out(owner_);
+  changed_ = false;
   Status sent;
   {
     // Whoever knows the registration when its owner does finds it, and asks for nothing before.
@@ -294,7 +308,10 @@ Result<std::optional<OwnerRelease>> Connection::handle_next() {
       shared_.registry.ask(handed_out_);
     }
   } else if (const auto* const changed = std::get_if<OwnerChanged>(&message)) {
-    shared_.registry.change(handed_out_, changed->tensors);
+    // Told once: it is violated from there on, and no owner fills logs.
+    if (!std::exchange(changed_, true)) {
+      shared_.registry.change(handed_out_, changed->tensors);
+    }
     status = Status();
   } else if (const auto* const release = std::get_if<OwnerRelease>(&message)) {
     return std::optional(*release);

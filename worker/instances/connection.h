@@ -72,6 +72,7 @@ class Connection {
   [[nodiscard]] Status serve_one();
   [[nodiscard]] Status greet();
   [[nodiscard]] Result<Frame> next_small(std::size_t descriptors, Steady::time_point begin);
+  [[nodiscard]] Result<Frame> next_large(Budget::Grant& memory);
   [[nodiscard]] Result<Pending> read_register();
   [[nodiscard]] Status read_pieces(Pending& pending);
   [[nodiscard]] Status take_piece(Pending& pending, std::uint64_t number, Descriptor descriptor);
@@ -89,6 +90,7 @@ class Connection {
   Peer peer_;
   std::shared_ptr<LiveOwner> owner_;   // null: not registered
   std::shared_ptr<Owner> handed_out_;  // the same, for others
+  bool changed_ = false;               // the owner said so
   LiveOwner::Rest rest_{1, 0};         // of the registration before
 };
 

@@ -245,10 +245,13 @@ TEST(LiveOwner, SecondVerify_EndsTheConnection) {
   EXPECT_EQ(side.end.next_type(), "refused conflict");
 }
 
-TEST(LiveOwner, WhatTheOwnerSawItself_IsPassedOn) {
+TEST(LiveOwner, WhatTheOwnerSawItself_IsPassedOnOnce) {
   Registered side;
   side.end.send(OwnerChanged{{"t0", "t2"}});
+  side.end.send(OwnerChanged{{"t1"}});
+  side.end.send(OwnerVerify{1});
   EXPECT_EQ(side.agent.recorder.next(), "changed t0 t2");
+  EXPECT_EQ(side.agent.recorder.next(), "asked a");  // the second one is not told
 }
 
 TEST(LiveOwner, FloodOfStates_EndsTheConnectionOfAnOwnerThatDoesNotRead) {
@@ -291,22 +294,40 @@ TEST(LiveOwner, AfterRelease_AnotherSetOfWeights) {
 
 // The owner answers a request that it got before it knew that it was released.
 TEST(LiveOwner, AnswerThatCrossedTheRelease_IsDropped) {
+  for (const bool fails : {true, false}) {
+    Registered side;
+    const std::size_t before = open_descriptors();
+    auto answer = side.ask({0});
+    EXPECT_EQ(side.end.next()["type"], "export");
+    side.owner.reset();
+    side.end.send(OwnerRelease{5});
+    if (fails) {
+      side.end.send(OwnerFailed{1, "released"});
+    } else {
+      side.end.send(OwnerPieces{1, 0, 1}, {side.files[0].get()});
+    }
+    EXPECT_EQ(code_of(answer.get()), "cancelled");
+    EXPECT_EQ(side.end.next_type(), "released");
+    EXPECT_EQ(side.end.enrol(host_registration(1, "b"), {side.files[0].get()}), "registered");
+    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_EQ(side.agent.recorder.next(), "gone a");
+    EXPECT_EQ(side.agent.recorder.next(), "came b");
+    const auto owner = side.agent.recorder.owner();
+    auto next =
+        std::async(std::launch::async, [owner] { return owner->export_pieces(Numbers{0}); });
+    EXPECT_EQ(side.end.next()["request"], 2);  // no number twice on one connection
+    side.end.send(OwnerPieces{2, 0, 1}, {side.files[0].get()});
+    EXPECT_EQ(code_of(next.get()), "ok");
+  }
+}
+
+TEST(LiveOwner, AnswerAfterTheReleaseThatNobodyAskedFor_EndsTheConnection) {
   Registered side;
-  auto answer = side.ask({0});
-  EXPECT_EQ(side.end.next()["type"], "export");
   side.owner.reset();
   side.end.send(OwnerRelease{5});
-  side.end.send(OwnerFailed{1, "released"});
-  EXPECT_EQ(code_of(answer.get()), "cancelled");
   EXPECT_EQ(side.end.next_type(), "released");
-  EXPECT_EQ(side.end.enrol(host_registration(1, "b"), {side.files[0].get()}), "registered");
-  EXPECT_EQ(side.agent.recorder.next(), "gone a");
-  EXPECT_EQ(side.agent.recorder.next(), "came b");
-  const auto owner = side.agent.recorder.owner();
-  auto next = std::async(std::launch::async, [owner] { return owner->export_pieces(Numbers{0}); });
-  EXPECT_EQ(side.end.next()["request"], 2);  // no number twice on one connection
-  side.end.send(OwnerPieces{2, 0, 1}, {side.files[0].get()});
-  EXPECT_EQ(code_of(next.get()), "ok");
+  side.end.send(OwnerFailed{1, "released"});
+  EXPECT_EQ(side.end.next_type(), "refused conflict");
 }
 
 TEST(LiveOwner, MemoryThatIsStillHeld_IsNeverCalledReleased) {
