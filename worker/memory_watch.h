@@ -34,8 +34,7 @@ class MemoryWatch final : public InstanceWatcher {
   // For Registry::watch(). Owner::ended() tells those who hold memory that it has gone.
   void came(const std::shared_ptr<Owner>&) override {}
   void asked(const std::shared_ptr<Owner>& owner) override { watch_.ask(*owner); }
-  void changed(const std::shared_ptr<Owner>& owner,
-               std::span<const std::string> tensors) override {
+  void changed(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors) override {
     watch_.violate({owner->peer().pod, owner->registration().instance}, tensors);
   }
   void gone(const Owner&) override {}
