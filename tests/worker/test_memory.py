@@ -152,6 +152,7 @@ class Memory(NodeTestCase):
                 self.assertEqual([(item["kind"], item["tensor"]) for item in findings], [("changed", "out")])
                 self.assertEqual(self.beat("violated")["instances"][0]["state"], "violated")
                 self.until(process, "instance", state="violated")
+                self.assertEqual(owner.verify()["state"], "violated")
                 owner.release()
                 owner.close()
                 process.terminate()

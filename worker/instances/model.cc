@@ -66,6 +66,15 @@ void InstanceModel::release() {
   drop();
 }
 
+void InstanceModel::begin_check() {
+  const std::scoped_lock lock(mutex_);
+  for (const Rank& rank : ranks_) {
+    if (rank.owner) {
+      rank.owner->begin_check();
+    }
+  }
+}
+
 void InstanceModel::tell(InstanceState state, std::span<const Finding> findings) {
   const std::scoped_lock lock(mutex_);
   for (const Rank& rank : ranks_) {

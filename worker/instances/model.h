@@ -59,6 +59,8 @@ class InstanceModel {
 
   // How registered and expected tensors fit together: missing, extra, mismatch.
   [[nodiscard]] const std::vector<Finding>& findings() const { return match_.findings; }
+  // Tells all owners that what they are told next answers what they asked before.
+  void begin_check();
   // Tells all owners.
   void tell(InstanceState state, std::span<const Finding> findings);
   // Lets go of all memory now.

@@ -93,14 +93,14 @@ std::vector<InstanceBeat> InstanceWatch::beats() const {
 
 void InstanceWatch::settle(Watcher& watcher, InstanceState state,
                            std::span<const Finding> findings) {
-  watcher.model->tell(state, findings);
-  watcher.model->release();
   std::optional<InstanceBeat> told;
   std::shared_ptr<InstanceModel> model;
+  bool asked = false;
   {
     const std::scoped_lock lock(mutex_);
     watcher.beat.state = state;
-    model = std::exchange(watcher.model, nullptr);
+    model = std::exchange(watcher.model, nullptr);  // from now on ask() answers itself
+    asked = watcher.asked;
     const auto place = watchers_.find(watcher.beat.instance);
     if (place != watchers_.end() && place->second.get() == &watcher) {
       told = watcher.beat;
@@ -109,6 +109,11 @@ void InstanceWatch::settle(Watcher& watcher, InstanceState state,
   if (told) {
     on_change_(*told, findings);
   }
+  if (asked) {
+    model->begin_check();
+  }
+  model->tell(state, findings);
+  model->release();
 }
 
 Result<std::vector<Finding>> InstanceWatch::turn(InstanceModel& model,
@@ -204,6 +209,8 @@ void InstanceWatch::run(Watcher& watcher, const std::stop_token& stop) {
 }
 
 void InstanceWatch::ask(Owner& owner) {
+  Finding why{Finding::Kind::kError, {}, "no job has verified this instance"};
+  InstanceState state = InstanceState::kUnknown;
   {
     const std::scoped_lock lock(mutex_);
     const auto place = watchers_.find({owner.peer().pod, owner.registration().instance});
@@ -212,10 +219,13 @@ void InstanceWatch::ask(Owner& owner) {
       place->second->changed.notify_all();
       return;
     }
+    if (place != watchers_.end() && place->second->beat.state == InstanceState::kViolated) {
+      why.detail = "it was found changed; a new job will look again";
+      state = InstanceState::kViolated;
+    }
   }
-  const Finding why{Finding::Kind::kError, {}, "no job has verified this instance"};
   owner.begin_check();
-  owner.tell(InstanceState::kUnknown, {&why, 1});
+  owner.tell(state, {&why, 1});
 }
 
 void InstanceWatch::violate(const JobInstance& instance, std::span<const std::string> tensors) {
