@@ -14,6 +14,10 @@ std::unexpected<Error> no_memory(const Engine& engine) {
 
 }  // namespace
 
+Engine* Engine::of_device(std::string_view uuid) {
+  return !uuid.empty() && uuid == info().uuid ? this : nullptr;
+}
+
 Result<std::shared_ptr<const DeviceMemory>> Engine::import_memory(Descriptor, std::uint64_t) {
   return no_memory(*this);
 }

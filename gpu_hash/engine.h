@@ -11,6 +11,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu_hash/region.h"
@@ -52,6 +53,15 @@ struct EngineInfo {
   std::string driver;  // version of the driver or library
   // SHA-256 of the kernel source; absent for the CPU.
   std::optional<Digest> kernel_digest;
+  // Of the device as its vendor's tools write it ("GPU-..."); empty: unknown, or no such device.
+  std::string uuid{};
+};
+
+// Descriptors that import_memory() of an engine takes.
+enum class Imports : std::uint8_t {
+  kNothing,
+  kMemoryFiles,        // memory files, sealed against shrinking
+  kDriverDescriptors,  // those that the driver of the device exported
 };
 
 class Engine {
@@ -69,14 +79,21 @@ class Engine {
   [[nodiscard]] virtual Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                                 const HashRequest& request) = 0;
 
+  // Returns the engine of the device with this UUID: this engine, or one of those that this engine
+  // is made of; nullptr when there is none. The returned engine lives as long as this engine.
+  [[nodiscard]] virtual Engine* of_device(std::string_view uuid);
+
   // The functions below are for memory on the engine's device. An engine without such memory, such
   // as the CPU engine, returns invalid-parameter.
 
+  // Returns the kind of descriptor that import_memory() takes.
+  [[nodiscard]] virtual Imports imports() const { return Imports::kNothing; }
   // Imports memory of another process without a copy. `fd` is the file descriptor that the driver
   // of that process exported for an allocation of `size` bytes; the engine takes ownership of `fd`.
-  // On CPU devices `fd` is a memory file sealed against shrinking. The other process may still
-  // write to the memory. The memory stays allocated while the returned object lives. The returned
-  // object must not outlive the engine. Errors: invalid-parameter, device-failed.
+  // On CPU devices `fd` is a memory file sealed against shrinking. A descriptor of another kind is
+  // refused. The other process may still write to the memory. The memory stays allocated while the
+  // returned object lives. The returned object must not outlive the engine. Errors:
+  // invalid-parameter, device-failed.
   [[nodiscard]] virtual Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size);
 

@@ -6,21 +6,17 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "schemas/core/artifact.h"
-#include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
+#include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/heartbeat.h"
 
 namespace assay {
 
 // Version of the protocol between owners of memory and the node agent.
 inline constexpr std::uint64_t kInstanceProtocolVersion = 1;
-// Bytes of one frame, after its length.
-inline constexpr std::size_t kMaxOwnerFrame = std::size_t{16} << 20;
-inline constexpr std::size_t kMaxAgentFrame = std::size_t{1} << 20;
 // SCM_MAX_FD of Linux: descriptors beside one frame.
 inline constexpr std::size_t kMaxFrameDescriptors = 253;
 inline constexpr std::size_t kMaxInstancePieces = 65536;
@@ -37,6 +33,16 @@ enum class PieceKind : std::uint8_t {
   kStaged,  // copied by its owner into the window
 };
 [[nodiscard]] std::string_view name(PieceKind kind);  // "device", "host", "staged"
+
+// One thing that is wrong with a registration.
+struct InstanceFinding {
+  enum class Kind : std::uint8_t { kMissing, kExtra, kMismatch, kChanged, kError };
+  Kind kind;
+  std::string tensor;  // name; empty when no single tensor is meant
+  std::string detail;  // for people
+  bool operator==(const InstanceFinding&) const = default;
+};
+[[nodiscard]] std::string_view name(InstanceFinding::Kind kind);  // "missing", "extra", ...
 
 struct InstancePiece {
   std::uint64_t size;  // bytes
@@ -75,9 +81,13 @@ struct InstanceRegistration {
   std::uint64_t window = 0;  // bytes: 0 or kStagingWindow
   bool operator==(const InstanceRegistration&) const = default;
 };
-// Strict: limits above, parts inside their pieces, in sum the bytes of dtype and shape, parts of
-// different tensors apart, every piece used. schema-violation, limit-exceeded, invalid-parameter.
-[[nodiscard]] Result<InstanceRegistration> parse_instance_registration(const Json& frame);
+// Reads a frame `register`. Every part lies inside its piece, no two parts share bytes, the parts
+// of a tensor have the bytes that dtype and shape say, every piece has a part, and no name stands
+// twice.
+// Errors: unknown-member, schema-violation; limit-exceeded for too many parts or bytes;
+// invalid-digest for an artifact id that is none.
+[[nodiscard]] Result<InstanceRegistration> parse_instance_registration(Json frame);
+// Writes the frame.
 [[nodiscard]] Json to_json(const InstanceRegistration& registration);
 
 }  // namespace assay

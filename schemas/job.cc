@@ -42,6 +42,20 @@ Result<std::string> read_location(const Json& json, const std::optional<JobPod>&
   return location;
 }
 
+// Members that say what of files is read have no meaning for memory.
+Status check_memory_job(const Json& json, JobScope scope) {
+  if (scope != JobScope::kDeviceMemory) {
+    return {};
+  }
+  const bool has_subset = json.contains("subset") && !json["subset"].empty();
+  const bool has_place = json.contains("pod") || !members::text(json, "location").empty();
+  return has_subset || has_place
+             ? fail(ErrorCode::kSchemaViolation,
+                    "a job about device memory names an instance alone: no location, pod or subset",
+                    "/scope")
+             : Status();
+}
+
 // A newer service may say more than this program knows: it is named as such.
 Status check_protocol(const Json& json) {
   const auto protocol = json.is_object() ? json.find("protocol") : json.end();
@@ -120,6 +134,42 @@ Result<std::optional<JobPod>> read_job_pod(const Json& json) {
   return pod;
 }
 
+Status check_instance_name(std::string_view name) {
+  constexpr std::size_t kMaxName = 63;
+  const bool plain = std::ranges::all_of(
+      name, [](char c) { return (is_letter(c) && c >= 'a') || is_digit(c) || c == '-'; });
+  return !name.empty() && name.size() <= kMaxName && plain
+             ? Status()
+             : fail(ErrorCode::kSchemaViolation,
+                    "the name of an instance is 1 to 63 of lowercase letters, digits and '-'");
+}
+
+Json to_json(const JobInstance& instance) {
+  return {{"pod", instance.pod}, {"instance", instance.instance}};
+}
+
+Result<std::optional<JobInstance>> read_job_instance(const Json& json, JobScope scope) {
+  const bool there = json.contains("instance");
+  if (there != (scope == JobScope::kDeviceMemory)) {
+    return fail(ErrorCode::kSchemaViolation,
+                "scope device-memory is about an instance, and no other scope is", "/instance");
+  }
+  if (!there) {
+    return std::optional<JobInstance>();
+  }
+  JobInstance instance{members::text(json["instance"], "pod"),
+                       members::text(json["instance"], "instance")};
+  if (!instance.pod.empty()) {
+    if (auto status = check_pod_uid(instance.pod); !status) {
+      return members::under("/instance/pod", std::move(status).error());
+    }
+  }
+  if (auto status = check_instance_name(instance.instance); !status) {
+    return members::under("/instance/instance", std::move(status).error());
+  }
+  return instance;
+}
+
 bool is_kubelet_volume(std::string_view location) {
   return location.starts_with("pvc://") || location.starts_with("nfs://") ||
          location.starts_with("csi://");
@@ -135,6 +185,9 @@ Json to_json(const JobRequest& request) {
   if (request.pod) {
     json["pod"] = to_json(*request.pod);
   }
+  if (request.instance) {
+    json["instance"] = to_json(*request.instance);
+  }
   if (!request.subset.empty()) {
     json["subset"] = request.subset;
   }
@@ -146,10 +199,12 @@ Result<JobRequest> parse_job_request(ByteView body) {
   ASSAY_TRY(validate("job-request", json));
   ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
   JobRequest request{
-      std::move(artifact), JobScope::kFiles, members::text(json, "node"), {}, {}, {}};
+      std::move(artifact), JobScope::kFiles, members::text(json, "node"), {}, {}, {}, {}};
   if (json.contains("scope")) {
     ASSAY_ASSIGN(request.scope, job_scope_from(members::text(json, "scope")));
   }
+  ASSAY_TRY(check_memory_job(json, request.scope));
+  ASSAY_ASSIGN(request.instance, read_job_instance(json, request.scope));
   ASSAY_ASSIGN(request.pod, read_job_pod(json));
   ASSAY_ASSIGN(request.location, read_location(json, request.pod));
   ASSAY_ASSIGN(request.subset, members::ascending(json, "subset"));
@@ -172,6 +227,9 @@ Json to_json(const JobLease& lease) {
   if (lease.pod) {
     json["pod"] = to_json(*lease.pod);
   }
+  if (lease.instance) {
+    json["instance"] = to_json(*lease.instance);
+  }
   return json;
 }
 
@@ -181,10 +239,13 @@ Result<JobLease> parse_job_lease(ByteView body) {
   ASSAY_TRY(validate("job-lease", json));
   ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
   ASSAY_ASSIGN(const JobScope scope, job_scope_from(members::text(json, "scope")));
+  ASSAY_TRY(check_memory_job(json, scope));
+  ASSAY_ASSIGN(auto instance, read_job_instance(json, scope));
   ASSAY_ASSIGN(auto pod, read_job_pod(json));
   ASSAY_ASSIGN(std::string location, read_location(json, pod));
-  if (location.empty() && !pod) {
-    return fail(ErrorCode::kSchemaViolation, "a lease names a location or a pod", "/location");
+  if (location.empty() && !pod && !instance) {
+    return fail(ErrorCode::kSchemaViolation, "a lease names a location, a pod or an instance",
+                "/location");
   }
   ASSAY_ASSIGN(auto subset, members::ascending(json, "subset"));
   ASSAY_ASSIGN(const Timestamp expires_at, members::time(json, "expires_at"));
@@ -196,6 +257,7 @@ Result<JobLease> parse_job_lease(ByteView body) {
                   .node = members::text(json, "node"),
                   .location = std::move(location),
                   .pod = std::move(pod),
+                  .instance = std::move(instance),
                   .subset = std::move(subset),
                   .token = members::number(json, "token"),
                   .expires_at = expires_at,

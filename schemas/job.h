@@ -40,6 +40,21 @@ struct JobPod {
 // Parses the member "pod" of `json`. Returns nullopt when there is no such member.
 [[nodiscard]] Result<std::optional<JobPod>> read_job_pod(const Json& json);
 
+// A model instance that processes registered with the node agent (docs/instances.md).
+struct JobInstance {
+  std::string pod;       // uid of the pod that the processes run in; empty: they run in no pod
+  std::string instance;  // name within the pod
+  auto operator<=>(const JobInstance&) const = default;
+};
+// Checks that a name has 1 to 63 lowercase letters, digits and '-'. Errors: schema-violation.
+[[nodiscard]] Status check_instance_name(std::string_view name);
+// Returns {"pod","instance"}.
+[[nodiscard]] Json to_json(const JobInstance& instance);
+// Parses the member "instance" of `json`. Errors: schema-violation, also when the member is present
+// with another scope than device-memory or absent with that scope.
+[[nodiscard]] Result<std::optional<JobInstance>> read_job_instance(const Json& json,
+                                                                   JobScope scope);
+
 // Returns true when the kubelet mounts this location below a pod's directory, where a job can read
 // it. Such locations are claims, NFS volumes and CSI volumes.
 [[nodiscard]] bool is_kubelet_volume(std::string_view location);
@@ -51,11 +66,13 @@ struct JobRequest {
   std::string node;
   // Where the model lies, as normalise_location() spells it (schemas/location.h). When empty in a
   // request without a pod, the job uses the only location in the artifact's manifests. When empty
-  // in a request with a pod, the job reads a volume filled at run time.
+  // in a request with a pod, the job reads a volume filled at run time. A job about an instance has
+  // no location, no pod and no subset: it is about all tensors of the artifact.
   std::string location;
   // Positions of the entries to verify, ascending. Empty: all entries.
   std::vector<std::uint64_t> subset;
   std::optional<JobPod> pod = {};
+  std::optional<JobInstance> instance = {};  // set exactly with kDeviceMemory
 };
 [[nodiscard]] Json to_json(const JobRequest& request);
 [[nodiscard]] Result<JobRequest> parse_job_request(ByteView body);
@@ -68,8 +85,9 @@ struct JobLease {
   std::string model_name;
   JobScope scope;
   std::string node;
-  std::string location;  // empty only with a pod
+  std::string location;  // empty only with a pod or an instance
   std::optional<JobPod> pod;
+  std::optional<JobInstance> instance{};  // set exactly with kDeviceMemory
   std::vector<std::uint64_t> subset;
   std::uint64_t token;
   Timestamp expires_at;

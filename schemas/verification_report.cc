@@ -163,6 +163,41 @@ Status check_volume(const Json& json) {
   return violation("only a pvc:// location has a volume, which is a lowercase DNS name", "/volume");
 }
 
+Result<std::optional<MemoryFacts>> read_memory(const Json& json) {
+  if (!json.contains("memory")) {
+    return std::optional<MemoryFacts>();
+  }
+  auto memory = memory_facts_from(json["memory"]);
+  if (!memory) {
+    return members::under("/memory", std::move(memory).error());
+  }
+  return *std::move(memory);
+}
+
+// Memory has tensors, at no location; every byte was hashed in place or staged.
+Status check_memory_report(const VerificationReport& report) {
+  const bool about_memory = report.scope == JobScope::kDeviceMemory;
+  if (report.memory.has_value() != about_memory) {
+    return violation("scope device-memory has facts about memory, and no other scope has",
+                     "/memory");
+  }
+  if (!about_memory) {
+    return {};
+  }
+  const bool has_files = !report.location.empty() || !report.volume.empty() || report.pod ||
+                         report.extra_count != 0 ||
+                         std::ranges::any_of(report.entries, [](const Entry& entry) {
+                           return std::holds_alternative<FileEntry>(entry);
+                         });
+  if (has_files) {
+    return violation("a report about memory has tensors alone, and no location or pod", "/scope");
+  }
+  // Both are below 2^53.
+  return report.memory->in_place + report.memory->staged == report.bytes
+             ? Status()
+             : violation("these are the bytes hashed in place and those staged", "/bytes");
+}
+
 NodeDevice read_device(const Json& json) {
   return {members::text(json, "id"), members::text(json, "name"), members::text(json, "driver")};
 }
@@ -241,6 +276,12 @@ Json to_json(const VerificationReport& report) {
   if (report.pod) {
     json["pod"] = to_json(*report.pod);
   }
+  if (report.instance) {
+    json["instance"] = to_json(*report.instance);
+  }
+  if (report.memory) {
+    json["memory"] = to_json(*report.memory);
+  }
   if (report.kernel_digest) {
     json["kernel_digest"] = report.kernel_digest->text();
   }
@@ -255,6 +296,8 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
   ASSAY_ASSIGN(const TreeParameters parameters, read_parameters(json, artifact));
   ASSAY_ASSIGN(const JobScope scope, job_scope_from(members::text(json, "scope")));
   ASSAY_ASSIGN(auto pod, read_job_pod(json));
+  ASSAY_ASSIGN(auto instance, read_job_instance(json, scope));
+  ASSAY_ASSIGN(auto memory, read_memory(json));
   ASSAY_TRY(check_volume(json));
   ASSAY_ASSIGN(auto entries, read_entries(json["entries"], parameters));
   ASSAY_ASSIGN(auto not_covered, read_not_covered(json["not_covered"]));
@@ -262,7 +305,7 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
   ASSAY_ASSIGN(auto kernel_digest, read_kernel_digest(json));
   ASSAY_ASSIGN(const Timestamp started_at, members::time(json, "started_at"));
   ASSAY_ASSIGN(const Timestamp finished_at, members::time(json, "finished_at"));
-  return VerificationReport{.job = members::text(json, "job"),
+  VerificationReport report{.job = members::text(json, "job"),
                             .node = members::text(json, "node"),
                             .nonce = nonce,
                             .lease = members::number(json, "lease"),
@@ -272,6 +315,8 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
                             .location = members::text(json, "location"),
                             .volume = members::text(json, "volume"),
                             .pod = std::move(pod),
+                            .instance = std::move(instance),
+                            .memory = std::move(memory),
                             .entries = std::move(entries),
                             .not_covered = std::move(not_covered),
                             .extra = std::move(extra),
@@ -282,6 +327,8 @@ Result<VerificationReport> parse_verification_report(ByteView payload) {
                             .bytes = members::number(json, "bytes"),
                             .started_at = started_at,
                             .finished_at = finished_at};
+  ASSAY_TRY(check_memory_report(report));
+  return report;
 }
 
 Json to_json(const ReportSubmission& submission) {

@@ -10,6 +10,7 @@
 #include "schemas/core/artifact.h"
 #include "schemas/enrolment.h"
 #include "schemas/job.h"
+#include "schemas/memory_facts.h"
 
 namespace assay {
 
@@ -46,8 +47,13 @@ struct VerificationReport {
   // The persistent volume behind the claim of a pvc:// location. Empty: unknown, or not a claim.
   std::string volume;
   std::optional<JobPod> pod;  // pod whose own mount was read
+  // Both members are set for scope device-memory and absent for scope files.
+  std::optional<JobInstance> instance{};
+  std::optional<MemoryFacts> memory{};
   // The entries as computed from the bytes on the node, in artifact order. For a job with a subset:
-  // only the entries of the subset.
+  // only the entries of the subset. For scope device-memory: each tensor entry of the manifest that
+  // a registered tensor has the name of, with dtype, shape, size and root as found; `file` and
+  // `offset` are copied from the manifest.
   std::vector<Entry> entries;
   std::vector<NotCovered> not_covered;
   std::vector<ExtraFile> extra{};  // sorted by path; not hashed

@@ -195,37 +195,37 @@ Result<NodeModel::Hashed> LeasedJob::look(const Manifest& manifest, const std::s
   return hashed;
 }
 
-Result<VerificationReport> LeasedJob::inspect(const Manifest& manifest) {
+VerificationReport LeasedJob::begin_report(const Manifest& manifest) const {
   const gpu_hash::EngineInfo& engine = parts_.engine.info();
-  VerificationReport report{.job = lease_.job,
-                            .node = parts_.node,
-                            .nonce = lease_.challenge.nonce,
-                            .lease = lease_.token,
-                            .artifact = lease_.artifact,
-                            .parameters = manifest.artifact.parameters,
-                            .scope = lease_.scope,
-                            .location = lease_.location,
-                            .volume = place_.volume,
-                            .pod = lease_.pod,
-                            .entries = {},
-                            .not_covered = {},
-                            .device = {engine.id, engine.device, engine.driver},
-                            .kernel_digest = engine.kernel_digest,
-                            .bytes = 0,
-                            .started_at = parts_.clock.now(),
-                            .finished_at = {}};
+  return {.job = lease_.job,
+          .node = parts_.node,
+          .nonce = lease_.challenge.nonce,
+          .lease = lease_.token,
+          .artifact = lease_.artifact,
+          .parameters = manifest.artifact.parameters,
+          .scope = lease_.scope,
+          .location = lease_.location,
+          .volume = place_.volume,
+          .pod = lease_.pod,
+          .instance = lease_.instance,
+          .entries = {},
+          .not_covered = {},
+          .device = {engine.id, engine.device, engine.driver},
+          .kernel_digest = engine.kernel_digest,
+          .bytes = 0,
+          .started_at = parts_.clock.now(),
+          .finished_at = {}};
+}
+
+Status LeasedJob::read_files(const Manifest& manifest, VerificationReport& report) {
   Result<NodeModel::Hashed> hashed = fail(ErrorCode::kInternal, "Hashing ended early");
-  if (lease_.scope == JobScope::kFiles) {
-    ASSAY_TRY(aside([&](const std::stop_token& stop) {
-      try {
-        hashed = look(manifest, stop);
-      } catch (const std::exception& error) {
-        hashed = fail(ErrorCode::kInternal, error.what());
-      }
-    }));
-  } else {
-    hashed = fail(ErrorCode::kInvalidParameter, "This worker hashes files only");
-  }
+  ASSAY_TRY(aside([&](const std::stop_token& stop) {
+    try {
+      hashed = look(manifest, stop);
+    } catch (const std::exception& error) {
+      hashed = fail(ErrorCode::kInternal, error.what());
+    }
+  }));
   if (!hashed) {
     if (!is_about_model(hashed.error().code)) {
       return std::unexpected(hashed.error());
@@ -238,6 +238,16 @@ Result<VerificationReport> LeasedJob::inspect(const Manifest& manifest) {
   report.extra = std::move(hashed->extra);
   report.extra_count = hashed->extra_count;
   report.bytes = hashed->bytes;
+  return {};
+}
+
+Result<VerificationReport> LeasedJob::inspect(const Manifest& manifest) {
+  VerificationReport report = begin_report(manifest);
+  if (lease_.scope == JobScope::kDeviceMemory) {
+    ASSAY_TRY(read_memory(manifest, report));
+  } else {
+    ASSAY_TRY(read_files(manifest, report));
+  }
   report.finished_at = parts_.clock.now();
   parts_.metrics.hashed(report.bytes);
   parts_.events.tell("hashed", {{"job", lease_.job},
@@ -245,7 +255,7 @@ Result<VerificationReport> LeasedJob::inspect(const Manifest& manifest) {
                                 {"not_covered", report.not_covered.size()},
                                 {"extra", report.extra_count},
                                 {"bytes", report.bytes},
-                                {"device", engine.id}});
+                                {"device", report.device.id}});
   return report;
 }
 
@@ -270,8 +280,7 @@ Result<ReportAnswer> LeasedJob::send_outline(const ReportAnswer& wanted) {
       fail(ErrorCode::kInternal, "Hashing ended early");
   ASSAY_TRY(aside([&](const std::stop_token& stop) {
     try {
-      items = model_ ? model_->outline(parts_.engine, wanted.entries, wanted.span, stop)
-                     : fail(ErrorCode::kNotFound, "Nothing was hashed");
+      items = outline(wanted, stop);
     } catch (const std::exception& error) {
       items = fail(ErrorCode::kInternal, error.what());
     }
@@ -309,7 +318,9 @@ Status LeasedJob::find_place() {
 
 Result<ReportAnswer::State> LeasedJob::work() {
   ASSAY_TRY(check_lease());
-  ASSAY_TRY(find_place());
+  if (lease_.scope == JobScope::kFiles) {
+    ASSAY_TRY(find_place());
+  }
   ASSAY_ASSIGN(const Manifest manifest, insist("manifest", [&] {
                  return parts_.service.manifest(lease_.artifact, lease_.model_name);
                }));
@@ -324,6 +335,7 @@ Result<ReportAnswer::State> LeasedJob::work() {
     } else if (answer.state == ReportAnswer::State::kSpot) {
       ASSAY_ASSIGN(answer, send_spots(answer));
     } else {
+      conclude(answer, submission);
       return answer.state;
     }
   }
@@ -336,6 +348,7 @@ JobOutcome LeasedJob::run() {
                                 {"model", lease_.model_name},
                                 {"location", lease_.location},
                                 {"pod", lease_.pod ? Json(lease_.pod->uid) : Json()},
+                                {"instance", lease_.instance ? to_json(*lease_.instance) : Json()},
                                 {"lease", lease_.token}});
   const Result<ReportAnswer::State> state = work();
   JobOutcome outcome;

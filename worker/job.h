@@ -4,10 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "worker/enrol.h"
+#include "worker/instances/model.h"
 #include "worker/model.h"
 #include "worker/pace.h"
 #include "worker/parts.h"
@@ -52,8 +54,17 @@ class LeasedJob {
   [[nodiscard]] auto insist(const char* what, const Call& call) -> decltype(call());
 
   [[nodiscard]] Result<VerificationReport> inspect(const Manifest& manifest);
+  // What of the report does not depend on what is read.
+  [[nodiscard]] VerificationReport begin_report(const Manifest& manifest) const;
+  [[nodiscard]] Status read_files(const Manifest& manifest, VerificationReport& report);
   [[nodiscard]] Result<NodeModel::Hashed> look(const Manifest& manifest,
                                                const std::stop_token& stop);
+  // Of scope device-memory: job_memory.cc.
+  [[nodiscard]] Status read_memory(const Manifest& manifest, VerificationReport& report);
+  [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(const ReportAnswer& wanted,
+                                                                     const std::stop_token& stop);
+  // Tells the owners of the memory what became of the report, and goes on watching what is right.
+  void conclude(const ReportAnswer& answer, const ReportSubmission& submission);
   [[nodiscard]] Result<ReportSubmission> sign(const VerificationReport& report);
   [[nodiscard]] Result<ReportAnswer> send_outline(const ReportAnswer& wanted);
   [[nodiscard]] Result<ReportAnswer> send_spots(const ReportAnswer& wanted);
@@ -64,8 +75,11 @@ class LeasedJob {
   Term term_;
   Backoff backoff_;
   Place place_;
-  std::optional<NodeModel> model_;
-  bool refused_ = false;  // true: the last error is an answer of the service
+  std::optional<NodeModel> model_;           // for scope files
+  std::shared_ptr<InstanceModel> instance_;  // for scope device-memory
+  std::vector<Entry> found_;                 // entries of the instance
+  std::vector<Finding> findings_;            // findings about the instance
+  bool refused_ = false;                     // true: the last error is an answer of the service
 };
 
 }  // namespace assay::worker

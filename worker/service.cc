@@ -168,6 +168,12 @@ Result<ReportAnswer> Service::spot(const JobLease& lease, const SpotSubmission& 
   return submit(lease, "/spot", to_json(what));
 }
 
+Result<HeartbeatAnswer> Service::heartbeat(const std::string& node, ByteView envelope) {
+  ASSAY_ASSIGN(const Bytes answer, post("/v1/nodes/" + client::percent_encode(node) + "/heartbeat",
+                                        std::string(as_text(envelope)), client::kEnvelopeType));
+  return parse_heartbeat_answer(answer);
+}
+
 Result<std::vector<std::string>> Service::manifest_ids(const ArtifactId& artifact,
                                                        const std::string& name) {
   Candidates found;

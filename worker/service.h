@@ -11,6 +11,7 @@
 
 #include "client/http_client.h"
 #include "schemas/challenge.h"
+#include "schemas/heartbeat.h"
 #include "schemas/job.h"
 #include "schemas/manifest.h"
 #include "schemas/verification_report.h"
@@ -57,6 +58,9 @@ class Service {
   [[nodiscard]] Result<ReportAnswer> report(const JobLease& lease, const ReportSubmission& what);
   [[nodiscard]] Result<ReportAnswer> outline(const JobLease& lease, const OutlineSubmission& what);
   [[nodiscard]] Result<ReportAnswer> spot(const JobLease& lease, const SpotSubmission& what);
+
+  // Sends an envelope that holds a heartbeat.
+  [[nodiscard]] Result<HeartbeatAnswer> heartbeat(const std::string& node, ByteView envelope);
 
   // Returns the newest stored manifest of the artifact with this name, or else the newest manifest
   // of the artifact with any name. Checks that the manifest's entries lead to the artifact's root.

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verbs/device_options.h"
+#include "cli/verbs/instance_front.h"
 #include "cli/verbs/signals.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
@@ -36,6 +37,7 @@ struct WorkerOptions {
   worker::EvidenceOptions evidence;
   DeviceFlags device;
   std::optional<std::uint64_t> metrics_port{};
+  RegisterOptions instances{};
   std::uint64_t drain_seconds = 30;
   bool once = false;
   ConnectionFlags connection;
@@ -43,9 +45,11 @@ struct WorkerOptions {
 
 Status check(const WorkerOptions& options) {
   ASSAY_TRY(check_node_name(options.node));
-  if (options.maps.empty() && options.kubelet.empty()) {
-    return fail(ErrorCode::kUsage, "Say with --map or --kubelet-dir where models lie");
+  if (options.maps.empty() && options.kubelet.empty() && options.instances.socket.empty()) {
+    return fail(ErrorCode::kUsage,
+                "Say with --map, --kubelet-dir or --register-socket where models lie");
   }
+  ASSAY_TRY(check(options.instances));
   if (!options.kubelet.empty() && !options.kubelet.starts_with('/')) {
     return fail(ErrorCode::kUsage, "--kubelet-dir is an absolute path", options.kubelet);
   }
@@ -109,6 +113,9 @@ void tell_start(worker::Events& events, const WorkerOptions& options, const work
   if (port) {
     told["metrics_port"] = *port;
   }
+  if (!options.instances.socket.empty()) {
+    told["register_socket"] = options.instances.socket;
+  }
   events.tell("started", std::move(told));
 }
 
@@ -162,6 +169,10 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
       .show_progress = [&context](const std::string& what) { return show_progress(context, what); },
       .drain = signals.drain(),
       .abandon = signals.abandon()};
+  ASSAY_ASSIGN(worker::Service beats,
+               worker::Service::open(caller_of(context), connection, signals.abandon()));
+  ASSAY_ASSIGN(const std::unique_ptr<InstanceFront> front,
+               open_instance_front(context, options.instances, parts, std::move(beats)));
   tell_start(events, options, parts, port);
   ASSAY_ASSIGN(const worker::Ending ending, worker::Agent(parts).run(options.once));
   return ending == worker::Ending::kNotVerified ? Exit::kNo : Exit::kYes;
@@ -202,6 +213,7 @@ void add_run(const Command& group, Context& context) {
   verb.option("--passphrase-file", options->passphrase_file, "FILE",
               "file of mode 0600 with the passphrase of an encrypted key");
   add_device_options(verb, options->device);
+  add_register_options(verb, options->instances);
   verb.option("--metrics-port", options->metrics_port, "N",
               "serve metrics on 127.0.0.1 at this port; 0 takes a free one (default: none)");
   verb.option("--drain", options->drain_seconds, "SECONDS",

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "schemas/core/bytes.h"
+
 namespace assay::gpu_hash {
 namespace {
 
@@ -64,6 +66,20 @@ std::optional<T> device_value(cl_device_id device, cl_device_info what) {
   return value;
 }
 
+// As NVIDIA's tools write it. The CUDA driver says the same 16 bytes.
+std::string device_uuid(cl_device_id device, cl_device_type type) {
+  constexpr cl_device_info kUuid = 0x106A;  // CL_DEVICE_UUID_KHR
+  const auto bytes = device_value<std::array<std::uint8_t, 16>>(device, kUuid);
+  if (!bytes || (type & CL_DEVICE_TYPE_GPU) == 0) {
+    return {};
+  }
+  std::string text = hex_encode(*bytes);
+  for (const std::size_t dash : {20U, 16U, 12U, 8U}) {
+    text.insert(dash, "-");
+  }
+  return "GPU-" + text;
+}
+
 const char* type_name(cl_device_type type) {
   if ((type & CL_DEVICE_TYPE_GPU) != 0) {
     return "gpu";
@@ -95,13 +111,14 @@ std::optional<ClDevice> describe(cl_platform_id platform, const std::string& pla
       !usable(CL_DEVICE_ENDIAN_LITTLE)) {
     return std::nullopt;
   }
-  ClDevice result{platform, device, {}, {}, 0, false, {}};
+  ClDevice result{platform, device, {}, {}, 0, false, {}, {}};
   result.vendor = device_text(device, CL_DEVICE_VENDOR).value_or("");
   result.max_parameter_bytes =
       device_value<std::size_t>(device, CL_DEVICE_MAX_PARAMETER_SIZE).value_or(0);
   result.imports_fds = device_text(device, CL_DEVICE_EXTENSIONS)
                            .value_or("")
                            .find("cl_khr_external_memory_opaque_fd") != std::string::npos;
+  result.uuid = device_uuid(device, *type);
   result.info = {"", *name, platform_name, *driver, type_name(*type), *memory, *allocation, *units};
   result.identity = platform_name + "\n" + *name + "\n" + *driver + "\n" + *version + "\n";
   return result;

@@ -43,7 +43,7 @@ ClEngine::ClEngine(ClSession session, const EngineOptions& options, KernelCache 
       threads_(options.threads != 0 ? options.threads : std::min(usable_cores(), kMaxReaders)),
       slice_bytes_(slice_bytes) {
   const DeviceInfo& device = session_.device().info;
-  info_ = {device.id, device.name, device.driver, kernel_digest()};
+  info_ = {device.id, device.name, device.driver, kernel_digest(), session_.device().uuid};
 }
 
 Result<std::unique_ptr<ClEngine>> ClEngine::open(ClDevice device, const EngineOptions& options,
@@ -214,6 +214,13 @@ Result<std::vector<ObjectDigests>> ClEngine::run_stream(ClKernels& kernels,
   ASSAY_TRY(make_lanes());
   return stream(session_, kernels, lanes_, staging_, regions, request,
                 {threads_, slice_bytes_, alignment});
+}
+
+Imports ClEngine::imports() const {
+  const ClDevice& device = session_.device();
+  return device.imports_fds          ? Imports::kDriverDescriptors
+         : device.info.type == "cpu" ? Imports::kMemoryFiles
+                                     : Imports::kNothing;
 }
 
 Result<std::shared_ptr<const DeviceMemory>> ClEngine::import_memory(Descriptor fd,

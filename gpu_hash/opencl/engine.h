@@ -38,6 +38,7 @@ class ClEngine final : public Engine {
   [[nodiscard]] const EngineInfo& info() const override { return info_; }
   [[nodiscard]] Result<std::vector<ObjectDigests>> hash(std::span<const Region> regions,
                                                         const HashRequest& request) override;
+  [[nodiscard]] Imports imports() const override;
   [[nodiscard]] Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size) override;
   [[nodiscard]] Result<std::vector<ObjectDigests>> hash_tagged(

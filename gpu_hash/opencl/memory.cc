@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <utility>
 
 namespace assay::gpu_hash {
@@ -20,6 +21,27 @@ using EnqueueObjects = cl_int (*)(cl_command_queue, cl_uint, const cl_mem*, cl_u
 
 std::unexpected<Error> refused(const std::string& device, const std::string& why) {
   return fail(ErrorCode::kInvalidParameter, device + ": " + why);
+}
+
+// What NVIDIA's driver exports is its control device. To hand another file to a driver is to trust
+// what it makes of it.
+Status check_exported(const ClSession& session, const Descriptor& fd) {
+  constexpr unsigned kNvidiaMajor = 195;
+  constexpr unsigned kControlMinor = 255;
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) {
+    return refused(session.name(), "the descriptor of the memory is not open");
+  }
+  const bool nvidia = session.device().vendor.find("NVIDIA") != std::string::npos;
+  const bool control = S_ISCHR(status.st_mode) && major(status.st_rdev) == kNvidiaMajor &&
+                       minor(status.st_rdev) == kControlMinor;
+  // Other drivers export anonymous files, which have none of these types.
+  const bool plain = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ||
+                     S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) ||
+                     S_ISBLK(status.st_mode);
+  return (nvidia ? control : !plain)
+             ? Status()
+             : refused(session.name(), "the descriptor is not one that the driver exported");
 }
 
 // A descriptor of host memory that cannot shrink: a sealed memory file. Reading a mapping that has
@@ -65,6 +87,7 @@ Result<std::shared_ptr<ClMemory>> ClMemory::import(const ClSession& session, Des
   }
   cl_int error = CL_SUCCESS;
   if (session.device().imports_fds) {
+    ASSAY_TRY(check_exported(session, fd));
     const auto create =
         reinterpret_cast<CreateBuffer>(::dlsym(RTLD_DEFAULT, "clCreateBufferWithProperties"));
     if (create == nullptr) {

@@ -333,6 +333,15 @@ Result<std::vector<std::vector<Digest>>> SpreadEngine::tags(std::span<const Regi
   return std::move(answer.tags);
 }
 
+Engine* SpreadEngine::of_device(std::string_view uuid) {
+  for (const std::unique_ptr<Engine>& member : members_) {
+    if (Engine* const found = member->of_device(uuid)) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
 Result<std::shared_ptr<const DeviceMemory>> SpreadEngine::import_memory(Descriptor fd,
                                                                         std::uint64_t size) {
   if (members_.size() != 1) {

@@ -54,6 +54,8 @@ class SpreadEngine final : public Engine {
                                                               const HashRequest& request,
                                                               const TagKey& key) override;
 
+  [[nodiscard]] Engine* of_device(std::string_view uuid) override;
+
   [[nodiscard]] std::size_t members() const { return members_.size(); }
   // `index` must be below members().
   [[nodiscard]] Engine& member(std::size_t index) { return *members_[index]; }

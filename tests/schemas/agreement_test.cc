@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "embedded/json_schemas.h"
+#include "schemas/heartbeat.h"
+#include "schemas/instance_message.h"
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
 #include "schemas/validate.h"
@@ -196,22 +198,57 @@ TEST(Agreement, Enrolment) {
   }
 }
 
+// Of each message both codecs take one side's: the other refuses it as schema-violation.
+TEST(Agreement, InstanceMessage) {
+  const std::size_t count = Json::parse(embedded::kInstanceMessageSchemaJson)["examples"].size();
+  for (std::size_t index = 0; index < count; ++index) {
+    const Json message = example(embedded::kInstanceMessageSchemaJson, index);
+    if (message["type"] == "registered") {
+      continue;  // an id alone: no other value of the corpus is one
+    }
+    compare("instance-message", message,
+            [](const Json& json) {
+              const auto owner = parse_owner_message(bytes_of(json));
+              const auto agent = parse_agent_message(bytes_of(json));
+              return owner ? "ok" : code_of(agent);
+            },
+            {"schema-violation", "invalid-time", "limit-exceeded"});
+  }
+}
+
 TEST(Agreement, JobRequest) {
-  compare("job-request", example(embedded::kJobRequestSchemaJson, 1),
-          [](const Json& json) { return code_of(parse_job_request(bytes_of(json))); },
-          {"schema-violation"});
+  for (const std::size_t index : {1U, 3U}) {
+    compare("job-request", example(embedded::kJobRequestSchemaJson, index),
+            [](const Json& json) { return code_of(parse_job_request(bytes_of(json))); },
+            {"schema-violation"});
+  }
 }
 
 TEST(Agreement, JobLease) {
-  compare("job-lease", example(embedded::kJobLeaseSchemaJson),
-          [](const Json& json) { return code_of(parse_job_lease(bytes_of(json))); },
-          {"schema-violation", "invalid-time", "challenge-mismatch"});
+  for (const std::size_t index : {0U, 1U}) {
+    compare("job-lease", example(embedded::kJobLeaseSchemaJson, index),
+            [](const Json& json) { return code_of(parse_job_lease(bytes_of(json))); },
+            {"schema-violation", "invalid-time", "challenge-mismatch"});
+  }
 }
 
 TEST(Agreement, VerificationReport) {
-  compare("verification-report", example(embedded::kVerificationReportSchemaJson),
-          [](const Json& json) { return code_of(parse_verification_report(bytes_of(json))); },
-          {"schema-violation", "invalid-time", "invalid-path", "invalid-digest"});
+  for (const std::size_t index : {0U, 1U}) {
+    compare("verification-report", example(embedded::kVerificationReportSchemaJson, index),
+            [](const Json& json) { return code_of(parse_verification_report(bytes_of(json))); },
+            {"schema-violation", "invalid-time", "invalid-path", "invalid-digest"});
+  }
+}
+
+TEST(Agreement, Heartbeat) {
+  compare("heartbeat", example(embedded::kHeartbeatSchemaJson),
+          [](const Json& json) { return code_of(parse_heartbeat(bytes_of(json))); },
+          {"schema-violation"});
+}
+
+TEST(Agreement, HeartbeatAnswer) {
+  compare("heartbeat-answer", example(embedded::kHeartbeatAnswerSchemaJson),
+          [](const Json& json) { return code_of(parse_heartbeat_answer(bytes_of(json))); }, {});
 }
 
 TEST(Agreement, ReportSubmission) {

@@ -27,7 +27,6 @@ TEST(JobRequest, RoundTrips) {
   JobRequest request = sample_job_request();
   for (const bool bare : {false, true}) {
     if (bare) {
-      request.scope = JobScope::kDeviceMemory;
       request.location.clear();
       request.pod = JobPod{"uid-1", "cache"};
       request.subset.clear();
@@ -171,7 +170,6 @@ TEST(VerificationReport, RoundTrips) {
   report.kernel_digest.reset();
   report.not_covered.clear();
   report.entries.clear();
-  report.scope = JobScope::kDeviceMemory;
   report.location = "hostpath:///data";
   report.volume.clear();
   report.pod.reset();

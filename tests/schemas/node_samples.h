@@ -2,6 +2,7 @@
 // One valid document of each type about nodes; tests change one thing in it.
 #pragma once
 
+#include "schemas/heartbeat.h"
 #include "schemas/verification_report.h"
 #include "tests/schemas/samples.h"
 
@@ -91,6 +92,52 @@ inline VerificationReport sample_report() {
           .bytes = 9067,
           .started_at = at("2026-01-02T03:04:05.678Z"),
           .finished_at = at("2026-01-02T03:04:06.001Z")};
+}
+
+inline JobInstance sample_instance() { return {"5f1d0c52-6a3c-4a7e-9d0e-0b8f3a5d2c11", "main"}; }
+
+inline MemoryFacts sample_memory() {
+  return {.world = 2,
+          .containers = {"4f1d0c52", "5f1d0c52"},
+          .devices = {"GPU-1", "GPU-2"},
+          .in_place = 2,
+          .staged = 1,
+          .staged_causes = {"cudaMalloc", "fabric handle"},
+          .registered = 2097152,
+          .uncovered = 512,
+          .device_bytes = 2147483648,
+          .redrawn = 16,
+          .detection = 0.25,
+          .extra_tensors = {{"", 0}, {"lora.a", 64}},
+          .extra_tensor_count = 3};
+}
+
+// The same, about memory.
+inline VerificationReport sample_memory_report() {
+  VerificationReport report = sample_report();
+  report.scope = JobScope::kDeviceMemory;
+  report.location.clear();
+  report.volume.clear();
+  report.pod.reset();
+  report.instance = sample_instance();
+  report.memory = sample_memory();
+  std::erase_if(report.entries,
+                [](const Entry& entry) { return std::holds_alternative<FileEntry>(entry); });
+  report.extra.clear();
+  report.extra_count = 0;
+  report.bytes = 3;
+  return report;
+}
+
+inline Heartbeat sample_heartbeat() {
+  const DocumentId report(digest_of("report"));
+  return {.node = "gpu-node-1",
+          .session = sample_nonce(),
+          .sequence = 7,
+          .instances = {{{"", "main"}, sample_artifact(), InstanceState::kVerified, report},
+                        {{"pod-1", "a"}, sample_artifact(), InstanceState::kPending, {}},
+                        {{"pod-1", "b"}, sample_artifact(), InstanceState::kViolated, report},
+                        {{"pod-2", "a"}, sample_artifact(), InstanceState::kUnknown, {}}}};
 }
 
 inline ReportAnswer outline_answer() {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,22 +24,14 @@ struct Peer {
   bool operator==(const Peer&) const = default;
 };
 
-// What checking a registration came to. kVerified and kViolated are findings about the bytes;
-// kUnknown says that they could not be read.
-enum class InstanceState : std::uint8_t { kPending, kVerified, kViolated, kUnknown };
-[[nodiscard]] std::string_view name(InstanceState state);  // "pending", "verified", ...
-
-struct Finding {
-  enum class Kind : std::uint8_t { kMissing, kExtra, kMismatch, kChanged, kError };
-  Kind kind;
-  std::string tensor;  // name; empty when no single tensor is meant
-  std::string detail;  // for people
-  bool operator==(const Finding&) const = default;
-};
-[[nodiscard]] std::string_view name(Finding::Kind kind);  // "missing", "extra", ...
+using Finding = InstanceFinding;
 
 // A live registration. Thread-safe. Every call fails with cancelled once the connection has ended
 // or the owner asked to release its memory.
+//
+// Whoever holds a shared_ptr to an Owner may hold its memory. Therefore `released` is sent only
+// when no such pointer is left: let go of descriptors, imports and the pointer within 0.5 s of
+// ended().
 class Owner {
  public:
   virtual ~Owner() = default;
@@ -46,10 +39,14 @@ class Owner {
   [[nodiscard]] virtual const std::string& id() const = 0;  // UUIDv7 of the registration
   [[nodiscard]] virtual const Peer& peer() const = 0;
   [[nodiscard]] virtual const InstanceRegistration& registration() const = 0;
+  // Stop is requested when the connection has ended, or the owner asked to release its memory.
+  [[nodiscard]] virtual std::stop_token ended() const = 0;
 
-  // Fresh descriptors of these pieces (ascending, at most kMaxFrameDescriptors, none staged), in
-  // order; the caller owns them. Errors: cancelled, file-unreadable (the owner answers wrongly, not
-  // in time, or says that it cannot).
+  // Returns fresh descriptors of these pieces (ascending, at most kMaxFrameDescriptors, none
+  // staged), in their order; the caller owns them, and checks what they are. One call at a time
+  // reaches the owner; others wait.
+  // Errors: cancelled; file-unreadable (the owner answers wrongly, not in time, or says that it
+  // cannot); invalid-parameter for pieces that are not of this kind.
   [[nodiscard]] virtual Result<std::vector<Descriptor>> export_pieces(
       std::span<const std::uint64_t> pieces) = 0;
 
@@ -58,7 +55,10 @@ class Owner {
   [[nodiscard]] virtual Status read_staged(std::uint64_t piece, std::uint64_t offset,
                                            std::span<std::uint8_t> out) = 0;
 
-  // Tells the owner what was found. Never waits.
+  // Says that a check of everything begins: what is told next answers a `verify` that the owner
+  // asked for before this call.
+  virtual void begin_check() = 0;
+  // Tells the owner what was found; the first 16 findings travel. Never waits.
   virtual void tell(InstanceState state, std::span<const Finding> findings) = 0;
 };
 

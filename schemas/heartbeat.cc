@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heartbeats: shape by heartbeat and heartbeat-answer.schema.json.
+#include "schemas/heartbeat.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schemas/members.h"
+#include "schemas/validate.h"
+
+namespace assay {
+namespace {
+
+constexpr JsonLimits kBeatLimits{1U << 20};
+
+constexpr std::array kStates = {InstanceState::kPending, InstanceState::kVerified,
+                                InstanceState::kViolated, InstanceState::kUnknown};
+
+std::unexpected<Error> violation(std::string detail, std::string where) {
+  return fail(ErrorCode::kSchemaViolation, std::move(detail), std::move(where));
+}
+
+Result<std::optional<DocumentId>> read_report(const Json& json) {
+  if (json["report"].is_null()) {
+    return std::optional<DocumentId>();
+  }
+  auto report = DocumentId::parse(members::text(json, "report"));
+  if (!report) {
+    return members::under("/report", std::move(report).error());
+  }
+  return *std::move(report);
+}
+
+Result<InstanceBeat> read_beat(const Json& json) {
+  JobInstance instance{members::text(json, "pod"), members::text(json, "instance")};
+  auto artifact = ArtifactId::parse(members::text(json, "artifact"));
+  if (!artifact) {
+    return members::under("/artifact", std::move(artifact).error());
+  }
+  ASSAY_ASSIGN(const InstanceState state, instance_state_from(members::text(json, "state")));
+  ASSAY_ASSIGN(auto report, read_report(json));
+  if (state == InstanceState::kVerified && !report) {
+    return violation("a verified instance names its report", "/report");
+  }
+  return InstanceBeat{std::move(instance), *std::move(artifact), state, std::move(report)};
+}
+
+Result<std::vector<InstanceBeat>> read_beats(const Json& list) {
+  std::vector<InstanceBeat> beats;
+  for (const Json& item : list) {
+    const std::string place = "/instances/" + std::to_string(beats.size());
+    auto beat = read_beat(item);
+    if (!beat) {
+      return members::under(place, std::move(beat).error());
+    }
+    if (!beats.empty() && !(beats.back().instance < beat->instance)) {
+      return violation("instances stand in order, none twice", place);
+    }
+    beats.push_back(*std::move(beat));
+  }
+  return beats;
+}
+
+}  // namespace
+
+std::string_view name(InstanceState state) {
+  switch (state) {
+    case InstanceState::kPending:
+      return "pending";
+    case InstanceState::kVerified:
+      return "verified";
+    case InstanceState::kViolated:
+      return "violated";
+    case InstanceState::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+Result<InstanceState> instance_state_from(std::string_view text) {
+  const auto* const found =
+      std::ranges::find(kStates, text, [](InstanceState state) { return name(state); });
+  if (found == kStates.end()) {
+    return fail(ErrorCode::kInvalidParameter,
+                "an instance is pending, verified, violated or unknown");
+  }
+  return *found;
+}
+
+Json to_json(const Heartbeat& heartbeat) {
+  Json instances = Json::array();
+  for (const InstanceBeat& beat : heartbeat.instances) {
+    instances.push_back({{"pod", beat.instance.pod},
+                         {"instance", beat.instance.instance},
+                         {"artifact", beat.artifact.text()},
+                         {"state", name(beat.state)},
+                         {"report", beat.report ? Json(beat.report->text()) : Json()}});
+  }
+  return {{"node", heartbeat.node},
+          {"session", text(heartbeat.session)},
+          {"sequence", heartbeat.sequence},
+          {"instances", std::move(instances)}};
+}
+
+Result<Heartbeat> parse_heartbeat(ByteView payload) {
+  ASSAY_ASSIGN(const Json json, parse_json(payload, kBeatLimits));
+  ASSAY_TRY(validate("heartbeat", json));
+  ASSAY_ASSIGN(const Nonce session, parse_nonce(members::text(json, "session")));
+  ASSAY_ASSIGN(auto instances, read_beats(json["instances"]));
+  return Heartbeat{members::text(json, "node"), session, members::number(json, "sequence"),
+                   std::move(instances)};
+}
+
+Json to_json(const HeartbeatAnswer& answer) {
+  return {
+      {"counts", answer.counts}, {"session", text(answer.session)}, {"sequence", answer.sequence}};
+}
+
+Result<HeartbeatAnswer> parse_heartbeat_answer(ByteView body) {
+  ASSAY_ASSIGN(const Json json, parse_json(body, kBeatLimits));
+  ASSAY_TRY(validate("heartbeat-answer", json));
+  ASSAY_ASSIGN(const Nonce session, parse_nonce(members::text(json, "session")));
+  return HeartbeatAnswer{json["counts"].get<bool>(), session, members::number(json, "sequence")};
+}
+
+}  // namespace assay

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames between owners of memory and the node agent. Protocol: docs/instances.md.
+// Schema: instance-message.schema.json.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "schemas/core/bytes.h"
+#include "schemas/core/clock.h"
+#include "schemas/core/error.h"
+#include "schemas/core/json.h"
+#include "schemas/instance.h"
+
+namespace assay {
+
+// Bytes of one frame, after its length.
+inline constexpr std::size_t kMaxOwnerFrame = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxAgentFrame = std::size_t{1} << 20;
+// Bytes of a frame of an owner that is no `register`.
+inline constexpr std::size_t kMaxSmallFrame = std::size_t{64} << 10;
+// Findings of one frame `state`; characters of a detail.
+inline constexpr std::size_t kMaxFrameFindings = 16;
+inline constexpr std::size_t kMaxDetail = 512;
+
+// --- from the owner
+
+struct OwnerHello {
+  std::string client;  // program and version, for people
+  bool operator==(const OwnerHello&) const = default;
+};
+
+// Announces the descriptors beside it: of pieces [first, first + count).
+struct OwnerPieces {
+  std::uint64_t request;  // number of the export that is answered; 0: of a registration
+  std::uint64_t first;
+  std::uint64_t count;
+  bool operator==(const OwnerPieces&) const = default;
+};
+
+struct OwnerCopied {
+  std::uint64_t request;
+  bool operator==(const OwnerCopied&) const = default;
+};
+
+struct OwnerFailed {
+  std::uint64_t request;
+  std::string detail;
+  bool operator==(const OwnerFailed&) const = default;
+};
+
+struct OwnerVerify {
+  std::uint64_t request;
+  bool operator==(const OwnerVerify&) const = default;
+};
+
+struct OwnerChanged {
+  std::vector<std::string> tensors;
+  bool operator==(const OwnerChanged&) const = default;
+};
+
+struct OwnerRelease {
+  std::uint64_t request;
+  bool operator==(const OwnerRelease&) const = default;
+};
+
+using OwnerMessage = std::variant<OwnerHello, InstanceRegistration, OwnerPieces, OwnerCopied,
+                                  OwnerFailed, OwnerVerify, OwnerChanged, OwnerRelease>;
+
+// Parses the bytes of a frame, after its length. Its depth is bounded; its size is the caller's to
+// bound.
+// Errors: malformed-json, duplicate-key, unknown-member, schema-violation; those of
+// parse_instance_registration().
+[[nodiscard]] Result<OwnerMessage> parse_owner_message(ByteView frame);
+[[nodiscard]] Json to_json(const OwnerMessage& message);
+
+// --- from the node agent
+
+struct AgentWelcome {
+  std::string pod;        // uid; empty: none
+  std::string container;  // id; empty: none
+  bool operator==(const AgentWelcome&) const = default;
+};
+
+struct AgentRegistered {
+  std::string registration;  // UUIDv7
+  bool operator==(const AgentRegistered&) const = default;
+};
+
+// The last frame of a connection that the node agent ends.
+struct AgentRefused {
+  std::string code;  // of schemas/core/error_codes.def, or kAlreadyRegistered
+  std::string detail;
+  bool operator==(const AgentRefused&) const = default;
+};
+// Another process is this rank of this instance of this pod.
+inline constexpr std::string_view kAlreadyRegistered = "already-registered";
+
+struct AgentState {
+  std::uint64_t request;  // number of the verify that is answered; 0: none
+  InstanceState state;
+  std::optional<Timestamp> checked_at;  // nullopt before anything was found about the bytes
+  std::vector<InstanceFinding> findings;
+  bool operator==(const AgentState&) const = default;
+};
+
+struct AgentExport {
+  std::uint64_t request;
+  std::vector<std::uint64_t> pieces;  // ascending
+  bool operator==(const AgentExport&) const = default;
+};
+
+struct AgentRead {
+  std::uint64_t request;
+  std::uint64_t piece;
+  std::uint64_t offset;  // bytes
+  std::uint64_t size;    // bytes
+  bool operator==(const AgentRead&) const = default;
+};
+
+struct AgentReleased {
+  std::uint64_t request;
+  bool operator==(const AgentReleased&) const = default;
+};
+
+using AgentMessage = std::variant<AgentWelcome, AgentRegistered, AgentRefused, AgentState,
+                                  AgentExport, AgentRead, AgentReleased>;
+
+// The frame as text, ready to send: texts that are too long are cut, bytes that are no UTF-8 are
+// replaced, findings beyond kMaxFrameFindings are left out.
+[[nodiscard]] std::string write_agent_message(const AgentMessage& message);
+// For owners of memory. Errors: as parse_owner_message(), and invalid-time.
+[[nodiscard]] Result<AgentMessage> parse_agent_message(ByteView frame);
+
+}  // namespace assay

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts about memory: shape by verification-report.schema.json, order and sums here.
+#include "schemas/memory_facts.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "schemas/members.h"
+
+namespace assay {
+namespace {
+
+std::unexpected<Error> violation(std::string detail, std::string where) {
+  return fail(ErrorCode::kSchemaViolation, std::move(detail), std::move(where));
+}
+
+Result<std::vector<std::string>> ascending_texts(const Json& json, const std::string& member) {
+  std::vector<std::string> texts = members::texts(json, member);
+  if (std::ranges::adjacent_find(texts, std::greater_equal<>()) != texts.end()) {
+    return violation("these stand in order, none twice", "/" + member);
+  }
+  return texts;
+}
+
+Result<std::vector<ExtraTensor>> read_extra(const Json& json) {
+  std::vector<ExtraTensor> out;
+  for (const Json& item : json["extra_tensors"]) {
+    ExtraTensor tensor{members::text(item, "name"), members::number(item, "size")};
+    if (!out.empty() && out.back().name >= tensor.name) {
+      return violation("extra tensors stand in order, none twice", "/extra_tensors");
+    }
+    out.push_back(std::move(tensor));
+  }
+  if (members::number(json, "extra_tensor_count") < out.size()) {
+    return violation("this counts at least the extra tensors that are listed",
+                     "/extra_tensor_count");
+  }
+  return out;
+}
+
+std::optional<std::uint64_t> read_device_bytes(const Json& json) {
+  return json["device_bytes"].is_null()
+             ? std::nullopt
+             : std::optional<std::uint64_t>(members::number(json, "device_bytes"));
+}
+
+}  // namespace
+
+Json to_json(const MemoryFacts& memory) {
+  Json extra = Json::array();
+  for (const ExtraTensor& tensor : memory.extra_tensors) {
+    extra.push_back({{"name", tensor.name}, {"size", tensor.size}});
+  }
+  return {{"world", memory.world},
+          {"containers", memory.containers},
+          {"devices", memory.devices},
+          {"in_place", memory.in_place},
+          {"staged", memory.staged},
+          {"staged_causes", memory.staged_causes},
+          {"registered", memory.registered},
+          {"uncovered", memory.uncovered},
+          {"device_bytes", memory.device_bytes ? Json(*memory.device_bytes) : Json()},
+          {"redrawn", memory.redrawn},
+          {"detection", memory.detection},
+          {"extra_tensors", std::move(extra)},
+          {"extra_tensor_count", memory.extra_tensor_count}};
+}
+
+Result<MemoryFacts> memory_facts_from(const Json& json) {
+  MemoryFacts memory;
+  memory.world = members::number(json, "world");
+  ASSAY_ASSIGN(memory.containers, ascending_texts(json, "containers"));
+  ASSAY_ASSIGN(memory.devices, ascending_texts(json, "devices"));
+  memory.in_place = members::number(json, "in_place");
+  memory.staged = members::number(json, "staged");
+  ASSAY_ASSIGN(memory.staged_causes, ascending_texts(json, "staged_causes"));
+  if (memory.staged_causes.empty() != (memory.staged == 0)) {
+    return violation("staged bytes have a cause, and causes have staged bytes", "/staged_causes");
+  }
+  memory.registered = members::number(json, "registered");
+  memory.uncovered = members::number(json, "uncovered");
+  memory.device_bytes = read_device_bytes(json);
+  memory.redrawn = members::number(json, "redrawn");
+  memory.detection = json["detection"].get<double>();
+  ASSAY_ASSIGN(memory.extra_tensors, read_extra(json));
+  memory.extra_tensor_count = members::number(json, "extra_tensor_count");
+  return memory;
+}
+
+double uncovered_share(const MemoryFacts& memory) {
+  const double all = static_cast<double>(memory.registered) + static_cast<double>(memory.uncovered);
+  return all > 0 ? static_cast<double>(memory.uncovered) / all : 0;
+}
+
+}  // namespace assay

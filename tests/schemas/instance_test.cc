@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registrations of model instances: what is taken reads back the same, and every claim about memory
+// that does not add up is refused with its place.
+#include "schemas/instance.h"
+
+#include <gtest/gtest.h>
+
+#include "schemas/instance_message.h"
+#include "tests/schemas/samples.h"
+#include "tests/support/vectors.h"
+
+namespace assay {
+namespace {
+
+using test::bytes_of;
+using test::code_of;
+using test::where_of;
+
+InstanceRegistration sample() {
+  return {.artifact = ArtifactId(test::digest_of("artifact")),
+          .instance = "main",
+          .rank = 1,
+          .world = 2,
+          .device = "GPU-5a1d0c52",
+          .pieces = {{100, PieceKind::kDevice, ""},
+                     {64, PieceKind::kHost, ""},
+                     {32, PieceKind::kStaged, "cudaMalloc"}},
+          .tensors = {{{"embed", "head"}, "F32", {2, 20}, {{0, 4, 96}, {1, 0, 64}}},
+                      {{"norm"}, "BF16", {16}, {{2, 0, 32}}},
+                      {{"empty"}, "F32", {0, 7}, {}},
+                      {{"scalar"}, "I32", {}, {{0, 0, 4}}}},
+          .uncovered_count = 3,
+          .uncovered_bytes = 99,
+          .window = kStagingWindow};
+}
+
+Result<InstanceRegistration> parsed(const InstanceRegistration& registration) {
+  return parse_instance_registration(to_json(registration));
+}
+
+// Changes the sample and expects a refusal.
+void refused(void (*change)(InstanceRegistration&), const char* code, const char* where) {
+  InstanceRegistration registration = sample();
+  change(registration);
+  EXPECT_EQ(code_of(parsed(registration)), code) << where;
+  EXPECT_EQ(where_of(parsed(registration)), where);
+}
+
+TEST(InstanceRegistration, ReadsBackTheSame) {
+  const auto read = parsed(sample());
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(*read, sample());
+}
+
+TEST(InstanceRegistration, PartsOutsideOfTheirPiece_AreRefused) {
+  refused([](auto& r) { r.tensors[0].parts[0] = {0, 5, 96}; }, "schema-violation",
+          "/tensors/0/parts");
+  refused([](auto& r) { r.tensors[0].parts[0] = {3, 0, 96}; }, "schema-violation",
+          "/tensors/0/parts");
+  refused([](auto& r) { r.tensors[0].parts[0] = {0, 101, 1}; }, "schema-violation",
+          "/tensors/0/parts");
+  refused([](auto& r) { r.tensors[0].parts[0] = {0, 8, kMaxSafeInteger}; }, "schema-violation",
+          "/tensors/0/parts");
+  refused([](auto& r) { r.tensors[2].parts = {{0, 0, 0}}; }, "schema-violation",
+          "/tensors/2/parts");
+}
+
+TEST(InstanceRegistration, BytesThatDtypeAndShapeDoNotSay_AreRefused) {
+  refused([](auto& r) { r.tensors[0].shape = {2, 21}; }, "schema-violation", "/tensors/0");
+  refused([](auto& r) { r.tensors[1].dtype = "F32"; }, "schema-violation", "/tensors/1");
+  refused([](auto& r) { r.tensors[1].dtype = "F33"; }, "schema-violation", "/tensors/1/shape");
+  refused([](auto& r) { r.tensors[1].shape = {1U << 30, 1U << 30}; }, "schema-violation",
+          "/tensors/1/shape");
+}
+
+TEST(InstanceRegistration, PartsThatShareBytes_AreRefused) {
+  refused([](auto& r) { r.tensors[3].parts = {{0, 1, 4}}; }, "schema-violation", "/pieces/0");
+  refused([](auto& r) { r.tensors[0].parts = {{1, 0, 64}, {0, 4, 32}, {0, 4, 64}}; },
+          "schema-violation", "/pieces/0");
+}
+
+TEST(InstanceRegistration, PieceWithoutAPart_IsRefused) {
+  refused([](auto& r) { r.pieces.push_back({8, PieceKind::kHost, ""}); }, "schema-violation",
+          "/pieces/3");
+  refused([](auto& r) { r.tensors[1] = {{"norm"}, "F32", {0}, {}}; }, "schema-violation",
+          "/pieces/2");
+}
+
+TEST(InstanceRegistration, NameThatStandsTwice_IsRefused) {
+  refused([](auto& r) { r.tensors[1].names = {"head"}; }, "schema-violation", "/tensors/1/names");
+  refused([](auto& r) { r.tensors[0].names = {"a", "a"}; }, "schema-violation", "/tensors/0/names");
+}
+
+TEST(InstanceRegistration, KindsOfPieces_GoWithDeviceCauseAndWindow) {
+  refused([](auto& r) { r.device = ""; }, "schema-violation", "/device");
+  refused([](auto& r) { r.window = 0; }, "schema-violation", "/window");
+  refused([](auto& r) { r.pieces[2].cause = ""; }, "schema-violation", "/pieces/2/cause");
+  refused([](auto& r) { r.pieces[1].cause = "why"; }, "schema-violation", "/pieces/1/cause");
+  refused([](auto& r) { r.window = 4096; }, "schema-violation", "/window");
+}
+
+TEST(InstanceRegistration, NumbersBeyondTheirLimits_AreRefused) {
+  refused([](auto& r) { r.rank = 2; }, "schema-violation", "/rank");
+  refused([](auto& r) { r.world = 1025; }, "schema-violation", "/world");
+  refused([](auto& r) { r.instance = "Main"; }, "schema-violation", "/instance");
+  refused([](auto& r) { r.instance = ""; }, "schema-violation", "/instance");
+  refused([](auto& r) { r.pieces[0].size = r.pieces[1].size = kMaxSafeInteger; }, "limit-exceeded",
+          "/pieces/1");
+  refused([](auto& r) { r.tensors[0].names.clear(); }, "schema-violation", "/tensors/0/names");
+}
+
+TEST(InstanceRegistration, MorePartsThanTheLimit_AreRefused) {
+  Json frame = to_json(sample());
+  frame["tensors"][2]["parts"] = Json(kMaxInstanceParts, Json::array({0, 0, 1}));
+  EXPECT_EQ(code_of(parse_instance_registration(std::move(frame))), "limit-exceeded");
+}
+
+TEST(InstanceRegistration, PartsOfAnotherShape_AreRefused) {
+  for (const char* part : {"7", "[]", "[0,0]", "[0,0,1,1]", "[0,0,-1]", "[0,0,1.5]", "[0,0,\"1\"]",
+                           "[[0],0,1]", "{}"}) {
+    Json frame = to_json(sample());
+    frame["tensors"][1]["parts"][0] = Json::parse(part);
+    EXPECT_EQ(code_of(parse_instance_registration(frame)), "schema-violation") << part;
+  }
+}
+
+TEST(InstanceMessage, OfAnOwner_ReadBackTheSame) {
+  const std::vector<OwnerMessage> messages = {OwnerHello{"assay-torch/0.1"},
+                                              sample(),
+                                              OwnerPieces{3, 7, 253},
+                                              OwnerCopied{4},
+                                              OwnerVerify{9},
+                                              OwnerFailed{5, "freed"},
+                                              OwnerChanged{{"a", "b"}},
+                                              OwnerRelease{1},
+                                              OwnerChanged{{}}};
+  for (const OwnerMessage& message : messages) {
+    const auto read = parse_owner_message(bytes_of(to_json(message)));
+    ASSERT_TRUE(read) << to_string(read.error());
+    EXPECT_EQ(*read, message);
+    EXPECT_EQ(code_of(parse_agent_message(bytes_of(to_json(message)))), "schema-violation");
+  }
+}
+
+TEST(InstanceMessage, OfTheAgent_ReadBackTheSame) {
+  using Kind = InstanceFinding::Kind;
+  const std::vector<AgentMessage> messages = {
+      AgentWelcome{"5f1d0c52-6a3c", "ab12"},
+      AgentWelcome{"", ""},
+      AgentRegistered{"0198f0a2-7c3e-7bbb-8123-456789abcdef"},
+      AgentRefused{std::string(kAlreadyRegistered), "another"},
+      AgentState{0, InstanceState::kPending, {}, {}},
+      AgentState{7,
+                 InstanceState::kViolated,
+                 test::at("2026-01-02T03:04:05.678Z"),
+                 {{Kind::kMissing, "a", ""}, {Kind::kError, "", "why"}}},
+      AgentExport{3, {0, 7, 65535}},
+      AgentRead{4, 2, 4096, kStagingWindow},
+      AgentReleased{8}};
+  for (const AgentMessage& message : messages) {
+    const std::string text = write_agent_message(message);
+    const auto read = parse_agent_message(as_bytes(text));
+    ASSERT_TRUE(read) << to_string(read.error()) << text;
+    EXPECT_EQ(*read, message);
+    EXPECT_EQ(code_of(parse_owner_message(as_bytes(text))), "schema-violation");
+  }
+}
+
+// Findings come from readers of memory and drivers: whatever they say, the frame is valid.
+TEST(InstanceMessage, LongOrBrokenFindings_AreCut) {
+  AgentState state{0, InstanceState::kUnknown, {}, {}};
+  for (int i = 0; i < 20; ++i) {
+    state.findings.push_back({InstanceFinding::Kind::kError, "\xff" + std::string(2000, 'a'),
+                              "\xc3\xa4" + std::string(511, 'b')});
+  }
+  state.findings[0].detail = std::string(511, 'b') + "\xc3\xa4";
+  const auto read = parse_agent_message(as_bytes(write_agent_message(state)));
+  ASSERT_TRUE(read) << to_string(read.error());
+  const auto& got = std::get<AgentState>(*read);
+  EXPECT_EQ(got.findings.size(), kMaxFrameFindings);
+  EXPECT_EQ(got.findings[0].detail, std::string(511, 'b'));
+}
+
+TEST(InstanceMessage, OfAnotherVersion_SaysSo) {
+  const auto hello = parse_owner_message(as_bytes(R"({"type":"hello","protocol":2,"more":[]})"));
+  EXPECT_EQ(code_of(hello), "schema-violation");
+  EXPECT_EQ(where_of(hello), "/protocol");
+}
+
+TEST(InstanceMessage, StrictJson) {
+  EXPECT_EQ(code_of(parse_owner_message(as_bytes(R"({"type":"verify","request":1,"request":2})"))),
+            "duplicate-key");
+  EXPECT_EQ(code_of(parse_owner_message(as_bytes(R"({"type":"verify","request":1,"x":2})"))),
+            "unknown-member");
+  EXPECT_EQ(code_of(parse_owner_message(as_bytes(R"([[[[[[[[[[1]]]]]]]]]])"))), "limit-exceeded");
+  EXPECT_EQ(code_of(parse_owner_message(as_bytes("7"))), "schema-violation");
+  EXPECT_EQ(code_of(parse_owner_message(as_bytes("{}"))), "schema-violation");
+  EXPECT_EQ(code_of(parse_owner_message(as_bytes(""))), "malformed-json");
+}
+
+}  // namespace
+}  // namespace assay

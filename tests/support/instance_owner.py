@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An owner of memory as docs/instances.md describes it, over a real socket, with memory files.
+
+Written from that page, independently of the C++ codec. Tests register tensors with it, change their
+bytes, and answer what the node agent asks.
+"""
+import array
+import fcntl
+import json
+import mmap
+import os
+import socket
+import struct
+import threading
+
+F_ADD_SEALS, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 2, 4
+MOST_DESCRIPTORS = 253
+WINDOW = 64 << 20
+
+
+class Ended(Exception):
+    """The node agent ended the connection."""
+
+
+class MemoryFile:
+    """Shared memory that nobody can cut short, mapped writable."""
+
+    def __init__(self, content, size=None, seals=F_SEAL_SHRINK | F_SEAL_GROW):
+        self.size = size or len(content)
+        self.fd = os.memfd_create("weights", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(self.fd, self.size)
+        fcntl.fcntl(self.fd, F_ADD_SEALS, seals)
+        self.bytes = mmap.mmap(self.fd, self.size)
+        self.bytes[: len(content)] = content
+
+    def close(self):
+        self.bytes.close()
+        os.close(self.fd)
+
+
+class Connection:
+    """Frames, and the descriptors beside them."""
+
+    def __init__(self, path, timeout=60):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(timeout)
+        self.socket.connect(str(path))
+
+    def send(self, message, descriptors=()):
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        frame = struct.pack("<I", len(body)) + body
+        beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+        sent = self.socket.sendmsg([frame], beside)
+        self.socket.sendall(frame[sent:])
+
+    def receive(self):
+        (size,) = struct.unpack("<I", self._read(4))
+        return json.loads(self._read(size))
+
+    def _read(self, size):
+        got = b""
+        while len(got) < size:
+            part = self.socket.recv(size - len(got))
+            if not part:
+                raise Ended
+            got += part
+        return got
+
+    def close(self):
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.socket.close()
+
+
+class Owner:
+    """Registers host memory, and answers in a thread of its own.
+
+    `tensors` are (names, dtype, shape, content). Each lies in a memory file of its own; with
+    `staged` the bytes are copied through the window instead.
+    """
+
+    def __init__(self, path, artifact, tensors, instance="main", rank=0, world=1, staged=False):
+        self.connection = Connection(path)
+        self.artifact, self.instance, self.rank, self.world = artifact, instance, rank, world
+        self.names = [(list(names), dtype, list(shape)) for names, dtype, shape, _ in tensors]
+        self.files = [MemoryFile(content) for *_, content in tensors]
+        self.staged = staged
+        self.window = MemoryFile(b"", WINDOW) if staged else None
+        self.messages = []  # of the node agent, but for those answered at once
+        self.arrived = threading.Condition()
+        self.ended = False
+        self.number = 0
+        self.welcome = None
+
+    # --- what the memory holds
+
+    def write(self, tensor, offset, content):
+        """Changes bytes in place, as a broken or hostile process would."""
+        self.files[tensor].bytes[offset : offset + len(content)] = content
+
+    def replace(self, tensor, content):
+        """Puts other memory in the place of a tensor's: the old one is freed."""
+        self.files[tensor].close()
+        self.files[tensor] = MemoryFile(content)
+
+    # --- the protocol
+
+    def registration(self):
+        kind = "staged" if self.staged else "host"
+        return {
+            "type": "register", "artifact": self.artifact, "instance": self.instance,
+            "rank": self.rank, "world": self.world, "device": "",
+            "pieces": [{"size": file.size, "kind": kind, "cause": "a test" if self.staged else ""}
+                       for file in self.files],
+            "tensors": [{"names": names, "dtype": dtype, "shape": shape,
+                         "parts": [[index, 0, self.files[index].size]]}
+                        for index, (names, dtype, shape) in enumerate(self.names)],
+            "uncovered": {"count": 0, "bytes": 0}, "window": WINDOW if self.staged else 0}  # fmt: skip
+
+    def register(self):
+        """Returns the answer: `registered` or `refused`."""
+        self.connection.send({"type": "hello", "protocol": 1, "client": "instance_owner.py"})
+        self.welcome = self.connection.receive()
+        if self.welcome["type"] != "welcome":
+            return self.welcome
+        answer = self.register_again()
+        if answer["type"] == "registered":
+            threading.Thread(target=self._serve, daemon=True).start()
+        return answer
+
+    def register_again(self):
+        self.connection.send(self.registration())
+        if self.staged:
+            self._send_pieces(0, [len(self.files)], [self.window.fd])
+        else:
+            self._send_pieces(0, range(len(self.files)), [file.fd for file in self.files])
+        return self.connection.receive()
+
+    def _send_pieces(self, request, numbers, descriptors):
+        """One frame for each run of consecutive pieces."""
+        numbers, at = list(numbers), 0
+        while at < len(numbers):
+            count = 1
+            while (at + count < len(numbers) and count < MOST_DESCRIPTORS
+                   and numbers[at + count] == numbers[at] + count):  # fmt: skip
+                count += 1
+            self.connection.send({"type": "pieces", "request": request, "first": numbers[at],
+                                  "count": count}, descriptors[at : at + count])  # fmt: skip
+            at += count
+
+    def _serve(self):
+        try:
+            while True:
+                message = self.connection.receive()
+                if not self.answer(message):
+                    with self.arrived:
+                        self.messages.append(message)
+                        self.arrived.notify_all()
+        except (Ended, OSError):
+            with self.arrived:
+                self.ended = True
+                self.arrived.notify_all()
+
+    def answer(self, message):
+        """Does what the node agent asks for; false when it asks for nothing."""
+        if message["type"] == "export":
+            self._send_pieces(message["request"], message["pieces"],
+                              [self.files[piece].fd for piece in message["pieces"]])  # fmt: skip
+        elif message["type"] == "read":
+            begin, size = message["offset"], message["size"]
+            self.window.bytes[:size] = self.files[message["piece"]].bytes[begin : begin + size]
+            self.connection.send({"type": "copied", "request": message["request"]})
+        else:
+            return False
+        return True
+
+    def wait(self, wanted, timeout=60):
+        """The first message that `wanted` is true of; it and those before it are taken."""
+        def found():
+            return next((i for i, message in enumerate(self.messages) if wanted(message)), None)
+
+        with self.arrived:
+            if not self.arrived.wait_for(lambda: found() is not None or self.ended, timeout):
+                raise TimeoutError(f"only {self.messages}")
+            index = found()
+            if index is None:
+                raise Ended
+            message = self.messages[index]
+            del self.messages[: index + 1]
+            return message
+
+    def ask(self, kind):
+        """Sends `verify` or `release`; its number."""
+        self.number += 1
+        self.connection.send({"type": kind, "request": self.number})
+        return self.number
+
+    def verify(self, timeout=60):
+        """The state after everything was checked now."""
+        number = self.ask("verify")
+        return self.wait(lambda m: m["type"] == "state" and m["request"] == number, timeout)
+
+    def release(self, timeout=60):
+        number = self.ask("release")
+        return self.wait(lambda m: m["type"] == "released" and m["request"] == number, timeout)
+
+    def close(self):
+        self.connection.close()
+        for file in [*self.files, *([self.window] if self.window else [])]:
+            file.close()

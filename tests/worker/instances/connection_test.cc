@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registering over a real socket: the honest way, each way to break the rules, and what stays of
+// it.
+#include "worker/instances/connection.h"
+
+#include "tests/support/vectors.h"
+#include "tests/worker/instances/owner_end.h"
+
+namespace assay::worker {
+namespace {
+
+using assay::test::code_of;
+using test::Agent;
+using test::host_registration;
+using test::memory_file;
+using test::open_descriptors;
+using test::OwnerEnd;
+
+// A window and one staged piece of 100 bytes.
+InstanceRegistration staged_registration() {
+  InstanceRegistration registration = host_registration(0);
+  registration.pieces = {{100, PieceKind::kStaged, "cudaMalloc"}};
+  registration.tensors = {{{"s"}, "U8", {100}, {{0, 0, 100}}}};
+  registration.window = kStagingWindow;
+  return registration;
+}
+
+TEST(Connection, HonestOwner_IsRegisteredAndGone) {
+  Agent agent;
+  const Descriptor file = memory_file(64);
+  const std::size_t before = open_descriptors();
+  {
+    OwnerEnd owner(agent);
+    owner.send(OwnerHello{"test"});
+    EXPECT_EQ(owner.next(),
+              Json({{"type", "welcome"}, {"protocol", 1}, {"pod", ""}, {"container", ""}}));
+    EXPECT_EQ(owner.enrol(host_registration(1), {file.get()}), "registered");
+    EXPECT_EQ(agent.recorder.next(), "came a");
+    const auto found = agent.registry.find("", "a");
+    ASSERT_EQ(found.size(), 1);
+    EXPECT_TRUE(is_uuid_v7(found[0]->id()));
+    EXPECT_EQ(found[0]->registration(), host_registration(1));
+    EXPECT_EQ(found[0]->peer().pid, ::getpid());
+    EXPECT_TRUE(agent.registry.find("", "b").empty());
+    EXPECT_TRUE(agent.registry.find("x", "a").empty());
+    owner.hang_up();
+    EXPECT_EQ(agent.recorder.next(), "gone a");
+    EXPECT_TRUE(agent.registry.all().empty());
+    EXPECT_TRUE(found[0]->ended().stop_requested());
+    EXPECT_EQ(code_of(found[0]->export_pieces(std::vector<std::uint64_t>{0})), "cancelled");
+    (void)agent.recorder.owner();
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Connection, SameRankTwice_IsRefusedWhileTheFirstLives) {
+  Agent agent;
+  const Descriptor file = memory_file(64);
+  {
+    OwnerEnd first(agent);
+    ASSERT_EQ(first.enter(host_registration(1, "a", 0, 2), {file.get()}), "registered");
+    OwnerEnd second(agent);
+    EXPECT_EQ(second.enter(host_registration(1, "a", 0, 2), {file.get()}),
+              "refused already-registered");
+    EXPECT_EQ(second.next_type(), "end");
+    OwnerEnd other_rank(agent);
+    EXPECT_EQ(other_rank.enter(host_registration(1, "a", 1, 2), {file.get()}), "registered");
+    EXPECT_TRUE(is_whole(agent.registry.find("", "a")));
+    OwnerEnd other_instance(agent);
+    EXPECT_EQ(other_instance.enter(host_registration(1, "b", 0, 2), {file.get()}), "registered");
+    EXPECT_FALSE(is_whole(agent.registry.find("", "b")));
+    // The one that was refused took nothing from the one that lives.
+    second.hang_up();
+    EXPECT_TRUE(is_whole(agent.registry.find("", "a")));
+  }
+  OwnerEnd third(agent);
+  EXPECT_EQ(third.enter(host_registration(1, "a", 0, 2), {file.get()}), "registered");
+  EXPECT_FALSE(is_whole(agent.registry.find("", "a")));
+}
+
+// A claim holds from the frame on, not from its last descriptor.
+TEST(Connection, SameRankTwice_IsRefusedBeforeTheFirstIsComplete) {
+  Agent agent;
+  const Descriptor file = memory_file(64);
+  OwnerEnd first(agent);
+  first.send(OwnerHello{""});
+  first.send(host_registration(1));
+  ASSERT_EQ(first.next_type(), "welcome");
+  while (agent.registry.claim("", "a", 0)) {
+    std::this_thread::yield();  // until the frame was read
+  }
+  OwnerEnd second(agent);
+  EXPECT_EQ(second.enter(host_registration(1), {file.get()}), "refused already-registered");
+  EXPECT_TRUE(agent.registry.find("", "a").empty());
+}
+
+TEST(Connection, WorldsAndArtifactsThatDiffer_AreNotWhole) {
+  Agent agent;
+  const Descriptor file = memory_file(64);
+  OwnerEnd first(agent);
+  ASSERT_EQ(first.enter(host_registration(1, "a", 0, 2), {file.get()}), "registered");
+  {
+    OwnerEnd second(agent);
+    ASSERT_EQ(second.enter(host_registration(1, "a", 1, 3), {file.get()}), "registered");
+    EXPECT_FALSE(is_whole(agent.registry.find("", "a")));
+  }
+  InstanceRegistration other = host_registration(1, "a", 1, 2);
+  other.artifact = ArtifactId(sha256(as_bytes("another")));
+  OwnerEnd third(agent);
+  ASSERT_EQ(third.enter(other, {file.get()}), "registered");
+  EXPECT_FALSE(is_whole(agent.registry.find("", "a")));
+  EXPECT_FALSE(is_whole({}));
+}
+
+// More pieces than one message carries.
+TEST(Connection, ManyPieces_ComeMessageByMessage) {
+  Agent agent;
+  constexpr std::size_t kPieces = 600;
+  const Descriptor file = memory_file(64);
+  const std::size_t before = open_descriptors();
+  OwnerEnd owner(agent);
+  owner.send(OwnerHello{""});
+  owner.send(host_registration(kPieces));
+  for (std::size_t at = 0; at < kPieces;) {
+    const std::size_t count = std::min(kMaxFrameDescriptors, kPieces - at);
+    owner.send(OwnerPieces{0, at, count}, std::vector<int>(count, file.get()));
+    at += count;
+  }
+  EXPECT_EQ(owner.next_type(), "welcome");
+  EXPECT_EQ(owner.next_type(), "registered");
+  EXPECT_EQ(open_descriptors(), before + 2);  // the two ends of the socket
+}
+
+// --- what is refused
+
+// Registers one piece with this descriptor.
+std::string with_file(Agent& agent, int file) {
+  OwnerEnd owner(agent);
+  return owner.enter(host_registration(1), {file});
+}
+
+TEST(Connection, DescriptorsThatAreNoSealedMemory_AreRefused) {
+  Agent agent;
+  const std::size_t before = open_descriptors();
+  EXPECT_EQ(with_file(agent, memory_file(64, 0).get()), "refused invalid-parameter");
+  EXPECT_EQ(with_file(agent, memory_file(64, F_SEAL_GROW).get()), "refused invalid-parameter");
+  EXPECT_EQ(with_file(agent, memory_file(64, F_SEAL_SHRINK).get()), "refused invalid-parameter");
+  EXPECT_EQ(with_file(agent, memory_file(63).get()), "refused invalid-parameter");
+  EXPECT_EQ(with_file(agent, memory_file(65).get()), "refused invalid-parameter");
+  const auto [pipe, other] = test::socket_pair();
+  EXPECT_EQ(with_file(agent, pipe.get()), "refused invalid-parameter");
+  const Descriptor disk(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(with_file(agent, disk.get()), "refused invalid-parameter");
+  EXPECT_EQ(open_descriptors(), before + 3);
+  EXPECT_TRUE(agent.registry.all().empty());
+  EXPECT_EQ(with_file(agent, memory_file(64).get()), "registered");
+}
+
+TEST(Connection, OtherDescriptorsThanAnnounced_AreRefusedAndClosed) {
+  const Descriptor file = memory_file(64);
+  const std::size_t before = open_descriptors();
+  for (const OwnerPieces& pieces :
+       {OwnerPieces{0, 0, 1}, OwnerPieces{0, 0, 3}, OwnerPieces{0, 1, 2}, OwnerPieces{0, 5, 2}}) {
+    Agent agent;
+    OwnerEnd owner(agent);
+    owner.send(OwnerHello{""});
+    owner.send(host_registration(2));
+    owner.send(pieces, {file.get(), file.get()});
+    EXPECT_EQ(owner.next_type(), "welcome");
+    EXPECT_EQ(owner.next_type(), "refused invalid-parameter");
+    EXPECT_EQ(owner.next_type(), "end");
+  }
+  for (const OwnerMessage& message :
+       {OwnerMessage(OwnerPieces{7, 0, 2}), OwnerMessage(OwnerVerify{1})}) {
+    Agent agent;
+    OwnerEnd owner(agent);
+    owner.send(OwnerHello{""});
+    owner.send(host_registration(2));
+    owner.send(message, {file.get(), file.get()});
+    EXPECT_EQ(owner.next_type(), "welcome");
+    EXPECT_EQ(owner.next_type(), "refused conflict");
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Connection, FramesOutOfTurn_AreRefused) {
+  const Descriptor file = memory_file(64);
+  for (const OwnerMessage& message :
+       {OwnerMessage(host_registration(0)), OwnerMessage(OwnerVerify{1}),
+        OwnerMessage(OwnerRelease{1})}) {
+    Agent agent;
+    OwnerEnd owner(agent);
+    owner.send(message);
+    EXPECT_EQ(owner.next_type(), "refused conflict");
+  }
+  for (const OwnerMessage& message : {OwnerMessage(OwnerHello{""}), OwnerMessage(OwnerCopied{1}),
+                                      OwnerMessage(OwnerPieces{0, 0, 1})}) {
+    Agent agent;
+    OwnerEnd owner(agent);
+    owner.send(OwnerHello{""});
+    owner.send(message);
+    EXPECT_EQ(owner.next_type(), "welcome");
+    EXPECT_EQ(owner.next_type(), "refused conflict");
+  }
+  Agent agent;
+  OwnerEnd owner(agent);
+  ASSERT_EQ(owner.enter(host_registration(1), {file.get()}), "registered");
+  owner.send(host_registration(1, "b"));
+  EXPECT_EQ(owner.next_type(), "refused conflict");
+}
+
+TEST(Connection, BytesThatAreNoFrame_AreRefused) {
+  Agent agent;
+  OwnerEnd text(agent);
+  (void)text.channel().send(as_bytes("hello"));
+  EXPECT_EQ(text.next_type(), "refused malformed-json");
+  OwnerEnd large(agent);
+  (void)::send(large.channel().socket(), "GET / HTTP/1.1\r\n", 16, 0);
+  EXPECT_EQ(large.next_type(), "refused limit-exceeded");
+  OwnerEnd version(agent);
+  (void)version.channel().send(as_bytes(R"({"type":"hello","protocol":2,"client":""})"));
+  const Json refused = version.next();
+  EXPECT_EQ(refused["code"], "schema-violation");
+  EXPECT_NE(refused["detail"].get<std::string>().find("another version"), std::string::npos);
+}
+
+TEST(Connection, Strangers_AreToldWhy) {
+  Agent agent({}, PeerRules{{::getuid() + 1}});
+  OwnerEnd owner(agent);
+  EXPECT_EQ(owner.next_type(), "refused forbidden");
+  EXPECT_EQ(owner.next_type(), "end");
+}
+
+// --- limits
+
+TEST(Connection, OnePod_HasSoManyConnections) {
+  Agent agent({.connections_of_one_pod = 2});
+  OwnerEnd first(agent);
+  first.send(OwnerHello{""});
+  EXPECT_EQ(first.next_type(), "welcome");
+  {
+    OwnerEnd second(agent);
+    second.send(OwnerHello{""});
+    EXPECT_EQ(second.next_type(), "welcome");
+    OwnerEnd third(agent);
+    EXPECT_EQ(third.next_type(), "refused overloaded");
+  }
+  OwnerEnd fourth(agent);
+  fourth.send(OwnerHello{""});
+  EXPECT_EQ(fourth.next_type(), "welcome");
+}
+
+// Memory for large registrations is counted as long as they live.
+TEST(Connection, LargeRegistrations_AreCountedAsLongAsTheyLive) {
+  const Descriptor file = memory_file(64);
+  InstanceRegistration large = host_registration(1);
+  for (int i = 0; i < 1000; ++i) {
+    large.tensors.push_back({{"empty" + std::to_string(i) + std::string(80, 'x')}, "U8", {0}, {}});
+  }
+  const std::size_t size = to_json(large).dump().size();
+  ASSERT_GT(size, kMaxSmallFrame);
+  Agent agent({.frames = size, .frames_of_one_pod = size});
+  {
+    OwnerEnd first(agent);
+    ASSERT_EQ(first.enter(large, {file.get()}), "registered");
+    large.instance = "b";
+    OwnerEnd second(agent);
+    EXPECT_EQ(second.enter(large, {}), "refused overloaded");
+    OwnerEnd small(agent);
+    EXPECT_EQ(small.enter(host_registration(1, "c"), {file.get()}), "registered");
+  }
+  OwnerEnd third(agent);
+  EXPECT_EQ(third.enter(large, {file.get()}), "registered");
+}
+
+TEST(Connection, WhoeverRegistersTooSlowly_IsCutOff) {
+  using std::chrono::milliseconds;
+  Agent silent({.idle = milliseconds(1)});
+  OwnerEnd first(silent);
+  EXPECT_EQ(first.next_type(), "refused request-timeout");
+  Agent slow({.to_register = milliseconds(1)});
+  OwnerEnd second(slow);
+  EXPECT_EQ(second.next_type(), "refused request-timeout");
+}
+
+// A frame with descriptors comes whole: nobody keeps others from sending theirs.
+TEST(Connection, PartOfAFrameWithDescriptors_IsCutOffSoon) {
+  Agent agent({.with_descriptors = std::chrono::milliseconds(1)});
+  OwnerEnd owner(agent);
+  owner.send(OwnerHello{""});
+  owner.send(host_registration(1));
+  ASSERT_EQ(owner.next_type(), "welcome");
+  (void)::send(owner.channel().socket(), "\x09", 1, 0);
+  EXPECT_EQ(owner.next_type(), "refused request-timeout");
+}
+
+// A registered owner may be silent for as long as it likes.
+TEST(Connection, SilenceOfARegisteredOwner_IsNoFault) {
+  Agent agent({.to_register = std::chrono::seconds(20), .idle = std::chrono::seconds(20)});
+  const Descriptor file = memory_file(64);
+  OwnerEnd owner(agent);
+  ASSERT_EQ(owner.enter(host_registration(1), {file.get()}), "registered");
+  EXPECT_FALSE(owner.channel().wait(Steady::now() + std::chrono::milliseconds(50)));
+  owner.send(OwnerVerify{1});
+  EXPECT_EQ(agent.recorder.next(), "came a");
+  EXPECT_EQ(agent.recorder.next(), "asked a");
+}
+
+TEST(Connection, StagedPieces_NeedASealedWindow) {
+  Agent agent;
+  OwnerEnd wrong(agent);
+  EXPECT_EQ(wrong.enter(staged_registration(), {memory_file(4096).get()}),
+            "refused invalid-parameter");
+  OwnerEnd other(agent);
+  other.send(OwnerHello{""});
+  other.send(staged_registration());
+  other.send(OwnerPieces{0, 0, 1}, {memory_file(kStagingWindow).get()});
+  EXPECT_EQ(other.next_type(), "welcome");
+  EXPECT_EQ(other.next_type(), "refused invalid-parameter");
+}
+
+}  // namespace
+}  // namespace assay::worker

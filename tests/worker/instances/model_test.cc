@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// An instance of several processes held against a manifest, and watched from then on.
+#include "worker/instances/model.h"
+
+#include "tests/worker/instances/engines.h"
+#include "tests/worker/instances/fake_owner.h"
+#include "worker/instances/watch.h"
+
+namespace assay::worker::test {
+namespace {
+
+using Kind = Finding::Kind;
+
+class InstanceModelTest : public OnEngine {
+ protected:
+  void SetUp() override {
+    OnEngine::SetUp();
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      tensors_.push_back({"t" + std::to_string(i), some_bytes(30'000 + i, i)});
+    }
+    manifest_ = manifest_of(tensors_);
+  }
+  [[nodiscard]] ArtifactId id() const { return artifact_id(manifest_).value(); }
+
+  // Two processes with two tensors each.
+  void make_owners() {
+    for (std::uint64_t rank = 0; rank < 2; ++rank) {
+      auto owner = std::make_shared<FakeOwner>(id(), rank, 2);
+      owner->edit_peer().container = rank == 0 ? "zz" : "aa";
+      owner->edit().uncovered_bytes = 5;
+      owner->add(tensors_[2 * rank].name, tensors_[2 * rank].bytes);
+      owner->add(tensors_[2 * rank + 1].name, tensors_[2 * rank + 1].bytes);
+      owners_.push_back(std::move(owner));
+    }
+  }
+  std::shared_ptr<InstanceModel> model() {
+    return std::make_shared<InstanceModel>(
+        std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()), id(), manifest_,
+        *engine_, random_);
+  }
+
+  SystemRandom random_;
+  std::vector<NamedBytes> tensors_;
+  Manifest manifest_;
+  std::vector<std::shared_ptr<FakeOwner>> owners_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, InstanceModelTest, testing::Values("cpu", "opencl"), engine_name);
+
+TEST_P(InstanceModelTest, RanksTogether_AreWhatTheManifestSays) {
+  make_owners();
+  const auto instance = model();
+  const auto hashed = instance->hash(1, {});
+  ASSERT_TRUE(hashed) << hashed.error().detail;
+  EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+  EXPECT_TRUE(hashed->not_covered.empty());
+  EXPECT_TRUE(instance->findings().empty());
+  EXPECT_EQ(hashed->bytes, 120'006U);
+  const MemoryFacts& memory = hashed->memory;
+  EXPECT_EQ(memory.world, 2U);
+  EXPECT_EQ(memory.containers, (std::vector<std::string>{"aa", "zz"}));
+  EXPECT_EQ(memory.in_place, 120'006U);
+  EXPECT_EQ(memory.registered, 120'006U);
+  EXPECT_EQ(memory.uncovered, 10U);
+  EXPECT_EQ(memory.device_bytes, std::nullopt);
+  EXPECT_EQ(memory.redrawn, 4U);
+  EXPECT_DOUBLE_EQ(memory.detection, 1);
+}
+
+TEST_P(InstanceModelTest, AFlippedByte_IsReportedAsFound_AndLocated) {
+  make_owners();
+  owners_[1]->flip(0, 20'000);
+  const auto instance = model();
+  const auto hashed = instance->hash(1, {});
+  ASSERT_TRUE(hashed);
+  ASSERT_EQ(hashed->entries.size(), 4U);
+  EXPECT_EQ(hashed->entries[1], manifest_.artifact.entries[1]);
+  EXPECT_NE(root_of(hashed->entries[2]), root_of(manifest_.artifact.entries[2]));
+  const auto items = instance->outline({2}, 16'384, {});
+  ASSERT_TRUE(items) << items.error().detail;
+  ASSERT_EQ(items->at(0).digests.size(), 2U);
+  const gpu_hash::Region right = gpu_hash::host_region(tensors_[2].bytes);
+  const auto expected = engine_->hash({&right, 1}, {{}, 16'384, {}, {}}).value().at(0).outline;
+  EXPECT_EQ(items->at(0).digests[0], expected[0]);
+  EXPECT_NE(items->at(0).digests[1], expected[1]);
+  EXPECT_EQ(instance->outline({7}, 16'384, {}).error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(InstanceModelTest, ARankThatIsNotThere_LeavesEverythingUncovered) {
+  make_owners();
+  owners_.pop_back();
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_TRUE(hashed->entries.empty());
+  ASSERT_EQ(hashed->not_covered.size(), 4U);
+  EXPECT_EQ(hashed->not_covered[0].reason, "not-found");
+  owners_.clear();
+  const auto none = model()->hash(1, {});
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->not_covered.size(), 4U);
+  EXPECT_EQ(none->memory.detection, 0);
+}
+
+TEST_P(InstanceModelTest, ARegistrationOfAnotherArtifact_IsNotRead) {
+  make_owners();
+  manifest_ = manifest_of({{"t0", Bytes(4)}});
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->not_covered, (std::vector<NotCovered>{{0, "conflict"}}));
+  EXPECT_EQ(owners_[0]->exported(), 0U);
+}
+
+TEST_P(InstanceModelTest, WhatOneProcessHandsOutWrongly_IsNotCovered_AndTheRestIs) {
+  make_owners();
+  owners_[0]->hand_out(1, [] { return Descriptor(); });
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->entries.size(), 2U);
+  EXPECT_EQ(hashed->not_covered,
+            (std::vector<NotCovered>{{0, "invalid-parameter"}, {1, "invalid-parameter"}}));
+}
+
+// Its second export shows other memory: it was remapped while it was read.
+TEST_P(InstanceModelTest, APieceReplacedMeanwhile_IsNotCovered) {
+  make_owners();
+  int exports = 0;
+  owners_[0]->on_call([&] {
+    if (++exports == 2) {
+      owners_[0]->replace(0, some_bytes(30'000, 77));
+    }
+  });
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->not_covered, (std::vector<NotCovered>{{0, "file-changed"}}));
+  EXPECT_EQ(hashed->entries.size(), 3U);
+}
+
+// Nobody else is at work then: a thread of the model lets go.
+TEST_P(InstanceModelTest, MemoryIsLetGo_WhenOneOwnerAsks) {
+  make_owners();
+  const auto instance = model();
+  ASSERT_TRUE(instance->hash(1, {}));
+  const std::weak_ptr<FakeOwner> watched = owners_[0];
+  const std::weak_ptr<FakeOwner> other = owners_[1];
+  EXPECT_GT(owners_[0].use_count(), 1);
+  owners_[1]->end();
+  owners_.clear();
+  while (!watched.expired() || !other.expired()) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(instance->recheck(0).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(instance->redraw(16).error().code, ErrorCode::kCancelled);
+}
+
+TEST_P(InstanceModelTest, StoppedWork_IsCancelled) {
+  make_owners();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(model()->hash(1, stop.get_token()).error().code, ErrorCode::kCancelled);
+}
+
+// --- watching
+
+class InstanceWatchTest : public InstanceModelTest {
+ protected:
+  void begin(std::uint64_t full_ms = 3'600'000) {
+    WatchPlan plan;
+    plan.period = std::chrono::milliseconds(100);
+    plan.slices = 2;
+    plan.full = std::chrono::milliseconds(full_ms);
+    watch_ = std::make_unique<InstanceWatch>(
+        plan, [this](const InstanceBeat& beat, std::span<const Finding>) {
+          const std::scoped_lock lock(mutex_);
+          states_.push_back(beat.state);
+        });
+    make_owners();
+    const auto instance = model();
+    const auto hashed = instance->hash(plan.slices, {});
+    ASSERT_TRUE(hashed);
+    instance->tell(InstanceState::kVerified, {});
+    watch_->watch({"", "main"}, id(), DocumentId(id().root()), hashed->entries, instance);
+  }
+  std::vector<InstanceState> states() {
+    const std::scoped_lock lock(mutex_);
+    return states_;
+  }
+  [[nodiscard]] InstanceState state() const { return watch_->beats().at(0).state; }
+
+  std::mutex mutex_;
+  std::vector<InstanceState> states_;
+  std::unique_ptr<InstanceWatch> watch_;  // before what its threads use goes, it goes
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, InstanceWatchTest, testing::Values("cpu", "opencl"), engine_name);
+
+TEST_P(InstanceWatchTest, AFlippedByte_IsFoundAndTold) {
+  begin();
+  EXPECT_EQ(state(), InstanceState::kVerified);
+  EXPECT_TRUE(watch_->beats().at(0).report.has_value());
+  owners_[1]->flip(1, 5);
+  owners_[0]->await(InstanceState::kViolated);  // both are told
+  owners_[1]->await(InstanceState::kViolated);
+  ASSERT_EQ(owners_[1]->told().size(), 1U);
+  EXPECT_EQ(owners_[1]->told()[0].kind, Kind::kChanged);
+  EXPECT_EQ(owners_[1]->told()[0].tensor, "t3");
+  while (states().size() < 2) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(states(),
+            (std::vector<InstanceState>{InstanceState::kVerified, InstanceState::kViolated}));
+  EXPECT_EQ(state(), InstanceState::kViolated);
+}
+
+TEST_P(InstanceWatchTest, AReplacedPiece_IsFoundAndTold) {
+  begin();
+  owners_[0]->replace(1, some_bytes(30'001, 55));
+  owners_[0]->await(InstanceState::kViolated);
+  EXPECT_EQ(owners_[0]->told().at(0).tensor, "t1");
+}
+
+TEST_P(InstanceWatchTest, FullPassesReadFreshExports) {
+  begin(100);
+  const std::uint64_t before = owners_[0]->exported();
+  while (owners_[0]->exported() < before + 12) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(state(), InstanceState::kVerified);
+  owners_[0]->flip(0, 0);
+  owners_[0]->await(InstanceState::kViolated);
+}
+
+TEST_P(InstanceWatchTest, MemoryTakenBack_IsUnknown) {
+  begin();
+  owners_[0]->end();
+  while (state() != InstanceState::kUnknown) {
+    std::this_thread::yield();
+  }
+  const std::weak_ptr<FakeOwner> owner = owners_[0];
+  owners_.clear();
+  while (!owner.expired()) {
+    std::this_thread::yield();
+  }
+}
+
+TEST_P(InstanceWatchTest, AJobThatFindsItDifferent_EndsTheWatch) {
+  begin();
+  watch_->note({{"", "main"}, id(), InstanceState::kViolated, std::nullopt}, {});
+  EXPECT_EQ(state(), InstanceState::kViolated);
+  const std::weak_ptr<FakeOwner> owner = owners_[0];
+  owners_.clear();
+  EXPECT_TRUE(owner.expired());
+}
+
+TEST_P(InstanceWatchTest, TheEndOfTheWatch_LetsGoOfMemory) {
+  begin();
+  const std::weak_ptr<FakeOwner> owner = owners_[0];
+  owners_.clear();
+  watch_.reset();
+  EXPECT_TRUE(owner.expired());
+}
+
+TEST(InstanceWatch, NotesOfManyInstances_AreKeptWithinABound) {
+  InstanceWatch watch({}, [](const InstanceBeat&, std::span<const Finding>) {});
+  const ArtifactId artifact(Digest::wrap(HashAlgorithm::kSha256, Bytes(32).data()));
+  for (int i = 0; i < 100; ++i) {
+    watch.note({{"", "i" + std::to_string(i)}, artifact, InstanceState::kUnknown, std::nullopt},
+               {});
+  }
+  EXPECT_EQ(watch.beats().size(), kMaxBeatInstances);
+}
+
+}  // namespace
+}  // namespace assay::worker::test

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay worker run` and a process that registered its weights: jobs about memory, the watch over
+what was verified, heartbeats."""
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import harness
+from nodes_served import JOB, NODE, NOTHING, NodeTestCase, challenge, enrolled, time_text
+from tls_server import Answer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from instance_owner import Owner  # noqa: E402
+
+TENSORS = {"embed": b"e" * 70_000, "norm": bytes(range(256)) * 4, "out": b"o" * 50_001}
+HEARTBEAT = f"POST /v1/nodes/{NODE}/heartbeat"
+REPORT = f"POST /v1/jobs/{JOB}/report"
+INSTANCE = {"pod": "", "instance": "main"}
+
+
+def safetensors(tensors):
+    header, at = {}, 0
+    for name, content in tensors.items():
+        header[name] = {"dtype": "U8", "shape": [len(content)], "data_offsets": [at, at + len(content)]}
+        at += len(content)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + b"".join(tensors.values())
+
+
+def payload(envelope):
+    return json.loads(base64.b64decode(json.loads(envelope)["payload"]))
+
+
+class Memory(NodeTestCase):
+    def setUp(self):
+        super().setUp()
+        self.key("publisher")
+        model = self.dir / "llm"
+        model.mkdir()
+        (model / "model.safetensors").write_bytes(safetensors(TENSORS))
+        made = self.assay("manifest", "create", "llm", "--name", "acme/llm", "--key",
+                          "publisher.pem", "--out", "llm.json", "-o", "json").json()  # fmt: skip
+        self.artifact, manifest = made["artifact"], made["id"]
+        self.answer("POST /v1/challenges", Answer(201, challenge()))
+        self.answer("POST /v1/nodes", enrolled())
+        self.answer("GET /v1/manifests", Answer(200, {"items": [
+            {"id": manifest, "name": "acme/llm", "artifact": self.artifact}]}))  # fmt: skip
+        self.answer(f"GET /v1/manifests/{manifest}", Answer(
+            200, (self.dir / "llm.json").read_bytes(), "application/vnd.dsse.envelope.v1+json"))
+        self.answer(f"POST /v1/nodes/{NODE}/lease", NOTHING)
+        self.answer(HEARTBEAT, Answer(200, {"counts": True, "session": "07" * 32, "sequence": 1}))
+        self.path = self.dir / "register.sock"
+        self.tensors = [entry for entry in self.objects() if "name" in entry]
+
+    def objects(self):
+        return self.assay("manifest", "show", "llm.json", "-o", "json").json()["objects"]
+
+    def start(self):
+        process = subprocess.Popen(
+            [harness.PROGRAM, "worker", "run", "--node", NODE, "--evidence", "none", "--device",
+             "cpu", "-o", "json", "--register-socket", str(self.path), "--register-uid",
+             str(os.getuid()), *self.to],
+            cwd=self.dir, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)  # fmt: skip
+
+        def end():
+            process.kill()
+            process.communicate()
+        self.addCleanup(end)
+        self.until(process, "started")
+        return process
+
+    def until(self, process, event, **members):
+        for line in process.stdout:
+            found = json.loads(line)
+            if found["event"] == event and members.items() <= found.items():
+                return found
+        self.fail(f"no {event}: {process.stderr.read()}")
+
+    def order(self, answer):
+        """One job about the instance, and what the service says of its report."""
+        self.answer(REPORT, Answer(200, {"state": answer}))
+        lease = Answer(200, {
+            "protocol": 1, "job": JOB, "artifact": self.artifact, "model_name": "acme/llm",
+            "scope": "device-memory", "node": NODE, "location": "", "subset": [], "token": 7,
+            "expires_at": time_text(60), "lease_seconds": 60, "instance": INSTANCE,
+            "challenge": challenge("report", job=JOB)})  # fmt: skip
+        self.answer(f"POST /v1/nodes/{NODE}/lease", lease, NOTHING)
+
+    def owner(self, tensors=None, **options):
+        owner = Owner(self.path, self.artifact,
+                      [([name], "U8", [len(content)], content)
+                       for name, content in (tensors or TENSORS).items()], **options)  # fmt: skip
+        self.addCleanup(owner.connection.close)
+        self.assertEqual(owner.register()["type"], "registered")
+        return owner
+
+    def envelope(self):
+        (_, body), *_ = self.requests(REPORT)
+        return base64.b64decode(json.loads(body)["envelope"])
+
+    @staticmethod
+    def told(owner, state):
+        return owner.wait(lambda message: message["type"] == "state" and message["state"] == state)
+
+    def beat(self, state):
+        """The first heartbeat that says so of the instance."""
+        end = time.monotonic() + harness.SLOW
+        while time.monotonic() < end:
+            for _, body in self.requests(HEARTBEAT):
+                found = payload(body)
+                if found["instances"][0]["state"] == state:
+                    return found
+            os.sched_yield()
+        self.fail(f"no heartbeat says {state}")
+
+    def test_verified_and_watched_until_a_byte_changes(self):
+        for staged in (False, True):
+            with self.subTest(staged=staged):
+                self.server.requests.clear()
+                process = self.start()
+                owner = self.owner(staged=staged)
+                self.order("verified")
+                self.told(owner, "verified")
+                report = payload(self.envelope())
+                size = sum(map(len, TENSORS.values()))
+                self.assertEqual(report["scope"], "device-memory")
+                self.assertEqual(report["instance"], INSTANCE)
+                self.assertEqual(report["location"], "")
+                self.assertEqual(report["entries"], self.tensors)
+                self.assertEqual(report["not_covered"], [])
+                self.assertEqual(report["memory"], {
+                    "world": 1, "containers": [], "devices": [],
+                    "in_place": 0 if staged else size, "staged": size if staged else 0,
+                    "staged_causes": ["a test"] if staged else [], "registered": size,
+                    "uncovered": 0, "device_bytes": None, "redrawn": 0 if staged else 3,
+                    "detection": 0 if staged else 1, "extra_tensors": [],
+                    "extra_tensor_count": 0})  # fmt: skip
+                beat = self.beat("verified")
+                self.assertEqual(beat["instances"], [{
+                    **INSTANCE, "artifact": self.artifact, "state": "verified",
+                    "report": "sha256:" + hashlib.sha256(self.envelope()).hexdigest()}])  # fmt: skip
+                self.assertEqual(owner.verify()["state"], "verified")
+                owner.write(2, 50_000, b"?")
+                findings = self.told(owner, "violated")["findings"]
+                self.assertEqual([(item["kind"], item["tensor"]) for item in findings], [("changed", "out")])
+                self.assertEqual(self.beat("violated")["instances"][0]["state"], "violated")
+                self.until(process, "instance", state="violated")
+                self.assertEqual(owner.verify()["state"], "violated")
+                owner.release()
+                owner.close()
+                process.terminate()
+                process.wait(harness.SLOW)
+
+    def test_a_replaced_piece_is_found(self):
+        self.start()
+        owner = self.owner()
+        self.order("verified")
+        self.told(owner, "verified")
+        owner.replace(0, b"E" * 70_000)
+        findings = self.told(owner, "violated")["findings"]
+        self.assertEqual([item["tensor"] for item in findings], ["embed"])
+
+    def test_an_owner_that_saw_a_change_itself(self):
+        self.start()
+        owner = self.owner()
+        self.order("verified")
+        self.told(owner, "verified")
+        owner.connection.send({"type": "changed", "tensors": ["norm"]})
+        self.assertEqual(self.beat("violated")["instances"][0]["state"], "violated")
+
+    def test_released_memory_is_let_go_at_once(self):
+        process = self.start()
+        owner = self.owner()
+        self.order("verified")
+        self.told(owner, "verified")
+        maps = pathlib.Path(f"/proc/{process.pid}/maps")
+        self.assertIn("memfd:weights", maps.read_text())
+        begun = time.monotonic()
+        owner.release()
+        self.assertLess(time.monotonic() - begun, 5)  # 0.5 s where nothing else runs
+        self.assertNotIn("memfd:weights", maps.read_text())
+        self.assertEqual(self.beat("unknown")["instances"][0]["state"], "unknown")
+
+    def test_other_bytes_are_reported_as_they_are(self):
+        self.start()
+        owner = self.owner({**TENSORS, "norm": b"?" * 1024})
+        self.order("mismatch")
+        findings = self.told(owner, "violated")["findings"]
+        self.assertEqual([(item["kind"], item["tensor"]) for item in findings], [("mismatch", "norm")])
+        found = payload(self.envelope())["entries"]
+        roots = {entry["name"]: entry["root"] for entry in found}
+        expected = {entry["name"]: entry["root"] for entry in self.tensors}
+        self.assertEqual({name for name in roots if roots[name] != expected[name]}, {"norm"})
+
+    # Even if the service did not see it: an agent that found an extra tensor tells no owner "verified".
+    def test_extra_and_missing_tensors(self):
+        self.start()
+        owner = self.owner({"embed": TENSORS["embed"], "more": b"m" * 9, "norm": TENSORS["norm"]})
+        self.order("verified")
+        findings = self.told(owner, "violated")["findings"]
+        self.assertEqual({(item["kind"], item["tensor"]) for item in findings},
+                         {("extra", "more"), ("missing", "out")})  # fmt: skip
+        report = payload(self.envelope())
+        self.assertEqual(report["memory"]["extra_tensors"], [{"name": "more", "size": 9}])
+        self.assertEqual([entry["name"] for entry in report["entries"]], ["embed", "norm"])
+        self.assertEqual(report["not_covered"], [])
+
+    def test_an_instance_that_is_not_complete(self):
+        process = self.start()
+        self.owner(rank=0, world=2)
+        self.order("incomplete")
+        self.assertEqual(self.until(process, "finished")["result"], "incomplete")
+        report = payload(self.envelope())
+        self.assertEqual(report["entries"], [])
+        self.assertEqual({item["reason"] for item in report["not_covered"]}, {"not-found"})
+        self.assertEqual(len(report["not_covered"]), 3)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay worker run --register-socket`: processes register memory with the program itself."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+
+import harness
+from nodes_served import NODE, NOTHING, NodeTestCase, challenge, enrolled
+from tls_server import Answer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from instance_owner import Connection, Ended, MemoryFile, Owner  # noqa: E402
+
+ARTIFACT = "assay-tree-v1-sha256:" + "4f" * 32
+TENSORS = [(["norm"], "F32", [4], b"n" * 16), (["embed", "head"], "U8", [5000], b"e" * 5000)]
+
+
+class Registering(NodeTestCase):
+    def setUp(self):
+        super().setUp()
+        self.answer("POST /v1/challenges", Answer(201, challenge()))
+        self.answer("POST /v1/nodes", enrolled())
+        self.answer(f"POST /v1/nodes/{NODE}/lease", NOTHING)
+        self.path = self.dir / "register.sock"
+
+    def start(self, *options):
+        process = subprocess.Popen(
+            [harness.PROGRAM, "worker", "run", "--node", NODE, "--evidence", "none", "--device",
+             "cpu", "-o", "json", "--register-socket", str(self.path), *options, *self.to],
+            cwd=self.dir, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)  # fmt: skip
+
+        def end():
+            process.kill()
+            process.communicate()
+        self.addCleanup(end)
+        self.assertEqual(self.until(process, "started")["register_socket"], str(self.path))
+        return process
+
+    def start_for_me(self):
+        return self.start("--register-uid", str(os.getuid()))
+
+    def until(self, process, event):
+        for line in process.stdout:
+            found = json.loads(line)
+            if found["event"] == event:
+                return found
+        self.fail(f"no {event}: {process.stderr.read()}")
+
+    def connect(self):
+        connection = Connection(self.path)
+        self.addCleanup(connection.close)
+        return connection
+
+    def owner(self, *arguments, **options):
+        owner = Owner(self.path, ARTIFACT, TENSORS, *arguments, **options)
+        self.addCleanup(owner.connection.close)
+        return owner
+
+    def test_from_hello_to_the_end(self):
+        process = self.start_for_me()
+        owner = self.owner()
+        answer = owner.register()
+        self.assertEqual(owner.welcome, {"type": "welcome", "protocol": 1, "pod": "", "container": ""})
+        self.assertEqual(answer["type"], "registered")
+        told = self.until(process, "registered")
+        self.assertEqual(
+            {name: told[name] for name in ("registration", "pod", "instance", "rank", "world", "artifact", "pid")},
+            {"registration": answer["registration"], "pod": "", "instance": "main", "rank": 0,
+             "world": 1, "artifact": ARTIFACT, "pid": os.getpid()})  # fmt: skip
+        owner.release()
+        self.assertEqual(self.until(process, "unregistered")["registration"], answer["registration"])
+        owner.connection.close()
+        again = self.owner()
+        self.assertEqual(again.register()["type"], "registered")
+        again.connection.close()
+        self.until(process, "registered")
+        self.until(process, "unregistered")
+        process.send_signal(signal.SIGTERM)
+        self.until(process, "stopped")
+        self.assertEqual(process.wait(harness.SLOW), 0)
+        self.assertFalse(self.path.exists())
+
+    def test_staged_memory(self):
+        self.start_for_me()
+        self.assertEqual(self.owner(staged=True).register()["type"], "registered")
+
+    def test_many_pieces(self):
+        self.start_for_me()
+        tensors = [([f"t{i}"], "U8", [64], bytes([i % 256]) * 64) for i in range(600)]
+        owner = Owner(self.path, ARTIFACT, tensors)
+        self.addCleanup(owner.connection.close)
+        self.assertEqual(owner.register()["type"], "registered")
+
+    def test_same_rank_twice(self):
+        self.start_for_me()
+        self.assertEqual(self.owner(rank=0, world=2).register()["type"], "registered")
+        self.assertEqual(self.owner(rank=0, world=2).register()["code"], "already-registered")
+        self.assertEqual(self.owner(rank=1, world=2).register()["type"], "registered")
+
+    def test_who_is_not_in_a_pod(self):
+        self.start()
+        refused = self.connect().receive()
+        self.assertEqual((refused["type"], refused["code"]), ("refused", "forbidden"))
+
+    # Another pid namespace that the agent cannot see: the agent is put into one of its own.
+    def test_who_cannot_be_seen(self):
+        unshare = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+        if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no pid namespace can be made here")
+        process = subprocess.Popen(
+            [*unshare, harness.PROGRAM, "worker", "run", "--node", NODE, "--evidence", "none",
+             "--device", "cpu", "-o", "json", "--register-socket", str(self.path),
+             "--register-uid", str(os.getuid()), *self.to],
+            cwd=self.dir, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)  # fmt: skip
+
+        def end():
+            process.kill()
+            process.communicate()
+        self.addCleanup(end)
+        self.until(process, "started")
+        refused = self.connect().receive()
+        self.assertEqual(refused["code"], "forbidden")
+        self.assertIn("cannot see", refused["detail"])
+
+    # Whatever a hostile owner sends: it is refused, the others go on, and nothing stays open.
+    def test_hostile_owners(self):
+        process = self.start_for_me()
+        honest = self.owner()
+        self.assertEqual(honest.register()["type"], "registered")
+        folder = f"/proc/{process.pid}/fd"
+        before = len(os.listdir(folder))
+        memory = MemoryFile(b"x" * 16)
+        null = os.open("/dev/null", os.O_RDONLY)
+        self.addCleanup(os.close, null)
+        hello = {"type": "hello", "protocol": 1, "client": ""}
+        registration = {**honest.registration(), "instance": "other"}
+        attempts = [
+            [(b"\xff" * 7, [])], [(b"{}", [])], [(b"[" * 10_000, [])],
+            [(hello, [memory.fd] * 253)],
+            [(hello, []), ({**registration, "more": 1}, [])],
+            [(hello, []), (registration, [memory.fd])],
+            [(hello, []), (registration, []), ({"type": "pieces", "request": 0, "first": 0, "count": 2}, [null] * 2)],
+            [(hello, []), (registration, []), ({"type": "pieces", "request": 0, "first": 0, "count": 2}, [memory.fd] * 253)],
+            [(hello, []), (registration, []), ({"type": "pieces", "request": 0, "first": 1, "count": 1}, [memory.fd])],
+        ]  # fmt: skip
+        for attempt in attempts:
+            connection = self.connect()
+            codes = []
+            try:
+                for message, descriptors in attempt:
+                    connection.send(message, descriptors)
+                while True:
+                    answer = connection.receive()
+                    codes.append(answer.get("code"))
+            except (Ended, OSError):
+                pass
+            self.assertTrue(codes and codes[-1], attempt)
+        # A length, and then nothing more.
+        half = self.connect()
+        half.socket.sendall(b"\x10\0\0\0{")
+        half.socket.shutdown(socket.SHUT_WR)
+        self.assertEqual(half.receive()["code"], "file-unreadable")
+        # Everything that was sent has been answered: only the honest one is open.
+        self.assertEqual(self.owner(instance="last").register()["type"], "registered")
+        self.wait_for(lambda: len(os.listdir(folder)) <= before + 1)
+        self.assertEqual(honest.verify()["state"], "unknown")
+
+    def wait_for(self, done):
+        for _ in range(100_000):
+            if done():
+                return
+            os.sched_yield()
+        self.fail("it did not come to that")
+
+    def test_owner_that_dies(self):
+        process = self.start_for_me()
+        code = ("import sys; sys.path.insert(0, sys.argv[1]); from instance_owner import Owner; "
+                "o = Owner(sys.argv[2], sys.argv[3], [(['t'], 'U8', [4], b'abcd')]); "
+                "print(o.register()['type'], flush=True); sys.stdin.read()")
+        support = str(pathlib.Path(__file__).resolve().parents[1] / "support")
+        child = subprocess.Popen([sys.executable, "-B", "-c", code, support, str(self.path), ARTIFACT],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+        self.addCleanup(child.wait)
+        self.assertEqual(child.stdout.readline(), "registered\n")
+        self.assertEqual(self.until(process, "registered")["pid"], child.pid)
+        child.kill()
+        self.until(process, "unregistered")
+        child.stdin.close()
+        child.stdout.close()
+
+    def test_options(self):
+        run = ("worker", "run", "--node", NODE, *self.to)
+        for options in (["--register-socket", "relative"], ["--register-uid", "0"],
+                        ["--register-socket", "/a", "--register-uid", "4294967295"],
+                        ["--register-socket", "/a", "--register-uid", "-1"],
+                        ["--register-socket", "/a", "--register-uid", "x"],
+                        ["--register-socket", "/no/such/folder/socket", "--evidence", "none",
+                         "--device", "cpu"]):  # fmt: skip
+            self.assertIn("usage", self.assay(*run, *options, code=harness.TROUBLE).err, options)
+
+
+if __name__ == "__main__":
+    harness.main()

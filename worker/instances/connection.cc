@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/instances/connection.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <utility>
+
+namespace assay::worker {
+namespace {
+
+// Bytes of a frame that brings descriptors.
+constexpr std::size_t kMaxPiecesFrame = 4096;
+
+std::unexpected<Error> unexpected_frame() {
+  return fail(ErrorCode::kConflict, "a frame of this type does not belong here");
+}
+std::unexpected<Error> overloaded(std::string detail) {
+  return fail(ErrorCode::kOverloaded, std::move(detail));
+}
+
+// A memory file of exactly `size` bytes that nobody can cut short. The seals are asked for first:
+// only memory files have any, and no other call on a stranger's descriptor is safe from waiting.
+Status check_memory_file(int file, std::uint64_t size) {
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+  const int seals = ::fcntl(file, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals) {
+    return fail(ErrorCode::kInvalidParameter,
+                "a descriptor is no memory file that is sealed against shrinking and growing");
+  }
+  struct stat status{};
+  if (::fstat(file, &status) != 0 || !std::cmp_equal(status.st_size, size)) {
+    return fail(ErrorCode::kInvalidParameter, "a memory file has another size than was said");
+  }
+  return {};
+}
+
+// Pieces whose descriptors come, in their order; the window last.
+std::vector<std::uint64_t> pieces_to_come(const InstanceRegistration& registration) {
+  std::vector<std::uint64_t> pieces;
+  for (std::uint64_t i = 0; i < registration.pieces.size(); ++i) {
+    if (registration.pieces[i].kind != PieceKind::kStaged) {
+      pieces.push_back(i);
+    }
+  }
+  if (registration.window != 0) {
+    pieces.push_back(registration.pieces.size());
+  }
+  return pieces;
+}
+
+std::uint64_t request_of(const OwnerMessage& message) {
+  if (const auto* const pieces = std::get_if<OwnerPieces>(&message)) {
+    return pieces->request;
+  }
+  if (const auto* const copied = std::get_if<OwnerCopied>(&message)) {
+    return copied->request;
+  }
+  const auto* const failed = std::get_if<OwnerFailed>(&message);
+  return failed == nullptr ? 0 : failed->request;
+}
+
+}  // namespace
+
+InstanceShared::InstanceShared(const Clock& own_clock, Random& own_random, Registry& own_registry,
+                               PeerRules own_rules, InstanceLimits own_limits)
+    : clock(own_clock),
+      random(own_random),
+      registry(own_registry),
+      rules(std::move(own_rules)),
+      limits(own_limits),
+      connections(limits.connections, limits.connections_of_one_pod),
+      frames(limits.frames, limits.frames_of_one_pod),
+      descriptors(limits.descriptors, kMaxFrameDescriptors) {}
+
+Connection::Connection(Descriptor socket, InstanceShared& shared)
+    : shared_(shared),
+      channel_(std::make_shared<FrameChannel>(std::move(socket))),
+      deadline_(Steady::now() + shared.limits.to_register) {}
+
+Steady::time_point Connection::soon() const {
+  return std::min(deadline_, Steady::now() + shared_.limits.idle);
+}
+
+Status Connection::send(const AgentMessage& message) {
+  return channel_->send(as_bytes(write_agent_message(message)));
+}
+
+void Connection::refuse(const Error& error) {
+  (void)send(AgentRefused{std::string(info(error.code).code),
+                          error.detail + (error.where.empty() ? "" : " (at " + error.where + ")")});
+}
+
+void Connection::serve() {
+  const Status status = run();
+  if (!status && status.error().code != ErrorCode::kCancelled) {
+    refuse(status.error());
+  }
+  channel_->shut_down();
+}
+
+Status Connection::run() {
+  ASSAY_ASSIGN(peer_, identify_peer(channel_->socket(), shared_.rules));
+  const auto grant = shared_.connections.take(peer_.pod, 1);
+  if (!grant) {
+    return overloaded("this pod has too many connections, or all pods have");
+  }
+  ASSAY_TRY(greet());
+  while (true) {
+    ASSAY_TRY(serve_one());
+    // The owner may take its time before it registers another set of weights.
+    (void)channel_->wait(Steady::time_point::max());
+    deadline_ = Steady::now() + shared_.limits.to_register;
+  }
+}
+
+Status Connection::serve_one() {
+  ASSAY_ASSIGN(Pending pending, read_register());
+  ASSAY_TRY(read_pieces(pending));
+  const Status announced = announce(pending);
+  Result<OwnerRelease> release =
+      announced ? attend() : Result<OwnerRelease>(std::unexpected(announced.error()));
+  forget();  // while the claim is held
+  if (!release) {
+    return std::unexpected(std::move(release).error());
+  }
+  if (!owner_->wait_for_others(Steady::now() + shared_.limits.release)) {
+    return fail(ErrorCode::kUnavailable, "the memory is still read");
+  }
+  owner_.reset();
+  return send(AgentReleased{release->request});
+}
+
+Status Connection::greet() {
+  ASSAY_ASSIGN(const Frame frame, next_small(0, soon()));
+  ASSAY_ASSIGN(const OwnerMessage message, parse_owner_message(frame.body));
+  if (!std::holds_alternative<OwnerHello>(message)) {
+    return unexpected_frame();
+  }
+  return send(AgentWelcome{peer_.pod, peer_.container});
+}
+
+// A frame that is no `register`. With descriptors it comes whole, or not at all: so no owner keeps
+// others from sending theirs.
+Result<Frame> Connection::next_small(std::size_t descriptors, Steady::time_point begin) {
+  if (!channel_->wait(begin)) {
+    return fail(ErrorCode::kRequestTimeout, "the other side took too long");
+  }
+  const InstanceLimits& limits = shared_.limits;
+  if (descriptors == 0) {
+    return channel_->receive(
+        {.bytes = kMaxSmallFrame, .end = Steady::now() + limits.to_register, .idle = limits.idle});
+  }
+  const auto grant = shared_.descriptors.take(peer_.pod, descriptors, Steady::now() + limits.idle);
+  if (!grant) {
+    return overloaded("too many descriptors come at once");
+  }
+  return channel_->receive({.bytes = kMaxPiecesFrame,
+                            .descriptors = descriptors,
+                            .end = Steady::now() + limits.with_descriptors});
+}
+
+// An answer that crossed the owner's own `release` may come first, with its descriptors.
+Result<Frame> Connection::next_large(Budget::Grant& memory) {
+  const auto set_aside = [&](std::size_t length) -> Status {
+    if (length > kMaxSmallFrame) {
+      auto taken = shared_.frames.take(peer_.pod, length);
+      if (!taken) {
+        return overloaded("registrations take too much memory");
+      }
+      memory = *std::move(taken);
+    }
+    return {};
+  };
+  const std::size_t descriptors = rest_.unanswered == 0 ? 0 : kMaxFrameDescriptors;
+  const auto grant = shared_.descriptors.take(peer_.pod, descriptors, soon());
+  if (!grant) {
+    return overloaded("too many descriptors come at once");
+  }
+  return channel_->receive({.bytes = kMaxOwnerFrame,
+                            .descriptors = descriptors,
+                            .begin = soon(),
+                            .end = deadline_,
+                            .idle = shared_.limits.idle},
+                           set_aside);
+}
+
+Result<Connection::Pending> Connection::read_register() {
+  while (true) {
+    Budget::Grant grant;
+    ASSAY_ASSIGN(const Frame frame, next_large(grant));
+    std::unique_lock lock(shared_.parsing, std::defer_lock);
+    if (frame.body.size() > kMaxSmallFrame) {
+      lock.lock();
+    }
+    ASSAY_ASSIGN(OwnerMessage message, parse_owner_message(frame.body));
+    auto* const registration = std::get_if<InstanceRegistration>(&message);
+    if (registration == nullptr) {
+      if (rest_.unanswered != 0 && request_of(message) == rest_.unanswered) {
+        continue;
+      }
+      return unexpected_frame();
+    }
+    if (!frame.descriptors.empty()) {
+      return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
+    }
+    auto claim = shared_.registry.claim(peer_.pod, registration->instance, registration->rank);
+    if (!claim) {
+      (void)send(AgentRefused{std::string(kAlreadyRegistered),
+                              "another process is this rank of this instance"});
+      return fail(ErrorCode::kCancelled, "the registration is not taken");
+    }
+    return Pending{std::move(*registration), *std::move(claim), std::move(grant), {}};
+  }
+}
+
+Status Connection::take_piece(Pending& pending, std::uint64_t number, Descriptor descriptor) {
+  const InstanceRegistration& registration = pending.registration;
+  if (number == registration.pieces.size()) {
+    ASSAY_TRY(check_memory_file(descriptor.get(), registration.window));
+    pending.window = std::move(descriptor);
+    return {};
+  }
+  // What a device exported is looked at by whoever imports it.
+  const InstancePiece& piece = registration.pieces[number];
+  return piece.kind == PieceKind::kHost ? check_memory_file(descriptor.get(), piece.size)
+                                        : Status();
+}
+
+Status Connection::read_pieces(Pending& pending) {
+  const std::vector<std::uint64_t> expected = pieces_to_come(pending.registration);
+  for (std::size_t seen = 0; seen < expected.size();) {
+    ASSAY_ASSIGN(Frame frame, next_small(kMaxFrameDescriptors, soon()));
+    ASSAY_ASSIGN(const OwnerMessage message, parse_owner_message(frame.body));
+    const auto* const pieces = std::get_if<OwnerPieces>(&message);
+    if (pieces == nullptr || pieces->request != 0) {
+      return unexpected_frame();
+    }
+    if (pieces->count != frame.descriptors.size()) {
+      return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
+    }
+    for (std::uint64_t i = 0; i < pieces->count; ++i, ++seen) {
+      if (seen == expected.size() || expected[seen] != pieces->first + i) {
+        return fail(ErrorCode::kInvalidParameter, "the descriptors come in another order");
+      }
+      ASSAY_TRY(take_piece(pending, expected[seen], std::move(frame.descriptors[i])));
+    }
+  }
+  return {};
+}
+
+Status Connection::announce(Pending& pending) {
+  ASSAY_ASSIGN(std::string id, make_uuid_v7(shared_.random, shared_.clock.now()));
+  owner_ = std::make_shared<LiveOwner>(
+      LiveOwner::Setup{std::move(id), peer_, std::move(pending.registration),
+                       std::move(pending.window), rest_.next_request, shared_.limits.answer},
+      channel_, shared_.clock);
+  handed_out_ = LiveOwner::hand_out(owner_);
+  changed_ = false;
+  Status sent;
+  {
+    // Whoever knows the registration when its owner does finds it, and asks for nothing before.
+    const auto first = owner_->hold();
+    shared_.registry.add(handed_out_);
+    sent = send(AgentRegistered{owner_->id()});
+  }
+  shared_.registry.announce(handed_out_);
+  return sent;
+}
+
+// Others may still hold the owner; each of its calls fails from here on.
+void Connection::forget() {
+  if (handed_out_ != nullptr) {
+    rest_ = owner_->end();
+    shared_.registry.remove(*handed_out_);
+    handed_out_.reset();
+  }
+}
+
+Result<OwnerRelease> Connection::attend() {
+  while (true) {
+    ASSAY_ASSIGN(const std::optional<OwnerRelease> release, handle_next());
+    if (release) {
+      return *release;
+    }
+  }
+}
+
+Result<std::optional<OwnerRelease>> Connection::handle_next() {
+  (void)channel_->wait(Steady::time_point::max());
+  const std::size_t descriptors = owner_->expects_descriptors() ? kMaxFrameDescriptors : 0;
+  ASSAY_ASSIGN(Frame frame, next_small(descriptors, Steady::time_point::max()));
+  ASSAY_ASSIGN(const OwnerMessage message, parse_owner_message(frame.body));
+  const auto* const pieces = std::get_if<OwnerPieces>(&message);
+  if (frame.descriptors.size() != (pieces == nullptr ? 0 : pieces->count)) {
+    return fail(ErrorCode::kInvalidParameter, "a frame has other descriptors than it says");
+  }
+  Status status = unexpected_frame();
+  if (pieces != nullptr) {
+    status = owner_->take(*pieces, std::move(frame.descriptors));
+  } else if (const auto* const copied = std::get_if<OwnerCopied>(&message)) {
+    status = owner_->take(*copied);
+  } else if (const auto* const failed = std::get_if<OwnerFailed>(&message)) {
+    status = owner_->take(*failed);
+  } else if (const auto* const verify = std::get_if<OwnerVerify>(&message)) {
+    status = owner_->take(*verify);
+    if (status) {
+      shared_.registry.ask(handed_out_);
+    }
+  } else if (const auto* const changed = std::get_if<OwnerChanged>(&message)) {
+    // Told once: it is violated from there on, and no owner fills logs.
+    if (!std::exchange(changed_, true)) {
+      shared_.registry.change(handed_out_, changed->tensors);
+    }
+    status = Status();
+  } else if (const auto* const release = std::get_if<OwnerRelease>(&message)) {
+    return std::optional(*release);
+  }
+  if (!status) {
+    return std::unexpected(std::move(status).error());
+  }
+  return std::optional<OwnerRelease>();
+}
+
+}  // namespace assay::worker

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection of an owner of memory, from who it is to its end. Protocol: docs/instances.md.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/random.h"
+#include "worker/instances/budget.h"
+#include "worker/instances/frames.h"
+#include "worker/instances/live_owner.h"
+#include "worker/instances/peer.h"
+#include "worker/instances/registry.h"
+
+namespace assay::worker {
+
+struct InstanceLimits {
+  std::uint64_t connections = 64;
+  std::uint64_t connections_of_one_pod = 16;
+  // Bytes of frames `register` of more than kMaxSmallFrame, as long as their registration lives.
+  std::uint64_t frames = std::uint64_t{64} << 20;
+  std::uint64_t frames_of_one_pod = kMaxOwnerFrame;
+  // Descriptors that are received at once.
+  std::uint64_t descriptors = 4 * kMaxFrameDescriptors;
+  std::chrono::milliseconds to_register{30'000};      // from the connection to `registered`
+  std::chrono::milliseconds idle{5'000};              // without a byte, where one is due
+  std::chrono::milliseconds with_descriptors{1'000};  // from the first byte of such a frame
+  std::chrono::milliseconds answer{5'000};            // of an owner to a request
+  std::chrono::milliseconds release{10'000};  // until those who hold memory have let go of it
+};
+
+// What connections share. Outlives them.
+struct InstanceShared {
+  InstanceShared(const Clock& own_clock, Random& own_random, Registry& own_registry,
+                 PeerRules own_rules, InstanceLimits own_limits = {});
+
+  const Clock& clock;
+  Random& random;
+  Registry& registry;
+  const PeerRules rules;
+  const InstanceLimits limits;
+  Budget connections;
+  Budget frames;
+  Budget descriptors;
+  std::mutex parsing;  // of one large frame at a time: it takes ten times its bytes
+};
+
+class Connection {
+ public:
+  Connection(Descriptor socket, InstanceShared& shared);
+
+  // Serves the owner until it ends the connection, does what is not allowed, or stop() is called.
+  void serve();
+  // Tells the owner why its connection ends. Before serve(), or in its thread.
+  void refuse(const Error& error);
+  // From any thread.
+  void stop() { channel_->shut_down(); }
+
+ private:
+  // A registration under way.
+  struct Pending {
+    InstanceRegistration registration;
+    Registry::Claim claim;
+    Budget::Grant frame;
+    Descriptor window{};
+  };
+
+  [[nodiscard]] Status run();
+  [[nodiscard]] Status serve_one();
+  [[nodiscard]] Status greet();
+  [[nodiscard]] Result<Frame> next_small(std::size_t descriptors, Steady::time_point begin);
+  [[nodiscard]] Result<Frame> next_large(Budget::Grant& memory);
+  [[nodiscard]] Result<Pending> read_register();
+  [[nodiscard]] Status read_pieces(Pending& pending);
+  [[nodiscard]] Status take_piece(Pending& pending, std::uint64_t number, Descriptor descriptor);
+  [[nodiscard]] Status announce(Pending& pending);
+  // Serves a live registration until its owner asks to release it.
+  [[nodiscard]] Result<OwnerRelease> attend();
+  [[nodiscard]] Result<std::optional<OwnerRelease>> handle_next();
+  void forget();
+  [[nodiscard]] Status send(const AgentMessage& message);
+  [[nodiscard]] Steady::time_point soon() const;
+
+  InstanceShared& shared_;
+  const std::shared_ptr<FrameChannel> channel_;
+  Steady::time_point deadline_;  // of the registration under way
+  Peer peer_;
+  std::shared_ptr<LiveOwner> owner_;   // null: not registered
+  std::shared_ptr<Owner> handed_out_;  // the same, for others
+  bool changed_ = false;               // the owner said so
+  LiveOwner::Rest rest_{1, 0};         // of the registration before
+};
+
+}  // namespace assay::worker

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/instances/frames.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
+#include <utility>
+
+#include "schemas/instance.h"
+
+namespace assay::worker {
+namespace {
+
+constexpr std::size_t kLength = 4;                    // bytes
+constexpr std::size_t kStep = std::size_t{64} << 10;  // memory is set aside as bytes come
+
+std::unexpected<Error> broken() {
+  return fail(ErrorCode::kFileUnreadable, "the connection failed, or ended within a frame");
+}
+std::unexpected<Error> late() {
+  return fail(ErrorCode::kRequestTimeout, "the other side took too long");
+}
+std::unexpected<Error> ended() { return fail(ErrorCode::kCancelled, "the connection has ended"); }
+
+// Rounded up, so that a wait does not end before its deadline; -1: for ever.
+int wait_ms(Steady::time_point deadline) {
+  if (deadline == Steady::time_point::max()) {
+    return -1;
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000));
+}
+
+// Takes the descriptors out of a message, those too that nobody wants.
+void take_descriptors(msghdr& message, std::vector<Descriptor>& out) {
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) {
+      continue;
+    }
+    for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len; at += sizeof(int)) {
+      int number = -1;
+      std::memcpy(&number, reinterpret_cast<const std::uint8_t*>(part) + at, sizeof(number));
+      out.emplace_back(number);
+    }
+  }
+}
+
+// Reads the bytes of one frame.
+class Reader {
+ public:
+  Reader(const FrameChannel& channel, const FrameLimits& limits)
+      : channel_(channel), limits_(limits) {}
+
+  // Fills `out`. With room for descriptors, those that come are put into `descriptors`; a message
+  // with more of them than there is room for is refused, and the kernel drops what did not fit.
+  Status fill(std::span<std::uint8_t> out, std::vector<Descriptor>* descriptors) {
+    while (!out.empty()) {
+      if (!channel_.wait(deadline())) {
+        return late();
+      }
+      const Result<std::size_t> count = receive_some(out, descriptors);
+      if (!count) {
+        return std::unexpected(count.error());
+      }
+      out = out.subspan(*count);
+      idle_from_ = Steady::now();
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] Steady::time_point deadline() const {
+    if (!begun_) {
+      return std::min(limits_.begin, limits_.end);
+    }
+    const bool endless = limits_.idle == Steady::duration::max();
+    return endless ? limits_.end : std::min(limits_.end, idle_from_ + limits_.idle);
+  }
+
+  Result<std::size_t> receive_some(std::span<std::uint8_t> out,
+                                   std::vector<Descriptor>* descriptors) {
+    alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(kMaxFrameDescriptors * sizeof(int))>
+        control{};
+    iovec data{out.data(), out.size()};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    if (descriptors != nullptr) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+    }
+    ssize_t count = -1;
+    do {
+      count = ::recvmsg(channel_.socket(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    } while (count < 0 && errno == EINTR);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return std::size_t{0};
+    }
+    if (count <= 0) {
+      return !begun_ && count == 0 ? ended() : broken();
+    }
+    begun_ = true;
+    if (descriptors != nullptr) {
+      take_descriptors(message, *descriptors);
+    }
+    if ((message.msg_flags & MSG_CTRUNC) != 0 ||
+        (descriptors != nullptr && descriptors->size() > limits_.descriptors)) {
+      return fail(ErrorCode::kInvalidParameter,
+                  "descriptors come where none belong, or too many at once");
+    }
+    return static_cast<std::size_t>(count);
+  }
+
+  const FrameChannel& channel_;
+  const FrameLimits& limits_;
+  bool begun_ = false;
+  Steady::time_point idle_from_{};
+};
+
+}  // namespace
+
+FrameChannel::FrameChannel(Descriptor socket) : socket_(std::move(socket)) {}
+
+bool FrameChannel::wait(Steady::time_point deadline) const {
+  pollfd wait{socket_.get(), POLLIN, 0};
+  while (true) {
+    const int ready = ::poll(&wait, 1, wait_ms(deadline));
+    if (ready > 0 || (ready < 0 && errno != EINTR)) {
+      return true;
+    }
+    if (ready == 0 && Steady::now() >= deadline) {
+      return false;
+    }
+  }
+}
+
+Result<Frame> FrameChannel::receive(const FrameLimits& limits,
+                                    const std::function<Status(std::size_t length)>& begin) const {
+  Reader reader(*this, limits);
+  Frame frame;
+  std::array<std::uint8_t, kLength> head{};
+  // Without room in the message the kernel drops descriptors and says so.
+  ASSAY_TRY(reader.fill(head, limits.descriptors == 0 ? nullptr : &frame.descriptors));
+  const std::size_t length = head[0] | (std::size_t{head[1]} << 8) | (std::size_t{head[2]} << 16) |
+                             (std::size_t{head[3]} << 24);
+  if (length > limits.bytes) {
+    return fail(ErrorCode::kLimitExceeded, "the frame is too long");
+  }
+  if (begin) {
+    ASSAY_TRY(begin(length));
+  }
+  while (frame.body.size() < length) {
+    const std::size_t at = frame.body.size();
+    const std::size_t step = std::min(length - at, std::max(kStep, at));
+    frame.body.resize(at + step);
+    ASSAY_TRY(reader.fill(std::span(frame.body).subspan(at), nullptr));
+  }
+  return frame;
+}
+
+Status FrameChannel::send(ByteView body, std::span<const int> descriptors) {
+  const auto length = static_cast<std::uint32_t>(body.size());
+  Bytes bytes = {static_cast<std::uint8_t>(length), static_cast<std::uint8_t>(length >> 8),
+                 static_cast<std::uint8_t>(length >> 16), static_cast<std::uint8_t>(length >> 24)};
+  bytes.insert(bytes.end(), body.begin(), body.end());
+  alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(kMaxFrameDescriptors * sizeof(int))>
+      control{};
+  iovec data{bytes.data(), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    const std::size_t size = std::min(descriptors.size(), kMaxFrameDescriptors) * sizeof(int);
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(size);
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(size);
+    std::memcpy(CMSG_DATA(part), descriptors.data(), size);
+  }
+  const std::lock_guard lock(sending_);
+  ssize_t count = -1;
+  do {
+    count = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (count < 0 && errno == EINTR);
+  if (count != static_cast<ssize_t>(bytes.size())) {
+    shut_down();
+    return ended();
+  }
+  return {};
+}
+
+void FrameChannel::shut_down() const { (void)::shutdown(socket_.get(), SHUT_RDWR); }
+
+}  // namespace assay::worker

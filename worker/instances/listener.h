@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Unix socket at which processes register their memory (docs/instances.md).
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "schemas/posix/descriptor.h"
+#include "worker/instances/connection.h"
+
+namespace assay::worker {
+
+class InstanceListener {
+ public:
+  // Listens at `path`, an absolute path in a directory that exists; any user may connect. A socket
+  // that a node agent left behind is replaced. `shared` outlives the listener. Connections are
+  // served at once, each in a thread of its own.
+  // Errors: usage when the path is too long for a socket or is another file, when another process
+  // listens there, or when the directory does not let one be made.
+  [[nodiscard]] static Result<std::unique_ptr<InstanceListener>> open(const std::string& path,
+                                                                      InstanceShared& shared);
+  // Ends all connections, and removes the socket.
+  ~InstanceListener();
+  InstanceListener(const InstanceListener&) = delete;
+  InstanceListener& operator=(const InstanceListener&) = delete;
+
+ private:
+  struct Served {
+    std::unique_ptr<Connection> connection;
+    std::atomic<bool> over = false;
+    std::jthread thread{};
+  };
+
+  InstanceListener(Descriptor lock, Descriptor socket, Descriptor wake, std::string path,
+                   InstanceShared& shared);
+  void accept_all();
+  void serve(Descriptor socket);
+  void reap();
+
+  const Descriptor lock_;
+  const Descriptor socket_;
+  const Descriptor wake_;  // readable: a connection is over, or the listener ends
+  std::atomic<bool> ending_ = false;
+  const std::string path_;
+  InstanceShared& shared_;
+  std::list<Served> served_;  // of the accepting thread
+  std::jthread thread_;       // last: it uses the others
+};
+
+}  // namespace assay::worker

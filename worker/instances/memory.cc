@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/instances/memory.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <utility>
+
+namespace assay::worker {
+
+namespace {
+
+std::unexpected<Error> refused(const std::string& why) {
+  return fail(ErrorCode::kInvalidParameter, why);
+}
+
+}  // namespace
+
+Status check_memory_file(const Descriptor& fd, std::uint64_t size) {
+  constexpr int kWanted = F_SEAL_SHRINK | F_SEAL_GROW;
+  constexpr std::uint64_t kBlock = 512;  // bytes, of st_blocks
+  struct stat status{};
+  struct statfs system{};
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+  if (seals < 0 || ::fstat(fd.get(), &status) != 0 || ::fstatfs(fd.get(), &system) != 0 ||
+      !S_ISREG(status.st_mode) || system.f_type != TMPFS_MAGIC) {
+    return refused("a piece of host memory is not a memory file");
+  }
+  if ((seals & kWanted) != kWanted) {
+    return refused("a memory file is not sealed against shrinking and growing");
+  }
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (size == 0 || size > bytes) {
+    return refused("a memory file is smaller than was said");
+  }
+  // Reading a hole would make a page of it, which this process would pay for.
+  if (static_cast<std::uint64_t>(status.st_blocks) < (bytes + kBlock - 1) / kBlock) {
+    return refused("a memory file has holes");
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const HostMapping>> HostMapping::map(const Descriptor& fd,
+                                                            std::uint64_t size) {
+  ASSAY_TRY(check_memory_file(fd, size));
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
+  if (memory == MAP_FAILED) {
+    return fail(ErrorCode::kLimitExceeded, "the system maps no more memory files");
+  }
+  return std::shared_ptr<const HostMapping>(
+      new HostMapping({static_cast<const std::uint8_t*>(memory), size}));
+}
+
+HostMapping::~HostMapping() { ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size()); }
+
+Result<gpu_hash::Engine*> engine_for(gpu_hash::Engine& engine,
+                                     const InstanceRegistration& registration) {
+  if (registration.device.empty()) {
+    return &engine;
+  }
+  gpu_hash::Engine* const found = engine.of_device(registration.device);
+  if (found == nullptr) {
+    return fail(ErrorCode::kDeviceNotFound,
+                "The memory lies on a device that this agent does not use", registration.device);
+  }
+  return found;
+}
+
+Reach reach_of(const gpu_hash::Engine& engine, PieceKind kind) {
+  switch (kind) {
+    case PieceKind::kDevice:
+      return Reach::kResident;
+    case PieceKind::kHost:
+      return engine.imports() == gpu_hash::Imports::kMemoryFiles ? Reach::kResident
+                                                                 : Reach::kMapped;
+    case PieceKind::kStaged:
+      break;
+  }
+  return Reach::kStaged;
+}
+
+Result<Reach> reach_of(const gpu_hash::Engine& engine, const InstanceRegistration& registration,
+                       std::span<const InstancePart> parts) {
+  Reach reach = Reach::kMapped;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Reach one = reach_of(engine, registration.pieces.at(parts[i].piece).kind);
+    if (i > 0 && one != reach) {
+      return refused("a tensor lies in memory of several kinds");
+    }
+    reach = one;
+  }
+  return reach;
+}
+
+Result<InstanceMemory::Piece> InstanceMemory::take(gpu_hash::Engine& engine, Descriptor fd,
+                                                   const InstancePiece& piece) {
+  using gpu_hash::Imports;
+  if (!fd) {
+    return refused("a descriptor is missing");
+  }
+  if (reach_of(engine, piece.kind) == Reach::kMapped) {
+    ASSAY_ASSIGN(Piece mapped, HostMapping::map(fd, piece.size));
+    return mapped;
+  }
+  if (piece.kind == PieceKind::kDevice && engine.imports() != Imports::kDriverDescriptors) {
+    return refused("the engine imports no memory of devices");
+  }
+  if (piece.kind == PieceKind::kHost) {
+    ASSAY_TRY(check_memory_file(fd, piece.size));
+  }
+  auto imported = engine.import_memory(std::move(fd), piece.size);
+  if (!imported) {
+    // A driver that refuses says nothing about its device.
+    return refused(imported.error().detail);
+  }
+  return Piece(*std::move(imported));
+}
+
+Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& engine,
+                                              std::span<const std::uint64_t> pieces,
+                                              const std::stop_token& stop) {
+  const InstanceRegistration& registration = owner.registration();
+  std::vector<std::uint64_t> wanted;
+  for (const std::uint64_t piece : pieces) {
+    if (registration.pieces.at(piece).kind != PieceKind::kStaged) {
+      wanted.push_back(piece);
+    }
+  }
+  InstanceMemory memory;
+  for (std::size_t at = 0; at < wanted.size(); at += kMaxFrameDescriptors) {
+    if (stop.stop_requested()) {
+      return fail(ErrorCode::kCancelled, "importing was stopped on request");
+    }
+    const auto batch =
+        std::span(wanted).subspan(at, std::min(kMaxFrameDescriptors, wanted.size() - at));
+    ASSAY_ASSIGN(std::vector<Descriptor> fds, owner.export_pieces(batch));
+    if (fds.size() != batch.size()) {
+      return fail(ErrorCode::kFileUnreadable, "the owner sent another number of descriptors");
+    }
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      auto piece = take(engine, std::move(fds[i]), registration.pieces[batch[i]]);
+      if (!piece) {
+        piece.error().where = "piece " + std::to_string(batch[i]);
+        return std::unexpected(std::move(piece).error());
+      }
+      memory.pieces_.emplace(batch[i], *std::move(piece));
+    }
+  }
+  return memory;
+}
+
+gpu_hash::Region InstanceMemory::region(std::span<const InstancePart> parts) const {
+  gpu_hash::Region region;
+  region.pieces.reserve(parts.size());
+  for (const InstancePart& part : parts) {
+    const Piece& piece = pieces_.at(part.piece);
+    if (const auto* device = std::get_if<std::shared_ptr<const gpu_hash::DeviceMemory>>(&piece)) {
+      region.pieces.emplace_back(gpu_hash::DevicePiece{*device, part.offset, part.size});
+    } else {
+      const ByteView bytes = std::get<std::shared_ptr<const HostMapping>>(piece)->bytes();
+      region.pieces.emplace_back(gpu_hash::HostPiece{bytes.subspan(part.offset, part.size)});
+    }
+  }
+  return region;
+}
+
+}  // namespace assay::worker

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that goes on beside jobs for instances in memory: the watch over them, heartbeats, and
+// events about what changed.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "schemas/core/signer.h"
+#include "worker/events.h"
+#include "worker/heartbeat.h"
+#include "worker/instances/registry.h"
+#include "worker/instances/watch.h"
+
+namespace assay::worker {
+
+class MemoryWatch final : public InstanceWatcher {
+ public:
+  // `send` has a connection of its own, such as that of another Service: it is called while jobs
+  // are done. Everything outlives this.
+  MemoryWatch(std::string node, const Signer& signer, Events& events, Heartbeats::Send send,
+              const WatchPlan& plan = {},
+              std::chrono::milliseconds heartbeat_period = kHeartbeatPeriod);
+  ~MemoryWatch() override;
+  MemoryWatch(const MemoryWatch&) = delete;
+  MemoryWatch& operator=(const MemoryWatch&) = delete;
+
+  // For Parts::watch.
+  [[nodiscard]] InstanceWatch& watch() { return watch_; }
+
+  // For Registry::watch(). Owner::ended() tells those who hold memory that it has gone.
+  void came(const std::shared_ptr<Owner>&) override {}
+  void asked(const std::shared_ptr<Owner>& owner) override { watch_.ask(*owner); }
+  void changed(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors) override {
+    watch_.violate({owner->peer().pod, owner->registration().instance}, tensors);
+  }
+  void gone(const Owner&) override {}
+
+ private:
+  void tell(const InstanceBeat& beat, std::span<const Finding> findings);
+
+  Events& events_;
+  std::mutex mutex_;
+  Heartbeats* hurried_ = nullptr;  // guarded by mutex_; set while heartbeats_ lives
+  InstanceWatch watch_;
+  Heartbeats heartbeats_;
+};
+
+}  // namespace assay::worker
