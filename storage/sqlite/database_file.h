@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schemas/core/error.h"
+#include "schemas/posix/descriptor.h"
 #include "storage/sqlite/connection.h"
 
 namespace assay::storage::sqlite {
@@ -16,13 +17,10 @@ class FileLock {
  public:
   // Locks `<path>.lock`, which is created and stays. unavailable while another holder has it.
   [[nodiscard]] static Result<FileLock> acquire(const std::string& path);
-  FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  FileLock& operator=(FileLock&&) = delete;
-  ~FileLock();
 
  private:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+  explicit FileLock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
 };
 
 // Creates an empty file (mode 0600, its folder synced) when there is none and `create`, and takes
