@@ -38,6 +38,10 @@ struct VerifiedEnvelope {
 // against the trust store as it is now.
 [[nodiscard]] Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
                                                        std::string_view payload_type);
+// The same for a caller that reads more of that snapshot; `now` is not after it.
+[[nodiscard]] Result<VerifiedEnvelope> verify_envelope(storage::Snapshot& snapshot, ByteView bytes,
+                                                       std::string_view payload_type,
+                                                       Timestamp now);
 
 // Fails with `unavailable` when the trust store changed since `verified` was made: the caller's
 // checks would be about keys of the past.

@@ -34,7 +34,8 @@ struct Appraised {
 
 // Appraises under what the trust store says about the type, or else its default. Refused evidence
 // is logged and becomes the error evidence-rejected.
-[[nodiscard]] Result<Appraised> appraise_evidence(Services& services, const Evidence& evidence,
+[[nodiscard]] Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snapshot,
+                                                  const Evidence& evidence,
                                                   const ReportDataBytes& expected,
                                                   const EvidenceContext& context);
 
