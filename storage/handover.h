@@ -15,9 +15,9 @@ namespace assay::storage {
 [[nodiscard]] Status add_log_signature(const SqliteOptions& options, const Signer& current,
                                        const Signer& next);
 
-// The time of the last write; nothing before the first, or when it was altered. Also while the
-// store is open. `log_signer` is the log's key.
-[[nodiscard]] Result<std::optional<Timestamp>> last_write(const SqliteOptions& options,
+// Nothing before the first write, or when it was altered. Also while the store is open.
+// `log_signer` is the log's key.
+[[nodiscard]] Result<std::optional<LastWrite>> last_write(const SqliteOptions& options,
                                                           const Signer& log_signer);
 
 }  // namespace assay::storage

@@ -25,6 +25,7 @@
 #include "schemas/log_record.h"
 #include "schemas/trust.h"
 #include "storage/governance.h"
+#include "storage/last_write.h"
 #include "storage/node_store.h"
 #include "storage/pod_store.h"
 
@@ -322,6 +323,10 @@ struct SqliteOptions {
   // Takes a database with a log but without its anchor file as it is, and makes a new anchor.
   // Whoever sets this vouches that the database is not an old copy.
   bool dangerous_recreate_anchor = false;
+
+  // What is kept as the wall clock's time of a write (storage/last_write.h), where `clock` may be
+  // ahead of it. Empty: the time of the write.
+  std::function<Timestamp()> wall = {};
 };
 
 // Opens the database, applies migrations, checks that the newest checkpoint is ours and fits the

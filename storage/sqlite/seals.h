@@ -12,6 +12,7 @@
 
 #include "schemas/core/clock.h"
 #include "schemas/core/signer.h"
+#include "storage/last_write.h"
 #include "storage/sqlite/connection.h"
 
 namespace assay::storage::sqlite {
@@ -80,8 +81,8 @@ class SealedRow {
 
 // When something was written last. Nothing before the first write, and when the row was altered: a
 // time of somebody else's choice would be held for good.
-[[nodiscard]] Status store_last_write(Connection& connection, Timestamp time);
-[[nodiscard]] Result<std::optional<Timestamp>> load_last_write(Connection& connection);
+[[nodiscard]] Status store_last_write(Connection& connection, const LastWrite& last);
+[[nodiscard]] Result<std::optional<LastWrite>> load_last_write(Connection& connection);
 
 // HMAC-SHA256 under the connection's key.
 [[nodiscard]] Digest seal_of(const Connection& connection, ByteView message);

@@ -139,12 +139,12 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   }
   ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait,
                                               shared_key, file.index));
-  ASSAY_ASSIGN(const Timestamp least, least_time(*connection, committed.state));
-  auto writer =
-      std::make_unique<Writer>(std::move(connection), std::move(committed), std::move(anchor),
-                               Writer::Options{options.origin, options.max_group,
-                                               options.probe_interval, least, file.disk_fails},
-                               signer, clock);
+  ASSAY_ASSIGN(const LastWrite least, least_time(*connection, committed.state));
+  auto writer = std::make_unique<Writer>(
+      std::move(connection), std::move(committed), std::move(anchor),
+      Writer::Options{options.origin, options.max_group, options.probe_interval, least,
+                      options.wall, file.disk_fails},
+      signer, clock);
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
                                        clock);
 }

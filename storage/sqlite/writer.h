@@ -34,9 +34,10 @@ struct Committed {
 // Reads it from the tables, all but `governance`. data-loss when there is no checkpoint,
 // log-inconsistent when it does not fit the tree.
 [[nodiscard]] Result<Committed> load_committed(Connection& connection);
-// The least that time can be: that of the last write, and that of the newest record of the log. The
-// connection must have its seal key. data-loss when the record is not what the log says.
-[[nodiscard]] Result<Timestamp> least_time(Connection& connection, const LogState& state);
+// The least that time can be: that of the last write; where that is not known, or earlier, that of
+// the newest record of the log, with no lead over the wall clock. The connection must have its seal
+// key. data-loss when the record is not what the log says.
+[[nodiscard]] Result<LastWrite> least_time(Connection& connection, const LogState& state);
 
 // Threading: write() and healthy() from any thread; the rest runs on the writer's own.
 class Writer {
@@ -46,8 +47,9 @@ class Writer {
     std::string origin;
     std::size_t max_group;
     std::chrono::milliseconds probe_interval;
-    Timestamp least{};        // nothing is written with an earlier time
-    bool disk_fails = false;  // it took no write when the store was opened
+    LastWrite least{};                // nothing is written with an earlier time
+    std::function<Timestamp()> wall;  // as SqliteOptions has it
+    bool disk_fails = false;          // it took no write when the store was opened
   };
 
   // `committed` is what the database and `anchor`, which may be null, hold. `signer` and `clock`
@@ -82,6 +84,7 @@ class Writer {
   Status seal();
   void abandon();
   Timestamp now();
+  LastWrite last_write();
 
   void probe();
   void checkpoint_if_due();

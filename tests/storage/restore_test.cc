@@ -193,11 +193,11 @@ TEST_F(RestoreTest, NewLossAfterARestore_IsNotTakenForTheOld) {
 }
 
 TEST_F(RestoreTest, ClockBehindTheStore_TheStoreKeepsItsTime) {
-  const Timestamp written = last_write(options(), signer_).value().value();
+  const LastWrite written = last_write(options(), signer_).value().value();
   clock_.advance(-std::chrono::hours(24));
   ASSERT_TRUE(restore(kSecond));
   EXPECT_EQ(last_write(named(kSecond), signer_).value(), written);
-  EXPECT_EQ(newest(*open(named(kSecond)).value()).time, written);
+  EXPECT_EQ(newest(*open(named(kSecond)).value()).time, written.time);
 }
 
 using StoreTime = SqliteTest;
@@ -216,11 +216,11 @@ TEST_F(StoreTime, NeverBehindWhatIsThere) {
     }));
     EXPECT_EQ(seen, written);
   }
-  EXPECT_EQ(last_write(options(), signer_).value(), written);
+  EXPECT_EQ(last_write(options(), signer_).value()->time, written);
   // Altered, it is not believed; the newest record is.
   tamper("UPDATE last_write SET time = 0");
   append(*open().value(), 1);
-  EXPECT_EQ(last_write(options(), signer_).value(), written);
+  EXPECT_EQ(last_write(options(), signer_).value()->time, written);
 }
 
 TEST_F(StoreTime, RecordThatIsEarlierThanOneBefore_IsFound) {
