@@ -16,7 +16,8 @@ class Remaker {
       : connection_(connection), repaired_(repaired) {}
   // Takes rows out that do not fit their seals, and what is made again from others.
   [[nodiscard]] Status drop_damaged();
-  // After jobs and nodes were made again: places, high-water marks, the generation of evidence.
+  // After statements, jobs and nodes were made again: places, high-water marks, what signers have
+  // stored.
   [[nodiscard]] Status finish();
 
  private:
