@@ -28,6 +28,7 @@
 #include "storage/last_write.h"
 #include "storage/node_store.h"
 #include "storage/pod_store.h"
+#include "storage/report_rules.h"
 
 namespace assay::storage {
 
@@ -323,6 +324,9 @@ struct SqliteOptions {
   // Takes a database with a log but without its anchor file as it is, and makes a new anchor.
   // Whoever sets this vouches that the database is not an old copy.
   bool dangerous_recreate_anchor = false;
+
+  // Which reports count. It must outlive the store; invalid-config without it.
+  const ReportRules* rules = nullptr;
 
   // What is kept as the wall clock's time of a write (storage/last_write.h), where `clock` may be
   // ahead of it. Empty: the time of the write.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/core/error.h"
+#include "storage/report_rules.h"
 #include "storage/sqlite/handles.h"
 #include "storage/sqlite/query.h"
 
@@ -30,6 +31,10 @@ class Connection {
   // The key of the seals (seals.h).
   void set_seal_key(std::shared_ptr<const SecretBytes> key) { seal_key_ = std::move(key); }
   [[nodiscard]] ByteView seal_key() const { return seal_key_ ? seal_key_->view() : ByteView(); }
+
+  // Which reports count. Before any job is read or written.
+  void set_rules(const ReportRules& rules) { rules_ = &rules; }
+  [[nodiscard]] const ReportRules& rules() const { return *rules_; }
 
   // A statement of sql.def, prepared on first use. Not while an earlier query of the same statement
   // is alive.
@@ -71,6 +76,7 @@ class Connection {
   std::array<StatementHandle, kSqlCount> statements_;  // after database_: finalized before
   std::optional<Error> failure_;
   std::shared_ptr<const SecretBytes> seal_key_;
+  const ReportRules* rules_ = nullptr;
   int wal_pages_ = 0;
 };
 

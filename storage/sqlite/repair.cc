@@ -36,11 +36,13 @@ struct Opened {
 };
 
 Result<Opened> open_alone(const SqliteOptions& options, const Signer& signer) {
+  ASSAY_TRY(require_rules(options));
   ASSAY_ASSIGN(FileLock lock, FileLock::acquire(options.path));
   ASSAY_TRY(prepare_file(options.path, false));
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadWrite));
   ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
   connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
+  connection->set_rules(*options.rules);
   ASSAY_TRY(connection->make_durable());
   ASSAY_ASSIGN(auto state, load_checkpoint(*connection));
   if (!state) {

@@ -32,13 +32,7 @@ struct PlaceRow {
     Connection& connection, const std::string& node, const ArtifactId& artifact,
     const std::string& scope, const std::string& pod, std::size_t limit);
 
-// Whether a decision may look at the job: a queue that moves on changes none.
-[[nodiscard]] bool may_count(const JobRow& row);
-// A job that stands for one whose row was lost (server/service/upkeep/rebuild.h).
-[[nodiscard]] bool is_lost(const JobRow& row);
-// After a job was written that may count, or might before. A lost job takes what is known at its
-// place with it: nobody knows what its report would have said. So it counts as one against the
-// bytes from when its row was made.
+// After a job was written that may count, or might before (storage/report_rules.h).
 [[nodiscard]] Status note_report(Connection& connection, const JobRow& row, std::int64_t seq);
 // Makes both tables again from the jobs.
 [[nodiscard]] Status remake_places(Connection& connection);

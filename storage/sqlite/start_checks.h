@@ -32,4 +32,7 @@ namespace assay::storage::sqlite {
 // Epochs that no record of the chain covers (nothing was ever governed) only the anchor knows.
 [[nodiscard]] Status check_epochs(const Epochs& now, const Epochs& then);
 
+// invalid-config without them: nobody would know which reports count.
+[[nodiscard]] Status require_rules(const SqliteOptions& options);
+
 }  // namespace assay::storage::sqlite

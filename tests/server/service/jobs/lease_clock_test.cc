@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "server/service/held_clock.h"
+#include "server/service/jobs/precedence.h"
 #include "storage/handover.h"
 #include "tests/server/service/node_fixture.h"
 
@@ -37,6 +38,7 @@ class LeaseClock : public NodeTest {
   }
   [[nodiscard]] storage::SqliteOptions options() const {
     storage::SqliteOptions options;
+    options.rules = &kReportRules;
     options.path = directory_ / "assay.db";
     options.origin = "example.com/log";
     options.anchor_path = directory_ / "anchor";
