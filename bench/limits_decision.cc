@@ -23,6 +23,7 @@
 #include "server/service/decisions/decide.h"
 #include "server/service/documents/accept.h"
 #include "server/service/governance/policies.h"
+#include "server/service/jobs/precedence.h"
 #include "storage/store.h"
 
 namespace {
@@ -120,6 +121,7 @@ class World {
     services_.reset();
     store_.reset();
     assay::storage::SqliteOptions options;
+    options.rules = &assay::server::kReportRules;
     options.path = folder_ + "/assay.db";
     options.create = true;
     options.origin = "bench.example.com/log";

@@ -22,6 +22,7 @@
 
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
+#include "server/service/jobs/precedence.h"
 #include "storage/store.h"
 #include "tests/support/test_signer.h"
 
@@ -189,6 +190,7 @@ Outcome measure(const Options& options, std::size_t count) {
   const assay::TestSigner signer;
   const assay::SystemClock clock;
   assay::storage::SqliteOptions sqlite;
+  sqlite.rules = &assay::server::kReportRules;
   sqlite.path = folder + "/assay.db";
   sqlite.create = true;
   sqlite.origin = "bench.example.com/log";

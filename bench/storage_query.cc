@@ -17,6 +17,7 @@
 
 #include "schemas/core/json.h"
 #include "schemas/core/sha.h"
+#include "server/service/jobs/precedence.h"
 #include "storage/store.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/test_signer.h"
@@ -202,6 +203,7 @@ int main(int argc, char** argv) {
   assay::ManualClock clock;
   const assay::Timestamp start = clock.now();
   assay::storage::SqliteOptions sqlite;
+  sqlite.rules = &assay::server::kReportRules;
   sqlite.path = folder + "/assay.db";
   sqlite.create = true;
   sqlite.origin = "bench.example.com/log";

@@ -15,14 +15,13 @@
 #include "schemas/log_record.h"
 #include "server/admission_principals.h"
 #include "server/api/dispatch.h"
+#include "server/hold_time.h"
 #include "server/init.h"
 #include "server/jwks.h"
 #include "server/key_history.h"
 #include "server/metrics.h"
 #include "server/reappraiser.h"
-#include "server/service/held_clock.h"
 #include "server/service/job_bell.h"
-#include "storage/handover.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -154,9 +153,11 @@ struct App::Impl {
     ASSAY_ASSIGN(service_signer,
                  attestation::load_private_key(config.service_key_file, passphrase));
     ASSAY_TRY(load_ear_keys(passphrase));
-    const storage::SqliteOptions options = store_options(config);
+    storage::SqliteOptions options = store_options(config);
+    options.wall = [this] { return clock.wall(); };
     ASSAY_ASSIGN(store, storage::open_sqlite(options, *log_signer, clock));
-    ASSAY_TRY(hold_clock(options));
+    ASSAY_TRY(hold_time(clock, *store, options, *log_signer));
+    watch_clock();
     ASSAY_TRY(check_keys());
     return make_api();
   }
@@ -175,26 +176,6 @@ struct App::Impl {
     return name_keys(*store, keys, *service_signer, ear);
   }
 
-  // Time does not go back behind what the store says: leases and validities of before a restart
-  // would begin again.
-  Status hold_clock(const storage::SqliteOptions& options) {
-    // A lease is no record, so the last write may be later than the newest one. On a disk that is
-    // full the records must do.
-    if (const auto latest = storage::last_write(options, *log_signer); latest && *latest) {
-      clock.hold(**latest);
-    }
-    ASSAY_ASSIGN(const auto snapshot, store->snapshot());
-    ASSAY_ASSIGN(const storage::LogState state, snapshot->log_state());
-    if (state.size == 0) {
-      return {};
-    }
-    ASSAY_ASSIGN(const Bytes bytes, snapshot->log_record(state.size - 1));
-    ASSAY_ASSIGN(const LogRecord record, parse_log_record(bytes));
-    clock.hold(record.time);
-    watch_clock();
-    return {};
-  }
-
   // Once for each time that the wall clock is found to be behind.
   void watch_clock() {
     const auto lead = clock.lead();
@@ -207,11 +188,18 @@ struct App::Impl {
           {{"behind_ms", lead.count()},
            {"decides", known},
            {"what", known ? "the clock is behind the service's time, which goes on from there"
-                          : "the clock is behind the last write: how long the service stood "
-                            "still is not known, so it does not decide; set the clock right"}});
+                          : "the clock is behind where it was at the last write: how long the "
+                            "service stood still is not known, so it does not decide; set the "
+                            "clock right"}});
     }
     clock_behind = behind;
     clock_known = known;
+  }
+
+  // How the wall clock stands to the service's time, for the next start.
+  void keep_time() {
+    static_cast<void>(
+        store->write([](const storage::Transaction& /*transaction*/) { return Status(); }));
   }
 
   // Results of appraisals are signed with ES256 alone (draft-ietf-rats-ear-04 as a JWT).
@@ -327,8 +315,14 @@ struct App::Impl {
         never.wait_for(lock, stop, kUnselectedInterval, [] { return false; });
         flush_unselected();
         watch_clock();
+        const auto lead = clock.lead();
+        if (std::chrono::abs(lead - kept_lead) > HeldClock::kTolerance) {
+          kept_lead = lead;
+          keep_time();
+        }
       }
       flush_unselected();
+      keep_time();
     });
   }
 
@@ -394,6 +388,7 @@ struct App::Impl {
   HeldClock clock;
   bool clock_behind = false;
   bool clock_known = true;
+  std::chrono::milliseconds kept_lead{0};  // of the flusher
   Random& random;
   Log& log;
   Metrics metrics;

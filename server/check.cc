@@ -2,6 +2,7 @@
 #include "server/check.h"
 
 #include "attestation/keys.h"
+#include "server/service/jobs/precedence.h"
 #include "server/service/upkeep/rebuild.h"
 
 namespace assay::server {
@@ -9,6 +10,7 @@ namespace {
 
 storage::SqliteOptions store_options(const Config& config) {
   storage::SqliteOptions options;
+  options.rules = &kReportRules;
   options.path = config.store_path;
   options.origin = config.log_origin;
   options.anchor_path = config.anchor_file;

@@ -10,6 +10,7 @@
 #include "server/http/tls.h"
 #include "server/key_history.h"
 #include "server/service/governance/trust.h"
+#include "server/service/jobs/precedence.h"
 #include "storage/durable_file.h"
 #include "storage/store.h"
 
@@ -75,6 +76,7 @@ Result<std::unique_ptr<Signer>> key_at(const std::string& path, SignatureAlgorit
 
 storage::SqliteOptions store_options(const Config& config) {
   storage::SqliteOptions options;
+  options.rules = &kReportRules;
   options.path = config.store_path;
   options.origin = config.log_origin;
   options.readers = config.store_readers;

@@ -9,9 +9,9 @@
 
 #include "attestation/keys.h"
 #include "schemas/checkpoint.h"
+#include "server/hold_time.h"
 #include "server/init.h"
 #include "server/key_history.h"
-#include "server/service/held_clock.h"
 #include "storage/durable_file.h"
 #include "storage/handover.h"
 
@@ -110,9 +110,7 @@ Result<RotatedKey> enter(storage::Store& store, const Rotation& rotation) {
 Result<RotatedKey> enter_once(const Rotation& rotation, HeldClock& clock) {
   ASSAY_ASSIGN(const auto store,
                storage::open_sqlite(rotation.store, *rotation.keys.of(RotatedKind::kLog), clock));
-  ASSAY_ASSIGN(const auto latest,
-               storage::last_write(rotation.store, *rotation.keys.of(RotatedKind::kLog)));
-  clock.hold(latest.value_or(Timestamp()));
+  ASSAY_TRY(hold_time(clock, *store, rotation.store, *rotation.keys.of(RotatedKind::kLog)));
   KeyHistory history;
   TreeSize size = 0;
   {
@@ -167,6 +165,7 @@ Result<RotateReport> rotate_key(const Config& config, RotatedKind kind,
   std::vector<std::string> created;
   ASSAY_ASSIGN(rotation.keys.next, key_at(new_key_file, old_key->algorithm(), passphrase, created));
   HeldClock held(clock);
+  rotation.store.wall = [&held] { return held.wall(); };
   ASSAY_ASSIGN(const RotatedKey entered, enter_once(rotation, held));
   const Signer& next = *rotation.keys.next;
   RotateReport report{.kind = kind,

@@ -176,15 +176,6 @@ Status write_at(int file, ByteView bytes, std::size_t offset) {
 
 }  // namespace
 
-Anchor::~Anchor() { close(); }
-
-void Anchor::close() {
-  if (file_ >= 0) {
-    ::close(file_);
-    file_ = -1;
-  }
-}
-
 Result<Anchor::State> Anchor::load() const {
   ASSAY_ASSIGN(Slot slot, newest_slot(path_));
   return std::move(slot.state);
@@ -194,7 +185,7 @@ Result<Anchor::State> Anchor::load() const {
 bool Anchor::is_still_at_its_path() const {
   struct stat at_path{};
   struct stat of_file{};
-  return ::stat(path_.c_str(), &at_path) == 0 && ::fstat(file_, &of_file) == 0 &&
+  return ::stat(path_.c_str(), &at_path) == 0 && ::fstat(file_.get(), &of_file) == 0 &&
          at_path.st_dev == of_file.st_dev && at_path.st_ino == of_file.st_ino;
 }
 
@@ -210,13 +201,13 @@ Status Anchor::open(const std::string& note, const Epochs& epochs,
   if (!slot) {
     ASSAY_TRY(replace(note, epochs, head));
   }
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-  return file_ >= 0 ? Status() : failed("the anchor file cannot be opened");
+  file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  return file_ ? Status() : failed("the anchor file cannot be opened");
 }
 
 Status Anchor::replace(const std::string& note, const Epochs& epochs,
                        const std::optional<ChainHead>& head) {
-  close();
+  file_ = {};
   ASSAY_ASSIGN(std::string text, slot_text(0, note, epochs, head));
   text.append(kFileBytes - text.size(), ' ');
   return replace_file(path_, as_bytes(text));
@@ -224,19 +215,19 @@ Status Anchor::replace(const std::string& note, const Epochs& epochs,
 
 Status Anchor::save(const std::string& note, const Epochs& epochs,
                     const std::optional<ChainHead>& head) {
-  if (file_ >= 0 && !is_still_at_its_path()) {
-    close();
+  if (file_ && !is_still_at_its_path()) {
+    file_ = {};
   }
-  if (file_ < 0) {
+  if (!file_) {
     ASSAY_TRY(open(note, epochs, head));
   }
   ASSAY_ASSIGN(const std::string text, slot_text(sequence_ + 1, note, epochs, head));
-  Status written = write_at(file_, as_bytes(text), (sequence_ + 1) % kSlots * kSlotBytes);
-  if (written && ::fdatasync(file_) != 0) {
+  Status written = write_at(file_.get(), as_bytes(text), (sequence_ + 1) % kSlots * kSlotBytes);
+  if (written && ::fdatasync(file_.get()) != 0) {
     written = failed("the anchor file cannot be synced");
   }
   if (!written) {
-    close();  // the next try looks at the file again
+    file_ = {};  // the next try looks at the file again
     return written;
   }
   ++sequence_;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "schemas/checkpoint.h"
+#include "schemas/posix/descriptor.h"
 #include "storage/store.h"
 
 namespace assay::storage {
@@ -25,7 +26,7 @@ class Anchor {
   explicit Anchor(std::string path) : path_(std::move(path)) {}
   Anchor(const Anchor&) = delete;
   Anchor& operator=(const Anchor&) = delete;
-  ~Anchor();
+  ~Anchor() = default;
 
   struct State {
     std::string note;
@@ -49,10 +50,9 @@ class Anchor {
   [[nodiscard]] Status open(const std::string& note, const Epochs& epochs,
                             const std::optional<ChainHead>& head);
   [[nodiscard]] bool is_still_at_its_path() const;
-  void close();
 
   std::string path_;
-  int file_ = -1;
+  Descriptor file_;
   std::uint64_t sequence_ = 0;  // of the newest slot
 };
 

@@ -16,9 +16,9 @@ namespace assay::storage {
 [[nodiscard]] Status add_log_signature(const SqliteOptions& options, const Signer& current,
                                        const Signer& next);
 
-// Returns the time of the last write; nullopt before the first write, or when the stored time was
-// altered. May be called while the store is open. `log_signer` holds the key of the log.
-[[nodiscard]] Result<std::optional<Timestamp>> last_write(const SqliteOptions& options,
+// Returns the last write; nullopt before the first write, or when the stored row was altered. May
+// be called while the store is open. `log_signer` holds the key of the log.
+[[nodiscard]] Result<std::optional<LastWrite>> last_write(const SqliteOptions& options,
                                                           const Signer& log_signer);
 
 }  // namespace assay::storage

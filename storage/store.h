@@ -26,8 +26,10 @@
 #include "schemas/log_record.h"
 #include "schemas/trust.h"
 #include "storage/governance.h"
+#include "storage/last_write.h"
 #include "storage/node_store.h"
 #include "storage/pod_store.h"
+#include "storage/report_rules.h"
 
 namespace assay::storage {
 
@@ -331,6 +333,13 @@ struct SqliteOptions {
   // Accepts a database that has a log but no anchor file, and makes a new anchor. Set this only
   // when the database is certainly not an old copy.
   bool dangerous_recreate_anchor = false;
+
+  // Which reports count. It must outlive the store; invalid-config without it.
+  const ReportRules* rules = nullptr;
+
+  // What is kept as the wall clock's time of a write (storage/last_write.h), where `clock` may be
+  // ahead of it. Empty: the time of the write.
+  std::function<Timestamp()> wall = {};
 };
 
 // Opens the database, applies migrations, verifies the stored state and starts the writer.

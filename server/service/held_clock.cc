@@ -7,11 +7,7 @@
 namespace assay::server {
 
 HeldClock::HeldClock(const Clock& wall, Steady steady)
-    : wall_(wall),
-      steady_(std::move(steady)),
-      base_(wall.now()),
-      base_steady_(steady_()),
-      held_() {}
+    : wall_(wall), steady_(std::move(steady)), base_(wall.now()), base_steady_(steady_()) {}
 
 std::chrono::milliseconds HeldClock::system_steady() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -22,7 +18,14 @@ HeldClock::Reading HeldClock::read() const {
   const std::lock_guard lock(mutex_);
   const std::chrono::milliseconds steady = steady_();
   const Timestamp wall = wall_.now();
-  const Timestamp held = base_ + (steady - base_steady_);
+  Timestamp held = base_ + (steady - base_steady_);
+  if (held_ && wall + kTolerance >= held_->wall) {
+    held = std::max(held, held_->at(wall));
+    base_ = held;
+    base_steady_ = steady;
+    // From here on the steady clock tells what passes, whatever becomes of the wall clock.
+    held_.reset();
+  }
   // Set forward, or as it should be: from here on the wall clock counts again.
   if (wall >= held) {
     base_ = wall;
@@ -34,25 +37,31 @@ HeldClock::Reading HeldClock::read() const {
 
 Timestamp HeldClock::now() const { return read().now; }
 
-void HeldClock::hold(Timestamp least) {
-  const bool ahead = read().now < least;
-  const std::lock_guard lock(mutex_);
-  held_ = std::max(held_, least);
-  if (ahead) {
-    base_ = least;
-    base_steady_ = steady_();
+void HeldClock::hold(const storage::LastWrite& last) {
+  const bool ahead = read().now < last.time;
+  {
+    const std::lock_guard lock(mutex_);
+    held_ = held_ ? storage::LastWrite{std::max(held_->time, last.time),
+                                       std::max(held_->wall, last.wall)}
+                  : last;
+    if (ahead) {
+      base_ = last.time;
+      base_steady_ = steady_();
+    }
   }
+  static_cast<void>(read());
 }
 
 bool HeldClock::is_known() const {
+  static_cast<void>(read());
+  const std::lock_guard lock(mutex_);
+  return !held_;
+}
+
+Timestamp HeldClock::wall() const {
   const Reading reading = read();
   const std::lock_guard lock(mutex_);
-  if (reading.wall + kTolerance < held_) {
-    return false;
-  }
-  // From here on the steady clock tells what passes, whatever becomes of the wall clock.
-  held_ = Timestamp();
-  return true;
+  return held_ ? std::max(held_->wall, reading.wall) : reading.wall;
 }
 
 std::chrono::milliseconds HeldClock::lead() const {

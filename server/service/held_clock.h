@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A clock that never goes back. When the wall clock is set back, this clock goes on from its last
 // time at the pace of the monotonic clock. So leases and nonces still expire, and reports still
-// grow older. After a restart, this clock begins no earlier than the last write of the log. If the
-// wall clock is behind that write, nobody knows how long the service was down. The time is then
-// unknown until the wall clock has reached the time of that write. Thread-safe.
+// grow older. After a restart, this clock begins no earlier than the last write of the log, and
+// keeps the lead over the wall clock that it had at that write (storage/last_write.h). If the wall
+// clock is behind the wall clock of that write, nobody knows how long the service was down. The
+// time is then unknown until the wall clock has reached that time. Thread-safe.
 #pragma once
 
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "schemas/core/clock.h"
+#include "storage/last_write.h"
 
 namespace assay::server {
 
@@ -22,12 +25,17 @@ class HeldClock final : public Clock {
   explicit HeldClock(const Clock& wall, Steady steady = system_steady);
 
   [[nodiscard]] Timestamp now() const override;
-  // Makes `least` the earliest time that now() returns after this call.
-  void hold(Timestamp least);
-  // Returns false while the wall clock is more than kTolerance behind the time given to hold().
-  // While the result is false, no decision is made, because reports may be older than they seem.
+  // Makes the time of the last write the earliest time that now() returns after this call.
+  void hold(const storage::LastWrite& last);
+  // Returns false while the wall clock is more than kTolerance behind the wall clock at the write
+  // given to hold(). While the result is false, no decision is made, because reports may be older
+  // than they seem.
   [[nodiscard]] bool is_known() const;
-  static constexpr std::chrono::seconds kTolerance{5};
+  static constexpr std::chrono::seconds kTolerance = storage::LastWrite::kTolerance;
+  // Returns the wall clock that a write stores beside its time (LastWrite::wall). While the time is
+  // unknown, the result does not go down. Otherwise the next start would not notice that the wall
+  // clock was set back.
+  [[nodiscard]] Timestamp wall() const;
   // Returns how far this clock is ahead of the wall clock; zero or more.
   [[nodiscard]] std::chrono::milliseconds lead() const;
 
@@ -43,9 +51,9 @@ class HeldClock final : public Clock {
   const Clock& wall_;
   const Steady steady_;
   mutable std::mutex mutex_;
-  mutable Timestamp base_;                         // the time at `base_steady_`
-  mutable std::chrono::milliseconds base_steady_;  // reading of the steady clock
-  mutable Timestamp held_;  // latest time given to hold(); zero after is_known() returned true
+  mutable Timestamp base_;                          // the time at `base_steady_`
+  mutable std::chrono::milliseconds base_steady_;   // reading of the steady clock
+  mutable std::optional<storage::LastWrite> held_;  // set while the time is unknown
 };
 
 }  // namespace assay::server

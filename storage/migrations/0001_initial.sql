@@ -64,13 +64,15 @@ CREATE TABLE seal_keys (
   tag BLOB NOT NULL
 ) STRICT;
 
--- When something was written last: a clock that says less was set back.
+-- When something was written last, and what the wall clock said then: one that says less now was set
+-- back.
 CREATE TABLE last_write (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   time INTEGER NOT NULL,
+  wall INTEGER NOT NULL,
   tag BLOB NOT NULL  -- under the key of the seals
 ) STRICT;
-INSERT INTO last_write VALUES (1, 0, x'');
+INSERT INTO last_write VALUES (1, 0, 0, x'');
 
 -- How far the time of a row may lie below the time_high of its list.
 CREATE TABLE time_order (

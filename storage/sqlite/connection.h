@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/core/error.h"
+#include "storage/report_rules.h"
 #include "storage/sqlite/handles.h"
 #include "storage/sqlite/query.h"
 
@@ -30,6 +31,10 @@ class Connection {
   // Sets the key of the seals (seals.h).
   void set_seal_key(std::shared_ptr<const SecretBytes> key) { seal_key_ = std::move(key); }
   [[nodiscard]] ByteView seal_key() const { return seal_key_ ? seal_key_->view() : ByteView(); }
+
+  // Sets the rules that say which reports are considered. Call before any job is read or written.
+  void set_rules(const ReportRules& rules) { rules_ = &rules; }
+  [[nodiscard]] const ReportRules& rules() const { return *rules_; }
 
   // Returns a statement of sql.def, prepared on first use. Do not call while an earlier query of
   // the same statement exists.
@@ -74,6 +79,7 @@ class Connection {
   std::array<StatementHandle, kSqlCount> statements_;  // after database_: finalized earlier
   std::optional<Error> failure_;
   std::shared_ptr<const SecretBytes> seal_key_;
+  const ReportRules* rules_ = nullptr;
   int wal_pages_ = 0;
 };
 

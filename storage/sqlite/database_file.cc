@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <utility>
 
 #include "embedded/migrations.h"
 #include "storage/durable_file.h"
@@ -38,25 +38,18 @@ Status apply_migrations(Connection& connection, std::int64_t version) {
 
 Result<FileLock> FileLock::acquire(const std::string& path) {
   const std::string name = path + ".lock";
-  const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor < 0) {
+  Descriptor file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) {
     return failed("the lock file beside the database cannot be opened");
   }
-  FileLock lock(descriptor);
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
       return fail(ErrorCode::kUnavailable,
                   "the database is in use by another process; stop that one first");
     }
     return failed("the lock file beside the database cannot be locked");
   }
-  return lock;
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-  }
+  return FileLock(std::move(file));
 }
 
 Status prepare_file(const std::string& path, bool create) {
@@ -76,11 +69,10 @@ Status prepare_file(const std::string& path, bool create) {
   if (!create) {
     return fail(ErrorCode::kNotFound, "there is no database yet; initialise the service first");
   }
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0) {
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) {
     return failed("the database cannot be created");
   }
-  ::close(descriptor);
   return sync_folder_of(path);
 }
 

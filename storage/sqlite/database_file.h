@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schemas/core/error.h"
+#include "schemas/posix/descriptor.h"
 #include "storage/sqlite/connection.h"
 
 namespace assay::storage::sqlite {
@@ -18,13 +19,10 @@ class FileLock {
   // Locks `<path>.lock`. The file is created and never removed. Errors: unavailable while another
   // holder has the lock.
   [[nodiscard]] static Result<FileLock> acquire(const std::string& path);
-  FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  FileLock& operator=(FileLock&&) = delete;
-  ~FileLock();
 
  private:
-  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+  explicit FileLock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
 };
 
 // Creates an empty file (mode 0600, folder synced) when there is none and `create` is true. Removes

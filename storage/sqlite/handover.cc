@@ -48,7 +48,7 @@ Status add_signature(const SqliteOptions& options, const Signer& current, const 
   return anchor.save(state.note, known.epochs, known.head);
 }
 
-Result<std::optional<Timestamp>> latest_time(const SqliteOptions& options, const Signer& signer) {
+Result<std::optional<LastWrite>> latest(const SqliteOptions& options, const Signer& signer) {
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadOnly));
   ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
   connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
@@ -62,9 +62,9 @@ Status add_log_signature(const SqliteOptions& options, const Signer& current, co
   return sqlite::add_signature(options, current, next);
 }
 
-Result<std::optional<Timestamp>> last_write(const SqliteOptions& options,
+Result<std::optional<LastWrite>> last_write(const SqliteOptions& options,
                                             const Signer& log_signer) {
-  return sqlite::latest_time(options, log_signer);
+  return sqlite::latest(options, log_signer);
 }
 
 }  // namespace assay::storage

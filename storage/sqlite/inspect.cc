@@ -314,11 +314,12 @@ Result<SecretBytes> key_at(const std::string& path, const Signer& signer) {
 
 Result<std::unique_ptr<Inspection>> Inspection::open(const SqliteOptions& options,
                                                      const Signer& log_signer, const Clock& clock) {
+  ASSAY_TRY(sqlite::require_rules(options));
   ASSAY_TRY(sqlite::prepare_file(options.path, false));
   ASSAY_ASSIGN(SecretBytes key, sqlite::key_at(options.path, log_signer));
-  ASSAY_ASSIGN(auto pool,
-               sqlite::ReaderPool::open(options.path, 1, options.reader_wait,
-                                        std::make_shared<const SecretBytes>(std::move(key))));
+  ASSAY_ASSIGN(auto pool, sqlite::ReaderPool::open(
+                              options.path, 1, options.reader_wait,
+                              std::make_shared<const SecretBytes>(std::move(key)), *options.rules));
   return std::make_unique<sqlite::SqliteInspection>(options, log_signer, clock, std::move(pool));
 }
 

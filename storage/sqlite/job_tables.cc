@@ -281,11 +281,12 @@ Status put_job(Connection& connection, const JobRow& row, TreeSize size) {
   ASSAY_TRY(check_row(connection, row));
   ASSAY_ASSIGN(const JsonTexts texts, json_texts(row));
   ASSAY_ASSIGN(auto seq, find_job(connection, row.id));
-  bool counts = may_count(row);
+  const ReportRules& rules = connection.rules();
+  bool counts = rules.may_count(row);
   if (seq) {
     ASSAY_ASSIGN(const JobRow known, load_job_at(connection, *seq));
     ASSAY_TRY(check_replacement(known, row));
-    counts = counts || may_count(known);
+    counts = counts || rules.may_count(known);
   }
   if (counts) {
     ASSAY_TRY(raise_version(connection, Versioned::kNode, row.node));

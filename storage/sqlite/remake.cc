@@ -6,6 +6,7 @@
 #include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/report_tables.h"
 #include "storage/sqlite/sealed_rows.h"
+#include "storage/sqlite/statement_tables.h"
 
 namespace assay::storage::sqlite {
 namespace {
@@ -102,6 +103,10 @@ Status Remaker::drop_damaged() {
 
 Status Remaker::finish() {
   ASSAY_TRY(raise_marks(connection_, repaired_));
+  ASSAY_ASSIGN(const std::uint64_t counts, recount_usage(connection_));
+  if (counts > 0) {
+    repaired_.made["signer_usage"] = counts;
+  }
   return remake_places(connection_);
 }
 

@@ -17,7 +17,8 @@ class Remaker {
   // Removes the rows that do not fit their seals, and the rows that are rebuilt from other rows.
   [[nodiscard]] Status drop_damaged();
   // Rebuilds the rows of places (report_tables.h), the high-water marks and the generation of
-  // evidence (evidence_tables.h). Call after jobs and nodes are rebuilt.
+  // evidence (evidence_tables.h), and the counts of what signers have stored. Call after
+  // statements, jobs and nodes are rebuilt.
   [[nodiscard]] Status finish();
 
  private:

@@ -36,11 +36,13 @@ struct Opened {
 };
 
 Result<Opened> open_alone(const SqliteOptions& options, const Signer& signer) {
+  ASSAY_TRY(require_rules(options));
   ASSAY_ASSIGN(FileLock lock, FileLock::acquire(options.path));
   ASSAY_TRY(prepare_file(options.path, false));
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadWrite));
   ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
   connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
+  connection->set_rules(*options.rules);
   ASSAY_TRY(connection->make_durable());
   ASSAY_ASSIGN(auto state, load_checkpoint(*connection));
   if (!state) {
@@ -185,12 +187,13 @@ Result<LogState> enter_loss(Opened& opened, const SqliteOptions& options, const 
   Connection& connection = *opened.connection;
   ASSAY_ASSIGN(Committed committed, load_committed(connection));
   ASSAY_ASSIGN(const SignedCheckpoint parsed, parse_checkpoint(committed.state.note));
-  ASSAY_ASSIGN(const Timestamp least, least_time(connection, committed.state));
-  const Timestamp time = std::max(least, clock.now());
+  ASSAY_ASSIGN(const LastWrite before, least_time(connection, committed.state));
+  const Timestamp wall = clock.now();
+  const LastWrite last{before.at(wall), std::max(before.wall, wall)};
   ASSAY_TRY(connection.query(Sql::kBeginWrite).run());
   ASSAY_TRY(append_record(connection, committed.tail,
                           {.type = std::string(event::kLogReopened),
-                           .time = time,
+                           .time = last.time,
                            .actor = "system",
                            .subjects = {},
                            .documents = {},
@@ -199,7 +202,7 @@ Result<LogState> enter_loss(Opened& opened, const SqliteOptions& options, const 
   LogState next{frontier.size(), frontier.root(), {}};
   ASSAY_ASSIGN(next.note, sign_checkpoint({options.origin, next.size, next.root}, signer));
   ASSAY_TRY(store_checkpoint(connection, next));
-  ASSAY_TRY(store_last_write(connection, time));
+  ASSAY_TRY(store_last_write(connection, last));
   ASSAY_TRY(connection.query(Sql::kCommit).run());
   ASSAY_TRY(connection.make_durable());
   return next;
@@ -305,7 +308,9 @@ class Repairer {
     // Its report may have come in as late as the last write, and may have spoken against the bytes:
     // only a lease that begins after the repair counts again (report_tables.cc).
     ASSAY_ASSIGN(const auto last, load_last_write(connection_));
-    made.finished_at = std::max(made.finished_at, last);
+    if (last) {
+      made.finished_at = std::max(made.finished_at, std::optional(last->time));
+    }
     ++repaired_.made["jobs"];
     return put_job(connection_, made, size_);
   }

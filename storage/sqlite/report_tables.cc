@@ -40,12 +40,6 @@ bool is_about(const JobRow& job, const std::string& node, const ArtifactId& arti
          place_of(job) == place;
 }
 
-// A mismatch is in; or a spot check was not answered in time, or not before the lease was lost.
-bool speaks_against(const JobRow& job, Timestamp now) {
-  return job.state == JobState::kOutline || job.report.has_value() ||
-         (job.state == JobState::kSpot && job.lease_expires_at && *job.lease_expires_at <= now);
-}
-
 Result<std::vector<std::int64_t>> numbers_from(const Json& json) {
   std::vector<std::int64_t> numbers;
   if (!json.is_array()) {
@@ -77,35 +71,24 @@ Status put_place(Connection& connection, const std::string& place, const PlaceRo
   return keep_seal(connection, Sealed::kNewestReport, place, query.bind(place));
 }
 
-// Whether a finished report is the one that counts from now on. A report that verified the bytes
-// takes the place of one that spoke against them only if its lease began after that one came in:
-// otherwise it may have read the bytes before they changed.
-bool takes_place(const PlaceRow& row, const JobRow& job) {
-  if (!job.report || job.result != "verified") {
-    return job.report.has_value();
-  }
-  return job.subset == Json::array() && job.read_since &&
-         (!row.against || *job.read_since >= *row.against);
-}
-
 // What is known at its place once this job is as it is.
-PlaceRow updated(PlaceRow row, const JobRow& job, std::int64_t seq) {
+PlaceRow updated(const ReportRules& rules, PlaceRow row, const JobRow& job, std::int64_t seq) {
   std::erase(row.doubts, seq);
   if (job.state != JobState::kDone) {
-    if (may_count(job)) {
+    if (rules.may_count(job)) {
       row.doubts.insert(std::ranges::upper_bound(row.doubts, seq), seq);
     }
     return row;
   }
-  if (is_lost(job)) {
+  const FinishedWord word = rules.finished(job, row.against);
+  if (word.forgets) {
     row.newest.reset();
     row.doubts.clear();
-  } else if (takes_place(row, job)) {
+  }
+  if (word.takes_place) {
     row.newest = seq;
   }
-  if (is_lost(job) || (job.report && job.result != "verified")) {
-    row.against = std::max(row.against, job.finished_at);
-  }
+  row.against = std::max(row.against, word.against);
   return row;
 }
 
@@ -114,7 +97,7 @@ Status note_each(Connection& connection, const char* numbers) {
   for (const std::string& text : found) {
     const std::int64_t seq = std::strtoll(text.c_str(), nullptr, 10);
     ASSAY_ASSIGN(const JobRow job, load_job_at(connection, seq));
-    if (may_count(job)) {
+    if (connection.rules().may_count(job)) {
       ASSAY_TRY(note_report(connection, job, seq));
     }
   }
@@ -122,15 +105,6 @@ Status note_each(Connection& connection, const char* numbers) {
 }
 
 }  // namespace
-
-bool may_count(const JobRow& row) {
-  return row.report || (row.state != JobState::kQueued && row.state != JobState::kLeased);
-}
-
-bool is_lost(const JobRow& row) {
-  return row.state == JobState::kDone && !row.report && row.detail.is_object() &&
-         row.detail.contains("code") && row.detail["code"] == info(ErrorCode::kDataLoss).code;
-}
 
 Result<std::optional<PlaceRow>> load_place(Connection& connection, const std::string& place) {
   Query query = connection.query(Sql::kPlaceGet);
@@ -167,7 +141,7 @@ Result<JobRow> load_newest_report(Connection& connection, const std::string& nod
     if (!is_about(job, node, artifact, scope, place) || job.state == JobState::kDone) {
       return misplaced(job.id);
     }
-    if (speaks_against(job, now)) {
+    if (connection.rules().speaks_against(job, now)) {
       return job;
     }
   }
@@ -215,7 +189,7 @@ Result<std::vector<ReportPlace>> load_report_places(Connection& connection, cons
 Status note_report(Connection& connection, const JobRow& row, std::int64_t seq) {
   const std::string place = place_name(row.node, row.artifact, row.scope, place_of(row));
   ASSAY_ASSIGN(const auto known, load_place(connection, place));
-  const PlaceRow next = updated(known.value_or(PlaceRow{}), row, seq);
+  const PlaceRow next = updated(connection.rules(), known.value_or(PlaceRow{}), row, seq);
   if (known ? *known == next : next == PlaceRow{}) {
     return {};
   }

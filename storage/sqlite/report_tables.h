@@ -35,15 +35,10 @@ struct PlaceRow {
     Connection& connection, const std::string& node, const ArtifactId& artifact,
     const std::string& scope, const std::string& pod, std::size_t limit);
 
-// Returns true when decisions may depend on the job. Returns false for queued and leased jobs
-// without a report.
-[[nodiscard]] bool may_count(const JobRow& row);
-// Returns true for a job that replaces one whose row was lost (server/service/upkeep/rebuild.h).
-[[nodiscard]] bool is_lost(const JobRow& row);
-// Updates the row of the job's place. Call after writing a job for which may_count() is true, or
-// was true before the write. A lost job (is_lost()) clears the reports of its place, because its
-// own report is unknown. From the time its row was made, a lost job is treated as a report that
-// failed to verify the bytes.
+// Updates the row of the job's place. Call after writing a job whose report may be considered, or
+// could be before the write (storage/report_rules.h). A lost job clears the reports of its place,
+// because its own report is unknown. From the time its row was made, a lost job is treated as a
+// report that failed to verify the bytes.
 [[nodiscard]] Status note_report(Connection& connection, const JobRow& row, std::int64_t seq);
 // Rebuilds the tables of places and groups from the jobs.
 [[nodiscard]] Status remake_places(Connection& connection);

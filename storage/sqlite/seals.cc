@@ -175,26 +175,29 @@ Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& q
 namespace {
 
 // No message of a row begins like this: those begin with their kind, a small number.
-Digest tag_of_time(const Connection& connection, std::int64_t time) {
-  return seal_of(connection, as_bytes("last-write:" + std::to_string(time)));
+Digest tag_of(const Connection& connection, const LastWrite& last) {
+  return seal_of(connection,
+                 as_bytes("last-write:" + std::to_string(last.time.time_since_epoch().count()) +
+                          ":" + std::to_string(last.wall.time_since_epoch().count())));
 }
 
 }  // namespace
 
-Status store_last_write(Connection& connection, Timestamp time) {
-  const Digest tag = tag_of_time(connection, time.time_since_epoch().count());
-  return connection.query(Sql::kLastWritePut).bind(time).bind(tag).run();
+Status store_last_write(Connection& connection, const LastWrite& last) {
+  const Digest tag = tag_of(connection, last);
+  return connection.query(Sql::kLastWritePut).bind(last.time).bind(last.wall).bind(tag).run();
 }
 
-Result<std::optional<Timestamp>> load_last_write(Connection& connection) {
+Result<std::optional<LastWrite>> load_last_write(Connection& connection) {
   Query query = connection.query(Sql::kLastWriteGet);
   ASSAY_ASSIGN(const bool found, query.next());
   if (!found) {
     return std::nullopt;
   }
-  const Digest tag = tag_of_time(connection, query.integer(0));
-  const Bytes stored = query.bytes(1);
-  return std::ranges::equal(stored, tag.bytes()) ? std::optional(query.time(0)) : std::nullopt;
+  const LastWrite last{query.time(0), query.time(1)};
+  const Digest tag = tag_of(connection, last);
+  const Bytes stored = query.bytes(2);
+  return std::ranges::equal(stored, tag.bytes()) ? std::optional(last) : std::nullopt;
 }
 
 }  // namespace assay::storage::sqlite

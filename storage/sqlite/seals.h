@@ -12,6 +12,7 @@
 
 #include "schemas/core/clock.h"
 #include "schemas/core/signer.h"
+#include "storage/last_write.h"
 #include "storage/sqlite/connection.h"
 
 namespace assay::storage::sqlite {
@@ -82,11 +83,11 @@ class SealedRow {
 // way as the code that later checks the seal.
 [[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& query);
 
-// Store and load the time of the last write. Loading returns nullopt before the first write, and
-// when the row was altered. Without this check a forged later time would stay in force, because no
-// write gets an earlier time than the last one.
-[[nodiscard]] Status store_last_write(Connection& connection, Timestamp time);
-[[nodiscard]] Result<std::optional<Timestamp>> load_last_write(Connection& connection);
+// Store and load the last write. Loading returns nullopt before the first write, and when the row
+// was altered. Without this check a forged later time would stay in force, because no write gets an
+// earlier time than the last one.
+[[nodiscard]] Status store_last_write(Connection& connection, const LastWrite& last);
+[[nodiscard]] Result<std::optional<LastWrite>> load_last_write(Connection& connection);
 
 // Returns the HMAC-SHA256 of `message` under the connection's seal key.
 [[nodiscard]] Digest seal_of(const Connection& connection, ByteView message);

@@ -32,11 +32,13 @@ Result<LogState> begin(Connection& connection, const LogState& anchored) {
 
 Result<std::shared_ptr<ReaderPool>> ReaderPool::open(
     const std::string& path, std::size_t readers, std::chrono::milliseconds wait,
-    const std::shared_ptr<const SecretBytes>& seal_key, Connection::Index index) {
+    const std::shared_ptr<const SecretBytes>& seal_key, const ReportRules& rules,
+    Connection::Index index) {
   std::shared_ptr<ReaderPool> pool(new ReaderPool(wait));
   for (std::size_t i = 0; i < std::max<std::size_t>(readers, 1); ++i) {
     ASSAY_ASSIGN(auto connection, Connection::open(path, Connection::Mode::kReadOnly, index));
     connection->set_seal_key(seal_key);
+    connection->set_rules(rules);
     pool->give_back(std::move(connection));
   }
   return pool;

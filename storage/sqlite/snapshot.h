@@ -20,7 +20,7 @@ class ReaderPool {
  public:
   [[nodiscard]] static Result<std::shared_ptr<ReaderPool>> open(
       const std::string& path, std::size_t readers, std::chrono::milliseconds wait,
-      const std::shared_ptr<const SecretBytes>& seal_key,
+      const std::shared_ptr<const SecretBytes>& seal_key, const ReportRules& rules,
       Connection::Index index = Connection::Index::kFile);
 
   // Waits for a connection. Errors: unavailable when no connection comes back in time.

@@ -93,4 +93,10 @@ Status check_epochs(const Epochs& now, const Epochs& then) {
   return {};
 }
 
+Status require_rules(const SqliteOptions& options) {
+  return options.rules != nullptr
+             ? Status()
+             : fail(ErrorCode::kInvalidConfig, "a store is opened with the rules of reports");
+}
+
 }  // namespace assay::storage::sqlite

@@ -36,4 +36,7 @@ namespace assay::storage::sqlite {
 // first record of the chain, only the anchor protects the epochs.
 [[nodiscard]] Status check_epochs(const Epochs& now, const Epochs& then);
 
+// invalid-config without them: nobody would know which reports count.
+[[nodiscard]] Status require_rules(const SqliteOptions& options);
+
 }  // namespace assay::storage::sqlite

@@ -408,4 +408,37 @@ Status add_envelope(Connection& connection, const StatementId& id, const Documen
   return seal_row(connection, row.log_index);
 }
 
+Result<std::uint64_t> recount_usage(Connection& connection) {
+  ASSAY_TRY(
+      connection.execute("CREATE TEMP TABLE usage_before AS SELECT * FROM signer_usage;"
+                         "DELETE FROM signer_usage"));
+  std::optional<LeafIndex> after;
+  while (true) {
+    std::optional<LeafIndex> index;
+    {
+      Query query = connection.query(Sql::kStatementNext);
+      ASSAY_ASSIGN(const bool found, query.bind(after ? *after + 1 : 0).next());
+      index = found ? std::optional(query.count(0)) : std::nullopt;
+    }
+    if (!index) {
+      break;
+    }
+    const auto row = load_statement_at(connection, *index);
+    if (row) {
+      ASSAY_TRY(add_usage(connection, *row, row->signers, {}));
+    } else if (row.error().code != ErrorCode::kDataLoss) {
+      return std::unexpected(row.error());
+    }
+    after = index;
+  }
+  ASSAY_ASSIGN(
+      const std::int64_t others,
+      connection.integer("SELECT count(*) FROM (SELECT kind, topic, identity FROM "
+                         "(SELECT * FROM signer_usage EXCEPT SELECT * FROM usage_before) "
+                         "UNION SELECT kind, topic, identity FROM "
+                         "(SELECT * FROM usage_before EXCEPT SELECT * FROM signer_usage))"));
+  ASSAY_TRY(connection.execute("DROP TABLE usage_before"));
+  return static_cast<std::uint64_t>(others);
+}
+
 }  // namespace assay::storage::sqlite

@@ -21,6 +21,9 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<SignedBy>> signed_at(Connection& connection,
                                                       const std::string& uri);
 
+// Counts again what every identity has signed; returns how many counts were others. The triggers of
+// the table are dropped.
+[[nodiscard]] Result<std::uint64_t> recount_usage(Connection& connection);
 [[nodiscard]] Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
                                              const std::string& identity);
 

@@ -105,6 +105,7 @@ bool is_anchored(const Committed& committed, const Anchor::State& anchored) {
 
 Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& signer,
                                     const Clock& clock) {
+  ASSAY_TRY(require_rules(options));
   ASSAY_ASSIGN(FileLock lock, FileLock::acquire(options.path));
   ASSAY_TRY(prepare_file(options.path, options.create));
   ASSAY_ASSIGN(OpenedFile file, open_file(options.path));
@@ -113,6 +114,7 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   ASSAY_ASSIGN(SecretBytes seal_key, seal_key_of(*connection, signer));
   const auto shared_key = std::make_shared<const SecretBytes>(std::move(seal_key));
   connection->set_seal_key(shared_key);
+  connection->set_rules(*options.rules);
   ASSAY_TRY(ensure_first_checkpoint(*connection, options.origin, signer));
   // Before anything is served or anchored: a process that died may have left a commit unsynced.
   ASSAY_TRY(make_durable(*connection, options.path, file.disk_fails));
@@ -138,13 +140,13 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
                            committed.governance->head()));
   }
   ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait,
-                                              shared_key, file.index));
-  ASSAY_ASSIGN(const Timestamp least, least_time(*connection, committed.state));
-  auto writer =
-      std::make_unique<Writer>(std::move(connection), std::move(committed), std::move(anchor),
-                               Writer::Options{options.origin, options.max_group,
-                                               options.probe_interval, least, file.disk_fails},
-                               signer, clock);
+                                              shared_key, *options.rules, file.index));
+  ASSAY_ASSIGN(const LastWrite least, least_time(*connection, committed.state));
+  auto writer = std::make_unique<Writer>(
+      std::move(connection), std::move(committed), std::move(anchor),
+      Writer::Options{options.origin, options.max_group, options.probe_interval, least,
+                      options.wall, file.disk_fails},
+      signer, clock);
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
                                        clock);
 }

@@ -47,14 +47,15 @@ Result<Committed> load_committed(Connection& connection) {
   return Committed{std::move(*state), std::move(tail), nullptr};
 }
 
-Result<Timestamp> least_time(Connection& connection, const LogState& state) {
+Result<LastWrite> least_time(Connection& connection, const LogState& state) {
   ASSAY_ASSIGN(const auto written, load_last_write(connection));
-  Timestamp least = written.value_or(Timestamp());
-  if (state.size > 0) {
-    ASSAY_ASSIGN(const EventRow newest, load_event(connection, state.size - 1));
-    least = std::max(least, newest.record.time);
+  const LastWrite least = written.value_or(LastWrite{});
+  if (state.size == 0) {
+    return least;
   }
-  return least;
+  ASSAY_ASSIGN(const EventRow newest, load_event(connection, state.size - 1));
+  const Timestamp time = newest.record.time;
+  return time > least.time ? LastWrite{time, std::max(time, least.wall)} : least;
 }
 
 Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
@@ -67,7 +68,7 @@ Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
       committed_(std::move(committed)),
       tail_(committed_.tail),
       governance_(committed_.governance),
-      latest_(options_.least),
+      latest_(options_.least.time),
       checkpoint_pages_(kCheckpointPages),
       history_(committed_.state.size, committed_.governance),
       writes_fail_(options_.disk_fails),
@@ -286,7 +287,7 @@ Status Writer::seal() {
     ASSAY_ASSIGN(next.note, sign_checkpoint({options_.origin, next.size, next.root}, signer_));
     ASSAY_TRY(store_checkpoint(*connection_, next));
   }
-  ASSAY_TRY(store_last_write(*connection_, now()));
+  ASSAY_TRY(store_last_write(*connection_, last_write()));
   if (governance_ != committed_.governance) {
     history_.publish(next.size, governance_);  // before anybody can see the rows
   }
@@ -299,6 +300,13 @@ Status Writer::seal() {
 Timestamp Writer::now() {
   latest_ = std::max(latest_, clock_.now());
   return latest_;
+}
+
+// The wall clock is read first: its time is rather too far behind than not far enough.
+LastWrite Writer::last_write() {
+  const auto wall = options_.wall ? std::optional(options_.wall()) : std::nullopt;
+  const Timestamp time = now();
+  return {time, wall.value_or(time)};
 }
 
 void Writer::abandon() {

@@ -35,10 +35,11 @@ struct Committed {
 // Reads the state from the tables, all but `governance`. Errors: data-loss when there is no
 // checkpoint; log-inconsistent when the checkpoint does not fit the tree.
 [[nodiscard]] Result<Committed> load_committed(Connection& connection);
-// Returns the earliest time that a new write may have: the later of the last write's time and the
-// newest log record's time. The connection must have its seal key. Errors: data-loss when the
-// stored record does not fit the log.
-[[nodiscard]] Result<Timestamp> least_time(Connection& connection, const LogState& state);
+// Returns the earliest time that a new write may have: that of the last write. Where the last write
+// is unknown or earlier than the newest log record, it is the time of that record, with no lead
+// over the wall clock. The connection must have its seal key. Errors: data-loss when the stored
+// record does not fit the log.
+[[nodiscard]] Result<LastWrite> least_time(Connection& connection, const LogState& state);
 
 // Threading: any thread may call write() and healthy(); everything else runs on the writer's
 // thread.
@@ -49,8 +50,9 @@ class Writer {
     std::string origin;
     std::size_t max_group;
     std::chrono::milliseconds probe_interval;
-    Timestamp least{};        // no write gets an earlier time
-    bool disk_fails = false;  // the disk took no write when the store was opened
+    LastWrite least{};                // no write gets an earlier time
+    std::function<Timestamp()> wall;  // as in SqliteOptions
+    bool disk_fails = false;          // the disk took no write when the store was opened
   };
 
   // `committed` is what the database and `anchor` hold. `anchor` may be null. `signer` and `clock`
@@ -85,6 +87,7 @@ class Writer {
   Status seal();
   void abandon();
   Timestamp now();
+  LastWrite last_write();
 
   void probe();
   void checkpoint_if_due();

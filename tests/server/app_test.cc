@@ -131,6 +131,37 @@ TEST_F(AppTest, ClockBehindTheLastWriteAtStart_IsNotReady_AndDecidesNothing) {
   app_.reset();  // before its clock
 }
 
+// The wall clock was ahead when something was written, and was set right while the service ran.
+TEST_F(AppTest, ClockSetRightWhileRunning_NoRestartWaits_AndSettingItBackIsStillNoticed) {
+  ManualClock wall(clock_.now() + std::chrono::hours(1));
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), wall, random_));
+  const auto restart = [&] {
+    app_.reset();
+    auto app = App::start(config_, wall, random_, *log_);
+    ASSERT_TRUE(app) << to_string(app.error());
+    app_ = *std::move(app);
+  };
+  restart();
+  wall.advance(-std::chrono::hours(1));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(ask("/readyz")->status, 200) << i;
+    restart();
+  }
+  // Another program that opens the store leaves that as it is.
+  app_.reset();
+  ASSERT_TRUE(rotate_key(config_, attestation::RotatedKind::kService, folder_ / "next.key", wall));
+  config_.service_key_file = folder_ / "next.key";
+  restart();
+  EXPECT_EQ(ask("/readyz")->status, 200);
+  app_.reset();
+  wall.advance(-std::chrono::minutes(1));
+  for (int i = 0; i < 3; ++i) {
+    restart();
+    EXPECT_EQ(ask("/readyz")->status, 503) << i;
+  }
+  app_.reset();  // before its clock
+}
+
 // What was written keeps its time: a restore does not make what is old fresh again.
 TEST_F(AppTest, RestoredWhereTheClockIsBehind_IsNotReady_AndDecidesNothing) {
   ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));

@@ -13,11 +13,13 @@
 #include "schemas/core/sha.h"
 #include "schemas/trust.h"
 #include "server/app.h"
+#include "server/check.h"
 #include "server/init.h"
 #include "server/jwks.h"
 #include "server/key_history.h"
 #include "storage/handover.h"
 #include "tests/server/operator_key.h"
+#include "tests/support/killed_calls.h"
 #include "tests/support/vectors.h"
 
 namespace assay::server {
@@ -248,6 +250,53 @@ TEST_F(Rotate, InterruptedBehindTheRecord_IsFinishedByDoingItAgain) {
   EXPECT_EQ(start(fresh), "ok");
   ASSERT_TRUE(rotate(RotatedKind::kLog, "log-2.key")) << "and once more";
   EXPECT_EQ(start(fresh), "ok");
+}
+
+// Two keys were replaced, and then the database was lost but for an old copy.
+TEST_F(Rotate, RestoreKilledAtEveryStep_TheNextOneFinishes_AndTheHeirsStart) {
+  ASSERT_TRUE(rotate(RotatedKind::kService, "service-2.key"));
+  config_ = with({{"service_key_file", "service-2.key"}});
+  ASSERT_TRUE(rotate(RotatedKind::kLog, "log-2.key"));
+  Json heirs = {{"service_key_file", "service-2.key"}, {"log", {{"key_file", "log-2.key"}}}};
+  config_ = with(heirs);
+  ASSERT_EQ(start(config_), "ok");
+  std::filesystem::copy_file(file("assay.db"), file("old.db"));
+  append("log-2.key",
+         {.type = "test.done", .time = {}, .actor = "a", .subjects = {}, .documents = {}});
+  std::filesystem::copy_file(file("anchor"), file("anchor.lost"));
+  heirs["log"]["origin"] = "example.com/log/2";
+  config_ = with(heirs);
+  const auto put_back = [&](const std::string& from, const std::string& to) {
+    std::filesystem::copy_file(file(from), file(to),
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  int calls = 0;
+  for (bool killed = true; killed; ++calls) {
+    SCOPED_TRACE(calls);
+    put_back("old.db", "assay.db");
+    put_back("anchor.lost", "anchor");
+    std::filesystem::remove(file("assay.db-wal"));
+    std::filesystem::remove(file("assay.db-shm"));
+    killed = test::killed_at(
+        calls, [&] { return restore_installation(config_, clock_, true).has_value(); });
+    const auto told = restore_installation(config_, clock_, false).value();
+    EXPECT_EQ(told.loss.origin, "example.com/log");
+    EXPECT_EQ(told.loss.signed_size, told.loss.size + 1) << "the same loss, whoever is asked";
+    EXPECT_EQ(told.needed, !told.loss.finished);
+    EXPECT_TRUE(told.loss.finished || killed);
+    if (told.needed) {
+      EXPECT_NE(start(config_), "ok") << "not before it is finished";
+    }
+    const auto done = restore_installation(config_, clock_, true);
+    ASSERT_TRUE(done) << to_string(done.error());
+    EXPECT_TRUE(done->done);
+    EXPECT_EQ(start(config_), "ok");
+    EXPECT_EQ(start(with({{"service_key_file", "service-2.key"},
+                          {"log", {{"origin", "example.com/log/2"}}}})),
+              "invalid-config")
+        << "the log key of before is none";
+  }
+  EXPECT_GT(calls, 10);
 }
 
 }  // namespace

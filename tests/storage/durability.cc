@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "server/service/jobs/precedence.h"
 #include "storage/sqlite/handles.h"
 #include "tests/storage/store_contract.h"
 
@@ -70,6 +71,7 @@ void expect_durable(Store& store, const std::vector<AcknowledgedWrite>& acknowle
 
 SqliteOptions kill_test_options(const std::string& folder) {
   SqliteOptions options;
+  options.rules = &server::kReportRules;
   options.path = folder + "/assay.db";
   options.create = true;
   options.origin = kTestOrigin;

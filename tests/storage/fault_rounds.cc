@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/service/jobs/precedence.h"
 #include "tests/storage/durability.h"
 #include "tests/storage/store_contract.h"
 #include "tests/support/seed.h"
@@ -24,6 +25,7 @@ class Rounds {
     SCOPED_TRACE("change " + std::to_string(n));
     const TemporaryFolder folder;
     SqliteOptions options;
+    options.rules = &server::kReportRules;
     options.path = folder.path() + "/assay.db";
     options.create = true;
     options.origin = kTestOrigin;

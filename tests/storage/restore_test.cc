@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Going on without what was lost: told once and for all, resumed wherever it was interrupted, and
 // never in the past.
-#include <atomic>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -15,40 +10,7 @@
 #include "storage/inspect.h"
 #include "storage/sqlite/log_tables.h"
 #include "tests/storage/sqlite_files.h"
-
-namespace assay::storage {
-namespace {
-
-constexpr int kKilled = 99;
-// The process ends before the call with this number; none is counted while it is negative.
-std::atomic<int> calls_left = -1;
-
-void count_call() {
-  if (calls_left >= 0 && calls_left-- == 0) {
-    ::_exit(kKilled);
-  }
-}
-
-}  // namespace
-}  // namespace assay::storage
-
-// What the store and SQLite make durable goes through these.
-#pragma GCC visibility push(default)
-extern "C" {
-int rename(const char* from, const char* to) noexcept {
-  assay::storage::count_call();
-  return static_cast<int>(::syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
-}
-int fsync(int file) {
-  assay::storage::count_call();
-  return static_cast<int>(::syscall(SYS_fsync, file));
-}
-int fdatasync(int file) {
-  assay::storage::count_call();
-  return static_cast<int>(::syscall(SYS_fdatasync, file));
-}
-}
-#pragma GCC visibility pop
+#include "tests/support/killed_calls.h"
 
 namespace assay::storage {
 namespace {
@@ -80,18 +42,8 @@ class RestoreTest : public SqliteTest {
     return restore_sqlite(named(origin), signer_, clock_);
   }
   Result<Loss> measure(const std::string& origin) { return measure_loss(named(origin), signer_); }
-  // In a process that ends before the call with this number; false when it got through.
   bool killed_at(const std::string& origin, int call) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      calls_left = call;
-      ::_exit(restore(origin) ? 0 : 1);
-    }
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_NE(WEXITSTATUS(status), 1) << "it failed";
-    return WEXITSTATUS(status) == kKilled;
+    return test::killed_at(call, [&] { return restore(origin).has_value(); });
   }
   LogRecord newest(Store& store) {
     const auto snapshot = store.snapshot().value();
@@ -193,11 +145,11 @@ TEST_F(RestoreTest, NewLossAfterARestore_IsNotTakenForTheOld) {
 }
 
 TEST_F(RestoreTest, ClockBehindTheStore_TheStoreKeepsItsTime) {
-  const Timestamp written = last_write(options(), signer_).value().value();
+  const LastWrite written = last_write(options(), signer_).value().value();
   clock_.advance(-std::chrono::hours(24));
   ASSERT_TRUE(restore(kSecond));
   EXPECT_EQ(last_write(named(kSecond), signer_).value(), written);
-  EXPECT_EQ(newest(*open(named(kSecond)).value()).time, written);
+  EXPECT_EQ(newest(*open(named(kSecond)).value()).time, written.time);
 }
 
 using StoreTime = SqliteTest;
@@ -216,11 +168,11 @@ TEST_F(StoreTime, NeverBehindWhatIsThere) {
     }));
     EXPECT_EQ(seen, written);
   }
-  EXPECT_EQ(last_write(options(), signer_).value(), written);
+  EXPECT_EQ(last_write(options(), signer_).value()->time, written);
   // Altered, it is not believed; the newest record is.
   tamper("UPDATE last_write SET time = 0");
   append(*open().value(), 1);
-  EXPECT_EQ(last_write(options(), signer_).value(), written);
+  EXPECT_EQ(last_write(options(), signer_).value()->time, written);
 }
 
 TEST_F(StoreTime, RecordThatIsEarlierThanOneBefore_IsFound) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/service/jobs/precedence.h"
 #include "tests/storage/store_contract.h"
 
 namespace assay::storage {
@@ -13,6 +14,7 @@ namespace {
 Result<std::unique_ptr<Store>> open_on_disk(const TestStoreOptions& options, const Signer& signer,
                                             const Clock& clock) {
   SqliteOptions sqlite;
+  sqlite.rules = &server::kReportRules;
   sqlite.path = options.folder + "/assay.db";
   sqlite.create = true;
   sqlite.origin = kTestOrigin;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "server/service/jobs/precedence.h"
 #include "storage/sqlite/handles.h"
 #include "storage/store.h"
 #include "tests/storage/store_contract.h"
@@ -19,6 +20,7 @@ class SqliteTest : public ::testing::Test {
  protected:
   [[nodiscard]] SqliteOptions options() const {
     SqliteOptions options;
+    options.rules = &server::kReportRules;
     options.path = path();
     options.create = true;
     options.origin = kTestOrigin;

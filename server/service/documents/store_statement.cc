@@ -135,23 +135,43 @@ LeafIndex own_record(const VerifiedEnvelope& verified, const storage::StatementR
 
 }  // namespace
 
-Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
-                                         std::string_view payload_type) {
+namespace {
+
+Result<attestation::Envelope> envelope_of(ByteView bytes, std::string_view payload_type) {
   ASSAY_ASSIGN(attestation::Envelope envelope, attestation::parse_envelope(bytes));
   if (envelope.payload_type != payload_type) {
     return fail(ErrorCode::kPayloadTypeUnknown,
                 "this route takes envelopes with payloadType " + std::string(payload_type));
   }
-  const Timestamp now = services.clock.now();
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
-  ASSAY_ASSIGN(const auto keys, snapshot->keys());
+  return envelope;
+}
+
+Result<VerifiedEnvelope> verify(storage::Snapshot& snapshot, attestation::Envelope envelope,
+                                Timestamp now) {
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot.epochs());
+  ASSAY_ASSIGN(const auto keys, snapshot.keys());
   ASSAY_ASSIGN(auto signatures, attestation::verify_signatures(envelope, keys));
   if (signatures.empty()) {  // before anything of the payload is read
     return fail(ErrorCode::kUntrustedSigner, "no signature comes from a trusted key");
   }
   StatementId id = attestation::statement_id(envelope.payload_type, envelope.payload);
   return VerifiedEnvelope{std::move(envelope), std::move(id), std::move(signatures), epochs, now};
+}
+
+}  // namespace
+
+Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
+                                         std::string_view payload_type) {
+  ASSAY_ASSIGN(attestation::Envelope envelope, envelope_of(bytes, payload_type));
+  const Timestamp now = services.clock.now();
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  return verify(*snapshot, std::move(envelope), now);
+}
+
+Result<VerifiedEnvelope> verify_envelope(storage::Snapshot& snapshot, ByteView bytes,
+                                         std::string_view payload_type, Timestamp now) {
+  ASSAY_ASSIGN(attestation::Envelope envelope, envelope_of(bytes, payload_type));
+  return verify(snapshot, std::move(envelope), now);
 }
 
 Status require_same_trust(storage::Transaction& transaction, const VerifiedEnvelope& verified) {

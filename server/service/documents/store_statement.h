@@ -40,6 +40,10 @@ struct VerifiedEnvelope {
 // payload-type-unknown unless the envelope has `payload_type`; those of parsing and verification.
 [[nodiscard]] Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
                                                        std::string_view payload_type);
+// The same for a caller that reads more of that snapshot; `now` is not after it.
+[[nodiscard]] Result<VerifiedEnvelope> verify_envelope(storage::Snapshot& snapshot, ByteView bytes,
+                                                       std::string_view payload_type,
+                                                       Timestamp now);
 
 // Checks that the trust store has not changed since `verified` was made. After a change, the
 // caller's checks would have used outdated keys. Errors: unavailable when the trust store has

@@ -162,12 +162,11 @@ Status apply(storage::Transaction& transaction, const StoredPolicy& policy,
 }
 
 // The policy that an approval is about, when its signers may approve that.
-Result<StoredPolicy> approved_policy(Services& services, const VerifiedEnvelope& verified,
+Result<StoredPolicy> approved_policy(storage::Snapshot& snapshot, const VerifiedEnvelope& verified,
                                      const PolicyApproval& approval) {
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(StoredPolicy stored, load_policy(*snapshot, approval.policy));
+  ASSAY_ASSIGN(StoredPolicy stored, load_policy(snapshot, approval.policy));
   if (approval.action == PolicyApproval::Action::kActivate) {
-    ASSAY_TRY(require_author(*snapshot, stored.row, verified.now));
+    ASSAY_TRY(require_author(snapshot, stored.row, verified.now));
   }
   ASSAY_TRY(require_other_approver(verified, stored.authors));
   return stored;
@@ -195,10 +194,13 @@ Result<Accepted> accept_policy(Services& services, ByteView envelope, const Prin
 Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::Action action,
                                             const StatementId& policy, ByteView envelope,
                                             const Principal& actor) {
+  const Timestamp now = services.clock.now();
+  ASSAY_ASSIGN(auto snapshot, services.store.snapshot());
   ASSAY_ASSIGN(const VerifiedEnvelope verified,
-               verify_envelope(services, envelope, kPolicyApprovalPayloadType));
+               verify_envelope(*snapshot, envelope, kPolicyApprovalPayloadType, now));
   ASSAY_ASSIGN(const PolicyApproval approval, checked_approval(verified, action, policy));
-  ASSAY_ASSIGN(const StoredPolicy stored, approved_policy(services, verified, approval));
+  ASSAY_ASSIGN(const StoredPolicy stored, approved_policy(*snapshot, verified, approval));
+  snapshot.reset();
 
   std::optional<LeafIndex> index;  // absent: this very envelope was applied before
   const auto work = [&](storage::Transaction& transaction) -> Status {
@@ -217,7 +219,7 @@ Result<PolicyInForce> apply_policy_approval(Services& services, PolicyApproval::
   ASSAY_TRY(services.store.write(work));
   Json receipt;
   if (index) {
-    ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+    ASSAY_ASSIGN(snapshot, services.store.snapshot());
     ASSAY_ASSIGN(receipt, log_receipt(*snapshot, *index));
   }
   return PolicyInForce{stored.document.name, stored.document.version, policy, approval.sequence,

@@ -36,11 +36,6 @@ Result<Submitted> take_apart(ReportSubmission submission, DocumentId document) {
                    std::move(report)};
 }
 
-Result<OwnJob> read_own(Services& services, const LeaseCall& call) {
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  return own_job(*snapshot, call);
-}
-
 // What this very report was answered before; nothing when it is new.
 Result<std::optional<ReportAnswer>> answered_before(const storage::JobRow& job,
                                                     const DocumentId& document) {
@@ -81,8 +76,8 @@ EvidenceContext context_of(const Submitted& submitted, const LeaseCall& call,
   return {call.actor.name, node, call.job, ChallengePurpose::kReport, submitted.report.nonce, now};
 }
 
-Result<std::optional<Appraised>> appraise(Services& services, const Submitted& submitted,
-                                          const storage::NodeRow& node,
+Result<std::optional<Appraised>> appraise(Services& services, storage::Snapshot& snapshot,
+                                          const Submitted& submitted, const storage::NodeRow& node,
                                           const EvidenceContext& context) {
   if (!submitted.submission.evidence) {
     if (node.measured) {
@@ -93,8 +88,9 @@ Result<std::optional<Appraised>> appraise(Services& services, const Submitted& s
   }
   const ReportDataBytes expected =
       report_report_data(submitted.report.nonce, node.public_key, submitted.envelope.payload);
-  ASSAY_ASSIGN(Appraised appraised,
-               appraise_evidence(services, *submitted.submission.evidence, expected, context));
+  ASSAY_ASSIGN(
+      Appraised appraised,
+      appraise_evidence(services, snapshot, *submitted.submission.evidence, expected, context));
   if (node.measured && appraised.evidence.platform != node.platform) {
     return fail(ErrorCode::kEnrolmentMismatch,
                 "the evidence is of another platform than the enrolment's", "/evidence");
@@ -247,22 +243,22 @@ Status plan_spot_check(Services& services, const storage::JobRow& job, const Com
   return {};
 }
 
-Result<Compared> compare(Services& services, const storage::JobRow& job,
-                         const VerificationReport& report) {
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(Artifact artifact, load_artifact(*snapshot, job.artifact));
+Result<Compared> compare(const Services& services, storage::Snapshot& snapshot,
+                         const storage::JobRow& job, const VerificationReport& report) {
+  ASSAY_ASSIGN(Artifact artifact, load_artifact(snapshot, job.artifact));
   ASSAY_ASSIGN(Comparison comparison,
                compare_report(artifact, job.subset.get<std::vector<std::uint64_t>>(), report));
   std::optional<Outline> outline;
   if (!comparison.differences.empty() || !services.nodes.mirror.empty()) {
-    ASSAY_ASSIGN(outline, load_outline(*snapshot, job.artifact, artifact));
+    ASSAY_ASSIGN(outline, load_outline(snapshot, job.artifact, artifact));
   }
   return Compared{std::move(artifact), std::move(outline), std::move(comparison)};
 }
 
-Result<Plan> make_plan(Services& services, const storage::JobRow& job, const Submitted& submitted,
-                       Pending pending) {
-  ASSAY_ASSIGN(const Compared compared, compare(services, job, submitted.report));
+Result<Plan> make_plan(Services& services, std::unique_ptr<storage::Snapshot> snapshot,
+                       const storage::JobRow& job, const Submitted& submitted, Pending pending) {
+  ASSAY_ASSIGN(const Compared compared, compare(services, *snapshot, job, submitted.report));
+  snapshot.reset();
   Plan plan{std::move(pending), storage::JobState::kDone, kVerified, {}};
   plan.pending.report = submitted.document;
   plan.pending.read_since = plan.pending.leased_at;
@@ -340,8 +336,10 @@ ReportAnswer answer_of(const Plan& plan) {
   return answer;
 }
 
-// Everything after the lease was found to run.
-Result<ReportAnswer> accept_report(Services& services, const LeaseCall& call, const OwnJob& own,
+// Everything after the lease was found to run. `snapshot` is what everything is checked against;
+// the write checks again what may have changed.
+Result<ReportAnswer> accept_report(Services& services, std::unique_ptr<storage::Snapshot> snapshot,
+                                   const LeaseCall& call, const OwnJob& own,
                                    const Submitted& submitted, Timestamp now) {
   ASSAY_TRY(spend_challenge(services, submitted.report.nonce,
                             {call.actor.name, ChallengePurpose::kReport, own.job.node, own.job.id},
@@ -354,8 +352,9 @@ Result<ReportAnswer> accept_report(Services& services, const LeaseCall& call, co
   ASSAY_TRY(check_binding(submitted.report, own.job, call));
   ASSAY_TRY(require_active(own.node, now));
   const EvidenceContext context = context_of(submitted, call, own.node.name, now);
-  ASSAY_ASSIGN(const auto appraised, appraise(services, submitted, own.node, context));
-  ASSAY_ASSIGN(const Plan plan, make_plan(services, own.job, submitted, std::move(pending)));
+  ASSAY_ASSIGN(const auto appraised, appraise(services, *snapshot, submitted, own.node, context));
+  ASSAY_ASSIGN(const Plan plan,
+               make_plan(services, std::move(snapshot), own.job, submitted, std::move(pending)));
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
     return store_report(transaction, {call, submitted, appraised, own.node.key, now}, plan);
   }));
@@ -372,14 +371,15 @@ Result<ReportAnswer> submit_report(Services& services, const LeaseCall& call, By
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(ReportSubmission submission, parse_report_submission(body));
   DocumentId document(sha256(submission.envelope));
-  ASSAY_ASSIGN(const OwnJob own, read_own(services, call));
+  ASSAY_ASSIGN(auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(const OwnJob own, own_job(*snapshot, call));
   ASSAY_ASSIGN(const std::optional<ReportAnswer> before, answered_before(own.job, document));
   if (before) {
     return *before;
   }
   ASSAY_TRY(require_lease(own.job, call.token, now));
   ASSAY_ASSIGN(const Submitted submitted, take_apart(std::move(submission), std::move(document)));
-  return accept_report(services, call, own, submitted, now);
+  return accept_report(services, std::move(snapshot), call, own, submitted, now);
 }
 
 }  // namespace assay::server

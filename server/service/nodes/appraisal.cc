@@ -104,11 +104,10 @@ struct Ground {
   std::uint64_t trust_epoch;
 };
 
-Result<Ground> ground_for(Services& services, const std::string& type) {
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
-  ASSAY_ASSIGN(Appraisal appraisal, appraisal_in_force(*snapshot, type));
-  ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(*snapshot, type));
+Result<Ground> ground_for(storage::Snapshot& snapshot, const std::string& type) {
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot.epochs());
+  ASSAY_ASSIGN(Appraisal appraisal, appraisal_in_force(snapshot, type));
+  ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(snapshot, type));
   return Ground{std::move(appraisal), std::move(policy), epochs.trust.trust};
 }
 
@@ -147,10 +146,10 @@ storage::EvidenceRow evidence_row(const Appraised& appraised, const EvidenceCont
 
 }  // namespace
 
-Result<Appraised> appraise_evidence(Services& services, const Evidence& evidence,
-                                    const ReportDataBytes& expected,
+Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snapshot,
+                                    const Evidence& evidence, const ReportDataBytes& expected,
                                     const EvidenceContext& context) {
-  ASSAY_ASSIGN(const Ground ground, ground_for(services, evidence.type));
+  ASSAY_ASSIGN(const Ground ground, ground_for(snapshot, evidence.type));
   Appraised appraised{{},       evidence.type, {}, {}, ground.trust_epoch, ground.policy,
                       evidence, expected};
   // Reports stand on the same ground as the enrolment: reference values are needed for both.

@@ -35,7 +35,8 @@ struct Appraised {
 
 // Appraises evidence under the trust store's appraisal policy for its type, or else under the
 // default policy. Logs refused evidence. Errors: evidence-rejected for refused evidence.
-[[nodiscard]] Result<Appraised> appraise_evidence(Services& services, const Evidence& evidence,
+[[nodiscard]] Result<Appraised> appraise_evidence(Services& services, storage::Snapshot& snapshot,
+                                                  const Evidence& evidence,
                                                   const ReportDataBytes& expected,
                                                   const EvidenceContext& context);
 

@@ -53,9 +53,9 @@ EvidenceContext context_of(const Presented& presented) {
 }
 
 // The answer that this very envelope got before, while that enrolment counts.
-Result<std::optional<Enrolled>> answered_before(Services& services, const Presented& presented) {
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-  auto node = snapshot->node(presented.enrolment.request.node);
+Result<std::optional<Enrolled>> answered_before(storage::Snapshot& snapshot,
+                                                const Presented& presented) {
+  auto node = snapshot.node(presented.enrolment.request.node);
   if (!node && node.error().code != ErrorCode::kNotFound) {
     return std::unexpected(node.error());
   }
@@ -65,9 +65,9 @@ Result<std::optional<Enrolled>> answered_before(Services& services, const Presen
   }
   Enrolled enrolled{*std::move(node), true, Json(), Json()};
   if (enrolled.node.measured) {
-    ASSAY_ASSIGN(enrolled.ear, stored_ear(*snapshot, enrolled.node.measured->appraisal));
+    ASSAY_ASSIGN(enrolled.ear, stored_ear(snapshot, enrolled.node.measured->appraisal));
   }
-  ASSAY_ASSIGN(enrolled.receipt, log_receipt(*snapshot, enrolled.node.log_index));
+  ASSAY_ASSIGN(enrolled.receipt, log_receipt(snapshot, enrolled.node.log_index));
   return enrolled;
 }
 
@@ -112,7 +112,8 @@ Result<std::optional<storage::NodeRow>> admissible(
   return *std::move(node);
 }
 
-Result<std::optional<Appraised>> appraise(Services& services, const Presented& presented) {
+Result<std::optional<Appraised>> appraise(Services& services, storage::Snapshot& snapshot,
+                                          const Presented& presented) {
   const Enrolment& enrolment = presented.enrolment;
   if (!enrolment.evidence) {
     if (!services.nodes.dangerous_allow_unmeasured) {
@@ -127,8 +128,8 @@ Result<std::optional<Appraised>> appraise(Services& services, const Presented& p
   }
   const ReportDataBytes expected =
       enrolment_report_data(enrolment.nonce, enrolment.public_key, enrolment.request);
-  ASSAY_ASSIGN(Appraised appraised,
-               appraise_evidence(services, *enrolment.evidence, expected, context_of(presented)));
+  ASSAY_ASSIGN(Appraised appraised, appraise_evidence(services, snapshot, *enrolment.evidence,
+                                                      expected, context_of(presented)));
   if (appraised.evidence.platform != enrolment.request.platform) {
     return fail(ErrorCode::kEnrolmentMismatch, "the evidence is of another platform",
                 "/request/platform");
@@ -276,7 +277,10 @@ Status store_node(const Services& services, storage::Transaction& transaction,
   return transaction.put_node(row);
 }
 
-Result<Enrolled> enrol_presented(Services& services, const Presented& presented) {
+// `snapshot` is what everything is checked against, and is given back before the write, which
+// checks again what may have changed.
+Result<Enrolled> enrol_presented(Services& services, std::unique_ptr<storage::Snapshot> snapshot,
+                                 const Presented& presented) {
   const Enrolment& enrolment = presented.enrolment;
   ASSAY_TRY(spend_challenge(
       services, enrolment.nonce,
@@ -286,15 +290,12 @@ Result<Enrolled> enrol_presented(Services& services, const Presented& presented)
                 "/request/audience");
   }
   ASSAY_TRY(verify_single_signature(presented.envelope, enrolment.public_key));
-  std::optional<Registration> registration;
-  {
-    ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
-    ASSAY_ASSIGN(registration, require_registration(services, *snapshot, enrolment.request,
-                                                    presented.actor.name));
-    ASSAY_TRY(admissible(*snapshot, presented, registration));
-  }
+  ASSAY_ASSIGN(const std::optional<Registration> registration,
+               require_registration(services, *snapshot, enrolment.request, presented.actor.name));
+  ASSAY_TRY(admissible(*snapshot, presented, registration));
   ASSAY_TRY(verify_identity(services, registration, enrolment, presented.now));
-  ASSAY_ASSIGN(const std::optional<Appraised> appraised, appraise(services, presented));
+  ASSAY_ASSIGN(const std::optional<Appraised> appraised, appraise(services, *snapshot, presented));
+  snapshot.reset();
   const bool has_ear = appraised && !appraised->ear.empty();
   Enrolled enrolled{node_row(services, presented, registration, appraised), false,
                     has_ear ? Json(appraised->ear) : Json(), Json()};
@@ -302,7 +303,7 @@ Result<Enrolled> enrol_presented(Services& services, const Presented& presented)
     return store_node(services, transaction, presented, registration, appraised, enrolled);
   }));
   evidence_moved(services);
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(snapshot, services.store.snapshot());
   ASSAY_ASSIGN(enrolled.receipt, log_receipt(*snapshot, enrolled.node.log_index));
   return enrolled;
 }
@@ -311,11 +312,12 @@ Result<Enrolled> enrol_presented(Services& services, const Presented& presented)
 
 Result<Enrolled> enrol(Services& services, ByteView envelope, const Principal& actor) {
   ASSAY_ASSIGN(const Presented presented, present(envelope, actor, services.clock.now()));
-  ASSAY_ASSIGN(std::optional<Enrolled> before, answered_before(services, presented));
+  ASSAY_ASSIGN(auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(std::optional<Enrolled> before, answered_before(*snapshot, presented));
   if (before) {
     return *std::move(before);
   }
-  Result<Enrolled> enrolled = enrol_presented(services, presented);
+  Result<Enrolled> enrolled = enrol_presented(services, std::move(snapshot), presented);
   count(services, NodeEvent::kEnrolment,
         !enrolled              ? "refused"
         : enrolled->superseded ? "superseded"

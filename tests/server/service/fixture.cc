@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schemas/core/sha.h"
+#include "server/service/jobs/precedence.h"
 
 namespace assay::server::test {
 namespace {
@@ -187,6 +188,7 @@ void ServiceTest::reopen() {
   services_.reset();
   store_.reset();
   storage::SqliteOptions options;
+  options.rules = &kReportRules;
   options.path = directory_ / "assay.db";
   options.create = true;
   options.origin = "example.com/log";

@@ -2,6 +2,7 @@
 // Changes of trust about nodes: how evidence is appraised, and nodes that are revoked.
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
+#include "server/service/jobs/precedence.h"
 #include "tests/server/service/node_fixture.h"
 
 namespace assay::server::test {
@@ -109,6 +110,7 @@ TEST_F(TrustOfNodes, Node_RevokedTwiceOrUnknown_IsRefused) {
 
 TEST_F(TrustOfNodes, Bootstrap_WithAppraisals_StoresAllOrNothing) {
   storage::SqliteOptions options;
+  options.rules = &kReportRules;
   options.path = directory_ / "second.db";
   options.create = true;
   options.origin = "example.com/log";

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of nodes and jobs that `assayd repair` made again: nothing counts that counted because of
 // what was lost, and everything goes on.
+#include <array>
+
 #include <sqlite3.h>
 
+#include "server/service/documents/accept.h"
+#include "server/service/jobs/precedence.h"
 #include "server/service/upkeep/rebuild.h"
 #include "tests/server/service/node_fixture.h"
 
@@ -29,6 +33,7 @@ class RepairedTest : public NodeTest {
         << sqlite3_errmsg(database);
     sqlite3_close(database);
     storage::SqliteOptions options;
+    options.rules = &kReportRules;
     options.path = directory_ / "assay.db";
     options.origin = "example.com/log";
     options.anchor_path = directory_ / "anchor";
@@ -72,6 +77,38 @@ TEST_F(RepairedTest, Job_HasFailed_AndTheNextReportCounts) {
   const JobLease leased = lease(worker_);
   EXPECT_TRUE(send_report(worker_, leased, report(leased, model_)));
   EXPECT_EQ(report_seen(worker_, model_)->job, leased.job);
+}
+
+// What signers have stored is counted from what they signed, also where a statement came back.
+TEST_F(RepairedTest, UsageOfSigners_IsCountedAgain) {
+  const Manifest one = manifest("one");
+  store_good_model(one);
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(manifest("two")), actor_));
+  const storage::Topic name{storage::TopicKind::kName, one.name};
+  const storage::Topic artifact{storage::TopicKind::kArtifact, id_of(one).text()};
+  const auto counts = [&] {
+    std::vector<std::array<std::uint64_t, 3>> all;
+    const auto snapshot = store_->snapshot().value();
+    for (const storage::Topic& topic : {name, artifact}) {
+      for (const char* identity : {"release", "eva", "anna", "nobody"}) {
+        const auto usage = snapshot->usage(topic, identity).value();
+        all.push_back({usage.statements, usage.manifests, usage.bytes});
+      }
+    }
+    return all;
+  };
+  const auto before = counts();
+  EXPECT_EQ(before[0][0], 3U) << "with the model of the job";
+  const auto repaired = repair_after(
+      "DROP TRIGGER signer_usage_only_rises; DROP TRIGGER signer_usage_keep_delete;"
+      "UPDATE signer_usage SET statements = 0, bytes = 1 WHERE identity = 'release' AND kind = 2;"
+      "DELETE FROM signer_usage WHERE identity = 'anna';"
+      "INSERT INTO signer_usage VALUES (2, 'acme/demo', 'nobody', 9, 9, 9);"
+      "DELETE FROM statement_signers WHERE log_index = (SELECT max(log_index) FROM statements)");
+  EXPECT_EQ(repaired.made,
+            (std::map<std::string, std::uint64_t>{{"signer_usage", 3}, {"statements", 1}}));
+  EXPECT_EQ(counts(), before);
+  EXPECT_TRUE(repair_after("SELECT 1").made.empty());
 }
 
 }  // namespace
