@@ -29,15 +29,23 @@ class Checks {
   }
   // `time` may not lie after `now`: facts from the future decide nothing.
   void demand_past(Timestamp time, Timestamp now) { undecided_ = undecided_ || time > now; }
+  // What is not known decides nothing, for this reason.
+  void demand_known(bool holds, Reason code) {
+    if (!holds) {
+      unknown_.push_back(code);
+    }
+  }
   // What was read contradicts itself.
   void undecided() { undecided_ = true; }
 
-  // Sets outcome and code, and when a demand fails actual["failed"] to the codes of all that do,
-  // and actual["undecided"] to true if something cannot be decided besides.
+  // Sets outcome and code (of an error: the first thing that is not known, unless something
+  // contradicts itself or lies in the future), and when a demand fails actual["failed"] to the
+  // codes of all that do, and actual["undecided"] to true if something cannot be decided besides.
   void conclude(ConditionResult& result) const;
 
  private:
   std::vector<Reason> failed_;
+  std::vector<Reason> unknown_;
   bool undecided_ = false;
 };
 

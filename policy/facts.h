@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/memory_fact.h"
 #include "policy/shared_list.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/clock.h"
@@ -76,13 +77,17 @@ struct NodeFact {
 struct ReportFact {
   std::string job;
   std::string scope;
-  std::string location;    // that was read; empty for a volume that a pod filled at run time
-  std::string volume;      // behind the claim of a pvc:// location; empty: not known, or no claim
-  std::string pod;         // uid of the pod whose own mount was read; empty: the node's directory
-  std::string pod_volume;  // which of its volumes; set exactly with `pod`
-  std::string result;      // "verified", "mismatch" or "incomplete"
-  std::string differing;   // what differs, for people: "model.safetensors bytes 0-1048576"
-  Timestamp reported_at;   // time of its log entry
+  std::string location;  // that was read; empty for a volume that a pod filled at run time
+  std::string volume;    // behind the claim of a pvc:// location; empty: not known, or no claim
+  // Uid of the pod whose own mount was read, or that runs the instance. Empty: the node's
+  // directory, or an instance outside of every pod.
+  std::string pod;
+  std::string pod_volume;  // which of its volumes; set exactly with a pod whose mount was read
+  std::string instance{};  // whose memory was read; set exactly with scope device-memory
+  std::optional<MemoryFact> memory{};  // as `instance`
+  std::string result;                  // "verified", "mismatch" or "incomplete"
+  std::string differing;  // what differs, for people: "model.safetensors bytes 0-1048576"
+  Timestamp reported_at;  // time of its log entry
   // When the service gave out the nonce that the report answers. No byte was read before: ages
   // count from here.
   Timestamp read_since;
@@ -119,7 +124,11 @@ struct Facts {
   std::vector<ClaimFact> claims;
   // Without a pod: locations that the asker wants a report on; empty: on all that have one.
   std::vector<std::string> asked_locations;
-  std::string pod;  // uid of the pod, at serve: reports on its own mounts are looked for
+  // Uid of the pod, at serve: reports on its own mounts and on its memory are looked for. Empty
+  // without Kubernetes.
+  std::string pod;
+  // At serve: instances with this artifact that run in this pod, or in none without Kubernetes.
+  std::vector<InstanceFact> instances{};
   // What tests of predicates give (policy/compare.h). Null: what the statements here hold is
   // tested. Whoever sets it keeps it alive. No part of the document.
   const PredicateTests* tests = nullptr;

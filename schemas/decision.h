@@ -19,7 +19,7 @@ namespace assay {
 // Of the decision document, and of the rules by which it was judged. A decision or case with other
 // numbers is shown as it is and not judged again: its verdict would not mean the same.
 inline constexpr std::uint64_t kDecisionFormat = 3;
-inline constexpr std::uint64_t kEvaluator = 3;
+inline constexpr std::uint64_t kEvaluator = 4;
 
 inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.decision+json";
 

@@ -98,9 +98,20 @@ struct NodeCondition {
   // Anchors ("sha256:...") beside the vendor's; evidence under any other fails.
   std::vector<std::string> anchors;
 };
+// The scope of reports on what processes have in memory.
+inline constexpr std::string_view kDeviceMemoryScope = "device-memory";
+// What a report on device memory must say beside its result.
+struct MemoryDemands {
+  bool watched = true;    // a heartbeat of the last 10 s says that the instance is verified
+  bool in_place = false;  // no byte was hashed from a copy
+  std::optional<std::uint64_t> max_uncovered_bytes;  // of buffers that are not registered
+  std::optional<std::uint64_t> min_redrawn;          // pieces that were exported anew and compared
+  bool operator==(const MemoryDemands&) const = default;
+};
 // The node that the workload goes to has verified the artifact where the workload finds it. Decided
-// at bind, or at serve: what the pod itself has mounted (at_serve), and device-memory. Every part
-// that is asked for must hold for the newest report on each place.
+// at bind, or at serve: what the pod itself has mounted (at_serve), and what its processes have in
+// memory (scope device-memory; "in_place", "max_uncovered_bytes", "min_redrawn", "watched"). Every
+// part that is asked for must hold for the newest report on each place.
 struct ReportCondition {
   std::string scope = "files";  // or "device-memory"
   bool at_serve = false;        // "at": "serve"; only reports on that very pod count
@@ -108,6 +119,7 @@ struct ReportCondition {
   bool worker_measured = true;
   bool device_attested = false;
   std::optional<std::uint64_t> min_spot_checks;  // spans that were drawn and answered right
+  MemoryDemands memory{};                        // only with scope device-memory
 };
 struct AllCondition {
   std::vector<Condition> of;

@@ -99,9 +99,12 @@ struct JobRow {
   std::string model_name;
   std::string scope;
   std::string node;
-  std::string location;  // empty only with a pod
-  std::string pod{};     // uid of the pod whose own mount is read; empty: the worker's directory
-  std::string pod_volume{};  // as the kubelet names it; set exactly with `pod`
+  std::string location;  // empty only with a pod or an instance
+  // Uid of the pod whose own mount is read, or that runs the instance. Empty: the worker's
+  // directory, or an instance outside of every pod.
+  std::string pod{};
+  std::string pod_volume{};  // as the kubelet names it; set exactly with a pod whose mount is read
+  std::string instance{};    // name of the model instance whose memory is read; empty: files are
   Json subset = Json::array();
   std::string created_by;
   Timestamp created_at;
@@ -129,6 +132,7 @@ struct ReportPlace {
   std::string location;
   std::string pod{};         // as in JobRow
   std::string pod_volume{};  // as in JobRow
+  std::string instance{};    // as in JobRow
   bool operator==(const ReportPlace&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
 #include "server/service/decision_cache.h"
+#include "server/service/heartbeats.h"
 #include "server/service/last_seen.h"
 #include "server/service/namespace_quota.h"
 #include "server/service/unselected.h"
@@ -61,7 +62,8 @@ struct Services {
   DecisionCache decisions = {};
   // Whether ages can be told (held_clock.h). While they cannot, nothing is decided.
   std::function<bool()> time_is_known = [] { return true; };
-  LastSeen last_seen = {};  // of nodes
+  LastSeen last_seen = {};     // of nodes
+  Heartbeats heartbeats = {};  // of nodes, newest only
 };
 
 // unavailable while ages cannot be told.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policy/facts.h"
+#include "server/service/services.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -19,6 +20,7 @@ struct NodeQuestion {
   const policy::Workload& workload;      // with its node
   std::string cluster{};                 // of the pod
   std::string pod_uid{};                 // at serve: reports on this pod's own mounts count
+  bool serve = false;                    // reports on memory, and heartbeats, count
   std::vector<std::string> locations{};  // without a pod: that reports are wanted on; empty: on all
 };
 // What is known of the claims that the pod mounts.
@@ -27,8 +29,10 @@ struct NodeQuestion {
                                                                   const std::string& cluster);
 // Adds what the store knows of the node: its enrolment with the newest accepted evidence, and its
 // newest report about facts.artifact of each scope and place: where the pod mounts something, else
-// the locations asked for, else every one with a report. A node that never enrolled adds nothing.
-[[nodiscard]] Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
-                                  policy::Facts& facts);
+// the locations asked for, else every one with a report. At serve also its newest report on each
+// instance in memory of the pod (without a pod: of processes that run in none), and what its newest
+// heartbeat says of these. A node that never enrolled adds nothing.
+[[nodiscard]] Status collect_node(Services& services, storage::Snapshot& snapshot,
+                                  const NodeQuestion& question, policy::Facts& facts);
 
 }  // namespace assay::server

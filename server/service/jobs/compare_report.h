@@ -31,7 +31,8 @@ struct Difference {
   // Outline digests can tell where it differs; `ranges` once they did.
   bool can_localise = false;
   std::vector<ByteRange> ranges;
-  // Of kExtra, with an empty path: so many more files that the report counts and does not list.
+  // Of kExtra, with an empty path: so many more files that the report counts and does not list, or
+  // tensors, when `tensor` is there.
   std::uint64_t others = 0;
 };
 // {"entry","path","tensor","kind","expected_size","actual_size","ranges":[[begin,end],...],"others"};
@@ -42,16 +43,16 @@ struct Difference {
 
 struct Comparison {
   // In the order of the artifact, then extras. Empty only if every entry that was covered agrees
-  // and no file is extra.
+  // and no file or tensor is extra.
   std::vector<Difference> differences;
-  // What was to be hashed and was, by position.
+  // What was to be hashed and was, by position. None: nothing was verified.
   std::vector<std::uint64_t> covered;
 };
 
 // Compares by identity (path of a file; file and name of a tensor). `subset` as in a job: empty for
-// all. report-mismatch when the report does not follow from the job: other parameters (ignore rules
+// all. A report about memory is about all tensor entries, and no file. report-mismatch when the report does not follow from the job: other parameters (ignore rules
 // among them), entries outside the subset, entries that are both reported and not covered,
-// positions out of order, extra files that are entries.
+// positions out of order, extra files or tensors that are entries.
 [[nodiscard]] Result<Comparison> compare_report(const Artifact& expected,
                                                 std::span<const std::uint64_t> subset,
                                                 const VerificationReport& report);

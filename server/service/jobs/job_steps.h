@@ -45,8 +45,9 @@ struct OwnJob {
 };
 [[nodiscard]] Result<OwnJob> own_job(storage::Snapshot& snapshot, const LeaseCall& call);
 
-// The pod whose own mount the job is about.
+// The pod whose own mount the job is about, and the instance whose memory it is about.
 [[nodiscard]] std::optional<JobPod> pod_of(const storage::JobRow& job);
+[[nodiscard]] std::optional<JobInstance> instance_of(const storage::JobRow& job);
 
 // lease-lost unless the lease with this token runs at `now`.
 [[nodiscard]] Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp now);

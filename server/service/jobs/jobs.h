@@ -71,9 +71,9 @@ struct LeaseCall {
 // The new end of the lease. lease-lost, and the errors of lease_job.
 [[nodiscard]] Result<Timestamp> renew_lease(Services& services, const LeaseCall& call);
 
-// The worker cannot do the job, now and later: location-unmapped or pod-volume-missing. Ends it as
-// failed; a report of it that is in stands as when its lease is lost. invalid-parameter for another
-// code, and the errors of renew_lease.
+// The worker cannot do the job, now and later: location-unmapped, pod-volume-missing or
+// instance-missing. Ends it as failed; a report of it that is in stands as when its lease is lost.
+// invalid-parameter for another code, and the errors of renew_lease.
 [[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why);
 
 // The JobView of schemas/openapi.yaml.
