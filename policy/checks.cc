@@ -11,12 +11,15 @@ void Checks::conclude(ConditionResult& result) const {
       codes.push_back(info(code).code);
     }
     result.actual[kFailedMember] = std::move(codes);
-    if (undecided_) {
+    if (undecided_ || !unknown_.empty()) {
       result.actual[kUndecidedMember] = true;
     }
   } else if (undecided_) {
     result.outcome = Outcome::kError;
     result.code = Reason::kConditionUndecided;
+  } else if (!unknown_.empty()) {
+    result.outcome = Outcome::kError;
+    result.code = unknown_.front();
   } else {
     result.outcome = Outcome::kPass;
     result.code.reset();

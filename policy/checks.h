@@ -26,16 +26,24 @@ class Checks {
   // Makes the result undecided when `time` lies after `now`, because a fact from the future can
   // neither pass nor fail a condition.
   void demand_past(Timestamp time, Timestamp now) { undecided_ = undecided_ || time > now; }
+  // Makes the result undecided for this reason when something is unknown (`holds` is false).
+  void demand_known(bool holds, Reason code) {
+    if (!holds) {
+      unknown_.push_back(code);
+    }
+  }
   // Makes the result undecided because the facts contradict each other.
   void undecided() { undecided_ = true; }
 
   // Sets the outcome and the code of `result`. When a demand fails, sets actual["failed"] to the
   // codes of all failed demands. When a demand fails and something else is undecided, also sets
-  // actual["undecided"] to true.
+  // actual["undecided"] to true. The code of an undecided result is the first unknown thing, unless
+  // facts contradict each other or lie in the future.
   void conclude(ConditionResult& result) const;
 
  private:
   std::vector<Reason> failed_;
+  std::vector<Reason> unknown_;
   bool undecided_ = false;
 };
 

@@ -160,11 +160,16 @@ Json to_json(const ReportFact& report) {
   if (!report.volume.empty()) {
     json["volume"] = report.volume;
   }
-  if (!report.pod.empty()) {
+  if (!report.instance.empty()) {
+    json["instance"] = {{"pod", report.pod}, {"name", report.instance}};
+  } else if (!report.pod.empty()) {
     json["pod"] = {{"uid", report.pod}, {"volume", report.pod_volume}};
   }
   if (!report.differing.empty()) {
     json["differing"] = report.differing;
+  }
+  if (report.memory) {
+    json["memory"] = to_json(*report.memory);
   }
   if (report.report) {
     json["report"] = report.report->text();
@@ -178,6 +183,15 @@ Json list_to_json(const std::vector<ClaimFact>& claims) {
     list.push_back({{"claim", claim.claim}, {"uid", claim.uid}, {"volume", claim.volume}});
   }
   sort_json(list, [](const Json& one) { return one["claim"]; });
+  return list;
+}
+
+Json list_to_json(const std::vector<InstanceFact>& instances) {
+  Json list = Json::array();
+  for (const InstanceFact& instance : instances) {
+    list.push_back(to_json(instance));
+  }
+  sort_json(list, [](const Json& one) { return one["instance"]; });
   return list;
 }
 
@@ -343,6 +357,14 @@ Status pod_from_json(const Json& json, const std::string& where, ReportFact& rep
   return {};
 }
 
+Status instance_from_json(const Json& json, const std::string& where, ReportFact& report) {
+  ASSAY_TRY(check_members(json, where, {"pod", "name"}));
+  const Reader in{json, where};
+  ASSAY_ASSIGN(report.pod, in.text("pod"));
+  ASSAY_ASSIGN(report.instance, in.text("name"));
+  return {};
+}
+
 Result<ClaimFact> claim_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where, {"claim", "uid", "volume"}));
   const Reader in{json, where};
@@ -358,7 +380,7 @@ Result<ReportFact> report_from_json(const Json& json, const std::string& where) 
       check_members(json, where,
                     {"job", "scope", "location", "result", "reported_at", "read_since",
                      "worker_measured", "appraisal_current", "device_attested", "spot_checks"},
-                    {"volume", "pod", "differing", "report"}));
+                    {"volume", "pod", "instance", "memory", "differing", "report"}));
   const Reader in{json, where};
   ReportFact report;
   ASSAY_ASSIGN(report.job, in.text("job"));
@@ -376,6 +398,12 @@ Result<ReportFact> report_from_json(const Json& json, const std::string& where) 
   }
   if (json.contains("pod")) {
     ASSAY_TRY(pod_from_json(json["pod"], in.place("pod"), report));
+  }
+  if (json.contains("instance")) {
+    ASSAY_TRY(instance_from_json(json["instance"], in.place("instance"), report));
+  }
+  if (json.contains("memory")) {
+    ASSAY_ASSIGN(report.memory, memory_from_json(json["memory"], in.place("memory")));
   }
   if (json.contains("differing")) {
     ASSAY_ASSIGN(report.differing, in.text("differing"));
@@ -414,14 +442,17 @@ Json to_json(const Facts& facts) {
   if (!facts.pod.empty()) {
     json["pod"] = facts.pod;
   }
+  if (!facts.instances.empty()) {
+    json["instances"] = list_to_json(facts.instances);
+  }
   return json;
 }
 
 Result<Facts> facts_from_json(const Json& json) {
   const std::string top;
-  ASSAY_TRY(check_members(
-      json, top, {"format", "manifests", "statements"},
-      {"artifact", "asked_locations", "claims", "name", "node", "placements", "pod", "reports"}));
+  ASSAY_TRY(check_members(json, top, {"format", "manifests", "statements"},
+                          {"artifact", "asked_locations", "claims", "instances", "name", "node",
+                           "placements", "pod", "reports"}));
   const Reader in{json, top};
   if (json["format"] != kFactsFormat) {
     return violation("the format must be assay-facts-v1", "/format");
@@ -452,6 +483,12 @@ Result<Facts> facts_from_json(const Json& json) {
   }
   if (json.contains("pod")) {
     ASSAY_ASSIGN(facts.pod, in.text("pod"));
+  }
+  if (json.contains("instances")) {
+    ASSAY_ASSIGN(facts.instances,
+                 in.list<InstanceFact>("instances", [](const Json& one, const std::string& where) {
+                   return instance_from_json(one, where);
+                 }));
   }
   return facts;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/memory_fact.h"
 #include "policy/shared_list.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/clock.h"
@@ -81,11 +82,15 @@ struct ReportFact {
   std::string scope;
   std::string location;  // location that was read; empty for a volume filled at run time
   std::string volume;    // persistent volume behind a pvc:// location; empty: unknown, or no claim
-  std::string pod;  // uid of the pod whose mount was read; empty: a directory of the node was read
-  std::string pod_volume;  // volume of that pod; set exactly with `pod`
-  std::string result;      // "verified", "mismatch" or "incomplete"
-  std::string differing;   // the difference, for people: "model.safetensors bytes 0-1048576"
-  Timestamp reported_at;   // time of its log entry
+  // Uid of the pod whose mount was read, or that runs the instance. Empty: a directory of the node
+  // was read, or the instance runs in no pod.
+  std::string pod;
+  std::string pod_volume;  // volume of that pod; set exactly with a pod whose mount was read
+  std::string instance{};  // instance whose memory was read; set exactly with scope device-memory
+  std::optional<MemoryFact> memory{};  // set exactly with `instance`
+  std::string result;                  // "verified", "mismatch" or "incomplete"
+  std::string differing;  // the difference, for people: "model.safetensors bytes 0-1048576"
+  Timestamp reported_at;  // time of its log entry
   // When the service gave out the nonce that the report answers. The node read every byte after
   // this time, so the age of the report is measured from this time.
   Timestamp read_since;
@@ -124,7 +129,12 @@ struct Facts {
   // Used for a workload that was not read from a pod: locations that need a report. Empty: all
   // reports are considered, and at least one is needed.
   std::vector<std::string> asked_locations;
-  std::string pod;  // uid of the pod, set at serve; selects the reports on mounts of this pod
+  // Uid of the pod, set at serve; selects the reports on mounts and on memory of this pod. Empty
+  // without Kubernetes.
+  std::string pod;
+  // At serve: the instances with this artifact that run in this pod; without Kubernetes, those that
+  // run in no pod.
+  std::vector<InstanceFact> instances{};
   // Runs tests of predicates (policy/compare.h). Null: tests run on the predicates in this struct.
   // Not owned: the caller keeps the object alive. to_json() leaves this member out.
   const PredicateTests* tests = nullptr;

@@ -52,6 +52,7 @@ class Linter {
   void parameters(const ParametersCondition& parameters);
   void node(const NodeCondition& node);
   void report(const ReportCondition& report);
+  void memory(const ReportCondition& report);
   void pointer(const StatementCondition& statement, const PredicateTest& test);
   void lifecycle_pointer(std::string_view pointer);
   void value(const PredicateTest& test);
@@ -289,9 +290,10 @@ void Linter::node(const NodeCondition& node) {
 }
 
 void Linter::report(const ReportCondition& report) {
-  if (report.scope != kFilesScope) {
-    warn(report.scope == "device-memory" ? "cannot pass: workers verify files, not device memory"
-                                         : "cannot pass: no report has this scope");
+  if (report.scope == kDeviceMemoryScope) {
+    memory(report);
+  } else if (report.scope != kFilesScope) {
+    warn("cannot pass: no report has this scope");
   }
   if (report.at_serve) {
     note("is judged at serve: whoever asks then orders a job on the pod's own mount before");
@@ -306,6 +308,22 @@ void Linter::report(const ReportCondition& report) {
   }
   if (!report.worker_measured) {
     note("a report by a worker without evidence is the word of whoever runs the node");
+  }
+}
+
+void Linter::memory(const ReportCondition& report) {
+  note("whoever asks at serve orders a job on the pod's instance before");
+  if (report.min_spot_checks) {
+    warn("cannot pass: device memory is hashed in full and not spot-checked");
+  }
+  if (!report.memory.watched) {
+    note("watched is false: what changes in memory after the report is not seen");
+  }
+  if (!report.memory.max_uncovered_bytes) {
+    note("without max_uncovered_bytes a process may keep any buffers unregistered");
+  }
+  if (!report.memory.in_place) {
+    note("without in_place the process may hand over copies of what it computes with");
   }
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions about what the node found when it hashed the model.
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "policy/age.h"
 #include "policy/checks.h"
 #include "policy/conditions.h"
+#include "policy/memory_condition.h"
 #include "schemas/claim.h"
 
 namespace assay::policy {
@@ -20,7 +22,8 @@ bool is_older_than(const ReportFact& a, const ReportFact& b) {
 }
 
 bool same_place(const ReportFact& a, const ReportFact& b) {
-  return a.location == b.location && a.pod == b.pod && a.pod_volume == b.pod_volume;
+  return std::tie(a.location, a.pod, a.pod_volume, a.instance) ==
+         std::tie(b.location, b.pod, b.pod_volume, b.instance);
 }
 
 // Then only what the pod mounts counts.
@@ -30,18 +33,29 @@ bool of_pod(const Scope& scope) { return scope.pod || !scope.bound.empty(); }
 struct Wanted {
   std::string location;  // empty: any, or a volume that is filled at run time
   const ReportFact* report = nullptr;
-  std::string volume{};  // of the pod, that is filled at run time
+  std::string volume{};    // of the pod, that is filled at run time
+  std::string instance{};  // that a heartbeat names and no report is about
 };
 
-// The newest report of each place that can count for the condition: of the pod itself at serve, of
-// the node's directories otherwise.
-std::vector<const ReportFact*> newest_reports(const ReportCondition& condition,
-                                              const Facts& known) {
+// What is in device memory lies at no location.
+bool by_place(const ReportCondition& condition) { return condition.scope == kFilesScope; }
+
+// Of the pod itself at serve, of the node's directories otherwise. Memory is always that of the pod
+// that asks; a pod whose uid is not known has none, whatever other processes of the node have.
+bool is_of_asker(const ReportCondition& condition, const ReportFact& report, const Facts& known,
+                 bool pod) {
+  if (!by_place(condition)) {
+    return report.pod == known.pod && !(pod && known.pod.empty());
+  }
+  return condition.at_serve ? !report.pod.empty() && report.pod == known.pod : report.pod.empty();
+}
+
+// The newest report of each place that can count for the condition.
+std::vector<const ReportFact*> newest_reports(const ReportCondition& condition, const Facts& known,
+                                              bool pod) {
   std::vector<const ReportFact*> found;
   for (const ReportFact& report : known.reports) {
-    const bool fits =
-        condition.at_serve ? !report.pod.empty() && report.pod == known.pod : report.pod.empty();
-    if (report.scope != condition.scope || !fits) {
+    if (report.scope != condition.scope || !is_of_asker(condition, report, known, pod)) {
       continue;
     }
     const auto known_place = std::find_if(found.begin(), found.end(), [&](const ReportFact* other) {
@@ -54,7 +68,8 @@ std::vector<const ReportFact*> newest_reports(const ReportCondition& condition,
     }
   }
   std::sort(found.begin(), found.end(), [](const ReportFact* a, const ReportFact* b) {
-    return std::tie(a->location, a->pod_volume) < std::tie(b->location, b->pod_volume);
+    return std::tie(a->location, a->pod_volume, a->instance) <
+           std::tie(b->location, b->pod_volume, b->instance);
   });
   return found;
 }
@@ -88,9 +103,6 @@ const ReportFact* report_on(const std::vector<const ReportFact*>& reports,
   return found;
 }
 
-// What is in device memory lies at no location.
-bool by_place(const ReportCondition& condition) { return condition.scope == kFilesScope; }
-
 // The report on a volume of the pod that is filled at run time.
 const ReportFact* report_on_volume(const std::vector<const ReportFact*>& reports,
                                    const std::string& volume) {
@@ -100,11 +112,27 @@ const ReportFact* report_on_volume(const std::vector<const ReportFact*>& reports
   return found == reports.end() ? nullptr : *found;
 }
 
+// Instances that the node agent names and that have no report, by name.
+void add_unreported(const std::vector<const ReportFact*>& reports, const Facts& known,
+                    std::vector<Wanted>& wanted) {
+  std::set<std::string> unreported;
+  for (const InstanceFact& one : known.instances) {
+    unreported.insert(one.instance);
+  }
+  for (const ReportFact* report : reports) {
+    unreported.erase(report->instance);
+  }
+  for (const std::string& instance : unreported) {
+    wanted.push_back({{}, nullptr, {}, instance});
+  }
+}
+
 // Each location that the pod mounts needs a report, and so does each one that the asker names.
 // Without either every report counts, and one is needed at least. At serve each volume that is
-// filled at run time needs a report, too: which of them the process reads is its own choice.
+// filled at run time needs a report, too: which of them the process reads is its own choice. So
+// does each instance in memory that a heartbeat names.
 std::vector<Wanted> wanted_reports(const ReportCondition& condition, const Scope& scope) {
-  const std::vector<const ReportFact*> reports = newest_reports(condition, scope.known);
+  const std::vector<const ReportFact*> reports = newest_reports(condition, scope.known, scope.pod);
   std::vector<Wanted> wanted;
   const bool pod = of_pod(scope) && by_place(condition);
   const std::vector<std::string>& locations = pod ? scope.bound : scope.known.asked_locations;
@@ -119,6 +147,9 @@ std::vector<Wanted> wanted_reports(const ReportCondition& condition, const Scope
     for (const ReportFact* report : reports) {
       wanted.push_back({report->location, report});
     }
+  }
+  if (!by_place(condition)) {
+    add_unreported(reports, scope.known, wanted);
   }
   if (wanted.empty()) {
     wanted.push_back({});
@@ -139,6 +170,9 @@ Json expected_of(const ReportCondition& condition) {
   }
   if (condition.min_spot_checks) {
     expected["min_spot_checks"] = *condition.min_spot_checks;
+  }
+  if (!by_place(condition)) {
+    add_expected(condition.memory, expected);
   }
   return expected;
 }
@@ -199,6 +233,9 @@ void check_report(const ReportCondition& condition, const ReportFact& report, co
   checks.demand(report.device_attested || !condition.device_attested, Reason::kDeviceNotAttested);
   checks.demand(report.spot_checks >= condition.min_spot_checks.value_or(0),
                 Reason::kSpotCheckMissing);
+  if (!by_place(condition)) {
+    check_memory(condition.memory, report, scope.known, scope.now, checks);
+  }
 }
 
 ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
@@ -212,6 +249,9 @@ ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
   checks.demand(!scope.known.node->revoked, Reason::kNodeRevoked);
   if (wanted.report != nullptr) {
     result.actual = actual_of(scope.node, *wanted.report, scope.now);
+    if (!by_place(condition)) {
+      add_actual(*wanted.report, scope.known, scope.now, result.actual);
+    }
     if (wanted.report->report) {
       result.evidence = {wanted.report->report->text()};
     }
@@ -219,6 +259,9 @@ ConditionResult judge_one(const ReportCondition& condition, const Scope& scope,
   } else {
     if (!wanted.location.empty()) {
       result.actual["location"] = wanted.location;
+    }
+    if (!wanted.instance.empty()) {
+      result.actual["instance"] = wanted.instance;
     }
     checks.demand(false, Reason::kReportMissing);
   }
@@ -232,7 +275,7 @@ bool holds_another(const ReportCondition& condition, const Scope& scope,
   return std::any_of(scope.beside.begin(), scope.beside.end(), [&](const Facts* other) {
     Scope theirs = {scope.facts, *other,    scope.node, scope.points,
                     scope.point, scope.now, {},         scope.pod};
-    const auto reports = newest_reports(condition, *other);
+    const auto reports = newest_reports(condition, *other, scope.pod);
     const Wanted wanted{{}, report_on_volume(reports, volume), volume};
     return other->node && judge_one(condition, theirs, wanted).outcome == Outcome::kPass;
   });

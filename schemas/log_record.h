@@ -30,6 +30,7 @@ inline constexpr std::string_view kEvidenceAppraised = "evidence.appraised";
 inline constexpr std::string_view kNodeEnrolled = "node.enrolled";
 inline constexpr std::string_view kNodeEnded = "node.ended";
 inline constexpr std::string_view kNodeSuperseded = "node.superseded";
+inline constexpr std::string_view kInstanceChanged = "instance.changed";
 inline constexpr std::string_view kOutlineAccepted = "outline.accepted";
 inline constexpr std::string_view kJobCreated = "job.created";
 inline constexpr std::string_view kJobFinished = "job.finished";
@@ -38,12 +39,13 @@ inline constexpr std::string_view kNotApplicable = "admission.not-applicable";
 inline constexpr std::string_view kLogReopened = "log.reopened";
 inline constexpr std::string_view kKeyNamed = "key.named";
 inline constexpr std::string_view kKeyRotated = "key.rotated";
-inline constexpr std::array kAll = {
-    kTrustBootstrapped, kTrustChanged,    kManifestAccepted,  kAttestationAccepted,
-    kPolicyAccepted,    kPolicyActivated, kPolicyDeactivated, kDecisionMade,
-    kEvidenceAppraised, kNodeEnrolled,    kNodeEnded,         kNodeSuperseded,
-    kOutlineAccepted,   kJobCreated,      kJobFinished,       kReportAccepted,
-    kNotApplicable,     kLogReopened,     kKeyNamed,          kKeyRotated};
+inline constexpr std::array kAll = {kTrustBootstrapped,   kTrustChanged,    kManifestAccepted,
+                                    kAttestationAccepted, kPolicyAccepted,  kPolicyActivated,
+                                    kPolicyDeactivated,   kDecisionMade,    kEvidenceAppraised,
+                                    kNodeEnrolled,        kNodeEnded,       kNodeSuperseded,
+                                    kInstanceChanged,     kOutlineAccepted, kJobCreated,
+                                    kJobFinished,         kReportAccepted,  kNotApplicable,
+                                    kLogReopened,         kKeyNamed,        kKeyRotated};
 }  // namespace event
 
 struct LogRecord {

@@ -140,7 +140,7 @@ NodeCondition read_node(const Json& json) {
           .anchors = members::texts(json, "anchors")};
 }
 
-ReportCondition read_report(const Json& json) {
+Result<ReportCondition> read_report(const Json& json, const std::string& where) {
   ReportCondition condition;
   if (json.contains("scope")) {
     condition.scope = members::text(json, "scope");
@@ -150,6 +150,15 @@ ReportCondition read_report(const Json& json) {
   condition.worker_measured = json.value("worker_measured", true);
   condition.device_attested = json.value("device_attested", false);
   condition.min_spot_checks = optional_number(json, "min_spot_checks");
+  condition.memory = {.watched = json.value("watched", true),
+                      .in_place = json.value("in_place", false),
+                      .max_uncovered_bytes = optional_number(json, "max_uncovered_bytes"),
+                      .min_redrawn = optional_number(json, "min_redrawn")};
+  for (const char* member : {"watched", "in_place", "max_uncovered_bytes", "min_redrawn"}) {
+    if (json.contains(member) && condition.scope != kDeviceMemoryScope) {
+      return invalid("only a report of scope device-memory has this", where + "/" + member);
+    }
+  }
   return condition;
 }
 
@@ -193,7 +202,8 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
     return Condition{std::move(id), read_node(*kind)};
   }
   if (const auto kind = json.find("report"); kind != json.end()) {
-    return Condition{std::move(id), read_report(*kind)};
+    ASSAY_ASSIGN(ReportCondition report, read_report(*kind, where + "/report"));
+    return Condition{std::move(id), std::move(report)};
   }
   return combined(json, std::move(id), where, level);
 }
@@ -349,6 +359,16 @@ Json to_json(const ReportCondition& condition) {
   }
   if (condition.min_spot_checks) {
     json["min_spot_checks"] = *condition.min_spot_checks;
+  }
+  if (condition.scope == kDeviceMemoryScope) {
+    json["watched"] = condition.memory.watched;
+    json["in_place"] = condition.memory.in_place;
+  }
+  if (condition.memory.max_uncovered_bytes) {
+    json["max_uncovered_bytes"] = *condition.memory.max_uncovered_bytes;
+  }
+  if (condition.memory.min_redrawn) {
+    json["min_redrawn"] = *condition.memory.min_redrawn;
   }
   return json;
 }

@@ -101,9 +101,20 @@ struct NodeCondition {
   // Accepted anchors ("sha256:...") beside the vendor's. Evidence under any other anchor fails.
   std::vector<std::string> anchors;
 };
+// The scope of reports about the memory of processes.
+inline constexpr std::string_view kDeviceMemoryScope = "device-memory";
+// Requirements on a report with scope device-memory, beside its result.
+struct MemoryDemands {
+  bool watched = true;    // a heartbeat of the last 10 s says that the instance is verified
+  bool in_place = false;  // no byte was hashed from a copy
+  std::optional<std::uint64_t> max_uncovered_bytes;  // bytes of buffers that are not registered
+  std::optional<std::uint64_t> min_redrawn;          // pieces that were exported anew and compared
+  bool operator==(const MemoryDemands&) const = default;
+};
 // A condition that requires that the workload's node has verified the artifact at the place where
-// the workload reads it. Decided at bind; decided at serve for device-memory, and with `at_serve`.
-// The newest report on each place must meet every requirement.
+// the workload reads it. Decided at bind. Decided at serve with `at_serve` (the mounts of the pod
+// itself) and with scope device-memory (the memory of the pod's processes). The newest report on
+// each place must meet every requirement.
 struct ReportCondition {
   std::string scope = "files";  // or "device-memory"
   bool at_serve = false;  // JSON: "at": "serve"; requires reports on the mounts of the same pod
@@ -111,6 +122,7 @@ struct ReportCondition {
   bool worker_measured = true;
   bool device_attested = false;
   std::optional<std::uint64_t> min_spot_checks;  // number of spans answered correctly
+  MemoryDemands memory{};                        // used only with scope device-memory
 };
 struct AllCondition {
   std::vector<Condition> of;

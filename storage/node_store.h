@@ -98,9 +98,12 @@ struct JobRow {
   std::string model_name;
   std::string scope;
   std::string node;
-  std::string location;      // empty only with a pod
-  std::string pod{};         // uid of the pod whose mount is read; empty: the worker's directory
-  std::string pod_volume{};  // kubelet's name of the pod's volume; set exactly with `pod`
+  std::string location;  // empty only with a pod or an instance
+  // Uid of the pod whose mount is read, or that runs the instance. Empty: the worker's directory is
+  // read, or the instance runs in no pod.
+  std::string pod{};
+  std::string pod_volume{};  // kubelet's name of the pod's volume; set exactly with a pod's mount
+  std::string instance{};    // instance whose memory is read; empty: files are read
   Json subset = Json::array();
   std::string created_by;
   Timestamp created_at;
@@ -128,6 +131,7 @@ struct ReportPlace {
   std::string location;
   std::string pod{};         // as in JobRow
   std::string pod_volume{};  // as in JobRow
+  std::string instance{};    // as in JobRow
   bool operator==(const ReportPlace&) const = default;
 };
 

@@ -46,7 +46,7 @@ std::string difference_line(const Json& difference) {
   return line;
 }
 
-// "pvc://inference/models (volume pv-1)", "volume cache of pod 5f1d..."
+// "pvc://inference/models (volume pv-1)", "volume cache of pod 5f1d...", "instance main of pod 5f1d..."
 std::string place_of(const Json& job) {
   std::string place = text_at(job, "location");
   if (const std::string volume = text_at(job, "volume"); !volume.empty()) {
@@ -56,6 +56,11 @@ std::string place_of(const Json& job) {
   if (pod != job.end() && pod->is_object()) {
     place += (place.empty() ? "volume " : ", volume ") + text_at(*pod, "volume") + " of pod " +
              text_at(*pod, "uid");
+  }
+  const auto instance = job.find("instance");
+  if (instance != job.end() && instance->is_object()) {
+    const std::string uid = text_at(*instance, "pod");
+    place = "instance " + text_at(*instance, "instance") + (uid.empty() ? "" : " of pod " + uid);
   }
   return place;
 }
@@ -138,7 +143,7 @@ Status check(const WaitFlags& flags) {
 struct NewOptions {
   std::string model;
   std::string node;
-  std::string scope = "files";
+  std::string instance;
   std::string location;
   std::string pod_uid;
   std::string pod_volume;
@@ -190,7 +195,7 @@ Result<ArtifactId> resolve(Api& api, const std::string& model) {
 }
 
 Result<std::optional<JobPod>> read_pod(const NewOptions& options) {
-  if (options.pod_uid.empty() && options.pod_volume.empty()) {
+  if (!options.instance.empty() || (options.pod_uid.empty() && options.pod_volume.empty())) {
     return std::nullopt;
   }
   ASSAY_TRY(check_pod_uid(options.pod_uid));
@@ -198,10 +203,26 @@ Result<std::optional<JobPod>> read_pod(const NewOptions& options) {
   return JobPod{options.pod_uid, options.pod_volume};
 }
 
+Result<std::optional<JobInstance>> read_instance(const NewOptions& options) {
+  if (options.instance.empty()) {
+    return std::nullopt;
+  }
+  if (!options.location.empty() || !options.pod_volume.empty() || !options.entries.empty()) {
+    return fail(ErrorCode::kUsage,
+                "An instance is verified in memory and as a whole: leave out --location, --volume "
+                "and --entries");
+  }
+  ASSAY_TRY(check_instance_name(options.instance));
+  if (!options.pod_uid.empty()) {
+    ASSAY_TRY(check_pod_uid(options.pod_uid));
+  }
+  return JobInstance{options.pod_uid, options.instance};
+}
+
 Result<Exit> make(const Context& context, const NewOptions& options) {
   ASSAY_TRY(check(options.wait));
   ASSAY_TRY(check_node_name(options.node));
-  ASSAY_ASSIGN(const JobScope scope, job_scope_from(options.scope));
+  ASSAY_ASSIGN(std::optional<JobInstance> instance, read_instance(options));
   ASSAY_ASSIGN(std::vector<std::uint64_t> subset, read_positions(options.entries));
   std::string location;
   if (!options.location.empty()) {
@@ -210,8 +231,11 @@ Result<Exit> make(const Context& context, const NewOptions& options) {
   ASSAY_ASSIGN(std::optional<JobPod> pod, read_pod(options));
   ASSAY_ASSIGN(Api api, open_api(context, options.connection));
   ASSAY_ASSIGN(ArtifactId artifact, resolve(api, options.model));
-  const JobRequest request{std::move(artifact), scope,         options.node, std::move(location),
-                           std::move(subset),   std::move(pod)};
+  const JobRequest request{
+      std::move(artifact), instance ? JobScope::kDeviceMemory : JobScope::kFiles,
+      options.node,        std::move(location),
+      std::move(subset),   std::move(pod),
+      std::move(instance)};
   ASSAY_ASSIGN(const Json made,
                api.post("/v1/jobs", as_bytes(to_json(request).dump()), client::kJsonType));
   const std::string id = text_at(made, "id");
@@ -237,12 +261,14 @@ void add_new(const Command& group, Context& context) {
   verb.option("--location", options->location, "URI",
               "where the model lies, as a manifest of it names it (default: the only location that "
               "manifests name)");
-  verb.option("--pod", options->pod_uid, "UID", "read what this pod has mounted");
+  verb.option("--pod", options->pod_uid, "UID",
+              "read what this pod has mounted; with --instance: the pod that runs it");
   verb.option("--volume", options->pod_volume, "NAME",
               "with --pod: its volume, as the kubelet names it: the persistent volume of a claim, "
               "else the volume's name in the pod");
-  verb.choice("--scope", options->scope, {"files", "device-memory"},
-              "what the node hashes (default files)");
+  verb.option("--instance", options->instance, "NAME",
+              "what the processes of this model instance, which registered with the node's agent, "
+              "have in memory (default: files)");
   verb.option("--entries", options->entries, "N,N",
               "only these entries, by their position in the manifest (default: all, "
               "and nothing "
@@ -260,6 +286,9 @@ void add_new(const Command& group, Context& context) {
       "assay job new assay-tree-v1-sha256:dc66... --node gpu-node-1 --location "
       "pvc://inference/models",
       "say which of several places the node reads");
+  verb.example(
+      "assay job new acme/llama --node gpu-node-1 --pod 5f1d0c52-... --instance main --wait",
+      "have a model verified in the memory of the pod that serves it");
   verb.action([options, &context] { return make(context, *options); });
 }
 

@@ -56,6 +56,7 @@ Result<Response> post_challenge(Api& api, const Call& call);
 Result<Response> post_node(Api& api, const Call& call);
 Result<Response> list_nodes(Api& api, const Call& call);
 Result<Response> get_node(Api& api, const Call& call);
+Result<Response> post_heartbeat(Api& api, const Call& call);
 
 // jobs.cc
 Result<Response> post_job(Api& api, const Call& call);

@@ -45,12 +45,14 @@ Result<std::optional<bool>> wants_finished(const Call& call) {
 // What a worker may say of a job that it cannot do.
 Result<ErrorCode> failure_of(const Call& call) {
   const std::string given = call.parameter("code").value_or("");
-  for (const ErrorCode code : {ErrorCode::kLocationUnmapped, ErrorCode::kPodVolumeMissing}) {
+  for (const ErrorCode code :
+       {ErrorCode::kLocationUnmapped, ErrorCode::kPodVolumeMissing, ErrorCode::kInstanceMissing}) {
     if (info(code).code == given) {
       return code;
     }
   }
-  return fail(ErrorCode::kInvalidParameter, "location-unmapped or pod-volume-missing", "code");
+  return fail(ErrorCode::kInvalidParameter,
+              "location-unmapped, pod-volume-missing or instance-missing", "code");
 }
 
 using Submit = Result<ReportAnswer> (*)(Services&, const LeaseCall&, ByteView);

@@ -5,6 +5,7 @@
 #include "server/api/handlers.h"
 #include "server/service/nodes/challenge.h"
 #include "server/service/nodes/enrol.h"
+#include "server/service/nodes/heartbeat.h"
 #include "server/service/nodes/node_view.h"
 
 namespace assay::server {
@@ -47,6 +48,12 @@ Result<Response> get_node(Api& api, const Call& call) {
   ASSAY_ASSIGN(const storage::NodeRow node, snapshot->node(call.capture("node")));
   ASSAY_ASSIGN(const Json view, node_view(*snapshot, node, api.services.clock.now()));
   return with_etag(call, json_response(200, view), kRevalidate);
+}
+
+Result<Response> post_heartbeat(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const HeartbeatAnswer answer, take_heartbeat(api.services, call.capture("node"),
+                                                            call.request.body, call.principal));
+  return json_response(200, to_json(answer));
 }
 
 }  // namespace assay::server

@@ -17,6 +17,7 @@ constexpr std::size_t kReviewBytes = kMaxReviewBytes;
 constexpr std::size_t kDecisionBytes = 256U << 10;
 constexpr std::size_t kSmallBytes = 64U << 10;
 constexpr std::size_t kEvidenceBytes = 16U << 20;
+constexpr std::size_t kHeartbeatBytes = 128U << 10;
 // As many entries as a manifest, in base64 twice, and evidence.
 constexpr std::size_t kReportBytes = 32U << 20;
 
@@ -137,6 +138,8 @@ void add_nodes(std::vector<Route>& table) {
   table.push_back(post_envelope("/v1/nodes", worker, post_node, kEvidenceBytes));
   table.push_back(get("/v1/nodes", lookers, list_nodes, {"after", "limit"}));
   table.push_back(get("/v1/nodes/{node}", lookers, get_node));
+  table.push_back(
+      post_envelope("/v1/nodes/{node}/heartbeat", worker, post_heartbeat, kHeartbeatBytes));
   table.push_back(post_empty("/v1/nodes/{node}/lease", worker, post_lease, {"wait"}));
   table.push_back(post_json(Listener::kApi, "/v1/jobs", roles({kDecider, kSubmitter}), post_job,
                             kDocumentBytes));

@@ -11,6 +11,7 @@
 #include "schemas/core/random.h"
 #include "schemas/core/signer.h"
 #include "server/service/decision_cache.h"
+#include "server/service/heartbeats.h"
 #include "server/service/last_seen.h"
 #include "server/service/namespace_quota.h"
 #include "server/service/unselected.h"
@@ -65,7 +66,8 @@ struct Services {
   // Returns whether the ages of reports are known (held_clock.h). While they are unknown, no
   // decision is made.
   std::function<bool()> time_is_known = [] { return true; };
-  LastSeen last_seen = {};  // times of the last calls by workers
+  LastSeen last_seen = {};     // times of the last calls by workers
+  Heartbeats heartbeats = {};  // the newest heartbeat of each node
 };
 
 // Checks that the ages of reports are known. Errors: unavailable while they are unknown.

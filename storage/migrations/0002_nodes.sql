@@ -86,7 +86,8 @@ CREATE TABLE jobs (
   node TEXT NOT NULL,
   location TEXT NOT NULL,
   pod TEXT NOT NULL,
-  pod_volume TEXT NOT NULL CHECK ((pod = '') = (pod_volume = '')),
+  pod_volume TEXT NOT NULL,
+  instance TEXT NOT NULL,
   subset TEXT NOT NULL,
   created_by TEXT NOT NULL,
   created_at INTEGER NOT NULL,
@@ -105,7 +106,9 @@ CREATE TABLE jobs (
   device_attested INTEGER NOT NULL CHECK (device_attested IN (0, 1)),
   finished_at INTEGER CHECK ((finished_at IS NULL) = (state <> 5)),
   finish_order INTEGER UNIQUE CHECK ((finish_order IS NULL) = (state <> 5)),
-  CHECK (location <> '' OR pod <> ''),
+  CHECK (instance <> '' OR location <> '' OR pod <> ''),
+  CHECK (instance <> '' OR (pod = '') = (pod_volume = '')),
+  CHECK (instance = '' OR (location = '' AND pod_volume = '')),
   CHECK (state <> 5 OR (report IS NULL) = (read_since IS NULL))
 ) STRICT;
 CREATE INDEX jobs_by_node ON jobs (node);
@@ -115,7 +118,8 @@ CREATE INDEX jobs_by_node_artifact ON jobs (node, artifact);
 CREATE INDEX jobs_by_node_finished ON jobs (node, finished);
 CREATE INDEX jobs_by_artifact_finished ON jobs (artifact, finished);
 CREATE INDEX jobs_by_node_artifact_finished ON jobs (node, artifact, finished);
--- What is known of the bytes at each place (node, artifact, scope, pod, location, volume): the
+-- What is known of the bytes at each place (node, artifact, scope, pod, location, volume,
+-- instance): the
 -- newest finished job whose report counts (a part that is right says nothing of the rest), and the
 -- open jobs that may speak against it, as JSON. `against`: when a report last spoke against the bytes;
 -- one that verified them counts only when its lease began after that. No index stands between a decision and this row: an

@@ -82,9 +82,11 @@ Status check_row(Connection& connection, const JobRow& row) {
   if (is_leased(row.state) && (row.token == 0 || !row.lease_expires_at)) {
     return fail(ErrorCode::kInvalidParameter, "a leased job has a token and an end of its lease");
   }
-  if ((row.location.empty() && row.pod.empty()) || row.pod.empty() != row.pod_volume.empty()) {
+  const bool about_place =
+      (!row.location.empty() || !row.pod.empty()) && row.pod.empty() == row.pod_volume.empty();
+  if (row.instance.empty() ? !about_place : !row.location.empty() || !row.pod_volume.empty()) {
     return fail(ErrorCode::kInvalidParameter,
-                "a job is about a location, or about a volume of a pod");
+                "a job is about a location, a volume of a pod, or an instance");
   }
   if (done && row.report.has_value() != row.read_since.has_value()) {
     return fail(ErrorCode::kInvalidParameter, "a report has a time before which nothing was read");
@@ -96,8 +98,8 @@ Status check_row(Connection& connection, const JobRow& row) {
 bool same_request(const JobRow& a, const JobRow& b) {
   return a.artifact == b.artifact && a.model_name == b.model_name && a.scope == b.scope &&
          a.node == b.node && a.location == b.location && a.pod == b.pod &&
-         a.pod_volume == b.pod_volume && a.subset == b.subset && a.created_by == b.created_by &&
-         a.created_at == b.created_at && a.log_index == b.log_index;
+         a.pod_volume == b.pod_volume && a.instance == b.instance && a.subset == b.subset &&
+         a.created_by == b.created_by && a.created_at == b.created_at && a.log_index == b.log_index;
 }
 
 Status check_replacement(const JobRow& known, const JobRow& row) {
@@ -165,6 +167,7 @@ Status insert_job(Connection& connection, const JobRow& row, const JsonTexts& te
       .bind(row.location)
       .bind(row.pod)
       .bind(row.pod_volume)
+      .bind(row.instance)
       .bind(texts.subset)
       .bind(row.created_by)
       .bind(row.created_at)
@@ -202,6 +205,7 @@ Result<JobRow> load_job_at(Connection& connection, std::int64_t seq) {
                 .location = query.text(5),
                 .pod = query.text(20),
                 .pod_volume = query.text(21),
+                .instance = query.text(24),
                 .subset = std::move(subset),
                 .created_by = query.text(7),
                 .created_at = query.time(8),

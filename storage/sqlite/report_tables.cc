@@ -15,7 +15,7 @@ namespace assay::storage::sqlite {
 namespace {
 
 constexpr std::size_t kGroupColumns = 4;
-constexpr std::size_t kPlaceColumns = 6;
+constexpr std::size_t kPlaceColumns = 7;
 
 std::unexpected<Error> misplaced(const std::string& what) {
   return fail(ErrorCode::kDataLoss, "what is known of a place names another job than it should",
@@ -29,10 +29,13 @@ std::string group_name(const std::string& node, const ArtifactId& artifact,
 
 std::string place_name(const std::string& node, const ArtifactId& artifact,
                        const std::string& scope, const ReportPlace& place) {
-  return seal_name({node, artifact.text(), scope, place.pod, place.location, place.pod_volume});
+  return seal_name(
+      {node, artifact.text(), scope, place.pod, place.location, place.pod_volume, place.instance});
 }
 
-ReportPlace place_of(const JobRow& row) { return {row.location, row.pod, row.pod_volume}; }
+ReportPlace place_of(const JobRow& row) {
+  return {row.location, row.pod, row.pod_volume, row.instance};
+}
 
 bool is_about(const JobRow& job, const std::string& node, const ArtifactId& artifact,
               const std::string& scope, const ReportPlace& place) {
@@ -174,7 +177,8 @@ Result<std::vector<ReportPlace>> load_report_places(Connection& connection, cons
       if (columns.size() != kPlaceColumns) {
         return misplaced(name);
       }
-      places.push_back({columns[kGroupColumns], pod, columns[kGroupColumns + 1]});
+      places.push_back(
+          {columns[kGroupColumns], pod, columns[kGroupColumns + 1], columns[kGroupColumns + 2]});
     }
   }
   if (places.size() < limit) {

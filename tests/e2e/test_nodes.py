@@ -380,9 +380,11 @@ class Jobs(unittest.TestCase):
         os.symlink("config.json", self.copy / "link")
         self.assertEqual(self.result()["result"], "incomplete")
 
-    def test_device_memory_is_not_covered(self):
-        view = self.result(scope="device-memory")
-        self.assertEqual(view["result"], "incomplete", view)
+    def test_device_memory_needs_an_instance(self):
+        status, problem = self.service.request(
+            "POST", "/v1/jobs", json.dumps({"artifact": self.artifact, "node": NODE,
+                                            "scope": "device-memory"}))
+        self.assertEqual((status, problem["code"]), (400, "schema-violation"))
 
     def test_a_subset(self):
         flip(self.copy / "model.safetensors", 1_000_000)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents about nodes: challenges, evidence, enrolments, jobs, leases, reports and what follows
-// them, appraisals. What is read is written, and reads back as the same. The same bytes are tried
+// them, heartbeats, appraisals. What is read is written, and reads back as the same. The same bytes are tried
 // as every kind.
 #include <cstdlib>
 
+#include "schemas/heartbeat.h"
 #include "schemas/trust.h"
 #include "schemas/verification_report.h"
 
@@ -55,5 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check([&](ByteView text) { return parse_outline_submission(text, algorithm); }, bytes);
   }
   check(parse_spot_submission, bytes);
+  check(parse_heartbeat, bytes);
+  check(parse_heartbeat_answer, bytes);
   return 0;
 }

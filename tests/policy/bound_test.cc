@@ -293,8 +293,9 @@ TEST(FilledAtRun, AtServeAReportHasToSayWhatIsThere) {
   pod.node = "gpu-1";
   Facts facts = good_facts();
   facts.node = node_fact();
-  facts.reports = {report_fact()};
-  facts.reports[0].scope = "device-memory";
+  facts.pod = "uid-1";
+  facts.reports = {memory_report_fact("uid-1")};
+  facts.instances = {{"main", "verified", from_now(-2)}};
   EXPECT_EQ(bound(policy, pod, facts, DecisionPoint::kServe).code, Reason::kReferenceUnbound);
   ReportCondition report;
   report.scope = "device-memory";

@@ -86,6 +86,37 @@ ConditionResult judge_example(const std::string& text) {
   return decide_at_bind(policy.value()).policies.front().conditions.front();
 }
 
+// An instance of the page's workload was verified in place, is watched, and has a small buffer that
+// it did not register.
+ConditionResult judge_served(const std::string& text) {
+  const auto policy = around(text);
+  EXPECT_TRUE(policy) << to_string(policy.error()) << "\n" << text;
+  Facts facts = demo_facts();
+  facts.reports.push_back(memory_report_fact());
+  facts.reports.back().memory->uncovered = 4096;
+  facts.instances = {{"main", "verified", from_now(-2)}};
+  return evaluate(std::vector{active(policy.value())}, workload_on_node(), one(facts), {},
+                  DecisionPoint::kServe, now())
+      .policies.front()
+      .conditions.front();
+}
+
+TEST(PolicyPage, ServedExamples_ComeOutAsWritten) {
+  const std::vector<Block> examples = blocks_of("served");
+  EXPECT_GE(examples.size(), 4U);
+  std::string all;
+  for (const Block& example : examples) {
+    const ConditionResult result = judge_served(example.text);
+    EXPECT_EQ(name(result.outcome), example.words.at(1)) << example.text;
+    const std::string code = example.words.size() > 2 ? example.words[2] : "";
+    EXPECT_EQ(result.code ? info(*result.code).code : "", code) << example.text;
+    all += example.text;
+  }
+  for (const char* word : {"\"in_place\"", "\"max_uncovered_bytes\"", "\"min_redrawn\""}) {
+    EXPECT_NE(all.find(word), std::string::npos) << word;
+  }
+}
+
 TEST(PolicyPage, ConditionExamples_ComeOutAsWritten) {
   const std::vector<Block> examples = blocks_of("condition");
   EXPECT_GE(examples.size(), 15U);
@@ -153,7 +184,7 @@ TEST(PolicyPage, ResultExample_IsWhatEvaluationSays) {
 }
 
 TEST(PolicyPage, Blocks_AreAllOfAKnownKind) {
-  const std::set<std::string> known = {"condition", "policy", "result"};
+  const std::set<std::string> known = {"condition", "served", "policy", "result"};
   for (const Block& block : blocks()) {
     EXPECT_TRUE(known.contains(block.words.front())) << block.words.front();
   }

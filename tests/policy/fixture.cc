@@ -145,6 +145,30 @@ Facts facts_on_node() {
   return facts;
 }
 
+ReportFact memory_report_fact(std::string_view pod) {
+  ReportFact report = report_fact();
+  report.scope = "device-memory";
+  report.location.clear();
+  report.volume.clear();
+  report.spot_checks = 0;
+  report.pod = pod;
+  report.instance = "main";
+  report.memory.emplace();
+  report.memory->in_place = 100;
+  report.memory->registered = 200;
+  report.memory->redrawn = 16;
+  return report;
+}
+
+Facts facts_in_memory(std::string_view pod) {
+  Facts facts = valid_facts();
+  facts.node = node_fact();
+  facts.reports = {memory_report_fact(pod)};
+  facts.pod = pod;
+  facts.instances = {{"main", "verified", from_now(-2)}};
+  return facts;
+}
+
 Condition condition(std::string_view id, ConditionKind kind) {
   return {std::string(id), std::move(kind)};
 }

@@ -56,6 +56,10 @@ NodeFact node_fact();
 ReportFact report_fact();
 // valid_facts() on gpu-1, which verified the files.
 Facts facts_on_node();
+// The same about instance "main" of that pod: 100 bytes in place, 16 pieces redrawn.
+ReportFact memory_report_fact(std::string_view pod = {});
+// valid_facts() on gpu-1, where that instance was verified, and still was 2 s ago.
+Facts facts_in_memory(std::string_view pod = {});
 
 Condition manifest_condition(SignerRequirement signers = {});
 // Lifecycle statement of `stage`.

@@ -20,10 +20,13 @@ Facts full_facts() {
   facts.node->appraisal_error = "TD_MRTD_MISMATCH";
   facts.reports.front().differing = "model.bin bytes 0-1048576";
   facts.reports.push_back(report_fact());
-  facts.reports.back().scope = "device-memory";
   facts.reports.back().device_attested = true;
   facts.reports.back().pod = "uid-1";
   facts.reports.back().pod_volume = "cache";
+  facts.reports.back().reported_at = from_now(-700);
+  facts.reports.push_back(memory_report_fact("uid-1"));
+  facts.reports.back().memory->device_bytes = 300;
+  facts.instances = {{"main", "verified", from_now(-2)}, {"draft", "pending", from_now(-2)}};
   facts.claims = {{"pvc://inference/models", "claim-1", "pv-1"}, {"pvc://a/b", "claim-2", ""}};
   facts.asked_locations = {"hostpath:///data"};
   facts.pod = "uid-1";
@@ -66,8 +69,15 @@ TEST(NodeFacts, RoundTrip_KeepsEveryField) {
   EXPECT_TRUE(again.node->appraisal_current);
   EXPECT_EQ(again.node->appraisal_error, "TD_MRTD_MISMATCH");
   EXPECT_TRUE(again.reports.back().appraisal_current);
-  ASSERT_EQ(again.reports.size(), 2U);
-  const ReportFact& files = again.reports.back();  // device-memory comes first
+  ASSERT_EQ(again.reports.size(), 3U);
+  const ReportFact& memory = again.reports.front();  // device-memory comes first
+  EXPECT_EQ(memory.scope, "device-memory");
+  EXPECT_EQ(memory.pod, "uid-1");
+  EXPECT_EQ(memory.pod_volume, "");
+  EXPECT_EQ(memory.instance, "main");
+  EXPECT_EQ(memory.memory, facts.reports.back().memory);
+  EXPECT_EQ(again.instances, (std::vector{facts.instances[1], facts.instances[0]}));  // by name
+  const ReportFact& files = again.reports.back();                                     // by time
   EXPECT_EQ(files.job, "job-1");
   EXPECT_EQ(files.scope, "files");
   EXPECT_EQ(files.result, "verified");
@@ -75,8 +85,8 @@ TEST(NodeFacts, RoundTrip_KeepsEveryField) {
   EXPECT_EQ(files.location, "pvc://inference/models");
   EXPECT_EQ(files.volume, "pv-1");
   EXPECT_EQ(files.pod, "");
-  EXPECT_EQ(again.reports.front().pod, "uid-1");
-  EXPECT_EQ(again.reports.front().pod_volume, "cache");
+  EXPECT_EQ(again.reports[1].pod, "uid-1");
+  EXPECT_EQ(again.reports[1].pod_volume, "cache");
   EXPECT_EQ(files.reported_at, facts.reports.front().reported_at);
   EXPECT_EQ(files.read_since, facts.reports.front().read_since);
   EXPECT_EQ(again.claims, (std::vector{facts.claims[1], facts.claims[0]}));  // by name
@@ -92,7 +102,7 @@ TEST(NodeFacts, RoundTrip_KeepsEveryField) {
 TEST(NodeFacts, WithoutANode_HaveNoMembersForIt) {
   const Json document = to_json(valid_facts());
   EXPECT_FALSE(document.contains("node"));
-  for (const char* member : {"reports", "claims", "asked_locations", "pod"}) {
+  for (const char* member : {"reports", "claims", "asked_locations", "pod", "instances"}) {
     EXPECT_FALSE(document.contains(member)) << member;
   }
   EXPECT_FALSE(to_json(workload()).contains("node"));
@@ -105,7 +115,7 @@ TEST(NodeFacts, OrderOfReports_DoesNotMatter) {
 }
 
 TEST(NodeFacts, EveryField_ChangesTheDocument) {
-  std::vector<Facts> variants(32, full_facts());
+  std::vector<Facts> variants(44, full_facts());
   variants[0].node.reset();
   variants[1].node->name = "gpu-2";
   variants[2].node->enrolled_at += std::chrono::milliseconds(1);
@@ -138,6 +148,18 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
   variants[29].node->appraisal_current = false;
   variants[30].node->appraisal_error.clear();
   variants[31].reports[0].appraisal_current = false;
+  variants[32].reports[2].instance = "draft";
+  variants[33].reports[2].memory.reset();
+  variants[34].reports[2].memory->world = 2;
+  variants[35].reports[2].memory->in_place = 1;
+  variants[36].reports[2].memory->staged = 1;
+  variants[37].reports[2].memory->registered = 1;
+  variants[38].reports[2].memory->uncovered = 1;
+  variants[39].reports[2].memory->device_bytes.reset();
+  variants[40].reports[2].memory->redrawn = 1;
+  variants[41].instances.pop_back();
+  variants[42].instances[0].state = "violated";
+  variants[43].instances[0].heard_at += std::chrono::milliseconds(1);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     EXPECT_NE(canonical(variants[i]), canonical(full_facts())) << i;
   }
@@ -146,8 +168,9 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
 // Every object of the document refuses a member more, less or of another type.
 void refuse_mutations(const Json& document, const char* path) {
   const Json::json_pointer place(path);
-  const std::set<std::string> optional = {"revoked", "evidence", "anchor", "appraisal", "differing",
-                                          "report",  "volume",   "pod",    "policy",    "error"};
+  const std::set<std::string> optional = {
+      "revoked", "evidence", "anchor", "appraisal", "differing", "report",      "volume",
+      "policy",  "error",    "memory", "instance",  "pod",       "device_bytes"};
   for (const auto& [name, value] : document[place].items()) {
     Json without = document;
     without[place].erase(name);
@@ -166,9 +189,27 @@ void refuse_mutations(const Json& document, const char* path) {
 
 TEST(NodeFacts, MissingUnknownOrMistypedMember_IsRefused) {
   const Json document = to_json(full_facts());
-  for (const char* place :
-       {"/node", "/node/evidence", "/node/revoked", "/reports/0", "/reports/1"}) {
+  for (const char* place : {"/node", "/node/evidence", "/node/revoked", "/reports/0", "/reports/1",
+                            "/reports/2", "/reports/0/memory"}) {
     refuse_mutations(document, place);
+  }
+}
+
+TEST(NodeFacts, MembersOfInstances_AreAllRequired) {
+  const Json document = to_json(full_facts());
+  for (const char* place : {"/instances/0", "/reports/0/instance"}) {
+    const Json::json_pointer pointer(place);
+    for (const auto& [name, value] : document[pointer].items()) {
+      Json without = document;
+      without[pointer].erase(name);
+      EXPECT_FALSE(facts_from_json(without)) << place << name;
+      Json mistyped = document;
+      mistyped[pointer][name] = 1;
+      EXPECT_FALSE(facts_from_json(mistyped)) << place << name;
+    }
+    Json extra = document;
+    extra[pointer]["surprise"] = 1;
+    EXPECT_FALSE(facts_from_json(extra)) << place;
   }
 }
 

@@ -70,7 +70,17 @@ TEST(NodeLint, DemandsThatNothingMeets_AreNamed) {
   EXPECT_TRUE(warns(report, "cannot pass"));
   report = {};
   report.scope = "device-memory";
-  EXPECT_TRUE(warns(report, "not device memory"));
+  EXPECT_TRUE(findings_of(report, Level::kWarning).empty());
+  EXPECT_TRUE(notes(report, "max_uncovered_bytes"));
+  EXPECT_TRUE(notes(report, "in_place"));
+  EXPECT_FALSE(notes(report, "watched is false"));
+  report.memory = {.watched = false, .in_place = true, .max_uncovered_bytes = 0};
+  EXPECT_FALSE(notes(report, "without max_uncovered_bytes"));
+  EXPECT_FALSE(notes(report, "without in_place"));
+  EXPECT_TRUE(notes(report, "watched is false"));
+  report.min_spot_checks = 1;
+  EXPECT_TRUE(warns(report, "not spot-checked"));
+  report.min_spot_checks.reset();
   report.scope = "disk";
   EXPECT_TRUE(warns(report, "no report has this scope"));
 }

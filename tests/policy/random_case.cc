@@ -113,11 +113,42 @@ ReportFact RandomCase::report(std::uint64_t number) {
       report.location.clear();
     }
   }
+  if (report.scope == "device-memory") {
+    make_memory(report);
+  }
   report.worker_measured = !wrong_in(5);
   report.appraisal_current = !wrong_in(6);
   report.device_attested = !wrong_in(2);
   report.spot_checks = wrong_in(3) ? 0 : 1 + below(3);
   return report;
+}
+
+void RandomCase::make_memory(ReportFact& report) {
+  report.location.clear();
+  report.volume.clear();
+  report.pod_volume.clear();
+  report.pod = wrong_in(4) ? pick(Names{"", "uid-2"}) : "uid-1";
+  report.instance = pick(Names{"main", "main", "draft"});
+  if (!wrong_in(12)) {
+    report.memory.emplace();
+    report.memory->in_place = 100;
+    report.memory->registered = 100;
+    report.memory->staged = wrong_in(3) ? 1 : 0;
+    report.memory->uncovered = wrong_in(3) ? 65 : 64;
+    report.memory->redrawn = wrong_in(3) ? 15 : 16;
+  }
+}
+
+std::vector<InstanceFact> RandomCase::instances() {
+  std::vector<InstanceFact> found;
+  for (const char* name : {"main", "draft"}) {
+    if (wrong_in(4) || (found.size() == 1 && one_in(2))) {
+      continue;
+    }
+    found.push_back({name, wrong_in(3) ? pick(Names{"pending", "violated", "unknown"}) : "verified",
+                     wrong_in(4) ? pick(std::vector{from_now(-11), from_now(1)}) : from_now(-10)});
+  }
+  return found;
 }
 
 ManifestFact RandomCase::own_manifest(std::uint64_t number) {
@@ -178,6 +209,7 @@ Facts RandomCase::facts() {
     facts.pod = "uid-1";
   }
   facts.claims = claims();
+  facts.instances = instances();
   if (one_in(4)) {
     facts.asked_locations = {one_in(4) ? "nfs://h/x" : location()};
   }
@@ -303,6 +335,16 @@ ReportCondition RandomCase::report_condition() {
   report.device_attested = one_in(4);
   if (one_in(3)) {
     report.min_spot_checks = below(4);
+  }
+  if (report.scope == "device-memory") {
+    report.memory.watched = !one_in(3);
+    report.memory.in_place = one_in(3);
+    if (one_in(3)) {
+      report.memory.max_uncovered_bytes = 64;
+    }
+    if (one_in(3)) {
+      report.memory.min_redrawn = 16;
+    }
   }
   return report;
 }

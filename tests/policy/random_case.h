@@ -55,6 +55,8 @@ class RandomCase {
   [[nodiscard]] std::string location();
   [[nodiscard]] ManifestFact own_manifest(std::uint64_t number);
   [[nodiscard]] std::vector<ClaimFact> claims();
+  [[nodiscard]] std::vector<InstanceFact> instances();
+  void make_memory(ReportFact& report);
   [[nodiscard]] Json predicate();
   [[nodiscard]] Json value();
   [[nodiscard]] SignerRequirement requirement();

@@ -119,7 +119,12 @@ constexpr const char* kCodes[] = {"pass",
                                   "report-missing",
                                   "report-stale",
                                   "model-mismatch",
-                                  "spot-check-missing"};
+                                  "spot-check-missing",
+                                  "memory-staged",
+                                  "memory-uncovered",
+                                  "redraws-missing",
+                                  "instance-unwatched",
+                                  "instance-violated"};
 
 // The cases above are worth something: every code and both answers occur often.
 TEST(Reference, RandomCases_ReachEveryCode) {

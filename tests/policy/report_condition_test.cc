@@ -311,8 +311,11 @@ TEST(ReportCondition, Scope_SaysThePoint) {
   expect(judge_on_node(memory, facts_on_node()), Outcome::kDeferred, Reason::kConditionDeferred);
   const std::vector policies = {active(policy_with({condition("memory", memory)}))};
   EXPECT_EQ(decide_on_node(policies, facts_on_node()).reasons, std::vector{Reason::kReportMissing});
-  const Facts facts = with([](Facts& all) { all.reports[0].scope = "device-memory"; });
-  EXPECT_TRUE(decide_on_node(policies, facts).allowed);
+  ReportCondition loaded = memory;
+  loaded.min_spot_checks.reset();
+  EXPECT_TRUE(
+      decide_on_node({active(policy_with({condition("memory", loaded)}))}, facts_in_memory())
+          .allowed);
 }
 
 // A combination belongs to the latest point of its parts, and is open until then.

@@ -147,6 +147,7 @@ TEST_P(JobContract, Job_WhatItAsksForAndItsToken_NeverGoBack) {
            [](JobRow& row) { row.scope = "device-memory"; },
            [](JobRow& row) { row.location = "pvc://prod/other"; },
            [](JobRow& row) { row.pod = "uid-1", row.pod_volume = "pv-1"; },
+           [](JobRow& row) { row.location.clear(), row.instance = "main"; },
            [](JobRow& row) { row.subset = Json::array(); },
            [](JobRow& row) { row.model_name = "acme/other"; },
            [](JobRow& row) { row.created_by = "mallory"; },
@@ -163,6 +164,8 @@ TEST_P(JobContract, Job_ThatContradictsItself_IsRefused) {
            [](JobRow& row) { row.log_index = 1000; },
            [](JobRow& row) { row.location.clear(); },
            [](JobRow& row) { row.pod = "uid-1"; },
+           [](JobRow& row) { row.instance = "main"; },  // that lies at a location
+           [](JobRow& row) { row.location.clear(), row.pod_volume = "v", row.instance = "main"; },
            [](JobRow& row) { row.result = "verified"; },
            [](JobRow& row) { row.finished_at = Timestamp(); },
            [](JobRow& row) { row.state = JobState::kDone; },
@@ -318,7 +321,9 @@ TEST_P(JobContract, NewestReport_IsOfItsPlace) {
                                            {"pvc://prod/demo", "uid-1", "pv-1"},
                                            {"pvc://prod/demo", "uid-2", "pv-1"},
                                            {"", "uid-1", "cache"},
-                                           {"", "uid-1", "more"}};
+                                           {"", "uid-1", "more"},
+                                           {"", "uid-1", "", "main"},
+                                           {"", "", "", "main"}};
   const auto newest = [&](const ReportPlace& place) {
     return snapshot()->newest_report("gpu-1", artifact_of("model-a"), "files", place);
   };
@@ -330,6 +335,7 @@ TEST_P(JobContract, NewestReport_IsOfItsPlace) {
     job.location = places[i].location;
     job.pod = places[i].pod;
     job.pod_volume = places[i].pod_volume;
+    job.instance = places[i].instance;
     put(job);
     if (i % 2 == 0) {
       report(job, "verified");
@@ -345,9 +351,10 @@ TEST_P(JobContract, NewestReport_IsOfItsPlace) {
   const auto listed = [&](const std::string& pod, std::size_t limit) {
     return snapshot()->report_places("gpu-1", artifact_of("model-a"), "files", pod, limit).value();
   };
-  EXPECT_EQ(listed("", 9), (std::vector<ReportPlace>{{"pvc://prod/demo"}, {"pvc://prod/other"}}));
+  EXPECT_EQ(listed("", 9), (std::vector<ReportPlace>{
+                               {"", "", "", "main"}, {"pvc://prod/demo"}, {"pvc://prod/other"}}));
   EXPECT_EQ(listed("", 1).size(), 1U);
-  EXPECT_EQ(listed("uid-1", 9).size(), 3U);
+  EXPECT_EQ(listed("uid-1", 9).size(), 4U);
   EXPECT_EQ(listed("uid-2", 9).size(), 1U);
   EXPECT_EQ(listed("uid-3", 9).size(), 0U);
   EXPECT_EQ(snapshot()->report_places("gpu-2", artifact_of("model-a"), "files", "", 9)->size(), 0U);

@@ -27,7 +27,8 @@ struct Judge {
   const ReportCondition& condition;
   const ReportQuestion& question;
   std::vector<Reason> wrong{};
-  bool unknown = false;
+  bool unknown = false;    // something contradicts itself, or lies in the future
+  bool unwatched = false;  // nobody says that it is still so
 
   void want(bool holds, Reason code) {
     if (!holds) {
@@ -39,6 +40,34 @@ struct Judge {
         volume_behind(question.facts, report.location).value_or(std::string());
     want(!volume.empty(), Reason::kClaimUnknown);
     want(volume.empty() || volume == report.volume, Reason::kVolumeChanged);
+  }
+  void look_at_memory(const ReportFact& report) {
+    unknown = unknown || !report.memory;
+    if (!report.memory) {
+      return;
+    }
+    const MemoryDemands& asked = condition.memory;
+    want(!asked.in_place || report.memory->staged == 0, Reason::kMemoryStaged);
+    want(!(asked.max_uncovered_bytes < report.memory->uncovered && asked.max_uncovered_bytes),
+         Reason::kMemoryUncovered);
+    want(!asked.min_redrawn || report.memory->redrawn >= *asked.min_redrawn,
+         Reason::kRedrawsMissing);
+    if (!asked.watched) {
+      return;
+    }
+    std::map<std::string, InstanceFact> heard;
+    for (const InstanceFact& one : question.facts.instances) {
+      heard[one.instance] = one;
+    }
+    const auto own = heard.find(report.instance);
+    if (own != heard.end()) {
+      want(own->second.state != "violated", Reason::kInstanceViolated);
+      unknown = unknown || own->second.heard_at > question.now;
+    }
+    if (own == heard.end() || own->second.state != "verified" ||
+        question.now - own->second.heard_at > std::chrono::seconds(10)) {
+      unwatched = true;
+    }
   }
   void look_at(const ReportFact& report) {
     if (question.pod && condition.scope == "files" && report.location.starts_with("pvc://")) {
@@ -57,13 +86,16 @@ struct Judge {
     want(report.device_attested || !condition.device_attested, Reason::kDeviceNotAttested);
     want(!condition.min_spot_checks || report.spot_checks >= *condition.min_spot_checks,
          Reason::kSpotCheckMissing);
+    if (condition.scope == "device-memory") {
+      look_at_memory(report);
+    }
   }
   // A known mismatch is the worst, then one of which something else is in doubt, then what fails,
   // then what cannot be decided.
   [[nodiscard]] int badness() const {
     const bool mismatch = !wrong.empty() && wrong.front() == Reason::kModelMismatch;
-    const bool alone = wrong.size() == 1 && !unknown;
-    return mismatch ? (alone ? 4 : 3) : !wrong.empty() ? 2 : unknown ? 1 : 0;
+    const bool alone = wrong.size() == 1 && !unknown && !unwatched;
+    return mismatch ? (alone ? 4 : 3) : !wrong.empty() ? 2 : unknown || unwatched ? 1 : 0;
   }
   // Only a mismatch is about the model itself, and only when nothing else is in doubt.
   [[nodiscard]] Answer turned(Answer plain) const {
@@ -82,28 +114,35 @@ struct Judge {
       want(false, Reason::kReportMissing);
     }
     Answer result;
-    result.outcome = !wrong.empty() ? Outcome::kFail : unknown ? Outcome::kError : Outcome::kPass;
+    result.outcome = !wrong.empty()         ? Outcome::kFail
+                     : unknown || unwatched ? Outcome::kError
+                                            : Outcome::kPass;
     if (!wrong.empty()) {
       result.code = wrong.front();
     } else if (unknown) {
       result.code = Reason::kConditionUndecided;
+    } else if (unwatched) {
+      result.code = Reason::kInstanceUnwatched;
     }
     return question.below_not ? turned(result) : result;
   }
 };
 
-using Places = std::map<std::tuple<std::string, std::string, std::string>, ReportFact>;
+using Place = std::tuple<std::string, std::string, std::string, std::string>;
+using Places = std::map<Place, ReportFact>;
 
 // By place; of each only the newest.
-Places places_of(const ReportCondition& condition, const Facts& facts) {
+Places places_of(const ReportCondition& condition, const Facts& facts, bool pod) {
   Places places;
   for (const ReportFact& report : facts.reports) {
-    const bool fits =
-        condition.at_serve ? !report.pod.empty() && report.pod == facts.pod : report.pod.empty();
+    const bool own = report.pod == facts.pod;
+    const bool fits = condition.scope == "device-memory" ? own && (!pod || !facts.pod.empty())
+                      : condition.at_serve               ? own && !report.pod.empty()
+                                                         : report.pod.empty();
     if (report.scope != condition.scope || !fits) {
       continue;
     }
-    const auto place = std::tuple(report.location, report.pod, report.pod_volume);
+    const Place place{report.location, report.pod, report.pod_volume, report.instance};
     const auto known = places.find(place);
     if (known == places.end() || std::tie(known->second.reported_at, known->second.job) <
                                      std::tie(report.reported_at, report.job)) {
@@ -133,8 +172,8 @@ Found report_at(const Places& places, const Facts& facts, const std::string& loc
 }
 
 Found report_in(const ReportCondition& condition, const Facts& facts, const std::string& volume) {
-  const Places places = places_of(condition, facts);
-  const auto at = places.find(std::tuple(std::string(), facts.pod, volume));
+  const Places places = places_of(condition, facts, true);
+  const auto at = places.find(Place{"", facts.pod, volume, ""});
   return at == places.end() ? Found() : Found(at->second);
 }
 
@@ -157,9 +196,22 @@ bool holds_only_another(const ReportCondition& condition, const ReportQuestion& 
          });
 }
 
+// For each instance that was heard of and that no report is about.
+void add_unreported(const Places& places, const Facts& facts, std::vector<Found>& found) {
+  std::set<std::string> reported;
+  for (const auto& [place, report] : places) {
+    reported.insert(report.instance);
+  }
+  for (const InstanceFact& one : facts.instances) {
+    if (!reported.contains(one.instance)) {
+      found.emplace_back(std::nullopt);
+    }
+  }
+}
+
 // What has to be right.
 std::vector<Found> asked_for(const ReportCondition& condition, const ReportQuestion& question) {
-  const Places places = places_of(condition, question.facts);
+  const Places places = places_of(condition, question.facts, question.pod);
   const bool files = condition.scope == "files";
   std::vector<Found> found;
   if (files && question.pod) {
@@ -181,6 +233,9 @@ std::vector<Found> asked_for(const ReportCondition& condition, const ReportQuest
     for (const auto& [place, report] : places) {
       found.emplace_back(report);
     }
+  }
+  if (!files) {
+    add_unreported(places, question.facts, found);
   }
   return found.empty() ? std::vector<Found>{std::nullopt} : found;
 }

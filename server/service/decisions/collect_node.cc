@@ -8,7 +8,8 @@
 #include <string_view>
 
 #include "schemas/claim.h"
-#include "schemas/job.h"
+#include "schemas/heartbeat.h"
+#include "schemas/members.h"
 #include "server/service/if_found.h"
 #include "server/service/jobs/job_steps.h"
 #include "server/service/nodes/node_view.h"
@@ -87,6 +88,27 @@ Status judge_evidence(storage::Snapshot& snapshot, policy::ReportFact& fact) {
   return {};
 }
 
+Result<std::optional<policy::MemoryFact>> memory_fact(const storage::JobRow& job) {
+  if (job.instance.empty()) {
+    return std::nullopt;
+  }
+  if (!job.detail.is_object() || !job.detail.contains("memory")) {
+    return fail(ErrorCode::kDataLoss, "a report about memory lacks what it says of it");
+  }
+  const Json& detail = job.detail["memory"];
+  policy::MemoryFact fact;
+  fact.world = members::number(detail, "world");
+  fact.in_place = members::number(detail, "in_place");
+  fact.staged = members::number(detail, "staged");
+  fact.registered = members::number(detail, "registered");
+  fact.uncovered = members::number(detail, "uncovered");
+  fact.redrawn = members::number(detail, "redrawn");
+  if (!detail["device_bytes"].is_null()) {
+    fact.device_bytes = members::number(detail, "device_bytes");
+  }
+  return fact;
+}
+
 Result<policy::ReportFact> report_fact(const storage::JobRow& job) {
   if (!job.finished_at || !job.read_since) {
     return fail(ErrorCode::kDataLoss, "a job with a report has no time of it");
@@ -98,6 +120,7 @@ Result<policy::ReportFact> report_fact(const storage::JobRow& job) {
   fact.volume = job.volume;
   fact.pod = job.pod;
   fact.pod_volume = job.pod_volume;
+  fact.instance = job.instance;
   fact.result = job.result;
   fact.reported_at = *job.finished_at;
   fact.read_since = *job.read_since;
@@ -112,6 +135,7 @@ Result<policy::ReportFact> report_fact(const storage::JobRow& job) {
       detail["spot_checks"].is_number_unsigned()) {
     fact.spot_checks = detail["spot_checks"].get<std::uint64_t>();
   }
+  ASSAY_ASSIGN(fact.memory, memory_fact(job));
   return fact;
 }
 
@@ -157,6 +181,12 @@ std::vector<std::string> locations_of_mounts(const policy::Workload& workload,
   return locations;
 }
 
+// Only at serve is something in memory; that of a pod whose uid is not known cannot be told from
+// that of others.
+bool has_memory(const NodeQuestion& question) {
+  return question.serve && (!question.workload.pod || !question.pod_uid.empty());
+}
+
 // Reports on these places are facts; with a pod at serve those on its own mounts, too.
 Result<std::vector<storage::ReportPlace>> places_of(storage::Snapshot& snapshot,
                                                     const NodeQuestion& question,
@@ -170,8 +200,12 @@ Result<std::vector<storage::ReportPlace>> places_of(storage::Snapshot& snapshot,
                   std::make_move_iterator(found.end()));
     return {};
   };
-  if (scope != name(JobScope::kFiles)) {
-    ASSAY_TRY(add_all({}));  // what is in device memory lies nowhere
+  const bool in_memory = scope != name(JobScope::kFiles);
+  if (in_memory && !has_memory(question)) {
+    return places;
+  }
+  if (in_memory) {
+    ASSAY_TRY(add_all(question.pod_uid));
   } else if (question.workload.pod) {
     for (std::string& location : locations_of_mounts(question.workload, facts)) {
       places.push_back({std::move(location)});
@@ -183,7 +217,7 @@ Result<std::vector<storage::ReportPlace>> places_of(storage::Snapshot& snapshot,
   } else {
     ASSAY_TRY(add_all({}));
   }
-  if (!question.pod_uid.empty()) {
+  if (!in_memory && !question.pod_uid.empty()) {
     ASSAY_TRY(add_all(question.pod_uid));
   }
   if (places.size() > kMaxReportPlaces) {
@@ -213,6 +247,25 @@ Status collect_reports(storage::Snapshot& snapshot, const NodeQuestion& question
   return {};
 }
 
+// What the node's agent said last of instances that the asker has, under this artifact. An agent
+// with another key is another agent. Read after the snapshot: what it says is at least as new.
+void collect_instances(const Services& services, const NodeQuestion& question,
+                       const storage::NodeRow& node, policy::Facts& facts) {
+  if (!has_memory(question)) {
+    return;
+  }
+  const auto newest = services.heartbeats.of(question.workload.node);
+  if (!newest || newest->key != node.key) {
+    return;
+  }
+  for (const InstanceBeat& beat : newest->instances) {
+    if (beat.instance.pod == question.pod_uid && beat.artifact == *facts.artifact) {
+      facts.instances.push_back(
+          {beat.instance.instance, std::string(name(beat.state)), newest->heard_at});
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::vector<policy::ClaimFact>> known_claims(storage::Snapshot& snapshot,
@@ -233,7 +286,7 @@ Result<std::vector<policy::ClaimFact>> known_claims(storage::Snapshot& snapshot,
   return facts;
 }
 
-Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
+Status collect_node(Services& services, storage::Snapshot& snapshot, const NodeQuestion& question,
                     policy::Facts& facts) {
   ASSAY_ASSIGN(const auto row, if_found(snapshot.node(question.workload.node)));
   if (!row) {
@@ -253,6 +306,7 @@ Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
   for (const JobScope scope : {JobScope::kFiles, JobScope::kDeviceMemory}) {
     ASSAY_TRY(collect_reports(snapshot, question, *row, std::string(name(scope)), facts));
   }
+  collect_instances(services, question, *row, facts);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policy/facts.h"
+#include "server/service/services.h"
 #include "storage/store.h"
 
 namespace assay::server {
@@ -20,6 +21,7 @@ struct NodeQuestion {
   const policy::Workload& workload;  // including its node
   std::string cluster{};             // cluster of the pod
   std::string pod_uid{};             // at serve: reports on this pod's own mounts are read, too
+  bool serve = false;                // reports on memory, and heartbeats, are read, too
   // Without a pod: the locations whose reports are read. Empty: all locations.
   std::vector<std::string> locations{};
 };
@@ -32,10 +34,11 @@ struct NodeQuestion {
 // a pod, the places are the locations that the pod mounts and the locations of the model that
 // contain them. At serve, the places that only this pod mounts are added. If the workload is not a
 // pod, the places are the locations of the question, or every place with a report if the question
-// names none. Reports on device memory have no location and are always read. A report is ignored if
-// its bytes were read before this machine had the node's name. If the node never enrolled, `facts`
-// stays unchanged.
-[[nodiscard]] Status collect_node(storage::Snapshot& snapshot, const NodeQuestion& question,
-                                  policy::Facts& facts);
+// names none. At serve, the newest report on each instance in memory of the pod is added (without a
+// pod: instances that run in no pod), and what the newest heartbeat says about these instances. A
+// report is ignored if its bytes were read before this machine had the node's name. If the node
+// never enrolled, `facts` stays unchanged.
+[[nodiscard]] Status collect_node(Services& services, storage::Snapshot& snapshot,
+                                  const NodeQuestion& question, policy::Facts& facts);
 
 }  // namespace assay::server

@@ -277,9 +277,10 @@ Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
   if (!request.workload.node.empty()) {
     auto asked = asked_locations(request.locations, file.models, now);
     for (std::size_t i = 0; i < file.models.size(); ++i) {
-      ASSAY_TRY(collect_node(
-          snapshot, {request.workload, request.cluster, request.pod_uid, std::move(asked[i])},
-          file.models[i].facts));
+      ASSAY_TRY(collect_node(services, snapshot,
+                             {request.workload, request.cluster, request.pod_uid,
+                              request.point == DecisionPoint::kServe, std::move(asked[i])},
+                             file.models[i].facts));
     }
   }
   for (const policy::ActivePolicy& policy : policies) {

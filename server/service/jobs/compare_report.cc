@@ -27,8 +27,21 @@ std::unexpected<Error> unfit(std::string detail, std::string where = {}) {
   return fail(ErrorCode::kReportMismatch, std::move(detail), std::move(where));
 }
 
+std::vector<std::uint64_t> tensor_positions(const Artifact& expected) {
+  std::vector<std::uint64_t> positions;
+  for (std::uint64_t i = 0; i < expected.entries.size(); ++i) {
+    if (std::holds_alternative<TensorEntry>(expected.entries[i])) {
+      positions.push_back(i);
+    }
+  }
+  return positions;
+}
+
 std::vector<std::uint64_t> wanted_positions(const Artifact& expected,
-                                            std::span<const std::uint64_t> subset) {
+                                            std::span<const std::uint64_t> subset, JobScope scope) {
+  if (scope == JobScope::kDeviceMemory) {
+    return tensor_positions(expected);
+  }
   std::vector<std::uint64_t> wanted(subset.begin(), subset.end());
   if (wanted.empty()) {
     wanted.resize(expected.entries.size());
@@ -141,6 +154,35 @@ Status add_extra_files(const Artifact& expected, const VerificationReport& repor
   return {};
 }
 
+// Registered tensors that no entry has the name of. A report cannot take a tensor out of its
+// entries by calling it extra.
+Status add_extra_tensors(const Artifact& expected, const VerificationReport& report,
+                         Comparison& comparison) {
+  if (!report.memory) {
+    return {};
+  }
+  std::set<std::string_view> known;
+  for (const Entry& entry : expected.entries) {
+    if (const auto* tensor = std::get_if<TensorEntry>(&entry)) {
+      known.insert(tensor->name);
+    }
+  }
+  for (const ExtraTensor& tensor : report.memory->extra_tensors) {
+    if (known.contains(tensor.name)) {
+      return unfit("an extra tensor is an entry of the artifact", "/memory/extra_tensors");
+    }
+    comparison.differences.push_back(
+        {Difference::Kind::kExtra, {}, {}, tensor.name, {}, tensor.size, false, {}, 0});
+  }
+  const std::uint64_t others =
+      report.memory->extra_tensor_count - report.memory->extra_tensors.size();
+  if (others > 0) {
+    comparison.differences.push_back(
+        {Difference::Kind::kExtra, {}, {}, std::string(), {}, {}, false, {}, others});
+  }
+  return {};
+}
+
 }  // namespace
 
 EntryName name_of(const Entry& entry) {
@@ -180,7 +222,8 @@ Json to_json(const Difference& difference) {
 
 std::string describe(const Difference& difference) {
   if (difference.others > 0) {
-    return std::to_string(difference.others) + " files that no entry covers";
+    return std::to_string(difference.others) +
+           (difference.tensor ? " tensors that no entry has" : " files that no entry covers");
   }
   std::string text = difference.path;
   if (difference.tensor) {
@@ -201,7 +244,7 @@ Result<Comparison> compare_report(const Artifact& expected, std::span<const std:
   if (report.parameters != expected.parameters) {
     return unfit("the report was made with other tree parameters than the manifest", "/parameters");
   }
-  const std::vector<std::uint64_t> wanted = wanted_positions(expected, subset);
+  const std::vector<std::uint64_t> wanted = wanted_positions(expected, subset, report.scope);
   ASSAY_ASSIGN(const auto skipped, left_out(report, wanted));
   ASSAY_ASSIGN(Found found, found_entries(report));
   Comparison comparison;
@@ -229,6 +272,7 @@ Result<Comparison> compare_report(const Artifact& expected, std::span<const std:
   }
   ASSAY_TRY(add_extras(expected, found, comparison));
   ASSAY_TRY(add_extra_files(expected, report, comparison));
+  ASSAY_TRY(add_extra_tensors(expected, report, comparison));
   return comparison;
 }
 

@@ -33,7 +33,7 @@ struct Difference {
   bool can_localise = false;
   std::vector<ByteRange> ranges;
   // For kExtra with an empty path: number of further files that the report counts but does not
-  // list.
+  // list; further tensors when `tensor` is set.
   std::uint64_t others = 0;
 };
 // Returns {"entry","path","tensor","kind","expected_size","actual_size",
@@ -44,19 +44,20 @@ struct Difference {
 
 // The result of compare_report().
 struct Comparison {
-  // In the order of the artifact, then the extra files. Empty only if every covered entry is the
-  // same on the node and no file is extra.
+  // In the order of the artifact, then the extra files and tensors. Empty only if every covered
+  // entry is the same on the node and nothing is extra.
   std::vector<Difference> differences;
-  // Positions of the entries that were to be hashed and were hashed.
+  // Positions of the entries that were to be hashed and were hashed. Empty: nothing was verified.
   std::vector<std::uint64_t> covered;
 };
 
 // Compares the entries of `report` with the entries of `expected` that have the same name (see
 // EntryName). `subset` has the positions of the entries that the job is about; empty means all
-// entries. Errors: report-mismatch when the report does not fit the job: its parameters (including
-// ignore rules) differ from the manifest's; it reports entries outside the subset; it reports an
-// entry and also lists it as not covered; positions are out of order; an extra file is an entry of
-// the manifest.
+// entries. A report about memory is compared with all tensor entries and no file entry. Errors:
+// report-mismatch when the report does not fit the job: its parameters (including ignore rules)
+// differ from the manifest's; it reports entries outside the subset; it reports an entry and also
+// lists it as not covered; positions are out of order; an extra file or tensor is an entry of the
+// manifest.
 [[nodiscard]] Result<Comparison> compare_report(const Artifact& expected,
                                                 std::span<const std::uint64_t> subset,
                                                 const VerificationReport& report);

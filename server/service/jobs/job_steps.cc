@@ -83,6 +83,9 @@ Json record_detail(const storage::JobRow& job, const Pending& pending, const End
   if (!job.pod.empty()) {
     detail["pod"] = job.pod;
   }
+  if (!job.instance.empty()) {
+    detail["instance"] = job.instance;
+  }
   if (!ending.code.empty()) {
     detail["code"] = ending.code;
   }
@@ -95,8 +98,8 @@ Json record_detail(const storage::JobRow& job, const Pending& pending, const End
 // Id of the job whose report counts for the model on the node, once it is done.
 Result<std::optional<std::string>> counting_job(storage::Transaction& transaction,
                                                 const storage::JobRow& job) {
-  const auto counting = transaction.newest_report(job.node, job.artifact, job.scope,
-                                                  {job.location, job.pod, job.pod_volume});
+  const auto counting = transaction.newest_report(
+      job.node, job.artifact, job.scope, {job.location, job.pod, job.pod_volume, job.instance});
   if (counting) {
     return counting->state == storage::JobState::kDone ? std::optional(counting->id) : std::nullopt;
   }
@@ -175,7 +178,11 @@ Result<OwnJob> own_job(storage::Snapshot& snapshot, const LeaseCall& call) {
 }
 
 std::optional<JobPod> pod_of(const storage::JobRow& job) {
-  return job.pod.empty() ? std::nullopt : std::optional(JobPod{job.pod, job.pod_volume});
+  return job.pod_volume.empty() ? std::nullopt : std::optional(JobPod{job.pod, job.pod_volume});
+}
+
+std::optional<JobInstance> instance_of(const storage::JobRow& job) {
+  return job.instance.empty() ? std::nullopt : std::optional(JobInstance{job.pod, job.instance});
 }
 
 Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp now) {
@@ -255,6 +262,8 @@ Json mismatch_detail(const Pending& pending) {
 
 Json job_view(const storage::JobRow& job) {
   const bool done = job.state == storage::JobState::kDone;
+  const auto pod = pod_of(job);
+  const auto instance = instance_of(job);
   return {{"id", job.id},
           {"state", name(job.state)},
           {"artifact", job.artifact.text()},
@@ -262,7 +271,8 @@ Json job_view(const storage::JobRow& job) {
           {"scope", job.scope},
           {"node", job.node},
           {"location", job.location},
-          {"pod", job.pod.empty() ? Json() : Json{{"uid", job.pod}, {"volume", job.pod_volume}}},
+          {"pod", pod ? to_json(*pod) : Json()},
+          {"instance", instance ? to_json(*instance) : Json()},
           {"subset", job.subset},
           {"created_by", job.created_by},
           {"created_at", to_rfc3339(job.created_at)},

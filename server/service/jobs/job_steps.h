@@ -48,8 +48,10 @@ struct OwnJob {
 };
 [[nodiscard]] Result<OwnJob> own_job(storage::Snapshot& snapshot, const LeaseCall& call);
 
-// Returns the pod if the job is about a mount of that pod; otherwise nullopt.
+// Returns the pod if the job is about a mount of that pod, and the instance if the job is about the
+// memory of that instance; otherwise nullopt.
 [[nodiscard]] std::optional<JobPod> pod_of(const storage::JobRow& job);
+[[nodiscard]] std::optional<JobInstance> instance_of(const storage::JobRow& job);
 
 // Checks that the lease with this token runs at `now`. Errors: lease-lost.
 [[nodiscard]] Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp now);

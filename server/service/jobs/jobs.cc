@@ -72,14 +72,15 @@ Status check_pod_place(const JobRequest& request) {
               "/location");
 }
 
-// The place that the request means. A volume that a pod fills at run time lies nowhere.
+// The place that the request means. A volume that a pod fills at run time lies nowhere, and neither
+// does memory.
 Result<NamedPlace> choose_place(const JobRequest& request, const std::vector<NamedPlace>& places) {
   if (places.empty()) {
     return fail(ErrorCode::kNotFound, "no trusted publisher signed a manifest of this artifact",
                 "/artifact");
   }
   // Without a pod there is a location; when the request does not say which, there must be one only.
-  const bool guess = request.location.empty() && !request.pod;
+  const bool guess = request.location.empty() && !request.pod && !request.instance;
   const NamedPlace* found = nullptr;
   for (const NamedPlace& place : places) {
     if (guess ? place.location.empty() : place.location != request.location) {
@@ -104,11 +105,20 @@ Result<NamedPlace> check_artifact(storage::Snapshot& snapshot, const JobRequest&
   ASSAY_TRY(check_pod_place(request));
   ASSAY_ASSIGN(const auto places, named_places(snapshot, request.artifact, now));
   ASSAY_ASSIGN(NamedPlace place, choose_place(request, places));
-  if (!request.subset.empty()) {
-    ASSAY_ASSIGN(const Artifact artifact, load_artifact(snapshot, request.artifact));
-    if (request.subset.back() >= artifact.entries.size()) {
-      return fail(ErrorCode::kInvalidParameter, "the artifact has no such entry", "/subset");
-    }
+  if (request.subset.empty() && !request.instance) {
+    return place;
+  }
+  ASSAY_ASSIGN(const Artifact artifact, load_artifact(snapshot, request.artifact));
+  if (!request.subset.empty() && request.subset.back() >= artifact.entries.size()) {
+    return fail(ErrorCode::kInvalidParameter, "the artifact has no such entry", "/subset");
+  }
+  const bool has_tensors = std::ranges::any_of(artifact.entries, [](const Entry& entry) {
+    return std::holds_alternative<TensorEntry>(entry);
+  });
+  if (request.instance && !has_tensors) {
+    return fail(ErrorCode::kInvalidParameter,
+                "the artifact has no tensor entries, so nothing in memory can be compared with it",
+                "/artifact");
   }
   return place;
 }
@@ -129,8 +139,11 @@ Result<storage::JobRow> new_job(Services& services, const JobRequest& request,
                          .scope = std::string(name(request.scope)),
                          .node = request.node,
                          .location = std::move(place.location),
-                         .pod = request.pod ? request.pod->uid : std::string(),
+                         .pod = request.pod        ? request.pod->uid
+                                : request.instance ? request.instance->pod
+                                                   : std::string(),
                          .pod_volume = request.pod ? request.pod->volume : std::string(),
+                         .instance = request.instance ? request.instance->instance : std::string(),
                          .subset = Json(request.subset),
                          .created_by = actor.name,
                          .created_at = now,
@@ -150,7 +163,8 @@ Result<storage::JobRow> new_job(Services& services, const JobRequest& request,
 // What both are about.
 bool same_work(const storage::JobRow& a, const storage::JobRow& b) {
   return a.artifact == b.artifact && a.scope == b.scope && a.location == b.location &&
-         a.pod == b.pod && a.pod_volume == b.pod_volume && a.subset == b.subset;
+         a.pod == b.pod && a.pod_volume == b.pod_volume && a.instance == b.instance &&
+         a.subset == b.subset;
 }
 
 bool same_wish(const storage::JobRow& a, const storage::JobRow& b) {
@@ -162,7 +176,12 @@ Json created_detail(const storage::JobRow& job) {
       {"job", job.id}, {"node", job.node}, {"scope", job.scope}, {"location", job.location}};
   if (!job.pod.empty()) {
     detail["pod"] = job.pod;
+  }
+  if (!job.pod_volume.empty()) {
     detail["pod_volume"] = job.pod_volume;
+  }
+  if (!job.instance.empty()) {
+    detail["instance"] = job.instance;
   }
   return detail;
 }
@@ -227,6 +246,7 @@ Result<JobLease> lease_of(const storage::JobRow& job, const Challenge& challenge
                   .node = job.node,
                   .location = job.location,
                   .pod = pod_of(job),
+                  .instance = instance_of(job),
                   .subset = job.subset.get<std::vector<std::uint64_t>>(),
                   .token = job.token,
                   .expires_at = *job.lease_expires_at,
@@ -442,7 +462,8 @@ Result<LeaseAnswer> lease_job(Services& services, const std::string& node, const
 }
 
 Status fail_job(Services& services, const LeaseCall& call, ErrorCode why) {
-  if (why != ErrorCode::kLocationUnmapped && why != ErrorCode::kPodVolumeMissing) {
+  if (why != ErrorCode::kLocationUnmapped && why != ErrorCode::kPodVolumeMissing &&
+      why != ErrorCode::kInstanceMissing) {
     return fail(ErrorCode::kInvalidParameter, "a worker cannot end a job with this code", "code");
   }
   const Timestamp now = services.clock.now();

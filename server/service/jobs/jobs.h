@@ -81,9 +81,9 @@ struct LeaseCall {
 // require_active.
 [[nodiscard]] Result<Timestamp> renew_lease(Services& services, const LeaseCall& call);
 
-// Ends a job that the worker can never do. `why` is location-unmapped or pod-volume-missing. If no
-// report has arrived, the job fails with `why`; otherwise it ends as after a lost lease. Errors:
-// invalid-parameter for another code; those of renew_lease.
+// Ends a job that the worker can never do. `why` is location-unmapped, pod-volume-missing or
+// instance-missing. If no report has arrived, the job fails with `why`; otherwise it ends as after
+// a lost lease. Errors: invalid-parameter for another code; those of renew_lease.
 [[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why);
 
 // Returns the JobView of schemas/openapi.yaml.

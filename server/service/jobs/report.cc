@@ -63,10 +63,13 @@ Status check_binding(const VerificationReport& report, const storage::JobRow& jo
                      const LeaseCall& call) {
   const bool same = report.job == job.id && report.node == job.node && report.lease == call.token &&
                     report.artifact == job.artifact && name(report.scope) == job.scope &&
-                    report.location == job.location && report.pod == pod_of(job);
+                    report.location == job.location && report.pod == pod_of(job) &&
+                    report.instance == instance_of(job);
   if (!same) {
-    return fail(ErrorCode::kReportMismatch,
-                "job, node, lease, artifact, scope, location and pod must be those of the lease");
+    return fail(
+        ErrorCode::kReportMismatch,
+        "job, node, lease, artifact, scope, location, pod and instance must be those of the "
+        "lease");
   }
   return {};
 }
@@ -114,17 +117,23 @@ Json base_detail(const VerificationReport& report, const Comparison& comparison,
       not_covered.push_back(Json{{"entry", item.entry}, {"reason", item.reason}});
     }
   }
-  return {{"check", report.check},
-          {"bytes", report.bytes},
-          {"entries", comparison.covered.size()},
-          {"not_covered", std::move(not_covered)},
-          {"extra_count", report.extra_count},
-          {"device", to_json(report.device)},
-          {"kernel_digest", report.kernel_digest ? Json(report.kernel_digest->text()) : Json()},
-          {"leased_at", to_rfc3339(leased_at)},
-          {"started_at", to_rfc3339(report.started_at)},
-          {"finished_at", to_rfc3339(report.finished_at)},
-          {"spot_checks", 0}};
+  Json detail = {
+      {"check", report.check},
+      {"bytes", report.bytes},
+      {"entries", comparison.covered.size()},
+      {"not_covered", std::move(not_covered)},
+      {"extra_count", report.extra_count},
+      {"device", to_json(report.device)},
+      {"kernel_digest", report.kernel_digest ? Json(report.kernel_digest->text()) : Json()},
+      {"leased_at", to_rfc3339(leased_at)},
+      {"started_at", to_rfc3339(report.started_at)},
+      {"finished_at", to_rfc3339(report.finished_at)},
+      {"spot_checks", 0}};
+  if (report.memory) {
+    detail["memory"] = to_json(*report.memory);
+    detail["memory"].erase("extra_tensors");  // they are among the differences
+  }
+  return detail;
 }
 
 // Asks for the digests of what can be localised, as many as one answer may hold.
@@ -176,8 +185,9 @@ struct Compared {
   Comparison comparison;
 };
 
-bool wants_spot_check(const Services& services) {
-  return !services.nodes.mirror.empty() && services.nodes.spot_checks > 0;
+// A mirror has the bytes of files; what is in memory is hashed in full each time.
+bool wants_spot_check(const Services& services, const storage::JobRow& job) {
+  return job.instance.empty() && !services.nodes.mirror.empty() && services.nodes.spot_checks > 0;
 }
 
 bool has_bytes(const Compared& compared) {
@@ -267,9 +277,9 @@ Result<Plan> make_plan(Services& services, std::unique_ptr<storage::Snapshot> sn
   plan.pending.detail = base_detail(submitted.report, compared.comparison, plan.pending.leased_at);
   if (!compared.comparison.differences.empty()) {
     plan_mismatch(compared.comparison, compared.outline, plan);
-  } else if (!submitted.report.not_covered.empty()) {
+  } else if (!submitted.report.not_covered.empty() || compared.comparison.covered.empty()) {
     plan.result = kIncomplete;
-  } else if (wants_spot_check(services) || !plan.pending.drawn.empty()) {
+  } else if (wants_spot_check(services, job) || !plan.pending.drawn.empty()) {
     ASSAY_TRY(plan_spot_check(services, job, compared, plan));
   }
   return plan;

@@ -134,6 +134,7 @@ Result<storage::JobRow> rebuild_job(const storage::EventRow& event) {
                       .location = text_at(detail, "location"),
                       .pod = text_at(detail, "pod"),
                       .pod_volume = text_at(detail, "pod_volume"),
+                      .instance = text_at(detail, "instance"),
                       .created_by = record.actor,
                       .created_at = record.time,
                       .state = storage::JobState::kDone,

@@ -316,7 +316,7 @@ std::optional<policy::ReportFact> NodeTest::report_seen(const Worker& worker, co
   policy::Facts facts;
   facts.artifact = model.id;
   const policy::Workload workload = workload_on(worker.node);
-  const auto collected = collect_node(*store_->snapshot().value(), {workload}, facts);
+  const auto collected = collect_node(*services_, *store_->snapshot().value(), {workload}, facts);
   EXPECT_TRUE(collected) << to_string(collected.error());
   return facts.reports.empty() ? std::nullopt : std::optional(facts.reports.front());
 }

@@ -17,7 +17,7 @@ class Reappraisal : public NodeTest {
     const auto snapshot = store_->snapshot().value();
     policy::Workload workload;
     workload.node = worker.node;
-    EXPECT_TRUE(collect_node(*snapshot, {workload}, facts));
+    EXPECT_TRUE(collect_node(*services_, *snapshot, {workload}, facts));
     return facts.node.value();
   }
   policy::ReportFact report_fact(const Worker& worker) {

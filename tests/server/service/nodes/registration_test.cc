@@ -166,7 +166,7 @@ TEST_F(Registrations, NewerNode_OfTheSameRegistration_EndsTheOlder) {
   policy::Facts facts;
   policy::Workload workload;
   workload.node = "pool-a";
-  ASSERT_TRUE(collect_node(*store_->snapshot().value(), {workload}, facts));
+  ASSERT_TRUE(collect_node(*services_, *store_->snapshot().value(), {workload}, facts));
   EXPECT_EQ(facts.node->expires_at, clock_.now());
   EXPECT_FALSE(facts.node->worker_measured);
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/memory_condition.h"
+
+#include "policy/age.h"
+
+#include <algorithm>
+
+namespace assay::policy {
+namespace {
+
+constexpr std::string_view kVerified = "verified";
+constexpr std::string_view kViolated = "violated";
+
+// Facts have each instance once. Should there be more of it, the one that is not verified counts.
+const InstanceFact* watched_as(const std::string& instance, const Facts& known) {
+  const InstanceFact* found = nullptr;
+  for (const InstanceFact& one : known.instances) {
+    if (one.instance == instance && (found == nullptr || found->state == kVerified)) {
+      found = &one;
+    }
+  }
+  return found;
+}
+
+// The node agent has said a moment ago that it still finds the bytes of the model there.
+void check_watched(const InstanceFact* watched, Timestamp now, Checks& checks) {
+  if (watched != nullptr) {
+    checks.demand_past(watched->heard_at, now);
+    checks.demand(watched->state != kViolated, Reason::kInstanceViolated);
+  }
+  checks.demand_known(watched != nullptr && watched->state == kVerified &&
+                          !is_older(watched->heard_at, kMaxHeartbeatAgeSeconds, now),
+                      Reason::kInstanceUnwatched);
+}
+
+}  // namespace
+
+void add_expected(const MemoryDemands& demands, Json& expected) {
+  expected["watched"] = demands.watched;
+  if (demands.in_place) {
+    expected["in_place"] = true;
+  }
+  if (demands.max_uncovered_bytes) {
+    expected["max_uncovered_bytes"] = *demands.max_uncovered_bytes;
+  }
+  if (demands.min_redrawn) {
+    expected["min_redrawn"] = *demands.min_redrawn;
+  }
+}
+
+void add_actual(const ReportFact& report, const Facts& known, Timestamp now, Json& actual) {
+  actual["instance"] = report.instance;
+  if (report.memory) {
+    actual["memory"] = to_json(*report.memory);
+  }
+  if (const InstanceFact* watched = watched_as(report.instance, known); watched != nullptr) {
+    actual["state"] = watched->state;
+    actual["heartbeat_age_seconds"] = age_seconds(watched->heard_at, now);
+  }
+}
+
+void check_memory(const MemoryDemands& demands, const ReportFact& report, const Facts& known,
+                  Timestamp now, Checks& checks) {
+  if (!report.memory) {
+    checks.undecided();
+    return;
+  }
+  checks.demand(!demands.in_place || report.memory->staged == 0, Reason::kMemoryStaged);
+  checks.demand(
+      !demands.max_uncovered_bytes || report.memory->uncovered <= *demands.max_uncovered_bytes,
+      Reason::kMemoryUncovered);
+  checks.demand(report.memory->redrawn >= demands.min_redrawn.value_or(0), Reason::kRedrawsMissing);
+  if (demands.watched) {
+    check_watched(watched_as(report.instance, known), now, checks);
+  }
+}
+
+}  // namespace assay::policy

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The newest heartbeat of each node, in this process. After a restart no node has one, and nothing
+// in memory counts as verified until its agent was heard again.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/random.h"
+#include "schemas/heartbeat.h"
+
+namespace assay::server {
+
+// Thread-safe. Notes only nodes that are enrolled, so it has as many as their table at most.
+class Heartbeats {
+ public:
+  struct Newest {
+    KeyId key;  // that signed it
+    std::uint64_t sequence;
+    std::vector<InstanceBeat> instances;  // ascending by pod and name
+    Timestamp heard_at;                   // by the service's clock
+  };
+
+  // What heartbeats must name to count in this process: drawn once.
+  [[nodiscard]] Result<Nonce> session(Random& random) {
+    const std::lock_guard lock(mutex_);
+    if (!session_) {
+      Nonce drawn{};
+      ASSAY_TRY(random.fill(drawn));
+      session_ = drawn;
+    }
+    return *session_;
+  }
+
+  // What it replaced, which has no instances when there was none by this key. Nullopt when that is
+  // as new: nothing is noted then.
+  [[nodiscard]] std::optional<std::vector<InstanceBeat>> note(const std::string& node,
+                                                              Newest newest) {
+    const std::lock_guard lock(mutex_);
+    const auto found = newest_.find(node);
+    const bool known = found != newest_.end() && found->second.key == newest.key;
+    if (known && found->second.sequence >= newest.sequence) {
+      return std::nullopt;
+    }
+    std::vector<InstanceBeat> before;
+    if (known) {
+      before = std::move(found->second.instances);
+    }
+    newest_.insert_or_assign(node, std::move(newest));
+    return before;
+  }
+
+  void forget(const std::string& node) {
+    const std::lock_guard lock(mutex_);
+    newest_.erase(node);
+  }
+
+  [[nodiscard]] std::optional<Newest> of(const std::string& node) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = newest_.find(node);
+    return found == newest_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Nonce> session_;
+  std::map<std::string, Newest> newest_;
+};
+
+}  // namespace assay::server

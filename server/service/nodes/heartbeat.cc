@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/nodes/heartbeat.h"
+
+#include <algorithm>
+#include <set>
+
+#include "attestation/dsse.h"
+#include "schemas/log_record.h"
+#include "server/service/nodes/enrol.h"
+#include "server/service/nodes/node_view.h"
+
+namespace assay::server {
+namespace {
+
+// In place of a state, of an instance that the agent does not name any more.
+constexpr std::string_view kGone = "gone";
+
+struct Taken {
+  storage::NodeRow node;
+  Heartbeat heartbeat;
+};
+
+// Everything that is known of the sender without looking at earlier heartbeats.
+Result<Taken> open(Services& services, const std::string& node, ByteView bytes,
+                   const Principal& actor, Timestamp now) {
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(storage::NodeRow row, owned_node(*snapshot, node, actor));
+  ASSAY_TRY(require_active(row, now));
+  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(bytes));
+  if (envelope.payload_type != kHeartbeatPayloadType) {
+    return fail(ErrorCode::kPayloadTypeUnknown, "this route takes envelopes with payloadType " +
+                                                    std::string(kHeartbeatPayloadType));
+  }
+  ASSAY_TRY(verify_single_signature(envelope, row.public_key));
+  ASSAY_ASSIGN(Heartbeat heartbeat, parse_heartbeat(envelope.payload));
+  if (heartbeat.node != node) {
+    return fail(ErrorCode::kReportMismatch, "the heartbeat is of another node", "/node");
+  }
+  return Taken{std::move(row), std::move(heartbeat)};
+}
+
+struct Change {
+  const InstanceBeat* instance;
+  std::string_view before;  // empty: it was not there
+  std::string_view state;
+};
+
+const InstanceBeat* find(const std::vector<InstanceBeat>& list, const InstanceBeat& wanted) {
+  const auto found = std::ranges::find_if(list, [&](const InstanceBeat& one) {
+    return one.instance == wanted.instance && one.artifact == wanted.artifact;
+  });
+  return found == list.end() ? nullptr : &*found;
+}
+
+// Another report of the same state is no change: reports have records of their own.
+std::vector<Change> changes_between(const std::vector<InstanceBeat>& before,
+                                    const std::vector<InstanceBeat>& after) {
+  std::vector<Change> changes;
+  for (const InstanceBeat& one : after) {
+    const InstanceBeat* known = find(before, one);
+    if (known == nullptr || known->state != one.state) {
+      changes.push_back(
+          {&one, known == nullptr ? std::string_view() : name(known->state), name(one.state)});
+    }
+  }
+  for (const InstanceBeat& one : before) {
+    if (find(after, one) == nullptr) {
+      changes.push_back({&one, name(one.state), kGone});
+    }
+  }
+  return changes;
+}
+
+LogRecord record_of(const storage::NodeRow& node, const std::vector<Change>& changes, Timestamp now,
+                    const std::string& actor) {
+  std::set<std::string> subjects = {node_subject(node.name)};
+  Json list = Json::array();
+  for (const Change& change : changes) {
+    subjects.insert(change.instance->artifact.text());
+    list.push_back({{"pod", change.instance->instance.pod},
+                    {"instance", change.instance->instance.instance},
+                    {"artifact", change.instance->artifact.text()},
+                    {"before", change.before},
+                    {"state", change.state}});
+  }
+  return {.type = std::string(event::kInstanceChanged),
+          .time = now,
+          .actor = actor,
+          .subjects = {subjects.begin(), subjects.end()},
+          .documents = {},
+          .detail = {{"node", node.name}, {"instances", std::move(list)}}};
+}
+
+// Also raises the node's version: putting its row does.
+Status log_changes(Services& services, const Taken& taken, const std::vector<Change>& changes,
+                   const Principal& actor) {
+  const auto written = services.store.write([&](storage::Transaction& transaction) -> Status {
+    ASSAY_ASSIGN(const storage::NodeRow row, owned_node(transaction, taken.node.name, actor));
+    if (row.key != taken.node.key) {
+      return fail(ErrorCode::kUntrustedSigner, "the node has enrolled with another key meanwhile");
+    }
+    ASSAY_TRY(transaction.append(record_of(row, changes, transaction.now(), actor.name)));
+    return transaction.put_node(row);
+  });
+  return written ? Status() : std::unexpected(written.error());
+}
+
+}  // namespace
+
+Result<HeartbeatAnswer> take_heartbeat(Services& services, const std::string& node,
+                                       ByteView envelope, const Principal& actor) {
+  const Timestamp now = services.clock.now();
+  ASSAY_ASSIGN(Taken taken, open(services, node, envelope, actor, now));
+  services.last_seen.note(node, now);
+  ASSAY_ASSIGN(const Nonce session, services.heartbeats.session(services.random));
+  const std::uint64_t sequence = taken.heartbeat.sequence;
+  std::optional<std::vector<InstanceBeat>> before;
+  if (taken.heartbeat.session == session) {
+    before =
+        services.heartbeats.note(node, {taken.node.key, sequence, taken.heartbeat.instances, now});
+  }
+  if (!before) {
+    const auto newest = services.heartbeats.of(node);
+    const bool known = newest && newest->key == taken.node.key;
+    return HeartbeatAnswer{false, session, known ? newest->sequence : 0};
+  }
+  const std::vector<Change> changes = changes_between(*before, taken.heartbeat.instances);
+  if (!changes.empty()) {
+    if (auto logged = log_changes(services, taken, changes, actor); !logged) {
+      services.heartbeats.forget(node);  // what is not in the log does not count
+      return std::unexpected(std::move(logged).error());
+    }
+  }
+  return HeartbeatAnswer{true, session, sequence};
+}
+
+}  // namespace assay::server

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Report conditions of scope device-memory: one that holds, and one change each that must stop it.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "tests/policy/fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+using Change = std::function<void(Facts& facts)>;
+
+ReportCondition strict() {
+  ReportCondition condition;
+  condition.scope = kDeviceMemoryScope;
+  condition.max_age_seconds = 3600;
+  condition.memory = {
+      .watched = true, .in_place = true, .max_uncovered_bytes = 64, .min_redrawn = 16};
+  return condition;
+}
+
+ConditionResult judge_at_serve(ConditionKind kind, const Facts& facts,
+                               const Workload& asker = workload_on_node()) {
+  const std::vector policies = {active(policy_with({condition("it", std::move(kind))}))};
+  return evaluate(policies, asker, one(facts), {}, DecisionPoint::kServe, now())
+      .policies.front()
+      .conditions.front();
+}
+
+void expect(const ConditionResult& result, Outcome outcome, std::optional<Reason> code) {
+  EXPECT_EQ(result.outcome, outcome) << to_json(result).dump();
+  EXPECT_EQ(result.code, code) << to_json(result).dump();
+}
+
+TEST(MemoryCondition, VerifiedAndWatched_Passes) {
+  const ConditionResult result = judge_at_serve(strict(), facts_in_memory());
+  expect(result, Outcome::kPass, std::nullopt);
+  EXPECT_EQ(result.expected, (Json{{"result", "verified"},
+                                   {"scope", "device-memory"},
+                                   {"worker_measured", true},
+                                   {"device_attested", false},
+                                   {"max_age_seconds", 3600},
+                                   {"watched", true},
+                                   {"in_place", true},
+                                   {"max_uncovered_bytes", 64},
+                                   {"min_redrawn", 16}}));
+  EXPECT_EQ(result.actual["instance"], "main");
+  EXPECT_EQ(result.actual["memory"]["in_place"], 100);
+  EXPECT_EQ(result.actual["state"], "verified");
+  EXPECT_EQ(result.actual["heartbeat_age_seconds"], 2);
+}
+
+struct Case {
+  const char* what;
+  Change change;
+  Outcome outcome;
+  Reason code;
+};
+
+std::vector<Case> cases() {
+  const auto fail = Outcome::kFail;
+  const auto error = Outcome::kError;
+  return {
+      {"no report", [](Facts& f) { f.reports.clear(); }, fail, Reason::kReportMissing},
+      {"a report on files", [](Facts& f) { f.reports = {report_fact()}; }, fail,
+       Reason::kReportMissing},
+      {"of a pod", [](Facts& f) { f.reports[0].pod = "uid-1"; }, fail, Reason::kReportMissing},
+      {"mismatch", [](Facts& f) { f.reports[0].result = "mismatch"; }, fail,
+       Reason::kModelMismatch},
+      {"incomplete", [](Facts& f) { f.reports[0].result = "incomplete"; }, fail,
+       Reason::kReportMissing},
+      {"stale", [](Facts& f) { f.reports[0].read_since = from_now(-3601); }, fail,
+       Reason::kReportStale},
+      {"not measured", [](Facts& f) { f.reports[0].worker_measured = false; }, fail,
+       Reason::kWorkerNotMeasured},
+      {"revoked", [](Facts& f) { f.node->revoked = Revocation{now(), "x"}; }, fail,
+       Reason::kNodeRevoked},
+      {"one byte staged", [](Facts& f) { f.reports[0].memory->staged = 1; }, fail,
+       Reason::kMemoryStaged},
+      {"one byte too many uncovered", [](Facts& f) { f.reports[0].memory->uncovered = 65; }, fail,
+       Reason::kMemoryUncovered},
+      {"too few redrawn", [](Facts& f) { f.reports[0].memory->redrawn = 15; }, fail,
+       Reason::kRedrawsMissing},
+      {"nothing about memory", [](Facts& f) { f.reports[0].memory.reset(); }, error,
+       Reason::kConditionUndecided},
+      {"no heartbeat", [](Facts& f) { f.instances.clear(); }, error, Reason::kInstanceUnwatched},
+      {"an old heartbeat",
+       [](Facts& f) { f.instances[0].heard_at = from_now(-10) - std::chrono::milliseconds(1); },
+       error, Reason::kInstanceUnwatched},
+      {"a heartbeat from the future", [](Facts& f) { f.instances[0].heard_at = from_now(1); },
+       error, Reason::kConditionUndecided},
+      {"pending", [](Facts& f) { f.instances[0].state = "pending"; }, error,
+       Reason::kInstanceUnwatched},
+      {"unknown", [](Facts& f) { f.instances[0].state = "unknown"; }, error,
+       Reason::kInstanceUnwatched},
+      {"another state", [](Facts& f) { f.instances[0].state = "Verified"; }, error,
+       Reason::kInstanceUnwatched},
+      {"violated", [](Facts& f) { f.instances[0].state = "violated"; }, fail,
+       Reason::kInstanceViolated},
+      {"a second instance that nobody verified",
+       [](Facts& f) { f.instances.push_back({"draft", "verified", now()}); }, fail,
+       Reason::kReportMissing},
+      {"a second instance that is not watched",
+       [](Facts& f) {
+         f.reports.push_back(memory_report_fact());
+         f.reports.back().instance = "draft";
+       },
+       error, Reason::kInstanceUnwatched},
+      {"a second instance with other bytes",
+       [](Facts& f) {
+         f.reports.push_back(memory_report_fact());
+         f.reports.back().instance = "draft";
+         f.reports.back().result = "mismatch";
+         f.instances.push_back({"draft", "verified", now()});
+       },
+       fail, Reason::kModelMismatch}};
+}
+
+TEST(MemoryCondition, OneChange_IsRefusedWithItsCode) {
+  for (const Case& one : cases()) {
+    SCOPED_TRACE(one.what);
+    Facts facts = facts_in_memory();
+    one.change(facts);
+    expect(judge_at_serve(strict(), facts), one.outcome, one.code);
+  }
+}
+
+TEST(MemoryCondition, BelowNot_OnlyAKnownMismatchTurnsRound) {
+  for (const Case& one : cases()) {
+    SCOPED_TRACE(one.what);
+    Facts facts = facts_in_memory();
+    one.change(facts);
+    NotCondition negation;
+    negation.of = {condition("part", strict())};
+    const Outcome outcome = one.code == Reason::kModelMismatch ? Outcome::kPass : Outcome::kError;
+    EXPECT_EQ(judge_at_serve(std::move(negation), facts).outcome, outcome);
+  }
+}
+
+TEST(MemoryCondition, BoundsThatAreNotAskedFor_DoNotMatter) {
+  ReportCondition condition;
+  condition.scope = kDeviceMemoryScope;
+  Facts facts = facts_in_memory();
+  facts.reports[0].memory->staged = 5;
+  facts.reports[0].memory->uncovered = 1U << 30;
+  facts.reports[0].memory->redrawn = 0;
+  expect(judge_at_serve(condition, facts), Outcome::kPass, std::nullopt);
+  condition.memory.watched = false;
+  facts.instances.clear();
+  expect(judge_at_serve(condition, facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(MemoryCondition, HeartbeatCountsForTenSeconds) {
+  Facts facts = facts_in_memory();
+  facts.instances[0].heard_at = from_now(-10);
+  expect(judge_at_serve(strict(), facts), Outcome::kPass, std::nullopt);
+}
+
+// --- whose memory
+
+Workload pod_on_node() {
+  Workload pod = pod_with({});
+  pod.node = "gpu-1";
+  return pod;
+}
+
+TEST(MemoryCondition, OfAPod_CountsThatPodAlone) {
+  expect(judge_at_serve(strict(), facts_in_memory("uid-1"), pod_on_node()), Outcome::kPass,
+         std::nullopt);
+  for (const char* other : {"uid-2", ""}) {
+    Facts facts = facts_in_memory("uid-1");
+    facts.reports[0].pod = other;
+    expect(judge_at_serve(strict(), facts, pod_on_node()), Outcome::kFail, Reason::kReportMissing);
+  }
+}
+
+// Without its uid nobody can say which processes are the pod's.
+TEST(MemoryCondition, OfAPodWithoutAUid_IsNotWhatOtherProcessesHave) {
+  expect(judge_at_serve(strict(), facts_in_memory(), pod_on_node()), Outcome::kFail,
+         Reason::kReportMissing);
+}
+
+TEST(MemoryCondition, NewestReportOfAnInstance_Counts) {
+  Facts facts = facts_in_memory();
+  facts.reports.push_back(memory_report_fact());
+  facts.reports[0].result = "mismatch";
+  facts.reports[1].reported_at = from_now(-60);
+  facts.reports[1].job = "job-2";
+  expect(judge_at_serve(strict(), facts), Outcome::kPass, std::nullopt);
+  facts.reports[0].reported_at = from_now(-30);
+  expect(judge_at_serve(strict(), facts), Outcome::kFail, Reason::kModelMismatch);
+}
+
+TEST(MemoryCondition, BeforeServe_IsDeferred) {
+  expect(judge_on_node(strict(), facts_in_memory()), Outcome::kDeferred,
+         Reason::kConditionDeferred);
+}
+
+}  // namespace
+}  // namespace assay::policy::test
