@@ -9,9 +9,6 @@
 namespace assay::worker {
 namespace {
 
-// Bytes of a frame that brings descriptors.
-constexpr std::size_t kMaxPiecesFrame = 4096;
-
 std::unexpected<Error> unexpected_frame() {
   return fail(ErrorCode::kConflict, "a frame of this type does not belong here");
 }
@@ -155,7 +152,7 @@ Result<Frame> Connection::next_small(std::size_t descriptors, Steady::time_point
   if (!grant) {
     return overloaded("too many descriptors come at once");
   }
-  return channel_->receive({.bytes = kMaxPiecesFrame,
+  return channel_->receive({.bytes = kMaxSmallFrame,
                             .descriptors = descriptors,
                             .end = Steady::now() + limits.with_descriptors});
 }
