@@ -130,7 +130,7 @@ void add_unreported(const std::vector<const ReportFact*>& reports, const Facts& 
 // Each location that the pod mounts needs a report, and so does each one that the asker names.
 // Without either every report counts, and one is needed at least. At serve each volume that is
 // filled at run time needs a report, too: which of them the process reads is its own choice. So
-// does each instance in memory that a heartbeat names.
+// does each instance in memory that a heartbeat names, where heartbeats are asked for.
 std::vector<Wanted> wanted_reports(const ReportCondition& condition, const Scope& scope) {
   const std::vector<const ReportFact*> reports = newest_reports(condition, scope.known, scope.pod);
   std::vector<Wanted> wanted;
@@ -148,7 +148,7 @@ std::vector<Wanted> wanted_reports(const ReportCondition& condition, const Scope
       wanted.push_back({report->location, report});
     }
   }
-  if (!by_place(condition)) {
+  if (!by_place(condition) && condition.memory.watched) {
     add_unreported(reports, scope.known, wanted);
   }
   if (wanted.empty()) {

@@ -274,12 +274,6 @@ Weaken in_each_report(const std::function<void(ReportFact&)>& change) {
 }
 
 // What lies in the future is an error, and stays one.
-Weaken in_each_instance(const std::function<void(InstanceFact&)>& change) {
-  return [change](Facts& facts) {
-    std::for_each(facts.instances.begin(), facts.instances.end(), change);
-  };
-}
-
 void make_older(ReportFact& report) {
   if (report.read_since <= now()) {
     report.read_since -= std::chrono::hours(1);
@@ -293,11 +287,6 @@ std::vector<Weaken> doubts_in_reports() {
           in_each_report([](ReportFact& report) { report.appraisal_current = false; }),
           in_each_report([](ReportFact& report) { report.device_attested = false; }),
           in_each_report([](ReportFact& report) { report.spot_checks = 0; }),
-          in_each_report([](ReportFact& report) { report.memory.reset(); }),
-          [](Facts& facts) { facts.instances.clear(); },
-          in_each_instance([](InstanceFact& one) { one.state = "violated"; }),
-          in_each_instance([](InstanceFact& one) { one.state = "unknown"; }),
-          in_each_instance([](InstanceFact& one) { one.heard_at -= std::chrono::seconds(11); }),
           in_each_report(make_older)};
 }
 

@@ -124,6 +124,7 @@ ReportFact RandomCase::report(std::uint64_t number) {
 }
 
 void RandomCase::make_memory(ReportFact& report) {
+  std::swap(engine_, memory_engine_);
   report.location.clear();
   report.volume.clear();
   report.pod_volume.clear();
@@ -137,9 +138,11 @@ void RandomCase::make_memory(ReportFact& report) {
     report.memory->uncovered = wrong_in(3) ? 65 : 64;
     report.memory->redrawn = wrong_in(3) ? 15 : 16;
   }
+  std::swap(engine_, memory_engine_);
 }
 
 std::vector<InstanceFact> RandomCase::instances() {
+  std::swap(engine_, memory_engine_);
   std::vector<InstanceFact> found;
   for (const char* name : {"main", "draft"}) {
     if (wrong_in(4) || (found.size() == 1 && one_in(2))) {
@@ -148,6 +151,7 @@ std::vector<InstanceFact> RandomCase::instances() {
     found.push_back({name, wrong_in(3) ? pick(Names{"pending", "violated", "unknown"}) : "verified",
                      wrong_in(4) ? pick(std::vector{from_now(-11), from_now(1)}) : from_now(-10)});
   }
+  std::swap(engine_, memory_engine_);
   return found;
 }
 
@@ -337,6 +341,7 @@ ReportCondition RandomCase::report_condition() {
     report.min_spot_checks = below(4);
   }
   if (report.scope == "device-memory") {
+    std::swap(engine_, memory_engine_);
     report.memory.watched = !one_in(3);
     report.memory.in_place = one_in(3);
     if (one_in(3)) {
@@ -345,6 +350,7 @@ ReportCondition RandomCase::report_condition() {
     if (one_in(3)) {
       report.memory.min_redrawn = 16;
     }
+    std::swap(engine_, memory_engine_);
   }
   return report;
 }

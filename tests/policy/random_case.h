@@ -25,7 +25,7 @@ struct RandomOptions {
 class RandomCase {
  public:
   explicit RandomCase(std::uint64_t seed, RandomOptions options = {})
-      : engine_(seed), options_(std::move(options)) {}
+      : engine_(seed), memory_engine_(seed + 1), options_(std::move(options)) {}
 
   [[nodiscard]] Facts facts();
   // One or two of them, on the same node.
@@ -67,6 +67,7 @@ class RandomCase {
   [[nodiscard]] Condition condition(int depth);
 
   std::mt19937_64 engine_;
+  std::mt19937_64 memory_engine_;  // in its place for what is about memory
   RandomOptions options_;
   int next_id_ = 0;
 };

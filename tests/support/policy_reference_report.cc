@@ -234,7 +234,7 @@ std::vector<Found> asked_for(const ReportCondition& condition, const ReportQuest
       found.emplace_back(report);
     }
   }
-  if (!files) {
+  if (!files && condition.memory.watched) {
     add_unreported(places, question.facts, found);
   }
   return found.empty() ? std::vector<Found>{std::nullopt} : found;

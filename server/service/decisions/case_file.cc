@@ -86,6 +86,7 @@ Json node_members(const policy::Facts& facts) {
   rest.claims = facts.claims;
   rest.asked_locations = facts.asked_locations;
   rest.pod = facts.pod;
+  rest.instances = facts.instances;
   Json json = policy::to_json(rest);
   json.erase("format");
   json.erase("manifests");

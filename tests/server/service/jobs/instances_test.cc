@@ -440,7 +440,7 @@ TEST_F(Instances, HeartbeatsOfOthers_AreRefused) {
   const Heartbeat made = heartbeat(InstanceState::kVerified);
   EXPECT_EQ(refusal(take_heartbeat(*services_, worker_.node, beat_envelope(made, *other_.key),
                                    worker_.principal)),
-            ErrorCode::kSignatureInvalid);
+            ErrorCode::kUntrustedSigner);
   EXPECT_EQ(refusal(take_heartbeat(*services_, worker_.node, beat_envelope(made, *worker_.key),
                                    other_.principal)),
             ErrorCode::kNodeTaken);
