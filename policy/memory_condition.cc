@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/memory_condition.h"
 
-#include "policy/age.h"
-
 #include <algorithm>
+
+#include "policy/age.h"
 
 namespace assay::policy {
 namespace {

@@ -23,6 +23,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "schemas/core/clock.h"
+#include "schemas/core/error.h"
+#include "server/http/application.h"
 #include "server/http/connections.h"
 #include "server/http/limits.h"
 #include "server/http/memory_budget.h"
