@@ -100,8 +100,7 @@ struct JobRow {
   std::string scope;
   std::string node;
   std::string location;  // empty only with a pod or an instance
-  // Uid of the pod whose own mount is read, or that runs the instance. Empty: the worker's
-  // directory, or an instance outside of every pod.
+  // Uid of the pod whose mount is read or that runs the instance; empty: the worker's directory.
   std::string pod{};
   std::string pod_volume{};  // as the kubelet names it; set exactly with a pod whose mount is read
   std::string instance{};    // name of the model instance whose memory is read; empty: files are

@@ -50,9 +50,10 @@ struct Comparison {
 };
 
 // Compares by identity (path of a file; file and name of a tensor). `subset` as in a job: empty for
-// all. A report about memory is about all tensor entries, and no file. report-mismatch when the report does not follow from the job: other parameters (ignore rules
-// among them), entries outside the subset, entries that are both reported and not covered,
-// positions out of order, extra files or tensors that are entries.
+// all. A report about memory is about all tensor entries, and no file. report-mismatch when the
+// report does not follow from the job: other parameters (ignore rules among them), entries outside
+// the subset, entries that are both reported and not covered, positions out of order, extra files
+// or tensors that are entries.
 [[nodiscard]] Result<Comparison> compare_report(const Artifact& expected,
                                                 std::span<const std::uint64_t> subset,
                                                 const VerificationReport& report);
