@@ -46,7 +46,8 @@ std::string difference_line(const Json& difference) {
   return line;
 }
 
-// "pvc://inference/models (volume pv-1)", "volume cache of pod 5f1d...", "instance main of pod 5f1d..."
+// "pvc://inference/models (volume pv-1)", "volume cache of pod 5f1d...", "instance main of pod
+// 5f1d..."
 std::string place_of(const Json& job) {
   std::string place = text_at(job, "location");
   if (const std::string volume = text_at(job, "volume"); !volume.empty()) {

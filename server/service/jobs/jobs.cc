@@ -72,8 +72,7 @@ Status check_pod_place(const JobRequest& request) {
               "/location");
 }
 
-// The place that the request means. A volume that a pod fills at run time lies nowhere, and neither
-// does memory.
+// The place that the request means. What a pod fills at run time, and memory, lie nowhere.
 Result<NamedPlace> choose_place(const JobRequest& request, const std::vector<NamedPlace>& places) {
   if (places.empty()) {
     return fail(ErrorCode::kNotFound, "no trusted publisher signed a manifest of this artifact",
