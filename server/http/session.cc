@@ -11,6 +11,7 @@
 
 #include "server/http/io_head.h"
 #include "server/http/render.h"
+#include "server/http/tls.h"
 
 namespace assay::server {
 namespace {
