@@ -23,12 +23,13 @@ class SharedList {
       : items_(std::make_shared<std::vector<T>>(std::move(items))) {}
   SharedList(std::initializer_list<T> items) : SharedList(std::vector<T>(items)) {}
   SharedList& operator=(std::initializer_list<T> items) {
-    return *this = SharedList(std::vector<T>(items));
+    *this = SharedList(std::vector<T>(items));
+    return *this;
   }
 
   [[nodiscard]] const std::vector<T>& read() const {
-    static const std::vector<T> kNone;
-    return items_ ? *items_ : kNone;
+    static const std::vector<T> none;
+    return items_ ? *items_ : none;
   }
   // Returns the items for changing. Copies the items first when the list is shared.
   [[nodiscard]] std::vector<T>& change() {

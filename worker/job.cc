@@ -59,7 +59,8 @@ bool is_loss(ErrorCode code) {
 
 // What this node can say of a job without having read anything: it ends it.
 bool ends_the_job(ErrorCode code) {
-  return code == ErrorCode::kLocationUnmapped || code == ErrorCode::kPodVolumeMissing;
+  return code == ErrorCode::kLocationUnmapped || code == ErrorCode::kPodVolumeMissing ||
+         code == ErrorCode::kInstanceMissing;
 }
 
 NodeModel::Hashed nothing_covered(const Manifest& manifest, const JobLease& lease,
@@ -304,23 +305,22 @@ Result<ReportAnswer> LeasedJob::send_spots(const ReportAnswer& wanted) {
 }
 
 Status LeasedJob::find_place() {
-  auto place = parts_.map.find(lease_.location, lease_.pod);
-  if (place) {
-    place_ = *std::move(place);
-    return {};
-  }
-  if (ends_the_job(place.error().code)) {
+  Status found = lease_.scope == JobScope::kFiles ? find_directory() : find_instance();
+  if (!found && ends_the_job(found.error().code)) {
     ASSAY_TRY(
-        insist("give-up", [&] { return parts_.service.give_up(lease_, place.error().code); }));
+        insist("give-up", [&] { return parts_.service.give_up(lease_, found.error().code); }));
   }
-  return std::unexpected(std::move(place).error());
+  return found;
+}
+
+Status LeasedJob::find_directory() {
+  ASSAY_ASSIGN(place_, parts_.map.find(lease_.location, lease_.pod));
+  return {};
 }
 
 Result<ReportAnswer::State> LeasedJob::work() {
   ASSAY_TRY(check_lease());
-  if (lease_.scope == JobScope::kFiles) {
-    ASSAY_TRY(find_place());
-  }
+  ASSAY_TRY(find_place());
   ASSAY_ASSIGN(const Manifest manifest, insist("manifest", [&] {
                  return parts_.service.manifest(lease_.artifact, lease_.model_name);
                }));

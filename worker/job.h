@@ -20,7 +20,8 @@ namespace assay::worker {
 // - "verified", "mismatch" and "incomplete" are the states that the service recorded.
 // - "lost": the lease was lost, or it is unknown whether the service accepted the report.
 // - "refused": the service refused a request for this job, such as the report.
-// - "unmapped": this node does not have the location. The service knows this, and the job has
+// - "unmapped": this node does not have the location or the instance. The service knows this, and
+// the job has
 //   ended.
 // - "failed": hashing did not work.
 // - "stopped": the work was given up on request.
@@ -44,6 +45,8 @@ class LeasedJob {
   // Finds the directory or file to read (Place of map.h). Ends the job when this node does not have
   // it.
   [[nodiscard]] Status find_place();
+  [[nodiscard]] Status find_directory();
+  [[nodiscard]] Status find_instance();
   [[nodiscard]] Status tend();
   [[nodiscard]] Status renew();
   // Runs `work` in a thread of its own and renews lease and enrolment meanwhile. When the lease or
@@ -75,11 +78,12 @@ class LeasedJob {
   Term term_;
   Backoff backoff_;
   Place place_;
-  std::optional<NodeModel> model_;           // for scope files
-  std::shared_ptr<InstanceModel> instance_;  // for scope device-memory
-  std::vector<Entry> found_;                 // entries of the instance
-  std::vector<Finding> findings_;            // findings about the instance
-  bool refused_ = false;                     // true: the last error is an answer of the service
+  std::optional<NodeModel> model_;              // for scope files
+  std::vector<std::shared_ptr<Owner>> owners_;  // of the instance, until they are read
+  std::shared_ptr<InstanceModel> instance_;     // for scope device-memory
+  std::vector<Entry> found_;                    // entries of the instance
+  std::vector<Finding> findings_;               // findings about the instance
+  bool refused_ = false;                        // true: the last error is an answer of the service
 };
 
 }  // namespace assay::worker

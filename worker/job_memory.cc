@@ -36,12 +36,20 @@ std::vector<Finding> findings_of(const InstanceModel& instance, const Manifest& 
 
 }  // namespace
 
-Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& report) {
-  std::vector<std::shared_ptr<Owner>> owners;
+Status LeasedJob::find_instance() {
   if (parts_.instances != nullptr) {
-    owners = parts_.instances->find(lease_.instance->pod, lease_.instance->instance);
+    owners_ = parts_.instances->find(lease_.instance->pod, lease_.instance->instance);
   }
-  instance_ = std::make_shared<InstanceModel>(std::move(owners), lease_.artifact, manifest,
+  if (owners_.empty()) {
+    return fail(
+        ErrorCode::kInstanceMissing,
+        "No process registered instance " + lease_.instance->instance + " with this node agent");
+  }
+  return {};
+}
+
+Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& report) {
+  instance_ = std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact, manifest,
                                               parts_.engine, parts_.random);
   Result<InstanceModel::Hashed> hashed = fail(ErrorCode::kInternal, "Hashing ended early");
   const unsigned slices = parts_.watch != nullptr ? parts_.watch->plan().slices : 1;

@@ -52,7 +52,8 @@ class Service {
   // Renews a lease. Waits for the answer no longer than `limit`, but at least a second.
   [[nodiscard]] Status renew(const JobLease& lease, std::chrono::seconds limit);
 
-  // Ends the job, because this node cannot do it. `why` is location-unmapped or pod-volume-missing.
+  // Ends the job, because this node cannot do it. `why` is location-unmapped,
+  // pod-volume-missing or instance-missing.
   [[nodiscard]] Status give_up(const JobLease& lease, ErrorCode why);
 
   [[nodiscard]] Result<ReportAnswer> report(const JobLease& lease, const ReportSubmission& what);

@@ -43,7 +43,7 @@ std::map<std::string, Json> by_id(const Json& list) {
   return items;
 }
 
-void compare(const Json& before, const Json& after, const std::string& path,
+void compare(const Json& old_value, const Json& new_value, const std::string& path,
              std::vector<Difference>& out);
 
 void compare_objects(const Json& before, const Json& after, const std::string& path,

@@ -34,8 +34,11 @@ class MemoryFile:
         self.bytes[: len(content)] = content
 
     def close(self):
+        """May be called again."""
         self.bytes.close()
-        os.close(self.fd)
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
 
 
 class Connection:
