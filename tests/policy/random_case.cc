@@ -134,9 +134,9 @@ void RandomCase::make_memory(ReportFact& report) {
     report.memory.emplace();
     report.memory->in_place = 100;
     report.memory->registered = 100;
-    report.memory->staged = wrong_in(3) ? 1 : 0;
-    report.memory->uncovered = wrong_in(3) ? 65 : 64;
-    report.memory->redrawn = wrong_in(3) ? 15 : 16;
+    report.memory->staged = wrong_in(4) ? 1 : 0;
+    report.memory->uncovered = wrong_in(4) ? 65 : 64;
+    report.memory->redrawn = wrong_in(4) ? 15 : 16;
   }
   std::swap(engine_, memory_engine_);
 }
@@ -148,7 +148,10 @@ std::vector<InstanceFact> RandomCase::instances() {
     if (wrong_in(4) || (found.size() == 1 && one_in(2))) {
       continue;
     }
-    found.push_back({name, wrong_in(3) ? pick(Names{"pending", "violated", "unknown"}) : "verified",
+    found.push_back({name,
+                     wrong_in(2) ? pick(Names{"violated", "violated", "violated", "violated",
+                                              "pending", "unknown"})
+                                 : "verified",
                      wrong_in(4) ? pick(std::vector{from_now(-11), from_now(1)}) : from_now(-10)});
   }
   std::swap(engine_, memory_engine_);

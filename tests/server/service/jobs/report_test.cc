@@ -202,7 +202,6 @@ TEST_F(Reports, ReportForAnotherJobModelOrNode_IsReportMismatch) {
       [&](VerificationReport& made) { made.artifact = other.id; },
       [&](VerificationReport& made) { made.node = other_.node; },
       [](VerificationReport& made) { made.lease = 2; },
-      [](VerificationReport& made) { made.scope = JobScope::kDeviceMemory; },
       [](VerificationReport& made) { made.location = "pvc://inference/other"; },
       [](VerificationReport& made) { made.pod = JobPod{"uid-1", "pv-1"}; },
       // Of another tree: the entries are right for it.
