@@ -62,10 +62,10 @@ std::string advice(const Locations& locations, const FilledVolumes& filled, Deci
     return "a report condition at serve: only a report says what a filled volume holds";
   }
   if (!filled.others.empty()) {
-    return "a mounted location of the model; volumes that an init container fills need the digest "
-           "of its image in fill_at_run";
+    return std::string(kNeedsMountedLocation) +
+           "; volumes that an init container fills need the digest of its image in fill_at_run";
   }
-  return "a mounted location of the model";
+  return std::string(kNeedsMountedLocation);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "policy/reference.h"
 #include "server/service/kubernetes/review.h"
 
 namespace assay::server {
@@ -54,10 +55,11 @@ std::string place_of(const ConditionResult& result) {
               " ");
 }
 
-// "needed: a mounted location of the model; volumes that an init container fills need ...".
+// "needed: a mounted location of the model; volumes that an init container fills need ...". Empty
+// when it would only repeat the sentence.
 std::string needs_of(const ConditionResult& result) {
   const std::string needs = one_line(member_at(result.expected, "needs"));
-  return needs.empty() ? needs : "needed: " + needs;
+  return needs.empty() || needs == policy::kNeedsMountedLocation ? "" : "needed: " + needs;
 }
 
 // What the sentence is about, in few words; empty when there are none.
