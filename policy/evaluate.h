@@ -14,6 +14,10 @@
 
 namespace assay::policy {
 
+// The member `needs` of what the condition reference-bound expects, when there is no better advice
+// than to mount the model.
+inline constexpr std::string_view kNeedsMountedLocation = "a mounted location of the model";
+
 // Name of a member of ConditionResult::actual for report conditions. The member lists the locations
 // that the node must verify before the condition can pass. The caller may create jobs for these
 // locations.

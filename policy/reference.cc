@@ -5,6 +5,7 @@
 #include <map>
 
 #include "policy/combine.h"
+#include "policy/evaluate.h"
 
 namespace assay::policy {
 namespace {

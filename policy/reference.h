@@ -14,10 +14,6 @@
 
 namespace assay::policy {
 
-// The member `needs` of what the condition reference-bound expects, when there is no better advice
-// than to mount the model.
-inline constexpr std::string_view kNeedsMountedLocation = "a mounted location of the model";
-
 // A signed statement that says where a model lies.
 struct LocationStatement {
   const JudgedStatement* statement;

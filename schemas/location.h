@@ -24,7 +24,7 @@ namespace assay {
 [[nodiscard]] Result<std::string> normalise_location(std::string_view uri);
 
 // Largest total size in bytes of the locations of one statement.
-inline constexpr std::size_t kMaxLocationsBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kMaxLocationsBytes = 64U << 10;
 
 // Checks that each location is spelled as normalise_location() spells it. Errors: schema-violation,
 // with the place in the predicate as `where`; limit-exceeded when all locations together are longer

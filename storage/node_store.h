@@ -169,12 +169,8 @@ class NodeReads {
   [[nodiscard]] virtual Result<std::vector<JobRow>> jobs(const JobQuery& query) = 0;
   // Returns the node's oldest job that is queued, or whose lease expired by `now`; else not-found.
   [[nodiscard]] virtual Result<JobRow> next_job(const std::string& node, Timestamp now) = 0;
-  // Returns the job whose report decides for this node, artifact, scope and place. This is first an
-  // open job that, when this view was opened, had reported a mismatch (kOutline), or had left a
-  // spot check unanswered until its lease expired (kSpot, or `report` is set). Otherwise this is
-  // the newest finished job with a report. Skips a job that verified only a subset. Skips a job
-  // that verified the bytes but was leased before another report failed to verify them. Errors:
-  // not-found.
+  // Returns the job whose report decides for this node, artifact, scope and place, as the rules
+  // that the store was opened with say (report_rules.h). Errors: not-found.
   [[nodiscard]] virtual Result<JobRow> newest_report(const std::string& node,
                                                      const ArtifactId& artifact,
                                                      const std::string& scope,

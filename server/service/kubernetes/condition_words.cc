@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "policy/reference.h"
+#include "policy/evaluate.h"
 #include "server/service/kubernetes/review.h"
 
 namespace assay::server {
