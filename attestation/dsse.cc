@@ -16,6 +16,8 @@ namespace {
 
 // A payload of 16 MiB in base64, and signatures.
 constexpr JsonLimits kEnvelopeLimits{24U << 20};
+// Bytes of an envelope beyond twice what it carries.
+constexpr std::size_t kMaxEnvelopePadding = 256U << 10;
 constexpr std::size_t kMaxPayloadType = 255;
 // Keys tried on the signatures of one envelope. Signatures with a keyid take one try each.
 constexpr std::size_t kMaxTries = 4096;
@@ -101,6 +103,22 @@ Status check_payload_type(std::string_view payload_type) {
   return {};
 }
 
+// Whitespace is not signed, but it is stored with the envelope. Without a limit, anybody could make
+// every envelope as long as a body may be. Indented JSON and PEM certificates beside a signature
+// fit.
+Status check_padding(ByteView json, const Envelope& envelope) {
+  const auto base64_size = [](const Bytes& bytes) { return (bytes.size() + 2) / 3 * 4; };
+  std::size_t content = envelope.payload_type.size() + base64_size(envelope.payload);
+  for (const EnvelopeSignature& signature : envelope.signatures) {
+    content += signature.keyid_hint.size() + base64_size(signature.signature);
+  }
+  if (json.size() > 2 * content + kMaxEnvelopePadding) {
+    return fail(ErrorCode::kLimitExceeded,
+                "the envelope is more than twice as long as what it carries: remove the spaces");
+  }
+  return {};
+}
+
 }  // namespace
 
 Bytes pre_authentication_encoding(std::string_view payload_type, ByteView payload) {
@@ -139,6 +157,7 @@ Result<Envelope> parse_envelope(ByteView json) {
     envelope.signatures.push_back(
         {members::text(item, "keyid"), std::move(signature), std::move(extra)});
   }
+  ASSAY_TRY(check_padding(json, envelope));
   return envelope;
 }
 

@@ -40,7 +40,7 @@ struct Envelope {
 // signatures[]. A signature has sig, an optional or null keyid, and up to kMaxExtraMembers other
 // members, which have no meaning here. Base64 must be canonical and may use the standard or the
 // URL-safe alphabet. Errors: signature-missing for no signature; limit-exceeded for more than
-// kMaxSignatures.
+// kMaxSignatures, and for an envelope that is mostly spaces.
 [[nodiscard]] Result<Envelope> parse_envelope(ByteView json);
 // Encodes the envelope as canonical JSON. Each signature gets a keyid, which may be empty, because
 // Python's securesystemslib reads no signature without a keyid.

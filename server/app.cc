@@ -68,9 +68,14 @@ class Recorder final : public Observer {
 
   void on_request(const RequestRecord& record) override {
     metrics_.request(record);
-    // A fault of the client is news, one of ours needs somebody.
-    log_.write(record.status == 500 ? LogLevel::kError : LogLevel::kInfo, "request",
-               request_fields(record));
+    // A fault of the client is news, one of ours needs somebody. Nobody needs a line for each
+    // probe, which anybody may send.
+    const bool probe =
+        record.status == 200 && (record.route == "/livez" || record.route == "/readyz");
+    log_.write(record.status == 500 ? LogLevel::kError
+               : probe              ? LogLevel::kDebug
+                                    : LogLevel::kInfo,
+               "request", request_fields(record));
   }
   void on_connection(Listener listener, ConnectionEvent event) override {
     metrics_.connection(listener, event);

@@ -3,6 +3,7 @@
 // in memory counts as verified until its agent was heard again.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -15,6 +16,9 @@
 #include "schemas/heartbeat.h"
 
 namespace assay::server {
+
+// Changes of state that one node may make in an hour.
+inline constexpr std::size_t kMaxChangesAnHour = 4096;
 
 // Thread-safe. Notes only nodes that are enrolled, so it has as many as their table at most.
 class Heartbeats {
@@ -55,9 +59,28 @@ class Heartbeats {
     return before;
   }
 
+  // Forgets the instances of the node's newest heartbeat. Its key and sequence stay, so that no
+  // older heartbeat is accepted again.
   void forget(const std::string& node) {
     const std::lock_guard lock(mutex_);
-    newest_.erase(node);
+    if (const auto found = newest_.find(node); found != newest_.end()) {
+      found->second.instances.clear();
+    }
+  }
+
+  // Returns false when the node would have more than kMaxChangesAnHour changes in this hour. Every
+  // change is kept in the log for good, so a hostile node must not make them without end.
+  [[nodiscard]] bool spend(const std::string& node, std::size_t changes, Timestamp now) {
+    const std::lock_guard lock(mutex_);
+    Hour& hour = hours_[node];
+    if (now - hour.began >= std::chrono::hours(1)) {
+      hour = {now, 0};
+    }
+    if (hour.changes + changes > kMaxChangesAnHour) {
+      return false;
+    }
+    hour.changes += changes;
+    return true;
   }
 
   [[nodiscard]] std::optional<Newest> of(const std::string& node) const {
@@ -67,9 +90,15 @@ class Heartbeats {
   }
 
  private:
+  struct Hour {
+    Timestamp began{};
+    std::size_t changes = 0;
+  };
+
   mutable std::mutex mutex_;
   std::optional<Nonce> session_;
   std::map<std::string, Newest> newest_;
+  std::map<std::string, Hour> hours_;
 };
 
 }  // namespace assay::server

@@ -213,6 +213,17 @@ TEST(Envelope, SixteenMebibytesOfPayload_AreTakenAndNotMuchMore) {
   EXPECT_EQ(code_of(parse_envelope(as_bytes(text))), "limit-exceeded");
 }
 
+// Spaces are not signed and would be stored with every copy.
+TEST(Envelope, MostlySpaces_IsRefused) {
+  const std::string written = encode_envelope(sample());
+  const auto padded = [&](std::size_t spaces) {
+    return code_of(parse_envelope(
+        as_bytes(written.substr(0, 1) + std::string(spaces, ' ') + written.substr(1))));
+  };
+  EXPECT_EQ(padded(100'000), "ok");
+  EXPECT_EQ(padded(300'000), "limit-exceeded");
+}
+
 TEST(Sign, SeveralSigners_InTheirOrder) {
   std::vector<const Signer*> signers;
   for (const auto algorithm : kAlgorithms) {

@@ -126,6 +126,11 @@ Result<HeartbeatAnswer> take_heartbeat(Services& services, const std::string& no
   }
   const std::vector<Change> changes = changes_between(*before, taken.heartbeat.instances);
   if (!changes.empty()) {
+    if (!services.heartbeats.spend(node, changes.size(), now)) {
+      services.heartbeats.forget(node);
+      return fail(ErrorCode::kLimitExceeded,
+                  "the instances of this node changed their state too often in this hour");
+    }
     if (auto logged = log_changes(services, taken, changes, actor); !logged) {
       services.heartbeats.forget(node);  // what is not in the log does not count
       return std::unexpected(std::move(logged).error());

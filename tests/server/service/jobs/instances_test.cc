@@ -402,6 +402,32 @@ TEST_F(Instances, SilenceForTenSeconds_DeniesUntilTheNextHeartbeat) {
   EXPECT_EQ(reasons(), Codes{});
 }
 
+// Every change is in the log for good.
+TEST_F(Instances, ChangesWithoutEnd_EndForTheNode) {
+  ASSERT_TRUE(verify());
+  beat_ok(InstanceState::kVerified);
+  const auto storm = [&](InstanceState state) {
+    Heartbeat made = heartbeat(InstanceState::kVerified);
+    for (std::size_t i = 1; i < kMaxBeatInstances; ++i) {
+      InstanceBeat one = made.instances[0];
+      one.instance.instance = "n" + std::to_string(100 + i);
+      one.state = state;
+      made.instances.push_back(std::move(one));
+    }
+    return beat(made);
+  };
+  std::size_t taken = 0;
+  while (taken < kMaxChangesAnHour &&
+         storm(taken % 2 == 0 ? InstanceState::kVerified : InstanceState::kUnknown)) {
+    ++taken;
+  }
+  EXPECT_EQ(taken, (kMaxChangesAnHour - 1) / (kMaxBeatInstances - 1));
+  EXPECT_EQ(reasons(), Codes{Reason::kInstanceUnwatched});
+  clock_.advance(std::chrono::hours(1));
+  beat_ok(InstanceState::kVerified);
+  EXPECT_TRUE(services_->heartbeats.of(worker_.node));
+}
+
 TEST_F(Instances, HeartbeatOfAnotherInstanceOrModel_DoesNotCount) {
   ASSERT_TRUE(verify());
   beat_ok(InstanceState::kVerified, "uid-2");
