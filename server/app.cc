@@ -127,13 +127,16 @@ std::vector<ListenerOptions> listeners(const Config& config) {
   return result;
 }
 
-// Replaces the file in one step, so that a reader sees all of it or nothing.
+// Replaces the file in one step, so that a reader sees all of it or nothing. When that fails, takes
+// away the file: what an earlier run wrote into it is no longer true.
 Status write_ready_file(const std::string& path, const Json& content) {
   const std::string fresh = path + ".new";
   std::ofstream file(fresh, std::ios::trunc);
   file << content.dump() << '\n';
   file.close();
   if (!file || std::rename(fresh.c_str(), path.c_str()) != 0) {
+    ::unlink(fresh.c_str());
+    ::unlink(path.c_str());
     return fail(ErrorCode::kFileUnreadable, "ready_file cannot be written", path);
   }
   return {};
@@ -286,9 +289,9 @@ struct App::Impl {
     const std::uint16_t api_port = http->port(Listener::kApi);
     const std::uint16_t admission_port = http->port(Listener::kAdmission);
     if (!config.ready_file.empty()) {
-      ASSAY_TRY(write_ready_file(
-          config.ready_file,
-          {{"api_port", api_port}, {"admission_port", admission_port}, {"pid", ::getpid()}}));
+      ready_content = {
+          {"api_port", api_port}, {"admission_port", admission_port}, {"pid", ::getpid()}};
+      try_ready_file();
     }
     ASSAY_TRY(warn_of_admission());
     start_flushing();
@@ -297,6 +300,26 @@ struct App::Impl {
                          {"admission_port", admission_port},
                          {"log_origin", config.log_origin}});
     return {};
+  }
+
+  // A disk without room stops no start: the flusher tries again until the file is written. Told
+  // once, and again when it is there.
+  void try_ready_file() {
+    if (ready_content.is_null()) {
+      return;
+    }
+    const Status written = write_ready_file(config.ready_file, ready_content);
+    if (!written && !ready_waiting) {
+      log.warn("ready_file_waiting", {{"file", config.ready_file},
+                                      {"what", "ready_file cannot be written; tried each second"}});
+    }
+    if (written && ready_waiting) {
+      log.info("ready_file_written", {{"file", config.ready_file}});
+    }
+    ready_waiting = !written;
+    if (written) {
+      ready_content = Json();
+    }
   }
 
   // What no policy selects is logged once a second. A store that cannot write is told once, and
@@ -318,6 +341,7 @@ struct App::Impl {
       std::unique_lock lock(mutex);
       while (!stop.stop_requested()) {
         never.wait_for(lock, stop, kUnselectedInterval, [] { return false; });
+        try_ready_file();
         flush_unselected();
         watch_clock();
         const auto lead = clock.lead();
@@ -410,6 +434,8 @@ struct App::Impl {
   std::unique_ptr<Dispatcher> dispatcher;
   std::unique_ptr<HttpServer> http;
   bool unselected_written = true;
+  Json ready_content;  // of ready_file, until it is written
+  bool ready_waiting = false;
   std::jthread flusher;
 };
 

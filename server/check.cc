@@ -66,14 +66,17 @@ Json to_json(const Restoration& restoration) {
   Json json = {{"needed", restoration.needed}, {"done", restoration.done},
                {"origin", loss.origin},        {"size", loss.size},
                {"signed_size", Json()},        {"records_lost", Json()},
-               {"differs", loss.differs},      {"revocations_lost", Json()}};
+               {"differs", loss.differs}};
   if (loss.signed_size) {
     json["signed_size"] = *loss.signed_size;
     json["records_lost"] = *loss.signed_size > loss.size ? *loss.signed_size - loss.size : 0;
   }
-  if (loss.revocations) {
-    json["revocations_lost"] = *loss.revocations;
-  }
+  const auto count = [&json](const char* member, const std::optional<std::uint64_t>& lost) {
+    json[member] = lost ? Json(*lost) : Json();
+  };
+  count("revocations_lost", loss.revocations);
+  count("trust_changes_lost", loss.trust_changes);
+  count("policy_changes_lost", loss.policy_changes);
   return json;
 }
 
@@ -83,7 +86,8 @@ Result<Restoration> restore_installation(const Config& config, const Clock& cloc
   const storage::SqliteOptions options = store_options(config);
   ASSAY_ASSIGN(storage::Loss loss, storage::measure_loss(options, *log_signer));
   const bool lost = !loss.signed_size || *loss.signed_size > loss.size || loss.differs ||
-                    loss.revocations.value_or(0) > 0;
+                    loss.revocations.value_or(0) > 0 || loss.trust_changes.value_or(0) > 0 ||
+                    loss.policy_changes.value_or(0) > 0;
   const bool needed = loss.entered ? !loss.finished : lost;
   const bool done = loss.finished;
   Restoration restoration{std::move(loss), needed, done};

@@ -48,11 +48,15 @@ class Inspection {
 
 // How far a database is behind the signed state in the anchor.
 struct Loss {
-  std::string origin;                        // origin of the newest checkpoint
-  TreeSize size = 0;                         // of the log in the database
-  std::optional<TreeSize> signed_size;       // of the log in the anchor; absent: no readable anchor
-  bool differs = false;                      // the log's records differ from the log in the anchor
-  std::optional<std::uint64_t> revocations;  // number of revocations that only the anchor knows
+  std::string origin;                   // origin of the newest checkpoint
+  TreeSize size = 0;                    // of the log in the database
+  std::optional<TreeSize> signed_size;  // of the log in the anchor; absent: no readable anchor
+  bool differs = false;                 // the log's records differ from the log in the anchor
+  // How many revocations, changes of trust and changes of the policies in force only the anchor
+  // knows. A revocation is a change of trust as well. Absent without a readable anchor.
+  std::optional<std::uint64_t> revocations;
+  std::optional<std::uint64_t> trust_changes;
+  std::optional<std::uint64_t> policy_changes;
   // True when the newest log record describes a restore. The other members then have the values
   // that this restore found. The old anchor stays in place until the restore is finished.
   bool entered = false;
@@ -66,7 +70,8 @@ struct Loss {
 // which describes the loss, and its checkpoint. A new anchor then replaces the old one; a copy of
 // the old anchor stays beside it (.before-restore). An interrupted call can be repeated. The time
 // of the record is not before the time of the last write. The chain of trust and policy must be
-// valid. Errors: conflict for an origin that was used before, and when revocations would be lost.
+// valid. Errors: conflict for an origin that was used before, and when revocations or other changes
+// of trust or policy would be lost.
 [[nodiscard]] Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer,
                                     const Clock& clock);
 

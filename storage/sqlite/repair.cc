@@ -95,6 +95,8 @@ Result<std::optional<Loss>> entered_loss(Connection& connection, const LogState&
             .signed_size = {},
             .differs = differs->get<bool>(),
             .revocations = {},
+            .trust_changes = {},
+            .policy_changes = {},
             .entered = true};
   if (signed_size != detail.end()) {
     loss.signed_size = signed_size->get<TreeSize>();
@@ -102,11 +104,33 @@ Result<std::optional<Loss>> entered_loss(Connection& connection, const LogState&
   return loss;
 }
 
-Result<std::uint64_t> revocations_lost(Connection& connection, const Anchor::State& anchor) {
-  ASSAY_ASSIGN(const Governance rows, load_governance(connection));
-  const std::uint64_t known = rows.epochs().trust.revocation;
-  const std::uint64_t then = anchor.epochs.trust.revocation;
+std::uint64_t behind(std::uint64_t known, std::uint64_t then) {
   return then > known ? then - known : 0;
+}
+
+Status measure_governance(Connection& connection, const Anchor::State& anchor, Loss& loss) {
+  ASSAY_ASSIGN(const Governance rows, load_governance(connection));
+  const Epochs known = rows.epochs();
+  const Epochs& then = anchor.epochs;
+  loss.revocations = behind(known.trust.revocation, then.trust.revocation);
+  loss.trust_changes = behind(known.trust.trust, then.trust.trust);
+  loss.policy_changes = behind(known.policy, then.policy);
+  return {};
+}
+
+// Each of them may have taken something back: a key, a token, a principal, a weaker policy.
+Status refuse_lost_governance(const Loss& loss) {
+  const std::uint64_t revocations = loss.revocations.value_or(0);
+  const std::uint64_t trust = loss.trust_changes.value_or(0);
+  const std::uint64_t policy = loss.policy_changes.value_or(0);
+  if (revocations == 0 && trust == 0 && policy == 0) {
+    return {};
+  }
+  return fail(ErrorCode::kConflict,
+              "changes would be lost, and what they took back would count again (revocations: " +
+                  std::to_string(revocations) + ", changes of trust: " + std::to_string(trust) +
+                  ", changes of policy: " + std::to_string(policy) +
+                  "): restore a newer copy of the database");
 }
 
 Result<Loss> loss_of(Connection& connection, const LogState& state, const SqliteOptions& options,
@@ -114,8 +138,13 @@ Result<Loss> loss_of(Connection& connection, const LogState& state, const Sqlite
   ASSAY_ASSIGN(const SignedCheckpoint parsed, parse_checkpoint(state.note));
   const std::string& origin = parsed.checkpoint.origin;
   ASSAY_TRY(check_checkpoint(state, origin, signer));
-  Loss loss{
-      .origin = origin, .size = state.size, .signed_size = {}, .differs = false, .revocations = {}};
+  Loss loss{.origin = origin,
+            .size = state.size,
+            .signed_size = {},
+            .differs = false,
+            .revocations = {},
+            .trust_changes = {},
+            .policy_changes = {}};
   const auto anchor = Anchor(options.anchor_path).load();
   if (!anchor) {
     return loss;
@@ -128,14 +157,14 @@ Result<Loss> loss_of(Connection& connection, const LogState& state, const Sqlite
                                       anchor->checkpoint.size == entered->signed_size))) {
     entered->finished = anchor->note == state.note;
     ASSAY_TRY(check_note(anchor->note, entered->finished ? origin : entered->origin, signer));
-    ASSAY_ASSIGN(entered->revocations, revocations_lost(connection, *anchor));
+    ASSAY_TRY(measure_governance(connection, *anchor, *entered));
     return *std::move(entered);
   }
   ASSAY_TRY(check_note(anchor->note, origin, signer));
   loss.signed_size = anchor->checkpoint.size;
   loss.differs =
       anchor->checkpoint.size <= state.size && !check_anchored_log(connection, state, *anchor);
-  ASSAY_ASSIGN(loss.revocations, revocations_lost(connection, *anchor));
+  ASSAY_TRY(measure_governance(connection, *anchor, loss));
   return loss;
 }
 
@@ -381,11 +410,7 @@ Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer, co
   ASSAY_ASSIGN(sqlite::Opened opened, sqlite::open_alone(options, log_signer));
   sqlite::Connection& connection = *opened.connection;
   ASSAY_ASSIGN(const Loss loss, sqlite::loss_of(connection, opened.state, options, log_signer));
-  if (loss.revocations.value_or(0) > 0) {
-    return fail(ErrorCode::kConflict,
-                "revocations would be lost, and what was revoked would count again: restore a "
-                "newer copy of the database");
-  }
+  ASSAY_TRY(sqlite::refuse_lost_governance(loss));
   if (loss.entered && sqlite::check_checkpoint(opened.state, options.origin, log_signer)) {
     return loss.finished ? Status() : sqlite::replace_anchor(connection, opened.state, options);
   }

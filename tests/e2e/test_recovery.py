@@ -35,8 +35,10 @@ class Recovery(unittest.TestCase):
 
     def revoke(self, service, key):
         key_id = json.loads((service.dir / f"keys/{key}.json").read_text())["id"]
-        service.run("assay", "trust", "change", "--revoke", key_id, "--reason", "stolen",
-                    "--sequence", "1", "--out", "change.json")
+        self.change_trust(service, "--revoke", key_id, "--reason", "stolen")
+
+    def change_trust(self, service, *options):
+        service.run("assay", "trust", "change", *options, "--sequence", "1", "--out", "change.json")
         service.run("assay", "sign", "change.json", "--key", "keys/operator-1.pem",
                     "--key", "keys/operator-2.pem", "--out", "change.signed.json")
         service.run("assay", "trust", "push", "change.signed.json", token="admin")
@@ -218,6 +220,29 @@ class Recovery(unittest.TestCase):
             done = self.assayd(service, "restore", "--accept-loss")
             self.assertEqual(done.returncode, 2)
             self.assertIn("revo", done.stderr)
+
+    def test_a_lost_change_of_trust_is_told_and_never_accepted(self):
+        with harness.Service() as service:
+            service.stop()
+            shutil.copy(service.dir / "service/assay.db", service.dir / "old.db")
+            service.start()
+            # Its token was stolen and is replaced: nothing is revoked.
+            shutil.copy(service.dir / "tokens/ci", service.dir / "tokens/stolen")
+            (service.dir / "tokens/ci").unlink()
+            service.principal("ci", "submitter", "reader", "decider", "auditor")
+            self.change_trust(service, "--put-principal", "tokens/ci.json")
+            self.assertEqual(service.request("GET", "/v1/manifests", token="stolen")[0], 401)
+            service.stop()
+            shutil.copy(service.dir / "old.db", service.dir / "service/assay.db")
+            config = json.loads((service.dir / "service/assayd.json").read_text())
+            config["log"]["origin"] = "e2e.example/log/2"
+            (service.dir / "service/assayd.json").write_text(json.dumps(config))
+            told = json.loads(self.assayd(service, "restore").stdout)
+            self.assertEqual((told["revocations_lost"], told["trust_changes_lost"],
+                              told["policy_changes_lost"]), (0, 1, 0))
+            done = self.assayd(service, "restore", "--accept-loss")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("changes of trust: 1", done.stderr)
 
 
 if __name__ == "__main__":

@@ -549,6 +549,29 @@ TEST_F(AppTest, StopAndStart_KeepsTheLog) {
   EXPECT_EQ(log.find("assay_root"), std::string::npos);
 }
 
+TEST_F(AppTest, ReadyFileThatCannotBeWritten_StopsNoStart_AndIsWrittenLater) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  // As a full disk does: the new file is not made, and the one of a crashed run is still there.
+  std::filesystem::create_directory(config_.ready_file + ".new");
+  write("ready.json", R"({"api_port":1})");
+  start_app();
+  EXPECT_EQ(ask("/livez")->status, 200);
+  EXPECT_FALSE(std::filesystem::exists(config_.ready_file)) << "it names a port of an earlier run";
+  const auto told = [&](const std::string& event) {
+    return test::read_file(folder_ / "assayd.log").find("\"event\":\"" + event + "\"") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(told("ready_file_waiting"));
+  std::filesystem::remove(config_.ready_file + ".new");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!told("ready_file_written") && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ASSERT_TRUE(told("ready_file_written"));
+  const Json ready = Json::parse(test::read_file(config_.ready_file));
+  EXPECT_EQ(ready["api_port"], app_->port(Listener::kApi));
+}
+
 TEST_F(AppTest, SelfSigned_NeverOverwrites) {
   const SelfSignedOptions options{folder_ / "a.crt", folder_ / "a.key", "10.0.0.1", clock_.now()};
   ASSERT_TRUE(make_self_signed(options));

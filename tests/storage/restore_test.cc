@@ -60,6 +60,8 @@ class RestoreTest : public SqliteTest {
     EXPECT_EQ(loss.signed_size, 4U);
     EXPECT_FALSE(loss.differs);
     EXPECT_EQ(loss.revocations, 0U);
+    EXPECT_EQ(loss.trust_changes, 0U);
+    EXPECT_EQ(loss.policy_changes, 0U);
   }
   void expect_restored(const std::string& origin) {
     const auto store = open(named(origin));
@@ -150,6 +152,75 @@ TEST_F(RestoreTest, ClockBehindTheStore_TheStoreKeepsItsTime) {
   ASSERT_TRUE(restore(kSecond));
   EXPECT_EQ(last_write(named(kSecond), signer_).value(), written);
   EXPECT_EQ(newest(*open(named(kSecond)).value()).time, written.time);
+}
+
+// A copy in which each epoch is 3, and the anchor of a database in which they went on.
+class LostChanges : public RestoreTest {
+ protected:
+  void SetUp() override {}
+  void lose_after(const Epochs& newest) {
+    set_epochs(*open().value(), {{3, 3}, 3});
+    std::filesystem::copy_file(path(), copy());
+    set_epochs(*open().value(), newest);
+    lose();
+  }
+  static void set_epochs(Store& store, const Epochs& epochs) {
+    ASSERT_TRUE(store.write([&](Transaction& transaction) -> Status {
+      ASSAY_TRY(transaction.set_epochs(epochs));
+      ASSAY_TRY(transaction.append(make_record("trust.changed")));
+      return {};
+    }));
+  }
+  void expect_refused() {
+    const std::string before = contents(anchor_path());
+    const Status done = restore(kSecond);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kConflict);
+    EXPECT_NE(to_string(done.error()).find("would be lost"), std::string::npos);
+    EXPECT_EQ(contents(anchor_path()), before);
+    EXPECT_EQ(measure(kSecond)->size, 1U) << "nothing is written";
+  }
+  void expect_lost(std::uint64_t revocations, std::uint64_t trust, std::uint64_t policy) {
+    const Loss loss = measure(kSecond).value();
+    EXPECT_EQ(loss.revocations, revocations);
+    EXPECT_EQ(loss.trust_changes, trust);
+    EXPECT_EQ(loss.policy_changes, policy);
+  }
+};
+
+TEST_F(LostChanges, ChangeOfTrustWithoutARevocation_IsToldAndRefused) {
+  lose_after({{5, 3}, 3});
+  expect_lost(0, 2, 0);
+  expect_refused();
+}
+
+TEST_F(LostChanges, ChangeOfPolicy_IsToldAndRefused) {
+  lose_after({{3, 3}, 4});
+  expect_lost(0, 0, 1);
+  expect_refused();
+}
+
+TEST_F(LostChanges, Revocation_IsToldAndRefused) {
+  lose_after({{4, 4}, 3});
+  expect_lost(1, 1, 0);
+  expect_refused();
+}
+
+TEST_F(LostChanges, RecordsAlone_AreAccepted) {
+  set_epochs(*open().value(), {{3, 3}, 3});
+  std::filesystem::copy_file(path(), copy());
+  append(*open().value(), 2);
+  lose();
+  expect_lost(0, 0, 0);
+  ASSERT_TRUE(restore(kSecond));
+  EXPECT_TRUE(open(named(kSecond)));
+}
+
+TEST_F(LostChanges, WithoutAnAnchor_NobodyKnows) {
+  lose_after({{5, 4}, 4});
+  std::filesystem::remove(anchor_path());
+  const Loss loss = measure(kSecond).value();
+  EXPECT_FALSE(loss.revocations || loss.trust_changes || loss.policy_changes);
 }
 
 using StoreTime = SqliteTest;
