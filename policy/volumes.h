@@ -18,7 +18,8 @@ namespace assay::policy {
 //   mount-path-not-allowed  a judged model is mounted at a path that `mount_paths` does not allow
 //   mount-writable      a container may write to a judged model, to a volume that holds the model,
 //                       or to a volume inside the model; or a container may remount its volumes as
-//                       writable
+//                       writable; or the pod has a filled volume, and a container other than its
+//                       fillers sees processes of other containers (policy/processes.h)
 // Paths are compared after resolving the links of common images (policy/mount_path.h). A volume
 // that is filled as the policy allows is treated as a judged model, except for volume-unaccounted.
 // Only the init containers that fill such a volume may write to it.

@@ -272,6 +272,15 @@ void RandomCase::add_pod(Workload& workload) {
                                  .read_only = !one_in(3)});
     }
   }
+  if (one_in(8)) {
+    workload.mounts.push_back(
+        {.container = pick(Names{"server", "init"}),
+         .path = "/proc",
+         .volume = {},
+         .source = pick(Names{"shareProcessNamespace", "targetContainerName"}),
+         .location = {},
+         .kind = VolumeKind::kConfig});
+  }
   if (!one_in(8)) {
     const bool remounts = !workload.mounts.empty() && workload.mounts.front().path == "/p";
     workload.images = {{"server", pick(Names{"registry/a:1", "registry/a:1", "other"}), false},

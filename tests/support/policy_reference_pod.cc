@@ -228,6 +228,9 @@ struct Pod {
   }
   [[nodiscard]] bool apart() const {
     for (const Mount& other : workload.mounts) {
+      if (other.volume.empty() && other.path == "/proc") {
+        continue;  // the container's own
+      }
       if (reserved(other)) {
         return false;
       }
@@ -255,6 +258,16 @@ struct Pod {
                     (path && one_of(policy.mount_paths, path->substr(0, path->size() - 1)));
            });
   }
+  // Somebody else sees the process that fills a volume.
+  [[nodiscard]] bool filler_is_seen() const {
+    const auto sees = [&](const Mount& mount) {
+      return mount.path == "/proc" && mount.volume.empty() && !is_init(mount.container, true) &&
+             (mount.source == "shareProcessNamespace" || mount.source == "targetContainerName");
+    };
+    return std::any_of(workload.mounts.begin(), workload.mounts.end(), sees) &&
+           std::any_of(workload.mounts.begin(), workload.mounts.end(),
+                       [&](const Mount& mount) { return is_filled(mount); });
+  }
   [[nodiscard]] bool kept() const {
     Texts all;
     for (const Placed& model : models) {
@@ -265,7 +278,7 @@ struct Pod {
                        std::any_of(workload.mounts.begin(), workload.mounts.end(),
                                    [&](const Mount& mount) { return is_model(mount); });
     return policy.writable_mounts ||
-           (!again &&
+           (!again && !filler_is_seen() &&
             std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
               const bool touches =
                   can_hold(mount) && !mount.location.empty() &&
