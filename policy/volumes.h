@@ -27,8 +27,12 @@ namespace assay::policy {
                                             const MountedModels& mounted,
                                             const FilledVolumes& filled);
 
-// Judges the condition "images": the image of every container, as the pod writes it, matches a
-// pattern of the policy. Call only for policies with `images`.
+// Returns false for an image with several digests (`x@A@B`): which of them counts is up to the
+// reader. Such an image matches no pattern of `images`, and fills no volume.
+[[nodiscard]] bool has_one_name(std::string_view image);
+
+// Judges the condition "images": the image of every container, as the pod writes it, has one name
+// and matches a pattern of the policy. Call only for policies with `images`.
 [[nodiscard]] ConditionResult judge_images(const PolicyDocument& policy, const Workload& workload);
 
 }  // namespace assay::policy

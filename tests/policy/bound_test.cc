@@ -318,7 +318,8 @@ TEST(FilledAtRun, WithoutTheList_IsUnboundAndSaysWhy) {
 TEST(FilledAtRun, OnlyInitContainersWithThatDigest_Fill) {
   PolicyDocument policy = by({});
   policy.fill_at_run = {kFiller};
-  for (const char* image : {"evil@sha256:2222", "evil:sha256:1111", "sha256:1111"}) {
+  for (const char* image : {"evil@sha256:2222", "evil:sha256:1111", "sha256:1111",
+                            "evil@sha256:2222@sha256:1111", "evil@@sha256:1111"}) {
     EXPECT_EQ(bound(policy, filled_pod(image), good_facts()).code, Reason::kReferenceUnbound);
   }
   Workload sidecar = filled_pod("kserve/storage-initializer@sha256:1111");

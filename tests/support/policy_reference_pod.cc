@@ -151,7 +151,7 @@ struct Pod {
       for (const std::string& digest : policy.fill_at_run) {
         listed = listed || image.image.ends_with("@" + digest);
       }
-      return image.init && listed;
+      return image.init && listed && image.image.find('@') == image.image.rfind('@');
     };
     const auto end = workload.images.end();
     const auto first = std::find_if(workload.images.begin(), end, fills);
@@ -342,8 +342,10 @@ Answer volumes(const Pod& no, const Pod& yes) {
 }
 
 Answer images(const PolicyDocument& policy, const Workload& workload) {
-  const bool good = std::all_of(workload.images.begin(), workload.images.end(),
-                                [&](const auto& one) { return one_of(policy.images, one.image); });
+  const bool good =
+      std::all_of(workload.images.begin(), workload.images.end(), [&](const auto& one) {
+        return one.image.find('@') == one.image.rfind('@') && one_of(policy.images, one.image);
+      });
   if (!good) {
     return make("images", Outcome::kFail, Reason::kImageNotAllowed);
   }
