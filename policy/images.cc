@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // An image of one's own can hold a model of one's own.
+#include <algorithm>
+
 #include "policy/glob.h"
 #include "policy/volumes.h"
 
 namespace assay::policy {
 
+bool has_one_name(std::string_view image) { return std::ranges::count(image, '@') <= 1; }
+
 ConditionResult judge_images(const PolicyDocument& policy, const Workload& workload) {
   std::vector<std::string> others;
   for (const ContainerImage& one : workload.images) {
-    if (!any_glob_matches(policy.images, one.image)) {
+    if (!has_one_name(one.image) || !any_glob_matches(policy.images, one.image)) {
       others.push_back(one.container + ": " + one.image);
     }
   }

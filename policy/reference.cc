@@ -6,6 +6,7 @@
 
 #include "policy/combine.h"
 #include "policy/evaluate.h"
+#include "policy/volumes.h"
 
 namespace assay::policy {
 namespace {
@@ -179,10 +180,10 @@ FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workl
   std::set<std::string_view> init;
   bool over = false;  // another container came after a filler
   for (const ContainerImage& one : workload.images) {
-    const bool fills = one.init && std::any_of(policy.fill_at_run.begin(), policy.fill_at_run.end(),
-                                               [&](const std::string& digest) {
-                                                 return one.image.ends_with("@" + digest);
-                                               });
+    const bool fills =
+        one.init && has_one_name(one.image) &&
+        std::any_of(policy.fill_at_run.begin(), policy.fill_at_run.end(),
+                    [&](const std::string& digest) { return one.image.ends_with("@" + digest); });
     if (one.init) {
       init.insert(one.container);
     }

@@ -9,6 +9,7 @@
 #include "policy/checks.h"
 #include "policy/glob.h"
 #include "policy/mount_path.h"
+#include "policy/processes.h"
 
 namespace assay::policy {
 namespace {
@@ -87,6 +88,7 @@ struct Pod {
   }
   [[nodiscard]] bool touches_model(const Mount& mount) const;
   [[nodiscard]] bool may_write(std::size_t m) const;
+  [[nodiscard]] bool reaches_filled(const Mount& mount) const;
   [[nodiscard]] std::vector<std::string> unaccounted(bool& undecided) const;
   [[nodiscard]] std::map<std::string_view, Container> containers() const;
   [[nodiscard]] bool overlaps(std::size_t m, const Container& in) const;
@@ -125,6 +127,12 @@ bool Pod::may_write(std::size_t m) const {
     return !filled.fillers.contains(mount.container);
   }
   return mounted.judged[m] || (holds_model(mount) && touches_model(mount));
+}
+
+// The process of a filler holds the filled volume writable, also for whoever sees that process.
+bool Pod::reaches_filled(const Mount& mount) const {
+  return shows_processes(mount) && !filled.allowed.empty() &&
+         !filled.fillers.contains(mount.container);
 }
 
 std::vector<std::string> Pod::unaccounted(bool& undecided) const {
@@ -187,6 +195,9 @@ std::vector<std::string> Pod::overlaps() const {
   const auto with_models = containers();
   std::vector<std::string> found;
   for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
+    if (shows_processes(workload.mounts[m])) {
+      continue;  // every container has a /proc
+    }
     const auto at = with_models.find(workload.mounts[m].container);
     const bool reserved = !is_model(m) && paths[m] && allowed_paths.reserve(*paths[m]);
     if (reserved || (at != with_models.end() && overlaps(m, at->second))) {
@@ -218,6 +229,10 @@ std::vector<std::string> Pod::writable() const {
     any = any || is_model(m);
     if (may_write(m)) {
       found.push_back(describe(workload.mounts[m]));
+    }
+    if (reaches_filled(workload.mounts[m])) {
+      found.push_back(workload.mounts[m].container + ": sees the processes that fill a volume (" +
+                      workload.mounts[m].source + ")");
     }
   }
   for (const ContainerImage& one : workload.images) {

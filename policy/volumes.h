@@ -18,7 +18,8 @@ namespace assay::policy {
 //   mount-path-not-allowed  a judged model is mounted at a path that `mount_paths` does not allow
 //   mount-writable      a container may write to a judged model, to a volume that holds the model,
 //                       or to a volume inside the model; or a container may remount its volumes as
-//                       writable
+//                       writable; or the pod has a filled volume, and a container other than its
+//                       fillers sees processes of other containers (policy/processes.h)
 // Paths are compared after resolving the links of common images (policy/mount_path.h). A volume
 // that is filled as the policy allows is treated as a judged model, except for volume-unaccounted.
 // Only the init containers that fill such a volume may write to it.
@@ -26,8 +27,12 @@ namespace assay::policy {
                                             const MountedModels& mounted,
                                             const FilledVolumes& filled);
 
-// Judges the condition "images": the image of every container, as the pod writes it, matches a
-// pattern of the policy. Call only for policies with `images`.
+// Returns false for an image with several digests (`x@A@B`): which of them counts is up to the
+// reader. Such an image matches no pattern of `images`, and fills no volume.
+[[nodiscard]] bool has_one_name(std::string_view image);
+
+// Judges the condition "images": the image of every container, as the pod writes it, has one name
+// and matches a pattern of the policy. Call only for policies with `images`.
 [[nodiscard]] ConditionResult judge_images(const PolicyDocument& policy, const Workload& workload);
 
 }  // namespace assay::policy

@@ -2,6 +2,7 @@
 // reference-bound: the pod mounts the model at a location whose signers the policy believes.
 #include <gtest/gtest.h>
 
+#include "policy/processes.h"
 #include "policy/reference.h"
 #include "schemas/core/sha.h"
 #include "tests/policy/fixture.h"
@@ -317,7 +318,8 @@ TEST(FilledAtRun, WithoutTheList_IsUnboundAndSaysWhy) {
 TEST(FilledAtRun, OnlyInitContainersWithThatDigest_Fill) {
   PolicyDocument policy = by({});
   policy.fill_at_run = {kFiller};
-  for (const char* image : {"evil@sha256:2222", "evil:sha256:1111", "sha256:1111"}) {
+  for (const char* image : {"evil@sha256:2222", "evil:sha256:1111", "sha256:1111",
+                            "evil@sha256:2222@sha256:1111", "evil@@sha256:1111"}) {
     EXPECT_EQ(bound(policy, filled_pod(image), good_facts()).code, Reason::kReferenceUnbound);
   }
   Workload sidecar = filled_pod("kserve/storage-initializer@sha256:1111");
@@ -445,6 +447,47 @@ TEST_F(FilledBeside, AllMountedAndOneFilledBeside_IsOneOfThem) {
   EXPECT_EQ(serve().reasons, std::vector{Reason::kReportMissing});
   models_[1].reports.push_back(found_in("model"));
   EXPECT_TRUE(serve().allowed) << to_json(serve()).dump(1);
+}
+
+// The view that a container has of processes of other containers.
+Mount processes_of(const char* container, std::string_view source) {
+  Mount mount;
+  mount.container = container;
+  mount.path = kProcessesPath;
+  mount.source = source;
+  mount.kind = VolumeKind::kConfig;
+  return mount;
+}
+
+// Below /proc/PID/root the volume is as writable as the filler has it.
+TEST(FilledAtRun, WhoSeesTheProcessOfTheFiller_MayWrite) {
+  PolicyDocument policy = by({});
+  policy.fill_at_run = {kFiller};
+  for (const std::string_view source : {kProcessesOfPod, kProcessesOfTarget}) {
+    Workload pod = filled_pod("kserve/storage-initializer@sha256:1111");
+    pod.mounts.push_back(processes_of("initializer", source));
+    EXPECT_TRUE(judge_pod(policy, pod, one(good_facts())).allowed) << "the filler itself";
+    pod.images.push_back({"evil", "evil.example/any", false});
+    pod.mounts.push_back(processes_of("evil", source));
+    const ConditionResult result = implied(judge_pod(policy, pod, one(good_facts())), "volumes");
+    EXPECT_EQ(result.code, Reason::kMountWritable);
+    EXPECT_EQ(
+        result.actual["writable"],
+        Json::array({"evil: sees the processes that fill a volume (" + std::string(source) + ")"}));
+  }
+}
+
+// Nobody in the pod holds the model writable, so that there is nothing to be had of processes.
+TEST(FilledAtRun, WithoutFilledVolumes_ContainersMaySeeEachOther) {
+  PolicyDocument policy = by({});
+  policy.fill_at_run = {kFiller};
+  policy.mount_paths = {"/p*", "/m*"};
+  Workload pod = pod_with(
+      {mount_at("/m", "pvc://prod/good"), scratch_at("initializer", "/tmp", "own", false),
+       processes_of("initializer", kProcessesOfPod), processes_of("server", kProcessesOfPod)});
+  pod.images.push_back({"initializer", "kserve/storage-initializer@sha256:1111", true});
+  const Verdict verdict = judge_pod(policy, pod, one(good_facts()));
+  EXPECT_TRUE(verdict.allowed) << to_json(verdict).dump(1);
 }
 
 // What stands between two fillers could have the volume read before the second one writes.

@@ -272,10 +272,21 @@ void RandomCase::add_pod(Workload& workload) {
                                  .read_only = !one_in(3)});
     }
   }
+  if (one_in(8)) {
+    workload.mounts.push_back(
+        {.container = pick(Names{"server", "init"}),
+         .path = "/proc",
+         .volume = {},
+         .source = pick(Names{"shareProcessNamespace", "targetContainerName"}),
+         .location = {},
+         .kind = VolumeKind::kConfig});
+  }
   if (!one_in(8)) {
     const bool remounts = !workload.mounts.empty() && workload.mounts.front().path == "/p";
     workload.images = {{"server", pick(Names{"registry/a:1", "registry/a:1", "other"}), false},
-                       {"init", pick(Names{"registry/init@sha256:1", "registry/init@sha256:2"}),
+                       {"init",
+                        pick(Names{"registry/init@sha256:1", "registry/init@sha256:2",
+                                   "registry/init@sha256:2@sha256:1"}),
                         !one_in(4), remounts}};
   }
 }

@@ -347,6 +347,19 @@ TEST(Images, EveryContainerNeedsAnAllowedImage) {
   EXPECT_EQ(implied(judge_pod(policy, pod), "images").code, Reason::kImageNotAllowed);
 }
 
+// One reader takes the first digest, another one the last.
+TEST(Images, ImageWithTwoDigests_MatchesNoPattern) {
+  PolicyDocument policy = plain();
+  Workload pod = pod_with({mount_at("/m", kModel)});
+  for (const char* pattern : {"*", "*@sha256:1111"}) {
+    policy.images = {pattern};
+    pod.images = {{"server", "registry.example/server:1@sha256:1111", false}};
+    EXPECT_TRUE(judge_pod(policy, pod).allowed);
+    pod.images = {{"server", "registry.example/server:1@sha256:0000@sha256:1111", false}};
+    EXPECT_EQ(implied(judge_pod(policy, pod), "images").code, Reason::kImageNotAllowed);
+  }
+}
+
 TEST(Images, PodWithoutContainers_IsUndecided) {
   PolicyDocument policy = plain();
   policy.images = {"*"};

@@ -151,7 +151,7 @@ struct Pod {
       for (const std::string& digest : policy.fill_at_run) {
         listed = listed || image.image.ends_with("@" + digest);
       }
-      return image.init && listed;
+      return image.init && listed && image.image.find('@') == image.image.rfind('@');
     };
     const auto end = workload.images.end();
     const auto first = std::find_if(workload.images.begin(), end, fills);
@@ -228,6 +228,9 @@ struct Pod {
   }
   [[nodiscard]] bool apart() const {
     for (const Mount& other : workload.mounts) {
+      if (other.volume.empty() && other.path == "/proc") {
+        continue;  // the container's own
+      }
       if (reserved(other)) {
         return false;
       }
@@ -255,6 +258,16 @@ struct Pod {
                     (path && one_of(policy.mount_paths, path->substr(0, path->size() - 1)));
            });
   }
+  // Somebody else sees the process that fills a volume.
+  [[nodiscard]] bool filler_is_seen() const {
+    const auto sees = [&](const Mount& mount) {
+      return mount.path == "/proc" && mount.volume.empty() && !is_init(mount.container, true) &&
+             (mount.source == "shareProcessNamespace" || mount.source == "targetContainerName");
+    };
+    return std::any_of(workload.mounts.begin(), workload.mounts.end(), sees) &&
+           std::any_of(workload.mounts.begin(), workload.mounts.end(),
+                       [&](const Mount& mount) { return is_filled(mount); });
+  }
   [[nodiscard]] bool kept() const {
     Texts all;
     for (const Placed& model : models) {
@@ -265,7 +278,7 @@ struct Pod {
                        std::any_of(workload.mounts.begin(), workload.mounts.end(),
                                    [&](const Mount& mount) { return is_model(mount); });
     return policy.writable_mounts ||
-           (!again &&
+           (!again && !filler_is_seen() &&
             std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
               const bool touches =
                   can_hold(mount) && !mount.location.empty() &&
@@ -329,8 +342,10 @@ Answer volumes(const Pod& no, const Pod& yes) {
 }
 
 Answer images(const PolicyDocument& policy, const Workload& workload) {
-  const bool good = std::all_of(workload.images.begin(), workload.images.end(),
-                                [&](const auto& one) { return one_of(policy.images, one.image); });
+  const bool good =
+      std::all_of(workload.images.begin(), workload.images.end(), [&](const auto& one) {
+        return one.image.find('@') == one.image.rfind('@') && one_of(policy.images, one.image);
+      });
   if (!good) {
     return make("images", Outcome::kFail, Reason::kImageNotAllowed);
   }

@@ -175,8 +175,14 @@ bool has_capability(const Json& container) {
   });
 }
 
+// With any other mask than the usual one a container may write below /proc/sys.
+bool unmasks_proc(const Json& container) {
+  const Json& mask = member_at(object_at(container, "securityContext"), "procMount");
+  return !(mask.is_null() || mask == "Default");
+}
+
 bool has_privileges(const Json& container) {
-  return is_set(object_at(container, "securityContext"), "privileged") ||
+  return unmasks_proc(container) || is_set(object_at(container, "securityContext"), "privileged") ||
          has_capability(container) || is_host_process(container);
 }
 

@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxWays = 64;
 //   "env:NAME"            a variable such as NVIDIA_VISIBLE_DEVICES, unless its value means none
 //   "cdi-annotation", "device-annotation"  devices requested without the scheduler
 //   "privileged"          a container that sees the node's devices, or has a capability that is not
-//                         known to be harmless
+//                         known to be harmless, or a `procMount` other than Default
 //   "device-path:PATH"    device files of the node, or a directory that has them; PATH is "unclear"
 //                         where the pod gives no clear path, also for mounts by annotation
 //   "runtime-socket:PATH" sockets and directories by which a container gets devices, or starts

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "policy/processes.h"
 #include "schemas/location.h"
 #include "server/service/json_at.h"
 
@@ -54,6 +55,12 @@ Result<const Json*> list_of(const Json& holder, std::string_view name) {
     return malformed("a list of the pod is of another type");
   }
   return &list;
+}
+
+// Anything counts that is not plainly unset.
+bool is_set(const Json& holder, std::string_view member) {
+  const Json& value = member_at(holder, member);
+  return !(value.is_null() || value == false || value == "");
 }
 
 bool goes_up(std::string_view path) {
@@ -182,7 +189,8 @@ Result<Volumes> read_volumes(const PodView& pod, const std::string& name_space) 
 
 class MountReader {
  public:
-  explicit MountReader(const Volumes& volumes) : volumes_(volumes) {}
+  MountReader(const Volumes& volumes, bool shares_processes)
+      : volumes_(volumes), shares_processes_(shares_processes) {}
 
   Status container(const Json& container);
   [[nodiscard]] PodMounts take() { return std::move(read_); }
@@ -190,10 +198,12 @@ class MountReader {
  private:
   Status add(const Json& item, const std::string& container, bool device);
   Status add_message(const Json& container, const std::string& name);
+  void add_processes(const Json& container, const std::string& name);
   // Whether one more mount is within the limits.
   Status count(const std::string& path, std::size_t more);
 
   const Volumes& volumes_;
+  bool shares_processes_;  // all containers of the pod do
   PodMounts read_;
   std::size_t path_bytes_ = 0;
 };
@@ -245,6 +255,20 @@ Status MountReader::add_message(const Json& container, const std::string& name) 
   return {};
 }
 
+// At most one for each container, so that they do not count as mounts of the pod.
+void MountReader::add_processes(const Json& container, const std::string& name) {
+  const bool joins = is_set(container, policy::kProcessesOfTarget);
+  if (!shares_processes_ && !joins) {
+    return;
+  }
+  Mount mount;
+  mount.container = name;
+  mount.path = policy::kProcessesPath;
+  mount.source = shares_processes_ ? policy::kProcessesOfPod : policy::kProcessesOfTarget;
+  mount.kind = VolumeKind::kConfig;
+  read_.mounts.push_back(std::move(mount));
+}
+
 Status MountReader::add(const Json& item, const std::string& container, bool device) {
   const std::string path = text_at(item, device ? "devicePath" : "mountPath");
   if (!member_at(item, "name").is_string() || path.size() > kMaxMountPath ||
@@ -289,6 +313,7 @@ Status MountReader::container(const Json& container) {
       ASSAY_TRY(add(item, name, device));
     }
   }
+  add_processes(container, name);
   return add_message(container, name);
 }
 
@@ -312,7 +337,7 @@ std::string lexical_path(std::string_view path) {
 
 Result<PodMounts> read_mounts(const PodView& pod, const std::string& name_space) {
   ASSAY_ASSIGN(const Volumes volumes, read_volumes(pod, name_space));
-  MountReader reader(volumes);
+  MountReader reader(volumes, is_set(pod.spec, policy::kProcessesOfPod));
   std::size_t containers = 0;
   for (const std::string_view kind : kContainerLists) {
     ASSAY_ASSIGN(const Json* list, list_of(pod.spec, kind));

@@ -280,6 +280,9 @@ Json adding(const Json& capabilities) {
 TEST(PodMounts, ContainersThatMayMountAgain_AreKnown) {
   EXPECT_TRUE(remounts({{"securityContext", {{"privileged", true}}}}));
   EXPECT_TRUE(remounts({{"securityContext", {{"privileged", "yes"}}}}));
+  for (const Json& mask : {Json("Unmasked"), Json("unmasked"), Json(""), Json(true)}) {
+    EXPECT_TRUE(remounts({{"securityContext", {{"procMount", mask}}}})) << mask;
+  }
   for (const char* name : {"SYS_ADMIN", "CAP_SYS_ADMIN", "sys_admin", "ALL", "all", "SYS_MODULE",
                            "DAC_READ_SEARCH", "BPF", "SYS_PTRACE", "PERFMON", "SYSLOG",
                            "CHECKPOINT_RESTORE", "LINUX_IMMUTABLE", "SYS_FUTURE", ""}) {
@@ -361,6 +364,8 @@ TEST(PodMounts, MountByAnnotation_MayHoldAModelAnywhere) {
 TEST(PodMounts, ContainersThatMayNotMount_AreNotTakenForThem) {
   EXPECT_FALSE(remounts(Json::object()));
   EXPECT_FALSE(remounts({{"securityContext", {{"privileged", false}}}}));
+  EXPECT_FALSE(remounts({{"securityContext", {{"procMount", "Default"}}}}));
+  EXPECT_FALSE(remounts({{"securityContext", {{"procMount", nullptr}}}}));
   EXPECT_FALSE(remounts(adding({"NET_BIND_SERVICE", "IPC_LOCK", "CAP_SYS_NICE", "net_admin"})));
   EXPECT_FALSE(remounts(adding({"MKNOD", "SYS_CHROOT", "DAC_OVERRIDE", "SYS_RESOURCE"})));
   EXPECT_FALSE(remounts({{"securityContext", {{"capabilities", {{"drop", {"ALL"}}}}}}}));
