@@ -48,6 +48,7 @@ class Writer {
   using Work = std::function<Status(Transaction&)>;
   struct Options {
     std::string origin;
+    std::int64_t schema_version;  // see checked_schema()
     std::size_t max_group;
     std::chrono::milliseconds probe_interval;
     LastWrite least{};                // no write gets an earlier time
@@ -80,6 +81,7 @@ class Writer {
 
   void commit(const WriteGroup& group);
   Status process(const WriteGroup& group);
+  Status begin();
   Status resume();
   Status resume_governance(const Committed& found);
   Status run_work(WriteJob& job);
@@ -103,7 +105,8 @@ class Writer {
   std::shared_ptr<const Governance> governance_;  // committed_.governance plus the group's changes
   bool in_step_ = true;                           // committed_ equals the state in the database
   Timestamp latest_;                              // no write gets an earlier time
-  bool work_failed_ = false;  // the database failed inside the work of this group
+  bool schema_changed_ = false;  // while the database was in use: nothing is written any more
+  bool work_failed_ = false;     // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;
   int checkpoint_pages_;
