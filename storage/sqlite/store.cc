@@ -9,6 +9,7 @@
 #include "storage/sqlite/database_file.h"
 #include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/place.h"
 #include "storage/sqlite/schema.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/snapshot.h"
@@ -144,11 +145,12 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait,
                                               shared_key, *options.rules, file.index));
   readers->pin_schema(schema);
+  ASSAY_ASSIGN(Place place, Place::of(options.path));
   ASSAY_ASSIGN(const LastWrite least, least_time(*connection, committed.state));
   auto writer = std::make_unique<Writer>(
       std::move(connection), std::move(committed), std::move(anchor),
-      Writer::Options{options.origin, schema, options.max_group, options.probe_interval, least,
-                      options.wall, file.disk_fails},
+      Writer::Options{options.origin, schema, std::move(place), options.max_group,
+                      options.probe_interval, least, options.wall, file.disk_fails},
       signer, clock);
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
                                        clock);

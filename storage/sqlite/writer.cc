@@ -90,7 +90,9 @@ void Writer::stop() {
   back_.stop();
 }
 
-bool Writer::healthy() const { return !writes_fail_ && !checkpoint_fails_ && !back_.failing(); }
+bool Writer::healthy() const {
+  return !writes_fail_ && !checkpoint_fails_ && !back_.failing() && options_.place.check();
+}
 
 Result<LogState> Writer::write(const Work& work) {
   if (std::this_thread::get_id() == thread_.get_id()) {
@@ -162,12 +164,16 @@ void Writer::commit(const WriteGroup& group) {
   }
   const auto begin = std::chrono::steady_clock::now();
   work_failed_ = false;
-  const Status status = process(group);
+  Status status = process(group);
   if (!status) {
     abandon();
   }
   commit_time_ = std::chrono::steady_clock::now() - begin;
   writes_fail_ = !status || work_failed_;
+  if (status) {
+    status = options_.place.check();  // what was committed into a file that is gone is lost
+    writes_fail_ = writes_fail_ || !status;
+  }
   if (status) {
     back_.take(group, committed_.state, committed_.governance);
   } else {
@@ -215,6 +221,7 @@ Status Writer::begin() {
                 "the schema of the database was changed while it is in use: stop the service, and "
                 "see docs/recovery.md");
   }
+  ASSAY_TRY(options_.place.check());
   const bool in_step = in_step_;
   ASSAY_TRY(resume());
   ASSAY_TRY(connection_->query(Sql::kBeginWrite).run());

@@ -20,6 +20,7 @@
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/log_tables.h"
+#include "storage/sqlite/place.h"
 #include "storage/store.h"
 
 namespace assay::storage::sqlite {
@@ -49,6 +50,7 @@ class Writer {
   struct Options {
     std::string origin;
     std::int64_t schema_version;  // see checked_schema()
+    Place place;                  // of the files of the database
     std::size_t max_group;
     std::chrono::milliseconds probe_interval;
     LastWrite least{};                // no write gets an earlier time

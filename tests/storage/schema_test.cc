@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Somebody changed triggers, indexes or tables: a trigger could write a lie that the service then
 // seals.
+#include <filesystem>
 #include <thread>
 
 #include "storage/inspect.h"
@@ -115,6 +116,51 @@ TEST_F(SchemaTest, TriggerChangedWhileRunning_StopsWritesAndReads_EvenWhenItIsPu
   EXPECT_EQ(look("SELECT size FROM log_checkpoint"), size);
   store.reset();
   append(*open().value(), 1);
+}
+
+class PlaceTest : public SqliteTest {
+ protected:
+  static Result<LogState> write(Store& store) {
+    return store.write([](Transaction& t) -> Status {
+      ASSAY_TRY(t.append(make_record("test.appended")));
+      return {};
+    });
+  }
+};
+
+TEST_F(PlaceTest, FileThatIsMovedWhileRunning_AcknowledgesNothing_UntilItIsBack) {
+  for (const char* suffix : {"", "-wal"}) {
+    SqliteOptions quick = options();
+    quick.probe_interval = std::chrono::milliseconds(5);
+    const auto store = open(quick).value();
+    ASSERT_TRUE(write(*store));
+    ASSERT_TRUE(store->healthy());
+    const std::string from = path() + suffix;
+    const std::string away = folder_.path() + "/away";
+    std::filesystem::rename(from, away);
+    EXPECT_FALSE(store->healthy()) << from;
+    EXPECT_EQ(write(*store).error().code, ErrorCode::kStorage) << from;
+    std::filesystem::copy_file(away, from);
+    EXPECT_EQ(write(*store).error().code, ErrorCode::kStorage) << "a copy is another file";
+    EXPECT_FALSE(store->healthy());
+    std::filesystem::rename(away, from);
+    EXPECT_TRUE(write(*store)) << from;
+    EXPECT_TRUE(store->healthy()) << from;
+  }
+  append(*open().value(), 1);
+}
+
+TEST_F(PlaceTest, FileThatGoesInTheMiddleOfAWrite_IsNotAcknowledged) {
+  const auto store = open().value();
+  const auto written = store->write([&](Transaction& t) -> Status {
+    ASSAY_TRY(t.append(make_record("test.appended")));
+    std::filesystem::rename(path(), folder_.path() + "/away");
+    return {};
+  });
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kStorage);
+  EXPECT_FALSE(store->healthy());
+  std::filesystem::rename(folder_.path() + "/away", path());
 }
 
 }  // namespace
