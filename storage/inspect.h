@@ -17,9 +17,9 @@ namespace assay::storage {
 
 // One problem that was found.
 struct Damage {
-  std::string
-      check;       // "anchor", "chain", "trust", "row", "missing-row", "log", "document", "index"
-  std::string id;  // id of the damaged object
+  // "anchor", "chain", "trust", "row", "missing-row", "log", "document", "index" or "schema".
+  std::string check;
+  std::string id;      // id of the damaged object
   std::string detail;  // one sentence
 };
 

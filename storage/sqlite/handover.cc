@@ -7,6 +7,7 @@
 #include "schemas/checkpoint.h"
 #include "storage/anchor.h"
 #include "storage/sqlite/database_file.h"
+#include "storage/sqlite/schema.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/writer.h"
 
@@ -30,6 +31,7 @@ Result<std::string> note_of_both(const LogState& state, const std::string& origi
 Status add_signature(const SqliteOptions& options, const Signer& current, const Signer& next) {
   ASSAY_ASSIGN(const FileLock lock, FileLock::acquire(options.path));
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadWrite));
+  ASSAY_TRY(check_schema(*connection));
   ASSAY_ASSIGN(Committed committed, load_committed(*connection));
   LogState& state = committed.state;
   ASSAY_ASSIGN(state.note, note_of_both(state, options.origin, current, next));

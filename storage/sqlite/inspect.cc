@@ -15,6 +15,7 @@
 #include "storage/sqlite/log_tables.h"
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/report_tables.h"
+#include "storage/sqlite/schema.h"
 #include "storage/sqlite/sealed_rows.h"
 #include "storage/sqlite/snapshot.h"
 #include "storage/sqlite/start_checks.h"
@@ -48,6 +49,12 @@ class Finder {
     }
   }
   std::vector<Damage> take() { return std::move(findings_); }
+
+  void schema() {
+    if (const Status checked = check_schema(connection_); !checked) {
+      add("schema", checked.error().where, checked.error().detail);
+    }
+  }
 
   void governance(const std::optional<ChainHead>& anchored) {
     const auto head = follow_chain(connection_, state_, anchored);
@@ -275,6 +282,7 @@ class SqliteInspection final : public Inspection {
       return fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
     }
     Finder finder(connection, *state, progress);
+    finder.schema();
     finder.add("log", "checkpoint", check_checkpoint(*state, options_.origin, signer_));
     finder.add("anchor", options_.anchor_path, status_of(anchor));
     if (anchor) {

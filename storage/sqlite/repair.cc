@@ -18,6 +18,7 @@
 #include "storage/sqlite/log_tables.h"
 #include "storage/sqlite/node_tables.h"
 #include "storage/sqlite/remake.h"
+#include "storage/sqlite/schema.h"
 #include "storage/sqlite/sealed_rows.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/start_checks.h"
@@ -248,23 +249,17 @@ Status begin_anew(Opened& opened, const SqliteOptions& options, const Signer& si
 
 // --- repair
 
-// Triggers that keep the tables as they are written; those of the log and its documents stay.
-constexpr const char* kKeepers =
-    "FROM sqlite_schema WHERE type = 'trigger' AND tbl_name NOT IN ('documents', 'log_records', "
-    "'log_nodes') AND name NOT LIKE '%\\_unseal' ESCAPE '\\'";
-
 class Repairer {
  public:
   Repairer(Connection& connection, const Rebuilders& rebuilders, TreeSize size)
       : connection_(connection), rebuilders_(rebuilders), size_(size) {}
 
   Status run(const Progress& progress) {
-    const std::string made_by = std::string("SELECT sql ") + kKeepers;
-    const std::string dropped_by = std::string("SELECT 'DROP TRIGGER ' || name ") + kKeepers;
-    ASSAY_ASSIGN(const auto triggers, connection_.texts(made_by.c_str()));
-    ASSAY_ASSIGN(const auto drops, connection_.texts(dropped_by.c_str()));
+    ASSAY_ASSIGN(const std::uint64_t differed, remake_schema(connection_));
+    if (differed > 0) {
+      repaired_.made["sqlite_schema"] = differed;
+    }
     ASSAY_TRY(connection_.execute("REINDEX"));
-    ASSAY_TRY(execute(drops));
     ASSAY_ASSIGN(revoked_, load_revoked_nodes(connection_));
     Remaker rows(connection_, repaired_);
     ASSAY_TRY(rows.drop_damaged());
@@ -276,18 +271,11 @@ class Repairer {
       }
     }
     ASSAY_TRY(rows.finish());
-    return execute(triggers);
+    return make_keepers(connection_);
   }
   [[nodiscard]] const Repaired& repaired() const { return repaired_; }
 
  private:
-  Status execute(const std::vector<std::string>& statements) {
-    for (const std::string& statement : statements) {
-      ASSAY_TRY(connection_.execute(statement.c_str()));
-    }
-    return {};
-  }
-
   Status repair(const EventRow& event) {
     for (const std::string& subject : event.record.subjects) {
       ASSAY_TRY(connection_.query(Sql::kSubjectInsert).bind(subject).bind(event.index).run());
@@ -403,12 +391,14 @@ class Repairer {
 
 Result<Loss> measure_loss(const SqliteOptions& options, const Signer& log_signer) {
   ASSAY_ASSIGN(const sqlite::Opened opened, sqlite::open_alone(options, log_signer));
+  ASSAY_TRY(sqlite::check_schema(*opened.connection));
   return sqlite::loss_of(*opened.connection, opened.state, options, log_signer);
 }
 
 Status restore_sqlite(const SqliteOptions& options, const Signer& log_signer, const Clock& clock) {
   ASSAY_ASSIGN(sqlite::Opened opened, sqlite::open_alone(options, log_signer));
   sqlite::Connection& connection = *opened.connection;
+  ASSAY_TRY(sqlite::check_schema(connection));
   ASSAY_ASSIGN(const Loss loss, sqlite::loss_of(connection, opened.state, options, log_signer));
   ASSAY_TRY(sqlite::refuse_lost_governance(loss));
   if (loss.entered && sqlite::check_checkpoint(opened.state, options.origin, log_signer)) {

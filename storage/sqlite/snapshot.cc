@@ -4,14 +4,20 @@
 
 #include <algorithm>
 
+#include "storage/sqlite/schema.h"
+
 namespace assay::storage::sqlite {
 namespace {
 
 constexpr int kAttempts = 3;
 
 // The first read pins the state that the whole transaction sees.
-Result<LogState> begin(Connection& connection, const LogState& anchored) {
+Result<LogState> begin(Connection& connection, const LogState& anchored,
+                       std::optional<std::int64_t> schema_version) {
   ASSAY_TRY(connection.query(Sql::kBeginRead).run());
+  if (schema_version) {
+    ASSAY_TRY(check_schema_version(connection, *schema_version));
+  }
   ASSAY_ASSIGN(auto state, load_checkpoint(connection));
   if (!state || state->size < anchored.size) {
     return fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
@@ -72,7 +78,7 @@ Result<std::unique_ptr<Snapshot>> SqliteSnapshot::open(std::shared_ptr<ReaderPoo
     }
   };
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    auto held = begin(*connection, anchored);
+    auto held = begin(*connection, anchored, pool->schema_version());
     if (!held) {
       end(*connection);
       pool->give_back(std::move(connection));

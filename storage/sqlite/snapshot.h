@@ -23,6 +23,11 @@ class ReaderPool {
       const std::shared_ptr<const SecretBytes>& seal_key, const ReportRules& rules,
       Connection::Index index = Connection::Index::kFile);
 
+  // Makes every later snapshot check that the schema still has this version (schema.h). Call before
+  // the first snapshot.
+  void pin_schema(std::int64_t version) { schema_version_ = version; }
+  [[nodiscard]] std::optional<std::int64_t> schema_version() const { return schema_version_; }
+
   // Waits for a connection. Errors: unavailable when no connection comes back in time.
   [[nodiscard]] Result<std::unique_ptr<Connection>> take();
   void give_back(std::unique_ptr<Connection> connection);
@@ -31,6 +36,7 @@ class ReaderPool {
   explicit ReaderPool(std::chrono::milliseconds wait) : wait_(wait) {}
 
   const std::chrono::milliseconds wait_;
+  std::optional<std::int64_t> schema_version_;
   std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Connection>> idle_;  // guarded by mutex_

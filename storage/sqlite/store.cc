@@ -9,6 +9,8 @@
 #include "storage/sqlite/database_file.h"
 #include "storage/sqlite/evidence_tables.h"
 #include "storage/sqlite/governance_tables.h"
+#include "storage/sqlite/place.h"
+#include "storage/sqlite/schema.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/snapshot.h"
 #include "storage/sqlite/start_checks.h"
@@ -111,6 +113,7 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   ASSAY_ASSIGN(OpenedFile file, open_file(options.path));
   auto connection = std::move(file.connection);
   ASSAY_TRY(migrate(*connection));
+  ASSAY_ASSIGN(const std::int64_t schema, checked_schema(*connection));
   ASSAY_ASSIGN(SecretBytes seal_key, seal_key_of(*connection, signer));
   const auto shared_key = std::make_shared<const SecretBytes>(std::move(seal_key));
   connection->set_seal_key(shared_key);
@@ -141,11 +144,13 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   }
   ASSAY_ASSIGN(auto readers, ReaderPool::open(options.path, options.readers, options.reader_wait,
                                               shared_key, *options.rules, file.index));
+  readers->pin_schema(schema);
+  ASSAY_ASSIGN(Place place, Place::of(options.path));
   ASSAY_ASSIGN(const LastWrite least, least_time(*connection, committed.state));
   auto writer = std::make_unique<Writer>(
       std::move(connection), std::move(committed), std::move(anchor),
-      Writer::Options{options.origin, options.max_group, options.probe_interval, least,
-                      options.wall, file.disk_fails},
+      Writer::Options{options.origin, schema, std::move(place), options.max_group,
+                      options.probe_interval, least, options.wall, file.disk_fails},
       signer, clock);
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
                                        clock);

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "storage/sqlite/events.h"
+#include "storage/sqlite/schema.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/transaction.h"
 
@@ -89,7 +90,9 @@ void Writer::stop() {
   back_.stop();
 }
 
-bool Writer::healthy() const { return !writes_fail_ && !checkpoint_fails_ && !back_.failing(); }
+bool Writer::healthy() const {
+  return !writes_fail_ && !checkpoint_fails_ && !back_.failing() && options_.place.check();
+}
 
 Result<LogState> Writer::write(const Work& work) {
   if (std::this_thread::get_id() == thread_.get_id()) {
@@ -161,12 +164,16 @@ void Writer::commit(const WriteGroup& group) {
   }
   const auto begin = std::chrono::steady_clock::now();
   work_failed_ = false;
-  const Status status = process(group);
+  Status status = process(group);
   if (!status) {
     abandon();
   }
   commit_time_ = std::chrono::steady_clock::now() - begin;
   writes_fail_ = !status || work_failed_;
+  if (status) {
+    status = options_.place.check();  // what was committed into a file that is gone is lost
+    writes_fail_ = writes_fail_ || !status;
+  }
   if (status) {
     back_.take(group, committed_.state, committed_.governance);
   } else {
@@ -176,10 +183,7 @@ void Writer::commit(const WriteGroup& group) {
 
 // Writes what is there once more.
 void Writer::probe() {
-  Status status = resume();
-  if (status) {
-    status = connection_->query(Sql::kBeginWrite).run();
-  }
+  Status status = begin();
   if (status) {
     status = store_checkpoint(*connection_, committed_.state);
   }
@@ -197,8 +201,7 @@ void Writer::probe() {
 
 // Runs the group up to and including COMMIT. An error is one of the whole group.
 Status Writer::process(const WriteGroup& group) {
-  ASSAY_TRY(resume());
-  ASSAY_TRY(connection_->query(Sql::kBeginWrite).run());
+  ASSAY_TRY(begin());
   bool any = false;
   for (const auto& job : group) {
     job->outcome = run_work(*job);
@@ -208,6 +211,26 @@ Status Writer::process(const WriteGroup& group) {
     }
   }
   return any ? seal() : connection_->query(Sql::kRollback).run();
+}
+
+// Begins a transaction in which only the triggers of this service run. After a failure the schema
+// may have been read again, so that its version says nothing about what was read.
+Status Writer::begin() {
+  if (schema_changed_) {
+    return fail(ErrorCode::kDataLoss,
+                "the schema of the database was changed while it is in use: stop the service, and "
+                "see docs/recovery.md");
+  }
+  ASSAY_TRY(options_.place.check());
+  const bool in_step = in_step_;
+  ASSAY_TRY(resume());
+  ASSAY_TRY(connection_->query(Sql::kBeginWrite).run());
+  Status checked = check_schema_version(*connection_, options_.schema_version);
+  if (checked && !in_step) {
+    checked = check_schema(*connection_);
+  }
+  schema_changed_ = !checked && checked.error().code == ErrorCode::kDataLoss;
+  return checked;
 }
 
 // After a failure: what the database holds is looked up, not guessed.

@@ -20,6 +20,7 @@
 #include "storage/sqlite/connection.h"
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/log_tables.h"
+#include "storage/sqlite/place.h"
 #include "storage/store.h"
 
 namespace assay::storage::sqlite {
@@ -48,6 +49,8 @@ class Writer {
   using Work = std::function<Status(Transaction&)>;
   struct Options {
     std::string origin;
+    std::int64_t schema_version;  // see checked_schema()
+    Place place;                  // of the files of the database
     std::size_t max_group;
     std::chrono::milliseconds probe_interval;
     LastWrite least{};                // no write gets an earlier time
@@ -80,6 +83,7 @@ class Writer {
 
   void commit(const WriteGroup& group);
   Status process(const WriteGroup& group);
+  Status begin();
   Status resume();
   Status resume_governance(const Committed& found);
   Status run_work(WriteJob& job);
@@ -103,7 +107,8 @@ class Writer {
   std::shared_ptr<const Governance> governance_;  // committed_.governance plus the group's changes
   bool in_step_ = true;                           // committed_ equals the state in the database
   Timestamp latest_;                              // no write gets an earlier time
-  bool work_failed_ = false;  // the database failed inside the work of this group
+  bool schema_changed_ = false;  // while the database was in use: nothing is written any more
+  bool work_failed_ = false;     // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;
   int checkpoint_pages_;

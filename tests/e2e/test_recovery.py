@@ -11,10 +11,15 @@ import harness
 
 class Recovery(unittest.TestCase):
     def sql(self, service, *statements):
-        """As somebody with the file in hand could."""
+        """As somebody with the file in hand could, who puts the triggers back afterwards."""
         database = sqlite3.connect(service.dir / "service/assay.db")
+        triggers = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
+        before = set(database.execute(triggers))
         for statement in statements:
             database.execute(statement)
+        for name, sql in before - set(database.execute(triggers)):
+            database.execute("DROP TRIGGER IF EXISTS " + name)
+            database.execute(sql)
         database.commit()
         database.close()
 
@@ -78,8 +83,6 @@ class Recovery(unittest.TestCase):
             self.assertEqual((status, answer["code"]), (500, "data-loss"))
             self.assertIn(("row", "statement"), self.findings(service))
             service.stop()
-            self.sql(service, "CREATE TRIGGER statements_keep_update BEFORE UPDATE ON statements "
-                     "BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END")
             repaired = self.assayd(service, "repair")
             self.assertEqual(repaired.returncode, 0, repaired.stderr)
             self.assertEqual(json.loads(repaired.stdout)["made"], {"statements": 1})
@@ -93,9 +96,7 @@ class Recovery(unittest.TestCase):
             self.sql(service, "PRAGMA foreign_keys = OFF", "DROP TRIGGER statements_keep_delete",
                      "DELETE FROM statement_subjects", "DELETE FROM statement_locations",
                      "DELETE FROM statement_signers", "DELETE FROM statement_envelopes",
-                     "DELETE FROM statements", "DELETE FROM seals WHERE kind = 1",
-                     "CREATE TRIGGER statements_keep_delete BEFORE DELETE ON statements "
-                     "BEGIN SELECT RAISE(ABORT, 'statements are kept as they are'); END")
+                     "DELETE FROM statements", "DELETE FROM seals WHERE kind = 1")
             self.assertEqual(self.findings(service), set(), "nothing to see without the log")
             self.assertIn(("missing-row", "statement"), self.findings(service, "--deep"))
             self.assertEqual(self.assayd(service, "repair").returncode, 0)

@@ -144,6 +144,8 @@ class Rotation(unittest.TestCase):
         service.run("assay", "key", "new", "--out", "keys/thief.pem")
         public = "".join((service.dir / "keys/thief.pem.pub").read_text().splitlines()[1:-1])
         database = sqlite3.connect(service.dir / "service/assay.db")
+        (trigger,) = database.execute(
+            "SELECT sql FROM sqlite_schema WHERE name = 'log_records_keep_update'").fetchone()
         database.execute("DROP TRIGGER log_records_keep_update")
         (record,) = database.execute(
             "SELECT bytes FROM log_records WHERE idx = ?", (report["record"],)).fetchone()
@@ -151,6 +153,7 @@ class Rotation(unittest.TestCase):
         forged["detail"]["new_key"] = public
         database.execute("UPDATE log_records SET bytes = ? WHERE idx = ?", (
             json.dumps(forged, separators=(",", ":"), sort_keys=True).encode(), report["record"]))
+        database.execute(trigger)
         database.commit()
         database.close()
         self.assertIn("data-loss", self.refused(service))

@@ -12,6 +12,7 @@
 #include "storage/sqlite/handles.h"
 #include "storage/store.h"
 #include "tests/storage/store_contract.h"
+#include "tests/support/kept_triggers.h"
 
 namespace assay::storage {
 
@@ -55,16 +56,11 @@ class SqliteTest : public ::testing::Test {
     return state ? *state : LogState{0, digest_of("failed"), {}};
   }
 
-  // Runs SQL on the closed database, as somebody with the file in hand could.
-  void tamper(const std::string& sql) const {
-    sqlite3* raw = nullptr;
-    ASSERT_EQ(sqlite3_open(path().c_str(), &raw), SQLITE_OK);
-    const sqlite::DatabaseHandle database(raw);
-    char* message = nullptr;
-    const int code = sqlite3_exec(raw, sql.c_str(), nullptr, nullptr, &message);
-    EXPECT_EQ(code, SQLITE_OK) << (message == nullptr ? "" : message);
-    sqlite3_free(message);
-  }
+  // Runs SQL on the database, as somebody with the file in hand could, who puts the triggers back
+  // afterwards.
+  void tamper(const std::string& sql) const { tamper(sql, true); }
+  // The same, and leaves the triggers as they are then.
+  void tamper_schema(const std::string& sql) const { tamper(sql, false); }
   // The first column of the first row.
   [[nodiscard]] std::string look(const std::string& sql) const {
     sqlite3* raw = nullptr;
@@ -82,6 +78,21 @@ class SqliteTest : public ::testing::Test {
   TemporaryFolder folder_;
   ManualClock clock_;
   TestSigner signer_;
+
+ private:
+  void tamper(const std::string& sql, bool put_back) const {
+    sqlite3* raw = nullptr;
+    ASSERT_EQ(sqlite3_open(path().c_str(), &raw), SQLITE_OK);
+    const sqlite::DatabaseHandle database(raw);
+    const test::KeptTriggers triggers(raw);
+    char* message = nullptr;
+    const int code = sqlite3_exec(raw, sql.c_str(), nullptr, nullptr, &message);
+    EXPECT_EQ(code, SQLITE_OK) << (message == nullptr ? "" : message);
+    sqlite3_free(message);
+    if (put_back) {
+      triggers.put_back();
+    }
+  }
 };
 
 }  // namespace assay::storage

@@ -149,7 +149,10 @@ TEST_F(SqliteNodes, DamagedRows_AreDataLoss) {
   const auto job = [](Snapshot& view) { return view.job("job-1"); };
   EXPECT_EQ(after("DROP TRIGGER jobs_stay_finished; UPDATE jobs SET subset = 'x'", job),
             ErrorCode::kDataLoss);
-  EXPECT_EQ(after("UPDATE jobs SET subset = '[]', artifact = 'model'", job), ErrorCode::kDataLoss);
+  EXPECT_EQ(after("DROP TRIGGER jobs_stay_finished; UPDATE jobs SET subset = '[]', "
+                  "artifact = 'model'",
+                  job),
+            ErrorCode::kDataLoss);
   const auto appraisal = [](Snapshot& view) { return view.appraisal("tdx"); };
   EXPECT_EQ(after("UPDATE appraisals SET body = '{\"evidence_type\":1}'", appraisal),
             ErrorCode::kDataLoss);

@@ -51,7 +51,8 @@ TEST_F(Tamper, EveryRecord_IsNoticedWhereItIsReadAndByTheCheck) {
       EXPECT_EQ(view->events({}).error().code, ErrorCode::kDataLoss);
       EXPECT_EQ(view->verify_log().error().code, ErrorCode::kDataLoss);
     }
-    tamper("UPDATE log_records SET bytes = x'" + before + "' WHERE " + where);
+    tamper("DROP TRIGGER log_records_keep_update; UPDATE log_records SET bytes = x'" + before +
+           "' WHERE " + where);
   }
 }
 
@@ -70,7 +71,8 @@ TEST_F(Tamper, EveryStoredDigest_IsNoticedByTheCheck) {
     } else {  // one of those that make up the root is noticed at once
       EXPECT_EQ(opened.error().code, ErrorCode::kLogInconsistent) << position;
     }
-    tamper("UPDATE log_nodes SET hash = x'" + before + "' WHERE " + where);
+    tamper("DROP TRIGGER log_nodes_keep_update; UPDATE log_nodes SET hash = x'" + before +
+           "' WHERE " + where);
   }
   EXPECT_TRUE(open().value()->snapshot().value()->verify_log());
 }
@@ -127,7 +129,8 @@ TEST_F(Tamper, Document_IsDataLossWhenRead) {
 }
 
 TEST_F(Tamper, DocumentReadInsideAWrite_UndoesTheWrite) {
-  tamper("DROP TABLE decision_reasons");  // the database fails in the middle of the work
+  // The database fails in the middle of the work.
+  tamper("PRAGMA foreign_keys = OFF; INSERT INTO decision_reasons VALUES (21, 0, 'in the way')");
   const auto store = open().value();
   const auto result = store->write([](Transaction& transaction) -> Status {
     DecisionRow row = make_decision("lost");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases made of parts: what decisions share, what one more statement costs, that predicates stay in
 // their envelopes, and that a replay misses nothing that is gone.
+#include <optional>
 #include <set>
 
 #include <sqlite3.h>
@@ -12,6 +13,7 @@
 #include "server/service/facts/artifact_facts.h"
 #include "server/service/governance/trust.h"
 #include "tests/server/service/fixture.h"
+#include "tests/support/kept_triggers.h"
 
 namespace assay::server::test {
 namespace {
@@ -21,11 +23,13 @@ class Database {
  public:
   explicit Database(const std::string& path) {
     EXPECT_EQ(sqlite3_open(path.c_str(), &database_), SQLITE_OK);
+    triggers_.emplace(database_);
   }
   ~Database() { sqlite3_close(database_); }
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  void put_triggers_back() const { triggers_->put_back(); }
   void run(const std::string& sql) {
     EXPECT_EQ(sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
         << sqlite3_errmsg(database_);
@@ -42,6 +46,7 @@ class Database {
 
  private:
   sqlite3* database_ = nullptr;
+  std::optional<assay::test::KeptTriggers> triggers_;
 };
 
 // Counts for good.
@@ -75,9 +80,11 @@ class Cases : public ServiceTest {
     store_.reset();
     {
       Database database((directory_ / "assay.db").string());
+      database.run("ATTACH '" + (directory_ / "aside.db").string() + "' AS aside");
       database.run("DROP TRIGGER IF EXISTS documents_keep_delete");
       database.run("DROP TRIGGER IF EXISTS documents_keep_update");
       work(database);
+      database.put_triggers_back();
     }
     reopen();
   }
@@ -322,7 +329,7 @@ TEST_F(Cases, AnyPartThatIsMissingOrDamaged_IsDataLoss) {
   for (const std::string& part : parts) {
     const std::string where = " WHERE id = x'" + hex(part) + "'";
     on_file([&](Database& database) {
-      database.run("CREATE TABLE kept AS SELECT * FROM documents" + where);
+      database.run("CREATE TABLE aside.kept AS SELECT * FROM documents" + where);
       database.run("DELETE FROM documents" + where);
     });
     EXPECT_EQ(refusal(replay(*services_, decision.id)), ErrorCode::kDataLoss) << part;
@@ -333,7 +340,7 @@ TEST_F(Cases, AnyPartThatIsMissingOrDamaged_IsDataLoss) {
     on_file([&](Database& database) {
       database.run("DELETE FROM documents" + where);
       database.run("INSERT INTO documents SELECT * FROM kept");
-      database.run("DROP TABLE kept");
+      database.run("DROP TABLE aside.kept");
     });
   }
   EXPECT_TRUE(replay(*services_, decision.id)->reproduced);

@@ -9,6 +9,7 @@
 #include "server/service/jobs/precedence.h"
 #include "server/service/upkeep/rebuild.h"
 #include "tests/server/service/node_fixture.h"
+#include "tests/support/kept_triggers.h"
 
 namespace assay::server::test {
 namespace {
@@ -29,8 +30,10 @@ class RepairedTest : public NodeTest {
     store_.reset();
     sqlite3* database = nullptr;
     EXPECT_EQ(sqlite3_open((directory_ / "assay.db").c_str(), &database), SQLITE_OK);
+    const assay::test::KeptTriggers triggers(database);
     EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
         << sqlite3_errmsg(database);
+    triggers.put_back();
     sqlite3_close(database);
     storage::SqliteOptions options;
     options.rules = &kReportRules;

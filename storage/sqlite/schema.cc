@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage/sqlite/schema.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "embedded/migrations.h"
+
+namespace assay::storage::sqlite {
+namespace {
+
+struct Object {
+  std::string type;
+  std::string name;
+  std::string table;
+  std::string sql;  // empty where SQLite makes an index by itself
+  auto operator<=>(const Object&) const = default;
+};
+using Objects = std::vector<Object>;  // in order
+
+std::string text_of(sqlite3_stmt* statement, int column) {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
+  return bytes == nullptr ? std::string() : std::string(bytes, size);
+}
+
+Result<Objects> objects_of(sqlite3* database) {
+  sqlite3_stmt* raw = nullptr;
+  if (const int code = sqlite3_prepare_v2(
+          database, "SELECT type, name, tbl_name, sql FROM main.sqlite_schema", -1, &raw, nullptr);
+      code != SQLITE_OK) {
+    return std::unexpected(sqlite_error(code));
+  }
+  const StatementHandle statement(raw);
+  Objects objects;
+  for (;;) {
+    const int code = sqlite3_step(raw);
+    if (code == SQLITE_DONE) {
+      std::ranges::sort(objects);
+      return objects;
+    }
+    if (code != SQLITE_ROW) {
+      return std::unexpected(sqlite_error(code));
+    }
+    objects.push_back({text_of(raw, 0), text_of(raw, 1), text_of(raw, 2), text_of(raw, 3)});
+  }
+}
+
+Result<Objects> made_by_migrations() {
+  sqlite3* raw = nullptr;
+  const int opened = sqlite3_open_v2(
+      ":memory:", &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const DatabaseHandle database(raw);
+  if (opened != SQLITE_OK) {
+    return std::unexpected(sqlite_error(opened));
+  }
+  for (const auto& [name, text] : embedded::kMigrationsFiles) {
+    const int code = sqlite3_exec(raw, std::string(text).c_str(), nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) {
+      return std::unexpected(sqlite_error(code));
+    }
+  }
+  return objects_of(raw);
+}
+
+const Result<Objects>& expected() {
+  static const Result<Objects> objects = made_by_migrations();
+  return objects;
+}
+
+std::unexpected<Error> differs(const Object& object) {
+  return fail(ErrorCode::kDataLoss,
+              "a table, index or trigger of the database is not the one of this service; see "
+              "docs/recovery.md",
+              object.type + " " + object.name);
+}
+
+// What is in one of them alone: foreign objects, and missing ones.
+struct Difference {
+  Objects foreign;
+  Objects missing;
+};
+
+Result<Difference> difference_of(Connection& connection) {
+  const Result<Objects>& wanted = expected();
+  if (!wanted) {
+    return std::unexpected(wanted.error());
+  }
+  ASSAY_ASSIGN(const Objects found, objects_of(connection.handle()));
+  Difference difference;
+  std::ranges::set_difference(found, *wanted, std::back_inserter(difference.foreign));
+  std::ranges::set_difference(*wanted, found, std::back_inserter(difference.missing));
+  return difference;
+}
+
+bool can_be_made_again(const Object& object) {
+  return object.type == "trigger" || (object.type == "index" && !object.sql.empty());
+}
+
+// Keeps a table as it is written. The triggers of the log and its documents stay during a repair.
+bool is_keeper(const Object& object) {
+  return object.type == "trigger" && object.table != "documents" && object.table != "log_records" &&
+         object.table != "log_nodes" && !object.name.ends_with("_unseal");
+}
+
+Status drop(Connection& connection, const Object& object) {
+  std::string quoted;
+  for (const char letter : object.name) {
+    quoted.append(letter == '"' ? 2 : 1, letter);
+  }
+  const std::string sql =
+      (object.type == "trigger" ? "DROP TRIGGER \"" : "DROP INDEX \"") + quoted + "\"";
+  return connection.execute(sql.c_str());
+}
+
+}  // namespace
+
+Status check_schema(Connection& connection) {
+  ASSAY_ASSIGN(const Difference difference, difference_of(connection));
+  if (!difference.foreign.empty()) {
+    return differs(difference.foreign.front());
+  }
+  return difference.missing.empty() ? Status() : differs(difference.missing.front());
+}
+
+Result<std::int64_t> checked_schema(Connection& connection) {
+  ASSAY_TRY(connection.execute("BEGIN"));
+  const Status checked = check_schema(connection);
+  auto version = connection.integer("PRAGMA schema_version");
+  ASSAY_TRY(connection.execute("ROLLBACK"));
+  ASSAY_TRY(checked);
+  return version;
+}
+
+Status check_schema_version(Connection& connection, std::int64_t version) {
+  ASSAY_ASSIGN(const std::int64_t now, connection.integer("PRAGMA schema_version"));
+  return now == version
+             ? Status()
+             : fail(ErrorCode::kDataLoss,
+                    "another program changed the tables, indexes or triggers of the database while "
+                    "it is in use; see docs/recovery.md");
+}
+
+Result<std::uint64_t> remake_schema(Connection& connection) {
+  ASSAY_ASSIGN(const Difference difference, difference_of(connection));
+  for (const Objects* objects : {&difference.foreign, &difference.missing}) {
+    const auto stays = std::ranges::find_if_not(*objects, can_be_made_again);
+    if (stays != objects->end()) {
+      return differs(*stays);
+    }
+  }
+  for (const Object& object : difference.foreign) {
+    ASSAY_TRY(drop(connection, object));
+  }
+  for (const Object& object : difference.missing) {
+    if (!is_keeper(object)) {
+      ASSAY_TRY(connection.execute(object.sql.c_str()));
+    }
+  }
+  ASSAY_ASSIGN(const Objects found, objects_of(connection.handle()));
+  for (const Object& object : found) {
+    if (is_keeper(object)) {
+      ASSAY_TRY(drop(connection, object));
+    }
+  }
+  return std::max(difference.foreign.size(), difference.missing.size());
+}
+
+Status make_keepers(Connection& connection) {
+  const Result<Objects>& wanted = expected();
+  if (!wanted) {
+    return std::unexpected(wanted.error());
+  }
+  for (const Object& object : *wanted) {
+    if (is_keeper(object)) {
+      ASSAY_TRY(connection.execute(object.sql.c_str()));
+    }
+  }
+  return check_schema(connection);
+}
+
+}  // namespace assay::storage::sqlite
