@@ -28,7 +28,8 @@ class InstanceModel {
  public:
   // `owners` by rank, as Instances::find() gives them. `engine` and `random` outlive this.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
-                const Manifest& manifest, gpu_hash::Engine& engine, Random& random);
+                const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
+                Now now = &Steady::now);
   ~InstanceModel();
   InstanceModel(const InstanceModel&) = delete;
   InstanceModel& operator=(const InstanceModel&) = delete;
@@ -41,7 +42,7 @@ class InstanceModel {
   };
   // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
   // and tensors in those that changed are not covered (file-changed). What one process keeps us
-  // from reading leaves its tensors not covered. `slices` is for recheck(). Errors: cancelled when
+  // from reading, or not within ExportTime, leaves its tensors not covered. `slices` is for recheck(). Errors: cancelled when
   // `stop` is requested, those of the engine that are not about this memory.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop);
 
@@ -89,12 +90,12 @@ class InstanceModel {
 
   void keep();  // body of keeper_
   void drop();  // with mutex_ held
-  void hash_rank(Rank& rank, unsigned slices);
+  void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
   // The facts of processes that were read; the numbers in match_.tensors of tensors that changed.
-  [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts);
+  [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts, ExportTime& exports);
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
-  [[nodiscard]] Hashed gather();
+  [[nodiscard]] Hashed gather(ExportTime& exports);
   [[nodiscard]] Hashed nothing_covered(const Error& why) const;
   [[nodiscard]] Finding changed(const Rank& rank, std::size_t tensor) const;
   [[nodiscard]] const InstanceTensor& tensor_of(const Rank& rank, std::size_t matched) const;
@@ -103,6 +104,7 @@ class InstanceModel {
   Artifact artifact_;
   gpu_hash::Engine& engine_;
   Random& random_;
+  Now now_;
   std::vector<Rank> ranks_;  // owners and checks in it are guarded by mutex_
   Status ranks_fit_;
   TensorMatch match_;

@@ -16,8 +16,8 @@ Finding trouble(const Error& error) { return {Finding::Kind::kError, {}, error.d
 
 }  // namespace
 
-InstanceWatch::InstanceWatch(const WatchPlan& plan, OnChange on_change)
-    : plan_(plan), on_change_(std::move(on_change)) {}
+InstanceWatch::InstanceWatch(const WatchPlan& plan, OnChange on_change, Now now)
+    : plan_(plan), on_change_(std::move(on_change)), now_(std::move(now)) {}
 
 InstanceWatch::~InstanceWatch() {
   std::map<JobInstance, std::unique_ptr<Watcher>> old;
@@ -56,6 +56,7 @@ void InstanceWatch::watch(const JobInstance& instance, const ArtifactId& artifac
       std::make_unique<Watcher>(InstanceBeat{instance, artifact, InstanceState::kVerified, report});
   watcher->entries = std::move(entries);
   watcher->model = std::move(model);
+  watcher->looked = now_();
   const InstanceBeat beat = watcher->beat;
   put(std::move(watcher));
   on_change_(beat, {});  // before its thread may tell more
@@ -80,12 +81,27 @@ void InstanceWatch::note(InstanceBeat beat, std::span<const Finding> findings) {
   on_change_(told, findings);
 }
 
+void InstanceWatch::note_look(Watcher& watcher) {
+  const std::scoped_lock lock(mutex_);
+  watcher.looked = now_();
+}
+
+// While its owner is waited for, nobody looks at an instance: what was seen before counts no more.
+InstanceBeat InstanceWatch::said_of(const Watcher& watcher) const {
+  InstanceBeat beat = watcher.beat;
+  if (beat.state == InstanceState::kVerified &&
+      now_() - watcher.looked > 2 * plan_.period + kLateBy) {
+    beat.state = InstanceState::kUnknown;
+  }
+  return beat;
+}
+
 std::vector<InstanceBeat> InstanceWatch::beats() const {
   const std::scoped_lock lock(mutex_);
   std::vector<InstanceBeat> beats;
   for (const auto& [instance, watcher] : watchers_) {
     if (beats.size() < kMaxBeatInstances) {
-      beats.push_back(watcher->beat);
+      beats.push_back(said_of(*watcher));
     }
   }
   return beats;
@@ -170,12 +186,17 @@ Result<std::vector<Finding>> InstanceWatch::look(Watcher& watcher, const std::st
     if (asked || schedule.full_pass_due(now)) {
       ASSAY_ASSIGN(found, full_pass(model, watcher.entries, stop));
       if (found.empty()) {
+        note_look(watcher);
         model.tell(InstanceState::kVerified, {});
       }
       schedule = Schedule(plan_, model.slices(), Steady::now());
     } else if (schedule.when({}, now, length) <= now && !end.stop_requested()) {
       schedule.began(now);
-      ASSAY_ASSIGN(found, turn(model, schedule.next()));
+      const Schedule::Turn what = schedule.next();
+      ASSAY_ASSIGN(found, turn(model, what));
+      if (what.redraw && found.empty()) {
+        note_look(watcher);
+      }
       schedule.done(Steady::now());
       length = Steady::now() - now;
     }

@@ -2,6 +2,8 @@
 // An instance of several processes held against a manifest, and watched from then on.
 #include "worker/instances/model.h"
 
+#include <atomic>
+
 #include "tests/worker/instances/engines.h"
 #include "tests/worker/instances/fake_owner.h"
 #include "worker/instances/watch.h"
@@ -36,9 +38,17 @@ class InstanceModelTest : public OnEngine {
   std::shared_ptr<InstanceModel> model() {
     return std::make_shared<InstanceModel>(
         std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()), id(), manifest_,
-        *engine_, random_);
+        *engine_, random_, now());
   }
 
+  // The steady clock, and what tests add to it.
+  Now now() {
+    return [this] { return Steady::now() + std::chrono::milliseconds(ahead_ms_); };
+  }
+
+  std::atomic<int> ahead_ms_ = 0;
+  std::atomic<bool> held_ = false;
+  std::atomic<bool> waited_for_ = false;
   SystemRandom random_;
   std::vector<NamedBytes> tensors_;
   Manifest manifest_;
@@ -163,7 +173,7 @@ TEST_P(InstanceModelTest, StoppedWork_IsCancelled) {
 
 class InstanceWatchTest : public InstanceModelTest {
  protected:
-  void begin(std::uint64_t full_ms = 3'600'000) {
+  void begin(std::uint64_t full_ms = 3'600'000, std::function<void()> on_call = [] {}) {
     WatchPlan plan;
     plan.period = std::chrono::milliseconds(100);
     plan.slices = 2;
@@ -172,8 +182,10 @@ class InstanceWatchTest : public InstanceModelTest {
         plan, [this](const InstanceBeat& beat, std::span<const Finding>) {
           const std::scoped_lock lock(mutex_);
           states_.push_back(beat.state);
-        });
+        },
+        now());
     make_owners();
+    owners_[0]->on_call(std::move(on_call));
     const auto instance = model();
     const auto hashed = instance->hash(plan.slices, {});
     ASSERT_TRUE(hashed);
@@ -240,6 +252,43 @@ TEST_P(InstanceWatchTest, MemoryTakenBack_IsUnknown) {
   while (!owner.expired()) {
     std::this_thread::yield();
   }
+}
+
+// Nobody looks at the memory meanwhile, so nothing is known of it.
+TEST_P(InstanceWatchTest, WhileAnOwnerIsWaitedFor_TheInstanceIsUnknown) {
+  begin(100, [this] {
+    while (held_) {
+      waited_for_ = true;
+      std::this_thread::yield();
+    }
+  });
+  ahead_ms_ += 3'000;  // more than two periods and 2 s
+  while (state() != InstanceState::kVerified) {  // the next look
+    std::this_thread::yield();
+  }
+  held_ = true;
+  while (!waited_for_) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(state(), InstanceState::kVerified);
+  ahead_ms_ += 2'201;
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+  held_ = false;
+  while (state() != InstanceState::kVerified) {
+    std::this_thread::yield();
+  }
+}
+
+// Each answer comes in time, and all of them together do not.
+TEST_P(InstanceWatchTest, OwnersThatAnswerSlowlyTogether_AreNotReadInAPass) {
+  make_owners();
+  for (const auto& owner : owners_) {
+    owner->on_call([&] { ahead_ms_ += 2'600; });
+  }
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->entries.size(), 0U);  // drawing the first process's pieces anew is too late, too
+  EXPECT_EQ(hashed->not_covered.at(3).reason, "file-unreadable");
 }
 
 TEST_P(InstanceWatchTest, AJobThatFindsItDifferent_EndsTheWatch) {
