@@ -4,6 +4,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,6 +65,8 @@ class InstanceModel {
   void begin_check();
   // Tells all owners.
   void tell(InstanceState state, std::span<const Finding> findings);
+  // Whose memory was read.
+  [[nodiscard]] std::size_t processes() const { return ranks_.size(); }
   // Lets go of all memory now.
   void release();
   // Requested when the memory was let go or is about to be.

@@ -96,15 +96,63 @@ InstanceBeat InstanceWatch::said_of(const Watcher& watcher) const {
   return beat;
 }
 
+// Of what is registered. What no job was about, nobody looks at.
+InstanceBeat InstanceWatch::said_of(const JobInstance& instance, const Ranks& ranks) const {
+  const auto place = watchers_.find(instance);
+  const auto is_known = [&](const auto& rank) {
+    return rank.second.artifact == place->second->beat.artifact;
+  };
+  if (place == watchers_.end() || std::ranges::none_of(ranks, is_known)) {
+    return {instance, ranks.begin()->second.artifact, InstanceState::kUnknown, std::nullopt};
+  }
+  const Watcher& watcher = *place->second;
+  InstanceBeat beat = said_of(watcher);
+  const bool all = std::ranges::all_of(ranks, is_known) && watcher.model &&
+                   watcher.model->processes() == ranks.size();
+  if (beat.state == InstanceState::kVerified && !all) {
+    beat.state = InstanceState::kUnknown;
+  }
+  return beat;
+}
+
 std::vector<InstanceBeat> InstanceWatch::beats() const {
   const std::scoped_lock lock(mutex_);
   std::vector<InstanceBeat> beats;
-  for (const auto& [instance, watcher] : watchers_) {
+  for (const auto& [instance, ranks] : present_) {
     if (beats.size() < kMaxBeatInstances) {
+      beats.push_back(said_of(instance, ranks));
+    }
+  }
+  for (const auto& [instance, watcher] : watchers_) {
+    if (beats.size() < kMaxBeatInstances && !present_.contains(instance)) {
       beats.push_back(said_of(*watcher));
     }
   }
+  std::ranges::sort(beats, {}, &InstanceBeat::instance);
   return beats;
+}
+
+void InstanceWatch::came(const Owner& owner) {
+  const InstanceRegistration& registration = owner.registration();
+  const std::scoped_lock lock(mutex_);
+  present_[{owner.peer().pod, registration.instance}].insert_or_assign(
+      registration.rank, Present{owner.id(), registration.artifact});
+}
+
+void InstanceWatch::gone(const Owner& owner) {
+  const InstanceRegistration& registration = owner.registration();
+  const std::scoped_lock lock(mutex_);
+  const auto place = present_.find({owner.peer().pod, registration.instance});
+  if (place == present_.end()) {
+    return;
+  }
+  const auto rank = place->second.find(registration.rank);
+  if (rank != place->second.end() && rank->second.id == owner.id()) {
+    place->second.erase(rank);
+  }
+  if (place->second.empty()) {
+    present_.erase(place);
+  }
 }
 
 void InstanceWatch::settle(Watcher& watcher, InstanceState state,

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,8 +50,12 @@ class InstanceWatch {
   // The owner itself saw that the storage of these tensors was replaced: violated at once.
   void violate(const JobInstance& instance, std::span<const std::string> tensors);
 
-  // What the next heartbeat says: by pod and name, at most kMaxBeatInstances. An instance is
-  // unknown when all its bytes were looked at last more than two periods and kLateBy ago.
+  // A registration is complete, or has gone: beats() names each instance that is registered.
+  void came(const Owner& owner);
+  void gone(const Owner& owner);
+
+  // What the next heartbeat says: by pod and name, at most kMaxBeatInstances, those that are
+  // registered first. An instance is unknown when no job was about all that is registered of it, and when all its bytes were looked at last more than two periods and kLateBy ago.
   static constexpr std::chrono::milliseconds kLateBy{2'000};
   [[nodiscard]] std::vector<InstanceBeat> beats() const;
 
@@ -67,6 +72,13 @@ class InstanceWatch {
     std::condition_variable_any changed{};
     std::jthread thread{};
   };
+
+  // A live registration, as a rank of its instance.
+  struct Present {
+    std::string id;
+    ArtifactId artifact;
+  };
+  using Ranks = std::map<std::uint64_t, Present>;
 
   void put(std::unique_ptr<Watcher> watcher);
   void start(const JobInstance& instance);
@@ -85,6 +97,7 @@ class InstanceWatch {
   void note_look(Watcher& watcher);
   // What a heartbeat says of it; with mutex_ held.
   [[nodiscard]] InstanceBeat said_of(const Watcher& watcher) const;
+  [[nodiscard]] InstanceBeat said_of(const JobInstance& instance, const Ranks& ranks) const;
   void settle(Watcher& watcher, InstanceState state, std::span<const Finding> findings);
 
   WatchPlan plan_;
@@ -92,6 +105,7 @@ class InstanceWatch {
   Now now_;
   mutable std::mutex mutex_;
   std::map<JobInstance, std::unique_ptr<Watcher>> watchers_;  // guarded by mutex_
+  std::map<JobInstance, Ranks> present_;                      // guarded by mutex_
 };
 
 }  // namespace assay::worker

@@ -308,6 +308,39 @@ TEST_P(InstanceWatchTest, TheEndOfTheWatch_LetsGoOfMemory) {
   EXPECT_TRUE(owner.expired());
 }
 
+// What no job was about is named all the same: whoever asks about the pod hears of it.
+TEST_P(InstanceWatchTest, WhatIsRegisteredAndNotWatched_IsUnknown) {
+  begin();
+  for (const auto& owner : owners_) {
+    watch_->came(*owner);
+  }
+  EXPECT_EQ(state(), InstanceState::kVerified);
+  FakeOwner other(id());
+  other.edit().instance = "a";
+  watch_->came(other);
+  const std::vector<InstanceBeat> beats = watch_->beats();
+  ASSERT_EQ(beats.size(), 2U);
+  EXPECT_EQ(beats[0], (InstanceBeat{{"", "a"}, id(), InstanceState::kUnknown, std::nullopt}));
+  EXPECT_EQ(beats[1].state, InstanceState::kVerified);
+  watch_->gone(other);
+  EXPECT_EQ(watch_->beats().size(), 1U);
+  FakeOwner more(id(), 2, 3);  // a third process of the instance, which the report was not about
+  watch_->came(more);
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+  watch_->gone(more);
+  EXPECT_EQ(state(), InstanceState::kVerified);
+}
+
+TEST_P(InstanceWatchTest, WhatIsRegisteredUnderAnotherArtifact_IsNamedWithIt) {
+  begin();
+  const ArtifactId another(Digest::wrap(HashAlgorithm::kSha256, Bytes(32).data()));
+  FakeOwner other(another);
+  watch_->came(other);
+  ASSERT_EQ(watch_->beats().size(), 1U);
+  EXPECT_EQ(watch_->beats()[0].artifact, another);
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+}
+
 TEST(InstanceWatch, NotesOfManyInstances_AreKeptWithinABound) {
   InstanceWatch watch({}, [](const InstanceBeat&, std::span<const Finding>) {});
   const ArtifactId artifact(Digest::wrap(HashAlgorithm::kSha256, Bytes(32).data()));
