@@ -140,8 +140,7 @@ Result<std::vector<Descriptor>> ExportTime::take(Owner& owner,
 
 Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& engine,
                                               std::span<const std::uint64_t> pieces,
-                                              const std::stop_token& stop,
-                                              ExportTime& exports) {
+                                              const std::stop_token& stop, ExportTime& exports) {
   const InstanceRegistration& registration = owner.registration();
   std::vector<std::uint64_t> wanted;
   for (const std::uint64_t piece : pieces) {

@@ -87,8 +87,8 @@ class InstanceMemory {
  public:
   // Asks the owner for fresh descriptors of these pieces (ascending), some at a time, imports them
   // and closes the descriptors; never are more than kMaxFrameDescriptors open. Staged pieces are
-  // left out. Errors: of ExportTime::take(); invalid-parameter (a descriptor of another kind or a size that
-  // is a lie), device-failed, cancelled.
+  // left out. Errors: of ExportTime::take(); invalid-parameter (a descriptor of another kind or a
+  // size that is a lie), device-failed, cancelled.
   [[nodiscard]] static Result<InstanceMemory> import(Owner& owner, gpu_hash::Engine& engine,
                                                      std::span<const std::uint64_t> pieces,
                                                      const std::stop_token& stop,

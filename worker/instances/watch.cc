@@ -64,14 +64,20 @@ void InstanceWatch::watch(const JobInstance& instance, const ArtifactId& artifac
 }
 
 void InstanceWatch::start(const JobInstance& instance) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto place = watchers_.find(instance);
   if (place == watchers_.end() || !place->second->model || place->second->thread.joinable()) {
     return;
   }
   Watcher& watcher = *place->second;
-  watcher.thread =
-      std::jthread([this, &watcher](const std::stop_token& stop) { run(watcher, stop); });
+  try {
+    watcher.thread =
+        std::jthread([this, &watcher](const std::stop_token& stop) { run(watcher, stop); });
+  } catch (const std::exception&) {
+    lock.unlock();
+    const Finding why = trouble({ErrorCode::kInternal, "the system has no more threads", {}});
+    settle(watcher, InstanceState::kUnknown, {&why, 1});
+  }
 }
 
 void InstanceWatch::note(InstanceBeat beat, std::span<const Finding> findings) {

@@ -55,7 +55,8 @@ class InstanceWatch {
   void gone(const Owner& owner);
 
   // What the next heartbeat says: by pod and name, at most kMaxBeatInstances, those that are
-  // registered first. An instance is unknown when no job was about all that is registered of it, and when all its bytes were looked at last more than two periods and kLateBy ago.
+  // registered first. An instance is unknown when no job was about all that is registered of it,
+  // and when all its bytes were looked at last more than two periods and kLateBy ago.
   static constexpr std::chrono::milliseconds kLateBy{2'000};
   [[nodiscard]] std::vector<InstanceBeat> beats() const;
 

@@ -3,6 +3,7 @@
 #include "worker/instances/model.h"
 
 #include <atomic>
+#include <pthread.h>
 
 #include "tests/worker/instances/engines.h"
 #include "tests/worker/instances/fake_owner.h"
@@ -179,7 +180,8 @@ class InstanceWatchTest : public InstanceModelTest {
     plan.slices = 2;
     plan.full = std::chrono::milliseconds(full_ms);
     watch_ = std::make_unique<InstanceWatch>(
-        plan, [this](const InstanceBeat& beat, std::span<const Finding>) {
+        plan,
+        [this](const InstanceBeat& beat, std::span<const Finding>) {
           const std::scoped_lock lock(mutex_);
           states_.push_back(beat.state);
         },
@@ -190,6 +192,7 @@ class InstanceWatchTest : public InstanceModelTest {
     const auto hashed = instance->hash(plan.slices, {});
     ASSERT_TRUE(hashed);
     instance->tell(InstanceState::kVerified, {});
+    before_watch_();
     watch_->watch({"", "main"}, id(), DocumentId(id().root()), hashed->entries, instance);
   }
   std::vector<InstanceState> states() {
@@ -198,6 +201,7 @@ class InstanceWatchTest : public InstanceModelTest {
   }
   [[nodiscard]] InstanceState state() const { return watch_->beats().at(0).state; }
 
+  std::function<void()> before_watch_ = [] {};
   std::mutex mutex_;
   std::vector<InstanceState> states_;
   std::unique_ptr<InstanceWatch> watch_;  // before what its threads use goes, it goes
@@ -262,7 +266,7 @@ TEST_P(InstanceWatchTest, WhileAnOwnerIsWaitedFor_TheInstanceIsUnknown) {
       std::this_thread::yield();
     }
   });
-  ahead_ms_ += 3'000;  // more than two periods and 2 s
+  ahead_ms_ += 3'000;                            // more than two periods and 2 s
   while (state() != InstanceState::kVerified) {  // the next look
     std::this_thread::yield();
   }
@@ -287,7 +291,8 @@ TEST_P(InstanceWatchTest, OwnersThatAnswerSlowlyTogether_AreNotReadInAPass) {
   }
   const auto hashed = model()->hash(1, {});
   ASSERT_TRUE(hashed);
-  EXPECT_EQ(hashed->entries.size(), 0U);  // drawing the first process's pieces anew is too late, too
+  EXPECT_EQ(hashed->entries.size(),
+            0U);  // drawing the first process's pieces anew is too late, too
   EXPECT_EQ(hashed->not_covered.at(3).reason, "file-unreadable");
 }
 
@@ -306,6 +311,26 @@ TEST_P(InstanceWatchTest, TheEndOfTheWatch_LetsGoOfMemory) {
   owners_.clear();
   watch_.reset();
   EXPECT_TRUE(owner.expired());
+}
+
+// A stack that is larger than any address space stands for a system that has no more threads.
+TEST_P(InstanceWatchTest, WithoutAThreadToWatchWith_TheInstanceIsUnknown) {
+  pthread_attr_t usual;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  before_watch_ = [] {
+    pthread_attr_t greedy;
+    ASSERT_EQ(::pthread_attr_init(&greedy), 0);
+    ASSERT_EQ(::pthread_attr_setstacksize(&greedy, std::size_t{1} << 47), 0);
+    ASSERT_EQ(::pthread_setattr_default_np(&greedy), 0);
+    ::pthread_attr_destroy(&greedy);
+  };
+  begin();
+  EXPECT_EQ(::pthread_setattr_default_np(&usual), 0);
+  ::pthread_attr_destroy(&usual);
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+  owners_[0]->await(InstanceState::kUnknown);
+  EXPECT_EQ(states(),
+            (std::vector<InstanceState>{InstanceState::kVerified, InstanceState::kUnknown}));
 }
 
 // What no job was about is named all the same: whoever asks about the pod hears of it.
