@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::array kPieceKinds = {PieceKind::kDevice, PieceKind::kHost, PieceKind::kStaged};
 constexpr std::uint64_t kMaxBytes = kMaxSafeInteger;
+// Whoever reads them maps each: a process has 65,530 mappings unless vm.max_map_count says more.
+constexpr std::size_t kMaxHostPieces = 4096;
 
 std::unexpected<Error> wrong(std::string detail, std::string where) {
   return fail(ErrorCode::kSchemaViolation, std::move(detail), std::move(where));
@@ -77,12 +79,18 @@ Result<std::vector<InstancePart>> read_parts(const Json& list, std::size_t tenso
 Status check_pieces(const InstanceRegistration& registration) {
   std::uint64_t total = 0;
   bool staged = false;
+  std::size_t host = 0;
   for (std::size_t i = 0; i < registration.pieces.size(); ++i) {
     const InstancePiece& piece = registration.pieces[i];
     if (piece.size > kMaxBytes - total) {
       return fail(ErrorCode::kLimitExceeded, "the pieces have 2^53 bytes or more", at("pieces", i));
     }
     total += piece.size;
+    host += piece.kind == PieceKind::kHost ? 1 : 0;
+    if (host > kMaxHostPieces) {
+      return fail(ErrorCode::kLimitExceeded, "there are more than 4096 pieces of host memory",
+                  at("pieces", i));
+    }
     const bool is_staged = piece.kind == PieceKind::kStaged;
     staged = staged || is_staged;
     if (is_staged == piece.cause.empty()) {

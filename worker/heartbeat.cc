@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <utility>
 
 #include "attestation/dsse.h"
@@ -26,15 +27,22 @@ void Heartbeats::hurry() {
   changed_.notify_all();
 }
 
+// Whether one was sent; nullopt when there is nothing to say.
+std::optional<Status> Heartbeats::try_beat() {
+  try {
+    std::vector<InstanceBeat> instances = beats_();
+    return instances.empty() ? std::nullopt : std::optional(beat(std::move(instances)));
+  } catch (const std::exception& error) {  // the system has no more memory
+    return fail(ErrorCode::kInternal, error.what());
+  }
+}
+
 void Heartbeats::run(const std::stop_token& stop) {
   bool works = true;
   while (!stop.stop_requested()) {
-    if (std::vector<InstanceBeat> instances = beats_(); !instances.empty()) {
-      const Status sent = beat(std::move(instances));
-      if (sent.has_value() != works) {
-        works = sent.has_value();
-        on_trouble_(works ? nullptr : &sent.error());
-      }
+    if (const std::optional<Status> sent = try_beat(); sent && sent->has_value() != works) {
+      works = sent->has_value();
+      on_trouble_(works ? nullptr : &sent->error());
     }
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, period_, [this] { return hurry_; });

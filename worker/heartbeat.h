@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +36,7 @@ class Heartbeats {
 
  private:
   void run(const std::stop_token& stop);
+  [[nodiscard]] std::optional<Status> try_beat();
   // One heartbeat, and a second one when the service wants another session or sequence.
   [[nodiscard]] Status beat(std::vector<InstanceBeat> instances);
   [[nodiscard]] Result<HeartbeatAnswer> send_one(const std::vector<InstanceBeat>& instances);

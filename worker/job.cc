@@ -350,7 +350,12 @@ JobOutcome LeasedJob::run() {
                                 {"pod", lease_.pod ? Json(lease_.pod->uid) : Json()},
                                 {"instance", lease_.instance ? to_json(*lease_.instance) : Json()},
                                 {"lease", lease_.token}});
-  const Result<ReportAnswer::State> state = work();
+  Result<ReportAnswer::State> state = fail(ErrorCode::kInternal, "The job ended early");
+  try {
+    state = work();
+  } catch (const std::exception& error) {  // the system has no more threads or memory
+    state = fail(ErrorCode::kInternal, error.what());
+  }
   JobOutcome outcome;
   if (state) {
     outcome.result = name(*state);

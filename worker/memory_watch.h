@@ -32,12 +32,12 @@ class MemoryWatch final : public InstanceWatcher {
   [[nodiscard]] InstanceWatch& watch() { return watch_; }
 
   // For Registry::watch(). Owner::ended() tells those who hold memory that it has gone.
-  void came(const std::shared_ptr<Owner>&) override {}
+  void came(const std::shared_ptr<Owner>& owner) override { watch_.came(*owner); }
   void asked(const std::shared_ptr<Owner>& owner) override { watch_.ask(*owner); }
   void changed(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors) override {
     watch_.violate({owner->peer().pod, owner->registration().instance}, tensors);
   }
-  void gone(const Owner&) override {}
+  void gone(const Owner& owner) override { watch_.gone(owner); }
 
  private:
   void tell(const InstanceBeat& beat, std::span<const Finding> findings);

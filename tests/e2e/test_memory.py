@@ -118,6 +118,15 @@ class Memory(unittest.TestCase):
                 self.assertFalse(self.serve()[0])
                 owner.close()
 
+    def test_an_instance_that_no_job_was_about(self):
+        """Beside one that is verified, another process registers wrong bytes under the same model."""
+        self.owner()
+        self.verified()
+        other = self.owner([TENSOR[:3] + (b"\xff" * len(WEIGHTS),)], instance="other")
+        self.assertIn("other", self.becomes("report-missing"))
+        other.close()
+        nodes.wait_until("an allow", lambda: self.serve()[0])
+
     def test_half_of_an_instance_is_none(self):
         owner = self.owner(rank=0, world=2)
         self.assertNotEqual(self.job()["result"], "verified")

@@ -115,6 +115,22 @@ TEST(InstanceRegistration, MorePartsThanTheLimit_AreRefused) {
   EXPECT_EQ(code_of(parse_instance_registration(std::move(frame))), "limit-exceeded");
 }
 
+TEST(InstanceRegistration, MoreHostPiecesThanAreMapped_AreRefused) {
+  InstanceRegistration many = sample();
+  many.pieces.assign(4096, {64, PieceKind::kHost, ""});
+  many.pieces.push_back({64, PieceKind::kStaged, "why"});
+  many.tensors.clear();
+  many.window = kStagingWindow;
+  for (std::uint64_t i = 0; i < many.pieces.size(); ++i) {
+    many.tensors.push_back({{"t" + std::to_string(i)}, "U8", {64}, {{i, 0, 64}}});
+  }
+  const auto taken = parse_instance_registration(to_json(many));
+  EXPECT_TRUE(taken) << to_string(taken.error());
+  many.pieces.back() = many.pieces.front();
+  many.window = 0;
+  EXPECT_EQ(code_of(parse_instance_registration(to_json(many))), "limit-exceeded");
+}
+
 TEST(InstanceRegistration, PartsOfAnotherShape_AreRefused) {
   for (const char* part : {"7", "[]", "[0,0]", "[0,0,1,1]", "[0,0,-1]", "[0,0,1.5]", "[0,0,\"1\"]",
                            "[[0],0,1]", "{}"}) {

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <new>
 
 #include <gtest/gtest.h>
 
@@ -88,6 +89,9 @@ class HeartbeatTest : public testing::Test {
   }
   std::vector<InstanceBeat> beats() {
     const std::scoped_lock lock(mutex_);
+    if (failing_) {
+      throw std::bad_alloc();
+    }
     return beats_;
   }
   void set(InstanceState state) {
@@ -100,6 +104,7 @@ class HeartbeatTest : public testing::Test {
   std::mutex mutex_;
   std::vector<InstanceBeat> beats_;
   std::vector<bool> troubles_;
+  bool failing_ = false;
   std::unique_ptr<Heartbeats> heartbeats_;
 };
 
@@ -130,6 +135,22 @@ TEST_F(HeartbeatTest, AnOutage_IsToldOnce_AndSurvived) {
   service_.await_failure();
   service_.set_down(false);
   (void)service_.await(3);
+  heartbeats_.reset();
+  EXPECT_EQ(troubles_, (std::vector<bool>{true, false}));
+}
+
+TEST_F(HeartbeatTest, WithoutMemory_NothingIsSent_AndTheAgentGoesOn) {
+  set(InstanceState::kVerified);
+  failing_ = true;
+  start(std::chrono::milliseconds(1));
+  while (true) {
+    const std::scoped_lock lock(mutex_);
+    if (!troubles_.empty()) {
+      failing_ = false;
+      break;
+    }
+  }
+  EXPECT_EQ(service_.await(1).instances.size(), 1U);
   heartbeats_.reset();
   EXPECT_EQ(troubles_, (std::vector<bool>{true, false}));
 }

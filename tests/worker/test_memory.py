@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import time
@@ -211,6 +212,18 @@ class Memory(NodeTestCase):
         self.assertEqual(report["memory"]["extra_tensors"], [{"name": "more", "size": 9}])
         self.assertEqual([entry["name"] for entry in report["entries"]], ["embed", "norm"])
         self.assertEqual(report["not_covered"], [])
+
+    def test_without_memory_or_threads_a_job_fails_and_the_agent_goes_on(self):
+        process = self.start()
+        owner = self.owner()
+        pages = int(pathlib.Path(f"/proc/{process.pid}/statm").read_text().split()[0])
+        before = resource.prlimit(process.pid, resource.RLIMIT_AS)
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (pages * os.sysconf("SC_PAGE_SIZE"), before[1]))
+        self.order("verified")
+        self.assertEqual(self.until(process, "finished")["result"], "failed")
+        resource.prlimit(process.pid, resource.RLIMIT_AS, before)
+        self.order("verified")
+        self.told(owner, "verified")
 
     def test_an_instance_that_is_not_complete(self):
         process = self.start()

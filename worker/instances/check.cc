@@ -88,7 +88,7 @@ Result<std::unique_ptr<InstanceCheck>> InstanceCheck::start(std::shared_ptr<Owne
   std::unique_ptr<InstanceCheck> check(
       new InstanceCheck(std::move(owner), engine, std::move(tensors), options, random));
   ASSAY_TRY(check->plan(std::max(options.slices, 1U)));
-  ASSAY_TRY(check->full_pass());
+  ASSAY_TRY(check->full_pass(options.exports));
   return check;
 }
 
@@ -127,12 +127,14 @@ Status InstanceCheck::plan(unsigned slices) {
   return {};
 }
 
-Status InstanceCheck::full_pass() {
+Status InstanceCheck::full_pass(ExportTime* exports) {
+  ExportTime own;
   std::vector<std::uint64_t> pieces;
   for (const auto& [piece, use] : uses_) {
     pieces.push_back(piece);
   }
-  ASSAY_ASSIGN(memory_, InstanceMemory::import(*owner_, engine_, pieces, stop_.get_token()));
+  ASSAY_ASSIGN(memory_, InstanceMemory::import(*owner_, engine_, pieces, stop_.get_token(),
+                                               exports != nullptr ? *exports : own));
   roots_.resize(tensors_.size(), merkle_empty(parameters_.hash));
   for (Slice& slice : slices_) {
     ASSAY_TRY(hash_slice(slice));
@@ -218,7 +220,8 @@ Result<std::vector<std::uint64_t>> InstanceCheck::draw(std::uint64_t count) {
   return pieces;
 }
 
-Result<Redraw> InstanceCheck::redraw(std::uint64_t count) {
+Result<Redraw> InstanceCheck::redraw(std::uint64_t count, ExportTime* exports) {
+  ExportTime own;
   ASSAY_ASSIGN(const std::vector<std::uint64_t> drawn, draw(count));
   Redraw result{drawn.size(), uses_.size(), {}};
   const InstanceRegistration& registration = owner_->registration();
@@ -231,7 +234,8 @@ Result<Redraw> InstanceCheck::redraw(std::uint64_t count) {
       continue;
     }
     ASSAY_ASSIGN(const InstanceMemory fresh,
-                 InstanceMemory::import(*owner_, engine_, pieces, stop_.get_token()));
+                 InstanceMemory::import(*owner_, engine_, pieces, stop_.get_token(),
+                                        exports != nullptr ? *exports : own));
     ASSAY_TRY(compare(fresh, pieces, result.changed));
   }
   std::ranges::sort(result.changed);

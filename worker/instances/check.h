@@ -46,6 +46,7 @@ class InstanceCheck {
     TreeParameters parameters{};
     unsigned slices = 1;  // parts of about equal bytes that recheck() can look at one by one
     std::stop_token stop{};
+    ExportTime* exports = nullptr;  // of the pass that this is a part of; null: of its own
   };
 
   // The full pass: imports all pieces that these tensors (positions in the registration) lie in,
@@ -70,8 +71,8 @@ class InstanceCheck {
 
   // Draws min(count, pieces) pieces at random, imports fresh exports of them and compares the bytes
   // of tensors in them with those of the imports that are held: by tags under a new key where the
-  // engine has them, else by digests.
-  [[nodiscard]] Result<Redraw> redraw(std::uint64_t count);
+  // engine has them, else by digests. `exports` as in Options.
+  [[nodiscard]] Result<Redraw> redraw(std::uint64_t count, ExportTime* exports = nullptr);
 
   // Digests of tensors at this span, hashed again from the memory that is held. Errors of hash().
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> outline(
@@ -96,7 +97,7 @@ class InstanceCheck {
   InstanceCheck(std::shared_ptr<Owner> owner, gpu_hash::Engine& engine,
                 std::vector<std::size_t> tensors, const Options& options, Random& random);
   [[nodiscard]] Status plan(unsigned slices);
-  [[nodiscard]] Status full_pass();
+  [[nodiscard]] Status full_pass(ExportTime* exports);
   [[nodiscard]] Status hash_slice(Slice& slice);
   [[nodiscard]] gpu_hash::HashRequest request(std::uint64_t span = 0) const;
   [[nodiscard]] const InstanceTensor& tensor(std::size_t number) const;

@@ -18,6 +18,10 @@ std::unexpected<Error> refused(const std::string& why) {
   return fail(ErrorCode::kInvalidParameter, why);
 }
 
+std::unexpected<Error> too_slow() {
+  return fail(ErrorCode::kFileUnreadable, "the owner takes too long to export its memory");
+}
+
 }  // namespace
 
 Status check_memory_file(const Descriptor& fd, std::uint64_t size) {
@@ -120,9 +124,23 @@ Result<InstanceMemory::Piece> InstanceMemory::take(gpu_hash::Engine& engine, Des
   return Piece(*std::move(imported));
 }
 
+Result<std::vector<Descriptor>> ExportTime::take(Owner& owner,
+                                                 std::span<const std::uint64_t> pieces) {
+  if (left_ < Steady::duration::zero()) {
+    return too_slow();
+  }
+  const Steady::time_point begun = now_();
+  auto exported = owner.export_pieces(pieces);
+  left_ += kOfABatch - (now_() - begun);
+  if (exported && left_ < Steady::duration::zero()) {
+    return too_slow();
+  }
+  return exported;
+}
+
 Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& engine,
                                               std::span<const std::uint64_t> pieces,
-                                              const std::stop_token& stop) {
+                                              const std::stop_token& stop, ExportTime& exports) {
   const InstanceRegistration& registration = owner.registration();
   std::vector<std::uint64_t> wanted;
   for (const std::uint64_t piece : pieces) {
@@ -137,7 +155,7 @@ Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& en
     }
     const auto batch =
         std::span(wanted).subspan(at, std::min(kMaxFrameDescriptors, wanted.size() - at));
-    ASSAY_ASSIGN(std::vector<Descriptor> fds, owner.export_pieces(batch));
+    ASSAY_ASSIGN(std::vector<Descriptor> fds, exports.take(owner, batch));
     if (fds.size() != batch.size()) {
       return fail(ErrorCode::kFileUnreadable, "the owner sent another number of descriptors");
     }

@@ -3,11 +3,14 @@
 // from memory files, or copied by its owner.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <stop_token>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "schemas/instance.h"
 #include "schemas/posix/descriptor.h"
 #include "worker/instances/owner.h"
+#include "worker/pace.h"
 
 namespace assay::worker {
 
@@ -57,17 +61,38 @@ enum class Reach : std::uint8_t {
                                      const InstanceRegistration& registration,
                                      std::span<const InstancePart> parts);
 
+using Now = std::function<Steady::time_point()>;
+
+// The time that the exports of one pass over an instance may take, those of all its processes
+// together: while an owner is waited for, nobody looks at its memory. Not thread-safe.
+class ExportTime {
+ public:
+  static constexpr std::chrono::milliseconds kOfAPass{5'000};
+  static constexpr std::chrono::milliseconds kOfABatch{50};
+
+  explicit ExportTime(Now now = &Steady::now) : now_(std::move(now)) {}
+  // Asks the owner for one batch. Errors: of Owner::export_pieces(); file-unreadable when the time
+  // was used up before, or is now.
+  [[nodiscard]] Result<std::vector<Descriptor>> take(Owner& owner,
+                                                     std::span<const std::uint64_t> pieces);
+
+ private:
+  Now now_;
+  Steady::duration left_ = kOfAPass;
+};
+
 // Pieces of a registration while they are imported. Lets go of all of them when it is destroyed;
 // must not outlive the engine.
 class InstanceMemory {
  public:
   // Asks the owner for fresh descriptors of these pieces (ascending), some at a time, imports them
   // and closes the descriptors; never are more than kMaxFrameDescriptors open. Staged pieces are
-  // left out. Errors: of the owner; invalid-parameter (a descriptor of another kind or a size that
-  // is a lie), device-failed, cancelled.
+  // left out. Errors: of ExportTime::take(); invalid-parameter (a descriptor of another kind or a
+  // size that is a lie), device-failed, cancelled.
   [[nodiscard]] static Result<InstanceMemory> import(Owner& owner, gpu_hash::Engine& engine,
                                                      std::span<const std::uint64_t> pieces,
-                                                     const std::stop_token& stop);
+                                                     const std::stop_token& stop,
+                                                     ExportTime& exports);
 
   // The bytes of these parts as one object. Their pieces must have been imported, and must be
   // reached in one way.

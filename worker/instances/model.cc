@@ -30,8 +30,9 @@ bool is_about_machine(ErrorCode code) {
 }  // namespace
 
 InstanceModel::InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
-                             const Manifest& manifest, gpu_hash::Engine& engine, Random& random)
-    : artifact_(manifest.artifact), engine_(engine), random_(random) {
+                             const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
+                             Now now)
+    : artifact_(manifest.artifact), engine_(engine), random_(random), now_(std::move(now)) {
   const std::vector<const InstanceRegistration*> all = registrations(owners);
   ranks_fit_ = check_ranks(artifact, all);
   match_ = match_tensors(artifact_, all);
@@ -93,7 +94,7 @@ Finding InstanceModel::changed(const Rank& rank, std::size_t tensor) const {
           "rank " + std::to_string(rank.registration.rank) + ": its bytes are not what they were"};
 }
 
-void InstanceModel::hash_rank(Rank& rank, unsigned slices) {
+void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) {
   rank.check.reset();
   rank.error.reset();
   if (!rank.owner) {
@@ -110,8 +111,9 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices) {
   for (const std::size_t matched : rank.matched) {
     tensors.push_back(match_.tensors[matched].tensor);
   }
-  auto check = InstanceCheck::start(rank.owner, **engine, std::move(tensors),
-                                    {artifact_.parameters, slices, stop_.get_token()}, random_);
+  auto check =
+      InstanceCheck::start(rank.owner, **engine, std::move(tensors),
+                           {artifact_.parameters, slices, stop_.get_token(), &exports}, random_);
   if (check) {
     rank.check = *std::move(check);
   } else {
@@ -119,11 +121,11 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices) {
   }
 }
 
-std::set<std::size_t> InstanceModel::redraw_all(MemoryFacts& facts) {
+std::set<std::size_t> InstanceModel::redraw_all(MemoryFacts& facts, ExportTime& exports) {
   std::set<std::size_t> changed;
   facts.detection = ranks_.empty() ? 0 : 1;
   for (Rank& rank : ranks_) {
-    auto redraw = rank.check ? rank.check->redraw(kRedrawnPieces) : Redraw();
+    auto redraw = rank.check ? rank.check->redraw(kRedrawnPieces, &exports) : Redraw();
     if (!redraw) {
       rank.error = std::move(redraw).error();
       facts.detection = 0;
@@ -195,11 +197,11 @@ InstanceModel::Hashed InstanceModel::nothing_covered(const Error& why) const {
   return hashed;
 }
 
-InstanceModel::Hashed InstanceModel::gather() {
+InstanceModel::Hashed InstanceModel::gather(ExportTime& exports) {
   Hashed hashed;
   add_registered(hashed.memory);
   add_reached(hashed.memory);
-  const std::set<std::size_t> changed = redraw_all(hashed.memory);
+  const std::set<std::size_t> changed = redraw_all(hashed.memory, exports);
   std::map<std::uint64_t, Entry> found;
   std::map<std::uint64_t, std::string> left_out;
   for (const Rank& rank : ranks_) {
@@ -233,10 +235,11 @@ Result<InstanceModel::Hashed> InstanceModel::hash(unsigned slices, const std::st
   if (!ranks_fit_) {
     return nothing_covered(ranks_fit_.error());
   }
+  ExportTime exports(now_);
   for (Rank& rank : ranks_) {
-    hash_rank(rank, slices);
+    hash_rank(rank, slices, exports);
   }
-  Hashed hashed = gather();
+  Hashed hashed = gather(exports);
   if (stop.stop_requested()) {
     drop();
     return fail(ErrorCode::kCancelled, "The work was stopped on request");
@@ -312,11 +315,12 @@ Result<std::vector<Finding>> InstanceModel::recheck(unsigned slice) {
 Result<std::vector<Finding>> InstanceModel::redraw(std::uint64_t count) {
   const std::scoped_lock lock(mutex_);
   std::vector<Finding> findings;
+  ExportTime exports(now_);
   for (Rank& rank : ranks_) {
     if (!rank.check || rank.check->is_over()) {
       return fail(ErrorCode::kCancelled, "The memory was let go");
     }
-    ASSAY_ASSIGN(const Redraw redraw, rank.check->redraw(count));
+    ASSAY_ASSIGN(const Redraw redraw, rank.check->redraw(count, &exports));
     for (const std::size_t tensor : redraw.changed) {
       findings.push_back(changed(rank, tensor));
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,7 +29,8 @@ class InstanceModel {
  public:
   // `owners` by rank, as Instances::find() gives them. `engine` and `random` outlive this.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
-                const Manifest& manifest, gpu_hash::Engine& engine, Random& random);
+                const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
+                Now now = &Steady::now);
   ~InstanceModel();
   InstanceModel(const InstanceModel&) = delete;
   InstanceModel& operator=(const InstanceModel&) = delete;
@@ -41,8 +43,9 @@ class InstanceModel {
   };
   // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
   // and tensors in those that changed are not covered (file-changed). What one process keeps us
-  // from reading leaves its tensors not covered. `slices` is for recheck(). Errors: cancelled when
-  // `stop` is requested, those of the engine that are not about this memory.
+  // from reading, or not within ExportTime, leaves its tensors not covered. `slices` is for
+  // recheck(). Errors: cancelled when `stop` is requested, those of the engine that are not about
+  // this memory.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop);
 
   // Digests at `span` of the entries at these positions, hashed again from the same imports.
@@ -63,6 +66,8 @@ class InstanceModel {
   void begin_check();
   // Tells all owners.
   void tell(InstanceState state, std::span<const Finding> findings);
+  // Whose memory was read.
+  [[nodiscard]] std::size_t processes() const { return ranks_.size(); }
   // Lets go of all memory now.
   void release();
   // Requested when the memory was let go or is about to be.
@@ -89,12 +94,12 @@ class InstanceModel {
 
   void keep();  // body of keeper_
   void drop();  // with mutex_ held
-  void hash_rank(Rank& rank, unsigned slices);
+  void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
   // The facts of processes that were read; the numbers in match_.tensors of tensors that changed.
-  [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts);
+  [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts, ExportTime& exports);
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
-  [[nodiscard]] Hashed gather();
+  [[nodiscard]] Hashed gather(ExportTime& exports);
   [[nodiscard]] Hashed nothing_covered(const Error& why) const;
   [[nodiscard]] Finding changed(const Rank& rank, std::size_t tensor) const;
   [[nodiscard]] const InstanceTensor& tensor_of(const Rank& rank, std::size_t matched) const;
@@ -103,6 +108,7 @@ class InstanceModel {
   Artifact artifact_;
   gpu_hash::Engine& engine_;
   Random& random_;
+  Now now_;
   std::vector<Rank> ranks_;  // owners and checks in it are guarded by mutex_
   Status ranks_fit_;
   TensorMatch match_;

@@ -16,8 +16,8 @@ Finding trouble(const Error& error) { return {Finding::Kind::kError, {}, error.d
 
 }  // namespace
 
-InstanceWatch::InstanceWatch(const WatchPlan& plan, OnChange on_change)
-    : plan_(plan), on_change_(std::move(on_change)) {}
+InstanceWatch::InstanceWatch(const WatchPlan& plan, OnChange on_change, Now now)
+    : plan_(plan), on_change_(std::move(on_change)), now_(std::move(now)) {}
 
 InstanceWatch::~InstanceWatch() {
   std::map<JobInstance, std::unique_ptr<Watcher>> old;
@@ -56,6 +56,7 @@ void InstanceWatch::watch(const JobInstance& instance, const ArtifactId& artifac
       std::make_unique<Watcher>(InstanceBeat{instance, artifact, InstanceState::kVerified, report});
   watcher->entries = std::move(entries);
   watcher->model = std::move(model);
+  watcher->looked = now_();
   const InstanceBeat beat = watcher->beat;
   put(std::move(watcher));
   on_change_(beat, {});  // before its thread may tell more
@@ -63,14 +64,20 @@ void InstanceWatch::watch(const JobInstance& instance, const ArtifactId& artifac
 }
 
 void InstanceWatch::start(const JobInstance& instance) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto place = watchers_.find(instance);
   if (place == watchers_.end() || !place->second->model || place->second->thread.joinable()) {
     return;
   }
   Watcher& watcher = *place->second;
-  watcher.thread =
-      std::jthread([this, &watcher](const std::stop_token& stop) { run(watcher, stop); });
+  try {
+    watcher.thread =
+        std::jthread([this, &watcher](const std::stop_token& stop) { run(watcher, stop); });
+  } catch (const std::exception&) {
+    lock.unlock();
+    const Finding why = trouble({ErrorCode::kInternal, "the system has no more threads", {}});
+    settle(watcher, InstanceState::kUnknown, {&why, 1});
+  }
 }
 
 void InstanceWatch::note(InstanceBeat beat, std::span<const Finding> findings) {
@@ -80,15 +87,78 @@ void InstanceWatch::note(InstanceBeat beat, std::span<const Finding> findings) {
   on_change_(told, findings);
 }
 
+void InstanceWatch::note_look(Watcher& watcher) {
+  const std::scoped_lock lock(mutex_);
+  watcher.looked = now_();
+}
+
+// While its owner is waited for, nobody looks at an instance: what was seen before counts no more.
+InstanceBeat InstanceWatch::said_of(const Watcher& watcher) const {
+  InstanceBeat beat = watcher.beat;
+  if (beat.state == InstanceState::kVerified &&
+      now_() - watcher.looked > 2 * plan_.period + kLateBy) {
+    beat.state = InstanceState::kUnknown;
+  }
+  return beat;
+}
+
+// Of what is registered. What no job was about, nobody looks at.
+InstanceBeat InstanceWatch::said_of(const JobInstance& instance, const Ranks& ranks) const {
+  const auto place = watchers_.find(instance);
+  const auto is_known = [&](const auto& rank) {
+    return rank.second.artifact == place->second->beat.artifact;
+  };
+  if (place == watchers_.end() || std::ranges::none_of(ranks, is_known)) {
+    return {instance, ranks.begin()->second.artifact, InstanceState::kUnknown, std::nullopt};
+  }
+  const Watcher& watcher = *place->second;
+  InstanceBeat beat = said_of(watcher);
+  const bool all = std::ranges::all_of(ranks, is_known) && watcher.model &&
+                   watcher.model->processes() == ranks.size();
+  if (beat.state == InstanceState::kVerified && !all) {
+    beat.state = InstanceState::kUnknown;
+  }
+  return beat;
+}
+
 std::vector<InstanceBeat> InstanceWatch::beats() const {
   const std::scoped_lock lock(mutex_);
   std::vector<InstanceBeat> beats;
-  for (const auto& [instance, watcher] : watchers_) {
+  for (const auto& [instance, ranks] : present_) {
     if (beats.size() < kMaxBeatInstances) {
-      beats.push_back(watcher->beat);
+      beats.push_back(said_of(instance, ranks));
     }
   }
+  for (const auto& [instance, watcher] : watchers_) {
+    if (beats.size() < kMaxBeatInstances && !present_.contains(instance)) {
+      beats.push_back(said_of(*watcher));
+    }
+  }
+  std::ranges::sort(beats, {}, &InstanceBeat::instance);
   return beats;
+}
+
+void InstanceWatch::came(const Owner& owner) {
+  const InstanceRegistration& registration = owner.registration();
+  const std::scoped_lock lock(mutex_);
+  present_[{owner.peer().pod, registration.instance}].insert_or_assign(
+      registration.rank, Present{owner.id(), registration.artifact});
+}
+
+void InstanceWatch::gone(const Owner& owner) {
+  const InstanceRegistration& registration = owner.registration();
+  const std::scoped_lock lock(mutex_);
+  const auto place = present_.find({owner.peer().pod, registration.instance});
+  if (place == present_.end()) {
+    return;
+  }
+  const auto rank = place->second.find(registration.rank);
+  if (rank != place->second.end() && rank->second.id == owner.id()) {
+    place->second.erase(rank);
+  }
+  if (place->second.empty()) {
+    present_.erase(place);
+  }
 }
 
 void InstanceWatch::settle(Watcher& watcher, InstanceState state,
@@ -170,12 +240,17 @@ Result<std::vector<Finding>> InstanceWatch::look(Watcher& watcher, const std::st
     if (asked || schedule.full_pass_due(now)) {
       ASSAY_ASSIGN(found, full_pass(model, watcher.entries, stop));
       if (found.empty()) {
+        note_look(watcher);
         model.tell(InstanceState::kVerified, {});
       }
       schedule = Schedule(plan_, model.slices(), Steady::now());
     } else if (schedule.when({}, now, length) <= now && !end.stop_requested()) {
       schedule.began(now);
-      ASSAY_ASSIGN(found, turn(model, schedule.next()));
+      const Schedule::Turn what = schedule.next();
+      ASSAY_ASSIGN(found, turn(model, what));
+      if (what.redraw && found.empty()) {
+        note_look(watcher);
+      }
       schedule.done(Steady::now());
       length = Steady::now() - now;
     }

@@ -3,7 +3,9 @@
 // when it is no longer what the report said.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,7 +28,8 @@ class InstanceWatch {
   // Called when the state of an instance changes, by the thread that found it.
   using OnChange = std::function<void(const InstanceBeat& beat, std::span<const Finding> findings)>;
 
-  InstanceWatch(const WatchPlan& plan, OnChange on_change);
+  // `now` tells how long ago a look was.
+  InstanceWatch(const WatchPlan& plan, OnChange on_change, Now now = &Steady::now);
   // Stops to watch, and lets go of all memory.
   ~InstanceWatch();
   InstanceWatch(const InstanceWatch&) = delete;
@@ -47,7 +50,14 @@ class InstanceWatch {
   // The owner itself saw that the storage of these tensors was replaced: violated at once.
   void violate(const JobInstance& instance, std::span<const std::string> tensors);
 
-  // What the next heartbeat says: by pod and name, at most kMaxBeatInstances.
+  // A registration is complete, or has gone: beats() names each instance that is registered.
+  void came(const Owner& owner);
+  void gone(const Owner& owner);
+
+  // What the next heartbeat says: by pod and name, at most kMaxBeatInstances, those that are
+  // registered first. An instance is unknown when no job was about all that is registered of it,
+  // and when all its bytes were looked at last more than two periods and kLateBy ago.
+  static constexpr std::chrono::milliseconds kLateBy{2'000};
   [[nodiscard]] std::vector<InstanceBeat> beats() const;
 
  private:
@@ -57,11 +67,19 @@ class InstanceWatch {
     std::vector<Entry> entries{};
     // Changed only by its thread; guarded by mutex_ for others. Null: nothing is watched.
     std::shared_ptr<InstanceModel> model{};
+    Steady::time_point looked{};  // end of the last look at all bytes; guarded by mutex_
     bool asked = false;           // guarded by mutex_
     std::vector<Finding> said{};  // by its owner; guarded by mutex_
     std::condition_variable_any changed{};
     std::jthread thread{};
   };
+
+  // A live registration, as a rank of its instance.
+  struct Present {
+    std::string id;
+    ArtifactId artifact;
+  };
+  using Ranks = std::map<std::uint64_t, Present>;
 
   void put(std::unique_ptr<Watcher> watcher);
   void start(const JobInstance& instance);
@@ -77,12 +95,18 @@ class InstanceWatch {
   [[nodiscard]] Result<std::vector<Finding>> full_pass(InstanceModel& model,
                                                        const std::vector<Entry>& entries,
                                                        const std::stop_token& stop) const;
+  void note_look(Watcher& watcher);
+  // What a heartbeat says of it; with mutex_ held.
+  [[nodiscard]] InstanceBeat said_of(const Watcher& watcher) const;
+  [[nodiscard]] InstanceBeat said_of(const JobInstance& instance, const Ranks& ranks) const;
   void settle(Watcher& watcher, InstanceState state, std::span<const Finding> findings);
 
   WatchPlan plan_;
   OnChange on_change_;
+  Now now_;
   mutable std::mutex mutex_;
   std::map<JobInstance, std::unique_ptr<Watcher>> watchers_;  // guarded by mutex_
+  std::map<JobInstance, Ranks> present_;                      // guarded by mutex_
 };
 
 }  // namespace assay::worker

@@ -25,7 +25,8 @@ class InstanceMemoryTest : public OnEngine {
     for (std::uint64_t i = 0; i < pieces; ++i) {
       all.push_back(i);
     }
-    return InstanceMemory::import(owner, *engine_, all, {});
+    ExportTime exports;
+    return InstanceMemory::import(owner, *engine_, all, {}, exports);
   }
 };
 

@@ -2,6 +2,9 @@
 // An instance of several processes held against a manifest, and watched from then on.
 #include "worker/instances/model.h"
 
+#include <atomic>
+#include <pthread.h>
+
 #include "tests/worker/instances/engines.h"
 #include "tests/worker/instances/fake_owner.h"
 #include "worker/instances/watch.h"
@@ -36,9 +39,17 @@ class InstanceModelTest : public OnEngine {
   std::shared_ptr<InstanceModel> model() {
     return std::make_shared<InstanceModel>(
         std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()), id(), manifest_,
-        *engine_, random_);
+        *engine_, random_, now());
   }
 
+  // The steady clock, and what tests add to it.
+  Now now() {
+    return [this] { return Steady::now() + std::chrono::milliseconds(ahead_ms_); };
+  }
+
+  std::atomic<int> ahead_ms_ = 0;
+  std::atomic<bool> held_ = false;
+  std::atomic<bool> waited_for_ = false;
   SystemRandom random_;
   std::vector<NamedBytes> tensors_;
   Manifest manifest_;
@@ -163,21 +174,25 @@ TEST_P(InstanceModelTest, StoppedWork_IsCancelled) {
 
 class InstanceWatchTest : public InstanceModelTest {
  protected:
-  void begin(std::uint64_t full_ms = 3'600'000) {
+  void begin(std::uint64_t full_ms = 3'600'000, std::function<void()> on_call = [] {}) {
     WatchPlan plan;
     plan.period = std::chrono::milliseconds(100);
     plan.slices = 2;
     plan.full = std::chrono::milliseconds(full_ms);
     watch_ = std::make_unique<InstanceWatch>(
-        plan, [this](const InstanceBeat& beat, std::span<const Finding>) {
+        plan,
+        [this](const InstanceBeat& beat, std::span<const Finding>) {
           const std::scoped_lock lock(mutex_);
           states_.push_back(beat.state);
-        });
+        },
+        now());
     make_owners();
+    owners_[0]->on_call(std::move(on_call));
     const auto instance = model();
     const auto hashed = instance->hash(plan.slices, {});
     ASSERT_TRUE(hashed);
     instance->tell(InstanceState::kVerified, {});
+    before_watch_();
     watch_->watch({"", "main"}, id(), DocumentId(id().root()), hashed->entries, instance);
   }
   std::vector<InstanceState> states() {
@@ -186,6 +201,7 @@ class InstanceWatchTest : public InstanceModelTest {
   }
   [[nodiscard]] InstanceState state() const { return watch_->beats().at(0).state; }
 
+  std::function<void()> before_watch_ = [] {};
   std::mutex mutex_;
   std::vector<InstanceState> states_;
   std::unique_ptr<InstanceWatch> watch_;  // before what its threads use goes, it goes
@@ -242,6 +258,44 @@ TEST_P(InstanceWatchTest, MemoryTakenBack_IsUnknown) {
   }
 }
 
+// Nobody looks at the memory meanwhile, so nothing is known of it.
+TEST_P(InstanceWatchTest, WhileAnOwnerIsWaitedFor_TheInstanceIsUnknown) {
+  begin(100, [this] {
+    while (held_) {
+      waited_for_ = true;
+      std::this_thread::yield();
+    }
+  });
+  ahead_ms_ += 3'000;                            // more than two periods and 2 s
+  while (state() != InstanceState::kVerified) {  // the next look
+    std::this_thread::yield();
+  }
+  held_ = true;
+  while (!waited_for_) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(state(), InstanceState::kVerified);
+  ahead_ms_ += 2'201;
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+  held_ = false;
+  while (state() != InstanceState::kVerified) {
+    std::this_thread::yield();
+  }
+}
+
+// Each answer comes in time, and all of them together do not.
+TEST_P(InstanceWatchTest, OwnersThatAnswerSlowlyTogether_AreNotReadInAPass) {
+  make_owners();
+  for (const auto& owner : owners_) {
+    owner->on_call([&] { ahead_ms_ += 2'600; });
+  }
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->entries.size(),
+            0U);  // drawing the first process's pieces anew is too late, too
+  EXPECT_EQ(hashed->not_covered.at(3).reason, "file-unreadable");
+}
+
 TEST_P(InstanceWatchTest, AJobThatFindsItDifferent_EndsTheWatch) {
   begin();
   watch_->note({{"", "main"}, id(), InstanceState::kViolated, std::nullopt}, {});
@@ -257,6 +311,59 @@ TEST_P(InstanceWatchTest, TheEndOfTheWatch_LetsGoOfMemory) {
   owners_.clear();
   watch_.reset();
   EXPECT_TRUE(owner.expired());
+}
+
+// A stack that is larger than any address space stands for a system that has no more threads.
+TEST_P(InstanceWatchTest, WithoutAThreadToWatchWith_TheInstanceIsUnknown) {
+  pthread_attr_t usual;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  before_watch_ = [] {
+    pthread_attr_t greedy;
+    ASSERT_EQ(::pthread_attr_init(&greedy), 0);
+    ASSERT_EQ(::pthread_attr_setstacksize(&greedy, std::size_t{1} << 47), 0);
+    ASSERT_EQ(::pthread_setattr_default_np(&greedy), 0);
+    ::pthread_attr_destroy(&greedy);
+  };
+  begin();
+  EXPECT_EQ(::pthread_setattr_default_np(&usual), 0);
+  ::pthread_attr_destroy(&usual);
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+  owners_[0]->await(InstanceState::kUnknown);
+  EXPECT_EQ(states(),
+            (std::vector<InstanceState>{InstanceState::kVerified, InstanceState::kUnknown}));
+}
+
+// What no job was about is named all the same: whoever asks about the pod hears of it.
+TEST_P(InstanceWatchTest, WhatIsRegisteredAndNotWatched_IsUnknown) {
+  begin();
+  for (const auto& owner : owners_) {
+    watch_->came(*owner);
+  }
+  EXPECT_EQ(state(), InstanceState::kVerified);
+  FakeOwner other(id());
+  other.edit().instance = "a";
+  watch_->came(other);
+  const std::vector<InstanceBeat> beats = watch_->beats();
+  ASSERT_EQ(beats.size(), 2U);
+  EXPECT_EQ(beats[0], (InstanceBeat{{"", "a"}, id(), InstanceState::kUnknown, std::nullopt}));
+  EXPECT_EQ(beats[1].state, InstanceState::kVerified);
+  watch_->gone(other);
+  EXPECT_EQ(watch_->beats().size(), 1U);
+  FakeOwner more(id(), 2, 3);  // a third process of the instance, which the report was not about
+  watch_->came(more);
+  EXPECT_EQ(state(), InstanceState::kUnknown);
+  watch_->gone(more);
+  EXPECT_EQ(state(), InstanceState::kVerified);
+}
+
+TEST_P(InstanceWatchTest, WhatIsRegisteredUnderAnotherArtifact_IsNamedWithIt) {
+  begin();
+  const ArtifactId another(Digest::wrap(HashAlgorithm::kSha256, Bytes(32).data()));
+  FakeOwner other(another);
+  watch_->came(other);
+  ASSERT_EQ(watch_->beats().size(), 1U);
+  EXPECT_EQ(watch_->beats()[0].artifact, another);
+  EXPECT_EQ(state(), InstanceState::kUnknown);
 }
 
 TEST(InstanceWatch, NotesOfManyInstances_AreKeptWithinABound) {
