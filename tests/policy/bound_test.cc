@@ -470,7 +470,7 @@ TEST(FilledAtRun, WhoSeesTheProcessOfTheFiller_MayWrite) {
     pod.images.push_back({"evil", "evil.example/any", false});
     pod.mounts.push_back(processes_of("evil", source));
     const ConditionResult result = implied(judge_pod(policy, pod, one(good_facts())), "volumes");
-    EXPECT_EQ(result.code, Reason::kMountWritable);
+    ASSERT_EQ(result.code, Reason::kMountWritable);
     EXPECT_EQ(
         result.actual["writable"],
         Json::array({"evil: sees the processes that fill a volume (" + std::string(source) + ")"}));
