@@ -3,8 +3,10 @@
 // locations have their one spelling, and the workload survives its document.
 #include "server/service/kubernetes/pod.h"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "policy/processes.h"
 #include "schemas/location.h"
 #include "server/service/kubernetes/accelerators.h"
 #include "server/service/kubernetes/pod_volumes.h"
@@ -42,7 +44,10 @@ void check(const server::PodView& pod) {
   if (!workload) {
     return;
   }
-  require(workload->pod && workload->mounts.size() == mounts_in(pod.spec));
+  // A container that sees the processes of others has one mount more (policy/processes.h).
+  const auto processes = std::ranges::count_if(workload->mounts, policy::shows_processes);
+  require(workload->pod &&
+          workload->mounts.size() - static_cast<std::size_t>(processes) == mounts_in(pod.spec));
   require(workload->accelerators.size() <= server::kMaxWays);
   for (const policy::Mount& mount : workload->mounts) {
     require(mount.path.starts_with('/'));
