@@ -9,7 +9,7 @@
 
 namespace assay::policy {
 
-// Age of a heartbeat beyond which it says nothing any more.
+// A heartbeat that is older than this is ignored.
 inline constexpr std::uint64_t kMaxHeartbeatAgeSeconds = 10;
 
 // Adds what is expected, under the names that policies have for it.

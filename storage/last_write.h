@@ -10,15 +10,15 @@ namespace assay::storage {
 
 struct LastWrite {
   Timestamp time;
-  // What the wall clock said then; it may be behind `time`. Of a time that was not known: what the
-  // wall clock must come to before it is (server/service/held_clock.h).
+  // The wall clock at that write; it may be behind `time`. If the time was unknown at that write,
+  // the wall clock must first reach this value (server/service/held_clock.h).
   Timestamp wall;
   bool operator==(const LastWrite&) const = default;
 
-  // What time is when the wall clock, which has not gone back behind `wall`, says `now`: what it
-  // says has passed since then has passed. A lead goes on, so that nothing becomes younger by it. A
-  // lead of more than a day ends once the wall clock has come to `time`: then the wall clock was
-  // behind and was set right, and no service stood still for so long.
+  // Returns the time when the wall clock says `now`: `time` plus what the wall clock advanced since
+  // the write. A lead of `time` over the wall clock is kept, so that no report becomes younger. A
+  // lead of more than a day ends once the wall clock reaches `time`, because the wall clock was
+  // then wrong and has been corrected.
   [[nodiscard]] Timestamp at(Timestamp now) const;
   // How far the wall clock may seem to go back between two readings of it.
   static constexpr std::chrono::seconds kTolerance{5};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jobs mean for what is known of the bytes at a place. The store keeps that beside the jobs,
-// in the same transaction; what it is, whoever opens the store says: pure functions over rows.
+// Rules that say which report decides about the bytes at a place. The store keeps the deciding
+// report beside the jobs, in the same transaction. Whoever opens the store hands in the rules, as
+// pure functions over rows.
 #pragma once
 
 #include <optional>
@@ -9,19 +10,20 @@
 
 namespace assay::storage {
 
-// What a finished job makes of what is known at its place.
+// The effect of a finished job on what is known about its place.
 struct FinishedWord {
-  bool forgets = false;                // everything that was known there counts no more
-  bool takes_place = false;            // its report is the one that counts from now on
-  std::optional<Timestamp> against{};  // something spoke against the bytes, at this time
+  bool forgets = false;                // earlier reports on the place are ignored
+  bool takes_place = false;            // its report decides from now on
+  std::optional<Timestamp> against{};  // when the job cast doubt on the bytes
 };
 
 struct ReportRules {
-  // Whether a decision may look at the job: a queue that moves on changes none.
+  // Returns true when decisions may depend on the job. Queued and leased jobs change no decision.
   bool (*may_count)(const JobRow& job);
-  // Of an open job that may count: whether it speaks against the bytes at `now`.
+  // Returns true when an open job, for which may_count() is true, casts doubt on the bytes at
+  // `now`.
   bool (*speaks_against)(const JobRow& job, Timestamp now);
-  // `against`: when something last spoke against the bytes there.
+  // Returns the effect of a finished job. `against` is when a job last cast doubt on the bytes.
   FinishedWord (*finished)(const JobRow& job, const std::optional<Timestamp>& against);
 };
 
