@@ -16,8 +16,11 @@
 
 namespace assay::gpu_hash {
 
-// The limit that the format itself sets on the JSON header.
+// Limits of a header. The first one is that of the format itself.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;  // bytes
+inline constexpr std::size_t kMaxRank =
+    64;  // dimensions of a tensor; tensor libraries take no more
+inline constexpr std::size_t kMaxMetadataMembers = 65536;
 
 struct Tensor {
   std::string name;

@@ -99,19 +99,6 @@ DispatchOptions dispatch_options(const Config& config, std::string admission_sec
   return options;
 }
 
-NodeSettings node_settings(const Config& config) {
-  NodeSettings settings;
-  settings.audience = config.attestation.audience;
-  settings.challenge_life = std::chrono::seconds(config.attestation.challenge_seconds);
-  settings.enrolment_life = std::chrono::seconds(config.attestation.enrolment_seconds);
-  settings.lease_life = std::chrono::seconds(config.nodes.lease_seconds);
-  settings.dangerous_allow_unmeasured = config.nodes.dangerous_allow_unmeasured;
-  settings.dangerous_allow_unregistered = config.nodes.dangerous_allow_unregistered;
-  settings.mirror = config.nodes.mirror;
-  settings.spot_checks = config.nodes.spot_checks;
-  return settings;
-}
-
 std::vector<ListenerOptions> listeners(const Config& config) {
   const TlsOptions tls{config.certificate_file, config.private_key_file,
                        ClientCertificate::kOptional};
@@ -212,7 +199,7 @@ struct App::Impl {
 
   // Results of appraisals are signed with ES256 alone (draft-ietf-rats-ear-04 as a JWT).
   Status load_ear_keys(const SecretBytes& passphrase) {
-    for (const std::string& file : config.attestation.ear_key_files) {
+    for (const std::string& file : config.ear_key_files) {
       ASSAY_ASSIGN(auto signer, attestation::load_private_key(file, passphrase));
       if (signer->algorithm() != SignatureAlgorithm::kEcdsaP256) {
         return fail(ErrorCode::kUnsupportedKey, "keys of attestation results are ECDSA P-256",
@@ -226,7 +213,7 @@ struct App::Impl {
   void make_services() {
     services =
         std::make_unique<Services>(*store, *service_signer, clock, random, config.log_origin);
-    services->nodes = node_settings(config);
+    services->nodes = config.nodes;
     services->ear_signer = ear_signers.empty() ? nullptr : ear_signers.front().get();
     services->version = version();
     services->job_bell = &job_bell;

@@ -53,9 +53,11 @@ class Reader {
       out = json_.at(member).get<T>();
     }
   }
-  void time(const char* member, std::chrono::milliseconds& out) const {
+  // The number counts units of `Duration`.
+  template <typename Duration>
+  void time(const char* member, Duration& out) const {
     if (json_.contains(member)) {
-      out = std::chrono::milliseconds(json_.at(member).get<std::int64_t>());
+      out = Duration(json_.at(member).get<std::int64_t>());
     }
   }
   [[nodiscard]] bool has(const char* member) const { return json_.contains(member); }
@@ -102,13 +104,13 @@ void read_limits(const Reader& reader, Config& config) {
 }
 
 void read_nodes(const Reader& attestation, const Reader& nodes, Config& config) {
-  attestation.text("audience", config.attestation.audience);
-  attestation.paths("ear_key_files", config.attestation.ear_key_files);
-  attestation.number("challenge_seconds", config.attestation.challenge_seconds);
-  attestation.number("enrolment_seconds", config.attestation.enrolment_seconds);
+  attestation.text("audience", config.nodes.audience);
+  attestation.paths("ear_key_files", config.ear_key_files);
+  attestation.time("challenge_seconds", config.nodes.challenge_life);
+  attestation.time("enrolment_seconds", config.nodes.enrolment_life);
   nodes.number("dangerous_allow_unmeasured", config.nodes.dangerous_allow_unmeasured);
   nodes.number("dangerous_allow_unregistered", config.nodes.dangerous_allow_unregistered);
-  nodes.number("lease_seconds", config.nodes.lease_seconds);
+  nodes.time("lease_seconds", config.nodes.lease_life);
   nodes.path("mirror", config.nodes.mirror);
   nodes.number("spot_checks", config.nodes.spot_checks);
 }
@@ -244,17 +246,17 @@ Result<Config> load_config(const std::string& path) {
 namespace {
 
 Json attestation_json(const Config& config) {
-  const AttestationConfig& own = config.attestation;
-  return {{"audience", own.audience.empty() ? config.log_origin : own.audience},
-          {"ear_key_files", own.ear_key_files},
-          {"challenge_seconds", own.challenge_seconds},
-          {"enrolment_seconds", own.enrolment_seconds}};
+  const NodeSettings& nodes = config.nodes;
+  return {{"audience", nodes.audience.empty() ? config.log_origin : nodes.audience},
+          {"ear_key_files", config.ear_key_files},
+          {"challenge_seconds", nodes.challenge_life.count()},
+          {"enrolment_seconds", nodes.enrolment_life.count()}};
 }
 
-Json nodes_json(const NodesConfig& nodes) {
+Json nodes_json(const NodeSettings& nodes) {
   Json json = {{"dangerous_allow_unmeasured", nodes.dangerous_allow_unmeasured},
                {"dangerous_allow_unregistered", nodes.dangerous_allow_unregistered},
-               {"lease_seconds", nodes.lease_seconds},
+               {"lease_seconds", nodes.lease_life.count()},
                {"spot_checks", nodes.spot_checks}};
   if (!nodes.mirror.empty()) {
     json["mirror"] = nodes.mirror;

@@ -12,6 +12,7 @@
 #include "schemas/core/error.h"
 #include "schemas/core/json.h"
 #include "server/http/listener.h"
+#include "server/service/node_settings.h"
 
 namespace assay::server {
 
@@ -29,22 +30,6 @@ struct AdmissionConfig {
   std::string path_secret_file;  // set with secret_path
 };
 
-// Settings of evidence: how long challenges and enrolments are valid, and for which audience.
-struct AttestationConfig {
-  std::string audience;                    // empty: the log's origin
-  std::vector<std::string> ear_key_files;  // the first key signs; all keys are published
-  std::uint64_t challenge_seconds = 120;
-  std::uint64_t enrolment_seconds = 86'400;
-};
-
-struct NodesConfig {
-  bool dangerous_allow_unmeasured = false;
-  bool dangerous_allow_unregistered = false;
-  std::uint64_t lease_seconds = 60;
-  std::string mirror;  // directory with copies of models; empty: no spot checks
-  std::size_t spot_checks = 16;
-};
-
 // The parsed configuration. load_config() turns paths relative to the folder of the configuration
 // file into absolute paths.
 struct Config {
@@ -60,9 +45,9 @@ struct Config {
   std::string log_key_file;
   bool log_public_entries = false;  // false: entry bundles need the role auditor
   std::string service_key_file;
-  AttestationConfig attestation;
-  NodesConfig nodes;
-  std::string passphrase_file;  // empty: key files are not encrypted
+  std::vector<std::string> ear_key_files;  // the first key signs; all keys are published
+  NodeSettings nodes;                      // members `attestation` and `nodes`
+  std::string passphrase_file;             // empty: key files are not encrypted
   ServerLimits limits;
   std::chrono::milliseconds request_timeout{30'000};
   LogLevel log_level = LogLevel::kInfo;

@@ -26,8 +26,8 @@ Status make_folders(const Config& config) {
   std::vector<std::string> paths = {config.store_path,       config.anchor_file,
                                     config.log_key_file,     config.service_key_file,
                                     config.certificate_file, config.private_key_file};
-  if (!config.attestation.ear_key_files.empty()) {
-    paths.push_back(config.attestation.ear_key_files.front());
+  if (!config.ear_key_files.empty()) {
+    paths.push_back(config.ear_key_files.front());
   }
   for (const std::string& path : paths) {
     std::error_code error;
@@ -106,9 +106,9 @@ Result<InitReport> initialise(const Config& config, ByteView document, const Clo
   ASSAY_ASSIGN(const auto service_signer,
                key_at(config.service_key_file, kEd25519, passphrase, report.created));
   std::unique_ptr<Signer> ear_signer;
-  if (!config.attestation.ear_key_files.empty()) {
-    ASSAY_ASSIGN(ear_signer, key_at(config.attestation.ear_key_files.front(),
-                                    SignatureAlgorithm::kEcdsaP256, passphrase, report.created));
+  if (!config.ear_key_files.empty()) {
+    ASSAY_ASSIGN(ear_signer, key_at(config.ear_key_files.front(), SignatureAlgorithm::kEcdsaP256,
+                                    passphrase, report.created));
     report.ear_key_id = ear_signer->key_id().text();
   }
   ASSAY_TRY(make_certificate(config, clock.now(), report));

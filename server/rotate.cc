@@ -45,7 +45,7 @@ Result<Keys> load_keys(const Config& config, const SecretBytes& passphrase) {
   Keys keys;
   ASSAY_ASSIGN(keys.current[0], attestation::load_private_key(config.service_key_file, passphrase));
   ASSAY_ASSIGN(keys.current[1], attestation::load_private_key(config.log_key_file, passphrase));
-  for (const std::string& file : config.attestation.ear_key_files) {
+  for (const std::string& file : config.ear_key_files) {
     ASSAY_ASSIGN(SignerHandle key, attestation::load_private_key(file, passphrase));
     if (keys.current[2] == nullptr) {
       keys.current[2] = std::move(key);

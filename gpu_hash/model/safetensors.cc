@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "gpu_hash/model/safetensors_header.h"
+#include "gpu_hash/model/safetensors_json.h"
 #include "schemas/core/dtype.h"
 #include "schemas/core/json.h"
 
@@ -138,8 +138,9 @@ Result<Safetensors> read_safetensors(std::uint64_t file_size, const ReadAt& read
     length = (length << 8) | prefix[i];
   }
   if (length > kMaxSafetensorsHeader) {
-    return refuse_safetensors("header-too-large",
-                              "the header must not be longer than 100,000,000 bytes");
+    return refuse_safetensors(
+        "header-too-large",
+        "the header has more than " + std::to_string(kMaxSafetensorsHeader) + " bytes");
   }
   if (length > file_size - kPrefix) {
     return refuse_safetensors("header-beyond-file", "the header is longer than the file");

@@ -16,7 +16,8 @@ namespace {
 
 // A pod is judged as it was admitted: nothing else of the request says what it runs. Its node may
 // be named; it is one that was allowed for it.
-Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
+Status use_pod(Api& api, const Json& json, DecisionRequest& request,
+               std::unique_ptr<storage::Snapshot>& snapshot) {
   const Json& pod = json["pod"];
   if (request.point != DecisionPoint::kServe || json.contains("model") ||
       json.contains("workload") || json.contains("locations")) {
@@ -26,7 +27,7 @@ Status use_pod(Api& api, const Json& json, DecisionRequest& request) {
   request.cluster = pod["cluster"].get<std::string>();
   request.pod_uid = pod["uid"].get<std::string>();
   ConditionResult known{"pod", Outcome::kPass, {}, "a pod that was admitted", pod, {}, {}};
-  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(snapshot, api.services.store.snapshot());
   const auto row = snapshot->pod(request.cluster, request.pod_uid);
   std::optional<ConditionResult> placed;
   if (row) {
@@ -63,7 +64,9 @@ Status use_locations(const Json& json, DecisionRequest& request) {
   return {};
 }
 
-Result<DecisionRequest> decision_request(Api& api, const Call& call) {
+// Leaves in `snapshot` what the request was made from, when it was made from the store.
+Result<DecisionRequest> decision_request(Api& api, const Call& call,
+                                         std::unique_ptr<storage::Snapshot>& snapshot) {
   ASSAY_ASSIGN(const Json json, parse_json(call.request.body));
   ASSAY_TRY(validate("decision-request", json));
   const Json empty = Json::object();
@@ -79,7 +82,7 @@ Result<DecisionRequest> decision_request(Api& api, const Call& call) {
   request.dry_run = json.value("dry_run", false);
   ASSAY_TRY(use_locations(json, request));
   if (json.contains("pod")) {
-    ASSAY_TRY(use_pod(api, json, request));
+    ASSAY_TRY(use_pod(api, json, request, snapshot));
   }
   request.principal = call.principal.name;
   request.context = {{"principal", call.principal.name},
@@ -118,8 +121,9 @@ Json nullable(const std::optional<Json>& value) { return value ? *value : Json()
 }  // namespace
 
 Result<Response> post_decision(Api& api, const Call& call) {
-  ASSAY_ASSIGN(const DecisionRequest request, decision_request(api, call));
-  ASSAY_ASSIGN(const DecisionAnswer answer, decide(api.services, request));
+  std::unique_ptr<storage::Snapshot> snapshot;
+  ASSAY_ASSIGN(const DecisionRequest request, decision_request(api, call, snapshot));
+  ASSAY_ASSIGN(const DecisionAnswer answer, decide(api.services, request, std::move(snapshot)));
   Json body = {{"selected", answer.selected},
                {"decision", answer.decision ? to_json(*answer.decision) : Json()},
                {"envelope", Json()},

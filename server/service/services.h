@@ -2,7 +2,6 @@
 // The shared state of all service functions. Owned by the application; outlives every request.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,26 +13,13 @@
 #include "server/service/heartbeats.h"
 #include "server/service/last_seen.h"
 #include "server/service/namespace_quota.h"
+#include "server/service/node_settings.h"
 #include "server/service/unselected.h"
 #include "storage/store.h"
 
 namespace assay::server {
 
 class JobBell;
-
-// Settings for nodes, from the configuration.
-struct NodeSettings {
-  std::string audience;  // name under which evidence is requested; empty: log origin
-  // How long a nonce for an enrolment or a spot check is valid.
-  std::chrono::seconds challenge_life{120};
-  std::chrono::seconds enrolment_life{86'400};
-  std::chrono::seconds lease_life{60};
-  bool dangerous_allow_unmeasured = false;    // nodes may enrol without evidence
-  bool dangerous_allow_unregistered = false;  // nodes may enrol without registration
-  // Directory with models by name; spot checks read spans from it. Empty: no spot checks are made.
-  std::string mirror;
-  std::size_t spot_checks = 16;  // spans per spot check
-};
 
 // Events about nodes that are counted, each with one of the results in its comment.
 enum class NodeEvent : std::uint8_t {

@@ -192,7 +192,7 @@ TEST_F(AppTest, RestoredWhereTheClockIsBehind_IsNotReady_AndDecidesNothing) {
 
 // The keys of a service are those that its log names.
 TEST_F(AppTest, KeysThatWereSwappedInTheConfiguration_AreRefusedAtStart) {
-  config_.attestation.ear_key_files = {folder_ / "keys/ear.key"};
+  config_.ear_key_files = {folder_ / "keys/ear.key"};
   ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
   const auto swapped = [&](const char* name, SignatureAlgorithm algorithm) {
     const auto key = attestation::generate_key(algorithm).value();
@@ -215,11 +215,11 @@ TEST_F(AppTest, KeysThatWereSwappedInTheConfiguration_AreRefusedAtStart) {
   why = refusal(other);
   EXPECT_TRUE(why.starts_with("invalid-config")) << why;
   other = config_;
-  other.attestation.ear_key_files = {swapped("other-ear.key", SignatureAlgorithm::kEcdsaP256)};
+  other.ear_key_files = {swapped("other-ear.key", SignatureAlgorithm::kEcdsaP256)};
   why = refusal(other);
   EXPECT_TRUE(why.starts_with("invalid-config")) << why;
   EXPECT_NE(why.find("assayd rotate ear"), std::string::npos) << why;
-  other.attestation.ear_key_files.clear();
+  other.ear_key_files.clear();
   EXPECT_TRUE(refusal(other).starts_with("invalid-config")) << "none is another one, too";
   start_app();
 }
@@ -230,7 +230,7 @@ TEST_F(AppTest, KeyThatIsConfiguredLater_IsNamedOnce) {
   const auto key = attestation::generate_key(SignatureAlgorithm::kEcdsaP256).value();
   const std::string path = folder_ / "keys/ear.key";
   ASSERT_TRUE(attestation::save_private_key(*key, path, {}));
-  config_.attestation.ear_key_files = {path};
+  config_.ear_key_files = {path};
   start_app();
   app_.reset();
   start_app();

@@ -118,11 +118,11 @@ TEST(Config, Nodes_HaveSafeDefaults) {
   const auto config = parse(minimal());
   EXPECT_FALSE(config->nodes.dangerous_allow_unmeasured);
   EXPECT_FALSE(config->nodes.dangerous_allow_unregistered);
-  EXPECT_EQ(config->nodes.lease_seconds, 60U);
+  EXPECT_EQ(config->nodes.lease_life, std::chrono::seconds(60));
   EXPECT_EQ(config->nodes.mirror, "");
-  EXPECT_EQ(config->attestation.challenge_seconds, 120U);
-  EXPECT_EQ(config->attestation.enrolment_seconds, 86'400U);
-  EXPECT_TRUE(config->attestation.ear_key_files.empty());
+  EXPECT_EQ(config->nodes.challenge_life, std::chrono::seconds(120));
+  EXPECT_EQ(config->nodes.enrolment_life, std::chrono::hours(24));
+  EXPECT_TRUE(config->ear_key_files.empty());
   EXPECT_EQ(to_json(*config)["attestation"]["audience"], "example.com/log");
 }
 
@@ -139,8 +139,8 @@ TEST(Config, Nodes_AreRead) {
                    {"spot_checks", 3}};
   const auto config = parse(json);
   ASSERT_TRUE(config) << to_string(config.error());
-  EXPECT_EQ(config->attestation.audience, "me");
-  EXPECT_EQ(config->attestation.ear_key_files,
+  EXPECT_EQ(config->nodes.audience, "me");
+  EXPECT_EQ(config->ear_key_files,
             (std::vector<std::string>{"/etc/assay/ear.key", "/old/ear.key"}));
   EXPECT_EQ(config->nodes.mirror, "/etc/assay/models");
   EXPECT_TRUE(config->nodes.dangerous_allow_unmeasured);

@@ -352,8 +352,11 @@ Result<std::unique_ptr<NamespaceQuota::Room>> reserve_room(Services& services,
                                           bytes, services.clock.now());
 }
 
-Result<Judged> judge(Services& services, const DecisionRequest& request) {
-  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+Result<Judged> judge(Services& services, const DecisionRequest& request,
+                     std::unique_ptr<storage::Snapshot> snapshot) {
+  if (!snapshot) {
+    ASSAY_ASSIGN(snapshot, services.store.snapshot());
+  }
   // Read after the snapshot: everything that shows was logged before `now`.
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
@@ -395,10 +398,11 @@ Result<Judged> judge(Services& services, const DecisionRequest& request) {
 
 }  // namespace
 
-Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request) {
+Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request,
+                              std::unique_ptr<storage::Snapshot> snapshot) {
   ASSAY_TRY(check_node(request));
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    ASSAY_ASSIGN(Judged judged, judge(services, request));
+    ASSAY_ASSIGN(Judged judged, judge(services, request, std::exchange(snapshot, nullptr)));
     if (!judged.answer.selected || request.dry_run) {
       return std::move(judged.answer);
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,11 +75,14 @@ struct DecisionAnswer {
 [[nodiscard]] Result<std::shared_ptr<const Policies>> policies_in_force(
     Services& services, storage::Snapshot& snapshot);
 
-// Decides about `request`. An error means that no decision could be made; the caller must then
-// deny. Errors: invalid-parameter for a request at bind without a node, for one at create with a
-// node, and for an invalid node name; trust-sequence when data that the decision used changed
-// before the write; and others.
-[[nodiscard]] Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request);
+// Decides about `request`. `snapshot` is the one that the caller made the request from; decide()
+// reads from it, so that request and facts are of one state of the store. Without it decide() opens
+// one. An error means that no decision could be made; the caller must then deny. Errors:
+// invalid-parameter for a request at bind without a node, for one at create with a node, and for an
+// invalid node name; trust-sequence when data that the decision used changed before the write; and
+// others.
+[[nodiscard]] Result<DecisionAnswer> decide(Services& services, const DecisionRequest& request,
+                                            std::unique_ptr<storage::Snapshot> snapshot = nullptr);
 
 // Returns a stored decision as to_json(Decision) does: the signed document together with the
 // results, which are stored apart. Errors: data-loss when a part of the decision is missing or

@@ -31,9 +31,11 @@ ConditionResult pod_condition(const BindingView& binding,
 }
 
 // The admitted pod that the binding is about; nothing when it names another one, or none.
-Result<std::optional<storage::PodRow>> admitted_pod(const Asking& asking, const Review& review,
+Result<std::optional<storage::PodRow>> admitted_pod(const Asking& asking,
+                                                    storage::Snapshot& snapshot,
+                                                    const Review& review,
                                                     const BindingView& binding) {
-  ASSAY_ASSIGN(auto row, find_pod(asking, binding.uid));
+  ASSAY_ASSIGN(auto row, find_pod(asking, snapshot, binding.uid));
   const bool same = row && row->name_space == review.name_space && row->name == binding.name;
   return same ? std::move(row) : std::nullopt;
 }
@@ -53,9 +55,9 @@ Status add_annotations(const Json& binding, policy::Workload& workload) {
   return {};
 }
 
-Result<DecisionRequest> bind_request(const Asking& asking, const Review& review,
-                                     const BindingView& binding) {
-  ASSAY_ASSIGN(const auto pod, admitted_pod(asking, review, binding));
+Result<DecisionRequest> bind_request(const Asking& asking, storage::Snapshot& snapshot,
+                                     const Review& review, const BindingView& binding) {
+  ASSAY_ASSIGN(const auto pod, admitted_pod(asking, snapshot, review, binding));
   policy::Workload workload{review.name_space, {}, {}, {}};
   if (pod) {
     ASSAY_ASSIGN(workload, policy::workload_from_json(pod->workload));
@@ -86,8 +88,9 @@ Result<ReviewAnswer> judge_binding(const Asking& asking, const Review& review) {
     return refuse(review, Reason::kAnnotationReserved,
                   "a binding carries no annotations of assay.dev");
   }
-  ASSAY_ASSIGN(const DecisionRequest request, bind_request(asking, review, *binding));
-  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
+  ASSAY_ASSIGN(auto snapshot, asking.services.store.snapshot());
+  ASSAY_ASSIGN(const DecisionRequest request, bind_request(asking, *snapshot, review, *binding));
+  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request, std::move(snapshot)));
   return decided.selected ? answer_decision(review, decided)
                           : not_applicable(asking, review, request.keeps);
 }

@@ -24,15 +24,15 @@ Json context_of(const Asking& asking, const Review& review) {
 
 }  // namespace
 
-Result<std::optional<storage::PodRow>> find_pod(const Asking& asking, const std::string& uid) {
+Result<std::optional<storage::PodRow>> find_pod(const Asking& asking, storage::Snapshot& snapshot,
+                                                const std::string& uid) {
   if (uid.empty() || uid.size() > kMaxObjectName) {
     return std::nullopt;
   }
   if (auto waiting = asking.services.unselected.find(asking.principal, uid)) {
     return waiting;
   }
-  ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
-  auto row = snapshot->pod(asking.principal, uid);
+  auto row = snapshot.pod(asking.principal, uid);
   if (!row && row.error().code != ErrorCode::kNotFound) {
     return std::unexpected(std::move(row).error());
   }

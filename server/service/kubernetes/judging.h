@@ -34,6 +34,7 @@ struct Asking {
 // Returns the pod with this uid that an earlier review of this cluster stored; nullopt when there
 // is none.
 [[nodiscard]] Result<std::optional<storage::PodRow>> find_pod(const Asking& asking,
+                                                              storage::Snapshot& snapshot,
                                                               const std::string& uid);
 // Returns `row` with `workload`. Adds the node of the workload to the nodes that the pod may have
 // gone to, unless the pod is already known to be on a node.

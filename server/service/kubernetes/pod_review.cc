@@ -121,14 +121,16 @@ Result<DecisionRequest> known_request(const Asking& asking, const Review& review
 
 // --- creation
 
-// Image volumes get their digests first: what has none is no place of a model.
-Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod) {
+// Image volumes get their digests first: what has none is no place of a model. What was read to
+// find them is left in `snapshot`.
+Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod,
+                        std::unique_ptr<storage::Snapshot>& snapshot) {
   const std::vector<std::string> references = annotated_models(pod);
   if (asking.call != AdmissionCall::kMutate || references.empty() || !has_unpinned_image(pod)) {
     return Json::array();
   }
   ASSAY_ASSIGN(const policy::Workload workload, workload_of(pod, review.name_space));
-  ASSAY_ASSIGN(const auto snapshot, asking.services.store.snapshot());
+  ASSAY_ASSIGN(snapshot, asking.services.store.snapshot());
   const Timestamp now = asking.services.clock.now();
   ASSAY_ASSIGN(const auto policies, policies_in_force(asking.services, *snapshot));
   ASSAY_ASSIGN(
@@ -139,9 +141,10 @@ Result<Json> pin_images(const Asking& asking, const Review& review, PodView& pod
 }
 
 Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review, PodView pod) {
-  ASSAY_ASSIGN(Json patch, pin_images(asking, review, pod));
+  std::unique_ptr<storage::Snapshot> snapshot;
+  ASSAY_ASSIGN(Json patch, pin_images(asking, review, pod, snapshot));
   ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
-  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
+  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request, std::move(snapshot)));
   const bool mutates = asking.call == AdmissionCall::kMutate;
   if (!decided.selected) {
     return not_applicable(asking, review, request.keeps,
@@ -160,18 +163,20 @@ Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review, 
 // --- changes
 
 Result<ReviewAnswer> decide_and_answer(const Asking& asking, const Review& review,
-                                       const DecisionRequest& request) {
-  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));
+                                       const DecisionRequest& request,
+                                       std::unique_ptr<storage::Snapshot> snapshot) {
+  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request, std::move(snapshot)));
   return decided.selected ? answer_decision(review, decided)
                           : not_applicable(asking, review, request.keeps);
 }
 
 // A pod that waits and is not known gets to be known by any update, if it would be let in: else its
 // binding stays refused, but its metadata stay changeable.
-ReviewAnswer judge_waiting(const Asking& asking, const Review& review, const PodView& pod) {
+ReviewAnswer judge_waiting(const Asking& asking, const Review& review, const PodView& pod,
+                           std::unique_ptr<storage::Snapshot> snapshot) {
   const auto answer = [&]() -> Result<ReviewAnswer> {
     ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
-    return decide_and_answer(asking, review, request);
+    return decide_and_answer(asking, review, request, std::move(snapshot));
   }();
   const bool let_in = answer && answer->decided.value_or(true);
   return let_in ? *answer
@@ -180,25 +185,27 @@ ReviewAnswer judge_waiting(const Asking& asking, const Review& review, const Pod
 }
 
 Result<ReviewAnswer> judge_update(const Asking& asking, const Review& review, const PodView& pod) {
-  ASSAY_ASSIGN(const auto row, find_pod(asking, metadata_text(review.object, "uid")));
+  ASSAY_ASSIGN(auto snapshot, asking.services.store.snapshot());
+  ASSAY_ASSIGN(const auto row, find_pod(asking, *snapshot, metadata_text(review.object, "uid")));
   const bool known = row && row->name_space == review.name_space &&
                      row->name == metadata_text(review.object, "name");
   ASSAY_ASSIGN(const bool changes, changes_judged(review, pod));
   if (known && changes) {
     ASSAY_ASSIGN(const DecisionRequest request, known_request(asking, review, pod, *row));
-    return decide_and_answer(asking, review, request);
+    return decide_and_answer(asking, review, request, std::move(snapshot));
   }
   if (known) {
+    snapshot.reset();  // no reader is held during a write
     settle(asking, review, *row);
   }
   if (known || (!changes && !node_of(pod).empty())) {
     return allow_unjudged(review, kUnchanged);
   }
   if (!changes) {
-    return judge_waiting(asking, review, pod);
+    return judge_waiting(asking, review, pod, std::move(snapshot));
   }
   ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
-  return decide_and_answer(asking, review, request);
+  return decide_and_answer(asking, review, request, std::move(snapshot));
 }
 
 // --- templates

@@ -4,8 +4,10 @@
 // the first.
 #include <gtest/gtest.h>
 
+#include "server/service/decisions/decide.h"
 #include "server/service/documents/accept.h"
 #include "server/service/governance/policies.h"
+#include "tests/server/service/bind_fixture.h"
 #include "tests/server/service/node_fixture.h"
 
 namespace assay::server::test {
@@ -32,12 +34,15 @@ class NotingStore final : public storage::Store {
   storage::Store& store_;
 };
 
-struct Reads : NodeTest {
-  Reads() : noting_(*store_) {
-    services_ = std::make_unique<Services>(noting_, *service_key_, clock_, random_,
-                                           "example.com/log", services_->nodes);
+// `Fixture` with a service whose store notes what is asked of it.
+template <typename Fixture>
+struct Noting : Fixture {
+  Noting() : noting_(*this->store_) {
+    this->services_ =
+        std::make_unique<Services>(noting_, *this->service_key_, this->clock_, this->random_,
+                                   "example.com/log", this->services_->nodes);
   }
-  ~Reads() override { services_.reset(); }
+  ~Noting() override { this->services_.reset(); }
   // What a call that succeeds did.
   template <typename Call>
   std::string steps_of(const Call& call) {
@@ -48,6 +53,17 @@ struct Reads : NodeTest {
   }
 
   NotingStore noting_;
+};
+using Reads = Noting<NodeTest>;
+
+struct DecisionReads : Noting<BindTest> {
+  std::string steps_of_review(const Json& review) {
+    return steps_of([&]() -> Result<Json> {
+      Json answer = ask(review);
+      EXPECT_EQ(answer["allowed"], true) << answer.dump();
+      return answer;
+    });
+  }
 };
 
 TEST_F(Reads, Enrolment_ReadsOnceBeforeAndOnceAfter) {
@@ -98,6 +114,26 @@ TEST_F(Reads, PolicyAndItsApproval_ReadOnceBeforeAndOnceAfter) {
 TEST_F(Reads, Manifest_ReadsOnceBeforeAndOnceAfter) {
   const Bytes bytes = signed_manifest(manifest("one"));
   EXPECT_EQ(steps_of([&] { return accept_manifest(*services_, bytes, actor_); }), "rwr");
+}
+
+TEST_F(DecisionReads, PodAndItsBinding_ReadOnceBeforeAndOnceAfter) {
+  const Json pod = pod_review("uid-1", "good");
+  EXPECT_EQ(steps_of_review(pod), "rwr");
+  EXPECT_EQ(steps_of_review(binding_review("uid-1")), "rwr");
+}
+
+TEST_F(DecisionReads, ChangeOfAKnownPod_ReadsOnceBeforeAndOnceAfter) {
+  const Json before = pod_review("uid-1", "good")["request"]["object"];
+  static_cast<void>(ask(pod_review("uid-1", "good")));
+  Json after = before;
+  after["spec"]["containers"][0]["image"] = "registry.example.com/other:2";
+  EXPECT_EQ(steps_of_review(update_review(before, after)), "rwr");
+}
+
+TEST_F(DecisionReads, UpdateThatChangesNothing_ReadsOnce) {
+  const Json pod = pod_review("uid-1", "good")["request"]["object"];
+  static_cast<void>(ask(pod_review("uid-1", "good")));
+  EXPECT_EQ(steps_of_review(update_review(pod, pod)), "r");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the JSON header of a safetensors file in one pass. Keeps only the data that a tensor needs,
-// whatever else the header contains. Internal to safetensors.cc.
+// Reads the JSON text of a safetensors header in one pass. Keeps only the data that a tensor needs,
+// whatever else the header contains. Internal to safetensors.cc. Its limits:
+// gpu_hash/safetensors.h.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu_hash/safetensors.h"
 #include "schemas/core/error.h"
 
 namespace assay::gpu_hash {
-
-// The largest accepted number of dimensions of a tensor. Tensor libraries support no more.
-inline constexpr std::size_t kMaxRank = 64;
-inline constexpr std::size_t kMaxMetadataMembers = 65536;
 
 // One tensor as the header describes it. Only the types of its members are checked.
 struct HeaderTensor {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu_hash/model/safetensors_header.h"
+#include "gpu_hash/model/safetensors_json.h"
 
 #include <algorithm>
 #include <array>
@@ -24,6 +24,7 @@ struct FieldInfo {
   std::string_view why;
   std::size_t most;  // numbers in its array
 };
+static_assert(kMaxRank == 64, "the text below says so");
 constexpr std::array<FieldInfo, 3> kFields{
     {{"dtype", "dtype", "the dtype must be a string", 0},
      {"shape", "shape", "the shape must be an array of at most 64 whole numbers from 0", kMaxRank},
@@ -172,7 +173,8 @@ class HeaderReader {
       return !std::exchange(has_metadata_, true) || duplicate(name);
     }
     if (tensors_.size() == kMaxEntries) {
-      return refuse("too-many-tensors", "an artifact has at most 1048576 entries");
+      return refuse("too-many-tensors",
+                    "an artifact has at most " + std::to_string(kMaxEntries) + " entries");
     }
     current_.name = std::move(name);
     seen_ = 0;
@@ -181,7 +183,8 @@ class HeaderReader {
 
   bool metadata_key(const string_t& name) {
     if (metadata_names_.size() == kMaxMetadataMembers) {
-      return refuse("metadata", "__metadata__ has more than 65536 members");
+      return refuse("metadata", "__metadata__ has more than " +
+                                    std::to_string(kMaxMetadataMembers) + " members");
     }
     return metadata_names_.insert(name).second || duplicate(name);
   }
