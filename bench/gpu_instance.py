@@ -105,13 +105,13 @@ class Run:
             finally:
                 self.owner.ask("close")
 
-    def loop(self, load, hints=False, idle=False, period=0.0, slices=1):
-        """A load for some seconds. `period` of the watch whose slices it offers moments to, if any."""
+    def loop(self, load, hints=False, idle=False):
+        """A load for some seconds. Without idle time, hints are also moments that are offered to the watch."""
         seconds, how = self.options.seconds, {}
         if idle:
-            how = {"idle": IDLE, "idle_every": self.options.idle_every}
-        elif hints and self.options.offer_ms and period:
-            how = {"offer_every": period / slices, "offer_ms": self.options.offer_ms}
+            how = {"idle": IDLE, "idle_after": self.options.idle_after}
+        elif hints:
+            how = {"offer_ms": self.options.offer_ms}
         return self.owner.ask("loop", 120 + 4 * seconds, load=load, seconds=seconds, hints=hints, **how)
 
     def alone(self):
@@ -212,9 +212,8 @@ class Run:
             time.sleep(1)
             how = found["registration"]["hints"]
             return {"how": how, "yield_slice": found["registration"]["yield_slice"],
-                    "idle_every_steps": self.options.idle_every, "offer_ms": self.options.offer_ms,
-                    "saturated": {load: self.loop(load, hints=True, period=PLAN[0], slices=PLAN[1])
-                                  for load in LOADS},
+                    "idle_after_seconds": self.options.idle_after, "offer_ms": self.options.offer_ms,
+                    "saturated": {load: self.loop(load, hints=True) for load in LOADS},
                     "idle": {load: self.loop(load, hints=True, idle=True) for load in LOADS}}
 
     def sweep(self):
@@ -403,9 +402,11 @@ def parse():
     parser.add_argument("--plans", help="of the sweep, such as 2x1,4x25: seconds of the period x slices")
     parser.add_argument("--flips", type=int, default=5)
     parser.add_argument("--hints", action="store_true", help="measure hints, too")
-    parser.add_argument("--idle-every", type=int, default=8, help="steps between two idle times")
-    parser.add_argument("--offer-ms", type=float, default=0,
-                        help="with hints on a saturated loop: yield_slice() of so many milliseconds; 0: none")
+    parser.add_argument("--idle-after", type=float, default=0.12,
+                        help="seconds of computing between two idle times; 0: after each step")
+    parser.add_argument("--offer-ms", type=int, default=50,
+                        help="with hints and no idle time: yield_slice() of so many milliseconds before each "
+                             "step; 0: hints alone")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--agent-device", help="--device of the node agent")
     parser.add_argument("--manifest-device", default="cpu", help="--device of assay manifest create")

@@ -91,27 +91,27 @@ class NoHints(contextlib.nullcontext):
         pass
 
 
-def run(load, seconds, idle=0.0, idle_every=1, hints=None, offer_every=0.0, offer_ms=0.0, poll=None):
+def run(load, seconds, idle=0.0, idle_after=0.0, hints=None, offer_ms=0, poll=None):
     """Runs steps for so long, or until `poll` says so; the times of the steps.
 
-    `idle`: share of the time that the process sleeps, after each `idle_every` steps, and says so.
-    `hints`: who is told (a NoHints, or what owner.py makes). `offer_every`: seconds between two moments
-    at which the process waits up to `offer_ms` for a slice of the watch; 0: never. A step's time counts
-    from before that wait to the end of the step, and does not count idle time.
+    `idle`: share of the time that the process sleeps, after the step that ends `idle_after` seconds of
+    computing, and says so.
+    `hints`: who is told (a NoHints, or what owner.py makes). `offer_ms`: before each step the process waits
+    so long, at most, for slices of the watch that are due; 0: it does not. A step's time counts from before
+    that wait to the end of the step, and does not count idle time.
     """
     hints = hints or NoHints()
     taken, busy = [], 0.0
-    start = offered = time.perf_counter()
+    start = time.perf_counter()
     while time.perf_counter() - start < seconds and not (poll and poll()):
         began = time.perf_counter()
-        if offer_every and began - offered >= offer_every:
+        if offer_ms:
             hints.offer(offer_ms)
-            offered = began
         with hints:
             load.step()
         taken.append(time.perf_counter() - began)
         busy += taken[-1]
-        if idle and len(taken) % idle_every == 0:
+        if idle and busy >= idle_after:
             pause = busy * idle / (1 - idle)
             hints.idle_for(pause)
             time.sleep(pause)

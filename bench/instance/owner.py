@@ -9,7 +9,6 @@ commands between the two are done between two steps.
 """
 import argparse
 import concurrent.futures
-import inspect
 import json
 import os
 import pathlib
@@ -32,7 +31,7 @@ class Told:
     """Hints in the form that loads.run() uses, over those of the package."""
 
     def __init__(self, hints, offer):
-        self._hints, self._offer = hints, offer
+        self._hints, self._offer, self.slices = hints, offer, 0
         self.idle_for = hints.idle_for
 
     def __enter__(self):
@@ -42,8 +41,9 @@ class Told:
         self._hints.end()
 
     def offer(self, max_ms):
+        """Waits so long, at most, for slices of the watch that are due."""
         if self._offer is not None:
-            self._offer(max_ms)
+            self.slices += self._offer(max_ms) or 0
 
 
 class Exports:
@@ -154,23 +154,17 @@ class Owner:
             rest, offset = rest[done:], offset + done
 
     def register(self, artifact, hints=False, rank=0, world=1):
-        """Registers as this rank, with the page of hints if that is wanted and the package hands it over."""
-        assay, options = self.assay, {}
-        page, how = None, "none"
-        if hints:
-            page, how = assay.Hints(), "a page that nobody reads"
-            if "hints" in inspect.signature(assay.register).parameters:
-                options["hints"], how = page, "register(hints=)"
+        """Registers as this rank; with `hints`, loops that ask for them write into the registration's page."""
         start = time.monotonic()
-        self.registration = assay.register(self.model, artifact=artifact, socket=self.options.socket,
-                                           rank=rank, world=world, **options)
-        seconds = time.monotonic() - start
-        own = getattr(self.registration, "hints", None)
-        if hints and how != "register(hints=)" and own is not None:
-            page, how = own() if callable(own) else own, "registration.hints"
-        offer = next((getattr(one, "yield_slice") for one in (self.registration, page)
-                      if hasattr(one, "yield_slice")), None)
-        self.hints = Told(page, offer) if page is not None else loads.NoHints()
+        self.registration = self.assay.register(self.model, artifact=artifact, socket=self.options.socket,
+                                                rank=rank, world=world)
+        seconds, how = time.monotonic() - start, "none"
+        offer = getattr(self.registration, "yield_slice", None)
+        self.hints = loads.NoHints()
+        if hints:
+            page = getattr(self.registration, "hints", None)
+            how = "page that nobody reads" if page is None else "registration.hints"
+            self.hints = Told(page or self.assay.Hints(), offer)
         self.timed = Exports(self.registration._link)
         kinds = {}
         for piece in self.registration._link._plan.pieces:
@@ -230,7 +224,9 @@ class Owner:
             told = self.hints
         loaded = self.load(load)
         loads.run(loaded, min(1.0, seconds / 4))  # warm
-        return loads.run(loaded, seconds, hints=told, **how)
+        before = told.slices if told else 0
+        found = loads.run(loaded, seconds, hints=told, **how)
+        return dict(found, slices_offered=told.slices - before) if told else found
 
     def start(self, load):
         """Computes until `stop`, whose answer says how it went."""

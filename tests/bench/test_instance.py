@@ -45,9 +45,6 @@ class Hints:
     def idle_for(self, seconds):
         self.said.append(seconds)
 
-    def offer(self, max_ms):
-        self.said.append(("offer", max_ms))
-
 
 class Loops(unittest.TestCase):
     def test_percentiles_are_those_of_the_steps(self):
@@ -58,21 +55,20 @@ class Loops(unittest.TestCase):
 
     def test_idle_time_is_said_and_is_no_part_of_a_step(self):
         hints, load = Hints(), Step(0.01)
-        found = loads.run(load, 0.5, idle=0.2, idle_every=4, hints=hints)
-        self.assertEqual(found["steps"], load.steps)
-        self.assertEqual(len(hints.said), load.steps // 4)
-        self.assertEqual(hints.open, 0)
-        for pause in hints.said:  # a fifth of the time: a quarter of four steps
-            self.assertGreaterEqual(pause, 0.01)
+        found = loads.run(load, 0.5, idle=0.2, idle_after=0.035, hints=hints)
+        self.assertEqual((found["steps"], hints.open), (load.steps, 0))
+        self.assertTrue(hints.said)
+        for pause in hints.said:  # a fifth of the time: a quarter of what was computed
+            self.assertGreaterEqual(pause, 0.035 / 4)
         self.assertGreater(found["idle_percent"], 10)
         self.assertLess(found["idle_percent"], 45)
         self.assertGreaterEqual(found["p50_ms"], 10)
 
-    def test_a_moment_is_offered_once_an_interval(self):
-        hints = Hints()
-        loads.run(Step(0.005), 0.5, hints=hints, offer_every=0.1, offer_ms=7)
-        self.assertIn(("offer", 7), hints.said)
-        self.assertLessEqual(len(hints.said), 5)
+    def test_moments_are_offered_between_steps(self):
+        hints, load = Hints(), Step(0.005)
+        hints.offer = lambda max_ms: hints.said.append((max_ms, hints.open, load.steps))
+        loads.run(load, 0.05, hints=hints, offer_ms=7)
+        self.assertEqual(hints.said, [(7, 0, step) for step in range(load.steps)])
 
     def test_poll_ends_a_loop(self):
         load = Step(0.001)
