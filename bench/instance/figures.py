@@ -48,7 +48,7 @@ class Report:
 
     def write(self):
         if self._file:
-            self._file.write_text(json.dumps(self.json, indent=1) + "\n")
+            self._file.write_text(json.dumps(self.json, indent=1, default=str) + "\n")
 
     def add(self, name, value, unit, bar=None, at_least=False, **details):
         """A figure; `bar` is the most it may be, or with `at_least` the least."""

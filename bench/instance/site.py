@@ -265,7 +265,8 @@ class Gpu:
             self._nvml, self._device = pynvml, pynvml.nvmlDeviceGetHandleByIndex(0)
 
     def driver(self):
-        return self._nvml.nvmlSystemGetDriverVersion() if self._nvml else None
+        version = self._nvml.nvmlSystemGetDriverVersion() if self._nvml else None
+        return version.decode() if isinstance(version, bytes) else version
 
     def used_mib(self):
         return self._nvml.nvmlDeviceGetMemoryInfo(self._device).used >> 20 if self._nvml else None

@@ -174,6 +174,13 @@ class Figures(unittest.TestCase):
         self.assertEqual(gpu_instance.find_ranges(detail, "b"), [[8, 12]])
         self.assertEqual(gpu_instance.find_ranges({}, "b"), [])
 
+    def test_ranges_in_findings_are_read(self):
+        run = gpu_instance.Run(None, self.report, None, None, None)
+        state = {"findings": [["changed", "b", "its bytes changed: bytes 0 to 4"],
+                              ["changed", "a", "its bytes changed: bytes 1048576 to 2097152"]]}
+        run.owner = types.SimpleNamespace(ask=lambda do: state)
+        self.assertEqual(run._told("a"), (state, [[1048576, 2097152]]))
+
     def test_plots_show_each_plan(self):
         for period in (2.0, 4.0):
             for slices in (1, 8):
