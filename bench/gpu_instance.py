@@ -1,219 +1,442 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A PyTorch model on a GPU from its registration to the decision at serve: a real assayd, a real node
-agent, a process that serves.
+"""PyTorch weights on a GPU from their registration to the decision at serve: a real assayd, a real node
+agent, a process that serves. One run measures everything that is asked of speed.
 
-Usage: bench/gpu_instance.py --bin DIR [--gib N] [--seconds N] [--device cuda|cpu] [--json FILE]
+Usage: bench/gpu_instance.py --bin DIR [--gib N] [--parts NAMES] [--json FILE] ...
 
-The process runs a decode-like loop (all weights once a step). Measured: registration, the job
-(SHA-256 of all weights in place), steps a second without and with the watch (tags of everything once
-a period), and the time from one flipped byte to the denied decision. Ends with 1 when the flipped
-byte is not found, or the wrong tensor is named.
+Parts, in this order:
+  plain         a plain buffer hashed and read by gpu_hash_device_bench, before the weights are there
+  verification  registration, a job, full passes: rates, bytes copied, memory that the node agent uses
+  flips         bytes changed on the device while a decode loop runs: time to the denied decision
+  release       time until the node agent has let go of all pieces
+  watch         both loads alone, watched and alone again, the whole model every 2 s in 8 slices
+  hints         the same with hints of the serving process, saturated and with idle time (--hints)
+  sweep         other periods and numbers of slices, as many as the time allows
+  death         time from the death of the serving process until its memory is free
+With --gpus 2: one process for each GPU, ranks of one instance, against one of them alone; nothing else.
+
+A part that fails is written into the JSON as such, and the next one runs; so is one that the time left
+(--budget) does not allow. `--manifest PREFIX` keeps the manifests for the next run with the same --gib.
+Ends with 1 when weights were not verified, a flipped byte was not found, or the wrong tensor was named.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
+import random
+import re
 import subprocess
 import sys
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-NODE, TENSOR, BYTE = "node-1", "layers.1.weight", 1_234_567
-POLICY = {
-    "name": "loaded", "version": 1, "mode": "enforce", "match": {"accelerators": "any"},
-    "require": [{"id": "published", "manifest": {"signers": {"at_least": 1}}},
-                {"id": "loaded", "report": {"scope": "device-memory"}}]}
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent)]
+
+from instance import figures, site  # noqa: E402
+from instance.site import Failed, Gpu, Owner, Site  # noqa: E402
+
+LOADS = ("decode", "products")
+PLAN = (2.0, 8)
+# Of the sweep: period in seconds and slices, most telling first.
+SWEEP = [(2.0, 1), (2.0, 25), (4.0, 8), (1.0, 8), (4.0, 25), (1.0, 1), (4.0, 1), (1.0, 25)]
+IDLE = 0.05  # of the time, in the runs with idle time
+PARTS = ("plain", "verification", "flips", "release", "watch", "hints", "sweep", "death")
+FLIP_GRACE = 0.5  # seconds beyond the period until the decision is a denial
 
 
-# --- the process that serves
+def plain(run):
+    """A plain buffer of the same size in the same run, with the same cache of kernels."""
+    options, service = run.options, run.site.service
+    file = service.dir / "plain.json"
+    size = f"gib={max(1, int(options.gib))}"
+    done = subprocess.run([str(options.bin / "gpu_hash_device_bench"), size, "stream=0", "sweep=0",
+                           f"json={file}"], env=service.env, text=True, capture_output=True, timeout=180)
+    if done.returncode != 0:
+        raise Failed(done.stdout[-500:] + done.stderr[-500:])
+    rows = json.loads(file.read_text())["figures"]
 
-def build(torch, gib, device):
-    """Square bf16 matrices, `gib` GiB in all."""
-    wide = 8192 if gib >= 1 else 2048
-    count = max(2, int(gib * (1 << 30)) // (2 * wide * wide))
-    torch.manual_seed(7)
-    layers = torch.nn.ModuleList(torch.nn.Linear(wide, wide, bias=False, dtype=torch.bfloat16, device=device)
-                                 for _ in range(count))
-    return torch.nn.ModuleDict({"layers": layers})
+    def row(start):
+        return next((one for one in rows if one["name"].startswith(start)), {})
 
-
-def serve(options):
-    """Reads commands, one a line: artifact ID, loop SECONDS, flip, state. Answers one line of JSON."""
-    sys.path[:0] = [str(ROOT / "python/src")]
-    import torch
-
-    import assay
-
-    def say(**members):
-        print(json.dumps(members), flush=True)
-
-    model = build(torch, options.gib, options.device)
-    x = torch.ones(1, model["layers"][0].in_features, dtype=torch.bfloat16, device=options.device)
-
-    def sync():
-        if options.device == "cuda":
-            torch.cuda.synchronize()
-
-    def steps(seconds):
-        taken, end = [], time.monotonic() + seconds
-        with torch.no_grad():
-            while time.monotonic() < end:
-                start, y = time.monotonic(), x
-                for layer in model["layers"]:
-                    y = layer(y).clamp(-1, 1)
-                sync()
-                taken.append(time.monotonic() - start)
-        taken.sort()
-        return {"steps_per_second": round(len(taken) / sum(taken), 2),
-                "p99_ms": round(1000 * taken[int(0.99 * (len(taken) - 1))], 2), "steps": len(taken)}
-
-    say(bytes=sum(p.numel() * p.element_size() for p in model.parameters()),
-        device=torch.cuda.get_device_name() if options.device == "cuda" else "cpu")
-    registration = None
-    for line in sys.stdin:
-        word, _, argument = line.strip().partition(" ")
-        if word == "save":
-            from safetensors.torch import save_file
-            save_file({name: p.detach().cpu() for name, p in model.named_parameters()}, argument)
-            say(saved=argument)
-        elif word == "artifact":
-            start = time.monotonic()
-            registration = assay.register(model, artifact=argument, socket=options.socket)
-            kinds = {}
-            for piece in registration._link._plan.pieces:
-                kinds[piece.kind] = kinds.get(piece.kind, 0) + 1
-            say(seconds=round(time.monotonic() - start, 3), pieces=kinds)
-        elif word == "loop":
-            say(**steps(float(argument)))
-        elif word == "flip":
-            with torch.no_grad():
-                model["layers"][1].weight.view(torch.uint8).view(-1)[BYTE] ^= 1
-            sync()
-            say(at=time.time())
-        elif word == "state":
-            say(state=registration.state, findings=[[f.kind, f.tensor] for f in registration.findings])
+    tags = row("keyed tags alone")
+    return {"sha256_gbps": row("SHA-256 tree, resident").get("gbps"), "bytes": row("SHA-256 tree, res").get("bytes"),
+            "sha256_with_tags_gbps": row("SHA-256 tree with keyed tags").get("gbps"),
+            "tags_gbps": tags.get("gbps"), "reading_gbps": tags.get("limit_gbps")}
 
 
-class Server:
-    """That process, asked over its standard input."""
-
-    def __init__(self, options, socket):
-        env = dict(os.environ, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
-        command = [sys.executable, __file__, "--serve", "--gib", str(options.gib), "--device", options.device,
-                   "--socket", str(socket)]
-        self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-
-    def answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit("the serving process ended")
-        return json.loads(line)
-
-    def ask(self, line):
-        self.tell(line)
-        return self.answer()
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+def add_verification(report, bytes_, found):
+    plain_gbps = report.json["parts"].get("plain", {}).get("sha256_gbps")
+    report.add("registration", found["registration"]["seconds"], "s", pieces=found["registration"]["pieces"])
+    report.add("job, from its start to its report", found["job_seconds"], "s", bytes=bytes_)
+    passes = [one for one in found["passes"] if one.get("pass")]
+    if passes:
+        fastest = min(one["pass"]["hash_seconds"] for one in passes)
+        rate = bytes_ / fastest / 1e9 if fastest else None
+        report.add("full pass, all bytes hashed in place", round(rate, 2) if rate else None, "GB/s")
+        if rate and plain_gbps:
+            report.add("a plain buffer against it", round(plain_gbps / rate, 3), "x", 1.1)
+        report.add("full pass with exports and imports", round(min(one["seconds"] for one in passes), 3), "s",
+                   exports=[one["pass"]["export_seconds"] for one in passes],
+                   imports=[one["pass"]["import_seconds"] for one in passes])
+    copied = bytes_ - found["memory"]["in_place"]
+    report.add("bytes copied", copied, "B", 0, staged=found["memory"]["staged"])
+    if found["agent_device_mib"]:
+        report.add("device memory of the node agent", found["agent_device_mib"], "MiB", 614)
+    report.add("host memory of the node agent", found["agent_mib"], "MiB")
 
 
-# --- the service and its node agent
+class Run:
+    """One process that serves on one GPU."""
 
-def publish(service, model):
-    """A manifest of the tensors, hashed on the same device; the artifact id."""
-    service.run("assay", "manifest", "create", str(model), "--name", "acme/demo", "--objects", "both",
-                "--location", "pvc://inference/models", "--out", "a.json")
-    service.run("assay", "sign", "a.json", "--key", "keys/publisher.pem", "--out", "a.signed.json")
-    service.run("assay", "push", "a.signed.json", token="ci")
-    statement = json.loads((service.dir / "a.json").read_text())
-    return "assay-tree-v1-sha256:" + statement["subject"][0]["digest"]["assay-tree-v1-sha256"]
+    def __init__(self, options, report, place, owner, artifact):
+        self.options, self.report, self.site = options, report, place
+        self.owner, self.artifact = owner, artifact
+        self.bytes = owner.found["bytes"] if owner else 0
+        self.gpu, self.last_alone = Gpu(), None
+
+    @contextlib.contextmanager
+    def watched(self, period, slices, hints=False):
+        """Registered, verified and watched by a node agent of this plan; what came of the registration."""
+        with self.site.agent(period, slices) as agent:
+            try:
+                registration = self.owner.ask("register", artifact=self.artifact, hints=hints)
+                job = self.site.verified(self.artifact)
+                yield {"agent": agent, "registration": registration, "job": job}
+            finally:
+                self.owner.ask("close")
+
+    def loop(self, load, hints=False, idle=False):
+        """A load for some seconds. Without idle time, hints are also moments that are offered to the watch."""
+        seconds, how = self.options.seconds, {}
+        if idle:
+            how = {"idle": IDLE, "idle_after": self.options.idle_after}
+        elif hints:
+            how = {"offer_ms": self.options.offer_ms}
+        return self.owner.ask("loop", 120 + 4 * seconds, load=load, seconds=seconds, hints=hints, **how)
+
+    def alone(self):
+        return {load: self.loop(load) for load in LOADS}
+
+    # Parts.
+
+    def verification(self):
+        with self.site.agent() as agent:
+            registration = self.owner.ask("register", artifact=self.artifact)
+            self.owner.ask("exports", clear=True)
+            job = self.site.verified(self.artifact)
+            first = self.owner.ask("exports")["pass"]
+            passes = [self.owner.ask("verify", 120) for _ in range(3)]
+            pids = site.tree(agent.process.pid)
+            found = {"registration": registration, "result": job["result"], "memory": job["detail"].get("memory"),
+                     "device": job["detail"].get("device"), "waited": job["waited"], "job_pass": first,
+                     "job_seconds": seconds_of(job["detail"]), "passes": passes, "agent_mib": site.resident_mib(pids),
+                     "agent_device_mib": self.gpu.used_by_mib(pids)}
+            self.owner.ask("close")
+        add_verification(self.report, self.bytes, found)
+        return found
+
+    def flips(self):
+        draw, cases = random.Random(7), []
+        with self.watched(*PLAN):
+            loop = self.owner.tell("start", load="decode")
+            try:
+                for number in range(self.options.flips):
+                    cases.append(self._flip(draw, localise=number == 0))
+            finally:
+                self.owner.tell("stop")
+                loop = self.owner.answer(loop)
+        late = [case["seconds"] for case in cases]
+        named = all(case["named"] for case in cases)
+        self.report.add("flipped byte to denied decision, the slowest of " + str(len(cases)), max(late), "s",
+                        PLAN[0] + FLIP_GRACE, seconds=late, tensor_named=named,
+                        ranges_named=sum(case["range_named"] for case in cases), steps_during=loop["steps"])
+        return {"cases": cases, "named": named, "loop": loop}
+
+    def _flip(self, draw, localise):
+        """One flipped bit, found; then the byte as it was, verified again."""
+        names, sizes = self.owner.found["tensors"], self.owner.found["tensor_bytes"]
+        number = draw.randrange(len(names))
+        place = {"tensor": names[number], "byte": draw.randrange(sizes[number]), "bit": draw.randrange(8)}
+        time.sleep(draw.uniform(0, PLAN[0]))
+        at = self.owner.ask("flip", **place)["at"]
+        denied, reasons = self.site.wait_for(self.artifact, False)
+        case = {**place, "seconds": round(denied - at, 3), "reasons": reasons}
+        case["owner"], ranges = self._told(place["tensor"])
+        case["named"] = "instance-violated" in reasons and any(
+            finding[1] == place["tensor"] for finding in case["owner"]["findings"])
+        case["told_seconds"] = round(time.time() - at, 3)
+        if localise:
+            job = self.site.job(self.artifact)
+            case["job"] = {"result": job["result"], "ranges": find_ranges(job["detail"], place["tensor"])}
+            ranges = ranges + case["job"]["ranges"]
+        case["range_named"] = any(begin <= place["byte"] < end for begin, end in ranges)
+        self.owner.ask("flip", **place)
+        self.site.verified(self.artifact)
+        return case
+
+    def _told(self, tensor):
+        """What the owner is told of a change, with the byte ranges: they come a little later, or not at all."""
+        end = time.time() + 2
+        while True:
+            state = self.owner.ask("state")
+            ranges = [[int(number) for number in found] for _, name, detail in state["findings"] if name == tensor
+                      for found in re.findall(r"bytes (\d+) to (\d+)", detail)]
+            if ranges or time.time() > end:
+                return state, ranges
+            time.sleep(0.02)
+
+    def release(self):
+        with self.watched(*PLAN):
+            found = self.owner.ask("release")
+        self.report.add(f"release of {found['pieces']} pieces", found["seconds"], "s", 0.5)
+        return found
+
+    def watch(self):
+        """Alone, watched, the same with hints, alone again."""
+        before = self.alone()
+        with self.watched(*PLAN):
+            time.sleep(1)
+            watched = self.alone()
+        hinted = self.report.part("hints", self.hinted, 4 * self.seconds() + 60) if self.options.hints else None
+        idle = {load: self.loop(load, hints=True, idle=True) for load in LOADS} if hinted else {}
+        after = self.last_alone = self.alone()
+        for load in LOADS:
+            around = [before[load], after[load]]
+            figures.add_watch(self.report, self.bytes, watched[load], around, load, *PLAN)
+            if hinted:
+                figures.add_watch(self.report, self.bytes, hinted["saturated"][load], around, load, *PLAN,
+                                  hints=hinted["how"])
+                figures.add_watch(self.report, self.bytes, hinted["idle"][load], [idle[load]], load, *PLAN,
+                                  hints=hinted["how"], idle=True)
+        return {"alone": [before, after], "watched": watched, "idle_alone": idle}
+
+    def hinted(self):
+        with self.watched(*PLAN, hints=True) as found:
+            time.sleep(1)
+            how = found["registration"]["hints"]
+            return {"how": how, "yield_slice": found["registration"]["yield_slice"],
+                    "idle_after_seconds": self.options.idle_after, "offer_ms": self.options.offer_ms,
+                    "saturated": {load: self.loop(load, hints=True) for load in LOADS},
+                    "idle": {load: self.loop(load, hints=True, idle=True) for load in LOADS}}
+
+    def sweep(self):
+        """Other plans, two between two runs alone, until the time is over."""
+        plans = [(float(p), int(s)) for p, s in (one.split("x") for one in self.options.plans.split(","))] \
+            if self.options.plans else SWEEP
+        done, before = [], self.last_alone or self.alone()
+        for at in range(0, len(plans), 2):
+            pair = {}
+            for plan in plans[at:at + 2]:
+                if self.report.left() < 2 * self.seconds() + 15 + self.seconds():
+                    break
+                found = self.report.part(f"sweep {plan[0]:g}x{plan[1]}", lambda plan=plan: self._watched_by(plan))
+                if found:
+                    pair[plan] = found
+            if not pair:
+                break
+            after = self.alone()
+            for plan, found in pair.items():
+                done.append(plan)
+                for load in LOADS:
+                    figures.add_watch(self.report, self.bytes, found[load], [before[load], after[load]], load, *plan)
+            before = after
+        return {"done": done, "left_out": [plan for plan in plans if plan not in done]}
+
+    def _watched_by(self, plan):
+        with self.watched(*plan):
+            time.sleep(1)
+            return self.alone()
+
+    def seconds(self):
+        """About how long both loads take once."""
+        return 2 * (self.options.seconds + 1.5)
+
+    def death(self):
+        """The serving process is killed while it is watched; its memory is free when nobody imports it."""
+        if self.gpu.used_mib() is None:
+            raise Failed("NVML is missing")
+        with self.site.agent(*PLAN) as agent:
+            self.owner.ask("register", artifact=self.artifact)
+            self.site.verified(self.artifact)
+            before = self.gpu.used_mib()
+            self.owner.end()
+            ended, used = time.monotonic(), before
+            while time.monotonic() - ended < 20:
+                used = self.gpu.used_mib()
+                if before - used >= 0.98 * (self.bytes >> 20):
+                    break
+                time.sleep(0.005)
+            seconds = round(time.monotonic() - ended, 3)
+            ours = self.gpu.used_by_mib(site.tree(agent.process.pid))
+        self.report.add("death of the serving process until its memory is free", seconds, "s", 1.0)
+        return {"seconds": seconds, "used_mib": [before, used], "agent_device_mib": ours}
 
 
-def decision(service, artifact):
-    done = service.run("assay", "decide", "--model", artifact, "--point", "serve", "--node", NODE, "--resource",
-                       "nvidia.com/gpu", "-o", "json", token="ci", check=False)
-    if done.returncode not in (0, 1):
-        raise SystemExit(done.stderr)
-    return done.returncode == 0, done.stdout
+def seconds_of(detail):
+    """From the start of a job's work to its end, by the node agent's clock."""
+    from datetime import datetime
+
+    start, end = (datetime.fromisoformat(detail[name].replace("Z", "+00:00"))
+                  for name in ("started_at", "finished_at"))
+    return round((end - start).total_seconds(), 3)
 
 
-def wait_for(service, artifact, allowed, limit=120):
-    """Asks until the answer is this one; the moment of that answer and its text."""
-    end = time.time() + limit
-    while time.time() < end:
-        now, said = decision(service, artifact)
-        if now == allowed:
-            return time.time(), said
-    raise SystemExit(f"no {'allow' if allowed else 'deny'} within {limit} s: {said}")
+def find_ranges(detail, tensor):
+    """Byte ranges that a job's detail names for a tensor."""
+    found = []
 
+    def look(value):
+        if isinstance(value, dict):
+            if value.get("tensor") == tensor:
+                found.extend(value.get("ranges", []))
+            for one in value.values():
+                look(one)
+        elif isinstance(value, list):
+            for one in value:
+                look(one)
 
-def measure(options):
-    os.environ["ASSAY_BIN"] = str(options.bin)
-    sys.path[:0] = [str(ROOT / "tests/e2e")]
-    import nodes
-
-    with nodes.NodeService() as service, tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        socket, model = service.dir / "register.sock", pathlib.Path(folder) / "model"
-        model.mkdir()
-        server = Server(options, socket)
-        found = server.answer()
-        server.ask(f"save {model / 'model.safetensors'}")
-        artifact = publish(service, model)
-        service.activate(POLICY)
-        flags = ("--register-socket", str(socket), "--register-uid", str(os.getuid()))
-        with service.worker(device="opencl" if options.device == "cuda" else "cpu", options=flags) as worker:
-            worker.wait("enrolled")
-            found["loop_alone"] = server.ask(f"loop {options.seconds}")
-            found["registration"] = server.ask(f"artifact {artifact}")
-            start = time.monotonic()
-            done = service.run("assay", "job", "new", artifact, "--node", NODE, "--instance", "main", "--wait",
-                               "-o", "json", token="ci", check=False)
-            job = json.loads(done.stdout)
-            found["job_seconds"] = round(time.monotonic() - start, 3)
-            found["result"] = job["result"]
-            found["memory"] = job["detail"].get("memory")
-            found["hashed_on"] = job["detail"].get("device")
-            found["detail"] = {name: job["detail"].get(name) for name in ("started_at", "finished_at", "bytes")}
-            wait_for(service, artifact, True)
-            found["loop_watched"] = server.ask(f"loop {options.seconds}")
-            server.tell(f"loop {options.seconds}")  # the flip comes while nothing else is asked
-            server.answer()
-            flipped = server.ask("flip")["at"]
-            denied, said = wait_for(service, artifact, False)
-            found["flip_to_denied_seconds"] = round(denied - flipped, 3)
-            found["denied_with"] = [code for code in ("instance-violated", "model-mismatch") if code in said]
-            found["owner"] = server.ask("state")
-        server.process.kill()
-        server.process.wait()
-    found["found"] = found["owner"]["state"] == "violated" and found["owner"]["findings"][0][1] == TENSOR
+    look(detail)
     return found
 
 
-def main():
+# --- several GPUs
+
+def ranks(report, place, owners, artifacts):
+    """All ranks of one instance against the first of them alone: time and rate of full passes."""
+    found, alone = {}, owners[0].found["bytes"]
+    with place.agent():
+        for name, chosen, artifact in (("one", owners[:1], artifacts[0]), ("all", owners, artifacts[-1])):
+            for rank, owner in enumerate(chosen):
+                owner.ask("register", artifact=artifact, rank=rank, world=len(chosen))
+            for owner in chosen:
+                owner.ask("exports", clear=True)
+            job = place.verified(artifact)
+            passes = []
+            for _ in range(5):
+                for owner in chosen:
+                    owner.ask("exports", clear=True)
+                asked = chosen[0].ask("verify", 120)
+                seen = [asked["pass"], *(owner.ask("exports")["pass"] for owner in chosen[1:])]
+                passes.append({"seconds": asked["seconds"], "state": asked["state"], "passes": seen})
+            found[name] = {"bytes": sum(owner.found["bytes"] for owner in chosen), "memory": job["detail"]["memory"],
+                           "job_seconds": seconds_of(job["detail"]), "checks": passes}
+            for owner in chosen:
+                owner.ask("close")
+    for name, length in (("full check, with exports and imports", lambda check: check["seconds"]),
+                         ("full check, hashing alone", hashing)):
+        times = {key: min(filter(None, map(length, one["checks"])), default=None) for key, one in found.items()}
+        if None in times.values():
+            continue
+        rates = {key: found[key]["bytes"] / times[key] / 1e9 for key in found}
+        report.add(f"{name}: {len(owners)} GPUs against one", round(rates["all"] / rates["one"], 3), "x",
+                   0.95 * len(owners), at_least=True, seconds=times, gbps=rates, bytes_each=alone)
+    found["result"] = "verified"
+    return found
+
+
+def hashing(check):
+    """From the last descriptor of the rank that had them first to the first request after all were hashed."""
+    seen = [one for one in check["passes"] if one]
+    if len(seen) < len(check["passes"]):
+        return None
+    return min(one["end"] for one in seen) - min(one["answered"] for one in seen)
+
+
+# --- the program
+
+def measure_one(options, report, place):
+    parts = options.parts.split(",") if options.parts else PARTS
+    run = Run(options, report, place, None, None)
+    if "plain" in parts:
+        report.part("plain", lambda: plain(run))
+    owner = report.part("serving process", lambda: Owner(options, place.socket))
+    if owner is None:
+        return False
+    try:
+        report.json["machine"] = f"{owner.found['device']}, {cores()} cores"
+        report.json["bytes"], report.json["torch"] = owner.found["bytes"], owner.found["torch"]
+        report.json["driver"] = run.gpu.driver()
+        artifacts = report.part("manifest", lambda: place.publish([owner]))
+        if not artifacts:
+            return False
+        run = Run(options, report, place, owner, artifacts[0])
+        report.part("loads", lambda: owner.ask("prepare"))
+        needs = {"watch": 3 * run.seconds() + 20, "sweep": 3 * run.seconds() + 20, "flips": 30, "death": 15}
+        for name in PARTS[1:]:
+            if name in parts and name != "hints":
+                report.part(name, getattr(run, name), needs.get(name, 10))
+    finally:
+        owner.end()
+    done = report.json["parts"]
+    return (done.get("verification", {"result": "verified"}).get("result") == "verified" and
+            done.get("flips", {"named": True}).get("named") is True)
+
+
+def measure_ranks(options, report, place):
+    owners = []
+    try:
+        for rank in range(options.gpus):
+            owner = report.part(f"serving process {rank}",
+                                lambda rank=rank: Owner(options, place.socket, rank, options.gpus))
+            if owner is None:
+                return False
+            owners.append(owner)
+        report.json["machine"] = f"{options.gpus} x {owners[0].found['device']}, {cores()} cores"
+        report.json["bytes"], report.json["driver"] = sum(one.found["bytes"] for one in owners), Gpu().driver()
+        artifacts = report.part("manifest", lambda: place.publish(owners))
+        return bool(artifacts and report.part("ranks", lambda: ranks(report, place, owners, artifacts)))
+    finally:
+        for owner in owners:
+            owner.end()
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="assay and assayd")
-    parser.add_argument("--gib", type=float, default=8)
-    parser.add_argument("--seconds", type=float, default=10, help="of each loop")
+    parser.add_argument("--bin", type=pathlib.Path, default=site.ROOT / "build/release/bin", help="assay and assayd")
+    parser.add_argument("--gib", type=float, default=100, help="of weights on each GPU")
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--parts", help="names, separated by commas (default: all)")
+    parser.add_argument("--seconds", type=float, default=20, help="of each run of a load")
+    parser.add_argument("--budget", type=float, default=470, help="seconds that the whole run may take, about")
+    parser.add_argument("--plans", help="of the sweep, such as 2x1,4x25: seconds of the period x slices")
+    parser.add_argument("--flips", type=int, default=5)
+    parser.add_argument("--hints", action="store_true", help="measure hints, too")
+    parser.add_argument("--idle-after", type=float, default=0.12,
+                        help="seconds of computing between two idle times; 0: after each step")
+    parser.add_argument("--offer-ms", type=int, default=50,
+                        help="with hints and no idle time: yield_slice() of so many milliseconds before each "
+                             "step; 0: hints alone")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--folder", help="for the model's file")
+    parser.add_argument("--agent-device", help="--device of the node agent")
+    parser.add_argument("--manifest-device", default="cpu", help="--device of assay manifest create")
+    parser.add_argument("--manifest", help="PREFIX of files that keep the manifests")
+    parser.add_argument("--folder", help="for files of weights, some GiB at a time (default: shared memory)")
+    parser.add_argument("--shard-gib", type=float, default=8, help="of weights in a file at a time, at most")
     parser.add_argument("--commit", default="")
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--socket", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.serve:
-        return serve(options)
-    found = {"commit": options.commit, "command": " ".join(["bench/gpu_instance.py", *sys.argv[1:]]),
-             **measure(options)}
-    text = json.dumps(found, indent=1)
-    print(text)
-    if options.json:
-        options.json.write_text(text + "\n")
-    return 0 if found["found"] and found["result"] == "verified" else 1
+    options.folder = options.folder or ("/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None)
+    options.agent_device = options.agent_device or (
+        "cpu" if options.device == "cpu" else "opencl:all" if options.gpus > 1 else "opencl")
+    options.bin = options.bin.resolve()
+    return options
+
+
+def main():
+    options = parse()
+    report = figures.Report(options.json, options.budget, machine="", driver=None, commit=options.commit,
+                            command=" ".join(["bench/gpu_instance.py", *sys.argv[1:]]))
+    started = time.monotonic()
+    with Site(options) as place:
+        good = (measure_ranks if options.gpus > 1 else measure_one)(options, report, place)
+    report.json["seconds"] = round(time.monotonic() - started, 1)
+    report.write()
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
