@@ -29,7 +29,7 @@ struct Finding {
 //   an empty any, two tests that exclude each other;
 // - a test whose JSON pointer probably matches no member;
 // - a demand that no node or no report can meet;
-// - an anchor that proves nothing about hardware;
+// - an anchor (root certificate of evidence) that proves nothing about hardware;
 // - a policy that matches every workload, or selects workloads by one name alone;
 // - rules about pods that admit every pod;
 // - a mode that does not enforce;
