@@ -29,7 +29,8 @@ struct AdmissionConfig {
   std::string path_secret_file;  // set with secret_path
 };
 
-// Settings of evidence: how long challenges and enrolments are valid, and for which audience.
+// Settings for evidence (what a node's hardware signs about the node): how long challenges and
+// enrolments are valid, and for which audience.
 struct AttestationConfig {
   std::string audience;                    // empty: the log's origin
   std::vector<std::string> ear_key_files;  // the first key signs; all keys are published
@@ -83,7 +84,7 @@ struct Config {
 // key-unusable when the line is empty, or when other users can access the file.
 [[nodiscard]] Result<SecretBytes> read_passphrase(const Config& config);
 // Returns the secret of admission paths; empty unless client_auth is "path". Errors: invalid-config
-// unless the file's first line is 32 to 128 letters, digits, '-' and '_' and only this user can
+// when the file's first line is not 32 to 128 letters, digits, '-' and '_', or when other users can
 // access the file.
 [[nodiscard]] Result<std::string> read_path_secret(const Config& config);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface between the HTTP layer and the program. A request becomes an Exchange once its
-// header has passed the gate. The session (session.h) then takes these steps in order:
+// header has passed the gate (gate.h). The session (session.h) then takes these steps in order:
 //
 //   open -> admit (or refuse) -> [body is read] -> handle -> the answer is written -> close
 //
 // Threading: open, admit_now, refuse, on_connection and on_defect run on the io thread of their
-// listener and must not block. admit and handle run on the listener's pool. The steps of one
+// listener and must not block. admit and handle run on the listener's thread pool. The steps of one
 // exchange never overlap.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTPS server. Each listener has an io thread and a pool of its own, so no listener waits for
-// another. The server stops gracefully. This header shows no type of an HTTP library.
+// The HTTPS server. Each listener has an io thread and a thread pool of its own, so no listener
+// waits for another. The server stops gracefully. This header shows no type of an HTTP library.
 #pragma once
 
 #include <cstdint>
