@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies. An author signs a policy, which is then stored. An approver puts the policy in force
-// and takes it out of force.
+// Stores policies and puts them in force. An author signs a policy, which is stored. Later, an
+// approver puts the policy in force, or takes it out of force.
 #pragma once
 
 #include <cstdint>

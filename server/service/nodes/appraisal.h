@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appraises evidence that came with a request, and stores and logs the result. Internal to this
-// folder.
+// Appraises evidence (what a node's hardware signs about the node) that came with a request, and
+// stores and logs the result. Internal to this folder.
 #pragma once
 
 #include <string>
@@ -41,14 +41,15 @@ struct Appraised {
                                                   const EvidenceContext& context);
 
 // Stores and logs an accepted appraisal and its evidence, as the newest of the node or job. Raises
-// the high-water marks: the highest numbers of collateral that were seen. Errors:
-// collateral-rollback when newer collateral was seen before; unavailable when trust has changed
-// since the appraisal.
+// the high-water marks, which are the highest numbers of collateral (certificates and revocation
+// lists for evidence) that were ever seen. Errors: collateral-rollback when newer collateral was
+// seen before; unavailable when trust has changed since the appraisal.
 [[nodiscard]] Result<DocumentId> record_appraisal(storage::Transaction& transaction,
                                                   const Appraised& appraised,
                                                   const EvidenceContext& context);
 
-// Stores and logs the result of appraising stored evidence again, under the appraisal `policy`.
+// Stores and logs the result of appraising stored evidence again. `policy` is the digest of the
+// appraisal policy that was applied.
 [[nodiscard]] Result<DocumentId> record_again(storage::Transaction& transaction,
                                               const storage::EvidenceRow& row,
                                               const DocumentId& policy,

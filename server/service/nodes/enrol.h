@@ -17,7 +17,7 @@ struct Enrolled {
   bool renewed;  // true: enrolled again with the same key
   Json ear;      // EAT Attestation Result as a JWT, or null
   Json receipt;  // see log_receipt()
-  // True when this worker replaced another one of the same name that called a short time ago.
+  // True when this worker took the node's name from another worker that called a short time ago.
   bool superseded = false;
 };
 // Enrols a node. `envelope` is a DSSE envelope over an Enrolment, signed only by the key that the
