@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cache of stored data that many decisions read: facts about artifacts, outcomes of predicate
-// tests, and policies. A cached value is used only while the version of the data that was read with
-// the value is current. Owned by Services; thread-safe; in memory only.
+// tests, and policies. Each value is cached with the version of the data from which it was made,
+// and is used only while that version is current. Owned by Services; thread-safe; in memory only.
 #pragma once
 
 #include <memory>

@@ -23,14 +23,15 @@ class JobBell;
 
 // Settings for nodes, from the configuration.
 struct NodeSettings {
-  std::string audience;  // name under which evidence is requested; empty: log origin
-  // How long a nonce for an enrolment or a spot check is valid.
+  std::string audience;  // name that evidence must be made for; empty: log origin
+  // How long a nonce for an enrolment or a spot check (jobs/spot_check.h) is valid.
   std::chrono::seconds challenge_life{120};
   std::chrono::seconds enrolment_life{86'400};
   std::chrono::seconds lease_life{60};
   bool dangerous_allow_unmeasured = false;    // nodes may enrol without evidence
   bool dangerous_allow_unregistered = false;  // nodes may enrol without registration
-  // Directory with models by name; spot checks read spans from it. Empty: no spot checks are made.
+  // Directory with copies of models, by name; spot checks compare with these copies. Empty: no spot
+  // checks are made.
   std::string mirror;
   std::size_t spot_checks = 16;  // spans per spot check
 };
@@ -58,12 +59,12 @@ struct Services {
   std::function<void(NodeEvent, std::string_view result)> count = {};  // may be empty
   NamespaceQuota namespace_quota = {};
   UnselectedWorkloads unselected{store, clock,
-                                 namespace_quota};  // its owner calls flush() every second
-  // Called when evidence may have become stale; the receiver should call reappraise(). May be
-  // empty.
+                                 namespace_quota};  // the owner must call flush() every second
+  // Called when evidence may have become stale; the callee must see to it that reappraise() is
+  // called (nodes/reappraise.h). May be empty.
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};
-  // Returns whether the ages of reports are known (held_clock.h). While they are unknown, no
+  // Returns true when the ages of reports are known (held_clock.h). While the ages are unknown, no
   // decision is made.
   std::function<bool()> time_is_known = [] { return true; };
   LastSeen last_seen = {};     // times of the last calls by workers

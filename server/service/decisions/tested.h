@@ -15,7 +15,7 @@
 
 namespace assay::server {
 
-// Predicate tests of one evaluation. Use an object on one thread only. The snapshot and the cache
+// Predicate tests of one evaluation. Only one thread may use an object. The snapshot and the cache
 // must outlive the object.
 class StoredTests final : public policy::PredicateTests {
  public:
@@ -29,8 +29,8 @@ class StoredTests final : public policy::PredicateTests {
     models_.push_back({&artifact, &envelopes});
   }
 
-  // Runs one test. When the predicate cannot be read, returns the outcome of an error, and status()
-  // gives the reason.
+  // Runs one test. When the predicate cannot be read, returns the outcome error, and status() gives
+  // the reason.
   [[nodiscard]] policy::TestOutcome run(const policy::StatementFact& statement,
                                         const PredicateTest& test) const override;
   // Returns OK when every test could be run. Otherwise the caller must not use the verdict. Errors:

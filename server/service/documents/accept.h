@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepts signed statements: parses them, verifies them against the trust store, stores and logs
-// them. A statement is stored only if every check passes. A statement that is stored already is not
-// stored twice.
+// Accepts signed statements: parses them, verifies their signatures against the trust store, stores
+// and logs them. A statement is stored only if every check passes. A statement that is stored
+// already is not stored twice.
 #pragma once
 
 #include "server/service/services.h"
