@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates policies: evaluate(policies, workload, models, point, now) -> verdict. Pure: no I/O, no
-// clock, no cryptography. Outcomes are three-valued: an error never counts as a pass, and `not` of
-// an error is an error. A workload that no policy matches is denied. docs/policies.md explains
-// policies for those who write them.
+// Evaluates policies over facts (policy/facts.h): evaluate(policies, workload, models, point, now)
+// -> verdict. Pure: no I/O, no clock, no cryptography. Outcomes are three-valued: an error never
+// counts as a pass, and `not` of an error is an error. A workload that no policy matches is denied.
+// docs/policies.md explains policies for those who write them.
 #pragma once
 
 #include <span>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts that a decision is about, as plain values. The callers (server, cli) collect facts from
-// verified and stored documents; evaluation reads no other source.
+// verified and stored documents; evaluation reads no other source. docs/glossary.md explains the
+// terms of Assay, such as evidence, appraisal, collateral and placement.
 #pragma once
 
 #include <map>

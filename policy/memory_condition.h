@@ -10,8 +10,8 @@
 
 namespace assay::policy {
 
-// An older heartbeat no longer shows that an instance is verified. A heartbeat that says "violated"
-// fails the condition at any age.
+// A heartbeat (a node agent's regular message about its instances) that is older no longer shows
+// that an instance is verified. A heartbeat that says "violated" fails the condition at any age.
 inline constexpr std::uint64_t kMaxHeartbeatAgeSeconds = 10;
 
 // Adds the demands to `expected`, under the names that policies have for them.

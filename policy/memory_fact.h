@@ -27,8 +27,8 @@ struct MemoryFact {
 [[nodiscard]] Json to_json(const MemoryFact& memory);
 [[nodiscard]] Result<MemoryFact> memory_from_json(const Json& json, const std::string& where);
 
-// The state of one instance of the judged model in the judged pod, as the node's newest heartbeat
-// says.
+// The state of one instance of the judged model in the judged pod, as the newest heartbeat of the
+// node's agent says (server/service/nodes/heartbeat.h).
 struct InstanceFact {
   std::string instance;
   std::string state;   // "pending", "verified", "violated", "unknown"

@@ -21,9 +21,10 @@ struct LocationStatement {
   const std::vector<std::string>* locations;
 };
 
-// Returns every signed statement that says where this artifact lies: placements, and manifests
-// whose root is this artifact. A manifest with another root may name this artifact as a further
-// digest. Such a manifest is left out, because its locations hold the bytes of its own root.
+// Returns every signed statement that says where this artifact lies: placements (statements that
+// add locations to an artifact), and manifests whose root is this artifact. A manifest with another
+// root may name this artifact as a further digest. Such a manifest is left out, because its
+// locations hold the bytes of its own root.
 [[nodiscard]] std::vector<LocationStatement> location_statements(const JudgedFacts& facts);
 
 // The manifest conditions of a policy, borrowed from the policy. Conditions below a `not` are left

@@ -2,6 +2,7 @@
 // long-file: the whole contract of a store, read top to bottom by those who call or implement it.
 // The only interface to the store: exact documents by digest, the index over them, trust, policies,
 // decisions, and the transparency log. Implementations: storage/sqlite (PostgreSQL follows).
+// docs/glossary.md explains the terms.
 //
 // Threading: any thread may call Store; one thread at a time may use a Snapshot. Reads see one
 // consistent state for the life of a Snapshot. Writes run one after the other, and several writes

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache of stored data that many decisions read: facts about artifacts, outcomes of predicate
-// tests, and policies. Each value is cached with the version of the data from which it was made,
-// and is used only while that version is current. Owned by Services; thread-safe; in memory only.
+// A cache of stored data that many decisions read: facts about artifacts (policy/facts.h), outcomes
+// of predicate tests (tests of what statements say), and policies. Each value is cached with the
+// version of the data from which it was made, and is used only while that version is current. Owned
+// by Services; thread-safe; in memory only.
 #pragma once
 
 #include <memory>

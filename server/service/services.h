@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shared state of all service functions. Owned by the application; outlives every request.
+// docs/glossary.md explains the terms, such as enrolment, evidence and spot check.
 #pragma once
 
 #include <chrono>

@@ -23,7 +23,7 @@ namespace assay::server {
 
 // One workload that was allowed because no policy selects it.
 struct Unselected {
-  std::string cluster;  // name of the principal that asked
+  std::string cluster;  // name of the caller that asked
   std::string name_space;
   std::string kind;
   std::optional<storage::PodRow> pod;  // needed for the review of its binding

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of appraisals, high-water marks, evidence, and registrations. NodeReads and NodeWrites
-// (storage/node_store.h) describe the functions.
+// Tables of appraisals, high-water marks (the highest numbers of collateral seen), evidence, and
+// registrations (docs/glossary.md). NodeReads and NodeWrites (storage/node_store.h) describe the
+// functions.
 #pragma once
 
 #include <optional>

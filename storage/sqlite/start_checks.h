@@ -32,8 +32,9 @@ namespace assay::storage::sqlite {
 // Compares the log at the anchor's size with the anchor; a part of check_anchor().
 [[nodiscard]] Status check_anchored_log(Connection& connection, const LogState& state,
                                         const Anchor::State& anchor);
-// Checks that no epoch in `now` is smaller than in `then`. Needed because only the anchor protects
-// the epochs until the chain of changes of trust and policy has its first record.
+// Checks that no epoch (storage/governance.h) in `now` is smaller than in `then`. Needed because
+// only the anchor protects the epochs until the chain of changes of trust and policy has its first
+// record.
 [[nodiscard]] Status check_epochs(const Epochs& now, const Epochs& then);
 
 // Checks that `options.rules` is set, because without these rules nobody knows which reports

@@ -14,9 +14,10 @@ namespace assay::server {
 
 // Returns, for each model, the locations at which the model needs a report, in the order of
 // `locations`. A location is left out for a model if it belongs only to other models. A location
-// belongs to a model if a manifest or placement of the model names the location and has a signature
-// that counts at `now` (policy/evaluate.h). A model for which no location would be left needs a
-// report at every location. Therefore every location needs a report about at least one model.
+// belongs to a model if a manifest or placement (a statement that adds locations) of the model
+// names the location and has a signature that counts at `now` (policy/evaluate.h). A model for
+// which no location would be left needs a report at every location. Therefore every location needs
+// a report about at least one model.
 [[nodiscard]] std::vector<std::vector<std::string>> asked_locations(
     const std::vector<std::string>& locations, std::span<const CaseModel> models, Timestamp now);
 

@@ -19,8 +19,8 @@ namespace assay::server {
 struct CaseModel {
   policy::Facts facts;
   Envelopes envelopes = {};  // of the statements; only in a case read by load_case()
-  // The facts that come from signed statements; set only while a case is being made. Null if the
-  // model has no artifact.
+  // The facts (policy/facts.h) that come from signed statements; set only while a case is being
+  // made. Null if the model has no artifact.
   std::shared_ptr<const ArtifactFacts> known = {};
 };
 

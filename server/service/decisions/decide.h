@@ -21,7 +21,7 @@ struct DecisionRequest {
   DecisionPoint point;
   // References such as "acme/demo", "assay-tree-v1-sha256:..." or "acme/demo@assay-tree..."; at
   // most kMaxModels. When empty, the models are those whose trusted manifests or placements name a
-  // location that the workload mounts.
+  // location that the workload mounts (references/resolve.h).
   std::vector<std::string> models;
   policy::Workload workload;     // at bind with its node; at create without a node
   Json context;                  // stored in the decision as `request`, such as uid and kind
@@ -34,8 +34,9 @@ struct DecisionRequest {
   bool workload_known = true;
   std::string cluster = {};  // cluster of the pod and of its claims
   std::string pod_uid = {};  // at serve: also use reports on this pod's own mounts
-  // For a request without a pod, only reports about these locations of the models are considered.
-  // If empty, reports about all locations are considered.
+  // For a request without a pod, only reports (a node's signed accounts of what it read) about
+  // these locations of the models are considered. If empty, reports about all locations are
+  // considered.
   std::vector<std::string> locations = {};
   // Results of checks that the caller has made. If one of these results is not a pass, the
   // references are not resolved.

@@ -23,8 +23,9 @@ struct Accepted {
 
 // Accepts an attestation: a DSSE envelope over any other in-toto statement. A lifecycle statement
 // must follow its schema. At least one signature must come from a signer key whose role covers the
-// stage, the predicate type and the name of each subject. A placement statement must follow its own
-// schema and come from a publisher whose role covers the name.
+// stage, the predicate type and the name of each subject. A placement statement, which adds
+// locations to an artifact, must follow its own schema and come from a publisher whose role covers
+// the name.
 [[nodiscard]] Result<Accepted> accept_attestation(Services& services, ByteView envelope,
                                                   const Principal& actor);
 

@@ -13,9 +13,10 @@ namespace assay::server {
 
 inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.envelope.v1+json";
 
-// Limit on the statements of one identity about one artifact, over all keys of the identity.
-// Further statements of this identity are refused with signer-limit-exceeded. Without this limit,
-// one signer could add so many statements that decisions about a model become impossible.
+// Limit on the statements of one identity (a signer) about one artifact, over all keys of the
+// identity. Further statements of this identity are refused with signer-limit-exceeded. Without
+// this limit, one signer could add so many statements that decisions about a model become
+// impossible.
 inline constexpr std::uint64_t kMaxStatementsPerSigner = 256;
 inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;  // how many of these may be manifests
 // Limit on the bytes of the payloads of all these statements together. For a manifest, only the

@@ -17,9 +17,9 @@ inline constexpr std::string_view kIncomplete = "incomplete";
 inline constexpr std::string_view kFailed = "failed";
 
 // The content of JobRow::pending while a job is leased. The members after `leased_at` are set when
-// a report has arrived. A spot check that was not answered before the lease ended is kept, with the
-// report, for the next lease. Therefore a job that waits for a report may already have the `report`
-// of an earlier lease.
+// a report has arrived. A spot check (spot_check.h) that was not answered before the lease ended is
+// kept, with the report, for the next lease. Therefore a job that waits for a report may already
+// have the `report` of an earlier lease.
 struct Pending {
   std::string nonce;  // hex; of the newest lease's challenge; older nonces are invalid
   Timestamp leased_at;

@@ -35,9 +35,9 @@ struct JobCreated {
 };
 // Creates a job, or returns the same job of the same actor if that is still queued. Errors:
 // not-found when no trusted publisher signed a manifest of the artifact; reference-unbound when no
-// trusted manifest or placement names the location; invalid-parameter when the location is
-// ambiguous, or for entries that the artifact does not have; node-not-enrolled; node-revoked;
-// enrolment-ended; enrolment-expired; overloaded beyond kMaxOpenJobs.
+// trusted manifest or placement (references/resolve.h) names the location; invalid-parameter when
+// the location is ambiguous, or for entries that the artifact does not have; node-not-enrolled;
+// node-revoked; enrolment-ended; enrolment-expired; overloaded beyond kMaxOpenJobs.
 [[nodiscard]] Result<JobCreated> create_job(Services& services, const JobRequest& request,
                                             const Principal& actor);
 

@@ -15,8 +15,8 @@
 
 namespace assay::server {
 
-// A call by the API server of a cluster. The name of the principal identifies the cluster, because
-// each cluster has its own principal.
+// A call by the API server of a cluster. The name of the principal (the caller in the trust store)
+// identifies the cluster, because each cluster has its own principal.
 struct Asking {
   Services& services;
   AdmissionCall call;

@@ -27,7 +27,7 @@ struct Appraised {
   std::string type;
   std::string document;       // the appraisal as it is stored: canonical JSON
   std::string ear;            // JWT; empty without a signing key, and for refused evidence
-  std::uint64_t trust_epoch;  // trust epoch of the appraisal policy
+  std::uint64_t trust_epoch;  // TrustEpochs::trust when the policy was read
   DocumentId policy;          // digest of the appraisal policy
   Evidence presented;
   ReportDataBytes expected;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment of nodes: proof that the worker has its key, and evidence of where that key lives. A
-// refused enrolment leaves the node unchanged.
+// Enrolment of nodes: a node proves that its worker has its key, and shows evidence (signed by the
+// node's hardware) of where that key lives. A refused enrolment leaves the node unchanged.
 #pragma once
 
 #include <string>

@@ -37,7 +37,8 @@ struct Standing {
   storage::EvidenceRow row;
   bool current;  // appraised under the policy in force, with the newest collateral
 };
-// Returns the state of a subject's evidence. Returns nullopt when the subject has none.
+// Returns the state of the evidence of `subject` (EvidenceRow::subject in storage/node_store.h).
+// Returns nullopt when the subject has no evidence.
 [[nodiscard]] Result<std::optional<Standing>> standing(storage::NodeReads& reads,
                                                        const std::string& subject);
 
