@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxReadNames = 16;
 
 // Returns a copy of `workload`. Of the labels, resources and ways to an accelerator, the copy keeps
 // only those that the `match` part of at least one policy looks for. When no policy has `images` or
-// `fill_at_run`, the image names in the copy are empty. Under `policies`, evaluate() gives the same
+// `fill_at_run`, the image names in the copy are empty. With `policies`, evaluate() gives the same
 // verdict about the copy as about `workload`.
 [[nodiscard]] Workload as_read(Workload workload, std::span<const ActivePolicy> policies);
 

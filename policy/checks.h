@@ -26,7 +26,7 @@ class Checks {
   // Makes the result undecided when `time` lies after `now`, because a fact from the future proves
   // nothing.
   void demand_past(Timestamp time, Timestamp now) { undecided_ = undecided_ || time > now; }
-  // Makes the result undecided with this code when `holds` is false, because something is unknown.
+  // Makes the result undecided with `code` when `holds` is false, because something is unknown.
   void demand_known(bool holds, Reason code) {
     if (!holds) {
       unknown_.push_back(code);

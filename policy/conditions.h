@@ -20,7 +20,7 @@ using ConditionKind = decltype(Condition::kind);
 // Maps each kind of condition, by its position in the variant, to the decision point (create, bind
 // or serve) at which conditions of this kind are judged. The entries of combined kinds (such as all
 // and any) are unused, because a combined condition is judged at the latest point of its parts. A
-// report condition with `at_serve`, or with another scope than files, is judged at serve at the
+// report condition with `at_serve`, or with a scope other than files, is judged at serve at the
 // earliest, whatever the table says (see point_of_leaf()).
 using PointTable = std::array<DecisionPoint, std::variant_size_v<ConditionKind>>;
 

@@ -37,8 +37,8 @@ struct Finding {
 // - a report condition without a node condition beside it;
 // - a model whose files are downloaded at run time, when no condition checks them.
 //
-// An enforce policy without any manifest condition is an error, because the policy denies every
-// pod.
+// A policy in mode enforce without any manifest condition is an error, because such a policy denies
+// every pod.
 [[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy);
 
 }  // namespace assay::policy

@@ -10,7 +10,7 @@
 
 namespace assay::policy {
 
-// A heartbeat (a node agent's regular message about its instances) that is older no longer shows
+// A heartbeat (a node agent's regular message about its instances) older than this no longer shows
 // that an instance is verified. A heartbeat that says "violated" fails the condition at any age.
 inline constexpr std::uint64_t kMaxHeartbeatAgeSeconds = 10;
 

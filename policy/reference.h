@@ -46,7 +46,7 @@ struct Locations {
   std::vector<std::string> evidence;  // ids of the statements that name accepted locations
   // True when the artifact follows symbolic links. When true, a mount must show the whole location,
   // even if the policy says `mounts: within` (which otherwise allows mounting only a subdirectory).
-  // Otherwise links could lead out of the mounted subdirectory, to other files of the pod.
+  // The reason is that links may lead out of a mounted subdirectory, to other files of the pod.
   bool whole = false;
 };
 

@@ -41,9 +41,9 @@ class SharedList {
     return *items_;
   }
 
-  // Returns the pointer that unchanged copies of one list share, and that no other list has. Null
-  // for a list that never had items or was cleared. While the caller holds the pointer, changes to
-  // the list are made in a copy of the items.
+  // Returns a pointer to the items. Unchanged copies of one list return the same pointer; other
+  // lists never do. Null for a list that never had items or was cleared. While the caller holds the
+  // pointer, changes to the list are made in a copy of the items.
   [[nodiscard]] std::shared_ptr<const std::vector<T>> shared() const { return items_; }
 
   [[nodiscard]] std::size_t size() const { return read().size(); }

@@ -15,8 +15,8 @@ namespace assay::server {
 struct AdmissionPrincipals {
   std::vector<std::string> with_role;  // have the role `admission`
   // Have a client certificate and the role `decider`, but not `admission`. Such a principal is
-  // probably an API server that was set up when the role `decider` allowed both kinds of calls. An
-  // operator must give the role `admission` to that API server.
+  // probably an API server that was set up when the role `decider` still allowed calls to the
+  // admission listener. An operator must give the role `admission` to that API server.
   std::vector<std::string> deciders_without_it;
 };
 

@@ -12,8 +12,8 @@ namespace assay::storage {
 struct LastWrite {
   Timestamp time;  // by the store's own time
   // What the wall clock said at the last write; may be behind `time`. If the time was unknown at
-  // that write, `wall` is the later value that the wall clock must reach before the time is known
-  // again (server/service/held_clock.h).
+  // that write, `wall` is instead the later value that the wall clock must reach before the time is
+  // known again (server/service/held_clock.h).
   Timestamp wall;
   bool operator==(const LastWrite&) const = default;
 

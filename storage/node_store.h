@@ -214,7 +214,7 @@ class NodeWrites {
  public:
   virtual ~NodeWrites() = default;
 
-  // Stores a nonce. Deletes some nonces that expired over a day ago. Errors: conflict if known.
+  // Stores a nonce; deletes some nonces expired over a day ago. Errors: conflict for a known nonce.
   [[nodiscard]] virtual Status put_challenge(const ChallengeRow& row) = 0;
   // Marks the nonce as used; returns its row as it was before. The caller must check `used_at`,
   // `expires_at` and what the nonce is bound to. Errors: challenge-unknown if not stored.

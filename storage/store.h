@@ -215,8 +215,8 @@ class Snapshot : public NodeReads, public PodReads {
   // as a directory above it).
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_at(const std::string& uri) = 0;
 
-  // Returns what one identity has signed about a topic; zeros when that is no statement. Signatures
-  // of keys outside the trust store are not counted.
+  // Returns what one identity has signed about a topic; zeros when it has signed no statement.
+  // Signatures of keys outside the trust store are not counted.
   [[nodiscard]] virtual Result<SignerUsage> usage(const Topic& topic,
                                                   const std::string& identity) = 0;
 
@@ -282,8 +282,9 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
                                             const std::vector<KeyId>& signers,
                                             LeafIndex record) = 0;
 
-  // Insert or replace a key or a principal. A revocation is recorded by replacing its key. Errors:
-  // conflict when a revocation would be undone, or when a credential belongs to another principal.
+  // Insert or replace a key or a principal. To record the revocation of a key, the caller replaces
+  // the key. Errors: conflict when a revocation would be undone, or when a credential belongs to
+  // another principal.
   [[nodiscard]] virtual Status put_key(const TrustedKey& key) = 0;
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
   // Errors: not-found when there is no such principal.

@@ -10,7 +10,8 @@
 
 namespace assay::server {
 
-// Limit on the bytes of all items of a page. The first item is included even when it is larger.
+// Limit on the bytes of all items of a page together. The first item is included even when this
+// item alone is larger.
 inline constexpr std::size_t kMaxPageBytes = 4U << 20;
 // Limit on the rows that page_of() holds in memory at once.
 inline constexpr std::size_t kRowsAtOnce = 64;

@@ -33,11 +33,11 @@ class Exchange {
   [[nodiscard]] virtual Admission admit_now() = 0;
   // Reads the store to decide whether to admit the request. Returns kAdmitted or kRefused.
   [[nodiscard]] virtual Admission admit() = 0;
-  // Returns the answer to a refused request. Either the exchange or the session (with refuse()) has
-  // refused the request.
+  // Returns the answer to a refused request, which either the exchange itself or the session (with
+  // refuse()) has refused.
   [[nodiscard]] virtual Response refusal() = 0;
-  // Refuses the request with `error`, for example because of overload. refusal() then returns the
-  // answer for this error.
+  // Refuses the request with `error`, for example because of overload. Afterwards, refusal()
+  // returns the answer for this error.
   virtual void refuse(Error error) = 0;
 
   // Tells the exchange that the whole body has arrived. The time limit of the request starts at

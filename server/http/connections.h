@@ -14,7 +14,7 @@ namespace assay::server {
 
 class Session;
 
-// Not thread-safe: use it on the io thread of the listener.
+// Not thread-safe: only the io thread of the listener may use it.
 class Connections {
  public:
   // Allows at most `total` connections in all, and at most `per_address` connections from one

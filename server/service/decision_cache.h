@@ -24,8 +24,8 @@ struct ArtifactFacts;
 using Policies = std::vector<policy::ActivePolicy>;
 
 struct DecisionCache {
-  // Limit on the bytes of cached facts, over all artifacts. The size of facts is taken as twice the
-  // size of their stored form, because facts take more bytes in memory.
+  // Limit on the bytes of the cached facts of all artifacts together. The size of facts is taken as
+  // twice the size of their stored form, because facts take more bytes in memory.
   static constexpr std::size_t kMaxFactBytes = 128U << 20;
   // Limit on cached outcomes of predicate tests (about 300 bytes each).
   static constexpr std::size_t kMaxTests = 131'072;
@@ -45,7 +45,8 @@ struct DecisionCache {
   // Keyed by artifact id and the text of a test. Holds outcomes for statements about that artifact.
   Lru<std::string, std::shared_ptr<const Outcomes>> tests{kMaxTests};
 
-  // Returns the policies in force at a policy epoch. Returns null when they are not cached.
+  // Returns the policies in force at a policy epoch (Epochs in storage/governance.h). Returns null
+  // when these policies are not cached.
   [[nodiscard]] std::shared_ptr<const Policies> policies(std::uint64_t epoch) const {
     const std::lock_guard lock(mutex_);
     return policy_epoch_ == epoch ? policies_ : nullptr;

@@ -44,14 +44,15 @@ class Connection {
   // Runs a statement without parameters that is not in sql.def (such as a pragma), and returns the
   // integer that it yields.
   [[nodiscard]] Result<std::int64_t> integer(const char* sql);
-  // Runs such a statement too, and returns the first column of all its rows as text.
+  // Runs a statement as integer() does, and returns the first column of all its rows as text.
   [[nodiscard]] Result<std::vector<std::string>> texts(const char* sql);
   // Runs statements without parameters (pragmas, migrations).
   [[nodiscard]] Status execute(const char* sql);
 
   // Returns false when the database has ended the transaction by itself after an error.
   [[nodiscard]] bool in_transaction() const;
-  // Returns and clears the first database error since the last call; nullopt when there was none.
+  // Returns and clears the first database error since the last call of take_failure(); nullopt when
+  // there was none.
   [[nodiscard]] std::optional<Error> take_failure() {
     return std::exchange(failure_, std::nullopt);
   }

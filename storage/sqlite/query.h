@@ -45,7 +45,7 @@ class Query {
   Query& operator=(const Query&) = delete;
   ~Query();
 
-  // Bind the parameters in the order of their numbers.
+  // Each call binds the next parameter, in the order of their numbers.
   template <std::integral T>
   Query& bind(T value) {
     return std::in_range<std::int64_t>(value) ? bind_integer(static_cast<std::int64_t>(value))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jobs reported about the bytes at each place: an artifact and scope on a node, with a
-// ReportPlace (storage/node_store.h). Decisions read these rows by primary key and check their
-// seals (seals.h), so a damaged index cannot hide an open job or a newer report. NodeReads
-// describes the functions.
+// What jobs reported about the bytes at each place. Here a place is a node, an artifact, a scope
+// and a ReportPlace (storage/node_store.h) together. Decisions read these rows by primary key and
+// check their seals (seals.h), so a damaged index cannot hide an open job or a newer report.
+// NodeReads describes the functions.
 #pragma once
 
 #include <optional>

@@ -42,8 +42,8 @@ struct Committed {
 // when the stored record does not fit the log.
 [[nodiscard]] Result<LastWrite> least_time(Connection& connection, const LogState& state);
 
-// Threading: any thread may call write() and healthy(); everything else runs on the writer's
-// thread.
+// Threading: any thread may call the public functions, but only one thread stop(). The private
+// functions run on the writer's thread.
 class Writer {
  public:
   using Work = std::function<Status(Transaction&)>;

@@ -33,13 +33,12 @@ struct NodeQuestion {
 // Adds to `facts` what the store knows about the node: its enrolment with the newest accepted
 // evidence (docs/glossary.md explains both words), and the newest report about facts.artifact for
 // each scope and place. If the workload is a pod, the places are the locations that the pod mounts,
-// and the locations of the model that contain a mounted location. At serve, the places that only
-// this pod mounts are added. If the workload is not a pod, the places are the locations of the
-// question, or every place with a report if the question names none. At serve, adds the newest
-// report on each model instance in the memory of the pod (without a pod: instances that run in no
-// pod), and what the newest heartbeat says about these instances. A report is ignored if its bytes
-// were read before this machine had the node's name. If the node never enrolled, `facts` stays
-// unchanged.
+// and the locations of the model that contain a mounted location. At serve, this pod's own mounts
+// are places, too. If the workload is not a pod, the places are the locations of the question, or
+// every place with a report if the question names none. At serve, adds the newest report on each
+// model instance in the memory of the pod (without a pod: instances that run in no pod), and what
+// the newest heartbeat says about these instances. A report is ignored if its bytes were read
+// before this machine had the node's name. If the node never enrolled, `facts` stays unchanged.
 [[nodiscard]] Status collect_node(Services& services, storage::Snapshot& snapshot,
                                   const NodeQuestion& question, policy::Facts& facts);
 

@@ -44,8 +44,8 @@ struct DecisionRequest {
   // The row of the pod to store. If the decision allows, the row is stored in the same write as the
   // decision, with the decision's id and models.
   std::optional<storage::PodRow> keeps = {};
-  // The row of the pod as the caller read it. Errors: unavailable when the row has changed before
-  // the write.
+  // The row of the pod as the caller read it. If the stored row has changed before the write,
+  // decide() fails with unavailable.
   std::optional<storage::PodRow> seen = {};
   // The time, by the service's clock, at which decide() must be done. If the time has passed,
   // decide() fails with evaluation-deadline and stores nothing. The time is checked while

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the tests of policies on the predicates of stored statements. A statement is parsed only
-// once for all tests of one policy. Outcomes are cached.
+// Runs the tests of policies on the predicates (contents) of stored statements. A statement is
+// parsed only once for all tests of one policy. Outcomes are cached.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace assay::server {
 
-// Predicate tests of one evaluation. Only one thread may use an object. The snapshot and the cache
-// must outlive the object.
+// Predicate tests of one evaluation. Each object may be used by one thread only. The snapshot and
+// the cache must outlive the object.
 class StoredTests final : public policy::PredicateTests {
  public:
   // If `cache` is null, outcomes are kept only in this object.

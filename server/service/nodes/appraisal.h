@@ -55,7 +55,8 @@ struct Appraised {
                                               const DocumentId& policy,
                                               const attestation::AppraisedEvidence& evidence);
 
-// Returns the EAR in a stored appraisal; a null JSON value when there is none.
+// Returns the EAR (EAT Attestation Result, a signed token) in a stored appraisal; a null JSON value
+// when there is none.
 [[nodiscard]] Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal);
 
 }  // namespace assay::server

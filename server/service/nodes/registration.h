@@ -13,8 +13,8 @@
 namespace assay::server {
 
 // Returns the registration under which `principal` may enrol the node on its platform; an empty
-// platform means unmeasured. Returns nullopt when no registration covers the name and the
-// configuration allows unregistered nodes. Errors: node-not-registered.
+// platform means that the node enrols without evidence. Returns nullopt when no registration covers
+// the name and the configuration allows unregistered nodes. Errors: node-not-registered.
 [[nodiscard]] Result<std::optional<Registration>> require_registration(
     const Services& services, storage::NodeReads& reads, const EnrolmentRequest& request,
     const std::string& principal);

@@ -36,8 +36,8 @@ class Publishers {
 
   // Returns false when a signature by `key` cannot make a statement believed, so the statement need
   // not be read. Returns true for a publisher's key that is not revoked at `now`, if an asked
-  // policy lists its identity or accepts any, or if no policy is asked. For the statements that are
-  // read, hear() decides.
+  // policy lists the key's identity or accepts any identity, or if no policy is asked. For the
+  // statements that are read, hear() decides.
   [[nodiscard]] bool may_believe(const TrustedKey& key, Timestamp now) const;
   // Returns true when `key` is a publisher's key that is not revoked at `now`.
   [[nodiscard]] static bool may_count(const TrustedKey& key, Timestamp now);
