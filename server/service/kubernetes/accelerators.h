@@ -17,12 +17,12 @@ namespace assay::server {
 inline constexpr std::size_t kMaxWays = 64;
 
 // Returns the ways of a pod, sorted, each once:
-//   "resource:NAME" an extended resource is requested (policy/accelerator.h) "resource-claims"
-//   dynamic resource allocation, by the pod or a container "runtime-class:NAME" any runtime class,
-//   because only its handler knows what it adds "env:NAME" a variable such as
-//   NVIDIA_VISIBLE_DEVICES, unless its value means no device "cdi-annotation", "device-annotation"
-//   devices requested without the scheduler "privileged" a container that sees the node's devices,
-//   or has a capability that is not
+//   "resource:NAME"       an extended resource is requested (policy/accelerator.h)
+//   "resource-claims"     dynamic resource allocation, by the pod or a container
+//   "runtime-class:NAME"  any runtime class, because only its handler knows what it adds
+//   "env:NAME"            a variable such as NVIDIA_VISIBLE_DEVICES, unless it asks for no device
+//   "cdi-annotation", "device-annotation"  devices requested without the scheduler
+//   "privileged"          a container that sees the node's devices, or has a capability that is not
 //                         known to be harmless, or a `procMount` other than Default
 //   "device-path:PATH"    device files of the node, or a directory that has them; PATH is "unclear"
 //                         where the pod gives no clear path, also for mounts by annotation
