@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates verification jobs for the reports that a decision at bind found missing (a report is a
-// node's signed account of what it read).
+// Creates verification jobs for the reports that a decision at bind found missing or outdated (a
+// report is a node's signed account of what it read).
 #pragma once
 
 #include <string>
