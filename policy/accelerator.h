@@ -13,16 +13,17 @@ namespace assay::policy {
 // may be an accelerator.
 [[nodiscard]] bool is_extended_resource(std::string_view name);
 
-// Each function below judges one resource of a workload, or one way to an accelerator that the
-// workload has. matches() (policy/evaluate.h) combines the answers.
+// Each function below judges one resource of a workload, or one way by which the workload can reach
+// an accelerator (an item of Workload::accelerators in policy/facts.h). matches()
+// (policy/evaluate.h) combines the answers.
 
 // Returns true when `match.resources` has a pattern that matches `resource`.
 [[nodiscard]] bool asks_for(const WorkloadMatch& match, std::string_view resource);
 // Returns true when `resource` is an extended resource that no pattern of
 // `match.harmless_resources` matches.
 [[nodiscard]] bool is_accelerator(const WorkloadMatch& match, std::string_view resource);
-// Returns true when a pattern of `match.harmless_resources` matches `way`, which is an item of
-// Workload::accelerators (policy/facts.h). Only resources and runtime classes can be harmless.
+// Returns true when a pattern of `match.harmless_resources` matches `way`. Only resources and
+// runtime classes can be harmless.
 [[nodiscard]] bool is_harmless(const WorkloadMatch& match, std::string_view way);
 
 }  // namespace assay::policy

@@ -19,9 +19,9 @@ struct NodeAffinity {
 };
 
 // Looks at the policies in mode enforce that match the workload. Returns every label that one of
-// these policies asks for, with the values that all policies asking for the label accept. The
-// result only steers where a pod is scheduled; conditions decide whether the pod may run on the
-// node.
+// these policies asks for, with the values that all policies asking for the label accept. `labels`
+// only steers where a pod is scheduled; conditions decide whether the pod may run on the node.
+// evaluate() denies a workload for which there are `conflicts`.
 [[nodiscard]] NodeAffinity node_affinity(std::span<const ActivePolicy> policies,
                                          const Workload& workload);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Removes from a workload everything that no policy reads. Workloads that differ only in unread
-// parts become equal, so that their decisions share one stored case (Decision::facts in
-// schemas/decision.h).
+// parts become equal. Their decisions can therefore share one stored case, which holds the facts
+// and the workload of a decision (Decision::facts in schemas/decision.h).
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,16 @@
 
 namespace assay::policy {
 
-// Number of resources that as_read() keeps, and number of ways to an accelerator. Beyond this
-// number, as_read() keeps a name only when it is the first name that matches what some policy looks
-// for.
+// Largest number of resource names that as_read() keeps. The same limit applies separately to the
+// ways to an accelerator (such as a device plugin or a resource claim; Workload::accelerators in
+// policy/facts.h). Beyond this number, as_read() keeps a name only if the `match` part of some
+// policy looks for this name, and for none of the names before it.
 inline constexpr std::size_t kMaxReadNames = 16;
 
-// Returns `workload` without the labels, resources and ways to an accelerator that the match part
-// of no policy looks for. When no policy has `images` or `fill_at_run`, the image names become
-// empty. Under `policies`, evaluate() gives the same verdict about `workload` and about the result.
+// Returns a copy of `workload`. Of the labels, resources and ways to an accelerator, the copy keeps
+// only those that the `match` part of at least one policy looks for. When no policy has `images` or
+// `fill_at_run`, the image names in the copy are empty. With `policies`, evaluate() gives the same
+// verdict about the copy as about `workload`.
 [[nodiscard]] Workload as_read(Workload workload, std::span<const ActivePolicy> policies);
 
 }  // namespace assay::policy

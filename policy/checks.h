@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines several demands on one fact. Internal to policy.
+// Combines several demands on one fact (policy/facts.h) into one result. Internal to policy.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ inline constexpr const char* kFailedMember = "failed";
 inline constexpr const char* kUndecidedMember = "undecided";
 
 // A list of demands in a fixed order. Every demand is checked. The result takes the code of the
-// first demand that fails. The result is undecided only when no demand fails and at least one is
-// undecided.
+// first demand that fails. The result is undecided (Outcome::kError) only when no demand fails and
+// at least one is undecided.
 class Checks {
  public:
   void demand(bool holds, Reason code) {
@@ -23,10 +23,10 @@ class Checks {
       failed_.push_back(code);
     }
   }
-  // Makes the result undecided when `time` lies after `now`, because a fact from the future can
-  // neither pass nor fail a condition.
+  // Makes the result undecided when `time` lies after `now`, because a fact from the future proves
+  // nothing.
   void demand_past(Timestamp time, Timestamp now) { undecided_ = undecided_ || time > now; }
-  // Makes the result undecided for this reason when something is unknown (`holds` is false).
+  // Makes the result undecided with `code` when `holds` is false, because something is unknown.
   void demand_known(bool holds, Reason code) {
     if (!holds) {
       unknown_.push_back(code);
@@ -37,8 +37,9 @@ class Checks {
 
   // Sets the outcome and the code of `result`. When a demand fails, sets actual["failed"] to the
   // codes of all failed demands. When a demand fails and something else is undecided, also sets
-  // actual["undecided"] to true. The code of an undecided result is the first unknown thing, unless
-  // facts contradict each other or lie in the future.
+  // actual["undecided"] to true. The code of an undecided result is condition-undecided when facts
+  // contradict each other or lie in the future, else the code of the first demand_known() that did
+  // not hold.
   void conclude(ConditionResult& result) const;
 
  private:

@@ -37,8 +37,8 @@ struct TestOutcome {
 
 [[nodiscard]] TestOutcome run(const PredicateTest& test, const Json& predicate);
 
-// Runs tests on predicates that are stored outside of StatementFact (policy/facts.h). The same
-// statement and test must always have the same result.
+// Runs tests on predicates that are stored outside of StatementFact (policy/facts.h). An
+// implementation must always return the same result for the same statement and test.
 class PredicateTests {
  public:
   virtual ~PredicateTests() = default;

@@ -17,11 +17,11 @@ namespace assay::policy {
 
 using ConditionKind = decltype(Condition::kind);
 
-// Maps each kind of condition, by its position in the variant, to the decision point at which
-// conditions of this kind are judged. The entries of combined kinds are unused: a combined
-// condition belongs to the latest point of its parts. A report condition with `at_serve`, or with
-// another scope than files, is decided at serve or later, whatever the table says (see
-// point_of_leaf()).
+// Maps each kind of condition, by its position in the variant, to the decision point (create, bind
+// or serve) at which conditions of this kind are judged. The entries of combined kinds (such as all
+// and any) are unused, because a combined condition is judged at the latest point of its parts. A
+// report condition with `at_serve`, or with a scope other than files, is judged at serve at the
+// earliest, whatever the table says (see point_of_leaf()).
 using PointTable = std::array<DecisionPoint, std::variant_size_v<ConditionKind>>;
 
 inline constexpr PointTable kPoints = {
@@ -36,7 +36,8 @@ inline constexpr PointTable kPoints = {
     DecisionPoint::kCreate,  // AtLeastCondition
 };
 
-// Scope of reports that can be made before a workload runs.
+// Scope of reports about files. Only reports of this scope (ReportFact in policy/facts.h) can be
+// made before a workload runs.
 inline constexpr std::string_view kFilesScope = "files";
 
 // Returns the decision point of a condition that has no parts.
@@ -49,7 +50,7 @@ inline constexpr int kMaxConditionDepth = 32;
 // Returns the parts of a combined condition; nullptr for the other kinds.
 [[nodiscard]] const std::vector<Condition>* parts_of(const Condition& condition);
 
-// What all conditions of one evaluation share.
+// What all conditions share while one policy is judged for one model.
 struct Scope {
   const JudgedFacts& facts;
   const Facts& known;       // the facts from which `facts` was made
@@ -59,12 +60,12 @@ struct Scope {
   Timestamp now;
   // Locations of this model that the judged policy accepts and the pod mounts; ascending.
   std::vector<std::string> bound{};
-  bool pod = false;  // read from a pod: only mounted locations are considered
+  bool pod = false;  // workload read from a pod: only mounted locations are used
   // Volumes of the pod that may hold this model, because an allowed init container fills them at
   // run time (FilledVolumes in policy/reference.h); ascending. Empty when the pod mounts this model
-  // at a location but does not mount another model.
+  // at a location, but mounts another judged model nowhere: the volumes then hold that other model.
   std::vector<std::string> filled{};
-  std::vector<const Facts*> beside{};  // other models that a filled volume may hold
+  std::vector<const Facts*> beside{};  // the other models that a volume in `filled` may hold
 };
 
 // Each judge() function for one kind of condition sets every member of its result except `id`.

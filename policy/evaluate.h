@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates policies: evaluate(policies, workload, models, point, now) -> verdict. Pure: no I/O, no
-// clock, no cryptography. Outcomes are three-valued: an error never counts as a pass, and `not` of
-// an error is an error. A workload that no policy matches is denied. For people: docs/policies.md.
+// Evaluates policies over facts (policy/facts.h): evaluate(policies, workload, models, point, now)
+// -> verdict. Pure: no I/O, no clock, no cryptography. Outcomes are three-valued: an error never
+// counts as a pass, and `not` of an error is an error. A workload that no policy matches is denied.
+// docs/policies.md explains policies for those who write them.
 #pragma once
 
 #include <span>
@@ -14,8 +15,9 @@
 
 namespace assay::policy {
 
-// The member `needs` of what the condition reference-bound expects, when there is no better advice
-// than to mount the model.
+// Advice in the result of the condition reference-bound when it does not pass
+// (ConditionResult::expected, member `needs`): the pod should mount the model. Used when no more
+// specific advice fits.
 inline constexpr std::string_view kNeedsMountedLocation = "a mounted location of the model";
 
 // Name of a member of ConditionResult::actual for report conditions. The member lists the locations
@@ -36,12 +38,13 @@ struct ActivePolicy {
                            DecisionPoint point = DecisionPoint::kCreate);
 
 // Returns true when at least one policy in mode enforce or warn matches the workload. A selected
-// workload needs a model that passes. A policy in mode shadow selects no workload.
+// workload must name a model, and the policies judge that model. A policy in mode shadow selects no
+// workload.
 [[nodiscard]] bool selected(std::span<const ActivePolicy> policies, const Workload& workload,
                             DecisionPoint point = DecisionPoint::kCreate);
 
-// Returns true when a policy in mode enforce may match workloads of this namespace, whatever else
-// the workloads have. Meant for callers that know only the namespace of a workload.
+// Returns true when a policy in mode enforce may match some workload of this namespace. Meant for
+// callers that know only the namespace of a workload.
 [[nodiscard]] bool may_enforce(std::span<const ActivePolicy> policies,
                                const std::string& name_space);
 
@@ -50,8 +53,8 @@ struct ActivePolicy {
 [[nodiscard]] DecisionPoint point_of(const Condition& condition);
 
 // Judges every model by every condition of every matching policy, in the order given. The verdict
-// has one result for each pair of policy and model. Without a model, the policies are judged with
-// empty facts.
+// has one result for each pair of policy and model. When `models` is empty, the policies are judged
+// with empty facts.
 //
 // `preconditions` (for example, how the model reference was resolved) become part of the verdict.
 // When all given preconditions pass but a selected workload has no model, or a model without an
@@ -70,9 +73,9 @@ struct ActivePolicy {
 // When warn policies match but no enforce policy does, the workload is allowed whatever the results
 // are. When no enforce policy and no warn policy matches, the workload is denied with
 // no-matching-policy. A condition of a warn policy that fails or is an error adds a warning of at
-// most 120 bytes to the verdict. A precondition that does not pass adds such a warning when it does
-// not deny the workload. Policies in mode shadow add only results to the verdict. A deny always has
-// a reason.
+// most 120 bytes to the verdict. A precondition that does not pass denies the workload; when only
+// warn policies match, it adds such a warning instead. Policies in mode shadow add only results to
+// the verdict. A deny always has at least one reason.
 //
 // A signature counts when check_grant() (schemas/trust.h) passes for the time at which the
 // signature was logged, under one of the artifact's trusted names. A trusted name is the name in a
@@ -83,8 +86,8 @@ struct ActivePolicy {
 //
 // A condition can become an error when a signature was logged after `now`, or when a fact about the
 // node is later than `now`. The caller must therefore read the clock after collecting the facts.
-// Conditions about the node are judged by workload.node and Facts::node. Such a condition fails
-// when there are no facts about the node; below a `not` it is an error.
+// Conditions about the node are judged by workload.node and Facts::node. A condition about the node
+// fails when there are no facts about the node; below a `not`, such a condition is an error.
 [[nodiscard]] Verdict evaluate(std::span<const ActivePolicy> policies, const Workload& workload,
                                std::span<const Facts> models,
                                std::vector<ConditionResult> preconditions, DecisionPoint point,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts that a decision is about, as plain values. The callers (server, cli) collect facts from
-// verified and stored documents; evaluation reads no other source.
+// verified and stored documents; evaluation reads no other source. docs/glossary.md explains the
+// terms of Assay, such as evidence, appraisal, collateral and placement.
 #pragma once
 
 #include <map>
@@ -25,7 +26,7 @@ struct SignerFact {
   TrustedKey key;  // the key as the trust store has it at present
   // Time of the log entry that first records this signature. For signatures of the statement's
   // first envelope, this time equals accepted_at; signatures added later have a later time. A
-  // signature logged after its key expired never counts.
+  // signature that was logged after its key expired never counts.
   Timestamp signed_at;
 };
 
@@ -75,8 +76,9 @@ struct NodeFact {
   std::string appraisal_error;                 // error code if refused at present; empty: accepted
 };
 
-// The newest report of the node about the artifact, for one scope and one place. A place is a
-// location, or a volume of a pod.
+// The newest report of the node about the artifact, for one scope and one place. A report is a
+// node's signed account of what it read and hashed. A place is a location, a volume of a pod, or a
+// running model instance.
 struct ReportFact {
   std::string job;
   std::string scope;
@@ -95,7 +97,7 @@ struct ReportFact {
   // this time, so the age of the report is measured from this time.
   Timestamp read_since;
   bool worker_measured = false;    // the worker key is bound to accepted evidence
-  bool appraisal_current = false;  // the evidence is accepted under the appraisal in force
+  bool appraisal_current = false;  // the evidence is accepted by the appraisal policy in force
   bool device_attested = false;
   std::uint64_t spot_checks = 0;
   std::optional<DocumentId> report;
@@ -120,27 +122,27 @@ struct Facts {
   SharedList<ManifestFact> manifests;    // of this artifact
   SharedList<StatementFact> statements;  // about this artifact
   SharedList<PlacementFact> placements{};  // of this artifact
-  // The node of the workload, set from bind on. Absent for a workload that names a node: the
+  // The node of the workload, set from bind on. Absent although the workload names a node: the
   // service does not know this node.
   std::optional<NodeFact> node;
   std::vector<ReportFact> reports;
   // The claims that the pod mounts, as far as they are known.
   std::vector<ClaimFact> claims;
-  // Used for a workload that was not read from a pod: locations that need a report. Empty: all
-  // reports are considered, and at least one is needed.
+  // Used only for a workload that was not read from a pod: the locations that each need a report.
+  // Empty: all reports are considered, and at least one is needed.
   std::vector<std::string> asked_locations;
   // Uid of the pod, set at serve; selects the reports on mounts and on memory of this pod. Empty
   // without Kubernetes.
   std::string pod;
-  // At serve: the instances with this artifact that run in this pod; without Kubernetes, those that
-  // run in no pod.
+  // At serve: the running model instances (policy/memory_fact.h) with this artifact in this pod;
+  // without Kubernetes, those that run in no pod.
   std::vector<InstanceFact> instances{};
   // Runs tests of predicates (policy/compare.h). Null: tests run on the predicates in this struct.
   // Not owned: the caller keeps the object alive. to_json() leaves this member out.
   const PredicateTests* tests = nullptr;
-  // An index of `statements`, made in advance (policy/statement_index.h). May be null or belong to
-  // another list: evaluation is then slower but has the same verdict. to_json() leaves this member
-  // out.
+  // An index of `statements`, made in advance (policy/statement_index.h). When the index is null or
+  // belongs to another list, evaluation is slower but has the same verdict. to_json() leaves this
+  // member out.
   std::shared_ptr<const StatementIndex> index = nullptr;
 };
 
@@ -176,7 +178,8 @@ struct ContainerImage {
   bool remounts = false;
 };
 
-// The workload that a decision is about, as the match part of policies sees it, and its mounts.
+// The workload that a decision is about: the properties that the match part of policies looks at,
+// and the mounts and images of a pod.
 struct Workload {
   std::string name_space;
   std::map<std::string, std::string> labels;
@@ -194,7 +197,7 @@ struct Workload {
 // Writes {"namespace","labels","resources"}. Adds "node" and "accelerators" when not empty, and
 // "pod": {"mounts", "images"} when the workload was read from a pod.
 [[nodiscard]] Json to_json(const Workload& workload);
-// Parses the text of to_json(). Errors: those of facts_from_json() below.
+// Parses what to_json() wrote. Errors: those of facts_from_json() below.
 [[nodiscard]] Result<Workload> workload_from_json(const Json& json);
 
 // Name of the format. Every facts document contains this name, so that a reader can recognise later
@@ -208,7 +211,7 @@ inline constexpr std::string_view kFactsFormat = "assay-facts-v1";
 // reports.
 [[nodiscard]] Json to_json(const Facts& facts);
 // Parses the document that to_json() wrote, for replay. Errors: unknown-member; schema-violation;
-// those of the parsers of single values. `where` is the place in the document.
+// those of the parsers of single values. Error::where is the place in the document.
 [[nodiscard]] Result<Facts> facts_from_json(const Json& json);
 
 }  // namespace assay::policy

@@ -22,7 +22,7 @@ inline std::unexpected<Error> violation(std::string why, const std::string& wher
   return fail(ErrorCode::kSchemaViolation, std::move(why), where);
 }
 
-// Returns `error`, which another codec made, with `where` put before its own place.
+// Returns `error`, which another parser made, with `where` put before the place that `error` names.
 inline std::unexpected<Error> at(const std::string& where, Error error) {
   error.where = where + error.where;
   return std::unexpected(std::move(error));
@@ -55,7 +55,8 @@ inline Status check_members(const Json& json, const std::string& where, Names re
 }
 
 // One object of a document, and the place of the object in the document. Borrows `json` and
-// `where`. The caller must have checked that each member exists, except for parsed_if_there().
+// `where`. The caller must have checked that the members that it reads exist, except for
+// parsed_if_there().
 struct Reader {
   const Json& json;
   const std::string& where;

@@ -29,7 +29,7 @@ struct Finding {
 //   an empty any, two tests that exclude each other;
 // - a test whose JSON pointer probably matches no member;
 // - a demand that no node or no report can meet;
-// - an anchor that proves nothing about hardware;
+// - an anchor (root certificate of evidence) that proves nothing about hardware;
 // - a policy that matches every workload, or selects workloads by one name alone;
 // - rules about pods that admit every pod;
 // - a mode that does not enforce;
@@ -37,8 +37,8 @@ struct Finding {
 // - a report condition without a node condition beside it;
 // - a model whose files are downloaded at run time, when no condition checks them.
 //
-// An enforce policy without any manifest condition is an error, because the policy denies every
-// pod.
+// A policy in mode enforce without any manifest condition is an error, because such a policy denies
+// every pod.
 [[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy);
 
 }  // namespace assay::policy

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report condition of scope device-memory demands beside what every report condition does.
-// Inside of policy.
+// Judges the demands that only report conditions of scope device-memory have. Such a condition is
+// about a model instance in the memory of running processes (policy/memory_fact.h). Internal to
+// policy.
 #pragma once
 
 #include "policy/checks.h"
@@ -9,12 +10,13 @@
 
 namespace assay::policy {
 
-// A heartbeat that is older than this is ignored.
+// A heartbeat (a node agent's regular message about its instances) older than this no longer shows
+// that an instance is verified. A heartbeat that says "violated" fails the condition at any age.
 inline constexpr std::uint64_t kMaxHeartbeatAgeSeconds = 10;
 
-// Adds what is expected, under the names that policies have for it.
+// Adds the demands to `expected`, under the names that policies have for them.
 void add_expected(const MemoryDemands& demands, Json& expected);
-// Adds what the report, and the newest heartbeat, say.
+// Adds to `actual` what the report and the newest heartbeat say about the instance.
 void add_actual(const ReportFact& report, const Facts& known, Timestamp now, Json& actual);
 void check_memory(const MemoryDemands& demands, const ReportFact& report, const Facts& known,
                   Timestamp now, Checks& checks);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of model instances in memory: parts of the facts document (policy/facts.h).
+// What is known about model instances: models that running processes hold in memory
+// (docs/instances.md). These structs are parts of the facts document (policy/facts.h).
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,22 @@
 
 namespace assay::policy {
 
-// What a report of scope device-memory says of how the bytes were reached (schemas/memory_facts.h).
+// What a report of scope device-memory says about how its bytes were read (schemas/memory_facts.h).
 struct MemoryFact {
   std::uint64_t world = 1;                    // processes that hold the instance together
   std::uint64_t in_place = 0;                 // bytes hashed where they lie
   std::uint64_t staged = 0;                   // bytes hashed from a copy that their owner made
   std::uint64_t registered = 0;               // bytes of all registered pieces
   std::uint64_t uncovered = 0;                // bytes of buffers that are not registered
-  std::optional<std::uint64_t> device_bytes;  // of the processes, as the driver says; else unknown
+  std::optional<std::uint64_t> device_bytes;  // of the processes, as the driver says; or unknown
   std::uint64_t redrawn = 0;                  // pieces exported anew and compared
   bool operator==(const MemoryFact&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFact& memory);
 [[nodiscard]] Result<MemoryFact> memory_from_json(const Json& json, const std::string& where);
 
-// An instance of the pod that asks, under this artifact, as the node's newest heartbeat has it.
+// The state of one instance of the judged model in the judged pod, as the newest heartbeat of the
+// node's agent says (server/service/nodes/heartbeat.h).
 struct InstanceFact {
   std::string instance;
   std::string state;   // "pending", "verified", "violated", "unknown"

@@ -20,10 +20,10 @@ namespace assay::policy {
 // nullopt for a path with "..".
 [[nodiscard]] std::optional<std::string> clean_path(std::string_view path);
 
-// Returns true when the runtime or the kubelet mounts something of its own at `path`, above `path`
-// or below `path` in every container. These places are /dev (with /dev/shm, which all containers of
-// a pod can write), /proc, /sys, and /etc/hosts and similar files that Kubernetes generates for the
-// pod. `path` must come from real_path().
+// Returns true when the container runtime or the kubelet mounts something of its own at `path`,
+// above `path` or below `path` in every container. These places are /dev (with /dev/shm, which all
+// containers of a pod can write), /proc, /sys, and /etc/hosts and similar files that Kubernetes
+// generates for the pod. The caller must pass a `path` from real_path().
 [[nodiscard]] bool meets_runtime_mounts(std::string_view path);
 
 // The patterns of a policy's `mount_paths`. A '*' stands for any characters, also for '/'.
@@ -32,7 +32,8 @@ class MountPaths {
   explicit MountPaths(const std::vector<std::string>& patterns);
 
   [[nodiscard]] bool empty() const { return patterns_.empty(); }
-  // Returns true when models may be mounted at `path`. `path` must come from real_path().
+  // Returns true when models may be mounted at `path`. The caller must pass a `path` from
+  // real_path().
   [[nodiscard]] bool admit(const std::string& path) const;
   // Returns true when only models may be mounted at `path`. This holds when `path` begins with the
   // text of a pattern before its first '*', or is a directory above this text. For a pattern

@@ -10,9 +10,10 @@
 
 namespace assay::policy {
 
-// Changes a fail in `result` to an error unless the fail may be inverted. `condition` must have no
-// parts and must have been judged with `scope`. Also sets the code of `result` to the reason why
-// the fail may or may not be inverted. Does not change outcomes other than fail.
+// Changes a fail in `result` to an error unless the fail may be inverted. The caller must pass a
+// `condition` without parts, and the `result` of judging it with `scope`. Also sets the code of
+// `result` to the reason why the fail may or may not be inverted. Does not change outcomes other
+// than fail.
 void judge_below_not(const Condition& condition, const Scope& scope, ConditionResult& result);
 
 }  // namespace assay::policy

@@ -21,9 +21,10 @@ struct LocationStatement {
   const std::vector<std::string>* locations;
 };
 
-// Returns every signed statement that says where this artifact lies: placements, and manifests
-// whose root is this artifact. A manifest with another root may name this artifact as a further
-// digest. Such a manifest is left out, because its locations hold the bytes of its own root.
+// Returns every signed statement that says where this artifact lies: placements (statements that
+// add locations to an artifact), and manifests whose root is this artifact. A manifest with another
+// root may name this artifact as a further digest. Such a manifest is left out, because its
+// locations hold the bytes of its own root.
 [[nodiscard]] std::vector<LocationStatement> location_statements(const JudgedFacts& facts);
 
 // The manifest conditions of a policy, borrowed from the policy. Conditions below a `not` are left
@@ -37,15 +38,15 @@ using PublisherDemands = std::vector<const ManifestCondition*>;
 
 using LocationSet = std::set<std::string, std::less<>>;
 
-// The locations of one model that one policy accepts.
+// The locations of one model that one policy accepts (`counted`) or may accept (`undecided`).
 struct Locations {
   LocationSet counted;
   LocationSet undecided;  // locations that may become accepted, because signers are undecided
   bool asked = false;     // the policy has a manifest condition that is not below a `not`
   std::vector<std::string> evidence;  // ids of the statements that name accepted locations
-  // True when the artifact follows symbolic links. Such links may lead out of a subdirectory that
-  // is mounted alone, to other files of the pod. A mount must then show the whole location, even
-  // with `mounts: within`.
+  // True when the artifact follows symbolic links. When true, a mount must show the whole location,
+  // even if the policy says `mounts: within` (which otherwise allows mounting only a subdirectory).
+  // The reason is that links may lead out of a mounted subdirectory, to other files of the pod.
   bool whole = false;
 };
 
@@ -77,9 +78,9 @@ struct MountedModels {
 struct FilledVolumes {
   LocationSet allowed;  // filled by an image of the policy's fill_at_run
   LocationSet others;   // filled by any other init container
-  // Init containers with an image of fill_at_run that start before any other container follows one
-  // of them. A later init container with such an image may not write, because a container between
-  // them has already seen the filled volumes.
+  // The init containers with an image of fill_at_run, up to the first other container that starts
+  // after one of them. Later init containers with such an image may not write, because that other
+  // container has already seen the filled volumes.
   std::set<std::string, std::less<>> fillers;
 };
 [[nodiscard]] FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workload);
@@ -91,14 +92,14 @@ struct FilledVolumes {
 
 // Judges the condition "reference-bound": the pod mounts the model at a location that the policy
 // accepts. When the pod mounts no such location but has a volume filled as the policy allows, the
-// condition is deferred to serve. At serve the condition then passes if the policy requires a
-// report condition at serve, because that report says what the volume holds.
+// condition is deferred to serve. At serve, the condition passes if the policy requires a report
+// condition at serve, because that report says what the volume holds.
 [[nodiscard]] ConditionResult judge_reference(const PolicyDocument& policy,
                                               const Locations& locations,
                                               const MountedModels::Model& mounted,
                                               const FilledVolumes& filled, const Scope& scope);
 
-// Limits of shown_texts(): the number of texts, and the bytes after which each text is cut.
+// Limits of shown_texts(): at most kMaxShown texts, each cut after kMaxShownBytes bytes.
 inline constexpr std::size_t kMaxShown = 16;
 inline constexpr std::size_t kMaxShownBytes = 256;
 // Returns the first kMaxShown of `texts`. When there are more, a last entry says how many were left

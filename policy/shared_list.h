@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A list whose copies share the same items until one copy is changed. Facts of thousands of
 // statements are collected once and judged by many decisions without a copy. Every non-const access
-// copies a shared list first, so read through a const list.
+// copies a shared list first, so callers should read through a const list.
 #pragma once
 
 #include <initializer_list>
@@ -41,8 +41,9 @@ class SharedList {
     return *items_;
   }
 
-  // Returns the pointer that unchanged copies share with each other and with no other list. Null
-  // for a list that never had items. While the caller holds the pointer, changes go to a copy.
+  // Returns a pointer to the items. Unchanged copies of one list return the same pointer; other
+  // lists never do. Null for a list that never had items or was cleared. While the caller holds the
+  // pointer, changes to the list are made in a copy of the items.
   [[nodiscard]] std::shared_ptr<const std::vector<T>> shared() const { return items_; }
 
   [[nodiscard]] std::size_t size() const { return read().size(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges every signature once, and shares the results with all conditions. Each condition then
-// counts the identities whose signatures it accepts.
+// Judges every signature once, and shares the results with all conditions. From these results, each
+// condition counts the identities whose signatures it accepts. evaluate() in policy/evaluate.h says
+// when a signature counts.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ enum class SignerState {
   kRejected,
 };
 
-// Views and pointers borrow from the Facts.
+// A judged signature. In this and the next two structs, views and pointers borrow from the Facts
+// (policy/facts.h).
 struct JudgedSigner {
   std::string_view identity;
   SignerState state;
@@ -63,7 +65,8 @@ struct JudgedFacts {
 
 [[nodiscard]] JudgedFacts judge_signers(const Facts& facts, Timestamp now);
 
-// Returns the outcome of `test` on the predicate of `statement`, which must be one of `facts`.
+// Returns the outcome of `test` on the predicate of `statement`. The caller must pass a statement
+// of `facts`.
 [[nodiscard]] TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,
                                   const PredicateTest& test);
 
@@ -76,13 +79,14 @@ class Tally {
 
   // Adds all signatures of a statement that meets the other parts of the condition.
   void add(const JudgedStatement& statement);
-  // Adds the signatures of an undecided statement, whose signers may or may not count.
+  // Adds the signatures of a statement for which it is undecided whether it meets the other parts
+  // of the condition. Its signers therefore may or may not count.
   void add_undecided(const JudgedStatement& statement);
-  // Records only the signatures of `statement` that do not count.
+  // Records only those signatures of `statement` that do not count, for failure() and actual().
   void note_rejected(const JudgedStatement& statement);
 
-  // Returns pass for enough identities; fail when there are too few even with all undecided ones;
-  // else error.
+  // Returns pass when enough identities count; fail when there are too few even if all undecided
+  // ones would count; else error.
   [[nodiscard]] Outcome outcome() const;
   // Returns the reason for which every listed signer was rejected. Returns signers-insufficient
   // when some signers count or may count, or when the signers were rejected for different reasons.

@@ -24,8 +24,8 @@ struct StatementIndex {
     EvidenceIds evidence;              // ids of the members
   };
   // One signature that represents other signatures of the same key on statements of the same group.
-  // Either all were made before the key's validity, or all within it, or all after it.
-  // check_grant() (schemas/trust.h) therefore judges all of them alike.
+  // Either all these signatures were logged before the key's validity, or all within it, or all
+  // after it. check_grant() (schemas/trust.h) therefore judges all of them alike.
   struct Alike {
     const StatementFact* statement;
     const SignerFact* signer;
@@ -49,7 +49,7 @@ struct StatementIndex {
 [[nodiscard]] std::shared_ptr<const StatementIndex> index_statements(
     const SharedList<StatementFact>& statements);
 
-// Returns facts.index when it was made of facts.statements, else a new index.
+// Returns facts.index when it is an index of facts.statements, else a new index of them.
 [[nodiscard]] std::shared_ptr<const StatementIndex> index_of(const Facts& facts);
 
 // Returns true when `a` precedes `b` in the log. Equal log indexes are ordered by id; no real log

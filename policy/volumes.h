@@ -14,7 +14,7 @@ namespace assay::policy {
 //                       judged model; another volume is mounted at a path that `mount_paths`
 //                       reserve for models; in a container with a model, another volume is mounted
 //                       below a volume that may have links to the model; a model is mounted where
-//                       the runtime mounts something of its own
+//                       the container runtime mounts something of its own
 //   mount-path-not-allowed  a judged model is mounted at a path that `mount_paths` does not allow
 //   mount-writable      a container may write to a judged model, to a volume that holds the model,
 //                       or to a volume inside the model; or a container may remount its volumes as
@@ -22,17 +22,19 @@ namespace assay::policy {
 //                       fillers sees processes of other containers (policy/processes.h)
 // Paths are compared after resolving the links of common images (policy/mount_path.h). A volume
 // that is filled as the policy allows is treated as a judged model, except for volume-unaccounted.
-// Only the init containers that fill such a volume may write to it.
+// Only the init containers that fill such a volume (FilledVolumes::fillers in policy/reference.h)
+// may write to it.
 [[nodiscard]] ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& workload,
                                             const MountedModels& mounted,
                                             const FilledVolumes& filled);
 
-// Returns false for an image with several digests (`x@A@B`): which of them counts is up to the
-// reader. Such an image matches no pattern of `images`, and fills no volume.
+// Returns false for an image with several digests (`x@A@B`), because programs differ in which of
+// the digests they use. Such an image matches no pattern of `images`, and fills no volume.
 [[nodiscard]] bool has_one_name(std::string_view image);
 
 // Judges the condition "images": the image of every container, as the pod writes it, has one name
-// and matches a pattern of the policy. Call only for policies with `images`.
+// (has_one_name()) and matches a pattern of the policy. The caller must pass a policy that has
+// `images`.
 [[nodiscard]] ConditionResult judge_images(const PolicyDocument& policy, const Workload& workload);
 
 }  // namespace assay::policy

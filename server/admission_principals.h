@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which principals may call the admission listener with a client certificate, and which probably
-// should.
+// Finds the principals (callers that the trust store knows) that may call the admission listener
+// with a client certificate, and those that probably should be given this right.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace assay::server {
 
-// Names of principals in two groups. Each group has the order of the principals given to
+// Names of principals in two groups, each in the order of the principals given to
 // admission_principals().
 struct AdmissionPrincipals {
   std::vector<std::string> with_role;  // have the role `admission`
   // Have a client certificate and the role `decider`, but not `admission`. Such a principal is
-  // probably an API server that was set up when the role `decider` allowed both kinds of calls. An
-  // operator must give the role `admission` to that API server.
+  // probably an API server that was set up when the role `decider` still allowed calls to the
+  // admission listener. An operator must give the role `admission` to that API server.
   std::vector<std::string> deciders_without_it;
 };
 

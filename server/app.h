@@ -28,8 +28,8 @@ class App {
   // Reads the certificate and key of the listeners again, and reopens the log file. If either step
   // fails, the old files stay in use and the log gets an error line.
   void reload();
-  // Publishes the end of the certificate as a metric. During the last 30 days, writes a log line
-  // once a day. Updates the metrics of the clock.
+  // Publishes the end of the certificate as a metric. During the last 30 days before this end,
+  // writes a log line once a day. Also updates the metrics of the clock.
   void watch_certificate();
   // Stops gracefully; see HttpServer::stop.
   void stop();

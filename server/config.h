@@ -68,7 +68,7 @@ struct Config {
 // key-unusable when the line is empty, or when other users can access the file.
 [[nodiscard]] Result<SecretBytes> read_passphrase(const Config& config);
 // Returns the secret of admission paths; empty unless client_auth is "path". Errors: invalid-config
-// unless the file's first line is 32 to 128 letters, digits, '-' and '_' and only this user can
+// when the file's first line is not 32 to 128 letters, digits, '-' and '_', or when other users can
 // access the file.
 [[nodiscard]] Result<std::string> read_path_secret(const Config& config);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where time goes on when a process opens a store.
+// Sets the service's clock when a process opens a store.
 #pragma once
 
 #include "server/service/held_clock.h"
@@ -7,8 +7,10 @@
 
 namespace assay::server {
 
-// Time does not go back behind what the store says: leases and validities of before a restart would
-// begin again. Before the first write, whose time the next start goes by.
+// Makes `clock` go on from the time of the store's last write, or of the newest log record if that
+// is later. Without this, leases that ended before a restart could be valid again, and reports of
+// nodes could seem younger than they are. The caller must do this before its first write, because
+// that write stores the time from which the next start goes on.
 [[nodiscard]] Status hold_time(HeldClock& clock, storage::Store& store,
                                const storage::SqliteOptions& options, const Signer& log_signer);
 

@@ -26,9 +26,9 @@ struct InitReport {
 
 // Makes the keys, the self-signed certificate, the database and their folders where they are
 // missing. Existing keys and certificates are kept. If the log's private key is in FILE, writes its
-// verifier key to FILE.vkey, for people who check the log. Stores `document` (a bootstrap) in the
-// empty store. Errors: conflict when the trust store has entries already; invalid-config when only
-// one of certificate and TLS key exists.
+// verifier key to FILE.vkey, for people who check the log. Stores `document` (the bootstrap: the
+// first trusted keys and principals) in the empty store. Errors: conflict when the trust store has
+// entries already; invalid-config when only one of certificate and TLS key exists.
 [[nodiscard]] Result<InitReport> initialise(const Config& config, ByteView document,
                                             const Clock& clock, Random& random);
 

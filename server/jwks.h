@@ -10,9 +10,10 @@
 
 namespace assay::server {
 
-// Returns {"keys":[...]}: the public keys of `signers`, in order, then the keys that rotations
-// replaced. The log's keys are left out. "kid" is the id of a key. "not_after" is the time when the
-// key was replaced; later signatures by that key are not valid. Keys in use have no "not_after".
+// Returns {"keys":[...]}: the public keys of `signers`, in order, followed by the keys that were
+// replaced in `rotations`. Keys of the log are left out. "kid" is the id of a key. "not_after" is
+// the time when the key was replaced; later signatures by that key are not valid. Keys in use have
+// no "not_after".
 [[nodiscard]] Result<Json> jwks(std::span<const Signer* const> signers,
                                 const std::vector<RotatedKey>& rotations);
 

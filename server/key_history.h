@@ -49,8 +49,8 @@ struct KeyHistory {
                                                   const std::string& origin);
 
 // Checks the configured key of a kind; `current` is null when none is configured. Returns OK when
-// the log names no key of this kind. Errors: invalid-config, with advice to the operator, unless
-// `current` is the newest key of its kind in the log.
+// the log names no key of this kind. Errors: invalid-config, with advice to the operator, when
+// `current` is not the newest key of its kind in the log.
 [[nodiscard]] Status check_current(const KeyHistory& history, attestation::RotatedKind kind,
                                    const Signer* current);
 

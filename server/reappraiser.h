@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that appraises stored evidence again: at start, after changes of trust, and when newer
-// collateral arrived.
+// The thread that appraises stored evidence again (service/nodes/reappraise.h): at start, after
+// changes of trust, and when newer collateral arrived (certificates and revocation lists for
+// evidence).
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +27,8 @@ class Reappraiser {
 
  private:
   void run(const std::stop_token& stop);
-  // Appraises all stale evidence, in batches. Returns false when the thread must try again.
+  // Appraises all stale evidence, in batches. Returns false when some is left and the thread must
+  // try again.
   bool catch_up(const std::stop_token& stop);
 
   Services& services_;

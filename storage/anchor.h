@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The anchor file, kept outside the database. It holds the newest acknowledged checkpoint, the
-// epochs, and the head of the chain of trust and policy (storage/governance.h). A database that is
-// behind the anchor comes from an old copy or has lost writes. A service that opened such a
-// database would sign different roots for sizes that it had already signed, and would trust revoked
-// keys again.
+// epochs (counters of changes of trust and policy), and the newest record of the chain of these
+// changes in the log (storage/governance.h). A database that is behind the anchor comes from an old
+// copy or has lost writes. A service that opened such a database would sign different roots for
+// sizes that it had already signed, and would trust revoked keys again.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace assay::storage {
 
-// The anchor file, which has two slots of 4096 bytes. The slots are written in turn, each with one
-// flush. A torn write damages only the slot being written; the other slot stays valid. Not
+// The anchor file, which has two slots of 4096 bytes each. The slots are written in turn, each with
+// one flush. A torn write damages only the slot being written; the other slot stays valid. Not
 // thread-safe.
 class Anchor {
  public:
@@ -29,7 +29,7 @@ class Anchor {
   ~Anchor() = default;
 
   struct State {
-    std::string note;
+    std::string note;       // the signed checkpoint (C2SP signed note)
     Checkpoint checkpoint;  // parsed from the note
     Epochs epochs;
     std::optional<ChainHead> head;  // absent while the log has no record of the chain
@@ -37,9 +37,9 @@ class Anchor {
   // Reads the newer of the intact slots. The caller must verify the note's signature. Errors:
   // not-found when the file does not exist; data-loss when neither slot is intact.
   [[nodiscard]] Result<State> load() const;
-  // Writes the next slot; the slot is durable when save() returns. Creates the file when it does
-  // not exist. Errors: storage when the file cannot be written; the previous state then stays
-  // valid.
+  // Writes the slot whose turn it is. The slot is durable when save() returns. Creates the file
+  // when there is none. Errors: storage when the file cannot be written; the previous state then
+  // stays valid.
   [[nodiscard]] Status save(const std::string& note, const Epochs& epochs,
                             const std::optional<ChainHead>& head = {});
   // Replaces the whole file, whatever its content, in one atomic step.

@@ -16,7 +16,8 @@ namespace assay::storage {
 [[nodiscard]] Status sync_file(const std::string& path);
 
 // Replaces the file at `path`: writes `<path>.new` (mode 0600), syncs the new file, renames it, and
-// syncs the folder. Not for several writers at once.
+// syncs the folder. The caller must ensure that nobody else replaces the same file at the same
+// time.
 [[nodiscard]] Status replace_file(const std::string& path, ByteView content);
 
 // Returns the content of the whole file. Errors: not-found when there is no file; limit-exceeded

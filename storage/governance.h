@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Governance: keys, principals, appraisals, registrations, revoked nodes, and the policies in
-// force. Governance is verified once and then kept in memory; the rows in the database only
-// preserve it across a restart. The records of its changes in the log form a chain. Each record
-// names the record before it and the digests of the resulting state
-// (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md).
+// Governance is the state that says what is trusted and in force: keys, principals, appraisals,
+// registrations (docs/glossary.md explains these words), revoked nodes, and policies. Governance is
+// verified when the store opens, and is then kept in memory. The rows in the database only preserve
+// it across a restart. Each change of governance is a record in the log, and these records form a
+// chain. Each record of the chain names the previous one, and the digests of the state after the
+// change (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md).
 #pragma once
 
 #include <map>
@@ -29,7 +30,7 @@ struct ActivePolicyRow {
 
 struct Epochs {
   TrustEpochs trust;
-  std::uint64_t policy = 0;  // sequence of the last policy activation or deactivation
+  std::uint64_t policy = 0;  // sequence number of the last activation or deactivation
   bool operator==(const Epochs&) const = default;
 };
 
@@ -49,7 +50,7 @@ struct ChainHead {
   bool operator==(const ChainHead&) const = default;
 };
 
-// A link of the chain, which each record of the chain contains as its detail "chain".
+// A link of the chain. Each record of the chain contains one, as its detail "chain".
 struct ChainLink {
   GovernanceDigests state;
   // Index and leaf hash of the previous record; absent in the first record of the chain.
@@ -64,8 +65,8 @@ struct ChainLink {
 // Parses the link in a record. Errors: data-loss when the record holds no link.
 [[nodiscard]] Result<ChainLink> link_of(const LogRecord& record);
 
-// The state of governance as a plain value. Functions that change the state return the errors
-// described at Transaction (storage/store.h).
+// The state of governance as a plain value. Functions that change the state return the errors of
+// the functions with the same names in Transaction (storage/store.h).
 class Governance {
  public:
   [[nodiscard]] Status put_key(const TrustedKey& key);

@@ -8,16 +8,17 @@
 
 namespace assay::storage {
 
-// Adds the signature of `next` beside that of `current` to the newest checkpoint, in database and
-// anchor. The log can then be opened with `next`. When both signatures exist already, the call
-// changes nothing. The store must have been opened at least once with open_sqlite() and `current`,
-// and must be closed. Errors: invalid-config when `current` did not sign the newest checkpoint;
-// those of open_sqlite().
+// Adds the signature of `next` beside that of `current` to the newest checkpoint, in the database
+// and in the anchor (storage/anchor.h). Afterwards the log can also be opened with `next`. When
+// both signatures exist already, the call changes nothing. The store must have been opened at least
+// once with open_sqlite() and `current`, and must be closed. Errors: invalid-config when `current`
+// did not sign the newest checkpoint; those of open_sqlite().
 [[nodiscard]] Status add_log_signature(const SqliteOptions& options, const Signer& current,
                                        const Signer& next);
 
-// Returns the last write; nullopt before the first write, or when the stored row was altered. May
-// be called while the store is open. `log_signer` holds the key of the log.
+// Returns the times of the last write (storage/last_write.h). Returns nullopt before the first
+// write, and when the stored times were altered. May be called while the store is open.
+// `log_signer` must hold the key of the log.
 [[nodiscard]] Result<std::optional<LastWrite>> last_write(const SqliteOptions& options,
                                                           const Signer& log_signer);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which workloads of pods are stored as documents. Pods of one template share such a
-// document. The store uses large_workload() when it writes a pod. Callers use it to count the bytes
-// that a pod adds.
+// Decides which workloads (what a pod asks to run: policy::Workload in policy/facts.h) are stored
+// as documents, outside of the pod's row. Pods of one template share such a document. The store
+// uses large_workload() when it writes a pod. Callers use large_workload() to count the bytes that
+// a pod adds.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the store about nodes: challenges, registrations, enrolments, verification jobs,
-// outlines, evidence. Used through Snapshot and Transaction (storage/store.h), whose rules apply
-// here too. Rows hold the present state; documents and log keep the history.
+// The part of the store about nodes, their challenges, registrations, enrolments, jobs, outlines
+// and evidence (docs/glossary.md). Used through Snapshot and Transaction (storage/store.h), whose
+// rules apply here too. Rows hold the present state; documents and log keep the history.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct ChallengeRow {
 
 struct NodeRow {
   std::string name;
-  std::string principal;  // enrolled the node, and alone may act for the node
+  std::string principal;  // caller that enrolled the node, and alone may act for it
   KeyId key;
   Bytes public_key;  // SubjectPublicKeyInfo DER
   std::string platform;
@@ -46,8 +46,8 @@ struct NodeRow {
     Timestamp appraised_at;
     std::string evidence_type;
     std::string tcb_status;
-    Digest anchor;
-    bool anchor_is_vendor;
+    Digest anchor;          // SHA-256 of the root certificate of the evidence
+    bool anchor_is_vendor;  // the root is the hardware vendor's production root
     bool operator==(const Measured&) const = default;
   };
   std::optional<Measured> measured;
@@ -77,7 +77,7 @@ struct EvidenceRow {
   DocumentId policy;       // digest of the appraisal policy that was applied
   std::string error;       // error code of the refusal; empty: accepted
   DocumentId appraisal;    // stored result
-  Timestamp appraised_at;  // when the evidence was fresh; appraising again does not change it
+  Timestamp appraised_at;  // when first appraised, with a fresh nonce; later appraisals keep it
   std::string tcb_status;
   std::optional<Digest> anchor;
   bool anchor_is_vendor = false;
@@ -103,7 +103,7 @@ struct JobRow {
   // read, or the instance runs in no pod.
   std::string pod{};
   std::string pod_volume{};  // kubelet's name of the pod's volume; set exactly with a pod's mount
-  std::string instance{};    // instance whose memory is read; empty: files are read
+  std::string instance{};    // running model instance whose memory is read; empty: files
   Json subset = Json::array();
   std::string created_by;
   Timestamp created_at;
@@ -169,13 +169,13 @@ class NodeReads {
   [[nodiscard]] virtual Result<std::vector<JobRow>> jobs(const JobQuery& query) = 0;
   // Returns the node's oldest job that is queued, or whose lease expired by `now`; else not-found.
   [[nodiscard]] virtual Result<JobRow> next_job(const std::string& node, Timestamp now) = 0;
-  // Returns the job whose report decides for this node, artifact, scope and place, as the rules
-  // that the store was opened with say (report_rules.h). Errors: not-found.
+  // Returns the job whose report decides for this node, artifact, scope and place. The rules that
+  // the store was opened with choose the job (report_rules.h). Errors: not-found.
   [[nodiscard]] virtual Result<JobRow> newest_report(const std::string& node,
                                                      const ArtifactId& artifact,
                                                      const std::string& scope,
                                                      const ReportPlace& place) = 0;
-  // Returns places for which newest_report() may find a job, at most `limit`, in no particular
+  // Returns at most `limit` places for which newest_report() may find a job, in no particular
   // order. `pod` selects the places of this pod; empty selects the places without a pod.
   [[nodiscard]] virtual Result<std::vector<ReportPlace>> report_places(const std::string& node,
                                                                        const ArtifactId& artifact,
@@ -186,9 +186,9 @@ class NodeReads {
   // Returns the document with the outline of an artifact. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> outline(const ArtifactId& artifact) = 0;
 
-  // Returns a counter that rises with every put_node of this node. It also rises when evidence
-  // becomes stale, and with every put_job that may change the result of newest_report(), or what
-  // that report and its evidence say. Returns 0 for a node without any such write.
+  // Returns a counter that rises with every put_node() and put_evidence() of this node, with every
+  // put_job() that may change newest_report() or the job that it returns, and whenever evidence of
+  // any node becomes stale. Returns 0 before the first of these.
   [[nodiscard]] virtual Result<std::uint64_t> node_version(const std::string& node) = 0;
   // Returns a counter that rises with every statement about this artifact and every new signature.
   [[nodiscard]] virtual Result<std::uint64_t> subject_version(const ArtifactId& artifact) = 0;
@@ -196,15 +196,15 @@ class NodeReads {
   // Returns how evidence of a type is appraised. Errors: not-found when no appraisal was put.
   [[nodiscard]] virtual Result<Appraisal> appraisal(const std::string& evidence_type) = 0;
   [[nodiscard]] virtual Result<std::vector<Appraisal>> appraisals() = 0;
-  // Returns the SHA-256 of the canonical form of that appraisal. Errors: not-found.
+  // Returns the SHA-256 of the canonical form of what appraisal() returns. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> appraisal_id(const std::string& evidence_type) = 0;
 
   // Returns the evidence of a subject. Errors: not-found when there is none.
   [[nodiscard]] virtual Result<EvidenceRow> evidence(const std::string& subject) = 0;
-  // Returns at most `limit` stale rows: those put before the last appraisal or raised mark.
+  // Returns at most `limit` stale rows: last put before the newest appraisal or raised mark.
   [[nodiscard]] virtual Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) = 0;
 
-  // Returns the highest value stored under a name (evaluation number of collateral), or 0.
+  // Returns the highest value stored under a name (an evaluation number of collateral), or 0.
   [[nodiscard]] virtual Result<std::uint64_t> high_water(const std::string& name) = 0;
   // Returns the newest collateral stored with the highest value. Errors: not-found.
   [[nodiscard]] virtual Result<DocumentId> high_water_collateral(const std::string& name) = 0;
@@ -214,29 +214,30 @@ class NodeWrites {
  public:
   virtual ~NodeWrites() = default;
 
-  // Stores a nonce. Deletes some that expired over a day ago. Errors: conflict for a known nonce.
+  // Stores a nonce; deletes some nonces expired over a day ago. Errors: conflict for a known nonce.
   [[nodiscard]] virtual Status put_challenge(const ChallengeRow& row) = 0;
-  // Marks the nonce as used; returns its row as it was before. The caller must check what the nonce
-  // was bound to, `used_at` and `expires_at`. Errors: challenge-unknown for a nonce never issued.
+  // Marks the nonce as used; returns its row as it was before. The caller must check `used_at`,
+  // `expires_at` and what the nonce is bound to. Errors: challenge-unknown if not stored.
   [[nodiscard]] virtual Result<ChallengeRow> consume_challenge(ByteView nonce) = 0;
 
   // Inserts or replaces a node, and remembers its key permanently. Errors: conflict when a
   // revocation would be undone; key-not-unique when another node ever had the key.
   [[nodiscard]] virtual Status put_node(const NodeRow& row) = 0;
 
-  // Inserts or replaces a job. Its record must be in the log. Errors: conflict for a finished job.
+  // Inserts or replaces a job. The caller must have appended the job's record to the log in this or
+  // an earlier write. Errors: conflict for a job that is stored as finished.
   [[nodiscard]] virtual Status put_job(const JobRow& row) = 0;
 
   // Stores an outline; storing it twice changes nothing. Errors: conflict for another outline.
   [[nodiscard]] virtual Status put_outline(const ArtifactId& artifact,
                                            const DocumentId& document) = 0;
-  // Stores an appraisal. All evidence is then stale until put_evidence() stores it again.
+  // Stores an appraisal. Evidence becomes stale until put_evidence() stores its row again.
   [[nodiscard]] virtual Status put_appraisal(const Appraisal& appraisal) = 0;
-  // Inserts or replaces the row of a subject. The evidence is then no longer stale.
+  // Inserts or replaces the row of a subject. The evidence is no longer stale afterwards.
   [[nodiscard]] virtual Status put_evidence(const EvidenceRow& row) = 0;
   // Removes the row of a subject. Changes nothing when there is none.
   [[nodiscard]] virtual Status forget_evidence(const std::string& subject) = 0;
-  // Inserts, or replaces by id. Errors: conflict when another id has the same name or pattern.
+  // Inserts or replaces by id. Errors: conflict if another id has the same node name or pattern.
   [[nodiscard]] virtual Status put_registration(const Registration& registration) = 0;
   // Errors: not-found when there is no such registration.
   [[nodiscard]] virtual Status remove_registration(const std::string& id) = 0;

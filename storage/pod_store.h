@@ -13,18 +13,20 @@
 
 namespace assay::storage {
 
-// An admitted pod. Binding the pod and later changes to it are judged with this row. Models and
-// workload are stored as they were judged, and are not read from the pod again.
+// An admitted pod. The binding of the pod to a node and later changes to the pod are judged with
+// this row. Models and workload are stored as they were judged at admission, and are not read from
+// the pod again.
 struct PodRow {
-  std::string cluster;  // principal whose API server reported the pod
+  std::string cluster;  // caller of the service whose API server reported the pod
   std::string uid;
   std::string name_space;
   std::string name;
-  // Nodes that the pod may have gone to: a binding was allowed, or the new pod named its node.
-  // Oldest first, each once, at most kMaxPodNodes. The API server may still refuse an allowed
-  // binding, so the node is uncertain until `settled` is set.
+  // Nodes that the pod may have gone to, because the service allowed a binding to the node or the
+  // pod named the node when it was created. Oldest first, each once, at most kMaxPodNodes. The API
+  // server may still refuse an allowed binding, so the node is uncertain until `settled` is set.
   std::vector<std::string> nodes = {};
-  // The pod's node as the API server has stored it, whether or not it was allowed. Empty: unknown.
+  // The pod's node as the API server has stored it, whether or not the service allowed the binding.
+  // Empty: unknown.
   std::string settled = {};
   std::string decision;  // newest decision that allowed the pod; empty: no policy selected the pod
   std::vector<DecidedModel> models = {};
@@ -38,16 +40,16 @@ struct PodRow {
 // Nodes kept for one pod; when there are more, the oldest is dropped.
 inline constexpr std::size_t kMaxPodNodes = 16;
 
-// How long a pod is kept when no DELETE review reports its end. Such a review may be lost, and a
-// judged pod may never have been created.
+// How long a pod without a node and a pod with one are kept when no admission review reports their
+// deletion. Such a review may be lost, and a pod that was judged may never have been created.
 inline constexpr std::chrono::hours kKeepUnboundPod{30 * 24};
 inline constexpr std::chrono::hours kKeepBoundPod{400 * 24};
 // How long a claim is kept when no review mentions the claim and no judged pod that mounts the
 // claim is bound.
 inline constexpr std::chrono::hours kKeepClaim = kKeepBoundPod;
 
-// What admission reviews said about a persistent volume claim. A claim that is recreated under the
-// same name has another uid and another volume.
+// What Kubernetes admission reviews said about a persistent volume claim. A claim that is recreated
+// under the same name has another uid and another volume.
 struct ClaimRow {
   std::string cluster;
   std::string name_space;
@@ -76,10 +78,10 @@ class PodWrites {
   // Inserts or replaces the row of this cluster and uid. Also drops a few pods that were admitted
   // longer ago than kKeepUnboundPod or kKeepBoundPod.
   [[nodiscard]] virtual Status put_pod(const PodRow& row) = 0;
-  // Removes a pod. Changes nothing when there is none.
+  // Removes a pod. Changes nothing when there is no such pod.
   [[nodiscard]] virtual Status remove_pod(const std::string& cluster, const std::string& uid) = 0;
-  // Replaces the row of the claim with this name, whatever its uid. Putting the same row again
-  // restarts kKeepClaim. Also drops a few claims that were put longer ago than kKeepClaim.
+  // Replaces the row of the claim with this name, whatever its uid. Each put of the row restarts
+  // the period kKeepClaim. Also drops a few claims that were put longer ago than kKeepClaim.
   [[nodiscard]] virtual Status put_claim(const ClaimRow& row) = 0;
   // Removes a claim. Changes nothing when the claim of this name has another uid.
   [[nodiscard]] virtual Status remove_claim(const std::string& cluster,

@@ -2,11 +2,12 @@
 // long-file: the whole contract of a store, read top to bottom by those who call or implement it.
 // The only interface to the store: exact documents by digest, the index over them, trust, policies,
 // decisions, and the transparency log. Implementations: storage/sqlite (PostgreSQL follows).
+// docs/glossary.md explains the terms.
 //
-// Threading: every method may be called from any thread. Reads see one consistent state for the
-// life of a Snapshot. Writes are serialised and grouped. When write() returns, its effects are
-// durable and the checkpoint that covers them is signed and stored; or the effects have not
-// happened at all.
+// Threading: any thread may call Store; one thread at a time may use a Snapshot. Reads see one
+// consistent state for the life of a Snapshot. Writes run one after the other, and several writes
+// share one commit (a group). When write() succeeds, its effects are durable, and the checkpoint
+// that covers them is signed and stored. write() says what remains after an error.
 //
 // Errors: storage when the database fails; data-loss when stored bytes do not match their digest;
 // unavailable when the store is closing or every reader is busy for too long; the errors that the
@@ -51,7 +52,7 @@ struct SignerRow {
   bool operator==(const SignerRow&) const = default;
 };
 
-// The index row of a stored statement. All its envelopes carry the same payload.
+// The index row of a stored statement. All its DSSE envelopes carry the same payload.
 struct StatementRow {
   StatementId id;
   StatementKind kind;
@@ -81,9 +82,9 @@ struct SignedBy {
   auto operator<=>(const SignedBy&) const = default;
 };
 
-// A topic for which the statements of each identity are counted. All statements are counted for the
-// artifacts that they are about. Manifests and placements are also counted for their names and
-// locations.
+// A topic: an artifact, a model name or a location. For each topic, the store counts the statements
+// of each signer's identity. A statement is counted for the artifacts that it is about. Manifests
+// and placements are also counted for their names and locations.
 enum class TopicKind : std::uint8_t { kArtifact = 1, kName = 2, kLocation = 3 };
 struct Topic {
   TopicKind kind;
@@ -98,11 +99,12 @@ struct SignerUsage {
   std::uint64_t bytes = 0;  // sum of counted_bytes()
 };
 // Returns the bytes that a statement adds to SignerUsage::bytes: the size of its payload. For a
-// manifest these are the bytes of its locations, because decisions read no other part of a manifest
-// that could be long.
+// manifest, only the bytes of its locations are added, because its locations are the only long part
+// that decisions read.
 [[nodiscard]] std::uint64_t counted_bytes(const StatementRow& row);
 
-// How many rows of the whole list match. When `exact` is false, at least `rows` rows match.
+// How many rows of the whole list, not only of the page, match the query. When `exact` is false, at
+// least `rows` rows match.
 struct Total {
   std::uint64_t rows = 0;
   bool exact = false;
@@ -123,8 +125,8 @@ struct Page {
 
 // Bounds of a page, for all queries below. Lists start after `after`, and show only rows with a log
 // index below `below`, so that all pages of a list show the same tree. A page has at most `limit`
-// items (1 to 1000; invalid-parameter otherwise). The filters of a query must all match; an empty
-// filter matches every row. Times are `since` <= time < `until`.
+// items (1 to 1000; invalid-parameter otherwise). A row is listed when it matches all filters of
+// the query; an empty filter matches every row. Times are `since` <= time < `until`.
 struct ListBounds {
   std::optional<LeafIndex> after;
   std::optional<TreeSize> below;
@@ -140,8 +142,9 @@ struct StatementQuery {
   std::optional<KeyId> signer;
   std::optional<Timestamp> since;
   std::optional<Timestamp> until;
-  // Includes statements that are stored but not yet acknowledged. A decision is logged after these
-  // statements, so it must not miss them. Never set this for data that leaves the process with a
+  // Includes statements that are stored but not yet acknowledged, because their checkpoint is not
+  // in the anchor yet (storage/anchor.h). A decision is logged after these statements, so the
+  // decision must take them into account. Never set this for data that leaves the process with a
   // proof.
   bool with_unanchored = false;
   ListBounds bounds;
@@ -186,14 +189,14 @@ struct EventQuery {
 };
 
 // The newest state of the log. `note` is the signed checkpoint. Inside a transaction, size and root
-// include the records appended so far; `note` is then empty until they are signed.
+// include the records appended so far, and `note` is empty when these records are not signed yet.
 struct LogState {
   TreeSize size;
   Digest root;
   std::string note;
 };
 
-// One consistent view. Not thread-safe; cheap to open.
+// One consistent view of the store. Not thread-safe; cheap to open.
 class Snapshot : public NodeReads, public PodReads {
  public:
   // Errors: not-found when there is no such document.
@@ -205,14 +208,15 @@ class Snapshot : public NodeReads, public PodReads {
   // Returns the statement with this log index, which the caller has from SignedBy::index. Errors:
   // data-loss when there is none.
   [[nodiscard]] virtual Result<StatementRow> statement_at(LeafIndex index) = 0;
-  // Returns the manifests with this model name and their signers, ascending. Reads only indexes, so
-  // thousands of manifests are cheap.
+  // Returns, for the manifests with this model name, which key signed which manifest, ascending.
+  // Reads only indexes, so thousands of manifests are cheap.
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_under(const std::string& name) = 0;
-  // Does the same for manifests and placements that list a location equal to `uri` or above it.
+  // Does the same for manifests and placements that list `uri` or a location that contains it (such
+  // as a directory above it).
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_at(const std::string& uri) = 0;
 
-  // Returns zeros when there are no statements. Signatures of keys outside the trust store are not
-  // counted.
+  // Returns what one identity has signed about a topic; zeros when it has signed no statement.
+  // Signatures of keys outside the trust store are not counted.
   [[nodiscard]] virtual Result<SignerUsage> usage(const Topic& topic,
                                                   const std::string& identity) = 0;
 
@@ -230,8 +234,8 @@ class Snapshot : public NodeReads, public PodReads {
   [[nodiscard]] virtual Result<Page<EventRow>> events(const EventQuery& query) = 0;
 
   // --- the log (RFC 9162). Errors: invalid-parameter for a size above log_state().size.
-  // Returns the newest state that is durable in database and anchor. Other rows may already include
-  // writes that are not acknowledged yet; lists end at this state.
+  // Returns the newest state that is durable in database and anchor (storage/anchor.h). Lists end
+  // at this state; other reads may already see later writes, which are not acknowledged yet.
   [[nodiscard]] virtual Result<LogState> log_state() = 0;
   [[nodiscard]] virtual Result<Bytes> log_record(LeafIndex index) = 0;
   [[nodiscard]] virtual Result<std::vector<Digest>> inclusion_proof(LeafIndex index,
@@ -240,7 +244,8 @@ class Snapshot : public NodeReads, public PodReads {
                                                                       TreeSize second) = 0;
   [[nodiscard]] virtual Result<Digest> log_root(TreeSize size) = 0;
   // Return tile `index` of `level` with `width` (1 to 256) hashes, and the entry bundle with
-  // `width` entries (C2SP tlog-tiles). Errors: not-found when the log does not have that many.
+  // `width` entries (C2SP tlog-tiles). Errors: not-found when the log does not have so many hashes
+  // or entries.
   [[nodiscard]] virtual Result<Bytes> tile(unsigned level, std::uint64_t index, unsigned width) = 0;
   [[nodiscard]] virtual Result<Bytes> entry_bundle(std::uint64_t index, unsigned width) = 0;
 
@@ -249,8 +254,8 @@ class Snapshot : public NodeReads, public PodReads {
   [[nodiscard]] virtual Status verify_log() = 0;
 };
 
-// The operations of one write(). All of them happen together or not at all. Reads see what the same
-// transaction wrote.
+// The operations of one Store::write(). All of them happen together or not at all. Reads see what
+// the same transaction wrote.
 class Transaction : public Snapshot, public NodeWrites, public PodWrites {
  public:
   // Returns the time of this write, which all log records of the transaction carry.
@@ -259,10 +264,11 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   // Stores exact bytes. Storing the same bytes again changes nothing.
   [[nodiscard]] virtual Result<DocumentId> put_document(std::string_view media_type,
                                                         ByteView bytes) = 0;
-  // Appends a record, with its time set to now(), and returns its index. A record of trust or
-  // policy (is_governance() in storage/governance.h) gets a link of their chain as detail "chain".
-  // Append such a record after the changes that it records, in the same write. Errors: internal for
-  // changes without such a record, once the chain has begun.
+  // Appends a record, with its time set to now(), and returns its index. A record of a change of
+  // trust or policy (is_governance() in storage/governance.h) gets a link of the chain of such
+  // records as its detail "chain". The caller must append such a record after the changes that it
+  // records, in the same write. If the caller does not, and the chain has already begun, the write
+  // fails with the error internal.
   [[nodiscard]] virtual Result<LeafIndex> append(LogRecord record) = 0;
   // Stores a new statement; `accepted_at` is stored as given. Errors: conflict when the id exists,
   // or when its log index is not above those of all earlier statements; not-found when an envelope
@@ -276,8 +282,9 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
                                             const std::vector<KeyId>& signers,
                                             LeafIndex record) = 0;
 
-  // Insert or replace a key or a principal. A revocation is recorded by replacing its key. Errors:
-  // conflict when a revocation would be undone, or when a credential belongs to another principal.
+  // Insert or replace a key or a principal. To record the revocation of a key, the caller replaces
+  // the key. Errors: conflict when a revocation would be undone, or when a credential belongs to
+  // another principal.
   [[nodiscard]] virtual Status put_key(const TrustedKey& key) = 0;
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
   // Errors: not-found when there is no such principal.
@@ -307,14 +314,14 @@ class Store {
   //
   // `work` runs on the writer's thread, must be quick, and must not call the store. It may run
   // again when the database asks for a retry, so it must not keep state of an earlier run. An error
-  // from `work` undoes its changes and is returned; other writes of the group are not affected.
-  // When the database fails inside `work`, nothing is written, whatever `work` returns. Errors:
-  // storage when database or anchor cannot be written. The effects of `work` may then exist all the
-  // same; a repeated write finds them.
+  // from `work` undoes its changes and is returned; other writes that share the commit are not
+  // affected. When the database fails inside `work`, nothing is written, whatever `work` returns.
+  // Errors: storage when database or anchor cannot be written. After such an error, the effects of
+  // `work` may exist all the same; a caller that repeats the write finds them.
   [[nodiscard]] virtual Result<LogState> write(const std::function<Status(Transaction&)>& work) = 0;
 
-  // Returns true when the last write of database and anchor did not fail. After a failure, becomes
-  // true again without a restart once the disk takes writes.
+  // Returns true when the last write of database and anchor did not fail. After a failure, the
+  // result becomes true without a restart once the disk takes writes again.
   [[nodiscard]] virtual bool healthy() const = 0;
 };
 
@@ -323,22 +330,24 @@ struct SqliteOptions {
   bool create = false;
   std::string origin;           // of the log
   std::size_t readers = 4;      // open read connections
-  std::size_t max_group = 256;  // writes in one commit
+  std::size_t max_group = 256;  // most writes in one commit
   std::string anchor_path;      // see storage/anchor.h; empty only in tests
 
   // How long snapshot() waits for a free read connection.
   std::chrono::milliseconds reader_wait = std::chrono::seconds(5);
   // How long after a failed write the writer tests whether the disk takes writes again.
   std::chrono::milliseconds probe_interval = std::chrono::seconds(1);
-  // Accepts a database that has a log but no anchor file, and makes a new anchor. Set this only
-  // when the database is certainly not an old copy.
+  // Accepts a database that has a log but no anchor file, and makes a new anchor file. Set this
+  // only when the database is certainly not an old copy.
   bool dangerous_recreate_anchor = false;
 
-  // Which reports count. It must outlive the store; invalid-config without it.
+  // Rules that choose which reports decisions use (storage/report_rules.h). The rules must outlive
+  // the store. A store without rules is refused with invalid-config.
   const ReportRules* rules = nullptr;
 
-  // What is kept as the wall clock's time of a write (storage/last_write.h), where `clock` may be
-  // ahead of it. Empty: the time of the write.
+  // Returns the wall clock's time, which the store keeps beside the time of the last write
+  // (storage/last_write.h). Needed where the `clock` of open_sqlite() may be ahead of the wall
+  // clock. Empty: the time of the write is kept.
   std::function<Timestamp()> wall = {};
 };
 
@@ -347,12 +356,12 @@ struct SqliteOptions {
 // empty database gets a signed checkpoint of size 0.
 //
 // The newest checkpoint must have the service's signature and fit the stored tree. The log must not
-// be behind the anchor. It is behind when it is shorter, differs at the anchor's size, has older
-// epochs, or has records but no anchor file. The chain of trust and policy is followed from its
-// newest record to its first. The chain must contain the anchor's record, and each record must be
-// in the log. The stored keys, principals, appraisals, registrations, revocations and policies must
-// have the digests in the newest record. Reads answer from this verified state, never from those
-// rows.
+// be behind the anchor. The log is behind when it is shorter than in the anchor, differs at the
+// anchor's size, has older epochs, or has records but no anchor file. The chain of trust and policy
+// is followed from its newest record to its first. The chain must contain the anchor's record, and
+// each record must be in the log. The stored keys, principals, appraisals, registrations,
+// revocations and policies must have the digests in the newest record. Reads answer from this
+// verified state, never from those rows.
 //
 // Errors: not-found when there is no database and `create` is false; unavailable while another
 // process has it open; invalid-config for another origin, another log key, or a file that is not

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authentication: finds the principal for a bearer token or for the key of a client certificate.
-// Credentials are looked up by their hash, so the time of a look-up does not show how much of a
-// guessed credential is right.
+// Authentication: finds the principal (a caller in the trust store) for a bearer token or for the
+// key of a client certificate. Credentials are looked up by their hash, so the time of a look-up
+// does not show how much of a guessed credential is right.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ class Authenticator {
   // credential, or when the principal has expired; the errors of the store.
   [[nodiscard]] Result<PrincipalPtr> look_up(storage::Store& store, const Credential& credential,
                                              Timestamp now);
-  // Drops all cached principals. Call it when trust has changed.
+  // Drops all cached principals. The caller must do so when trust has changed.
   void forget();
 
  private:

@@ -27,8 +27,8 @@ class CursorCodec {
 
   // Returns the text of `cursor`. `query` identifies the list and its filters.
   [[nodiscard]] std::string encode(const Cursor& cursor, const Digest& query) const;
-  // Parses and authenticates `text`. Errors: invalid-cursor unless encode() made `text` for the
-  // same `query`.
+  // Parses and authenticates `text`. Errors: invalid-cursor when encode() did not make `text` for
+  // the same `query`.
   [[nodiscard]] Result<Cursor> decode(std::string_view text, const Digest& query) const;
 
  private:

@@ -57,7 +57,7 @@ class Dispatcher final : public Application {
   void on_connection(Listener listener, ConnectionEvent event) override;
   void on_defect(std::string_view what) override;
 
-  // Drops cached principals. Call it when trust has changed.
+  // Drops cached principals. The caller must do so when trust has changed.
   void forget_principals() { authenticator_.forget(); }
 
  private:

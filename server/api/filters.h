@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // List filters with a documented form. A value that does not have its form is refused with
-// invalid-parameter; the answer is never an empty list.
+// invalid-parameter, instead of answered with an empty list.
 #pragma once
 
 #include <string>
@@ -30,7 +30,8 @@ enum class Form {
 // invalid-parameter when the value does not have the given form.
 [[nodiscard]] Result<std::string> filter(const Call& call, std::string_view name, Form form);
 
-// Returns the value of a parameter that must be "true" or "false".
+// Returns the value of a parameter; false when the parameter is absent. Errors: invalid-parameter
+// when the value is neither "true" nor "false".
 [[nodiscard]] Result<bool> switch_parameter(const Call& call, std::string_view name);
 
 }  // namespace assay::server

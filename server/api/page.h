@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of lists whose items can be large: a page is limited in bytes as well as in items.
+// Pages of lists whose items can be large. A page is limited in bytes as well as in number of
+// items.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +10,21 @@
 
 namespace assay::server {
 
-// Limit on the bytes of all items of a page. The first item is included even when it is larger.
+// Limit on the bytes of all items of a page together. The first item is included even when this
+// item alone is larger.
 inline constexpr std::size_t kMaxPageBytes = 4U << 20;
-// Limit on the rows held in memory at once.
+// Limit on the rows that page_of() holds in memory at once.
 inline constexpr std::size_t kRowsAtOnce = 64;
 
 // What page_of() does when the store returns fewer rows than requested: end the page, or fetch
-// more. The store may return few rows although there are more, because one call looks at a limited
-// number.
+// more. The store may return few rows although more rows match, because one call looks at a limited
+// number of rows.
 enum class ShortPage { kEnds, kGoesOn };
 
-// Collects items within `bounds` until the page is full by count or by kMaxPageBytes.
-// `fetch(bounds)` returns a storage::Page and may modify its own query. `view(row)` returns the
-// item as Result<Json>. `index_of(row)` returns the index after which the next page continues.
+// Collects items within `bounds` until the page has `bounds.limit` items or would exceed
+// kMaxPageBytes. `fetch(bounds)` returns a storage::Page and may modify its own query. `view(row)`
+// returns the item as Result<Json>. `index_of(row)` returns the index after which the next page
+// continues.
 template <typename Fetch, typename View, typename IndexOf>
 Result<ListPage> page_of(const storage::ListBounds bounds, ShortPage on_short, const Fetch& fetch,
                          const View& view, const IndexOf& index_of) {

@@ -37,8 +37,8 @@ struct Call {
   // Returns the value of a query parameter. Returns nullopt when the parameter is absent. The
   // dispatcher has already refused unknown and repeated parameters.
   [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
-  // Returns the text of a capture of the route's template. `name` must be a capture of that
-  // template.
+  // Returns the text of a capture of the route's template. The caller must pass the name of a
+  // capture of that template.
   [[nodiscard]] const std::string& capture(const std::string& name) const {
     return request.captures.at(name);
   }
@@ -70,8 +70,8 @@ inline constexpr std::string_view kBinary = "application/octet-stream";
 
 // Returns the routes of the whole API.
 [[nodiscard]] const std::vector<Route>& routes();
-// Returns the same routes, but with the log records readable without authentication (configuration:
-// log.public_entries).
+// Returns the same routes, except that log records are readable without authentication
+// (configuration: log.public_entries).
 [[nodiscard]] const std::vector<Route>& routes_with_public_entries();
 
 // --- responses

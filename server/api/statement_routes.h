@@ -24,7 +24,7 @@ namespace assay::server {
 // Returns the JSON payload of a stored envelope.
 [[nodiscard]] Result<Json> signed_payload(storage::Snapshot& snapshot, const DocumentId& envelope);
 // Returns 201 for a new statement and 200 for one that was already stored. The response has the
-// statement's view, Location, ETag and log receipt.
+// statement as statement_view() returns it (view.h), Location, ETag and log receipt.
 [[nodiscard]] Result<Response> accepted_response(Api& api, const Accepted& accepted,
                                                  const std::string& path);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface between the HTTP layer and the program. A request becomes an Exchange once its
-// header has passed the gate. The session (session.h) then takes these steps in order:
+// header has passed the gate (gate.h). The session (session.h) then takes these steps in order:
 //
 //   open -> admit (or refuse) -> [body is read] -> handle -> the answer is written -> close
 //
 // Threading: open, admit_now, refuse, on_connection and on_defect run on the io thread of their
-// listener and must not block. admit and handle run on the listener's pool. The steps of one
+// listener and must not block. admit and handle run on the listener's thread pool. The steps of one
 // exchange never overlap.
 #pragma once
 
@@ -33,11 +33,11 @@ class Exchange {
   [[nodiscard]] virtual Admission admit_now() = 0;
   // Reads the store to decide whether to admit the request. Returns kAdmitted or kRefused.
   [[nodiscard]] virtual Admission admit() = 0;
-  // Returns the answer to a refused request. Either the exchange or the session (with refuse()) has
-  // refused the request.
+  // Returns the answer to a refused request, which either the exchange itself or the session (with
+  // refuse()) has refused.
   [[nodiscard]] virtual Response refusal() = 0;
-  // Refuses the request with `error`, for example because of overload. refusal() then returns the
-  // answer for this error.
+  // Refuses the request with `error`, for example because of overload. Afterwards, refusal()
+  // returns the answer for this error.
   virtual void refuse(Error error) = 0;
 
   // Tells the exchange that the whole body has arrived. The time limit of the request starts at

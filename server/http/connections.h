@@ -14,10 +14,11 @@ namespace assay::server {
 
 class Session;
 
-// Not thread-safe: use it on the io thread of the listener.
+// Not thread-safe: only the io thread of the listener may use it.
 class Connections {
  public:
-  // Allows `total` connections in all, and `per_address` connections from one address.
+  // Allows at most `total` connections in all, and at most `per_address` connections from one
+  // address.
   Connections(std::size_t total, std::size_t per_address)
       : total_(total), per_address_(per_address) {}
 

@@ -8,8 +8,8 @@
 // or malformed Host, targets not in origin form, control characters in values, bodies without a
 // length, encoded bodies. An accepted request can therefore be read in only one way, and ends where
 // its Content-Length says. Two checks happen later, because they need the route: whether the
-// request may have a body, and whether the path has the method. A method that the path does not
-// have is answered with method-not-allowed, with or without a body.
+// request may have a body, and whether a route exists for the method and the path. If the path has
+// routes for other methods only, the answer is method-not-allowed, with or without a body.
 #pragma once
 
 #include <cstdint>

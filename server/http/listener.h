@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTTPS server. Each listener has an io thread and a pool of its own, so no listener waits for
-// another. The server stops gracefully. This header shows no type of an HTTP library.
+// The HTTPS server. Each listener has an io thread and a thread pool of its own, so no listener
+// waits for another. The server stops gracefully. This header shows no type of an HTTP library.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class HttpServer {
   [[nodiscard]] Status reload(const std::vector<ListenerOptions>& listeners);
 
   // Stops accepting, closes idle connections, and lets requests in flight finish within
-  // shutdown_timeout. Then closes the other connections and waits for the pool. Call it once, and
-  // not from a thread of the server.
+  // shutdown_timeout. Then closes the other connections and waits for the pool. The caller must
+  // call stop() only once, and not from a thread of the server.
   void stop();
 
  private:

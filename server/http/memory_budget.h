@@ -6,7 +6,8 @@
 
 namespace assay::server {
 
-// A limit on bytes, shared by several MemoryShare objects. Not thread-safe: use it on one thread.
+// A limit on bytes, shared by several MemoryShare objects. Not thread-safe: only one thread may use
+// it and its shares.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::size_t limit) : limit_(limit) {}
@@ -36,7 +37,7 @@ class MemoryShare {
     hold(bytes);
     return true;
   }
-  // Changes this share to `bytes` without checking the limit. Use it for memory that is already
+  // Changes this share to `bytes` without checking the limit. Meant for memory that is already
   // allocated.
   void hold(std::size_t bytes) {
     budget_.used_ = budget_.used_ - held_ + bytes;

@@ -20,7 +20,7 @@ inline constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // Returns the bytes of `response`: status line, the fields of `response`, Content-Length, Date,
 // Connection, the fields that every answer carries, then the body. Leaves out a field whose name or
-// value contains characters that could end the line. 204 and 304 have no body.
+// value contains characters that could end the line. Responses with status 204 or 304 have no body.
 [[nodiscard]] std::string render(const Response& response, const RenderOptions& options);
 
 // Returns the reason phrase of a status (RFC 9110 section 15); empty for a status not listed in

@@ -2,10 +2,11 @@
 // TLS settings of the listeners: TLS 1.3 only, the groups and ciphers named in tls.cc, no session
 // resumption.
 //
-// Client certificates: a principal is pinned by the SHA-256 of its certificate's public key
-// (SubjectPublicKeyInfo). Chains, names and dates of client certificates are therefore not checked.
-// The handshake proves that the client holds the private key. The application decides whether the
-// key belongs to a principal; the principal's `not_after` limits how long the key is accepted.
+// Client certificates: a principal (a caller in the trust store) is recognised by the SHA-256 of
+// its certificate's public key (SubjectPublicKeyInfo). Chains, names and dates of client
+// certificates are therefore not checked. The handshake proves that the client holds the private
+// key. The application decides whether the key belongs to a principal; the principal's `not_after`
+// limits how long the key is accepted.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache of stored data that many decisions read: facts about artifacts, outcomes of predicate
-// tests, and policies. A cached value is used only while the version of the data that was read with
-// the value is current. Owned by Services; thread-safe; in memory only.
+// A cache of stored data that many decisions read: facts about artifacts (policy/facts.h), outcomes
+// of predicate tests (tests of what statements say), and policies. Each value is cached with the
+// version of the data from which it was made, and is used only while that version is current. Owned
+// by Services; thread-safe; in memory only.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,8 @@ struct ArtifactFacts;
 using Policies = std::vector<policy::ActivePolicy>;
 
 struct DecisionCache {
-  // Limit on the bytes of cached facts, over all artifacts. The size of facts is taken as twice the
-  // size of their stored form, because facts take more bytes in memory.
+  // Limit on the bytes of the cached facts of all artifacts together. The size of facts is taken as
+  // twice the size of their stored form, because facts take more bytes in memory.
   static constexpr std::size_t kMaxFactBytes = 128U << 20;
   // Limit on cached outcomes of predicate tests (about 300 bytes each).
   static constexpr std::size_t kMaxTests = 131'072;
@@ -44,7 +45,8 @@ struct DecisionCache {
   // Keyed by artifact id and the text of a test. Holds outcomes for statements about that artifact.
   Lru<std::string, std::shared_ptr<const Outcomes>> tests{kMaxTests};
 
-  // Returns the policies in force at a policy epoch. Returns null when they are not cached.
+  // Returns the policies in force at a policy epoch (Epochs in storage/governance.h). Returns null
+  // when these policies are not cached.
   [[nodiscard]] std::shared_ptr<const Policies> policies(std::uint64_t epoch) const {
     const std::lock_guard lock(mutex_);
     return policy_epoch_ == epoch ? policies_ : nullptr;

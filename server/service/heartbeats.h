@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The newest heartbeat of each node, in this process. After a restart no node has one, and nothing
-// in memory counts as verified until its agent was heard again.
+// The newest heartbeat of each node (nodes/heartbeat.h) that this process received. After a
+// restart, no node has a heartbeat here, and no model instance in memory counts as verified until
+// its node's agent has sent a new one.
 #pragma once
 
 #include <chrono>
@@ -17,20 +18,22 @@
 
 namespace assay::server {
 
-// Changes of state that one node may make in an hour.
+// Limit on the changes of state of instances that one node may report in an hour.
 inline constexpr std::size_t kMaxChangesAnHour = 4096;
 
-// Thread-safe. Notes only nodes that are enrolled, so it has as many as their table at most.
+// Thread-safe. The caller must note heartbeats only of enrolled nodes, so that the maps are at most
+// as large as the table of nodes.
 class Heartbeats {
  public:
   struct Newest {
-    KeyId key;  // that signed it
+    KeyId key;  // that signed the heartbeat
     std::uint64_t sequence;
     std::vector<InstanceBeat> instances;  // ascending by pod and name
     Timestamp heard_at;                   // by the service's clock
   };
 
-  // What heartbeats must name to count in this process: drawn once.
+  // Returns the session: a nonce that heartbeats must name to be accepted by this process. It is
+  // drawn once.
   [[nodiscard]] Result<Nonce> session(Random& random) {
     const std::lock_guard lock(mutex_);
     if (!session_) {
@@ -41,8 +44,9 @@ class Heartbeats {
     return *session_;
   }
 
-  // What it replaced, which has no instances when there was none by this key. Nullopt when that is
-  // as new: nothing is noted then.
+  // Notes `newest` and returns the instances of the heartbeat that it replaces; empty when no
+  // heartbeat signed by this key was noted before. Returns nullopt, and notes nothing, when a
+  // heartbeat signed by this key with the same or a higher sequence was noted before.
   [[nodiscard]] std::optional<std::vector<InstanceBeat>> note(const std::string& node,
                                                               Newest newest) {
     const std::lock_guard lock(mutex_);
@@ -68,8 +72,9 @@ class Heartbeats {
     }
   }
 
-  // Returns false when the node would have more than kMaxChangesAnHour changes in this hour. Every
-  // change is kept in the log for good, so a hostile node must not make them without end.
+  // Adds `changes` to the node's changes in this hour. Returns false, and adds none, when the sum
+  // would exceed kMaxChangesAnHour. The limit is needed because every change is kept in the log for
+  // ever, and a hostile node could report changes without end.
   [[nodiscard]] bool spend(const std::string& node, std::size_t changes, Timestamp now) {
     const std::lock_guard lock(mutex_);
     Hour& hour = hours_[node];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A clock that never goes back. When the wall clock is set back, this clock goes on from its last
-// time at the pace of the monotonic clock. So leases and nonces still expire, and reports still
-// grow older. After a restart, this clock begins no earlier than the last write of the log, and
-// keeps the lead over the wall clock that it had at that write (storage/last_write.h). If the wall
-// clock is behind the wall clock of that write, nobody knows how long the service was down. The
-// time is then unknown until the wall clock has reached that time. Thread-safe.
+// time at the pace of the monotonic clock. Leases and nonces therefore still expire, and reports
+// still grow older. After a restart, this clock begins no earlier than the time of the store's last
+// write, and keeps the lead over the wall clock that it had at that write (storage/last_write.h).
+// If the wall clock is earlier than it was at that write, nobody knows how long the service was
+// down. In this case, the time is unknown until the wall clock has reached its value at that write.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -20,21 +21,21 @@ class HeldClock final : public Clock {
  public:
   using Steady = std::function<std::chrono::milliseconds()>;
 
-  // `wall` must outlive this clock. `steady` never goes back; by default it is the system's
-  // monotonic clock.
+  // `wall` must outlive this clock. The caller must pass a `steady` that never goes back; by
+  // default it is the system's monotonic clock, which also runs while the machine sleeps.
   explicit HeldClock(const Clock& wall, Steady steady = system_steady);
 
   [[nodiscard]] Timestamp now() const override;
   // Makes the time of the last write the earliest time that now() returns after this call.
   void hold(const storage::LastWrite& last);
-  // Returns false while the wall clock is more than kTolerance behind the wall clock at the write
-  // given to hold(). While the result is false, no decision is made, because reports may be older
-  // than they seem.
+  // Returns false from hold() on until the wall clock is at most kTolerance behind LastWrite::wall
+  // of the write given to hold(). While the result is false, no decision is made, because reports
+  // may be older than they seem.
   [[nodiscard]] bool is_known() const;
   static constexpr std::chrono::seconds kTolerance = storage::LastWrite::kTolerance;
   // Returns the wall clock that a write stores beside its time (LastWrite::wall). While the time is
-  // unknown, the result does not go down. Otherwise the next start would not notice that the wall
-  // clock was set back.
+  // unknown, the result is at least the wall clock at the write given to hold(). Otherwise the next
+  // start would not notice that the wall clock was set back.
   [[nodiscard]] Timestamp wall() const;
   // Returns how far this clock is ahead of the wall clock; zero or more.
   [[nodiscard]] std::chrono::milliseconds lead() const;

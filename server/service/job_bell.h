@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wakes threads that wait for a job. These are threads of the server's pool, so the number of
-// waiting threads is limited.
+// Wakes threads that wait for a verification job. The waiting threads come from the server's thread
+// pool, so their number is limited.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,8 @@ class JobBell {
   // Lets at most `max_waiters` threads wait at a time. With 0, no thread may wait.
   explicit JobBell(std::size_t max_waiters) : max_waiters_(max_waiters) {}
 
-  // Returns the number of rings. Read it before you look for a job, so that no ring is missed.
+  // Returns the number of rings. The caller must read this number before it looks for a job, so
+  // that wait() misses no ring.
   [[nodiscard]] std::uint64_t rings() const;
   // Wakes all waiters because there is a new job.
   void ring();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When the worker of each node last called this process. These times show whether two live workers
-// use the name of one node, or one worker was restarted.
+// use the name of one node, or only one worker that was restarted.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace assay::server {
 
-// Last calls by node name. Thread-safe. Only enrolled nodes are noted, so the map is at most as
-// large as their table.
+// Last calls by node name. Thread-safe. The caller must note only enrolled nodes, so that the map
+// is at most as large as the table of nodes.
 class LastSeen {
  public:
   void note(const std::string& node, Timestamp now) {

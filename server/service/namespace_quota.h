@@ -19,7 +19,7 @@ namespace assay::server {
 
 // Additions up to this size are not counted, so ordinary pods never reach the limit.
 inline constexpr std::size_t kMaxUncountedBytes = 16U << 10;
-// Limit on the bytes that one namespace may add in an hour by larger additions.
+// Limit on the bytes that one namespace may add in an hour by all larger additions together.
 inline constexpr std::size_t kMaxNewBytesAnHour = 16U << 20;
 // Limit on the namespaces that have a count of their own. All further namespaces share one count.
 inline constexpr std::size_t kMaxCountedNamespaces = 4096;

@@ -9,14 +9,15 @@
 namespace assay::server {
 
 struct NodeSettings {
-  std::string audience;  // name under which evidence is requested; empty: log origin
-  // How long a nonce for an enrolment or a spot check is valid.
+  std::string audience;  // name that evidence must be made for; empty: log origin
+  // How long a nonce for an enrolment or a spot check (jobs/spot_check.h) is valid.
   std::chrono::seconds challenge_life{120};
   std::chrono::seconds enrolment_life{86'400};
   std::chrono::seconds lease_life{60};        // of a job
   bool dangerous_allow_unmeasured = false;    // nodes may enrol without evidence
   bool dangerous_allow_unregistered = false;  // nodes may enrol without registration
-  // Directory with models by name; spot checks read spans from it. Empty: no spot checks are made.
+  // Directory with copies of models, by name; spot checks compare with these copies. Empty: no spot
+  // checks are made.
   std::string mirror;
   std::size_t spot_checks = 16;  // spans per spot check
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shared state of all service functions. Owned by the application; outlives every request.
+// docs/glossary.md explains the terms, such as enrolment, evidence and spot check.
 #pragma once
 
 #include <functional>
@@ -44,12 +45,12 @@ struct Services {
   std::function<void(NodeEvent, std::string_view result)> count = {};  // may be empty
   NamespaceQuota namespace_quota = {};
   UnselectedWorkloads unselected{store, clock,
-                                 namespace_quota};  // its owner calls flush() every second
-  // Called when evidence may have become stale; the receiver should call reappraise(). May be
-  // empty.
+                                 namespace_quota};  // the owner must call flush() every second
+  // Called when evidence may have become stale; the callee must see to it that reappraise() is
+  // called (nodes/reappraise.h). May be empty.
   std::function<void()> evidence_moved = {};
   DecisionCache decisions = {};
-  // Returns whether the ages of reports are known (held_clock.h). While they are unknown, no
+  // Returns true when the ages of reports are known (held_clock.h). While the ages are unknown, no
   // decision is made.
   std::function<bool()> time_is_known = [] { return true; };
   LastSeen last_seen = {};     // times of the last calls by workers

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workloads that no policy selects. They are allowed even when the store cannot be written. Their
-// number is counted in memory and logged in one record a second. Their pods are kept in memory
-// until they are written to the store, because reviews of their bindings need them.
+// Workloads that no policy selects. They are allowed even when the store cannot be written. Such
+// workloads are counted in memory, and the counts are logged in one record a second. Their pods are
+// kept in memory until they are written to the store, because reviews of the bindings of these pods
+// need the pods.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,10 @@ namespace assay::server {
 
 // One workload that was allowed because no policy selects it.
 struct Unselected {
-  std::string cluster;  // name of the principal that asked
+  std::string cluster;  // name of the caller that asked
   std::string name_space;
   std::string kind;
-  std::optional<storage::PodRow> pod;  // kept for the review of its binding
+  std::optional<storage::PodRow> pod;  // needed for the review of its binding
 };
 
 // Counts unselected workloads and keeps their pods until flush() writes the counts and the pods.
@@ -54,15 +55,16 @@ class UnselectedWorkloads {
   // the store.
   [[nodiscard]] std::optional<storage::PodRow> find(const std::string& cluster,
                                                     const std::string& uid) const;
-  // Removes a waiting pod, because the pod was deleted or the store has a newer row. Call it inside
-  // the write that deletes or updates the row, so no later flush writes the older row.
+  // Removes a waiting pod, because the pod was deleted or the store has a newer row. The caller
+  // must do so inside the write that deletes or updates the row, so that no later flush writes the
+  // older row.
   void remove(const std::string& cluster, const std::string& uid);
 
   // Writes one record (`admission.not-applicable`) with the counts since the last record, and the
-  // rows of all waiting pods. Writes no record when all counts are zero. Call it once a second, and
-  // at the end. Whatever could not be written is written by the next call. A new pod with a large
-  // workload is forgotten when its namespace has used up its quota for the hour
-  // (namespace_quota.h).
+  // rows of all waiting pods. Writes no record when all counts are zero. The owner must call it
+  // once a second, and when the service stops. What could not be written is written by the next
+  // call. A new pod with a large workload is forgotten when its namespace has used up its quota for
+  // the hour (namespace_quota.h).
   [[nodiscard]] Status flush();
 
  private:

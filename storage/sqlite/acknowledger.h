@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second half of a write. After the database has committed a group, the anchor gets the group's
-// checkpoint, and then the writers of the group are answered. Runs on its own thread beside the
-// writer, which commits the next group meanwhile. One flush of the anchor covers every group that
-// waits for it.
+// The second half of a write. The writer's thread commits writes to the database in groups. After
+// each commit, the group's checkpoint is written to the anchor (storage/anchor.h), a file that
+// reveals at start when the database is an old copy. Only after that are the callers that wrote the
+// group answered. This half runs on its own thread, while the writer's thread commits the next
+// group. One flush of the anchor file covers all groups that are queued at that time.
 #pragma once
 
 #include <atomic>
@@ -23,15 +24,15 @@ namespace assay::storage::sqlite {
 // One call of write() that waits for its result.
 struct WriteJob {
   const std::function<Status(Transaction&)>& work;
-  Status outcome;  // of the work; set on the writer's thread, then on the acknowledger's
+  Status outcome;  // of `work`; set on the writer's thread, read on the acknowledger's
   std::mutex mutex;
   std::condition_variable done;
   std::optional<Result<LogState>> result;  // guarded by mutex
 };
 using WriteGroup = std::vector<std::shared_ptr<WriteJob>>;
 
-// Answers each write of `group`: with the write's own error, else with the error in `status`, else
-// with `state`.
+// Answers each write of `group`: with the write's own error if there is one, else with the error in
+// `status` if there is one, else with `state`.
 void deliver(const WriteGroup& group, const Status& status, const LogState& state);
 
 // Threading: any thread, unless a function says otherwise.
@@ -39,24 +40,25 @@ class Acknowledger {
  public:
   using Governed = std::shared_ptr<const Governance>;
 
-  // `state` and `governance` are what `anchor` holds. A null `anchor` is for tests only: every
-  // state is then treated as anchored.
+  // The caller must pass as `state` and `governance` (trust and policies in force,
+  // storage/governance.h) what `anchor` holds. Writing the anchor is tried again every `retry`
+  // after a failure. A null `anchor` is for tests only: every state is treated as anchored.
   Acknowledger(std::unique_ptr<Anchor> anchor, LogState state, Governed governance,
                std::chrono::milliseconds retry);
   ~Acknowledger();
   Acknowledger(const Acknowledger&) = delete;
   Acknowledger& operator=(const Acknowledger&) = delete;
 
-  // Queues a group that is durable in the database, with the state after the group. Call in the
-  // order of commits, on the writer's thread.
+  // Queues a group that is durable in the database. `state` and `governance` are those after the
+  // group. The caller must be the writer's thread, and must keep the order of the commits.
   void take(WriteGroup group, const LogState& state, Governed governance);
   // Answers all queued groups and ends the thread.
   void stop();
 
-  // Returns the newest state that is durable in database and anchor. Callers must not let data
-  // about a log that is larger than in this state leave the process.
+  // Returns the newest state that is durable in database and anchor. Callers must not send data
+  // about later records of the log out of the process.
   [[nodiscard]] std::shared_ptr<const LogState> anchored() const;
-  // Returns true while the anchor cannot be written. Writing is tried again every `retry`.
+  // Returns true while the anchor cannot be written.
   [[nodiscard]] bool failing() const { return failing_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to the database with its prepared statements. Use by one thread at a time.
+// A connection to the database with its prepared statements. Only one thread at a time may use it.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Connection {
   enum class Mode : bool { kReadOnly, kReadWrite };
 
   // Where the index of the write-ahead log lies. kFile: in a file, so that other processes can read
-  // the database at the same time. kMemory: in memory, for a disk without room for the file.
+  // the database at the same time. kMemory: in memory, for a disk that has no room for that file.
   enum class Index : bool { kFile, kMemory };
 
   // Opens an existing file with the common settings of all connections (WAL, synchronous=FULL,
@@ -28,45 +28,48 @@ class Connection {
   [[nodiscard]] static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode,
                                                                 Index index = Index::kFile);
 
-  // Sets the key of the seals (seals.h).
+  // Sets the key with which the seals of rows are made and checked (seals.h).
   void set_seal_key(std::shared_ptr<const SecretBytes> key) { seal_key_ = std::move(key); }
   [[nodiscard]] ByteView seal_key() const { return seal_key_ ? seal_key_->view() : ByteView(); }
 
-  // Sets the rules that say which reports are considered. Call before any job is read or written.
+  // Sets the rules that choose which reports decisions use (storage/report_rules.h). The caller
+  // must set them before jobs are written or reports are read.
   void set_rules(const ReportRules& rules) { rules_ = &rules; }
   [[nodiscard]] const ReportRules& rules() const { return *rules_; }
 
-  // Returns a statement of sql.def, prepared on first use. Do not call while an earlier query of
-  // the same statement exists.
+  // Returns a statement of sql.def, prepared on first use. The caller must first destroy any
+  // earlier query of the same statement.
   [[nodiscard]] Query query(Sql sql);
 
-  // Returns one integer from a statement without parameters that is not in sql.def (pragmas).
+  // Runs a statement without parameters that is not in sql.def (such as a pragma), and returns the
+  // integer that it yields.
   [[nodiscard]] Result<std::int64_t> integer(const char* sql);
-  // Returns the first column of all rows as text, from a statement as in integer().
+  // Runs a statement as integer() does, and returns the first column of all its rows as text.
   [[nodiscard]] Result<std::vector<std::string>> texts(const char* sql);
   // Runs statements without parameters (pragmas, migrations).
   [[nodiscard]] Status execute(const char* sql);
 
   // Returns false when the database has ended the transaction by itself after an error.
   [[nodiscard]] bool in_transaction() const;
-  // Returns and clears the first database error since the last call; nullopt when there was none.
+  // Returns and clears the first database error since the last call of take_failure(); nullopt when
+  // there was none.
   [[nodiscard]] std::optional<Error> take_failure() {
     return std::exchange(failure_, std::nullopt);
   }
 
-  // Returns false when another program's file system layer is in use (tests), because such a layer
-  // has no index in memory.
+  // Returns true when Index::kMemory can be used. Returns false when SQLite's own file system layer
+  // was replaced (in tests), because the replacement cannot keep the index in memory.
   [[nodiscard]] static bool has_memory_index();
 
   // Copies the write-ahead log into the database file. Without `reset`, does not wait for readers.
-  // With `reset`, waits a short time for readers, so that the log can start from its beginning.
-  // Call outside of transactions.
+  // With `reset`, waits a short time for readers, so that the write-ahead log can be reused from
+  // its beginning. The caller must not be in a transaction.
   [[nodiscard]] Status checkpoint(bool reset);
-  // Makes everything that can be read at this time durable, because the last writes of another
-  // process may be only in memory. Errors: unavailable when another connection keeps an old state
-  // of the database open.
+  // Makes everything durable that can be read at this time. Needed because the last writes of
+  // another process may not be on the disk yet. Errors: unavailable when another connection keeps
+  // an old state of the database open.
   [[nodiscard]] Status make_durable();
-  // Returns the pages in the write-ahead log after the last commit of this connection.
+  // Returns the number of pages in the write-ahead log after the last commit of this connection.
   [[nodiscard]] int wal_pages() const { return wal_pages_; }
 
   [[nodiscard]] sqlite3* handle() const { return database_.get(); }

@@ -16,8 +16,8 @@ namespace assay::storage::sqlite {
 // releases it however the process ends.
 class FileLock {
  public:
-  // Locks `<path>.lock`. The file is created and never removed. Errors: unavailable while another
-  // holder has the lock.
+  // Locks the file `<path>.lock`. Creates this file when there is none, and never removes it.
+  // Errors: unavailable while somebody else holds the lock.
   [[nodiscard]] static Result<FileLock> acquire(const std::string& path);
 
  private:
@@ -25,8 +25,8 @@ class FileLock {
   Descriptor file_;
 };
 
-// Creates an empty file (mode 0600, folder synced) when there is none and `create` is true. Removes
-// the rights of other users from an existing file. Errors: not-found; storage.
+// Creates an empty database file (mode 0600, folder synced) when there is none and `create` is
+// true. Removes other users' access rights from an existing file. Errors: not-found; storage.
 [[nodiscard]] Status prepare_file(const std::string& path, bool create);
 
 // Brings the schema to the newest version, all steps in one transaction. Errors: invalid-config

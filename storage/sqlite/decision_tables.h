@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of decisions, and of the policy versions in force. Snapshot and Transaction describe the
-// functions.
+// Tables of decisions, and of the policy versions in force. Snapshot and Transaction
+// (storage/store.h) describe the functions.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<DecisionRow> load_decision_at(Connection& connection, LeafIndex index);
 [[nodiscard]] Result<Found> find_decisions(Connection& connection, const DecisionQuery& query,
                                            TreeSize size);
-// Writes a row, replacing any row in its place (repair.cc).
+// Writes a row, replacing any row with the same log index. Used only by repair.cc.
 [[nodiscard]] Status replace_decision(Connection& connection, const DecisionRow& row);
 // Stores a new decision. `size` is the size of the log.
 [[nodiscard]] Status put_decision(Connection& connection, const DecisionRow& row, TreeSize size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of documents: exact bytes, found by their digest. Snapshot and Transaction describe the
-// functions.
+// The table of documents: exact bytes, found by their digest. Snapshot and Transaction
+// (storage/store.h) describe the functions.
 #pragma once
 
 #include <string_view>

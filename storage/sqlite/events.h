@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries over the records of the log. Snapshot describes the functions.
+// Queries over the records of the log. Snapshot (storage/store.h) describes the functions.
 #pragma once
 
 #include "storage/sqlite/connection.h"

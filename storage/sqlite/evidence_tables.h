@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of appraisals, high-water marks, evidence, and registrations. NodeReads and NodeWrites
-// describe the functions.
+// Tables of appraisals, high-water marks (the highest numbers of collateral seen), evidence, and
+// registrations (docs/glossary.md). NodeReads and NodeWrites (storage/node_store.h) describe the
+// functions.
 #pragma once
 
 #include <optional>
@@ -23,9 +24,11 @@ namespace assay::storage::sqlite {
                                       std::uint64_t value,
                                       const std::optional<DocumentId>& collateral);
 
-// Returns a counter that rises with everything that makes evidence stale.
+// Returns a counter that rises whenever stored evidence becomes stale, because an appraisal was put
+// or a high-water mark was raised.
 [[nodiscard]] Result<std::uint64_t> generation(Connection& connection);
-// Writes the seal of this counter (seals.h). Call once, when the table of the counter is new.
+// Writes the seal of the row that holds this counter (seals.h). The caller must do so once, when
+// the table of the counter was just made.
 [[nodiscard]] Status seal_generation(Connection& connection);
 
 [[nodiscard]] Result<EvidenceRow> load_evidence(Connection& connection, const std::string& subject);

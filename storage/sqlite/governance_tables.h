@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the rows of trust and policy, and checks them against the log (docs/adr/0011).
+// Loads governance (trust and the policies in force, storage/governance.h) from its rows, and
+// checks the rows against the chain of changes in the log (docs/adr/0011).
 #pragma once
 
 #include <memory>
@@ -13,19 +14,20 @@
 
 namespace assay::storage::sqlite {
 
-// Returns what the rows say. Do not trust the result before check_governance().
+// Returns what the rows say. The caller must not trust the result before check_governance() accepts
+// it.
 [[nodiscard]] Result<Governance> load_governance(Connection& connection);
 
-// Follows the chain from its newest record in the log of `state` to the first, and returns its
-// head. Returns nullopt when the log has no record of the chain. Every record must be in the tree
-// and must name the previous record by its leaf hash. If `anchored` is set, the chain must contain
-// this record. Errors: store-behind-anchor without the anchored record; data-loss for a broken
-// chain.
+// Follows the chain from its newest record in the log of `state` to its first, and returns the
+// newest. Returns nullopt when the log has no record of the chain. Checks that every record is in
+// the tree and names the previous record by its leaf hash, and that the chain contains the record
+// `anchored`, if that is set. Errors: store-behind-anchor when the chain does not contain
+// `anchored`; data-loss for a broken chain.
 [[nodiscard]] Result<std::optional<ChainHead>> follow_chain(
     Connection& connection, const LogState& state, const std::optional<ChainHead>& anchored);
 
-// Errors: data-loss when `rows` are not the state that `head` names, or when there are rows but no
-// head.
+// Compares `rows` with the digests that `head` names. Errors: data-loss when they differ, or when
+// there are rows but no `head`.
 [[nodiscard]] Status check_governance(const Governance& rows, const std::optional<ChainHead>& head);
 
 // Runs load_governance(), follow_chain() and check_governance(), and returns the verified state.
@@ -37,11 +39,13 @@ namespace assay::storage::sqlite {
 class GovernanceHistory {
  public:
   GovernanceHistory(TreeSize size, std::shared_ptr<const Governance> first);
-  // Adds the state of the commit that makes the log `size` entries long. Call before that commit.
+  // Adds the state of the commit that makes the log `size` entries long. The caller must call this
+  // before that commit.
   void publish(TreeSize size, std::shared_ptr<const Governance> state);
   // Removes `state`, which publish() added, when the commit did not happen.
   void withdraw(const std::shared_ptr<const Governance>& state);
-  // Returns the state for rows of a commit at `size`; nullptr when the commit is too old.
+  // Returns the state that fits the rows of the commit at log size `size`; nullptr when this commit
+  // is too old.
   [[nodiscard]] std::shared_ptr<const Governance> at(TreeSize size) const;
 
  private:

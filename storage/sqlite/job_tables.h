@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of verification jobs. NodeReads and NodeWrites describe the functions.
+// The table of verification jobs. NodeReads and NodeWrites (storage/node_store.h) describe the
+// functions.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches lists in log order. Finds the rows that match a query by walking the indexes of all its
-// filters together. Time bounds are converted to ranges of the log.
+// Searches lists (statements, decisions, log records) in log order. Finds the rows that match all
+// filters of a query by walking the indexes of the filters together. Bounds in time are converted
+// to ranges of log indexes.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ namespace assay::storage::sqlite {
 struct List {
   std::string_view name;  // name of the list in the table time_order
   Sql at;                 // reads the first row from ?1 on: index, time, time_high
-  // Set for a list that is read from its end: reads the last row up to ?1.
+  // Set for a list that is read from its end towards its start: reads the last row up to ?1.
   std::optional<Sql> at_down{};
 };
 inline constexpr List kEvents = {"events", Sql::kEventAt};
@@ -26,14 +27,16 @@ inline constexpr List kStatements = {"statements", Sql::kStatementAt};
 inline constexpr List kDecisions = {"decisions", Sql::kDecisionAt};
 inline constexpr List kDecisionsNewestFirst = {"decisions", Sql::kDecisionAt, Sql::kDecisionAtDown};
 
-// Records the time of a new last row. `time_high` is that of the row before. Returns the time_high
-// of the new row.
+// Records the time of a row that is added at the end. `time_high` is that of the row before the new
+// one. Returns the time_high of the new row.
 [[nodiscard]] Result<std::int64_t> note_time(Connection& connection, const List& list,
                                              std::int64_t time_high, Timestamp time);
 
-// The rows with one value, in log order.
+// The rows that have one value in an indexed column, in log order.
 struct Term {
-  Sql sql;  // reads the first row from ?2 on with value ?1; from the end, the last row up to ?2
+  // Reads the first row from ?2 on with value ?1. For a list that is read from its end: the last
+  // such row up to ?2.
+  Sql sql;
   std::variant<std::int64_t, std::string, Bytes> value;
 };
 // The rows that match at least one of several terms.

@@ -16,22 +16,22 @@
 
 namespace assay::storage::sqlite {
 
-// Returns the position, among all stored digests, of the digest of complete subtree `index` of
-// height `level` (0001_initial.sql, log_nodes).
+// Returns the position, among all stored digests, of the digest of the complete subtree number
+// `index` of height `level` (table log_nodes in 0001_initial.sql).
 [[nodiscard]] std::uint64_t node_position(unsigned level, std::uint64_t index);
 // Returns the number of digests stored for a log of `size` leaves.
 [[nodiscard]] std::uint64_t node_count(TreeSize size);
 
-// The right edge of the tree: the state that appending needs. A plain value, so appends can be
-// undone by going back to an earlier copy.
+// The digests at the right edge of the tree, which are all that appending needs. A plain value, so
+// a caller undoes appends by going back to an earlier copy.
 class LogFrontier {
  public:
   LogFrontier() = default;
   // `peaks` are the digests of complete_subtrees({0, size}).
   LogFrontier(TreeSize size, std::vector<Digest> peaks) : size_(size), peaks_(std::move(peaks)) {}
 
-  // Adds a leaf. Returns the digests that the leaf completes: its own, then subtrees, smallest
-  // first.
+  // Adds a leaf. Returns the digest of the leaf, followed by the digests of the subtrees that the
+  // leaf completes, smallest first.
   std::vector<Digest> append(const Digest& leaf);
   [[nodiscard]] TreeSize size() const { return size_; }
   [[nodiscard]] Digest root() const;
@@ -41,7 +41,7 @@ class LogFrontier {
   std::vector<Digest> peaks_;
 };
 
-// The end of the log, which the writer keeps in memory.
+// What the writer keeps in memory about the end of the log.
 struct LogTail {
   LogFrontier frontier;
   std::int64_t time_high = 0;  // time_high of the newest record (lists.h)
@@ -57,12 +57,12 @@ struct LogTail {
 // Stores a record with its digests and index rows, and advances `tail`.
 [[nodiscard]] Result<LeafIndex> append_record(Connection& connection, LogTail& tail,
                                               const LogRecord& record);
-// Stores only the digests for a leaf with these bytes, and advances `frontier`. append_record()
-// uses it.
+// Stores only the digests for a leaf with these bytes, and advances `frontier`. A part of
+// append_record().
 [[nodiscard]] Status append_nodes(Connection& connection, LogFrontier& frontier, ByteView bytes);
 
-// Returns the bytes of a record. `index` must be below the size of the log. Errors: data-loss when
-// the bytes do not have the digest of their leaf.
+// Returns the bytes of a record. The caller must pass an `index` below the size of the log. Errors:
+// data-loss when the bytes do not have the digest of their leaf.
 [[nodiscard]] Result<Bytes> load_record(Connection& connection, LeafIndex index);
 
 // Return the digest of a complete subtree, and of any non-empty run of stored leaves.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of challenges, enrolled nodes and outlines. NodeReads and NodeWrites describe the
-// functions.
+// Tables of challenges, enrolled nodes and outlines. NodeReads and NodeWrites
+// (storage/node_store.h) describe the functions.
 #pragma once
 
 #include <map>
@@ -28,7 +28,8 @@ namespace assay::storage::sqlite {
                                                          const std::string& platform,
                                                          Timestamp now);
 [[nodiscard]] Result<std::string> load_key_owner(Connection& connection, const KeyId& key);
-// Makes `node` the owner of `key`, whatever was stored for the key before.
+// Stores `node` as the node that first enrolled with `key`, replacing what was stored for the key
+// before.
 [[nodiscard]] Status replace_key_owner(Connection& connection, const KeyId& key,
                                        const std::string& node);
 // Stores a node. `size` is the size of the log.

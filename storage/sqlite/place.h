@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the files of the database are still the ones that were opened. Writes into a file that
-// was moved or removed succeed, and are lost.
+// Checks whether the files of the database are still the ones that were opened. The check is needed
+// because writes into a file that was moved or removed succeed, but are lost.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace assay::storage::sqlite {
 // Threading: any thread.
 class Place {
  public:
-  // Remembers which files lie at `path` and at the path of its write-ahead log. Call while the
-  // database is open. Errors: storage when there is no file at `path`.
+  // Remembers which files lie at `path` and at the path of its write-ahead log. The caller must
+  // have opened the database before. Errors: storage when there is no file at `path`.
   [[nodiscard]] static Result<Place> of(const std::string& path);
 
   // Errors: storage when one of the files was moved, removed or replaced.

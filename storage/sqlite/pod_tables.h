@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of admitted pods and persistent volume claims. PodReads and PodWrites describe the
-// functions.
+// Tables of admitted pods and persistent volume claims. PodReads and PodWrites
+// (storage/pod_store.h) describe the functions.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<ClaimRow> load_claim(Connection& connection, const std::string& cluster,
                                           const std::string& name_space, const std::string& name);
-// Stores a claim. `now` is the time of the report about the claim, and decides which old claims are
-// deleted.
+// Stores a claim. `now` is the time at which the claim is reported, and decides which old claims
+// are deleted.
 [[nodiscard]] Status put_claim(Connection& connection, const ClaimRow& row, Timestamp now);
 [[nodiscard]] Status remove_claim(Connection& connection, const std::string& cluster,
                                   const std::string& name_space, const std::string& name,

@@ -28,15 +28,15 @@ inline constexpr std::size_t kSqlCount = 0
 #undef ASSAY_SQL
     ;
 [[nodiscard]] std::string_view sql_text(Sql sql);
-// Returns true for statements that read a whole table on purpose.
+// Returns true for the few statements that are meant to read a whole table.
 [[nodiscard]] bool reads_whole_table(Sql sql);
 
 // Converts a result code of SQLite to an error. The detail contains neither SQL nor paths.
 [[nodiscard]] Error sqlite_error(int extended_code);
 
 // A running statement. next() and run() return the errors of earlier bind() calls. The first
-// database error is also stored in `failure`, so that a transaction cannot continue as if the error
-// had not happened.
+// database error is also stored in the `failure` given to the constructor, so that a transaction
+// cannot continue as if the error had not happened.
 class Query {
  public:
   // `statement` may be null when `error` says why the statement could not be prepared.
@@ -45,7 +45,7 @@ class Query {
   Query& operator=(const Query&) = delete;
   ~Query();
 
-  // Bind the parameters in the order of their numbers.
+  // Each call binds the next parameter, in the order of their numbers.
   template <std::integral T>
   Query& bind(T value) {
     return std::in_range<std::int64_t>(value) ? bind_integer(static_cast<std::int64_t>(value))

@@ -7,18 +7,20 @@
 
 namespace assay::storage::sqlite {
 
-// Rebuilds the tables whose rows have no log records of their own. Use inside a transaction, after
-// dropping the triggers of the tables. docs/recovery.md has the table of what can be rebuilt.
+// Rebuilds the tables whose rows have no log records of their own. The caller must be inside a
+// transaction, and must have dropped the triggers of the tables. docs/recovery.md has the table of
+// what can be rebuilt.
 class Remaker {
  public:
   // Adds the numbers of rows to `repaired`.
   Remaker(Connection& connection, Repaired& repaired)
       : connection_(connection), repaired_(repaired) {}
-  // Removes the rows that do not fit their seals, and the rows that are rebuilt from other rows.
+  // Removes the rows that do not fit their seals (seals.h), and the rows that finish() rebuilds
+  // from other rows.
   [[nodiscard]] Status drop_damaged();
   // Rebuilds the rows of places (report_tables.h), the high-water marks and the generation of
-  // evidence (evidence_tables.h), and the counts of what signers have stored. Call after
-  // statements, jobs and nodes are rebuilt.
+  // evidence (evidence_tables.h), and the counts of what each signer has signed. The caller must
+  // have rebuilt statements, jobs and nodes before.
   [[nodiscard]] Status finish();
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jobs reported about the bytes at each place. Decisions read these rows by primary key and
-// check their seals, so a damaged index cannot hide an open job or a newer report. NodeReads
-// describes the functions.
+// What jobs reported about the bytes at each place. Here a place is a node, an artifact, a scope
+// and a ReportPlace (storage/node_store.h) together. Decisions read these rows by primary key and
+// check their seals (seals.h), so a damaged index cannot hide an open job or a newer report.
+// NodeReads describes the functions.
 #pragma once
 
 #include <optional>
@@ -19,8 +20,8 @@ struct PlaceRow {
   std::optional<Timestamp> against;    // when a report last failed to verify the bytes
   bool operator==(const PlaceRow&) const = default;
 };
-// Returns the row of a place; nullopt when no report was ever about the place. `place` is the name
-// that seal_name() makes of the row's columns (seals.h).
+// Returns the row of a place; nullopt when no job that decisions may depend on was ever about the
+// place. `place` is the name that seal_name() makes of the row's columns (seals.h).
 [[nodiscard]] Result<std::optional<PlaceRow>> load_place(Connection& connection,
                                                          const std::string& place);
 // Returns the number of known places in a group: the places of one node, artifact, scope and pod
@@ -35,10 +36,11 @@ struct PlaceRow {
     Connection& connection, const std::string& node, const ArtifactId& artifact,
     const std::string& scope, const std::string& pod, std::size_t limit);
 
-// Updates the row of the job's place. Call after writing a job whose report may be considered, or
-// could be before the write (storage/report_rules.h). A lost job clears the reports of its place,
-// because its own report is unknown. From the time its row was made, a lost job is treated as a
-// report that failed to verify the bytes.
+// Updates the row of the job's place. The caller must do so after writing a job for which
+// ReportRules::may_count() is true, or was true before the write (storage/report_rules.h). `seq` is
+// the number of the job's row. A job whose row was lost and rebuilt has an unknown report. Such a
+// job therefore clears the reports of its place, and is treated as a report that failed to verify
+// the bytes at the time when its row was rebuilt.
 [[nodiscard]] Status note_report(Connection& connection, const JobRow& row, std::int64_t seq);
 // Rebuilds the tables of places and groups from the jobs.
 [[nodiscard]] Status remake_places(Connection& connection);

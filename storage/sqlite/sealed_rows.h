@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to all sealed tables by the name of each row's seal. Used by `assayd check` and `assayd
-// repair`, which read all of these tables.
+// Access to all tables with sealed rows (seals.h). A row is found by the name of its seal. Used by
+// `assayd check` and `assayd repair`, which read all of these tables.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Status read_sealed(Connection& connection, Sealed kind, const std::string& name);
 // Returns the names of all rows of the table and of all seals of this kind, ascending, each once.
 [[nodiscard]] Result<std::vector<std::string>> sealed_names(Connection& connection, Sealed kind);
-// Removes the row of this name and its seal. The triggers of the table must be dropped.
+// Removes the row of this name and its seal. The caller must have dropped the triggers of the
+// table.
 [[nodiscard]] Status drop_sealed(Connection& connection, Sealed kind, const std::string& name);
 
 }  // namespace assay::storage::sqlite

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seals of rows. A row that another program changed (a damaged page, a person with access to the
-// file) does not fit its seal. Reading such a row returns data-loss instead of a wrong answer.
-// However, an old row and its old seal still fit each other when both are put back. Trust and
-// policies therefore do not depend on seals alone (governance_tables.h).
+// Seals of rows. A seal is an HMAC over a row, under a key that only the service has. A row that
+// was changed by anybody else (a damaged page, a person with access to the file) does not fit its
+// seal. Reading such a row returns data-loss instead of a wrong answer. However, an old row and its
+// old seal still fit each other when somebody puts both back. Trust and policies are therefore also
+// checked against the log (governance_tables.h).
 #pragma once
 
 #include <array>
@@ -42,13 +43,13 @@ inline constexpr std::array kAllSealed = {
 [[nodiscard]] std::string_view name(Sealed kind);
 
 // Returns the name of a seal whose row has a log index or another number as its key. Such names
-// sort in the order of the rows.
+// sort in the order of the numbers.
 [[nodiscard]] std::string seal_name(std::uint64_t number);
 // Returns the name of a seal whose row has a primary key of several columns.
 [[nodiscard]] std::string seal_name(std::initializer_list<std::string_view> columns);
 
-// Derives the key of all seals of a store. Ed25519 is deterministic, so every process with the
-// log's key derives the same seal key.
+// Derives the key of all seals of a store from a signature of the log's key, `signer`. Ed25519
+// signatures are deterministic, so every process with the log's key derives the same seal key.
 [[nodiscard]] Result<SecretBytes> derive_seal_key(const Signer& signer);
 // Returns the seal key of a store, even after the log key was replaced. The seal key is always
 // derived from the first log key. For each later log key, the store has a copy of the seal key that
@@ -58,7 +59,7 @@ inline constexpr std::array kAllSealed = {
 [[nodiscard]] Status hand_over_seals(Connection& connection, ByteView key, const Signer& next);
 
 // The content of one seal: the columns of a row, followed by the columns of the rows in other
-// tables that belong to it.
+// tables that belong to that row.
 class SealedRow {
  public:
   SealedRow(Sealed kind, std::string name);
@@ -76,16 +77,16 @@ class SealedRow {
   Bytes message_;
 };
 
-// Checks the seal of a row without lists. The row is the current row of `query`.
+// Checks the seal of a row that has no rows in other tables. The row is the current row of `query`.
 [[nodiscard]] Status check_seal(Connection& connection, Sealed kind, std::string name,
                                 const Query& query);
-// Seals a row without lists. `query` is bound but not yet run, and must read the row in the same
-// way as the code that later checks the seal.
+// Seals a row that has no rows in other tables. The caller must pass a `query` that is bound but
+// not yet run, and that reads the row in the same way as the code that later checks the seal.
 [[nodiscard]] Status keep_seal(Connection& connection, Sealed kind, std::string name, Query& query);
 
-// Store and load the last write. Loading returns nullopt before the first write, and when the row
-// was altered. Without this check a forged later time would stay in force, because no write gets an
-// earlier time than the last one.
+// Store and load the times of the last write, with a seal. Loading returns nullopt before the first
+// write, and when the row does not fit its seal. Without this seal, a forged later time would stay
+// in force, because no write gets an earlier time than the last write.
 [[nodiscard]] Status store_last_write(Connection& connection, const LastWrite& last);
 [[nodiscard]] Result<std::optional<LastWrite>> load_last_write(Connection& connection);
 

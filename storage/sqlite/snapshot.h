@@ -23,12 +23,13 @@ class ReaderPool {
       const std::shared_ptr<const SecretBytes>& seal_key, const ReportRules& rules,
       Connection::Index index = Connection::Index::kFile);
 
-  // Makes every later snapshot check that the schema still has this version (schema.h). Call before
-  // the first snapshot.
+  // Makes every snapshot check that the schema still has this version (schema.h). The caller must
+  // do so before the first snapshot.
   void pin_schema(std::int64_t version) { schema_version_ = version; }
   [[nodiscard]] std::optional<std::int64_t> schema_version() const { return schema_version_; }
 
-  // Waits for a connection. Errors: unavailable when no connection comes back in time.
+  // Takes a connection out of the pool; waits at most `wait` for one. Errors: unavailable when no
+  // connection is given back in time.
   [[nodiscard]] Result<std::unique_ptr<Connection>> take();
   void give_back(std::unique_ptr<Connection> connection);
 
@@ -45,8 +46,8 @@ class ReaderPool {
 // A read transaction. Destruction ends the transaction and returns the connection to the pool.
 class SqliteSnapshot final : public Reading<Snapshot> {
  public:
-  // `anchored` is the state of the log that the snapshot shows. The database must have reached this
-  // state already.
+  // `anchored` is the state of the log that the snapshot shows. The caller must pass a state that
+  // the database has already reached.
   [[nodiscard]] static Result<std::unique_ptr<Snapshot>> open(std::shared_ptr<ReaderPool> pool,
                                                               const GovernanceHistory& history,
                                                               LogState anchored, Timestamp now);

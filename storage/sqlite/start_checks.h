@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks of a database before the service answers from it: its newest checkpoint is signed with the
-// log's key, and the database is not behind the anchor.
+// log's key, and the database is not behind the anchor (storage/anchor.h).
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace assay::storage::sqlite {
 
-// Checks the signature and origin of a note. Errors: data-loss for a damaged note or signature;
-// invalid-config for another origin or key.
+// Checks the signature and the origin (the name of the log) of a signed checkpoint `note`. Errors:
+// data-loss for a damaged note or signature; invalid-config for another origin or key.
 [[nodiscard]] Status check_note(const std::string& note, const std::string& origin,
                                 const Signer& signer);
 // Runs check_note(), and checks that the note has the size and root of `state`. Errors: those of
@@ -32,11 +32,13 @@ namespace assay::storage::sqlite {
 // Compares the log at the anchor's size with the anchor; a part of check_anchor().
 [[nodiscard]] Status check_anchored_log(Connection& connection, const LogState& state,
                                         const Anchor::State& anchor);
-// Checks that no epoch in `now` is older than in `then`. This check is needed because, before the
-// first record of the chain, only the anchor protects the epochs.
+// Checks that no epoch (storage/governance.h) in `now` is smaller than in `then`. Needed because
+// only the anchor protects the epochs until the chain of changes of trust and policy has its first
+// record.
 [[nodiscard]] Status check_epochs(const Epochs& now, const Epochs& then);
 
-// invalid-config without them: nobody would know which reports count.
+// Checks that `options.rules` is set, because without these rules nobody knows which reports
+// decisions use (storage/report_rules.h). Errors: invalid-config when `options.rules` is null.
 [[nodiscard]] Status require_rules(const SqliteOptions& options);
 
 }  // namespace assay::storage::sqlite

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of statements and of the indexes over them. Snapshot and Transaction describe the
-// functions.
+// Tables of statements and of the indexes over them. Snapshot and Transaction (storage/store.h)
+// describe the functions.
 #pragma once
 
 #include <string>
@@ -21,15 +21,15 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Result<std::vector<SignedBy>> signed_at(Connection& connection,
                                                       const std::string& uri);
 
-// Counts again what every identity has signed; returns how many counts were others. The triggers of
-// the table are dropped.
+// Counts anew what every identity has signed (SignerUsage), and stores the counts. Returns how many
+// stored counts were wrong. The caller must have dropped the triggers of the table.
 [[nodiscard]] Result<std::uint64_t> recount_usage(Connection& connection);
 [[nodiscard]] Result<SignerUsage> load_usage(Connection& connection, const Topic& topic,
                                              const std::string& identity);
 
 // Stores a new statement. `size` is the size of the log.
 [[nodiscard]] Status put_statement(Connection& connection, const StatementRow& row, TreeSize size);
-// Writes a row, replacing any row in its place (repair.cc).
+// Writes a row, replacing any row with the same log index. Used only by repair.cc.
 [[nodiscard]] Status replace_statement(Connection& connection, const StatementRow& row);
 [[nodiscard]] Status add_envelope(Connection& connection, const StatementId& id,
                                   const DocumentId& envelope,

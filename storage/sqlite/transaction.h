@@ -13,8 +13,8 @@ namespace assay::storage::sqlite {
 class SqliteTransaction final : public Reading<Transaction> {
  public:
   // `committed` is the newest signed state. `tail` is the end of the log, including the records
-  // that the present group of writes has appended. `governance` is the present trust and the
-  // policies in force.
+  // that the present group of writes has appended (the writes that share one commit). `governance`
+  // is the present trust and the policies in force (storage/governance.h).
   SqliteTransaction(Connection& connection, LogTail& tail, const LogState& committed,
                     std::shared_ptr<const Governance> governance, Timestamp now)
       : Reading(connection, now),
@@ -23,8 +23,8 @@ class SqliteTransaction final : public Reading<Transaction> {
         governance_(std::move(governance)),
         now_(now) {}
 
-  // Returns the trust and the policies in force after the work. Errors: internal when they changed
-  // without a record.
+  // Returns the trust and the policies in force after the work. Errors: internal when the work
+  // changed them but appended no record of the change.
   [[nodiscard]] Result<std::shared_ptr<const Governance>> finish() const;
 
   Result<LogState> log_state() override;
@@ -69,7 +69,7 @@ class SqliteTransaction final : public Reading<Transaction> {
   const LogState& committed_;
   std::shared_ptr<const Governance> governance_;
   std::shared_ptr<Governance> changed_;  // a changed copy; null while unchanged
-  bool unrecorded_ = false;              // changed since the last record of the chain
+  bool unrecorded_ = false;              // changed_ has changes without a record of the chain
   Timestamp now_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of keys, principals and epochs. When the store opens, these tables are read and verified
-// (governance_tables.h). Governance decides what may be written (storage/governance.h).
+// Tables of keys, principals and epochs. These tables are read and verified when the store opens
+// (governance_tables.h). The class Governance decides what may be written (storage/governance.h).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters that rise when data changes that decisions read. A decision that was made from a
-// snapshot is written only when the counters still have the values of the snapshot.
+// Counters that rise when the data that decisions read changes. A decision that was made from a
+// snapshot is written only when the counters still have the values that they had in the snapshot.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace assay::storage::sqlite {
 
 enum class Versioned : std::uint8_t { kSubject = 1, kNode = 2 };
 
-// Returns 0 when no version was stored.
+// Returns 0 when the counter has never risen.
 [[nodiscard]] Result<std::uint64_t> load_version(Connection& connection, Versioned what,
                                                  const std::string& name);
 [[nodiscard]] Status raise_version(Connection& connection, Versioned what, const std::string& name);

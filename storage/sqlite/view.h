@@ -13,8 +13,8 @@
 
 namespace assay::storage::sqlite {
 
-// Implements parts of Snapshot over a connection inside a transaction. `state` is the state of the
-// log that the view shows.
+// Implements parts of Snapshot over a connection inside a transaction. `state` is always the state
+// of the log that the caller shows.
 class View {
  public:
   explicit View(Connection& connection) : connection_(connection) {}
@@ -25,7 +25,8 @@ class View {
                                                     const LogState& state);
   [[nodiscard]] Result<Page<EventRow>> events(const EventQuery& query, const LogState& state);
   [[nodiscard]] Result<Bytes> log_record(LeafIndex index, TreeSize size);
-  // Return only digests that fit the root of `state`. Errors: data-loss when they do not.
+  // Return only digests that fit the root of `state`. Errors: data-loss when the stored digests do
+  // not fit.
   [[nodiscard]] Result<std::vector<Digest>> inclusion_proof(LeafIndex index, TreeSize proof_size,
                                                             const LogState& state);
   [[nodiscard]] Result<std::vector<Digest>> consistency_proof(TreeSize first, TreeSize second,

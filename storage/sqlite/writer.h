@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only thread that writes the database. It puts many writes into one commit. storage/README.md
-// describes the life of a write.
+// The only thread that writes the database. It puts many writes (a group) into one commit.
+// storage/README.md describes the life of a write.
 #pragma once
 
 #include <atomic>
@@ -25,25 +25,25 @@
 
 namespace assay::storage::sqlite {
 
-// The durable state: the newest checkpoint, the tree it covers, the trust, and the policies in
-// force.
+// The durable state: the newest checkpoint, the tree that it covers, and governance (trust and the
+// policies in force, storage/governance.h).
 struct Committed {
   LogState state;
   LogTail tail;
   std::shared_ptr<const Governance> governance;
 };
 
-// Reads the state from the tables, all but `governance`. Errors: data-loss when there is no
+// Reads all members but `governance` from the tables. Errors: data-loss when there is no
 // checkpoint; log-inconsistent when the checkpoint does not fit the tree.
 [[nodiscard]] Result<Committed> load_committed(Connection& connection);
-// Returns the earliest time that a new write may have: that of the last write. Where the last write
-// is unknown or earlier than the newest log record, it is the time of that record, with no lead
-// over the wall clock. The connection must have its seal key. Errors: data-loss when the stored
-// record does not fit the log.
+// Returns the earliest time that a new write may have: the time of the last write. When the last
+// write is unknown or earlier than the newest log record, returns the time of that record, with no
+// lead over the wall clock. The caller must have set the connection's seal key. Errors: data-loss
+// when the stored record does not fit the log.
 [[nodiscard]] Result<LastWrite> least_time(Connection& connection, const LogState& state);
 
-// Threading: any thread may call write() and healthy(); everything else runs on the writer's
-// thread.
+// Threading: any thread may call the public functions, but only one thread stop(). The private
+// functions run on the writer's thread.
 class Writer {
  public:
   using Work = std::function<Status(Transaction&)>;
@@ -55,11 +55,11 @@ class Writer {
     std::chrono::milliseconds probe_interval;
     LastWrite least{};                // no write gets an earlier time
     std::function<Timestamp()> wall;  // as in SqliteOptions
-    bool disk_fails = false;          // the disk took no write when the store was opened
+    bool disk_fails = false;          // the disk refused writes when the store was opened
   };
 
-  // `committed` is what the database and `anchor` hold. `anchor` may be null. `signer` and `clock`
-  // are borrowed.
+  // The caller must pass as `committed` what the database and `anchor` hold. A null `anchor` is for
+  // tests only. `signer` and `clock` must outlive the writer.
   Writer(std::unique_ptr<Connection> connection, Committed committed,
          std::unique_ptr<Anchor> anchor, Options options, const Signer& signer, const Clock& clock);
   ~Writer();
@@ -107,8 +107,8 @@ class Writer {
   std::shared_ptr<const Governance> governance_;  // committed_.governance plus the group's changes
   bool in_step_ = true;                           // committed_ equals the state in the database
   Timestamp latest_;                              // no write gets an earlier time
-  bool schema_changed_ = false;  // while the database was in use: nothing is written any more
-  bool work_failed_ = false;     // the database failed inside the work of this group
+  bool schema_changed_ = false;                   // somebody changed the schema: no more writes
+  bool work_failed_ = false;  // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;
   int checkpoint_pages_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the locations at which each model needs a report, when a caller names several models and
-// locations but no pod.
+// Chooses the locations at which each model needs a report (a node's signed account of the files
+// that it read there), when a caller names several models and locations but no pod.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@
 namespace assay::server {
 
 // Returns, for each model, the locations at which the model needs a report, in the order of
-// `locations`. A location is left out for a model if it belongs to another model but not to this
-// one. A location belongs to a model if a manifest or placement of the model names the location and
-// has a signature that counts at `now` (policy/evaluate.h). If this would leave a model without
-// locations, the model needs a report at every location. So every location needs a report about at
-// least one model.
+// `locations`. A location is left out for a model if it belongs only to other models. A location
+// belongs to a model if a manifest or placement (a statement that adds locations) of the model
+// names the location and has a signature that counts at `now` (policy/evaluate.h). A model for
+// which no location would be left needs a report at every location. Therefore every location needs
+// a report about at least one model.
 [[nodiscard]] std::vector<std::vector<std::string>> asked_locations(
     const std::vector<std::string>& locations, std::span<const CaseModel> models, Timestamp now);
 

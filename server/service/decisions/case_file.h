@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The case of a decision: everything that the evaluation read, except the time. A case consists of
-// documents that name each other by digest (docs/adr/0005). It is stored with the decision, so a
-// replay does not depend on data that may have changed since. Two decisions with the same case
-// share all of its documents. A case names its format and the rules by which it was judged.
+// documents that name each other by digest (docs/adr/0005). The case is stored with the decision,
+// so that a later replay of the decision does not depend on data that may have changed since. Two
+// decisions with the same case share all of its documents. A case names its format and the rules by
+// which it was judged.
 #pragma once
 
 #include <memory>
@@ -13,19 +14,20 @@
 
 namespace assay::server {
 
-// One model of a case. It has no artifact when no reference could be resolved.
+// One model of a case. A case in which no reference could be resolved has one model, without an
+// artifact.
 struct CaseModel {
   policy::Facts facts;
   Envelopes envelopes = {};  // of the statements; only in a case read by load_case()
-  // The facts that come from signed statements; set only while a case is being made. Null if the
-  // model has no artifact.
+  // The facts (policy/facts.h) that come from signed statements; set only while a case is being
+  // made. Null if the model has no artifact.
   std::shared_ptr<const ArtifactFacts> known = {};
 };
 
 // A case before it is encoded, or after it was loaded.
 struct CaseFile {
   std::vector<CaseModel> models;  // at least one
-  policy::Workload workload;      // as the policies read a workload (policy/as_read.h)
+  policy::Workload workload;      // only the parts that policies read (policy/as_read.h)
   std::vector<ConditionResult> preconditions;
   std::vector<StatementId> policies;  // policies in force at the decision, in order of evaluation
   DecisionPoint point;

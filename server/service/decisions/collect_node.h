@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads facts about a node, its reports, and the volume claims of a pod from the store.
+// Reads facts about a node (policy/facts.h), its reports, and the volume claims of a pod from the
+// store.
 #pragma once
 
 #include <string>
@@ -20,8 +21,8 @@ inline constexpr std::size_t kMaxReportPlaces = 256;
 struct NodeQuestion {
   const policy::Workload& workload;  // including its node
   std::string cluster{};             // cluster of the pod
-  std::string pod_uid{};             // at serve: reports on this pod's own mounts are read, too
-  bool serve = false;                // reports on memory, and heartbeats, are read, too
+  std::string pod_uid{};             // at serve: also read reports on this pod's own mounts
+  bool serve = false;                // also read reports on memory, and heartbeats
   // Without a pod: the locations whose reports are read. Empty: all locations.
   std::vector<std::string> locations{};
 };
@@ -30,14 +31,14 @@ struct NodeQuestion {
                                                                   const policy::Workload& workload,
                                                                   const std::string& cluster);
 // Adds to `facts` what the store knows about the node: its enrolment with the newest accepted
-// evidence, and the newest report about facts.artifact for each scope and place. If the workload is
-// a pod, the places are the locations that the pod mounts and the locations of the model that
-// contain them. At serve, the places that only this pod mounts are added. If the workload is not a
-// pod, the places are the locations of the question, or every place with a report if the question
-// names none. At serve, the newest report on each instance in memory of the pod is added (without a
-// pod: instances that run in no pod), and what the newest heartbeat says about these instances. A
-// report is ignored if its bytes were read before this machine had the node's name. If the node
-// never enrolled, `facts` stays unchanged.
+// evidence (docs/glossary.md explains both words), and the newest report about facts.artifact for
+// each scope and place. If the workload is a pod, the places are the locations that the pod mounts,
+// and the locations of the model that contain a mounted location. At serve, this pod's own mounts
+// are places, too. If the workload is not a pod, the places are the locations of the question, or
+// every place with a report if the question names none. At serve, adds the newest report on each
+// model instance in the memory of the pod (without a pod: instances that run in no pod), and what
+// the newest heartbeat says about these instances. A report is ignored if its bytes were read
+// before this machine had the node's name. If the node never enrolled, `facts` stays unchanged.
 [[nodiscard]] Status collect_node(Services& services, storage::Snapshot& snapshot,
                                   const NodeQuestion& question, policy::Facts& facts);
 

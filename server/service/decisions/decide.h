@@ -22,11 +22,11 @@ struct DecisionRequest {
   DecisionPoint point;
   // References such as "acme/demo", "assay-tree-v1-sha256:..." or "acme/demo@assay-tree..."; at
   // most kMaxModels. When empty, the models are those whose trusted manifests or placements name a
-  // location that the workload mounts.
+  // location that the workload mounts (references/resolve.h).
   std::vector<std::string> models;
   policy::Workload workload;     // at bind with its node; at create without a node
   Json context;                  // stored in the decision as `request`, such as uid and kind
-  std::string principal;         // the caller; actor of the log record
+  std::string principal;         // name of the caller, which is the actor of the log record
   bool dry_run = false;          // evaluate and answer, but neither store nor log
   bool skip_unselected = false;  // admission: do not judge a workload that no policy selects
   // False when only the namespace and the node of the workload are known. If this is false and
@@ -34,18 +34,19 @@ struct DecisionRequest {
   // select it.
   bool workload_known = true;
   std::string cluster = {};  // cluster of the pod and of its claims
-  std::string pod_uid = {};  // at serve: reports on this pod's own mounts are considered
-  // For a request without a pod, only reports about these locations of the models are considered.
-  // If empty, reports about all locations are considered.
+  std::string pod_uid = {};  // at serve: also use reports on this pod's own mounts
+  // For a request without a pod, only reports (a node's signed accounts of what it read) about
+  // these locations of the models are considered. If empty, reports about all locations are
+  // considered.
   std::vector<std::string> locations = {};
-  // Results of checks that the caller has made. If one of them does not pass, the references are
-  // not resolved.
+  // Results of checks that the caller has made. If one of these results is not a pass, the
+  // references are not resolved.
   std::vector<ConditionResult> preconditions = {};
   // The row of the pod to store. If the decision allows, the row is stored in the same write as the
   // decision, with the decision's id and models.
   std::optional<storage::PodRow> keeps = {};
-  // The row of the pod as the caller read it. Errors: unavailable when the row has changed before
-  // the write.
+  // The row of the pod as the caller read it. If the stored row has changed before the write,
+  // decide() fails with unavailable.
   std::optional<storage::PodRow> seen = {};
   // The time, by the service's clock, at which decide() must be done. If the time has passed,
   // decide() fails with evaluation-deadline and stores nothing. The time is checked while

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the tests of policies on the predicates of stored statements. A statement is parsed only
-// once for all tests of one policy. Outcomes are cached.
+// Runs the tests of policies on the predicates (contents) of stored statements. A statement is
+// parsed only once for all tests of one policy. Outcomes are cached.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace assay::server {
 
-// Predicate tests of one evaluation. Use an object on one thread only. The snapshot and the cache
-// must outlive the object.
+// Predicate tests of one evaluation. Each object may be used by one thread only. The snapshot and
+// the cache must outlive the object.
 class StoredTests final : public policy::PredicateTests {
  public:
   // If `cache` is null, outcomes are kept only in this object.
@@ -29,8 +29,8 @@ class StoredTests final : public policy::PredicateTests {
     models_.push_back({&artifact, &envelopes});
   }
 
-  // Runs one test. When the predicate cannot be read, returns the outcome of an error, and status()
-  // gives the reason.
+  // Runs one test. When the predicate cannot be read, returns the outcome error, and status() gives
+  // the reason.
   [[nodiscard]] policy::TestOutcome run(const policy::StatementFact& statement,
                                         const PredicateTest& test) const override;
   // Returns OK when every test could be run. Otherwise the caller must not use the verdict. Errors:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepts signed statements: parses them, verifies them against the trust store, stores and logs
-// them. A statement is stored only if every check passes. A statement that is stored already is not
-// stored twice.
+// Accepts signed statements: parses them, verifies their signatures against the trust store, stores
+// and logs them. A statement is stored only if every check passes. A statement that is stored
+// already is not stored twice.
 #pragma once
 
 #include "server/service/services.h"
@@ -23,8 +23,9 @@ struct Accepted {
 
 // Accepts an attestation: a DSSE envelope over any other in-toto statement. A lifecycle statement
 // must follow its schema. At least one signature must come from a signer key whose role covers the
-// stage, the predicate type and the name of each subject. A placement statement must follow its own
-// schema and come from a publisher whose role covers the name.
+// stage, the predicate type and the name of each subject. A placement statement, which adds
+// locations to an artifact, must follow its own schema and come from a publisher whose role covers
+// the name.
 [[nodiscard]] Result<Accepted> accept_attestation(Services& services, ByteView envelope,
                                                   const Principal& actor);
 

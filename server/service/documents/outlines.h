@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Artifacts and outlines in the store.
+// Artifacts and outlines in the store. An outline has digests of inner nodes of an artifact's tree,
+// one for each span of bytes, which show where bytes differ.
 #pragma once
 
 #include <optional>
@@ -28,8 +29,8 @@ inline constexpr std::size_t kMaxOutlineBytes = 64U << 20;
                                                           const Artifact& artifact);
 
 // Limit on the span of an outline, in bytes. An outline with a larger span can be made from the
-// manifest alone, and leaves few spans for spot checks. Such an outline must not be stored, because
-// a stored outline is never replaced.
+// manifest alone, and leaves few spans for spot checks. Such an outline is refused, because a
+// stored outline is never replaced.
 inline constexpr std::uint64_t kMaxStoredSpan = std::uint64_t{4} << 20;
 static_assert(kMaxStoredSpan >= kDefaultOutlineSpan && kMaxStoredSpan >= kMaxChunkSize);
 
@@ -41,8 +42,8 @@ struct OutlineAccepted {
   Json receipt;        // null unless created
 };
 // Stores the outline of an artifact. Errors: not-found when the artifact has no manifest;
-// malformed-outline unless the outline leads to the manifest's roots; invalid-parameter for a span
-// above kMaxStoredSpan; conflict when another outline is stored.
+// malformed-outline when the outline does not lead to the manifest's roots; invalid-parameter for a
+// span above kMaxStoredSpan; conflict when another outline is stored.
 [[nodiscard]] Result<OutlineAccepted> accept_outline(Services& services, const ArtifactId& id,
                                                      ByteView blob, const Principal& actor);
 

@@ -17,7 +17,8 @@
 namespace assay::server {
 
 // The next four functions return a row without signers, envelopes, log index and time, because
-// those come from the log. The second and later arguments are the parsed payload of the envelope.
+// these members come from the log. The caller must pass, after `envelope`, the parsed payload of
+// the envelope.
 [[nodiscard]] storage::StatementRow policy_row(const attestation::Envelope& envelope,
                                                const PolicyDocument& policy);
 // The first subject of the row is the artifact's own root; other digests of the model follow.
@@ -35,9 +36,9 @@ namespace assay::server {
 // any other kind of statement.
 [[nodiscard]] Result<std::string> stage_of(const Statement& statement);
 
-// Returns the fact that the evaluation of policies reads for the statement `row`, without the
-// predicate. `key_of` returns the trusted key of a key id, or an error that this function passes
-// on.
+// Returns the fact that the evaluation of policies reads for the statement `row` (policy/facts.h),
+// without the predicate. `key_of` returns the trusted key of a key id, or an error that this
+// function passes on.
 template <typename KeyOf>
 [[nodiscard]] Result<policy::StatementFact> statement_fact(const storage::StatementRow& row,
                                                            const KeyOf& key_of) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storage of a signed statement exactly once, for every kind of statement.
+// Stores each signed statement exactly once, whatever its kind.
 #pragma once
 
 #include <functional>
@@ -13,21 +13,23 @@ namespace assay::server {
 
 inline constexpr std::string_view kEnvelopeMediaType = "application/vnd.dsse.envelope.v1+json";
 
-// Limit on the statements of one identity about one artifact, over all keys of the identity.
-// Further statements of this identity are refused with signer-limit-exceeded. Without this limit,
-// one signer could add so many statements that decisions about a model become impossible.
+// Limit on the statements of one identity (a signer) about one artifact, over all keys of the
+// identity. Further statements of this identity are refused with signer-limit-exceeded. Without
+// this limit, one signer could add so many statements that decisions about a model become
+// impossible.
 inline constexpr std::uint64_t kMaxStatementsPerSigner = 256;
 inline constexpr std::uint64_t kMaxManifestsPerSigner = 64;  // how many of these may be manifests
-// Limit on the bytes of these statements: the sum of their payloads. For a manifest, only the
+// Limit on the bytes of the payloads of all these statements together. For a manifest, only the
 // locations are counted.
 inline constexpr std::uint64_t kMaxBytesPerSigner = 16U << 20;
-// Limits on the manifests and placements of one identity under one model name, and at one location.
-// All of these statements are read to find the model for the name or the location. The limit on
-// their bytes is kMaxBytesPerSigner.
+// Limits on the manifests and placements together, of one identity under one model name, and of one
+// identity at one location. They are needed because all of these statements are read to find the
+// model for the name or the location. The limit on their bytes is kMaxBytesPerSigner.
 inline constexpr std::uint64_t kMaxSignedUnderName = 1024;
 inline constexpr std::uint64_t kMaxSignedAtLocation = 1024;
 
-// A verified envelope, with its signatures and the epochs of the keys.
+// A verified envelope, with its signatures and the epochs of the trust store against which they
+// were verified.
 struct VerifiedEnvelope {
   attestation::Envelope envelope;
   StatementId id;
@@ -37,10 +39,12 @@ struct VerifiedEnvelope {
 };
 
 // Parses `bytes` and verifies every signature against the present trust store. Errors:
-// payload-type-unknown unless the envelope has `payload_type`; those of parsing and verification.
+// payload-type-unknown when the envelope does not have `payload_type`; those of parsing and
+// verification.
 [[nodiscard]] Result<VerifiedEnvelope> verify_envelope(Services& services, ByteView bytes,
                                                        std::string_view payload_type);
-// The same for a caller that reads more of that snapshot; `now` is not after it.
+// Does the same with a snapshot that the caller also uses for other reads. The caller must read
+// `now` from the clock before it opens the snapshot.
 [[nodiscard]] Result<VerifiedEnvelope> verify_envelope(storage::Snapshot& snapshot, ByteView bytes,
                                                        std::string_view payload_type,
                                                        Timestamp now);
@@ -60,8 +64,8 @@ struct NewStatement {
   std::function<Status(storage::Transaction&)> precondition;
 };
 
-// Stores a statement and its log record. For a known statement with signatures of further keys,
-// stores only the envelope. For a known statement without new signatures, stores nothing. Errors:
+// Stores a statement and its log record. For a statement that is stored already, stores only the
+// envelope if it has signatures of further keys, and nothing otherwise. Errors:
 // signer-limit-exceeded when an identity with a new signature has reached one of the limits above.
 [[nodiscard]] Result<Accepted> store_statement(Services& services, const VerifiedEnvelope& verified,
                                                ByteView bytes, const NewStatement& statement,

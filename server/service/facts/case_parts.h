@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of cases. A case (decisions/case_file.h) is everything that the evaluation of a decision
-// read. It is stored as documents (parts) that name each other by digest, so two cases store their
-// common parts once. The facts about an artifact have one part for each statement and one part with
-// the signers' keys. A tree of lists names the parts of the statements in log order.
+// read. A case is stored as documents (parts) that name each other by digest, so that parts common
+// to two cases are stored once. The facts about an artifact (policy/facts.h) have one part for each
+// statement and one part with the signers' keys. A tree of lists names the parts of the statements
+// in log order.
 #pragma once
 
 #include <map>
@@ -42,7 +43,8 @@ class PartList {
   [[nodiscard]] const DocumentId& root() const { return levels_.back().front().id; }
   [[nodiscard]] std::size_t bytes() const;
   // Stores the documents that are not stored yet. If a document of the tree is stored already, the
-  // documents below it are not checked: they were stored before it, in the same write.
+  // documents below it are not checked, because they were stored in the same write as that
+  // document.
   [[nodiscard]] Status put(storage::Transaction& transaction) const;
 
  private:
@@ -57,7 +59,8 @@ class PartList {
 [[nodiscard]] Result<std::vector<Json>> load_list(storage::Snapshot& snapshot,
                                                   const DocumentId& root);
 
-// Where to find the predicates of statements: one stored envelope of each statement.
+// Where to find the predicates of statements (their contents): one stored envelope of each
+// statement.
 using Envelopes = std::map<StatementId, DocumentId>;
 
 // The facts about an artifact that come from signed statements, as parts that decisions share.
@@ -68,11 +71,11 @@ struct ArtifactFacts {
   Part keys;
 };
 
-// Returns `facts` as parts. `facts` must have no node, reports, name or predicates.
+// Returns `facts` as parts. The caller must pass facts without node, reports, name and predicates.
 [[nodiscard]] Result<ArtifactFacts> share(policy::Facts facts, Envelopes envelopes);
-// Returns what share() would return for `known` and `newer` together. Everything in `newer` must
-// have been logged after everything in `known`. The keys in `known` must not have changed in the
-// trust store.
+// Returns what share() would return for `known` and `newer` together. The caller must ensure that
+// everything in `newer` was logged after everything in `known`, and that the keys in `known` have
+// not changed in the trust store.
 [[nodiscard]] Result<ArtifactFacts> extend(const ArtifactFacts& known, const policy::Facts& newer,
                                            const Envelopes& envelopes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies. An author signs a policy, which is then stored. An approver puts the policy in force
-// and takes it out of force.
+// Stores policies and puts them in force. An author signs a policy, which is stored. Later, an
+// approver puts the policy in force, or takes it out of force.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct PolicyInForce {
 // approver whose identity is not one of the policy's authors. A policy comes into force only if one
 // of its authors has a valid key. If this envelope was applied before and its result is unchanged,
 // returns the same answer. Errors: trust-sequence when the approval was made for another policy
-// epoch, or when a later approval has changed the result of this envelope.
+// epoch (Epochs in storage/governance.h), or when a later approval has changed the result of this
+// envelope.
 [[nodiscard]] Result<PolicyInForce> apply_policy_approval(Services& services,
                                                           PolicyApproval::Action action,
                                                           const StatementId& policy,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of trust: the bootstrap, and signed changes by two operators.
+// Changes of trust: the bootstrap (the first keys and principals), and later changes, each signed
+// by two operators.
 #pragma once
 
 #include "schemas/trust.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares a node's report with the manifest. Pure functions.
+// Compares a node's report (its signed account of what it read) with the manifest. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct Difference {
   std::optional<std::string> tensor;   // name of the tensor; absent for the file itself
   std::optional<std::uint64_t> expected_size;
   std::optional<std::uint64_t> actual_size;
-  // True when outline digests can show where the bytes differ. `ranges` is filled after the worker
-  // has sent those digests.
+  // True when outline digests (inner nodes of the artifact's tree) can show where the bytes differ.
+  // `ranges` is filled after the worker has sent those digests.
   bool can_localise = false;
   std::vector<ByteRange> ranges;
   // For kExtra with an empty path: number of further files that the report counts but does not

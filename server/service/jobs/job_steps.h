@@ -16,10 +16,10 @@ inline constexpr std::string_view kMismatch = "mismatch";
 inline constexpr std::string_view kIncomplete = "incomplete";
 inline constexpr std::string_view kFailed = "failed";
 
-// The content of JobRow::pending while a job is leased. Fields after `leased_at` are set when a
-// report has arrived. A spot check that was not answered before the lease ended is kept, with the
-// report, for the next lease. Therefore a job that waits for a report may already have the `report`
-// of an earlier lease.
+// The content of JobRow::pending while a job is leased. The members after `leased_at` are set when
+// a report has arrived. A spot check (spot_check.h) that was not answered before the lease ended is
+// kept, with the report, for the next lease. Therefore a job that waits for a report may already
+// have the `report` of an earlier lease.
 struct Pending {
   std::string nonce;  // hex; of the newest lease's challenge; older nonces are invalid
   Timestamp leased_at;
@@ -41,23 +41,25 @@ struct Pending {
 [[nodiscard]] Json to_json(const Pending& pending);
 [[nodiscard]] Result<Pending> pending_from(const storage::JobRow& job);
 
-// Returns the job and its node if both belong to the actor. Errors: not-found; node-taken.
+// A job and its node, both of which belong to the actor of a call.
 struct OwnJob {
   storage::JobRow job;
   storage::NodeRow node;
 };
+// Returns the job and its node if both belong to `call.actor`. Errors: not-found; node-taken.
 [[nodiscard]] Result<OwnJob> own_job(storage::Snapshot& snapshot, const LeaseCall& call);
 
-// Returns the pod if the job is about a mount of that pod, and the instance if the job is about the
-// memory of that instance; otherwise nullopt.
+// Return the pod whose mount the job is about, and the model instance whose memory the job is about
+// (docs/instances.md). Return nullopt when the job is about something else.
 [[nodiscard]] std::optional<JobPod> pod_of(const storage::JobRow& job);
 [[nodiscard]] std::optional<JobInstance> instance_of(const storage::JobRow& job);
 
-// Checks that the lease with this token runs at `now`. Errors: lease-lost.
+// Checks that the lease with this token is valid at `now`. Errors: lease-lost.
 [[nodiscard]] Status require_lease(const storage::JobRow& job, std::uint64_t token, Timestamp now);
 
-// Reads job and node again inside a write. Checks that both still belong to the actor, the lease
-// runs and the node's enrolment is active. Errors: as own_job, require_lease and require_active.
+// Reads job and node again inside a write. Checks that both still belong to the actor, that the
+// lease is valid, and that the node's enrolment is active. Errors: as own_job, require_lease and
+// require_active.
 [[nodiscard]] Result<OwnJob> still_own(storage::Transaction& transaction, const LeaseCall& call,
                                        Timestamp now);
 
@@ -74,9 +76,9 @@ struct Ending {
                             const Pending& pending, Ending ending, const std::string& actor);
 
 // Returns how a job ends when no worker continues it. Without a report, the job fails with `code`.
-// If the report showed differences, the job ends as a mismatch, because only the byte ranges were
-// missing. If the spot check of the report was not answered, the job fails with spot-check-failed,
-// so that a worker cannot avoid this result by not answering.
+// If the report showed differences, the job ends as a mismatch, because only the byte ranges of the
+// differences were still missing. If the spot check of the report was not answered, the job fails
+// with spot-check-failed, so that a worker cannot avoid this result by not answering.
 [[nodiscard]] Ending lost_ending(const storage::JobRow& job, const Pending& pending,
                                  ErrorCode code);
 

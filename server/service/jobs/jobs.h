@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification jobs. A caller creates a job, the node's worker leases it, and a report ends it
-// (report.h; docs/design.md, "Nodes"). A job is leased to one worker at a time; only the token of
-// the newest lease is valid.
+// Verification jobs. A caller creates a job, the node's worker leases it, and the worker's report
+// (a signed account of what the worker read) ends it (report.h; docs/design.md, "Nodes"). A job is
+// leased to one worker at a time; only the token of the newest lease is valid.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,19 @@
 
 namespace assay::server {
 
-// Limit on the leases of one job. The job fails when the last lease is lost.
+// Limit on the number of leases of one job. The job fails when the last of them is lost.
 inline constexpr std::uint64_t kMaxAttempts = 5;
 // Limit on the open jobs of one node. Further jobs are refused.
 inline constexpr std::size_t kMaxOpenJobs = 1000;
-// How long a lease can be renewed, and how long its challenge is valid. So when a report is
-// accepted, its lease began at most this long ago.
+// How long a lease can be renewed, and how long its challenge is valid. Therefore the lease of an
+// accepted report began at most this long ago.
 inline constexpr std::chrono::hours kMaxLeaseTime{6};
 // Longest time that a call may wait for a job.
 inline constexpr std::chrono::seconds kMaxLeaseWait{25};
-// Limit on the differences that the detail of a finished job lists, and on the byte ranges of all
-// these differences together.
+// Limit on the number of differences that the detail of a finished job lists. The same limit
+// applies separately to the number of byte ranges of all these differences together.
 inline constexpr std::size_t kMaxListed = 1000;
-// Limit on the outline digests that one answer asks for.
+// Limit on the outline digests (inner nodes of the artifact's tree) that one answer asks for.
 inline constexpr std::uint64_t kMaxOutlineDigests = 200'000;
 
 // A job that was created or found.
@@ -35,18 +35,18 @@ struct JobCreated {
 };
 // Creates a job, or returns the same job of the same actor if that is still queued. Errors:
 // not-found when no trusted publisher signed a manifest of the artifact; reference-unbound when no
-// trusted manifest or placement names the location; invalid-parameter when the location is
-// ambiguous, or for entries that the artifact does not have; node-not-enrolled; node-revoked;
-// enrolment-ended; enrolment-expired; overloaded beyond kMaxOpenJobs.
+// trusted manifest or placement (references/resolve.h) names the location; invalid-parameter when
+// the location is ambiguous, or for entries that the artifact does not have; node-not-enrolled;
+// node-revoked; enrolment-ended; enrolment-expired; overloaded beyond kMaxOpenJobs.
 [[nodiscard]] Result<JobCreated> create_job(Services& services, const JobRequest& request,
                                             const Principal& actor);
 
 // Creates a job on all entries for the service itself. If a job for the same work is open, returns
 // that job instead. Returns nullopt, and creates no job, when a recent job for the same work shows
-// that a new one would fail, too. Such a recent job ended less than a minute ago without a report;
-// or it ended less than ten minutes ago with a report about the wrong volume. The volume is wrong
-// if `cluster` already had another volume behind the claim when that job was created. Errors: as
-// create_job.
+// that a new job would fail, too. This is so when the recent job ended less than a minute ago
+// without a report, or less than ten minutes ago with a report about the wrong volume. The volume
+// is wrong if `cluster` already had another volume behind the claim when the recent job was
+// created. Errors: as create_job.
 [[nodiscard]] Result<std::optional<JobCreated>> order_job(Services& services,
                                                           const JobRequest& request,
                                                           const std::string& cluster);
@@ -81,7 +81,7 @@ struct LeaseCall {
 // require_active.
 [[nodiscard]] Result<Timestamp> renew_lease(Services& services, const LeaseCall& call);
 
-// Ends a job that the worker can never do. `why` is location-unmapped, pod-volume-missing or
+// Ends a job that the worker cannot do at all. `why` is location-unmapped, pod-volume-missing or
 // instance-missing. If no report has arrived, the job fails with `why`; otherwise it ends as after
 // a lost lease. Errors: invalid-parameter for another code; those of renew_lease.
 [[nodiscard]] Status fail_job(Services& services, const LeaseCall& call, ErrorCode why);

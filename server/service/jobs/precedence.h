@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which report counts at a place, and what speaks against the bytes there. The store asks these
-// functions when a job is written, when a decision reads, and when `assayd repair` makes its rows
-// again (storage/report_rules.h).
+// Rules that say which report decides about the bytes at a place (storage/report_rules.h explains
+// both words), and when there is doubt about these bytes. The store calls these functions when it
+// writes a job, when a decision reads reports, and when `assayd repair` rebuilds rows.
 #pragma once
 
 #include "storage/report_rules.h"
 
 namespace assay::server {
 
-// A report is in, or a spot check is under way.
+// Returns true when decisions may depend on the job: a report has arrived, in this lease or an
+// earlier one, or the job has finished.
 inline bool may_count(const storage::JobRow& job) {
   return job.report ||
          (job.state != storage::JobState::kQueued && job.state != storage::JobState::kLeased);
 }
 
-// A mismatch is in; or a spot check was not answered in time, or not before the lease was lost.
+// Returns true when, at the time `now`, an unfinished job casts doubt on the bytes: its report
+// showed differences, or a spot check was not answered before the lease (this or an earlier one)
+// ended.
 inline bool speaks_against(const storage::JobRow& job, Timestamp now) {
   return job.state == storage::JobState::kOutline || job.report.has_value() ||
          (job.state == storage::JobState::kSpot && job.lease_expires_at &&
           *job.lease_expires_at <= now);
 }
 
-// A job that stands for one whose row was lost (server/service/upkeep/rebuild.h).
+// Returns true for a job that replaces a job whose row was lost (server/service/upkeep/rebuild.h).
 inline bool is_lost(const storage::JobRow& job) {
   return job.state == storage::JobState::kDone && !job.report && job.detail.is_object() &&
          job.detail.contains("code") && job.detail["code"] == info(ErrorCode::kDataLoss).code;
 }
 
-// Whether a finished report is the one that counts from now on. A report that verified the bytes
-// takes the place of one that spoke against them only if its lease began after that one came in:
-// otherwise it may have read the bytes before they changed.
+// Returns true when the report of a finished job decides from now on. A report that did not verify
+// the bytes always does. A report that verified the bytes does so only if it is about all entries,
+// and if its lease did not begin before `against`, when an earlier job last cast doubt on the
+// bytes. Otherwise it may have read the bytes before they changed.
 inline bool takes_place(const storage::JobRow& job, const std::optional<Timestamp>& against) {
   if (!job.report || job.result != "verified") {
     return job.report.has_value();
@@ -37,8 +41,9 @@ inline bool takes_place(const storage::JobRow& job, const std::optional<Timestam
   return job.subset == Json::array() && job.read_since && (!against || *job.read_since >= *against);
 }
 
-// A lost job takes what is known at its place with it: nobody knows what its report would have
-// said. So it counts as one against the bytes from when its row was made.
+// Returns the effect of a finished job on what is known about its place. A lost job makes the store
+// ignore earlier reports on the place, because nobody knows what the lost report said. A lost job
+// also casts doubt on the bytes, at the time when its row was rebuilt.
 inline storage::FinishedWord finished_word(const storage::JobRow& job,
                                            const std::optional<Timestamp>& against) {
   const bool lost = is_lost(job);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acceptance of a worker's report. A job is recorded as verified only after the report has passed
-// every check.
+// Accepts a worker's report, which is its signed account of what it read for a job. A job is
+// recorded as verified only after its report has passed every check.
 #pragma once
 
 #include "schemas/verification_report.h"

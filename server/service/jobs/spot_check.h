@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spot checks: the node must answer for random spans of a model, to show that it still has the
-// bytes. The service computes the right answers from its own copy of the model, the mirror. Bytes
-// of the mirror are used only if they match the stored outline.
+// Spot checks: the node must send digests of random spans (byte ranges) of a model, to show that it
+// still has the bytes. The service computes the right answers from its own copy of the model, the
+// mirror. Bytes of the mirror are used only if they match the stored outline (digests of inner
+// nodes of the model's tree).
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,15 @@
 
 namespace assay::server {
 
-// Limit on the bytes that one spot check reads. Spans beyond the limit are not drawn.
+// Limit on the bytes of all spans of one spot check together. Spans beyond the limit are not drawn.
 inline constexpr std::uint64_t kMaxSpotBytes = std::uint64_t{64} << 20;
 // The limit allows 16 spans of the largest size.
 static_assert(kMaxSpotBytes / 16 >= kMaxStoredSpan);
 
-// Draws up to `count` distinct spans of the entries at `positions`. All spans are equally likely.
-// Returns them in the order of the artifact. If any of the entries are files, draws only from
-// files, because tensors are parts of them. Returns fewer spans when there are not enough, or when
-// their bytes would exceed kMaxSpotBytes.
+// Draws up to `count` distinct spans of `span` bytes from the entries at `positions`. All spans are
+// equally likely. Returns the spans in the order of the artifact. If any of the entries are files,
+// draws only from files, because tensors are parts of them. Returns fewer spans when there are not
+// enough, or when their bytes would exceed kMaxSpotBytes.
 [[nodiscard]] Result<std::vector<SpotSpan>> draw_spans(Random& random, const Artifact& artifact,
                                                        std::span<const std::uint64_t> positions,
                                                        std::uint64_t span, std::size_t count);

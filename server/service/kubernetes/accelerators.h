@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways by which a pod can reach an accelerator. docs/policies.md lists them for people.
+// The ways by which a pod can reach an accelerator. docs/policies.md explains them to authors of
+// policies.
 #pragma once
 
 #include <set>
@@ -19,7 +20,7 @@ inline constexpr std::size_t kMaxWays = 64;
 //   "resource:NAME"       an extended resource is requested (policy/accelerator.h)
 //   "resource-claims"     dynamic resource allocation, by the pod or a container
 //   "runtime-class:NAME"  any runtime class, because only its handler knows what it adds
-//   "env:NAME"            a variable such as NVIDIA_VISIBLE_DEVICES, unless its value means none
+//   "env:NAME"            a variable such as NVIDIA_VISIBLE_DEVICES, unless it asks for no device
 //   "cdi-annotation", "device-annotation"  devices requested without the scheduler
 //   "privileged"          a container that sees the node's devices, or has a capability that is not
 //                         known to be harmless, or a `procMount` other than Default
@@ -35,10 +36,10 @@ inline constexpr std::size_t kMaxWays = 64;
 // write the same files in another way. This is assumed for a container with privileges, with a
 // capability that is not known to be harmless, or with a mount that propagates to the node.
 [[nodiscard]] bool may_mount_again(const Json& container);
-// Returns true when every container of the pod may be able to do so. This is assumed when the
-// containers are processes of the node, or can see its processes and their files below
-// /proc/PID/root. Annotations that have the same effect are not considered here
-// (runtime_annotations.h).
+// Returns true when every container of the pod may be able to mount its read-only volumes again as
+// writable, or to write the same files in another way. This is assumed when the containers are
+// processes of the node, or can see the node's processes and their files below /proc/PID/root.
+// Annotations that have the same effect are not considered here (runtime_annotations.h).
 [[nodiscard]] bool may_mount_again(const PodView& pod);
 
 }  // namespace assay::server

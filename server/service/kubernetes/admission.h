@@ -20,18 +20,18 @@ inline constexpr std::string_view kDecisionAnnotation = "assay.dev/decision-id";
 // The answer to a review.
 struct ReviewAnswer {
   std::string body;  // JSON text: an AdmissionReview with the request's uid
-  // The verdict. Absent when no decision was made, because no policy selects the workload, the
-  // review is only recorded or answered with advice, or an error prevented the decision and the
-  // answer is a denial.
+  // The verdict. Absent when no decision was made: no policy selects the workload, the review is
+  // only recorded, the answer is only advice, or an error prevented the decision (the answer then
+  // denies).
   std::optional<bool> decided;
 };
 
 // Answers a review. The answer is an AdmissionReview with the request's uid: allowed, or denied
-// with every failed condition named. A review that cannot be decided, or not before `deadline` (by
-// the service's clock), is denied. Validation and mutation make the same full decision. For an
-// allowed pod, the answer to mutation also has a patch. The patch replaces the model reference by
-// one with the artifact id, and adds the decision id. At the creation of the pod, it also adds the
-// node affinity that policies require.
+// with every failed condition named. A review is denied when it cannot be decided, or cannot be
+// decided before `deadline` (by the service's clock). Validation and mutation make the same full
+// decision. For an allowed pod, the answer to mutation also has a patch. The patch replaces the
+// model reference by one with the artifact id, and adds the decision id. At the creation of the
+// pod, it also adds the node affinity that policies require.
 //
 // Pods and objects that make pods are decided at the decision point create; a pod that names its
 // node is decided at bind. Validation stores a pod that it allows or that no policy selects. When

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews of persistent volume claims. They say which volume is behind each claim. They are needed
-// because a report about pvc://NAMESPACE/CLAIM is valid only for the volume that was read.
+// Reviews of persistent volume claims. From these reviews, the service learns which volume is
+// behind each claim. This is needed because a report (a node's signed account of what it read)
+// about pvc://NAMESPACE/CLAIM is valid only for the volume that was read.
 #pragma once
 
 #include <string>
@@ -9,9 +10,10 @@
 
 namespace assay::server {
 
-// Allows the review and stores which volume is behind the claim. Denies a new claim that says that
-// it is already bound, if another claim is stored under its name. Returns an Error, and so denies
-// the review, when the stored volume is wrong and cannot be changed in the store.
+// Allows the review and stores which volume is behind the claim. If another claim is stored under
+// the same name, denies a new claim that says that it is already bound to a volume. Returns an
+// Error, and so denies the review, when the stored volume is wrong and cannot be changed in the
+// store.
 [[nodiscard]] Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

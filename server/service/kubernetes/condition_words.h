@@ -18,14 +18,14 @@ inline constexpr std::size_t kMaxWarning = 120;
 // is about, if a few words are enough. The result is one line, whatever the values contain.
 [[nodiscard]] std::string condition_words(const ConditionResult& result);
 
-// Returns the lines about everything for which `decision` denies, without repetitions:
+// Returns the lines about everything for which `decision` denies, without repetitions: first
 // preconditions, then the conditions of policies in mode enforce. The parts of a combined condition
 // follow the condition, indented. If the decision is about several models, each line names its
 // model.
 [[nodiscard]] std::vector<std::string> denial_words(const Decision& decision);
 
-// Returns the reasons for which pods of a template would be denied, as warnings of at most
-// kMaxWarning bytes each.
+// Returns the reasons for which pods of a template (an object that makes pods) would be denied, as
+// warnings of at most kMaxWarning bytes each.
 [[nodiscard]] std::vector<std::string> advice_words(const Decision& decision);
 
 // Returns warnings about failed conditions of policies in mode warn, each of at most kMaxWarning

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers shared by the functions that judge reviews: judge_pod(), judge_binding(), record_claim()
-// and others. Each of them returns the whole answer, or an Error when it could not decide.
-// admission.cc answers an Error with a denial.
+// and others. Each of these functions returns the whole answer, or an Error when it could not
+// decide. admission.cc turns an Error into a denial.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,17 @@
 
 namespace assay::server {
 
-// A call by the API server of a cluster. The name of the principal identifies the cluster, because
-// each cluster has its own principal.
+// A call by the API server of a cluster. The name of the principal (the caller in the trust store)
+// identifies the cluster, because each cluster has its own principal.
 struct Asking {
   Services& services;
   AdmissionCall call;
   const std::string& principal;
   std::optional<Timestamp> deadline;
 
-  // Returns true when this review may change stored pods and claims: for a validation that is not a
-  // dry run. Mutation must not store a pod, because the pod has no uid yet and other webhooks may
-  // still change it.
+  // Returns true when this review may change stored pods and claims, which is so for a validation
+  // that is not a dry run. Mutation must not store a pod, because the pod has no uid yet and other
+  // webhooks may still change it.
   [[nodiscard]] bool keeps(const Review& review) const {
     return call == AdmissionCall::kValidate && !review.dry_run;
   }
@@ -39,7 +39,7 @@ struct Asking {
 // Returns `row` with `workload`. Adds the node of the workload to the nodes that the pod may have
 // gone to, unless the pod is already known to be on a node.
 [[nodiscard]] storage::PodRow with_workload(storage::PodRow row, policy::Workload workload);
-// Returns the models of the row as references.
+// Returns the models of the row as references (references/resolve.h).
 [[nodiscard]] std::vector<std::string> references_of(const storage::PodRow& row);
 
 // Returns the request for a decision: at bind when the workload has a node, else at create.
@@ -47,8 +47,8 @@ struct Asking {
                                           policy::Workload workload,
                                           std::vector<std::string> models);
 
-// Allows a workload that no policy selects, and logs this. Unless `pod` is nullopt, stores this
-// row.
+// Allows a workload that no policy selects, and logs that it was allowed. Stores `pod` unless it is
+// nullopt.
 [[nodiscard]] Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,
                                                   const std::optional<storage::PodRow>& pod,
                                                   const Json& patch = Json::array());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the Kubernetes objects that run pods: the model that a pod names, its labels, images and
-// mounts, and its node. Pure functions over untrusted JSON: a member of any type is handled.
+// mounts, and its node. Pure functions over untrusted JSON, in which any member may have any type.
 #pragma once
 
 #include <map>
@@ -44,10 +44,10 @@ inline constexpr std::string_view kContainerLists[] = {"containers", kInitContai
 // Returns the workload of a pod in the namespace `name_space`. The workload has the labels of the
 // pod, ways to accelerators (accelerators.h), what the containers mount (pod_volumes.h) and their
 // images. It also has the name of every resource that any container requests with a quantity other
-// than zero. It has no volumes that no container mounts, and no locations that only a variable or
-// an annotation names. Annotations of container runtimes can add mounts (runtime_annotations.h).
-// Errors: malformed-admission-review for what no API server accepts; limit-exceeded for more
-// containers, volumes or mounts than any honest pod has.
+// than zero. Volumes that no container mounts are left out, and so are locations that only a
+// variable or an annotation names. Annotations of container runtimes can add mounts
+// (runtime_annotations.h). Errors: malformed-admission-review for a pod that no API server would
+// accept; limit-exceeded for a pod beyond the limits above or those of pod_volumes.h.
 [[nodiscard]] Result<policy::Workload> workload_of(const PodView& pod, std::string name_space);
 
 // Returns the name of the node that the pod is bound to; empty when the pod is not bound.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges reviews of pods and of objects that make pods. A new pod is stored as it was judged, and
-// later reviews use the stored pod. The pod is read again only when an update changes what the pod
-// mounts or runs.
+// later reviews use the stored pod. The pod in a later review is read, instead of the stored pod,
+// only when an update changes what the pod mounts or runs.
 #pragma once
 
 #include <string>
@@ -12,10 +12,11 @@ namespace assay::server {
 
 // Judges a pod when it is created, and when an update changes what it mounts or runs.
 [[nodiscard]] Result<ReviewAnswer> judge_pod(const Asking& asking, const Review& review);
-// Allows a template. Warnings say why pods of the template would be denied. Stores nothing.
+// Allows a template (an object that makes pods). Warnings say why pods of the template would be
+// denied. Stores nothing.
 [[nodiscard]] ReviewAnswer advise_template(const Asking& asking, const Review& review);
-// Removes a pod that is being deleted from the store. Allows the review even when the removal
-// fails.
+// Removes a pod from the store when the cluster deletes the pod. Allows the review even when the
+// removal fails.
 [[nodiscard]] ReviewAnswer forget_pod(const Asking& asking, const Review& review);
 
 }  // namespace assay::server

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what the containers of a pod mount.
+// Reads what the containers of a pod mount. The pod comes from an admission review and is not
+// trusted.
 #pragma once
 
 #include <string>
@@ -40,9 +41,9 @@ struct PodMounts {
   std::vector<HostExposure> host;  // one for each mount of a hostPath volume
 };
 
-// Reads the mounts of a pod in the namespace `name_space`. Errors: malformed-admission-review for
-// what no API server accepts (a list of another type, two volumes of one name); limit-exceeded for
-// more than the limits above.
+// Reads the mounts of a pod in the namespace `name_space`. Errors: malformed-admission-review for a
+// pod that no API server would accept (such as one with two volumes of one name); limit-exceeded
+// for a pod beyond the limits above.
 [[nodiscard]] Result<PodMounts> read_mounts(const PodView& pod, const std::string& name_space);
 
 }  // namespace assay::server

@@ -17,7 +17,8 @@ inline constexpr std::size_t kMaxReviewBytes = 1U << 20;
 // Limit on the bytes of a name or uid that Kubernetes gives to an object.
 inline constexpr std::size_t kMaxObjectName = 253;
 
-// Prefix of the annotations that belong to Assay. Mutation sets and removes them in pods.
+// Prefix of the annotations that belong to Assay. The mutating webhook sets and removes such
+// annotations in pods.
 inline constexpr std::string_view kAnnotationPrefix = "assay.dev/";
 
 // A parsed review.

@@ -25,7 +25,8 @@ namespace assay::server {
 [[nodiscard]] ReviewAnswer answer_decision(const Review& review, const DecisionAnswer& decided,
                                            const Json& patch = Json::array());
 
-// Returns an answer that allows a template. Warnings say why pods of the template would be denied.
+// Returns an answer that allows a template (an object that makes pods). Warnings say why pods of
+// the template would be denied.
 [[nodiscard]] ReviewAnswer answer_advice(const Review& review, const Decision& decision);
 
 // Returns an answer that denies the review for `reason`, without a decision.

@@ -19,9 +19,9 @@ namespace assay::server {
                                   const std::map<std::string, std::vector<std::string>>& labels);
 
 // Returns the operations that add a digest to image volumes without one, and changes `pod` in the
-// same way. The digest comes from a location of `models` in the same repository; every policy that
-// selects the workload must believe that location. If there is no such digest, or more than one,
-// the volume is unchanged.
+// same way. The digest is that of a location of `models` in the same repository that every policy
+// selecting the workload accepts. If there is no such digest, or more than one, the volume is
+// unchanged.
 [[nodiscard]] Result<Json> image_patch(Services& services, storage::Snapshot& snapshot,
                                        const std::vector<DecidedModel>& models,
                                        const policy::Workload& workload, Timestamp now,

@@ -19,9 +19,9 @@ struct RuntimeAnnotations {
 [[nodiscard]] RuntimeAnnotations runtime_annotations(const PodView& pod);
 
 // Adds the effect of `annotations` to every container of the workload. With `devices`, every
-// container may be able to mount its volumes again (accelerators.h). With `mounts`, every container
-// gets one more mount, at an unknown path (".."), that may contain a model. A second call with the
-// same arguments changes nothing.
+// container may be able to mount its volumes again as writable (accelerators.h). With `mounts`,
+// every container gets one more mount, at an unknown path (".."), that may contain a model. A
+// second call with the same arguments changes nothing.
 void add_to(policy::Workload& workload, const RuntimeAnnotations& annotations);
 
 }  // namespace assay::server

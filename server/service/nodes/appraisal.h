@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appraises evidence that came with a request, and stores and logs the result. Internal to this
-// folder.
+// Appraises evidence (what a node's hardware signs about the node) that came with a request, and
+// stores and logs the result. Internal to this folder.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct Appraised {
   std::string type;
   std::string document;       // the appraisal as it is stored: canonical JSON
   std::string ear;            // JWT; empty without a signing key, and for refused evidence
-  std::uint64_t trust_epoch;  // trust epoch of the appraisal policy
+  std::uint64_t trust_epoch;  // TrustEpochs::trust when the policy was read
   DocumentId policy;          // digest of the appraisal policy
   Evidence presented;
   ReportDataBytes expected;
@@ -41,20 +41,22 @@ struct Appraised {
                                                   const EvidenceContext& context);
 
 // Stores and logs an accepted appraisal and its evidence, as the newest of the node or job. Raises
-// the high-water marks: the highest numbers of collateral that were seen. Errors:
-// collateral-rollback when newer collateral was seen before; unavailable when trust has changed
-// since the appraisal.
+// the high-water marks, which are the highest numbers of collateral (certificates and revocation
+// lists for evidence) that were ever seen. Errors: collateral-rollback when newer collateral was
+// seen before; unavailable when trust has changed since the appraisal.
 [[nodiscard]] Result<DocumentId> record_appraisal(storage::Transaction& transaction,
                                                   const Appraised& appraised,
                                                   const EvidenceContext& context);
 
-// Stores and logs the result of appraising stored evidence again, under the appraisal `policy`.
+// Stores and logs the result of appraising stored evidence again. `policy` is the digest of the
+// appraisal policy that was applied.
 [[nodiscard]] Result<DocumentId> record_again(storage::Transaction& transaction,
                                               const storage::EvidenceRow& row,
                                               const DocumentId& policy,
                                               const attestation::AppraisedEvidence& evidence);
 
-// Returns the EAR in a stored appraisal; a null JSON value when there is none.
+// Returns the EAR (EAT Attestation Result, a signed token) in a stored appraisal; a null JSON value
+// when there is none.
 [[nodiscard]] Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal);
 
 }  // namespace assay::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment of nodes: proof that the worker has its key, and evidence of where that key lives. A
-// refused enrolment leaves the node unchanged.
+// Enrolment of nodes: a node proves that its worker has its key, and shows evidence (signed by the
+// node's hardware) of where that key lives. A refused enrolment leaves the node unchanged.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Enrolled {
   bool renewed;  // true: enrolled again with the same key
   Json ear;      // EAT Attestation Result as a JWT, or null
   Json receipt;  // see log_receipt()
-  // True when this worker replaced another one of the same name that called a short time ago.
+  // True when this worker took the node's name from another worker that called a short time ago.
   bool superseded = false;
 };
 // Enrols a node. `envelope` is a DSSE envelope over an Enrolment, signed only by the key that the

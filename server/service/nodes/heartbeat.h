@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heartbeats of node agents: which instances in memory they watch, and in what state these are.
+// Heartbeats of node agents. A heartbeat says which model instances in memory (docs/instances.md)
+// the agent watches, and in which state each instance is.
 #pragma once
 
 #include <string>
@@ -9,12 +10,15 @@
 
 namespace assay::server {
 
-// Takes a DSSE envelope over a Heartbeat, signed by the node's worker key and by no other. One of
-// another session, or not above the newest sequence, does not count, and the answer says what the
-// next one needs. What changed since the one before is logged and moves the node's version, so that
-// no decision that did not know it is written after the answer; the rest is kept in memory alone.
-// Errors: node-not-enrolled, node-taken, node-revoked, enrolment-ended, enrolment-expired,
-// signature-invalid, untrusted-signer, payload-type-unknown, report-mismatch for another node's.
+// Accepts a heartbeat: a DSSE envelope over a Heartbeat, signed only by the node's worker key. A
+// heartbeat that names another session (Heartbeats::session()), or whose sequence is not above the
+// newest one, is ignored, and the answer says what the next heartbeat must name. Changes of state
+// since the previous heartbeat are logged and raise the node's version (NodeReads::node_version()).
+// Therefore no decision that did not know of these changes is written after the answer. Everything
+// else is kept in memory only. Errors: node-not-enrolled; node-taken; node-revoked;
+// enrolment-ended; enrolment-expired; signature-invalid; untrusted-signer; payload-type-unknown;
+// report-mismatch for another node's heartbeat; limit-exceeded for more than kMaxChangesAnHour
+// changes (service/heartbeats.h).
 [[nodiscard]] Result<HeartbeatAnswer> take_heartbeat(Services& services, const std::string& node,
                                                      ByteView envelope, const Principal& actor);
 

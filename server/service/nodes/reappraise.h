@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored evidence and its later appraisals. Evidence is stored unchanged. It is appraised again
-// when the appraisal policy, its anchors or the collateral change; until then it is stale. The age
-// of evidence does not change with a new appraisal.
+// Stored evidence (what a node's hardware signed about the node) and its later appraisals. Evidence
+// is stored unchanged. When the appraisal policy, its root certificates or the collateral
+// (certificates and revocation lists for evidence) change, stored evidence is stale until it has
+// been appraised again. A new appraisal does not change the age of the evidence.
 #pragma once
 
 #include <optional>
@@ -27,7 +28,7 @@ struct StoredEvidence {
 // default.
 [[nodiscard]] Result<Appraisal> appraisal_in_force(storage::NodeReads& reads,
                                                    const std::string& evidence_type);
-// Returns the SHA-256 of the canonical form of that policy.
+// Returns the SHA-256 of the canonical form of what appraisal_in_force() returns.
 [[nodiscard]] Result<DocumentId> appraisal_id_in_force(storage::NodeReads& reads,
                                                        const std::string& evidence_type);
 
@@ -36,13 +37,14 @@ struct Standing {
   storage::EvidenceRow row;
   bool current;  // appraised under the policy in force, with the newest collateral
 };
-// Returns the state of a subject's evidence. Returns nullopt when the subject has none.
+// Returns the state of the evidence of `subject` (EvidenceRow::subject in storage/node_store.h).
+// Returns nullopt when the subject has no evidence.
 [[nodiscard]] Result<std::optional<Standing>> standing(storage::NodeReads& reads,
                                                        const std::string& subject);
 
-// Appraises at most `limit` pieces of stale evidence again, with the newest collateral seen. Stores
-// and logs each result. The time at which evidence was fresh does not change. Returns how many
-// pieces of stale evidence this call handled; 0 when no evidence was stale.
+// Appraises at most `limit` pieces of stale evidence again, with the newest collateral that the
+// service has seen. Stores and logs each result. Does not change the time at which the evidence was
+// fresh. Returns how many pieces of stale evidence this call handled; 0 when no evidence was stale.
 [[nodiscard]] Result<std::size_t> reappraise(Services& services, std::size_t limit);
 
 }  // namespace assay::server

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides which manifests and placements are used to find the artifact for a model name or a
-// mounted location (resolve.h).
+// mounted location (resolve.h). A placement is a signed statement that adds locations to an
+// artifact.
 #pragma once
 
 #include <span>
@@ -12,20 +13,21 @@
 
 namespace assay::server {
 
-// How much a manifest or a placement is trusted. "Accepts" below means: the policy's manifest
-// condition accepts the signers.
+// How much a manifest or a placement is trusted. Asked policies are those whose manifest conditions
+// decide (see Publishers below). Such a policy accepts a statement when its manifest condition
+// accepts the signers.
 struct Word {
   bool trusted = false;    // has a publisher's signature that counts (policy/evaluate.h)
-  bool believed = false;   // trusted; and an asked policy accepts, or none is asked
-  bool within = false;     // believed, also for mounts inside its locations (MountRule::kWithin)
-  std::vector<bool> by{};  // for each asked policy, in a fixed order: whether it accepts
+  bool believed = false;   // trusted; and an asked policy accepts it, or no policy is asked
+  bool within = false;     // believed, also for mounts of subdirectories (MountRule::kWithin)
+  std::vector<bool> by{};  // for each asked policy, in a fixed order: accepts it
 };
 
-// The asked policies: those whose manifest conditions decide which publishers are believed. These
-// are the policies in mode enforce that select the workload, or, if there are none, those in mode
-// warn. A policy without a manifest condition names no publishers, so it is not asked. If no policy
-// is asked, every publisher whose signature counts is believed. The policies must outlive this
-// object.
+// The asked policies: those whose manifest conditions decide which publishers are believed. The
+// asked policies are those in mode enforce that select the workload, or, if there are none, those
+// in mode warn that select it. A policy without a manifest condition names no publishers, so it is
+// not asked. If no policy is asked, every publisher whose signature counts is believed. The
+// policies must outlive this object.
 class Publishers {
  public:
   Publishers() = default;
@@ -34,8 +36,8 @@ class Publishers {
 
   // Returns false when a signature by `key` cannot make a statement believed, so the statement need
   // not be read. Returns true for a publisher's key that is not revoked at `now`, if an asked
-  // policy lists its identity or accepts any, or if no policy is asked. For the statements that are
-  // read, hear() decides.
+  // policy lists the key's identity or accepts any identity, or if no policy is asked. For the
+  // statements that are read, hear() decides.
   [[nodiscard]] bool may_believe(const TrustedKey& key, Timestamp now) const;
   // Returns true when `key` is a publisher's key that is not revoked at `now`.
   [[nodiscard]] static bool may_count(const TrustedKey& key, Timestamp now);

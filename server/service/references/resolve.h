@@ -13,7 +13,7 @@
 
 namespace assay::server {
 
-// Limit on the models that one workload may name.
+// Limit on the number of models that one workload may name.
 inline constexpr std::size_t kMaxModels = 8;
 
 // Splits `text` at commas and drops spaces around each reference. Returns an empty list for an
@@ -21,15 +21,17 @@ inline constexpr std::size_t kMaxModels = 8;
 // for it.
 [[nodiscard]] std::vector<std::string> references_in(std::string_view text);
 
-// Limit on the manifests and placements that are read to resolve all names and locations of a
-// workload. Beyond this limit, a precondition fails with limit-exceeded, and the workload is
-// denied. First, only statements signed by a publisher whom a policy may believe are read
-// (publishers.h). If none of these is believed, the statements of every publisher whose key is not
-// revoked are read. Statements about one artifact have no limit here, because each signer's
-// statements are limited when they are accepted (documents/store_statement.h).
+// Limit on the manifests and placements (signed statements that add locations to an artifact) that
+// are read to resolve all names and locations of one workload together. Beyond this limit, a
+// precondition fails with limit-exceeded, and the workload is denied. At first, only statements
+// signed by a publisher whom a policy may believe are read (publishers.h). If none of these is
+// believed, the statements of every publisher whose key is not revoked are read. Statements about
+// one artifact have no limit here, because each signer's statements are limited when they are
+// accepted (documents/store_statement.h).
 inline constexpr std::size_t kMaxManifestsHeard = 4096;
 
-// The resolved references, and preconditions that say how the resolution went. Models are distinct.
+// The resolved references, without repetitions, and preconditions that say how each reference was
+// resolved.
 struct ResolvedReference {
   std::vector<DecidedModel> models;
   std::vector<ConditionResult> preconditions;
@@ -55,12 +57,12 @@ struct ReferenceQuestion {
 //
 // A statement is trusted if it has a publisher's signature that counts at `now`
 // (policy/evaluate.h). If the policies that select the workload believe some of the trusted
-// statements (publishers.h), the other statements are ignored. So a publisher whom these policies
-// do not believe cannot make a reference ambiguous.
+// statements (publishers.h), the other statements are ignored. Therefore a publisher whom these
+// policies do not believe cannot make a reference ambiguous.
 //
-// The result has a failed precondition for a reference that does not stand for exactly one
-// artifact, and for more than kMaxModels references. The id of these preconditions is
-// "model-reference". Errors: evaluation-deadline when the deadline passes before all needed
+// The result has a failed precondition for each reference that does not stand for exactly one
+// artifact, and one when there are more than kMaxModels references. The id of these preconditions
+// is "model-reference". Errors: evaluation-deadline when the deadline passes before all needed
 // statements were read.
 [[nodiscard]] Result<ResolvedReference> resolve(Services& services, storage::Snapshot& snapshot,
                                                 const ReferenceQuestion& question);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that the documents behind stored decisions still exist: the case of each decision, the
-// parts that the case names (case_file.h, case_parts.h), and the results.
+// Checks that the documents behind stored decisions still exist: the case of each decision
+// (everything that the evaluation read, case_file.h), the parts that the case names (case_parts.h),
+// and the results.
 #pragma once
 
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rebuilds rows of statements, decisions, nodes and jobs from the log and the documents that it
-// names.
+// Rebuilds rows of statements, decisions, nodes and jobs from the log and the documents that the
+// log names.
 #pragma once
 
 #include "storage/inspect.h"
@@ -13,12 +13,13 @@ namespace assay::server {
     const storage::DocumentReader& documents, const storage::EventRow& event);
 [[nodiscard]] Result<storage::DecisionRow> rebuild_decision(
     const storage::DocumentReader& documents, const storage::EventRow& event);
-// Rebuilds the row of an enrolment from its log record. The enrolment is ended, so the node must
-// enrol again, because only the lost row said on which evidence the enrolment was based.
+// Rebuilds the row of an enrolment from its log record. The rebuilt enrolment is marked as ended,
+// so that the node must enrol again, because only the lost row said on which evidence the enrolment
+// was based.
 [[nodiscard]] Result<storage::NodeRow> rebuild_node(const storage::DocumentReader& documents,
                                                     const storage::EventRow& event);
-// Returns a row that replaces the lost row of a job. Its job has failed with the code data-loss.
-// Earlier reports about the location of this job are no longer valid
+// Returns a row that replaces the lost row of a job. In the new row, the job has failed with the
+// code data-loss. Earlier reports about the place that this job was about are no longer used
 // (storage/sqlite/report_tables.h).
 [[nodiscard]] Result<storage::JobRow> rebuild_job(const storage::EventRow& event);
 
