@@ -221,16 +221,16 @@ Json to_json(const InstanceRegistration& registration) {
                        {"parts", std::move(parts)}});
   }
   Json json = {{"type", "register"},
-          {"artifact", registration.artifact.text()},
-          {"instance", registration.instance},
-          {"rank", registration.rank},
-          {"world", registration.world},
-          {"device", registration.device},
-          {"pieces", std::move(pieces)},
-          {"tensors", std::move(tensors)},
-          {"uncovered",
-           {{"count", registration.uncovered_count}, {"bytes", registration.uncovered_bytes}}},
-          {"window", registration.window}};
+               {"artifact", registration.artifact.text()},
+               {"instance", registration.instance},
+               {"rank", registration.rank},
+               {"world", registration.world},
+               {"device", registration.device},
+               {"pieces", std::move(pieces)},
+               {"tensors", std::move(tensors)},
+               {"uncovered",
+                {{"count", registration.uncovered_count}, {"bytes", registration.uncovered_bytes}}},
+               {"window", registration.window}};
   if (registration.hints != 0) {
     json["hints"] = registration.hints;
   }

@@ -76,9 +76,8 @@ struct OwnerYield {
 };
 inline constexpr std::chrono::milliseconds kMaxYield{10'000};
 
-using OwnerMessage =
-    std::variant<OwnerHello, InstanceRegistration, OwnerPieces, OwnerCopied, OwnerFailed,
-                 OwnerVerify, OwnerChanged, OwnerYield, OwnerRelease>;
+using OwnerMessage = std::variant<OwnerHello, InstanceRegistration, OwnerPieces, OwnerCopied,
+                                  OwnerFailed, OwnerVerify, OwnerChanged, OwnerYield, OwnerRelease>;
 
 // Parses the bytes of a frame, after its length. Its depth is bounded; its size is the caller's to
 // bound.
@@ -149,8 +148,8 @@ using AgentMessage = std::variant<AgentWelcome, AgentRegistered, AgentRefused, A
                                   AgentExport, AgentRead, AgentReleased, AgentYielded>;
 
 // The frame as text, ready to send: texts that are too long are cut, bytes that are no UTF-8 are
-// replaced, findings beyond kMaxFrameFindings are left out, numbers of a frame `yielded` are brought
-// within their limits.
+// replaced, findings beyond kMaxFrameFindings are left out, numbers of a frame `yielded` are
+// brought within their limits.
 [[nodiscard]] std::string write_agent_message(const AgentMessage& message);
 // For owners of memory. Errors: as parse_owner_message(), and invalid-time.
 [[nodiscard]] Result<AgentMessage> parse_agent_message(ByteView frame);

@@ -44,10 +44,10 @@ void MemoryWatch::tell(const std::string& event, const InstanceBeat& beat,
         {{"kind", name(finding.kind)}, {"tensor", finding.tensor}, {"detail", finding.detail}});
   }
   events_.tell(event, {{"pod", beat.instance.pod},
-                            {"instance", beat.instance.instance},
-                            {"artifact", beat.artifact.text()},
-                            {"state", name(beat.state)},
-                            {"findings", std::move(list)}});
+                       {"instance", beat.instance.instance},
+                       {"artifact", beat.artifact.text()},
+                       {"state", name(beat.state)},
+                       {"findings", std::move(list)}});
 }
 
 void MemoryWatch::hurry() {

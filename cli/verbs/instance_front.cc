@@ -44,8 +44,8 @@ Result<std::chrono::milliseconds> duration_of(const char* option, const std::str
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
-  const auto* const unit = std::ranges::find(
-      kUnits, std::string_view(parsed.ptr, end), &decltype(kUnits)::value_type::first);
+  const auto* const unit = std::ranges::find(kUnits, std::string_view(parsed.ptr, end),
+                                             &decltype(kUnits)::value_type::first);
   if (parsed.ec != std::errc() || number == 0 || number > kMost || unit == kUnits.end()) {
     return fail(ErrorCode::kUsage,
                 std::string(option) + " is a number and a unit: 500ms, 2s, 10m, 1h", text);
@@ -62,8 +62,9 @@ void add_register_options(const Command& verb, RegisterOptions& options) {
   verb.option("--register-uid", options.uids, "UID",
               "let processes of this user id register from outside of every pod, for hosts without "
               "Kubernetes; may be given again (default: none)");
-  verb.option("--watch-period", options.watch_period, "TIME",
-              "look at all bytes of registered memory once in this time, 100ms to 60s (default 2s)");
+  verb.option(
+      "--watch-period", options.watch_period, "TIME",
+      "look at all bytes of registered memory once in this time, 100ms to 60s (default 2s)");
   verb.option("--watch-slices", options.watch_slices, "N",
               "in so many parts: more of them disturb a step less, fewer cost less throughput "
               "(default 8)");
@@ -105,7 +106,8 @@ Result<worker::WatchPlan> watch_plan_of(const RegisterOptions& options) {
     ASSAY_ASSIGN(plan.full, duration_of("--watch-full", options.watch_full));
   }
   constexpr std::uint64_t kTooMany = 1'000'000;
-  plan.slices = static_cast<unsigned>(std::min(options.watch_slices.value_or(plan.slices), kTooMany));
+  plan.slices =
+      static_cast<unsigned>(std::min(options.watch_slices.value_or(plan.slices), kTooMany));
   plan.share = static_cast<unsigned>(std::min(options.watch_share.value_or(plan.share), kTooMany));
   if (options.watch_check == "sha256") {
     plan.check = worker::WatchCheck::kSha256;

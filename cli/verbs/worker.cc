@@ -87,11 +87,10 @@ Result<std::unique_ptr<Signer>> worker_key(const WorkerOptions& options) {
 // "tags, all of it every 2000 ms in 8 slices, SHA-256 every 3600000 ms"
 std::string watch_text(const worker::WatchPlan& plan) {
   using worker::WatchCheck;
-  const std::string check = plan.check == WatchCheck::kSha256   ? "sha256, all"
-                            : plan.check == WatchCheck::kRandom ? "random, " +
-                                                                      std::to_string(plan.share) +
-                                                                      " percent"
-                                                                : "tags, all";
+  const std::string check = plan.check == WatchCheck::kSha256 ? "sha256, all"
+                            : plan.check == WatchCheck::kRandom
+                                ? "random, " + std::to_string(plan.share) + " percent"
+                                : "tags, all";
   return check + " of it every " + std::to_string(plan.period.count()) + " ms in " +
          std::to_string(plan.slices) + " slices, SHA-256 every " +
          std::to_string(plan.full.count()) + " ms";

@@ -207,8 +207,8 @@ TEST(InstanceMessage, OfAnotherVersion_SaysSo) {
 
 TEST(InstanceMessage, YieldsHaveBounds) {
   const auto yield = [](std::int64_t ms) {
-    return code_of(parse_owner_message(
-        bytes_of({{"type", "yield"}, {"request", 1}, {"max_ms", ms}})));
+    return code_of(
+        parse_owner_message(bytes_of({{"type", "yield"}, {"request", 1}, {"max_ms", ms}})));
   };
   EXPECT_EQ(yield(1), "ok");
   EXPECT_EQ(yield(10'000), "ok");

@@ -57,6 +57,12 @@ std::optional<WatchHints> HintsPage::read(Steady::time_point now) const {
   return hints_of(words, now);
 }
 
+Steady::duration pace_of(Steady::duration cpu, unsigned looks) {
+  constexpr int kShare = 100;  // of a core: one part of so many
+  return std::clamp<Steady::duration>(cpu * kShare / std::max(looks, 1U), kShortestPace,
+                                      kLongestPace);
+}
+
 void join_hints(std::optional<WatchHints>& sum, const WatchHints& one) {
   if (!sum) {
     sum = one;

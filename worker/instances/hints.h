@@ -54,6 +54,12 @@ class HintsPage {
   std::shared_ptr<const HostMapping> page_;
 };
 
+// How long to wait between two looks at pages, when `looks` of them took `cpu` of a processor's
+// time: so long that looking takes about 1 percent of a core, from kShortestPace to kLongestPace.
+inline constexpr std::chrono::microseconds kShortestPace{500};
+inline constexpr std::chrono::microseconds kLongestPace{5'000};
+[[nodiscard]] Steady::duration pace_of(Steady::duration cpu, unsigned looks);
+
 // Of all processes of an instance, which step together: a step of one is a step of all, and they
 // are idle as long as each of them is. `sum` is of those before, nullopt before the first.
 void join_hints(std::optional<WatchHints>& sum, const WatchHints& one);

@@ -27,7 +27,7 @@ class LiveOwner final : public Owner {
     std::string id;
     Peer peer;
     InstanceRegistration registration;
-    Descriptor window;            // empty: no piece is staged
+    Descriptor window;                       // empty: no piece is staged
     std::shared_ptr<const HintsPage> hints;  // null: none
     std::uint64_t first_request;  // number of the first request: numbers are used once a connection
     std::chrono::milliseconds answer_within;
@@ -116,7 +116,7 @@ class LiveOwner final : public Owner {
     std::uint64_t request;
     Steady::time_point until;
   };
-  std::optional<Yield> yield_;  // that is not answered
+  std::optional<Yield> yield_;   // that is not answered
   Steady::time_point second_{};  // the beginning of the one in which yields are counted
   unsigned yields_ = 0;
   std::optional<Timestamp> checked_at_;

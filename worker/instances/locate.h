@@ -41,13 +41,13 @@ class Locator {
   // root that the artifact says is not learned: its bytes have changed already. Errors end it.
   void learn(InstanceModel& model, std::uint64_t bytes, const std::stop_token& stop);
 
-  // Hashes this tensor of `model` again: the ranges whose bytes are others, joined where they touch.
-  // Empty when none is, when the tensor was not learned, and when it cannot be read.
+  // Hashes this tensor of `model` again: the ranges whose bytes are others, joined where they
+  // touch. Empty when none is, when the tensor was not learned, and when it cannot be read.
   [[nodiscard]] std::vector<ByteRange> find(InstanceModel& model, std::string_view tensor,
                                             const std::stop_token& stop) const;
 
  private:
-  static constexpr std::uint64_t kFinest = std::uint64_t{1} << 20;        // bytes of a span
+  static constexpr std::uint64_t kFinest = std::uint64_t{1} << 20;       // bytes of a span
   static constexpr std::uint64_t kMostDigests = std::uint64_t{1} << 18;  // 12 MiB
 
   struct Tensor {

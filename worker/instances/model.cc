@@ -111,9 +111,9 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) 
   for (const std::size_t matched : rank.matched) {
     tensors.push_back(match_.tensors[matched].tensor);
   }
-  auto check =
-      InstanceCheck::start(rank.owner, **engine, std::move(tensors),
-                           {artifact_.parameters, slices, stop_.get_token(), &exports, tags_}, random_);
+  auto check = InstanceCheck::start(
+      rank.owner, **engine, std::move(tensors),
+      {artifact_.parameters, slices, stop_.get_token(), &exports, tags_}, random_);
   if (check) {
     rank.check = *std::move(check);
   } else {

@@ -44,8 +44,8 @@ class InstanceModel {
   // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
   // and tensors in those that changed are not covered (file-changed). What one process keeps us
   // from reading, or not within ExportTime, leaves its tensors not covered. `slices` is for
-  // recheck(), and so is `tags`: without them it computes SHA-256. Errors: cancelled when `stop` is requested, those of the engine that are not about
-  // this memory.
+  // recheck(), and so is `tags`: without them it computes SHA-256. Errors: cancelled when `stop` is
+  // requested, those of the engine that are not about this memory.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop, bool tags = true);
 
   // Digests at `span` of the entries at these positions, hashed again from the same imports.

@@ -64,8 +64,8 @@ class Owner {
   // Tells the owner what was found; the first 16 findings travel. Never waits.
   virtual void tell(InstanceState state, std::span<const Finding> findings) = 0;
 
-  // What the owner says of its steps; null when it shares no page. Whoever keeps the pointer lets go
-  // of it with the owner.
+  // What the owner says of its steps; null when it shares no page. Whoever keeps the pointer lets
+  // go of it with the owner.
   [[nodiscard]] virtual std::shared_ptr<const HintsPage> hints() const { return nullptr; }
   // Answers the `yield` under way, if there is one: so many slices ran, and another `yield` makes
   // sense after `next`. Never waits.

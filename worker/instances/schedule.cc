@@ -34,8 +34,9 @@ Status check(const WatchPlan& plan) {
   constexpr std::uint64_t kFewestPieces = 16;
   const bool random = plan.check == WatchCheck::kRandom;
   if (random ? plan.share < 1 || plan.share >= kAll || plan.slices < 2 : plan.share != kAll) {
-    return fail(ErrorCode::kInvalidParameter,
-                "a random share is 1 to 99 percent of at least 2 slices, any other check is of all");
+    return fail(
+        ErrorCode::kInvalidParameter,
+        "a random share is 1 to 99 percent of at least 2 slices, any other check is of all");
   }
   if (plan.period < kShortest || plan.period > kLongestCycle || cycle(plan) > kLongestCycle) {
     return fail(ErrorCode::kInvalidParameter,
@@ -48,8 +49,9 @@ Status check(const WatchPlan& plan) {
     return fail(ErrorCode::kInvalidParameter, "at least 16 pieces are drawn in a period");
   }
   if (plan.full < cycle(plan) || plan.full > kWeek) {
-    return fail(ErrorCode::kInvalidParameter,
-                "full passes are as far apart as it takes to look at all bytes, and a week at most");
+    return fail(
+        ErrorCode::kInvalidParameter,
+        "full passes are as far apart as it takes to look at all bytes, and a week at most");
   }
   return {};
 }
@@ -88,7 +90,7 @@ Schedule::Turn Schedule::next() const {
   if (plan_.check != WatchCheck::kRandom) {
     nominal = std::min(nominal, looked_[slice] + plan_.period + half);
   }
-  return {slice,          nominal - half,       nominal,
+  return {slice,          nominal - half,      nominal,
           nominal + half, turn_ + 1 == turns_, dealt_ + 1 == order_.size()};
 }
 

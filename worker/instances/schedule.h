@@ -29,7 +29,8 @@ struct WatchPlan {
   std::uint64_t redrawn = 16;                 // pieces exported anew in a period, of each process
   std::chrono::milliseconds full{3'600'000};  // between full passes
   WatchCheck check = WatchCheck::kTags;
-  unsigned share = 100;  // percent of the slices that a period looks at; below 100 with kRandom only
+  unsigned share =
+      100;  // percent of the slices that a period looks at; below 100 with kRandom only
   bool operator==(const WatchPlan&) const = default;
 };
 // Heartbeats say `verified` for as long as twice the time in which all bytes are looked at: who

@@ -249,11 +249,11 @@ Result<std::vector<Finding>> InstanceWatch::turn(Watcher& watcher, Look& look,
   if (findings.empty() && what.complete) {
     note_look(watcher);
   }
+  (what.redraw ? look.redraw_length : look.length) = Steady::now() - begin;
   if (findings.empty() && !look.locator.is_done()) {
     look.locator.learn(model, look.locator.bytes() / plan_.slices, end);
   }
   look.schedule.done(Steady::now());
-  look.length = Steady::now() - begin;
   return findings;
 }
 

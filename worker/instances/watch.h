@@ -30,8 +30,8 @@ class InstanceWatch {
   // Called when the state of an instance changes, by the thread that found it.
   using OnChange = std::function<void(const InstanceBeat& beat, std::span<const Finding> findings)>;
 
-  // `now` tells how long ago a look was. `on_located` is called after an instance was found changed,
-  // when more is known of where: with the same findings, and byte ranges in their details.
+  // `now` tells how long ago a look was. `on_located` is called after an instance was found
+  // changed, when more is known of where: with the same findings, and byte ranges in their details.
   InstanceWatch(const WatchPlan& plan, OnChange on_change, Now now = &Steady::now,
                 OnChange on_located = {});
   // Stops to watch, and lets go of all memory.
@@ -59,8 +59,6 @@ class InstanceWatch {
   // period and fit the time that the first of them waits. Owner::yielded() is called in any case.
   void yield(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max);
 
-  // How often the pages of hints are looked at while a slice may run.
-  static constexpr std::chrono::milliseconds kHintsLook{2};
   // What owners are told when there is nothing to run, or nobody watches.
   static constexpr std::chrono::milliseconds kSoonestYield{10};
   static constexpr std::chrono::milliseconds kNoYield{1'000};
@@ -110,8 +108,13 @@ class InstanceWatch {
   struct Look {
     Schedule schedule;
     Locator locator;
-    Steady::duration length{};  // of the last slice
-    bool replaced = false;      // what was found changed is no longer what is held
+    Steady::duration length{};             // of the last slice
+    Steady::duration redraw_length{};      // of the last one after which pieces were drawn
+    Steady::duration pace = kLongestPace;  // between two looks at pages of hints
+    bool replaced = false;                 // what was found changed is no longer what is held
+    [[nodiscard]] Steady::duration next_length() const {
+      return schedule.next().redraw ? redraw_length : length;
+    }
   };
   enum class Wake : std::uint8_t { kEnd, kSaid, kAsked, kSlice, kYield };
 
@@ -120,14 +123,16 @@ class InstanceWatch {
   void run(Watcher& watcher, const std::stop_token& stop);
   [[nodiscard]] Schedule new_schedule(unsigned slices);
   // Waits until something is to be done. Answers yields for which there is nothing to do.
-  [[nodiscard]] Wake wait(Watcher& watcher, const Look& look, const std::stop_token& end);
+  [[nodiscard]] Wake wait(Watcher& watcher, Look& look, const std::stop_token& end);
+  [[nodiscard]] Wake wait_on(Watcher& watcher, const Look& look, const std::stop_token& end,
+                             unsigned& looks);
   // When to look again; not after `now`: run a slice. With mutex_ held.
   [[nodiscard]] Steady::time_point next_look(const Watcher& watcher, const Look& look,
                                              Steady::time_point now) const;
   [[nodiscard]] static bool may_yield(const Watcher& watcher, const Look& look,
                                       Steady::time_point now);
-  // Takes the yields that are to be answered: all of them when each process yields, else those whose
-  // time is over.
+  // Takes the yields that are to be answered: all of them when each process yields, else those
+  // whose time is over.
   [[nodiscard]] static std::vector<Yield> take_yields(Watcher& watcher, Steady::time_point now);
   static void answer(const std::vector<Yield>& yields, std::chrono::milliseconds next);
   // The watch itself; what ended it: findings, an error, or a request to stop.

@@ -2,11 +2,23 @@
 // When the thread of a watched instance goes on: by its schedule, by hints, or because a process of
 // the instance yields.
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "worker/instances/watch.h"
 
 namespace assay::worker {
+
+namespace {
+
+// What this thread has used of a processor.
+Steady::duration own_time() {
+  std::timespec time{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+}  // namespace
 
 bool InstanceWatch::may_yield(const Watcher& watcher, const Look& look, Steady::time_point now) {
   if (!watcher.model || watcher.yields.empty() ||
@@ -14,7 +26,7 @@ bool InstanceWatch::may_yield(const Watcher& watcher, const Look& look, Steady::
     return false;
   }
   const Steady::time_point until = std::ranges::min(watcher.yields, {}, &Yield::until).until;
-  return now + look.length <= until;
+  return now + look.next_length() <= until;
 }
 
 std::vector<InstanceWatch::Yield> InstanceWatch::take_yields(Watcher& watcher,
@@ -47,9 +59,9 @@ Steady::time_point InstanceWatch::next_look(const Watcher& watcher, const Look& 
       }
     }
   }
-  Steady::time_point when = look.schedule.when(hints, now, look.length);
+  Steady::time_point when = look.schedule.when(hints, now, look.next_length());
   if (when > now && hints && now >= look.schedule.next().earliest) {
-    when = std::min(when, now + kHintsLook);
+    when = std::min(when, now + look.pace);
   }
   for (const Yield& yield : watcher.yields) {
     when = when <= now ? when : std::min(when, yield.until);
@@ -57,8 +69,19 @@ Steady::time_point InstanceWatch::next_look(const Watcher& watcher, const Look& 
   return when;
 }
 
-InstanceWatch::Wake InstanceWatch::wait(Watcher& watcher, const Look& look,
-                                        const std::stop_token& end) {
+InstanceWatch::Wake InstanceWatch::wait(Watcher& watcher, Look& look, const std::stop_token& end) {
+  constexpr unsigned kTelling = 16;  // looks
+  unsigned looks = 0;
+  const Steady::duration begin = own_time();
+  const Wake wake = wait_on(watcher, look, end, looks);
+  if (looks >= kTelling) {
+    look.pace = pace_of(own_time() - begin, looks);
+  }
+  return wake;
+}
+
+InstanceWatch::Wake InstanceWatch::wait_on(Watcher& watcher, const Look& look,
+                                           const std::stop_token& end, unsigned& looks) {
   std::unique_lock lock(mutex_);
   while (!end.stop_requested()) {
     watcher.news = false;
@@ -80,6 +103,7 @@ InstanceWatch::Wake InstanceWatch::wait(Watcher& watcher, const Look& look,
       continue;
     }
     const Steady::time_point when = next_look(watcher, look, now);
+    ++looks;
     if (when <= now) {
       return Wake::kSlice;
     }
@@ -92,8 +116,7 @@ void InstanceWatch::yield(const std::shared_ptr<Owner>& owner, std::chrono::mill
   const std::uint64_t rank = owner->registration().rank;
   {
     const std::scoped_lock lock(mutex_);
-    const auto place =
-        watchers_.find({owner->peer().pod, owner->registration().instance});
+    const auto place = watchers_.find({owner->peer().pod, owner->registration().instance});
     if (place != watchers_.end() && place->second->model) {
       Watcher& watcher = *place->second;
       std::erase_if(watcher.yields, [rank](const Yield& yield) { return yield.rank == rank; });

@@ -16,8 +16,7 @@ using std::chrono::seconds;
 const Steady::time_point kNow{std::chrono::hours(5)};
 
 std::uint64_t ns(Steady::time_point time) {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(time.time_since_epoch()).count());
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
 }
 HintWords words(std::uint64_t begun, std::uint64_t ended, std::uint64_t idle_until = 0) {
   return {kHintsMagic, kHintsVersion, begun, ended, idle_until};
@@ -61,6 +60,14 @@ TEST(Hints, OfSeveralProcesses_AreThoseOfTheBusiest) {
   join_hints(sum, {true, {}});
   join_hints(sum, {false, kNow + seconds(2)});
   EXPECT_EQ(sum, (WatchHints{true, {}}));
+}
+
+TEST(Hints, LooksTakeAPercentOfACore) {
+  using std::chrono::microseconds;
+  EXPECT_EQ(pace_of(microseconds(200), 10), microseconds(2'000));
+  EXPECT_EQ(pace_of(microseconds(1), 10), kShortestPace);
+  EXPECT_EQ(pace_of(microseconds(10'000), 10), kLongestPace);
+  EXPECT_EQ(pace_of(microseconds(0), 0), kShortestPace);
 }
 
 // The bound is loose: what is meant is that a look makes no system call.

@@ -97,8 +97,9 @@ TEST_P(WatchTest, BytesOfAReplacedPiece_AreLocatedToo) {
   other[5] ^= 1;
   other[kSize - 1] ^= 1;
   owners_[0]->replace(0, other);
-  EXPECT_EQ(await_located(), "t0: rank 0: its bytes are not what they were: bytes 0 to 1048576, "
-                             "3145728 to 3500000");
+  EXPECT_EQ(await_located(),
+            "t0: rank 0: its bytes are not what they were: bytes 0 to 1048576, "
+            "3145728 to 3500000");
 }
 
 TEST(Locator, RangesInWords) {
