@@ -84,16 +84,15 @@ Result<std::unique_ptr<Signer>> worker_key(const WorkerOptions& options) {
   return attestation::generate_key(SignatureAlgorithm::kEcdsaP256);
 }
 
-// "tags, all of it every 2000 ms in 8 slices, SHA-256 every 3600000 ms"
-std::string watch_text(const worker::WatchPlan& plan) {
+Json watch_json(const worker::WatchPlan& plan) {
   using worker::WatchCheck;
-  const std::string check = plan.check == WatchCheck::kSha256 ? "sha256, all"
-                            : plan.check == WatchCheck::kRandom
-                                ? "random, " + std::to_string(plan.share) + " percent"
-                                : "tags, all";
-  return check + " of it every " + std::to_string(plan.period.count()) + " ms in " +
-         std::to_string(plan.slices) + " slices, SHA-256 every " +
-         std::to_string(plan.full.count()) + " ms";
+  return {{"check", plan.check == WatchCheck::kSha256   ? "sha256"
+                    : plan.check == WatchCheck::kRandom ? "random"
+                                                        : "tags"},
+          {"share_percent", plan.share},
+          {"period_ms", plan.period.count()},
+          {"slices", plan.slices},
+          {"full_ms", plan.full.count()}};
 }
 
 // What the node says it could hash with; at least the device that it does hash with.
@@ -127,7 +126,7 @@ void tell_start(worker::Events& events, const WorkerOptions& options, const work
   }
   if (!options.instances.socket.empty()) {
     told["register_socket"] = options.instances.socket;
-    told["watch"] = watch_text(parts.watch->plan());
+    told["watch"] = watch_json(parts.watch->plan());
   }
   events.tell("started", std::move(told));
 }

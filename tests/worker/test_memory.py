@@ -161,6 +161,8 @@ class Memory(NodeTestCase):
 
     def test_where_bytes_changed_follows_the_denial(self):
         process = self.start("--watch-period", "200ms", "--watch-slices", "2")
+        self.assertEqual(self.started["watch"], {"check": "tags", "share_percent": 100, "period_ms": 200,
+                                                 "slices": 2, "full_ms": 3_600_000})  # fmt: skip
         owner = self.owner()
         self.order("verified")
         self.told(owner, "verified")
@@ -187,7 +189,7 @@ class Memory(NodeTestCase):
             with self.subTest(check):
                 self.server.requests.clear()
                 process = self.start(*options)
-                self.assertIn({"full": "tags"}.get(check, check), self.started["watch"])
+                self.assertEqual(self.started["watch"]["check"], {"full": "tags"}.get(check, check))
                 owner = self.owner()
                 self.order("verified")
                 self.told(owner, "verified")

@@ -48,7 +48,7 @@ class Locator {
 
  private:
   static constexpr std::uint64_t kFinest = std::uint64_t{1} << 20;       // bytes of a span
-  static constexpr std::uint64_t kMostDigests = std::uint64_t{1} << 18;  // 12 MiB
+  static constexpr std::uint64_t kMostDigests = std::uint64_t{1} << 18;  // some 15 MiB
 
   struct Tensor {
     std::string name;
