@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 namespace assay::worker {
@@ -137,5 +138,24 @@ void Schedule::done(Steady::time_point now) {
 }
 
 bool Schedule::full_pass_due(Steady::time_point now) const { return now - start_ >= plan_.full; }
+
+void SliceLengths::note(unsigned slice, Steady::duration length) {
+  const auto [place, added] = slices_.try_emplace(slice, length);
+  place->second = std::min(place->second, length);
+}
+
+void SliceLengths::note_redraw(Steady::duration length) {
+  redraw_ = std::min(redraw_.value_or(length), length);
+}
+
+Steady::duration SliceLengths::of(const Schedule::Turn& turn) const {
+  Steady::duration length{};
+  if (const auto known = slices_.find(turn.slice); known != slices_.end()) {
+    length = known->second;
+  } else if (!slices_.empty()) {
+    length = std::ranges::max(slices_ | std::views::values);
+  }
+  return length + (turn.redraw ? redraw_.value_or(Steady::duration()) : Steady::duration());
+}
 
 }  // namespace assay::worker

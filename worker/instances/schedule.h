@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -95,6 +96,21 @@ class Schedule {
   unsigned turn_ = 0;
   std::optional<Steady::time_point> began_{};  // the turn under way
   std::uint64_t late_ = 0;
+};
+
+// How long slices take when nothing disturbs them: the shortest times that were seen. A slice
+// beside a step takes longer, and that must not make it too long for the next time without one.
+class SliceLengths {
+ public:
+  void note(unsigned slice, Steady::duration length);
+  void note_redraw(Steady::duration length);
+  // What this turn takes. A slice that was not seen takes what the longest of the others does; zero
+  // when none was seen.
+  [[nodiscard]] Steady::duration of(const Schedule::Turn& turn) const;
+
+ private:
+  std::map<unsigned, Steady::duration> slices_;
+  std::optional<Steady::duration> redraw_{};
 };
 
 }  // namespace assay::worker

@@ -242,14 +242,16 @@ Result<std::vector<Finding>> InstanceWatch::turn(Watcher& watcher, Look& look,
   const Schedule::Turn what = look.schedule.next();
   look.schedule.began(begin);
   ASSAY_ASSIGN(std::vector<Finding> findings, model.recheck(what.slice));
+  const Steady::time_point rechecked = Steady::now();
+  look.lengths.note(what.slice, rechecked - begin);
   if (findings.empty() && what.redraw) {
     ASSAY_ASSIGN(findings, model.redraw(plan_.redrawn));
     look.replaced = !findings.empty();
+    look.lengths.note_redraw(Steady::now() - rechecked);
   }
   if (findings.empty() && what.complete) {
     note_look(watcher);
   }
-  (what.redraw ? look.redraw_length : look.length) = Steady::now() - begin;
   if (findings.empty() && !look.locator.is_done()) {
     look.locator.learn(model, look.locator.bytes() / plan_.slices, end);
   }
@@ -278,6 +280,7 @@ Result<std::vector<Finding>> InstanceWatch::watch_on(Watcher& watcher, Look& loo
         model.tell(InstanceState::kVerified, {});
       }
       look.schedule = new_schedule(model.slices());
+      look.lengths = {};
       continue;
     }
     ASSAY_ASSIGN(found, turn(watcher, look, end));

@@ -108,13 +108,9 @@ class InstanceWatch {
   struct Look {
     Schedule schedule;
     Locator locator;
-    Steady::duration length{};             // of the last slice
-    Steady::duration redraw_length{};      // of the last one after which pieces were drawn
+    SliceLengths lengths{};
     Steady::duration pace = kLongestPace;  // between two looks at pages of hints
     bool replaced = false;                 // what was found changed is no longer what is held
-    [[nodiscard]] Steady::duration next_length() const {
-      return schedule.next().redraw ? redraw_length : length;
-    }
   };
   enum class Wake : std::uint8_t { kEnd, kSaid, kAsked, kSlice, kYield };
 

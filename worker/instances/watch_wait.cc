@@ -26,7 +26,7 @@ bool InstanceWatch::may_yield(const Watcher& watcher, const Look& look, Steady::
     return false;
   }
   const Steady::time_point until = std::ranges::min(watcher.yields, {}, &Yield::until).until;
-  return now + look.next_length() <= until;
+  return now + look.lengths.of(look.schedule.next()) <= until;
 }
 
 std::vector<InstanceWatch::Yield> InstanceWatch::take_yields(Watcher& watcher,
@@ -59,7 +59,7 @@ Steady::time_point InstanceWatch::next_look(const Watcher& watcher, const Look& 
       }
     }
   }
-  Steady::time_point when = look.schedule.when(hints, now, look.next_length());
+  Steady::time_point when = look.schedule.when(hints, now, look.lengths.of(look.schedule.next()));
   if (when > now && hints && now >= look.schedule.next().earliest) {
     when = std::min(when, now + look.pace);
   }

@@ -142,6 +142,22 @@ TEST(Schedule, AfterAnEarlyLook_TheNextOneIsInTime) {
   EXPECT_EQ(schedule.next().nominal, at(4'500));
 }
 
+TEST(SliceLengths, AreThoseOfSlicesThatNothingDisturbed) {
+  Schedule::Turn turn = Schedule({}, 4, kStart).next();
+  SliceLengths lengths;
+  EXPECT_EQ(lengths.of(turn), Steady::duration());
+  lengths.note(0, milliseconds(3));
+  lengths.note(0, milliseconds(10));  // beside a step
+  lengths.note(1, milliseconds(5));
+  EXPECT_EQ(lengths.of(turn), milliseconds(3));
+  turn.slice = 2;
+  EXPECT_EQ(lengths.of(turn), milliseconds(5));
+  turn.redraw = true;
+  lengths.note_redraw(milliseconds(50));
+  lengths.note_redraw(milliseconds(40));
+  EXPECT_EQ(lengths.of(turn), milliseconds(45));
+}
+
 // --- random subsets
 
 TEST(Schedule, SlicesThatAreDrawn_AreDealtFromAPack) {
