@@ -220,17 +220,21 @@ Json to_json(const InstanceRegistration& registration) {
                        {"shape", tensor.shape},
                        {"parts", std::move(parts)}});
   }
-  return {{"type", "register"},
-          {"artifact", registration.artifact.text()},
-          {"instance", registration.instance},
-          {"rank", registration.rank},
-          {"world", registration.world},
-          {"device", registration.device},
-          {"pieces", std::move(pieces)},
-          {"tensors", std::move(tensors)},
-          {"uncovered",
-           {{"count", registration.uncovered_count}, {"bytes", registration.uncovered_bytes}}},
-          {"window", registration.window}};
+  Json json = {{"type", "register"},
+               {"artifact", registration.artifact.text()},
+               {"instance", registration.instance},
+               {"rank", registration.rank},
+               {"world", registration.world},
+               {"device", registration.device},
+               {"pieces", std::move(pieces)},
+               {"tensors", std::move(tensors)},
+               {"uncovered",
+                {{"count", registration.uncovered_count}, {"bytes", registration.uncovered_bytes}}},
+               {"window", registration.window}};
+  if (registration.hints != 0) {
+    json["hints"] = registration.hints;
+  }
+  return json;
 }
 
 Result<InstanceRegistration> parse_instance_registration(Json frame) {
@@ -252,7 +256,8 @@ Result<InstanceRegistration> parse_instance_registration(Json frame) {
                                     .tensors = {},
                                     .uncovered_count = members::number(frame["uncovered"], "count"),
                                     .uncovered_bytes = members::number(frame["uncovered"], "bytes"),
-                                    .window = members::number(frame, "window")};
+                                    .window = members::number(frame, "window"),
+                                    .hints = members::number(frame, "hints")};
   if (registration.rank >= registration.world) {
     return wrong("rank is below world", "/rank");
   }

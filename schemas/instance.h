@@ -25,6 +25,8 @@ inline constexpr std::size_t kMaxInstanceParts = std::size_t{1} << 20;
 inline constexpr std::uint64_t kMaxWorld = 1024;
 // Bytes of the window through which staged pieces are read.
 inline constexpr std::uint64_t kStagingWindow = std::uint64_t{64} << 20;
+// Bytes of the page of hints.
+inline constexpr std::uint64_t kHintsPage = 4096;
 
 // How the node agent reaches a piece of memory.
 enum class PieceKind : std::uint8_t {
@@ -79,6 +81,7 @@ struct InstanceRegistration {
   std::uint64_t uncovered_count = 0;  // buffers that are not registered
   std::uint64_t uncovered_bytes = 0;
   std::uint64_t window = 0;  // bytes: 0 or kStagingWindow
+  std::uint64_t hints = 0;   // bytes: 0 (no page of hints) or kHintsPage
   bool operator==(const InstanceRegistration&) const = default;
 };
 // Reads a frame `register`. Every part lies inside its piece, no two parts share bytes, the parts

@@ -2,6 +2,7 @@
 // Frames of the protocol of docs/instances.md: shape by instance-message.schema.json.
 #include "schemas/instance_message.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -53,6 +54,9 @@ Json write(const OwnerFailed& failed) {
 Json write(const OwnerVerify& verify) { return {{"type", "verify"}, {"request", verify.request}}; }
 Json write(const OwnerChanged& changed) {
   return {{"type", "changed"}, {"tensors", changed.tensors}};
+}
+Json write(const OwnerYield& yield) {
+  return {{"type", "yield"}, {"request", yield.request}, {"max_ms", yield.max.count()}};
 }
 Json write(const OwnerRelease& release) {
   return {{"type", "release"}, {"request", release.request}};
@@ -110,6 +114,13 @@ Json write(const AgentRead& wanted) {
 Json write(const AgentReleased& released) {
   return {{"type", "released"}, {"request", released.request}};
 }
+Json write(const AgentYielded& yielded) {
+  using std::chrono::milliseconds;
+  return {{"type", "yielded"},
+          {"request", yielded.request},
+          {"slices", std::min(yielded.slices, kMaxYieldedSlices)},
+          {"next_ms", std::clamp(yielded.next, milliseconds(1), kMaxNextYield).count()}};
+}
 
 Result<AgentMessage> read_state(const Json& json) {
   AgentState state{members::number(json, "request"), {}, {}, {}};
@@ -160,6 +171,9 @@ Result<OwnerMessage> parse_owner_message(ByteView frame) {
   if (type == "changed") {
     return OwnerChanged{members::texts(json, "tensors")};
   }
+  if (type == "yield") {
+    return OwnerYield{request, std::chrono::milliseconds(members::number(json, "max_ms"))};
+  }
   if (type == "release") {
     return OwnerRelease{request};
   }
@@ -202,6 +216,10 @@ Result<AgentMessage> parse_agent_message(ByteView frame) {
   }
   if (type == "released") {
     return AgentReleased{request};
+  }
+  if (type == "yielded") {
+    return AgentYielded{request, members::number(json, "slices"),
+                        std::chrono::milliseconds(members::number(json, "next_ms"))};
   }
   return from_the_other_side();
 }

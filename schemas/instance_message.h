@@ -3,6 +3,7 @@
 // Schema: instance-message.schema.json.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -67,8 +68,16 @@ struct OwnerRelease {
   bool operator==(const OwnerRelease&) const = default;
 };
 
+// A good moment for the next slice: the owner waits, at most so long.
+struct OwnerYield {
+  std::uint64_t request;
+  std::chrono::milliseconds max;  // 1 ms to kMaxYield
+  bool operator==(const OwnerYield&) const = default;
+};
+inline constexpr std::chrono::milliseconds kMaxYield{10'000};
+
 using OwnerMessage = std::variant<OwnerHello, InstanceRegistration, OwnerPieces, OwnerCopied,
-                                  OwnerFailed, OwnerVerify, OwnerChanged, OwnerRelease>;
+                                  OwnerFailed, OwnerVerify, OwnerChanged, OwnerYield, OwnerRelease>;
 
 // Parses the bytes of a frame, after its length. Its depth is bounded; its size is the caller's to
 // bound.
@@ -126,11 +135,21 @@ struct AgentReleased {
   bool operator==(const AgentReleased&) const = default;
 };
 
+struct AgentYielded {
+  std::uint64_t request;
+  std::uint64_t slices;            // that ran since the yield; at most kMaxYieldedSlices
+  std::chrono::milliseconds next;  // until another yield is worth its frame; 1 ms to kMaxNextYield
+  bool operator==(const AgentYielded&) const = default;
+};
+inline constexpr std::uint64_t kMaxYieldedSlices = 1000;
+inline constexpr std::chrono::milliseconds kMaxNextYield{60'000};
+
 using AgentMessage = std::variant<AgentWelcome, AgentRegistered, AgentRefused, AgentState,
-                                  AgentExport, AgentRead, AgentReleased>;
+                                  AgentExport, AgentRead, AgentReleased, AgentYielded>;
 
 // The frame as text, ready to send: texts that are too long are cut, bytes that are no UTF-8 are
-// replaced, findings beyond kMaxFrameFindings are left out.
+// replaced, findings beyond kMaxFrameFindings are left out, numbers of a frame `yielded` are
+// brought within their limits.
 [[nodiscard]] std::string write_agent_message(const AgentMessage& message);
 // For owners of memory. Errors: as parse_owner_message(), and invalid-time.
 [[nodiscard]] Result<AgentMessage> parse_agent_message(ByteView frame);

@@ -52,10 +52,10 @@ Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& repo
   instance_ = std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact, manifest,
                                               parts_.engine, parts_.random);
   Result<InstanceModel::Hashed> hashed = fail(ErrorCode::kInternal, "Hashing ended early");
-  const unsigned slices = parts_.watch != nullptr ? parts_.watch->plan().slices : 1;
+  const WatchPlan plan = parts_.watch != nullptr ? parts_.watch->plan() : WatchPlan{.slices = 1};
   ASSAY_TRY(aside([&](const std::stop_token& stop) {
     try {
-      hashed = instance_->hash(slices, stop);
+      hashed = instance_->hash(plan.slices, stop, plan.check != WatchCheck::kSha256);
     } catch (const std::exception& error) {
       hashed = fail(ErrorCode::kInternal, error.what());
     }

@@ -37,10 +37,14 @@ class MemoryWatch final : public InstanceWatcher {
   void changed(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors) override {
     watch_.violate({owner->peer().pod, owner->registration().instance}, tensors);
   }
+  void yields(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max) override {
+    watch_.yield(owner, max);
+  }
   void gone(const Owner& owner) override { watch_.gone(owner); }
 
  private:
-  void tell(const InstanceBeat& beat, std::span<const Finding> findings);
+  void tell(const std::string& event, const InstanceBeat& beat, std::span<const Finding> findings);
+  void hurry();  // a heartbeat at once: a state changed
 
   Events& events_;
   std::mutex mutex_;

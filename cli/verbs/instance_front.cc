@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verbs/instance_front.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <chrono>
 #include <limits>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -32,6 +36,23 @@ Result<worker::PeerRules> rules_of(const RegisterOptions& options) {
   return rules;
 }
 
+// "500ms", "2s", "10m", "1h".
+Result<std::chrono::milliseconds> duration_of(const char* option, const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits = {
+      {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}}};
+  constexpr std::uint64_t kMost = 1'000'000;  // of any unit
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  const auto* const unit = std::ranges::find(kUnits, std::string_view(parsed.ptr, end),
+                                             &decltype(kUnits)::value_type::first);
+  if (parsed.ec != std::errc() || number == 0 || number > kMost || unit == kUnits.end()) {
+    return fail(ErrorCode::kUsage,
+                std::string(option) + " is a number and a unit: 500ms, 2s, 10m, 1h", text);
+  }
+  return std::chrono::milliseconds(number * unit->second);
+}
+
 }  // namespace
 
 void add_register_options(const Command& verb, RegisterOptions& options) {
@@ -41,6 +62,21 @@ void add_register_options(const Command& verb, RegisterOptions& options) {
   verb.option("--register-uid", options.uids, "UID",
               "let processes of this user id register from outside of every pod, for hosts without "
               "Kubernetes; may be given again (default: none)");
+  verb.option(
+      "--watch-period", options.watch_period, "TIME",
+      "look at all bytes of registered memory once in this time, 100ms to 60s (default 2s)");
+  verb.option("--watch-slices", options.watch_slices, "N",
+              "in so many parts: more of them disturb a step less, fewer cost less throughput "
+              "(default 8)");
+  verb.option("--watch-full", options.watch_full, "TIME",
+              "hash everything with SHA-256, through fresh descriptors, once in this time "
+              "(default 1h)");
+  verb.choice("--watch-check", options.watch_check, {"tags", "sha256", "random"},
+              "what a look is: keyed tags where the device has them (default), SHA-256, or keyed "
+              "tags of parts that are drawn at random");
+  verb.option("--watch-share", options.watch_share, "PERCENT",
+              "share of the bytes that --watch-check random looks at in a period, 1 to 99; all of "
+              "them are looked at within 60s");
 }
 
 Status check(const RegisterOptions& options) {
@@ -51,7 +87,40 @@ Status check(const RegisterOptions& options) {
     return fail(ErrorCode::kUsage, "--register-socket is an absolute path", options.socket);
   }
   ASSAY_TRY(rules_of(options));
+  const bool watches = !options.watch_period.empty() || options.watch_slices ||
+                       !options.watch_full.empty() || !options.watch_check.empty() ||
+                       options.watch_share;
+  if (options.socket.empty() && watches) {
+    return fail(ErrorCode::kUsage, "--watch-... needs --register-socket");
+  }
+  ASSAY_TRY(watch_plan_of(options));
   return {};
+}
+
+Result<worker::WatchPlan> watch_plan_of(const RegisterOptions& options) {
+  worker::WatchPlan plan;
+  if (!options.watch_period.empty()) {
+    ASSAY_ASSIGN(plan.period, duration_of("--watch-period", options.watch_period));
+  }
+  if (!options.watch_full.empty()) {
+    ASSAY_ASSIGN(plan.full, duration_of("--watch-full", options.watch_full));
+  }
+  constexpr std::uint64_t kTooMany = 1'000'000;
+  plan.slices =
+      static_cast<unsigned>(std::min(options.watch_slices.value_or(plan.slices), kTooMany));
+  plan.share = static_cast<unsigned>(std::min(options.watch_share.value_or(plan.share), kTooMany));
+  if (options.watch_check == "sha256") {
+    plan.check = worker::WatchCheck::kSha256;
+  } else if (options.watch_check == "random") {
+    plan.check = worker::WatchCheck::kRandom;
+    if (!options.watch_share) {
+      return fail(ErrorCode::kUsage, "--watch-check random needs --watch-share");
+    }
+  }
+  if (const Status status = worker::check(plan); !status) {
+    return fail(ErrorCode::kUsage, "--watch-...: " + status.error().detail);
+  }
+  return plan;
 }
 
 void InstanceEvents::came(const std::shared_ptr<worker::Owner>& owner) {
@@ -70,13 +139,16 @@ void InstanceEvents::gone(const worker::Owner& owner) {
 }
 
 InstanceFront::InstanceFront(const Context& context, worker::PeerRules rules,
-                             const worker::Parts& parts, worker::Service sender)
+                             const worker::Parts& parts, worker::Service sender,
+                             const worker::WatchPlan& plan)
     : service(std::move(sender)),
       told(parts.events),
-      memory(parts.node, parts.signer, parts.events,
-             [this, node = parts.node](ByteView envelope) {
-               return service.heartbeat(node, envelope);
-             }),
+      memory(
+          parts.node, parts.signer, parts.events,
+          [this, node = parts.node](ByteView envelope) {
+            return service.heartbeat(node, envelope);
+          },
+          plan),
       shared(context.clock, context.random, registry, std::move(rules)) {
   registry.watch(told);
   registry.watch(memory);
@@ -90,8 +162,9 @@ Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& contex
     return std::unique_ptr<InstanceFront>();
   }
   ASSAY_ASSIGN(worker::PeerRules rules, rules_of(options));
+  ASSAY_ASSIGN(const worker::WatchPlan plan, watch_plan_of(options));
   auto front =
-      std::make_unique<InstanceFront>(context, std::move(rules), parts, std::move(service));
+      std::make_unique<InstanceFront>(context, std::move(rules), parts, std::move(service), plan);
   ASSAY_ASSIGN(front->listener, worker::InstanceListener::open(options.socket, front->shared));
   parts.instances = &front->registry;
   parts.watch = &front->memory.watch();

@@ -2,7 +2,9 @@
 // The socket of `assay worker run` at which processes register their memory.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +21,19 @@ namespace assay::cli {
 struct RegisterOptions {
   std::string socket;               // empty: nobody can register
   std::vector<std::string> uids{};  // user ids that may register from outside of every pod
+  // How what was verified is watched; empty: as worker::WatchPlan has it.
+  std::string watch_period{};
+  std::optional<std::uint64_t> watch_slices{};
+  std::string watch_full{};
+  std::string watch_check{};
+  std::optional<std::uint64_t> watch_share{};
 };
 
 void add_register_options(const Command& verb, RegisterOptions& options);
 // Errors: usage.
 [[nodiscard]] Status check(const RegisterOptions& options);
+// How the agent watches what was verified. Errors: usage.
+[[nodiscard]] Result<worker::WatchPlan> watch_plan_of(const RegisterOptions& options);
 
 // Tells as events who came and who went.
 class InstanceEvents final : public worker::InstanceWatcher {
@@ -42,7 +52,7 @@ class InstanceEvents final : public worker::InstanceWatcher {
 // Serves registrations as long as it lives.
 struct InstanceFront {
   InstanceFront(const Context& context, worker::PeerRules rules, const worker::Parts& parts,
-                worker::Service sender);
+                worker::Service sender, const worker::WatchPlan& plan);
 
   worker::Service service;  // of heartbeats alone
   InstanceEvents told;

@@ -84,6 +84,17 @@ Result<std::unique_ptr<Signer>> worker_key(const WorkerOptions& options) {
   return attestation::generate_key(SignatureAlgorithm::kEcdsaP256);
 }
 
+Json watch_json(const worker::WatchPlan& plan) {
+  using worker::WatchCheck;
+  return {{"check", plan.check == WatchCheck::kSha256   ? "sha256"
+                    : plan.check == WatchCheck::kRandom ? "random"
+                                                        : "tags"},
+          {"share_percent", plan.share},
+          {"period_ms", plan.period.count()},
+          {"slices", plan.slices},
+          {"full_ms", plan.full.count()}};
+}
+
 // What the node says it could hash with; at least the device that it does hash with.
 std::vector<NodeDevice> node_devices(const gpu_hash::EngineInfo& engine) {
   constexpr std::size_t kMaxDevices = 64;
@@ -115,6 +126,7 @@ void tell_start(worker::Events& events, const WorkerOptions& options, const work
   }
   if (!options.instances.socket.empty()) {
     told["register_socket"] = options.instances.socket;
+    told["watch"] = watch_json(parts.watch->plan());
   }
   events.tell("started", std::move(told));
 }
@@ -235,6 +247,14 @@ void add_run(const Command& group, Context& context) {
       "assay worker run --node test-1 --map hostpath:///data=/data --evidence none --device cpu "
       "--once",
       "do one job without evidence, where the service allows that");
+  verb.example(
+      "assay worker run --node gpu-node-1 --register-socket /run/assay/register.sock "
+      "--watch-period 5s --watch-slices 16",
+      "verify what processes register, and look at all of it every 5 s");
+  verb.example(
+      "assay worker run --node gpu-node-1 --register-socket /run/assay/register.sock "
+      "--watch-check random --watch-share 25",
+      "look at a quarter of it every 2 s, drawn at random");
   verb.action([options, &context] { return run(context, *options); });
 }
 

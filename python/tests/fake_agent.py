@@ -36,6 +36,7 @@ MEMBERS = {
                  "window"},
     "pieces": {"request", "first", "count"}, "copied": {"request"}, "failed": {"request", "detail"},
     "verify": {"request"}, "changed": {"tensors"}, "release": {"request"},
+    "yield": {"request", "max_ms"},
 }
 PATIENCE = 20.0  # seconds
 
@@ -87,6 +88,7 @@ def check_registration(frame):
         kinds.add(piece["kind"])
     assert ("device" in kinds) == bool(frame["device"]) or re.fullmatch(r"GPU-[0-9a-f-]{36}", frame["device"])
     assert frame["window"] == (WINDOW if "staged" in kinds else 0)
+    assert frame.get("hints", 4096) == 4096
     assert set(frame["uncovered"]) == {"count", "bytes"}
     parts, names = [], []
     for tensor in frame["tensors"]:
@@ -138,7 +140,7 @@ class Connection:
     def __init__(self, agent, peer):
         self.agent, self.peer = agent, peer
         self.registration = None
-        self.window = None
+        self.window = self.hints = None
         self.requests = 0
         self.backlog = collections.deque()
         self.changed = []
@@ -186,7 +188,8 @@ class Connection:
         body, none = self.take(size)
         assert not none, "descriptors do not stand beside the first byte of a frame"
         frame = json.loads(body, object_pairs_hook=unique)
-        assert isinstance(frame, dict) and set(frame) == {"type"} | MEMBERS[frame["type"]], frame
+        optional = {"hints"} if frame["type"] == "register" else set()
+        assert isinstance(frame, dict) and set(frame) - optional == {"type"} | MEMBERS[frame["type"]], frame
         assert len(taken) == (frame["count"] if frame["type"] == "pieces" else 0), "wrong descriptors"
         if self.agent.validate is not None:
             self.agent.validate(frame)
@@ -200,7 +203,7 @@ class Connection:
             frame, fds = self.receive()
             if frame["type"] in kinds:
                 return frame, fds
-            assert frame["type"] in ("changed", "verify", "release"), frame
+            assert frame["type"] in ("changed", "verify", "release", "yield"), frame
             self.backlog.append(frame)
             if frame["type"] == "changed":
                 self.changed += frame["tensors"]
@@ -243,9 +246,13 @@ class Connection:
             self.send(type="refused", code=code, detail=detail)
             raise Gone
         wanted = [n for n, piece in enumerate(frame["pieces"]) if piece["kind"] != "staged"]
-        wanted += [len(frame["pieces"])] if frame["window"] else []
+        extra = bool(frame["window"]) + ("hints" in frame)
+        wanted += range(len(frame["pieces"]), len(frame["pieces"]) + extra)
         self.registration, self.changed, self.state = frame, [], "pending"
         fds = self.take_pieces(0, wanted)
+        if "hints" in frame:
+            check_memory_file(fds[-1], 4096)
+            self.hints = fds.pop()
         if frame["window"]:
             check_memory_file(fds[-1], WINDOW)
             self.window = fds.pop()
@@ -267,6 +274,16 @@ class Connection:
         self.changed += [name for name in frame["tensors"] if name not in self.changed]
         self.tell(0, "violated", [("changed", name, "the owner says so") for name in self.changed])
 
+    def on_yield(self, frame, _):
+        assert self.registration is not None and 1 <= number(frame["max_ms"]) <= 10_000
+        if self.agent.runs is not None:
+            self.send(type="yielded", request=number(frame["request"], 1), slices=self.agent.runs,
+                      next_ms=self.agent.next_ms)
+
+    def read_hints(self):
+        """begun, ended, idle until"""
+        return struct.unpack("<8sQQQQ", os.pread(self.hints, 40, 0))[2:]
+
     def on_failed(self, frame, _):
         """An answer that crossed `release`."""
         assert self.registration is None and frame["request"] == self.agent.crossing
@@ -279,9 +296,8 @@ class Connection:
         self.send(type="released", request=number(frame["request"], 1))
 
     def drop(self):
-        if self.window is not None:
-            os.close(self.window)
-        self.registration = self.window = None
+        self.close([fd for fd in (self.window, self.hints) if fd is not None])
+        self.registration = self.window = self.hints = None
 
     @staticmethod
     def close(fds):
@@ -403,6 +419,7 @@ class FakeAgent:
         self.refuse = None  # (code, detail)
         self.crossing = None  # number of the request that crosses `release`
         self.checks_at_once, self.answers_verify, self.dies = True, True, False
+        self.runs, self.next_ms = 1, 10  # slices for a yield (None: it is not answered), and then
         self.holds_release = threading.Event()  # clear: `release` is not answered yet
         self.holds_release.set()
         self.frames, self.errors, self.states, self.strange = [], [], [], []

@@ -14,13 +14,13 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
 def test_examples_run(agent, monkeypatch):
     monkeypatch.setitem(_registration.register.__kwdefaults__, "socket", agent.path)
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     namespace = {}
     for number, block in enumerate(blocks, 1):
         exec(compile(block, f"docs/python.md, block {number}", "exec"), namespace)
         if number == 1:
             agent.manifest = manifest_of(namespace["model"].state_dict())
-    assert len(agent.of("register")) == 5 and agent.states[-1][0] == "verified"
+    assert len(agent.of("register")) == 6 and agent.states[-1][0] == "verified"
 
 
 def test_every_error_is_on_the_page():

@@ -75,7 +75,11 @@ class Memory(unittest.TestCase):
         found = owner.wait(lambda m: m["type"] == "state" and m["state"] == "violated")
         self.assertEqual(found["findings"][0]["tensor"], "layer.0.weight")
         self.becomes("instance-violated")
-        # The next job says where. The bytes as they were make everything right again.
+        # The agent says where, without a job.
+        located = self.worker.wait("located")["findings"][0]
+        self.assertEqual(located["tensor"], "layer.0.weight")
+        self.assertIn("bytes 1048576 to 2097152", located["detail"])
+        # The next job says where, too. The bytes as they were make everything right again.
         job = self.job()
         self.assertEqual(job["result"], "mismatch", job)
         self.assertIn("layer.0.weight", json.dumps(job["detail"]))

@@ -149,6 +149,7 @@ TEST(InstanceMessage, OfAnOwner_ReadBackTheSame) {
                                               OwnerFailed{5, "freed"},
                                               OwnerChanged{{"a", "b"}},
                                               OwnerRelease{1},
+                                              OwnerYield{2, kMaxYield},
                                               OwnerChanged{{}}};
   for (const OwnerMessage& message : messages) {
     const auto read = parse_owner_message(bytes_of(to_json(message)));
@@ -172,7 +173,8 @@ TEST(InstanceMessage, OfTheAgent_ReadBackTheSame) {
                  {{Kind::kMissing, "a", ""}, {Kind::kError, "", "why"}}},
       AgentExport{3, {0, 7, 65535}},
       AgentRead{4, 2, 4096, kStagingWindow},
-      AgentReleased{8}};
+      AgentReleased{8},
+      AgentYielded{9, 3, std::chrono::milliseconds(250)}};
   for (const AgentMessage& message : messages) {
     const std::string text = write_agent_message(message);
     const auto read = parse_agent_message(as_bytes(text));
@@ -201,6 +203,28 @@ TEST(InstanceMessage, OfAnotherVersion_SaysSo) {
   const auto hello = parse_owner_message(as_bytes(R"({"type":"hello","protocol":2,"more":[]})"));
   EXPECT_EQ(code_of(hello), "schema-violation");
   EXPECT_EQ(where_of(hello), "/protocol");
+}
+
+TEST(InstanceMessage, YieldsHaveBounds) {
+  const auto yield = [](std::int64_t ms) {
+    return code_of(
+        parse_owner_message(bytes_of({{"type", "yield"}, {"request", 1}, {"max_ms", ms}})));
+  };
+  EXPECT_EQ(yield(1), "ok");
+  EXPECT_EQ(yield(10'000), "ok");
+  for (const std::int64_t ms : {-1, 0, 10'001}) {
+    EXPECT_EQ(yield(ms), "schema-violation") << ms;
+  }
+}
+
+TEST(InstanceRegistration, PageOfHints_HasOneSize) {
+  InstanceRegistration registration = sample();
+  registration.hints = kHintsPage;
+  const auto read = parsed(registration);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->hints, kHintsPage);
+  EXPECT_FALSE(to_json(sample()).contains("hints"));
+  refused([](auto& r) { r.hints = 8192; }, "schema-violation", "/hints");
 }
 
 TEST(InstanceMessage, StrictJson) {

@@ -16,6 +16,7 @@ import threading
 F_ADD_SEALS, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 2, 4
 MOST_DESCRIPTORS = 253
 WINDOW = 64 << 20
+HINTS = 4096  # bytes of the page
 
 
 class Ended(Exception):
@@ -81,16 +82,17 @@ class Owner:
     """Registers host memory, and answers in a thread of its own.
 
     `tensors` are (names, dtype, shape, content). Each lies in a memory file of its own; with
-    `staged` the bytes are copied through the window instead.
+    `staged` the bytes are copied through the window instead. With `hints` a page of hints comes, too.
     """
 
-    def __init__(self, path, artifact, tensors, instance="main", rank=0, world=1, staged=False):
+    def __init__(self, path, artifact, tensors, instance="main", rank=0, world=1, staged=False, hints=False):
         self.connection = Connection(path)
         self.artifact, self.instance, self.rank, self.world = artifact, instance, rank, world
         self.names = [(list(names), dtype, list(shape)) for names, dtype, shape, _ in tensors]
         self.files = [MemoryFile(content) for *_, content in tensors]
         self.staged = staged
         self.window = MemoryFile(b"", WINDOW) if staged else None
+        self.hints = MemoryFile(b"ASSAYHNT" + struct.pack("<Q", 1), HINTS) if hints else None
         self.messages = []  # of the node agent, but for those answered at once
         self.arrived = threading.Condition()
         self.ended = False
@@ -108,6 +110,10 @@ class Owner:
         self.files[tensor].close()
         self.files[tensor] = MemoryFile(content)
 
+    def hint(self, begun, ended, idle_until=0):
+        """What the page of hints says from now on: steps, and a time of CLOCK_MONOTONIC in ns."""
+        self.hints.bytes[16:40] = struct.pack("<QQQ", begun, ended, idle_until)
+
     # --- the protocol
 
     def registration(self):
@@ -120,7 +126,8 @@ class Owner:
             "tensors": [{"names": names, "dtype": dtype, "shape": shape,
                          "parts": [[index, 0, self.files[index].size]]}
                         for index, (names, dtype, shape) in enumerate(self.names)],
-            "uncovered": {"count": 0, "bytes": 0}, "window": WINDOW if self.staged else 0}  # fmt: skip
+            "uncovered": {"count": 0, "bytes": 0}, "window": WINDOW if self.staged else 0,
+            **({"hints": HINTS} if self.hints else {})}  # fmt: skip
 
     def register(self):
         """Returns the answer: `registered` or `refused`."""
@@ -135,10 +142,10 @@ class Owner:
 
     def register_again(self):
         self.connection.send(self.registration())
-        if self.staged:
-            self._send_pieces(0, [len(self.files)], [self.window.fd])
-        else:
-            self._send_pieces(0, range(len(self.files)), [file.fd for file in self.files])
+        files = [] if self.staged else list(enumerate(self.files))
+        last = [file for file in (self.window, self.hints) if file]
+        files += enumerate(last, len(self.files))
+        self._send_pieces(0, [number for number, _ in files], [file.fd for _, file in files])
         return self.connection.receive()
 
     def _send_pieces(self, request, numbers, descriptors):
@@ -194,10 +201,10 @@ class Owner:
             del self.messages[: index + 1]
             return message
 
-    def ask(self, kind):
-        """Sends `verify` or `release`; its number."""
+    def ask(self, kind, **members):
+        """Sends `verify`, `release` or `yield`; its number."""
         self.number += 1
-        self.connection.send({"type": kind, "request": self.number})
+        self.connection.send({"type": kind, "request": self.number, **members})
         return self.number
 
     def verify(self, timeout=60):
@@ -209,7 +216,11 @@ class Owner:
         number = self.ask("release")
         return self.wait(lambda m: m["type"] == "released" and m["request"] == number, timeout)
 
+    def yield_slice(self, max_ms, timeout=60):
+        number = self.ask("yield", max_ms=max_ms)
+        return self.wait(lambda m: m["type"] == "yielded" and m["request"] == number, timeout)
+
     def close(self):
         self.connection.close()
-        for file in [*self.files, *([self.window] if self.window else [])]:
+        for file in [*self.files, *(file for file in (self.window, self.hints) if file)]:
             file.close()

@@ -62,11 +62,11 @@ class Memory(NodeTestCase):
     def objects(self):
         return self.assay("manifest", "show", "llm.json", "-o", "json").json()["objects"]
 
-    def start(self):
+    def start(self, *options):
         process = subprocess.Popen(
             [harness.PROGRAM, "worker", "run", "--node", NODE, "--evidence", "none", "--device",
              "cpu", "-o", "json", "--register-socket", str(self.path), "--register-uid",
-             str(os.getuid()), *self.to],
+             str(os.getuid()), *options, *self.to],
             cwd=self.dir, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True)  # fmt: skip
 
@@ -74,7 +74,7 @@ class Memory(NodeTestCase):
             process.kill()
             process.communicate()
         self.addCleanup(end)
-        self.until(process, "started")
+        self.started = self.until(process, "started")
         return process
 
     def until(self, process, event, **members):
@@ -158,6 +158,101 @@ class Memory(NodeTestCase):
                 owner.close()
                 process.terminate()
                 process.wait(harness.SLOW)
+
+    def test_where_bytes_changed_follows_the_denial(self):
+        process = self.start("--watch-period", "200ms", "--watch-slices", "2")
+        self.assertEqual(self.started["watch"], {"check": "tags", "share_percent": 100, "period_ms": 200,
+                                                 "slices": 2, "full_ms": 3_600_000})  # fmt: skip
+        owner = self.owner()
+        self.order("verified")
+        self.told(owner, "verified")
+        time.sleep(1)  # some periods, after which all that can be learned is learned
+        owner.write(0, 69_999, b"?")
+        told = self.until(process, "instance", state="violated")
+        self.assertEqual([item["tensor"] for item in told["findings"]], ["embed"])
+        self.assertNotIn("bytes 0", told["findings"][0]["detail"])
+        located = self.until(process, "located")
+        self.assertEqual(located["state"], "violated")
+        self.assertEqual([(item["tensor"], item["detail"]) for item in located["findings"]], [
+            ("embed", "rank 0: its bytes are not what they were: bytes 0 to 70000")])  # fmt: skip
+        owner.wait(lambda m: m["type"] == "state" and m["findings"]
+                   and m["findings"][0]["detail"].endswith("bytes 0 to 70000"))  # fmt: skip
+
+    def test_each_check_finds_a_flipped_byte(self):
+        cases = {
+            "tags": ("--watch-check", "tags", "--watch-full", "2h"),
+            "sha256": ("--watch-check", "sha256", "--watch-period", "500ms"),
+            "random": ("--watch-check", "random", "--watch-share", "50", "--watch-slices", "3"),
+            "full": ("--watch-full", "100ms", "--watch-period", "100ms", "--watch-slices", "1"),
+        }
+        for check, options in cases.items():
+            with self.subTest(check):
+                self.server.requests.clear()
+                process = self.start(*options)
+                self.assertEqual(self.started["watch"]["check"], {"full": "tags"}.get(check, check))
+                owner = self.owner()
+                self.order("verified")
+                self.told(owner, "verified")
+                owner.write(1, 3, b"?")
+                self.assertEqual(self.told(owner, "violated")["findings"][0]["tensor"], "norm")
+                owner.close()
+                process.terminate()
+                process.wait(harness.SLOW)
+
+    def test_options_of_the_watch(self):
+        run = ("worker", "run", "--node", NODE, *self.to)
+        socket = ("--register-socket", "/a")
+        for options in ([*socket, "--watch-period", "2"], [*socket, "--watch-period", "1h"],
+                        [*socket, "--watch-period", "61s"], [*socket, "--watch-period", "99ms"],
+                        [*socket, "--watch-period", "-2s"], [*socket, "--watch-slices", "0"],
+                        [*socket, "--watch-slices", "4294967297"], [*socket, "--watch-full", "1s"],
+                        [*socket, "--watch-full", "200h"], [*socket, "--watch-check", "crc"],
+                        [*socket, "--watch-check", "random"], [*socket, "--watch-share", "50"],
+                        [*socket, "--watch-check", "random", "--watch-share", "3"],
+                        [*socket, "--watch-check", "sha256", "--watch-share", "50"],
+                        ["--map", "hostpath:///a=/", "--watch-period", "2s"]):  # fmt: skip
+            self.assertIn("--watch-", self.assay(*run, *options, code=harness.TROUBLE).err, options)
+
+    # A period is a minute: by itself nothing would look at the memory for half of it.
+    def test_a_yield_has_what_is_due_run_at_once(self):
+        self.start("--watch-period", "60s", "--watch-slices", "2")
+        owner = self.owner(hints=True)
+        self.assertEqual(owner.yield_slice(50)["slices"], 0)  # not verified: nobody looks
+        self.order("verified")
+        self.told(owner, "verified")
+        ran, answers = 0, []
+        for _ in range(4):
+            answers.append(owner.yield_slice(10_000))
+            ran += answers[-1]["slices"]
+        self.assertTrue(1 <= ran <= 3, answers)  # the first slice runs by itself, and none twice
+        self.assertEqual(answers[-1]["slices"], 0)
+        self.assertGreater(answers[-1]["next_ms"], 5_000)
+
+    def test_a_step_is_waited_for(self):
+        self.start("--watch-period", "60s", "--watch-slices", "1")
+        owner = self.owner(hints=True)
+        owner.hint(1, 0)
+        self.order("verified")
+        self.told(owner, "verified")
+        owner.write(1, 3, b"?")
+        time.sleep(0.3)
+        self.assertFalse([m for m in owner.messages if m.get("state") == "violated"])
+        owner.hint(1, 1)
+        self.told(owner, "violated")
+
+    def test_lies_in_the_page_of_hints_move_no_deadline(self):
+        self.start("--watch-period", "400ms", "--watch-slices", "2")
+        for lie in ((7, 0, 0), (1 << 63, 5, 1 << 63), (0, 9, 3), (5, 5, (1 << 64) - 1)):
+            with self.subTest(lie=lie):
+                self.server.requests.clear()
+                owner = self.owner(hints=True)
+                owner.hint(*lie)
+                self.order("verified")
+                self.told(owner, "verified")
+                owner.write(2, 3, b"?")
+                self.told(owner, "violated")
+                owner.release()
+                owner.close()
 
     def test_a_replaced_piece_is_found(self):
         self.start()

@@ -47,6 +47,7 @@ class InstanceCheck {
     unsigned slices = 1;  // parts of about equal bytes that recheck() can look at one by one
     std::stop_token stop{};
     ExportTime* exports = nullptr;  // of the pass that this is a part of; null: of its own
+    bool tags = true;               // false: recheck() computes SHA-256 of everything
   };
 
   // The full pass: imports all pieces that these tensors (positions in the registration) lie in,
@@ -64,9 +65,9 @@ class InstanceCheck {
   // for.
   [[nodiscard]] unsigned slices() const { return static_cast<unsigned>(slices_.size()); }
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const { return slices_.at(slice).bytes; }
-  // Tensors of a slice whose bytes are not what the full pass read: by keyed tags where the engine
-  // has them, else hashed again. After a change this slice cannot be looked at again
-  // (invalid-parameter): the next step is a full pass.
+  // Tensors of a slice whose bytes are not what the full pass read: by keyed tags where they are
+  // wanted and the engine has them, else hashed again. After a change that tags found, this slice
+  // cannot be looked at again (invalid-parameter): the next step is a full pass.
   [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice);
 
   // Draws min(count, pieces) pieces at random, imports fresh exports of them and compares the bytes
@@ -111,6 +112,7 @@ class InstanceCheck {
   gpu_hash::Engine& engine_;
   std::vector<std::size_t> tensors_;  // positions in the registration
   TreeParameters parameters_;
+  bool tags_;
   Random& random_;
   // Requested by either of the two below it.
   std::stop_source stop_;

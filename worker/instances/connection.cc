@@ -32,7 +32,12 @@ Status check_memory_file(int file, std::uint64_t size) {
   return {};
 }
 
-// Pieces whose descriptors come, in their order; the window last.
+// The number under which the descriptor of the page of hints comes: behind the window.
+std::uint64_t hints_number(const InstanceRegistration& registration) {
+  return registration.pieces.size() + (registration.window != 0 ? 1 : 0);
+}
+
+// Pieces whose descriptors come, in their order; then the window, and the page of hints.
 std::vector<std::uint64_t> pieces_to_come(const InstanceRegistration& registration) {
   std::vector<std::uint64_t> pieces;
   for (std::uint64_t i = 0; i < registration.pieces.size(); ++i) {
@@ -42,6 +47,9 @@ std::vector<std::uint64_t> pieces_to_come(const InstanceRegistration& registrati
   }
   if (registration.window != 0) {
     pieces.push_back(registration.pieces.size());
+  }
+  if (registration.hints != 0) {
+    pieces.push_back(hints_number(registration));
   }
   return pieces;
 }
@@ -213,6 +221,11 @@ Result<Connection::Pending> Connection::read_register() {
 
 Status Connection::take_piece(Pending& pending, std::uint64_t number, Descriptor descriptor) {
   const InstanceRegistration& registration = pending.registration;
+  if (registration.hints != 0 && number == hints_number(registration)) {
+    ASSAY_TRY(check_memory_file(descriptor.get(), registration.hints));
+    ASSAY_ASSIGN(pending.hints, HintsPage::map(descriptor));
+    return {};
+  }
   if (number == registration.pieces.size()) {
     ASSAY_TRY(check_memory_file(descriptor.get(), registration.window));
     pending.window = std::move(descriptor);
@@ -250,7 +263,8 @@ Status Connection::announce(Pending& pending) {
   ASSAY_ASSIGN(std::string id, make_uuid_v7(shared_.random, shared_.clock.now()));
   owner_ = std::make_shared<LiveOwner>(
       LiveOwner::Setup{std::move(id), peer_, std::move(pending.registration),
-                       std::move(pending.window), rest_.next_request, shared_.limits.answer},
+                       std::move(pending.window), std::move(pending.hints), rest_.next_request,
+                       shared_.limits.answer},
       channel_, shared_.clock);
   handed_out_ = LiveOwner::hand_out(owner_);
   changed_ = false;
@@ -303,6 +317,11 @@ Result<std::optional<OwnerRelease>> Connection::handle_next() {
     status = owner_->take(*verify);
     if (status) {
       shared_.registry.ask(handed_out_);
+    }
+  } else if (const auto* const yield = std::get_if<OwnerYield>(&message)) {
+    status = owner_->take(*yield);
+    if (status) {
+      shared_.registry.yield(handed_out_, yield->max);
     }
   } else if (const auto* const changed = std::get_if<OwnerChanged>(&message)) {
     // Told once: it is violated from there on, and no owner fills logs.

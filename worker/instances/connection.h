@@ -66,6 +66,7 @@ class Connection {
     Registry::Claim claim;
     Budget::Grant frame;
     Descriptor window{};
+    std::shared_ptr<const HintsPage> hints{};
   };
 
   [[nodiscard]] Status run();

@@ -239,6 +239,34 @@ Status LiveOwner::take(const OwnerVerify& verify) {
   return {};
 }
 
+// A yield that nobody answered in its time is over.
+Status LiveOwner::take(const OwnerYield& yield) {
+  const Steady::time_point now = Steady::now();
+  const Lock lock(mutex_);
+  if (yield_ && now < yield_->until) {
+    return fail(ErrorCode::kConflict, "the yield before is not answered yet");
+  }
+  if (now - second_ >= std::chrono::seconds(1)) {
+    second_ = now;
+    yields_ = 0;
+  }
+  if (++yields_ > kYieldsASecond) {
+    return fail(ErrorCode::kLimitExceeded, "there are more than 200 frames yield in a second");
+  }
+  yield_ = Yield{yield.request, now + yield.max};
+  return {};
+}
+
+void LiveOwner::yielded(std::uint64_t slices, std::chrono::milliseconds next) {
+  const Lock lock(mutex_);
+  if (is_over() || !yield_) {
+    return;
+  }
+  const std::uint64_t request = std::exchange(yield_, std::nullopt)->request;
+  // A failure ends the connection, which its own thread sees.
+  (void)channel_->send(as_bytes(write_agent_message(AgentYielded{request, slices, next})));
+}
+
 LiveOwner::Rest LiveOwner::end() {
   (void)ended_.request_stop();
   const Lock lock(mutex_);

@@ -14,6 +14,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/instance_message.h"
 #include "worker/instances/frames.h"
+#include "worker/instances/hints.h"
 #include "worker/instances/owner.h"
 
 namespace assay::worker {
@@ -26,7 +27,8 @@ class LiveOwner final : public Owner {
     std::string id;
     Peer peer;
     InstanceRegistration registration;
-    Descriptor window;            // empty: no piece is staged
+    Descriptor window;                       // empty: no piece is staged
+    std::shared_ptr<const HintsPage> hints;  // null: none
     std::uint64_t first_request;  // number of the first request: numbers are used once a connection
     std::chrono::milliseconds answer_within;
   };
@@ -44,6 +46,8 @@ class LiveOwner final : public Owner {
                                    std::span<std::uint8_t> out) override;
   void begin_check() override;
   void tell(InstanceState state, std::span<const Finding> findings) override;
+  [[nodiscard]] std::shared_ptr<const HintsPage> hints() const override { return setup_.hints; }
+  void yielded(std::uint64_t slices, std::chrono::milliseconds next) override;
 
   // --- for the connection
 
@@ -57,11 +61,14 @@ class LiveOwner final : public Owner {
   // True while descriptors are expected.
   [[nodiscard]] bool expects_descriptors();
   // What the owner answers or asks. An error ends the connection: invalid-parameter for an answer
-  // to what was not asked, or another one; conflict for a second verify.
+  // to what was not asked, or another one; conflict for a second verify, and for a second yield
+  // before the time of the first is over; limit-exceeded for more than kYieldsASecond.
   [[nodiscard]] Status take(const OwnerPieces& pieces, std::vector<Descriptor> descriptors);
   [[nodiscard]] Status take(const OwnerCopied& copied);
   [[nodiscard]] Status take(const OwnerFailed& failed);
   [[nodiscard]] Status take(const OwnerVerify& verify);
+  [[nodiscard]] Status take(const OwnerYield& yield);
+  static constexpr unsigned kYieldsASecond = 200;
   // Ends all calls with cancelled. Returns the number of the next request, and the request whose
   // answer may still come (0: none).
   struct Rest {
@@ -105,6 +112,13 @@ class LiveOwner final : public Owner {
   bool handed_out_ = false;
   std::optional<std::uint64_t> verify_;     // asked for, no check has begun since
   std::optional<std::uint64_t> answering_;  // the check that answers it is under way
+  struct Yield {
+    std::uint64_t request;
+    Steady::time_point until;
+  };
+  std::optional<Yield> yield_;   // that is not answered
+  Steady::time_point second_{};  // the beginning of the one in which yields are counted
+  unsigned yields_ = 0;
   std::optional<Timestamp> checked_at_;
   std::optional<std::pair<InstanceState, std::vector<Finding>>> told_;
 };

@@ -111,9 +111,9 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) 
   for (const std::size_t matched : rank.matched) {
     tensors.push_back(match_.tensors[matched].tensor);
   }
-  auto check =
-      InstanceCheck::start(rank.owner, **engine, std::move(tensors),
-                           {artifact_.parameters, slices, stop_.get_token(), &exports}, random_);
+  auto check = InstanceCheck::start(
+      rank.owner, **engine, std::move(tensors),
+      {artifact_.parameters, slices, stop_.get_token(), &exports, tags_}, random_);
   if (check) {
     rank.check = *std::move(check);
   } else {
@@ -229,9 +229,11 @@ InstanceModel::Hashed InstanceModel::gather(ExportTime& exports) {
   return hashed;
 }
 
-Result<InstanceModel::Hashed> InstanceModel::hash(unsigned slices, const std::stop_token& stop) {
+Result<InstanceModel::Hashed> InstanceModel::hash(unsigned slices, const std::stop_token& stop,
+                                                  bool tags) {
   const std::stop_callback forward(stop, [this] { stop_.request_stop(); });
   const std::scoped_lock lock(mutex_);
+  tags_ = tags;
   if (!ranks_fit_) {
     return nothing_covered(ranks_fit_.error());
   }

@@ -44,9 +44,9 @@ class InstanceModel {
   // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
   // and tensors in those that changed are not covered (file-changed). What one process keeps us
   // from reading, or not within ExportTime, leaves its tensors not covered. `slices` is for
-  // recheck(). Errors: cancelled when `stop` is requested, those of the engine that are not about
-  // this memory.
-  [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop);
+  // recheck(), and so is `tags`: without them it computes SHA-256. Errors: cancelled when `stop` is
+  // requested, those of the engine that are not about this memory.
+  [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop, bool tags = true);
 
   // Digests at `span` of the entries at these positions, hashed again from the same imports.
   // not-found when one of them was not hashed.
@@ -66,6 +66,8 @@ class InstanceModel {
   void begin_check();
   // Tells all owners.
   void tell(InstanceState state, std::span<const Finding> findings);
+  // What its bytes were held against.
+  [[nodiscard]] const Artifact& artifact() const { return artifact_; }
   // Whose memory was read.
   [[nodiscard]] std::size_t processes() const { return ranks_.size(); }
   // Lets go of all memory now.
@@ -106,6 +108,7 @@ class InstanceModel {
   [[nodiscard]] std::optional<Place> place_of(std::uint64_t entry);
 
   Artifact artifact_;
+  bool tags_ = true;  // of the last hash()
   gpu_hash::Engine& engine_;
   Random& random_;
   Now now_;

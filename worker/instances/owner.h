@@ -3,7 +3,9 @@
 // Protocol: docs/instances.md.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -25,6 +27,7 @@ struct Peer {
 };
 
 using Finding = InstanceFinding;
+class HintsPage;
 
 // A live registration. Thread-safe. Every call fails with cancelled once the connection has ended
 // or the owner asked to release its memory.
@@ -60,6 +63,13 @@ class Owner {
   virtual void begin_check() = 0;
   // Tells the owner what was found; the first 16 findings travel. Never waits.
   virtual void tell(InstanceState state, std::span<const Finding> findings) = 0;
+
+  // What the owner says of its steps; null when it shares no page. Whoever keeps the pointer lets
+  // go of it with the owner.
+  [[nodiscard]] virtual std::shared_ptr<const HintsPage> hints() const { return nullptr; }
+  // Answers the `yield` under way, if there is one: so many slices ran, and another `yield` makes
+  // sense after `next`. Never waits.
+  virtual void yielded(std::uint64_t, std::chrono::milliseconds) {}
 };
 
 }  // namespace assay::worker

@@ -64,6 +64,12 @@ void Registry::change(const std::shared_ptr<Owner>& owner, std::span<const std::
   }
 }
 
+void Registry::yield(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max) {
+  for (InstanceWatcher* const watcher : watchers_) {
+    watcher->yields(owner, max);
+  }
+}
+
 std::vector<std::shared_ptr<Owner>> Registry::find(std::string_view pod,
                                                    std::string_view instance) {
   std::vector<std::shared_ptr<Owner>> found;

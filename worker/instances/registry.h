@@ -2,6 +2,7 @@
 // Which registrations are alive, and who wants to know.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -31,6 +32,9 @@ class InstanceWatcher {
   // violated, whatever was found before.
   virtual void changed(const std::shared_ptr<Owner>& owner,
                        std::span<const std::string> tensors) = 0;
+  // This is a good moment for what is due, and the owner waits: one that watches the instance calls
+  // Owner::yielded() before `max` has passed.
+  virtual void yields(const std::shared_ptr<Owner>&, std::chrono::milliseconds) {}
   // The connection has ended, or the owner asked to release its memory: let go of the pointer and
   // of all memory within 0.5 s. Owner::ended() says the same.
   virtual void gone(const Owner& owner) = 0;
@@ -72,6 +76,7 @@ class Registry final : public Instances {
   // Pass on what the owner says.
   void ask(const std::shared_ptr<Owner>& owner);
   void change(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors);
+  void yield(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max);
 
   [[nodiscard]] std::vector<std::shared_ptr<Owner>> find(std::string_view pod,
                                                          std::string_view instance) override;

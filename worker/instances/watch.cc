@@ -2,11 +2,15 @@
 #include "worker/instances/watch.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "schemas/core/error.h"
+#include "schemas/core/random.h"
+#include "schemas/instance_message.h"
 
 namespace assay::worker {
 
@@ -14,10 +18,26 @@ namespace {
 
 Finding trouble(const Error& error) { return {Finding::Kind::kError, {}, error.detail}; }
 
+// For Schedule. Without random numbers slices come in their order, and none is left out.
+std::size_t draw_at_random(std::size_t bound) {
+  SystemRandom random;
+  std::uint64_t number = 0;
+  std::array<std::uint8_t, sizeof(number)> bytes{};
+  if (!random.fill(bytes)) {
+    return bound - 1;
+  }
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  return number % bound;  // of at most some thousand: the chances differ by less than 2^-50
+}
+
 }  // namespace
 
-InstanceWatch::InstanceWatch(const WatchPlan& plan, OnChange on_change, Now now)
-    : plan_(plan), on_change_(std::move(on_change)), now_(std::move(now)) {}
+InstanceWatch::InstanceWatch(const WatchPlan& plan, OnChange on_change, Now now,
+                             OnChange on_located)
+    : plan_(plan),
+      on_change_(std::move(on_change)),
+      on_located_(std::move(on_located)),
+      now_(std::move(now)) {}
 
 InstanceWatch::~InstanceWatch() {
   std::map<JobInstance, std::unique_ptr<Watcher>> old;
@@ -76,7 +96,7 @@ void InstanceWatch::start(const JobInstance& instance) {
   } catch (const std::exception&) {
     lock.unlock();
     const Finding why = trouble({ErrorCode::kInternal, "the system has no more threads", {}});
-    settle(watcher, InstanceState::kUnknown, {&why, 1});
+    settle(watcher, InstanceState::kUnknown, {&why, 1})->release();
   }
 }
 
@@ -96,7 +116,7 @@ void InstanceWatch::note_look(Watcher& watcher) {
 InstanceBeat InstanceWatch::said_of(const Watcher& watcher) const {
   InstanceBeat beat = watcher.beat;
   if (beat.state == InstanceState::kVerified &&
-      now_() - watcher.looked > 2 * plan_.period + kLateBy) {
+      now_() - watcher.looked > 2 * cycle(plan_) + kLateBy) {
     beat.state = InstanceState::kUnknown;
   }
   return beat;
@@ -142,7 +162,7 @@ void InstanceWatch::came(const Owner& owner) {
   const InstanceRegistration& registration = owner.registration();
   const std::scoped_lock lock(mutex_);
   present_[{owner.peer().pod, registration.instance}].insert_or_assign(
-      registration.rank, Present{owner.id(), registration.artifact});
+      registration.rank, Present{owner.id(), registration.artifact, owner.hints()});
 }
 
 void InstanceWatch::gone(const Owner& owner) {
@@ -161,8 +181,13 @@ void InstanceWatch::gone(const Owner& owner) {
   }
 }
 
-void InstanceWatch::settle(Watcher& watcher, InstanceState state,
-                           std::span<const Finding> findings) {
+bool InstanceWatch::is_current(const Watcher& watcher) const {
+  const auto place = watchers_.find(watcher.beat.instance);
+  return place != watchers_.end() && place->second.get() == &watcher;
+}
+
+std::shared_ptr<InstanceModel> InstanceWatch::settle(Watcher& watcher, InstanceState state,
+                                                     std::span<const Finding> findings) {
   std::optional<InstanceBeat> told;
   std::shared_ptr<InstanceModel> model;
   bool asked = false;
@@ -171,8 +196,7 @@ void InstanceWatch::settle(Watcher& watcher, InstanceState state,
     watcher.beat.state = state;
     model = std::exchange(watcher.model, nullptr);  // from now on ask() answers itself
     asked = watcher.asked;
-    const auto place = watchers_.find(watcher.beat.instance);
-    if (place != watchers_.end() && place->second.get() == &watcher) {
+    if (is_current(watcher)) {
       told = watcher.beat;
     }
   }
@@ -183,22 +207,14 @@ void InstanceWatch::settle(Watcher& watcher, InstanceState state,
     model->begin_check();
   }
   model->tell(state, findings);
-  model->release();
-}
-
-Result<std::vector<Finding>> InstanceWatch::turn(InstanceModel& model,
-                                                 const Schedule::Turn& what) const {
-  ASSAY_ASSIGN(std::vector<Finding> findings, model.recheck(what.slice));
-  if (findings.empty() && what.redraw) {
-    return model.redraw(plan_.redrawn);
-  }
-  return findings;
+  return model;
 }
 
 Result<std::vector<Finding>> InstanceWatch::full_pass(InstanceModel& model,
                                                       const std::vector<Entry>& entries,
                                                       const std::stop_token& stop) const {
-  ASSAY_ASSIGN(const InstanceModel::Hashed hashed, model.hash(plan_.slices, stop));
+  ASSAY_ASSIGN(const InstanceModel::Hashed hashed,
+               model.hash(plan_.slices, stop, plan_.check != WatchCheck::kSha256));
   std::vector<Finding> findings;
   for (const NotCovered& item : hashed.not_covered) {
     if (item.reason != info(ErrorCode::kFileChanged).code) {
@@ -208,79 +224,132 @@ Result<std::vector<Finding>> InstanceWatch::full_pass(InstanceModel& model,
   }
   for (std::size_t i = 0; findings.empty() && i < entries.size(); ++i) {
     if (i >= hashed.entries.size() || hashed.entries[i] != entries[i]) {
-      findings.push_back(
-          {Finding::Kind::kChanged, label_of(entries[i]), "its bytes are not what they were"});
+      findings.push_back({Finding::Kind::kChanged, std::get<TensorEntry>(entries[i]).name,
+                          "its bytes are not what they were"});
     }
   }
   return findings;
 }
 
-bool InstanceWatch::wait(Watcher& watcher, Steady::time_point when, const std::stop_token& end) {
-  std::unique_lock lock(mutex_);
-  watcher.changed.wait_until(lock, end, when,
-                             [&] { return watcher.asked || !watcher.said.empty(); });
-  return std::exchange(watcher.asked, false);
+Schedule InstanceWatch::new_schedule(unsigned slices) {
+  return {plan_, slices, Steady::now(), draw_at_random};
 }
 
-Result<std::vector<Finding>> InstanceWatch::look(Watcher& watcher, const std::stop_token& stop,
+Result<std::vector<Finding>> InstanceWatch::turn(Watcher& watcher, Look& look,
                                                  const std::stop_token& end) {
   InstanceModel& model = *watcher.model;
-  Schedule schedule(plan_, model.slices(), Steady::now());
-  Steady::duration length{};
-  while (!end.stop_requested()) {
-    const bool asked = wait(watcher, schedule.when({}, Steady::now(), length), end);
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!watcher.said.empty()) {
-        return watcher.said;
-      }
+  const Steady::time_point begin = Steady::now();
+  const Schedule::Turn what = look.schedule.next();
+  look.schedule.began(begin);
+  ASSAY_ASSIGN(std::vector<Finding> findings, model.recheck(what.slice));
+  const Steady::time_point rechecked = Steady::now();
+  look.lengths.note(what.slice, rechecked - begin);
+  if (findings.empty() && what.redraw) {
+    ASSAY_ASSIGN(findings, model.redraw(plan_.redrawn));
+    look.replaced = !findings.empty();
+    look.lengths.note_redraw(Steady::now() - rechecked);
+  }
+  if (findings.empty() && what.complete) {
+    note_look(watcher);
+  }
+  if (findings.empty() && !look.locator.is_done()) {
+    look.locator.learn(model, look.locator.bytes() / plan_.slices, end);
+  }
+  look.schedule.done(Steady::now());
+  return findings;
+}
+
+Result<std::vector<Finding>> InstanceWatch::watch_on(Watcher& watcher, Look& look,
+                                                     const std::stop_token& stop,
+                                                     const std::stop_token& end) {
+  InstanceModel& model = *watcher.model;
+  std::vector<Finding> found;
+  while (found.empty()) {
+    const Wake wake = wait(watcher, look, end);
+    if (wake == Wake::kEnd) {
+      return fail(ErrorCode::kCancelled, "The memory was let go");
     }
-    const Steady::time_point now = Steady::now();
-    std::vector<Finding> found;
-    if (asked || schedule.full_pass_due(now)) {
+    if (wake == Wake::kSaid) {
+      const std::scoped_lock lock(mutex_);
+      return watcher.said;
+    }
+    if (wake == Wake::kAsked || look.schedule.full_pass_due(Steady::now())) {
       ASSAY_ASSIGN(found, full_pass(model, watcher.entries, stop));
       if (found.empty()) {
         note_look(watcher);
         model.tell(InstanceState::kVerified, {});
       }
-      schedule = Schedule(plan_, model.slices(), Steady::now());
-    } else if (schedule.when({}, now, length) <= now && !end.stop_requested()) {
-      schedule.began(now);
-      const Schedule::Turn what = schedule.next();
-      ASSAY_ASSIGN(found, turn(model, what));
-      if (what.redraw && found.empty()) {
-        note_look(watcher);
-      }
-      schedule.done(Steady::now());
-      length = Steady::now() - now;
+      look.schedule = new_schedule(model.slices());
+      look.lengths = {};
+      continue;
     }
-    if (!found.empty()) {
-      return found;
+    ASSAY_ASSIGN(found, turn(watcher, look, end));
+    if (wake == Wake::kYield) {
+      const std::scoped_lock lock(mutex_);
+      std::ranges::for_each(watcher.yields, [](Yield& yield) { ++yield.slices; });
     }
   }
-  return fail(ErrorCode::kCancelled, "The memory was let go");
+  return found;
+}
+
+void InstanceWatch::locate(const Watcher& watcher, InstanceModel& model, Look& look,
+                           std::vector<Finding> findings, const std::stop_token& end) {
+  if (look.replaced && !model.hash(plan_.slices, end, plan_.check != WatchCheck::kSha256)) {
+    return;
+  }
+  bool located = false;
+  for (std::size_t i = 0; i < std::min(findings.size(), kMaxFrameFindings); ++i) {
+    const std::string where = text_of(look.locator.find(model, findings[i].tensor, end));
+    located = located || !where.empty();
+    findings[i].detail += where.empty() ? "" : ": " + where;
+  }
+  if (!located) {
+    return;
+  }
+  model.tell(InstanceState::kViolated, findings);
+  std::optional<InstanceBeat> told;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_current(watcher)) {
+      told = watcher.beat;
+    }
+  }
+  if (told && on_located_) {
+    on_located_(*told, findings);
+  }
 }
 
 void InstanceWatch::run(Watcher& watcher, const std::stop_token& stop) {
-  InstanceModel& model = *watcher.model;
+  const std::shared_ptr<InstanceModel> model = watcher.model;
   std::stop_source end;
   const auto request_end = [&end] { end.request_stop(); };
   const std::stop_callback on_stop(stop, request_end);
-  const std::stop_callback on_over(model.over(), request_end);
+  const std::stop_callback on_over(model->over(), request_end);
+  Look look{new_schedule(model->slices()), Locator(model->artifact())};
   Result<std::vector<Finding>> found = fail(ErrorCode::kInternal, "The watch ended early");
   try {
-    found = look(watcher, stop, end.get_token());
+    found = watch_on(watcher, look, stop, end.get_token());
   } catch (const std::exception& error) {
     found = fail(ErrorCode::kInternal, error.what());
   }
-  if (stop.stop_requested()) {
-    model.release();
-  } else if (found) {
-    settle(watcher, InstanceState::kViolated, *found);
-  } else {
-    const Finding why = trouble(found.error());
-    settle(watcher, InstanceState::kUnknown, {&why, 1});
+  if (!stop.stop_requested()) {
+    const Finding why = found ? Finding{} : trouble(found.error());
+    (void)settle(watcher, found ? InstanceState::kViolated : InstanceState::kUnknown,
+                 found ? std::span<const Finding>(*found) : std::span(&why, 1));
   }
+  std::vector<Yield> waiting;
+  {
+    const std::scoped_lock lock(mutex_);
+    waiting.swap(watcher.yields);
+  }
+  answer(waiting, kNoYield);
+  if (found) {
+    try {
+      locate(watcher, *model, look, *std::move(found), end.get_token());
+    } catch (const std::exception&) {  // what was found was told
+    }
+  }
+  model->release();
 }
 
 void InstanceWatch::ask(Owner& owner) {
@@ -291,6 +360,7 @@ void InstanceWatch::ask(Owner& owner) {
     const auto place = watchers_.find({owner.peer().pod, owner.registration().instance});
     if (place != watchers_.end() && place->second->model) {
       place->second->asked = true;
+      place->second->news = true;
       place->second->changed.notify_all();
       return;
     }
@@ -316,6 +386,7 @@ void InstanceWatch::violate(const JobInstance& instance, std::span<const std::st
   if (tensors.empty()) {
     place->second->said.push_back({Finding::Kind::kChanged, {}, "its owner saw storage replaced"});
   }
+  place->second->news = true;
   place->second->changed.notify_all();
 }
 

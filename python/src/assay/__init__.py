@@ -7,18 +7,18 @@
 
 See docs/python.md and docs/instances.md of Assay.
 """
-from ._errors import (AgentTimeout, AssayError, Finding, FoldedParameters, ModelError, NonContiguous,
-                      NotRegistered, NotVerified, NoWorker, ProtocolError, Refused, TorchMissing,
-                      UnknownTensor)
+from ._errors import (AgentTimeout, AssayError, Finding, FoldedParameters, HintsError, ModelError,
+                      NonContiguous, NotRegistered, NotVerified, NoWorker, ProtocolError, Refused,
+                      TorchMissing, UnknownTensor)
 from ._hints import Hints
 from ._loading import from_pretrained, load, registration
 from ._registration import (SOCKET, Registration, guard, register, registrations, release, update,
-                            verify_now)
+                            verify_now, yield_slice)
 from ._version import __version__
 
 __all__ = [
-    "AgentTimeout", "AssayError", "Finding", "FoldedParameters", "Hints", "ModelError", "NoWorker",
-    "NonContiguous", "NotRegistered", "NotVerified", "ProtocolError", "Refused", "Registration",
+    "AgentTimeout", "AssayError", "Finding", "FoldedParameters", "Hints", "HintsError", "ModelError",
+    "NoWorker", "NonContiguous", "NotRegistered", "NotVerified", "ProtocolError", "Refused", "Registration",
     "SOCKET", "TorchMissing", "UnknownTensor", "__version__", "from_pretrained", "guard", "load",
-    "register", "registration", "registrations", "release", "update", "verify_now",
+    "register", "registration", "registrations", "release", "update", "verify_now", "yield_slice",
 ]

@@ -52,6 +52,10 @@ class ModelError(AssayError, ValueError):
     """The model cannot be registered as it is; the message names the tensor."""
 
 
+class HintsError(AssayError, ValueError):
+    """A hint that means nothing, or a slice that is offered within a step."""
+
+
 class FoldedParameters(ModelError):
     """The model has been frozen: its weights are constants of a graph and no longer parameters."""
 

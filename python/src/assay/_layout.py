@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import _cuda, _memory, _model
 from ._errors import ModelError, NonContiguous
+from ._hints import PAGE, Hints
 from ._move import move_to_memory_files
 from ._wire import MAX_CAUSE, MAX_PARTS, MAX_PIECES, MAX_TEXT, WINDOW
 
@@ -183,11 +184,13 @@ class Plan:
     home: int  # number of the CUDA device
     _storages: List[Any]  # kept alive
     window: Optional[Tuple[int, Any, int]] = None  # descriptor, mapping, address
+    hints: Optional[Hints] = None  # the page that goes with it; not closed with the plan
 
     def exportable(self) -> List[int]:
-        """Numbers of the pieces that have a descriptor, the window among them."""
+        """Numbers of the pieces that have a descriptor; then of the window and the page of hints."""
         numbers = [number for number, piece in enumerate(self.pieces) if piece.kind != "staged"]
-        return numbers + ([len(self.pieces)] if self.window else [])
+        extra = (self.window is not None) + (self.hints is not None)
+        return numbers + [len(self.pieces) + number for number in range(extra)]
 
     def maps(self) -> Optional[_memory.Mappings]:
         """What piece.check() and piece.export() compare with, if there is a piece that needs it."""
@@ -196,6 +199,8 @@ class Plan:
     def export(self, number: int, maps: Optional[_memory.Mappings]) -> int:
         if number == len(self.pieces) and self.window:
             return _memory.reopen(self.window[0])
+        if number >= len(self.pieces) and self.hints is not None:
+            return _memory.reopen(self.hints.fileno())
         return self.pieces[number].export(maps)
 
     def names_in(self, number: int) -> List[str]:
@@ -217,6 +222,7 @@ class Plan:
             "uncovered": {"count": self.inventory.uncovered_count,
                           "bytes": self.inventory.uncovered_bytes},
             "window": WINDOW if self.window else 0,
+            **({"hints": PAGE} if self.hints is not None else {}),
         }
 
     def check(self) -> Iterator[List[str]]:

@@ -22,6 +22,7 @@ from ._layout import Moved, Plan
 HANDSHAKE = 30.0  # seconds until `registered`
 SEND = 5.0  # seconds that the node agent may take to read a frame
 _SLICE = 0.002  # seconds between two steps of a look at the model
+_YIELD = 5.0  # seconds after its time that a yield is waited for before another one is sent
 _RETRY = (1.0, 30.0)  # seconds between attempts to connect again, first and most
 
 
@@ -76,6 +77,8 @@ class Link:
         self._releasing: Optional[Tuple[int, Future[Any]]] = None
         self._verifying: Optional[Tuple[int, Future[Any]]] = None
         self._verify_later: Deque[Future[Any]] = collections.deque()
+        self.next_yield = 0.0  # time.monotonic(): nothing is due before
+        self._yielding: Optional[Tuple[int, Future[Any], float]] = None  # ... and until when
         self._delay, self._retry_at = _RETRY[0], 0.0
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="assay-registration", daemon=True)
@@ -144,6 +147,19 @@ class Link:
             self._numbers += 1
             self._verifying = self._numbers, future
             self._send({"type": "verify", "request": self._numbers})
+
+    def yield_slice(self, future: Future[Any], max_ms: int) -> None:
+        """The future ends with the number of slices that ran; 0 when nobody runs any."""
+        now = time.monotonic()
+        if self._plan is None or self._releasing is not None:
+            future.set_exception(NotRegistered("nothing is registered: it was released"))
+        elif self._socket is None or (self._yielding is not None and now < self._yielding[2]):
+            future.set_result(0)
+        else:
+            self._end_yield()
+            self._numbers += 1
+            self._yielding = self._numbers, future, now + max_ms / 1000 + _YIELD
+            self._send({"type": "yield", "request": self._numbers, "max_ms": max_ms})
 
     def release(self, future: Future[Any]) -> None:
         """The future ends when the node agent holds no memory any more."""
@@ -372,6 +388,16 @@ class Link:
         self._releasing = None
         self._released(future)
 
+    def _on_yielded(self, frame: _wire.Frame) -> None:
+        if self._yielding is not None and self._yielding[0] == frame["request"]:
+            self.next_yield = time.monotonic() + frame["next_ms"] / 1000
+            self._end_yield(frame["slices"])
+
+    def _end_yield(self, slices: int = 0) -> None:
+        if self._yielding is not None:
+            future, self._yielding = self._yielding[1], None
+            future.set_result(slices)
+
     def _failed(self, request: int, detail: str) -> None:
         self._send({"type": "failed", "request": request, "detail": detail[:_wire.MAX_TEXT]})
 
@@ -381,6 +407,8 @@ class Link:
             self.state, self.findings, self.registration = "released", [], ""
             self.changed.notify_all()
         self._fail_verifies(NotRegistered("the registration was released"))
+        self._end_yield()
+        self.next_yield = 0.0
         future.set_result(None)
 
     # Watching the model.
@@ -452,6 +480,8 @@ class Link:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+        self._end_yield()
+        self.next_yield = 0.0
 
     def _drop_plan(self) -> None:
         if self._plan is not None:

@@ -8,7 +8,7 @@ from typing import Any, Callable
 from ._errors import ModelError, NotRegistered
 from ._registration import Registration, register
 
-_OPTIONS = ("instance", "rank", "world", "socket", "period", "reconnect", "names")
+_OPTIONS = ("instance", "rank", "world", "socket", "period", "reconnect", "names", "hints")
 _of: "weakref.WeakKeyDictionary[Any, Registration]" = weakref.WeakKeyDictionary()
 
 

@@ -14,10 +14,12 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 from . import _layout
-from ._errors import AgentTimeout, Finding, ModelError, NotRegistered, NoWorker, not_verified
+from ._errors import (AgentTimeout, Finding, HintsError, ModelError, NotRegistered, NoWorker,
+                      not_verified)
+from ._hints import Hints
 from ._link import HANDSHAKE, Link, describe
 from ._version import __version__
-from ._wire import MAX_WORLD
+from ._wire import MAX_WORLD, MAX_YIELD
 
 SOCKET = "/run/assay/register.sock"
 PERIOD = 2.0  # seconds
@@ -38,7 +40,9 @@ class Registration:
     """
 
     def __init__(self, model: Any, artifact: str, instance: str, rank: int, world: int, socket: str,
-                 period: float, reconnect: bool, names: Optional[Mapping[str, str]]) -> None:
+                 period: float, reconnect: bool, names: Optional[Mapping[str, str]],
+                 hints: Optional[Hints] = None) -> None:
+        self._hints, self._own_hints = (Hints() if hints is None else hints), hints is None
         self._model, self._names = model, names
         self._artifact, self._instance, self._rank, self._world = artifact, instance, rank, world
         self._updating = threading.Lock()
@@ -51,6 +55,11 @@ class Registration:
     @property
     def instance(self) -> str:
         return self._instance
+
+    @property
+    def hints(self) -> Hints:
+        """Where this process says when its steps run; the node agent reads it."""
+        return self._hints
 
     @property
     def state(self) -> str:
@@ -107,6 +116,31 @@ class Registration:
         if state != "verified":
             raise not_verified(state, findings)
 
+    def yield_slice(self, max_ms: int = 50) -> int:
+        """Now is a good moment: has the node agent look at what is due, and waits for that.
+
+        Call it between two steps, when nothing runs on the device. Returns after at most `max_ms`
+        milliseconds (1 to 10,000), and says how many slices ran; 0 when none was due, fits, or
+        nobody looks. When nothing is due it costs less than a microsecond. All processes of an
+        instance have to call it at about the same time.
+
+        Errors: HintsError within a step, ValueError, NotRegistered.
+        """
+        if not 1 <= max_ms <= MAX_YIELD:
+            raise ValueError(f"max_ms: 1 to {MAX_YIELD} milliseconds, not {max_ms!r}")
+        if self._link.state == "closed":
+            raise NotRegistered("the registration is closed")
+        if self._hints.in_step:
+            raise HintsError("yield_slice() within a step: call it after end()")
+        if time.monotonic() < self._link.next_yield:
+            return 0
+        future = self._link.command(self._link.yield_slice, int(max_ms))
+        try:
+            slices: int = future.result(max_ms / 1000)
+        except (FutureTimeout, TimeoutError):
+            return 0
+        return slices
+
     def release(self, timeout: float = RELEASE) -> None:
         """Has the node agent let go of all memory: before weights are reloaded, freed, put to sleep.
 
@@ -130,6 +164,8 @@ class Registration:
     def close(self) -> None:
         """Ends the registration. Weights that were moved into memory files stay there."""
         self._link.close()
+        if self._own_hints:
+            self._hints.close()
         with _lock:
             if self in _live:
                 _live.remove(self)
@@ -145,7 +181,9 @@ class Registration:
                 f"{self._artifact}: {self.state}>")
 
     def _register(self) -> None:
+        self._hints.fileno()  # not closed
         plan = _layout.build(self._model, self._names)
+        plan.hints = self._hints
         identity = self._artifact, self._instance, self._rank, self._world
         try:
             future = self._link.command(self._link.register, plan, identity)
@@ -171,12 +209,13 @@ def _check_artifact(artifact: str) -> None:
 
 def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0, world: int = 1,
              socket: str = SOCKET, period: float = PERIOD, reconnect: bool = True,
-             names: Optional[Mapping[str, str]] = None) -> Registration:
+             names: Optional[Mapping[str, str]] = None, hints: Optional[Hints] = None) -> Registration:
     """Registers a model's parameters and persistent buffers with the node agent of this machine.
 
     `model`: a torch.nn.Module, or a mapping of names to tensors. `artifact`: what it must be.
     `rank` of `world` processes hold the instance together. `period`: seconds between two looks at
     whether storages were replaced. `names`: names of tensors in the manifest, where they differ.
+    `hints`: a page that several registrations share; else each has its own.
     CPU tensors are moved into shared memory; nothing may use the model meanwhile.
 
     Errors: NoWorker, Refused, ModelError (FoldedParameters, NonContiguous), TorchMissing, ValueError.
@@ -189,7 +228,8 @@ def register(model: Any, *, artifact: str, instance: str = "main", rank: int = 0
     if period <= 0:
         raise ValueError("period: seconds, more than 0")
     _check_socket(socket)  # before gigabytes are moved
-    registration = Registration(model, artifact, instance, rank, world, socket, period, reconnect, names)
+    registration = Registration(model, artifact, instance, rank, world, socket, period, reconnect, names,
+                                hints)
     try:
         registration._register()
     except BaseException:
@@ -212,13 +252,17 @@ def _check_socket(path: str) -> None:
 def guard(model: Any, *, artifact: str, timeout: float = VERIFY, **options: Any) -> Iterator[Registration]:
     """Runs its body only over verified weights.
 
-    Verifies before and after, and looks whether they were ever found violated in between. `options`:
-    as register(). Errors: NotVerified, UnknownTensor, those of register() and verify_now().
+    Verifies before and after, and looks whether they were ever found violated in between. Each call
+    of the model is a step for the hints, unless `hints=` is given: then the caller says when steps
+    run. `options`: as register(). Errors: NotVerified, UnknownTensor, those of register() and
+    verify_now().
     """
     registration = register(model, artifact=artifact, **options)
+    followed = None if options.get("hints") is not None else model
     try:
         registration.require_verified(timeout)
-        yield registration
+        with registration.hints.follow(followed):
+            yield registration
         registration.require_verified(timeout)
         if registration.violations:
             raise not_verified("violated", registration.findings)
@@ -250,6 +294,21 @@ def release(instance: Optional[str] = None) -> None:
     """Releases all registrations of this process, or those of one instance."""
     for registration in _chosen(instance):
         registration.release()
+
+
+def yield_slice(max_ms: int = 50, instance: Optional[str] = None) -> int:
+    """Registration.yield_slice() of all registrations, or those of one instance; slices of all.
+
+    `max_ms` is for all of them together.
+    """
+    first, *others = _chosen(instance)
+    deadline = time.monotonic() + max_ms / 1000
+    slices = first.yield_slice(max_ms)
+    for registration in others:
+        left = int((deadline - time.monotonic()) * 1000)
+        if left >= 1:
+            slices += registration.yield_slice(left)
+    return slices
 
 
 def update(artifact: str, instance: Optional[str] = None) -> None:

@@ -24,6 +24,7 @@ MAX_CHANGED = 16  # names in one frame
 MAX_TEXT = 512  # characters of a name or a detail
 MAX_CAUSE = 128  # characters
 WINDOW = 64 << 20  # bytes
+MAX_YIELD = 10_000  # ms
 STATES = ("pending", "verified", "violated", "unknown")
 FINDINGS = ("missing", "extra", "mismatch", "changed", "error")
 
@@ -84,6 +85,8 @@ _AGENT_FRAMES: Dict[str, Dict[str, Callable[[Any], bool]]] = {
     "export": {"request": _number, "pieces": _numbers},
     "read": {"request": _number, "piece": _number, "offset": _number, "size": _number},
     "released": {"request": _number},
+    "yielded": {"request": _number, "slices": _number,
+                "next_ms": lambda v: _number(v) and 1 <= v <= 60_000},
 }
 
 

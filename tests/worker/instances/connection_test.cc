@@ -319,5 +319,65 @@ TEST(Connection, StagedPieces_NeedASealedWindow) {
   EXPECT_EQ(other.next_type(), "refused invalid-parameter");
 }
 
+TEST(Connection, PageOfHints_ComesLast_AndIsRead) {
+  Agent agent;
+  const std::size_t before = open_descriptors();
+  {
+    InstanceRegistration registration = host_registration(2);
+    registration.hints = kHintsPage;
+    const Descriptor page = memory_file(kHintsPage);
+    const auto write = [&page](std::size_t word, std::uint64_t value) {
+      ASSERT_EQ(::pwrite(page.get(), &value, 8, static_cast<off_t>(8 * word)), 8);
+    };
+    write(0, kHintsMagic);
+    write(1, kHintsVersion);
+    OwnerEnd owner(agent);
+    const Descriptor file = memory_file(64);
+    ASSERT_EQ(owner.enter(registration, {file.get(), file.get(), page.get()}), "registered");
+    EXPECT_EQ(agent.recorder.next(), "came a");
+    const auto hints = agent.recorder.owner()->hints();
+    ASSERT_NE(hints, nullptr);
+    EXPECT_EQ(hints->read(Steady::now()), std::nullopt);  // nothing was said yet
+    write(2, 1);
+    EXPECT_EQ(hints->read(Steady::now()), (WatchHints{true, {}}));
+    write(3, 1);
+    EXPECT_EQ(hints->read(Steady::now()), WatchHints{});
+    InstanceRegistration staged = staged_registration();
+    staged.hints = kHintsPage;
+    staged.instance = "b";
+    OwnerEnd both(agent);
+    both.send(OwnerHello{""});
+    both.send(staged);
+    both.send(OwnerPieces{0, 1, 2}, {memory_file(kStagingWindow).get(), page.get()});
+    EXPECT_EQ(both.next_type(), "welcome");
+    EXPECT_EQ(both.next_type(), "registered");
+    EXPECT_EQ(agent.recorder.next(), "came b");
+    EXPECT_NE(agent.recorder.owner()->hints(), nullptr);
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Connection, PageOfHints_IsSealedMemoryOfItsSize_WithoutHoles) {
+  Agent agent;
+  InstanceRegistration registration = host_registration(1);
+  registration.hints = kHintsPage;
+  const Descriptor file = memory_file(64);
+  const std::size_t before = open_descriptors();
+  const Descriptor large = memory_file(2 * kHintsPage);
+  ASSERT_EQ(::pwrite(large.get(), "x", 1, 0), 1);
+  ASSERT_EQ(::pwrite(large.get(), "x", 1, kHintsPage), 1);
+  const Descriptor open = memory_file(kHintsPage, 0);
+  ASSERT_EQ(::pwrite(open.get(), "x", 1, 0), 1);
+  const Descriptor hole = memory_file(kHintsPage);
+  for (const Descriptor* const page : {&large, &open, &hole}) {
+    OwnerEnd owner(agent);
+    EXPECT_EQ(owner.enter(registration, {file.get(), page->get()}), "refused invalid-parameter");
+  }
+  EXPECT_EQ(open_descriptors(), before + 3);
+  OwnerEnd none(agent);  // one descriptor too few is waited for, another one is refused
+  EXPECT_EQ(none.enter(host_registration(1), {file.get(), file.get()}),
+            "refused invalid-parameter");
+}
+
 }  // namespace
 }  // namespace assay::worker

@@ -2,6 +2,7 @@
 #include "tests/worker/instances/fake_owner.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/mman.h>
@@ -133,6 +134,28 @@ void FakeOwner::tell(InstanceState state, std::span<const Finding> findings) {
   state_ = state;
   findings_.assign(findings.begin(), findings.end());
   changed_.notify_all();
+}
+
+void FakeOwner::yielded(std::uint64_t slices, std::chrono::milliseconds next) {
+  const std::scoped_lock lock(mutex_);
+  yielded_.emplace_back(slices, next);
+  changed_.notify_all();
+}
+
+std::pair<std::uint64_t, std::chrono::milliseconds> FakeOwner::await_yielded() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !yielded_.empty(); });
+  const auto answer = yielded_.front();
+  yielded_.erase(yielded_.begin());
+  return answer;
+}
+
+std::uint64_t* FakeOwner::share_hints() {
+  Bytes bytes(kHintsPage);
+  std::memcpy(bytes.data(), "ASSAYHNT\1", 9);
+  page_ = std::make_unique<MemoryFile>(bytes);
+  hints_ = HintsPage::map(page_->share()).value();
+  return reinterpret_cast<std::uint64_t*>(page_->memory());
 }
 
 std::vector<std::shared_ptr<Owner>> FakeInstances::find(std::string_view pod,

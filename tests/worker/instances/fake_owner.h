@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schemas/manifest.h"
+#include "worker/instances/hints.h"
 #include "worker/instances/instances.h"
 #include "worker/instances/owner.h"
 
@@ -71,6 +72,13 @@ class FakeOwner final : public Owner {
                                    std::span<std::uint8_t> out) override;
   void begin_check() override {}
   void tell(InstanceState state, std::span<const Finding> findings) override;
+  [[nodiscard]] std::shared_ptr<const HintsPage> hints() const override { return hints_; }
+  void yielded(std::uint64_t slices, std::chrono::milliseconds next) override;
+
+  // Shares a page with these words. Returns the words.
+  std::uint64_t* share_hints();
+  // Waits for the answer to a yield: slices, and when another one makes sense.
+  std::pair<std::uint64_t, std::chrono::milliseconds> await_yielded();
 
  private:
   struct Memory {
@@ -91,6 +99,9 @@ class FakeOwner final : public Owner {
   std::size_t largest_ = 0;
   InstanceState state_ = InstanceState::kPending;
   std::vector<Finding> findings_;
+  std::vector<std::pair<std::uint64_t, std::chrono::milliseconds>> yielded_;
+  std::unique_ptr<MemoryFile> page_;
+  std::shared_ptr<const HintsPage> hints_;
 };
 
 class FakeInstances final : public Instances {

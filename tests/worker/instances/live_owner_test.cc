@@ -254,6 +254,52 @@ TEST(LiveOwner, WhatTheOwnerSawItself_IsPassedOnOnce) {
   EXPECT_EQ(side.agent.recorder.next(), "asked a");  // the second one is not told
 }
 
+// --- yield
+
+TEST(LiveOwner, Yield_IsPassedOn_AndAnsweredOnce) {
+  Registered side;
+  side.end.send(OwnerYield{3, std::chrono::milliseconds(50)});
+  EXPECT_EQ(side.agent.recorder.next(), "yields a 50");
+  side.owner->yielded(2, std::chrono::milliseconds(70));
+  side.owner->yielded(1, std::chrono::milliseconds(70));
+  EXPECT_EQ(side.end.next(),
+            Json({{"type", "yielded"}, {"request", 3}, {"slices", 2}, {"next_ms", 70}}));
+  side.end.send(OwnerYield{4, std::chrono::milliseconds(50)});
+  EXPECT_EQ(side.agent.recorder.next(), "yields a 50");
+  side.owner->yielded(0, std::chrono::hours(9));  // brought within the limit of the frame
+  EXPECT_EQ(side.end.next(),
+            Json({{"type", "yielded"}, {"request", 4}, {"slices", 0}, {"next_ms", 60'000}}));
+}
+
+TEST(LiveOwner, SecondYield_EndsTheConnection_WhileTheFirstHasTime) {
+  Registered side;
+  side.end.send(OwnerYield{1, std::chrono::milliseconds(10'000)});
+  side.end.send(OwnerYield{2, std::chrono::milliseconds(1)});
+  EXPECT_EQ(side.end.next_type(), "refused conflict");
+  Registered late;  // nobody answered in time
+  for (int i = 0; i < 3; ++i) {
+    late.end.send(OwnerYield{1, std::chrono::milliseconds(1)});
+    EXPECT_EQ(late.agent.recorder.next(), "yields a 1");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+TEST(LiveOwner, FloodOfYields_EndsTheConnection) {
+  Registered side;
+  std::string answer;
+  for (unsigned i = 1; answer != "refused limit-exceeded"; ++i) {
+    ASSERT_LT(i, 10'000U);  // a slow machine sends few a second
+    side.end.send(OwnerYield{i, std::chrono::milliseconds(1'000)});
+    if (side.agent.recorder.next() != "yields a 1000") {
+      break;
+    }
+    side.owner->yielded(0, std::chrono::milliseconds(1));
+    answer = side.end.next_type();
+    EXPECT_TRUE(answer == "yielded" || i > LiveOwner::kYieldsASecond) << i;
+  }
+  EXPECT_EQ(side.end.next_type(), "refused limit-exceeded");
+}
+
 TEST(LiveOwner, FloodOfStates_EndsTheConnectionOfAnOwnerThatDoesNotRead) {
   Registered side;
   std::vector<Finding> findings(16, {Finding::Kind::kMismatch, "t1", std::string(512, 'x')});

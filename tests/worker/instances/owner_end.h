@@ -35,6 +35,9 @@ class Recorder final : public InstanceWatcher {
     }
     note("changed" + names, owner);
   }
+  void yields(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max) override {
+    note("yields " + owner->registration().instance + " " + std::to_string(max.count()), owner);
+  }
   void gone(const Owner& owner) override { note("gone " + owner.registration().instance, nullptr); }
 
   // Waits for the next call, and returns its words; the owner is held until the next call.

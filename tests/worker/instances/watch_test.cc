@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// A watched instance whose processes give hints and yield, other checks than tags, and where in a
+// tensor bytes changed.
+#include "worker/instances/watch.h"
+
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+#include "tests/worker/instances/engines.h"
+#include "tests/worker/instances/fake_owner.h"
+
+namespace assay::worker::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kSize = 3'500'000;  // four spans of the locator
+
+// Two processes with a tensor each, in two slices.
+class WatchTest : public OnEngine {
+ protected:
+  void SetUp() override {
+    OnEngine::SetUp();
+    tensors_ = {{"t0", some_bytes(kSize, 1)}, {"t1", some_bytes(kSize, 2)}};
+    manifest_ = manifest_of(tensors_);
+    for (std::uint64_t rank = 0; rank < 2; ++rank) {
+      owners_.push_back(std::make_shared<FakeOwner>(artifact_id(manifest_).value(), rank, 2));
+      owners_[rank]->add(tensors_[rank].name, tensors_[rank].bytes);
+    }
+  }
+  void begin(WatchPlan plan) {
+    plan.slices = 1;  // of each process
+    watch_ = std::make_unique<InstanceWatch>(
+        plan, [](const InstanceBeat&, std::span<const Finding>) {}, &Steady::now,
+        [this](const InstanceBeat& beat, std::span<const Finding> findings) {
+          const std::scoped_lock lock(mutex_);
+          located_.assign(findings.begin(), findings.end());
+          located_state_ = beat.state;
+        });
+    const auto model = std::make_shared<InstanceModel>(
+        std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()),
+        artifact_id(manifest_).value(), manifest_, *engine_, random_);
+    const auto hashed = model->hash(plan.slices, {}, plan.check != WatchCheck::kSha256);
+    ASSERT_TRUE(hashed);
+    for (const auto& owner : owners_) {
+      watch_->came(*owner);
+    }
+    watch_->watch({"", "main"}, artifact_id(manifest_).value(),
+                  DocumentId(artifact_id(manifest_)->root()), hashed->entries, model);
+  }
+  // Two periods are over, so that all that can be learned was learned.
+  void await_two_periods() {
+    const std::uint64_t before = owners_[0]->exported();
+    while (owners_[0]->exported() < before + 2) {
+      std::this_thread::yield();
+    }
+  }
+  std::string await_located() {
+    while (true) {
+      const std::scoped_lock lock(mutex_);
+      if (!located_.empty()) {
+        EXPECT_EQ(located_state_, InstanceState::kViolated);
+        return located_[0].tensor + ": " + located_[0].detail;
+      }
+    }
+  }
+
+  SystemRandom random_;
+  std::vector<NamedBytes> tensors_;
+  Manifest manifest_;
+  std::vector<std::shared_ptr<FakeOwner>> owners_;
+  std::mutex mutex_;
+  std::vector<Finding> located_;
+  InstanceState located_state_ = InstanceState::kPending;
+  std::unique_ptr<InstanceWatch> watch_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, WatchTest, testing::Values("cpu", "opencl"), engine_name);
+
+// --- where bytes changed
+
+TEST_P(WatchTest, AFlippedByte_IsLocatedAfterItWasTold) {
+  begin({.period = milliseconds(100)});
+  await_two_periods();
+  owners_[1]->flip(0, 2'200'000);
+  EXPECT_EQ(await_located(),
+            "t1: rank 1: its bytes are not what they were: bytes 2097152 to 3145728");
+  EXPECT_EQ(owners_[0]->told().at(0).detail,
+            "rank 1: its bytes are not what they were: bytes 2097152 to 3145728");
+}
+
+TEST_P(WatchTest, BytesOfAReplacedPiece_AreLocatedToo) {
+  begin({.period = milliseconds(100)});
+  await_two_periods();
+  Bytes other = tensors_[0].bytes;
+  other[5] ^= 1;
+  other[kSize - 1] ^= 1;
+  owners_[0]->replace(0, other);
+  EXPECT_EQ(await_located(),
+            "t0: rank 0: its bytes are not what they were: bytes 0 to 1048576, "
+            "3145728 to 3500000");
+}
+
+TEST(Locator, RangesInWords) {
+  EXPECT_EQ(text_of({}), "");
+  EXPECT_EQ(text_of({{0, 5}}), "bytes 0 to 5");
+  EXPECT_EQ(text_of({{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}}),
+            "bytes 0 to 1, 2 to 3, 4 to 5, 6 to 7 and 2 more ranges");
+}
+
+TEST(Locator, TakesABoundedNumberOfDigests) {
+  Artifact artifact = manifest_of({{"t", Bytes(4)}}).artifact;
+  std::get<TensorEntry>(artifact.entries[0]).size = std::uint64_t{1} << 40;
+  const Locator locator(artifact);
+  EXPECT_EQ(locator.bytes(), std::uint64_t{1} << 40);
+  EXPECT_EQ(locator.span(), std::uint64_t{4} << 20);
+}
+
+// --- other checks
+
+TEST_P(WatchTest, Sha256_IsAnotherLookThanTags) {
+  const auto model = std::make_shared<InstanceModel>(
+      std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()),
+      artifact_id(manifest_).value(), manifest_, *engine_, random_);
+  ASSERT_TRUE(model->hash(1, {}, false));
+  owners_[0]->flip(0, 1);
+  for (int i = 0; i < 2; ++i) {  // tags could not be looked at again
+    const auto found = model->recheck(0);
+    ASSERT_TRUE(found) << found.error().detail;
+    ASSERT_EQ(found->size(), 1U);
+    EXPECT_EQ(found->at(0).tensor, "t0");
+  }
+}
+
+TEST_P(WatchTest, EachCheck_FindsAFlippedByte) {
+  for (const WatchCheck check : {WatchCheck::kSha256, WatchCheck::kRandom}) {
+    WatchPlan plan{.period = milliseconds(100), .check = check};
+    plan.share = check == WatchCheck::kRandom ? 50 : 100;
+    begin(plan);
+    owners_[1]->flip(0, 7);
+    owners_[1]->await(InstanceState::kViolated);
+    EXPECT_EQ(owners_[1]->told().at(0).tensor, "t1");
+    owners_[1]->flip(0, 7);
+    owners_[1]->tell(InstanceState::kPending, {});
+  }
+}
+
+// --- hints and yields; a period is a minute, so that nothing runs by itself
+
+TEST_P(WatchTest, AStep_HoldsASliceUp_AndItsEndLetsItRun) {
+  std::uint64_t* const page = owners_[0]->share_hints();
+  __atomic_store_n(page + 2, 1, __ATOMIC_RELEASE);
+  begin({.period = milliseconds(60'000)});
+  owners_[0]->flip(0, 5);
+  std::timespec cpu_begin{};
+  std::timespec cpu_end{};
+  std::this_thread::sleep_for(milliseconds(100));
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu_begin);
+  std::this_thread::sleep_for(milliseconds(300));
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu_end);
+  EXPECT_TRUE(owners_[0]->told().empty());
+  const double used = static_cast<double>(cpu_end.tv_sec - cpu_begin.tv_sec) * 1e9 +
+                      static_cast<double>(cpu_end.tv_nsec - cpu_begin.tv_nsec);
+  std::printf("waiting for a step to end: %.2f %% of a core\n", used / 3e6);
+  EXPECT_LT(used, 60e6);  // a fifth: far more than it takes, far less than without a pause
+  __atomic_store_n(page + 3, 1, __ATOMIC_RELEASE);
+  owners_[0]->await(InstanceState::kViolated);
+}
+
+TEST_P(WatchTest, WhenAllProcessesYield_WhatIsDueRunsAtOnce_AndOnce) {
+  begin({.period = milliseconds(60'000)});
+  watch_->yield(owners_[0], milliseconds(10));  // alone
+  EXPECT_EQ(owners_[0]->await_yielded().first, 0U);
+  owners_[1]->flip(0, 9);
+  watch_->yield(owners_[0], milliseconds(10'000));
+  watch_->yield(owners_[1], milliseconds(10'000));
+  owners_[1]->await(InstanceState::kViolated);  // half a minute before its time
+  EXPECT_EQ(owners_[0]->await_yielded().second, InstanceWatch::kNoYield);
+  (void)owners_[1]->await_yielded();
+  watch_->yield(owners_[0], milliseconds(10'000));  // nobody watches any more
+  EXPECT_EQ(owners_[0]->await_yielded(), (std::pair{std::uint64_t{0}, InstanceWatch::kNoYield}));
+}
+
+TEST_P(WatchTest, WhatRanInThisPeriod_DoesNotRunAgain) {
+  begin({.period = milliseconds(60'000)});
+  std::uint64_t ran = 0;
+  for (int i = 0; i < 5; ++i) {
+    watch_->yield(owners_[0], milliseconds(10'000));
+    watch_->yield(owners_[1], milliseconds(10'000));
+    const auto [slices, next] = owners_[0]->await_yielded();
+    EXPECT_EQ(owners_[1]->await_yielded().first, slices);
+    EXPECT_GT(next, milliseconds(1'000));
+    ran += slices;
+  }
+  EXPECT_GE(ran, 1U);  // the first slice runs by itself at the begin
+  EXPECT_LE(ran, 2U);
+}
+
+TEST_P(WatchTest, TheEndOfTheWatch_AnswersYields) {
+  begin({.period = milliseconds(60'000)});
+  watch_->yield(owners_[0], milliseconds(10'000));
+  owners_[1]->end();
+  EXPECT_EQ(owners_[0]->await_yielded().first, 0U);
+}
+
+}  // namespace
+}  // namespace assay::worker::test
