@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Challenges: single-use nonces that the service hands out, each for one principal, purpose, node
-// and job. Schemas: challenge-request.schema.json, challenge.schema.json.
+// Challenges: single-use nonces that the service hands out. Each is valid for one principal,
+// purpose and node, and for one job when it names a job. Schemas: challenge-request.schema.json,
+// challenge.schema.json.
 #pragma once
 
 #include <array>
