@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of a live registration: asks it for descriptors and bytes, and tells it what was found.
+// The node agent's side of a live registration: asks the owner (the process that registered its
+// memory) for descriptors and bytes, and tells it what was found.
 #pragma once
 
 #include <condition_variable>
@@ -18,8 +19,8 @@
 
 namespace assay::worker {
 
-// The first part is for whoever reads memory, from any thread; the second for the connection, whose
-// one thread reads the frames.
+// Any thread may call the functions of Owner (owner.h), which are for readers of memory. The other
+// functions are for the connection (connection.h), whose only thread reads the frames.
 class LiveOwner final : public Owner {
  public:
   struct Setup {
@@ -27,7 +28,7 @@ class LiveOwner final : public Owner {
     Peer peer;
     InstanceRegistration registration;
     Descriptor window;            // empty: no piece is staged
-    std::uint64_t first_request;  // number of the first request: numbers are used once a connection
+    std::uint64_t first_request;  // number of the first request; no connection repeats one
     std::chrono::milliseconds answer_within;
   };
   LiveOwner(Setup setup, std::shared_ptr<FrameChannel> channel, const Clock& clock);
@@ -47,23 +48,26 @@ class LiveOwner final : public Owner {
 
   // --- for the connection
 
-  // While the lock is held, nobody else sends to the owner: what others ask or tell waits.
+  // Returns a lock. While it is held, nobody else sends to the owner: other requests and tell()
+  // wait.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
-  // The pointer for others. wait_for_others() returns when it and all its copies are gone.
+  // Returns the pointer for readers of memory. wait_for_others() waits until this pointer and all
+  // its copies are destroyed.
   [[nodiscard]] static std::shared_ptr<Owner> hand_out(const std::shared_ptr<LiveOwner>& owner);
-  // False when others still hold the pointer at `deadline`.
+  // Returns false when somebody still holds the pointer of hand_out() at `deadline`.
   [[nodiscard]] bool wait_for_others(Steady::time_point deadline);
 
-  // True while descriptors are expected.
+  // Returns true while the owner has not completely answered a request for descriptors.
   [[nodiscard]] bool expects_descriptors();
-  // What the owner answers or asks. An error ends the connection: invalid-parameter for an answer
-  // to what was not asked, or another one; conflict for a second verify.
+  // Take what the owner answers or asks. The caller must end the connection on an error:
+  // invalid-parameter for an answer that does not fit the open request; conflict for a `verify`
+  // while another one is unanswered.
   [[nodiscard]] Status take(const OwnerPieces& pieces, std::vector<Descriptor> descriptors);
   [[nodiscard]] Status take(const OwnerCopied& copied);
   [[nodiscard]] Status take(const OwnerFailed& failed);
   [[nodiscard]] Status take(const OwnerVerify& verify);
-  // Ends all calls with cancelled. Returns the number of the next request, and the request whose
-  // answer may still come (0: none).
+  // Ends all running calls, and all later ones, with cancelled. Returns the number of the next
+  // request, and the number of the request whose answer may still come (0: none).
   struct Rest {
     std::uint64_t next_request;
     std::uint64_t unanswered;
@@ -103,8 +107,8 @@ class LiveOwner final : public Owner {
   std::optional<Request> request_;
   std::uint64_t next_request_;
   bool handed_out_ = false;
-  std::optional<std::uint64_t> verify_;     // asked for, no check has begun since
-  std::optional<std::uint64_t> answering_;  // the check that answers it is under way
+  std::optional<std::uint64_t> verify_;     // number of a `verify`; no check has begun since
+  std::optional<std::uint64_t> answering_;  // number of the `verify` that the running check answers
   std::optional<Timestamp> checked_at_;
   std::optional<std::pair<InstanceState, std::vector<Finding>>> told_;
 };

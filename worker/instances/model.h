@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model instance as it lies in memory: all its processes, held against one manifest. What
-// worker/model.h is for files.
+// A model instance in the memory of all its processes, compared with one manifest. worker/model.h
+// does the same for files.
 #pragma once
 
 #include <condition_variable>
@@ -23,11 +23,13 @@
 
 namespace assay::worker {
 
-// Thread-safe; calls wait for each other. Lets go of all memory, whatever it does at the time, as
-// soon as one of the processes asks for it or is gone: every later call fails with cancelled.
+// Thread-safe; calls wait for each other. As soon as one of the processes ends or asks for its
+// memory, running work is stopped and all memory is released. After that recheck() and redraw()
+// fail with cancelled, outline() fails with not-found, and hash() covers no tensor.
 class InstanceModel {
  public:
-  // `owners` by rank, as Instances::find() gives them. `engine` and `random` outlive this.
+  // `owners` must be sorted by rank, as Instances::find() returns them. `engine` and `random` must
+  // outlive this object.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
                 const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
                 Now now = &Steady::now);
@@ -41,36 +43,40 @@ class InstanceModel {
     MemoryFacts memory;
     std::uint64_t bytes = 0;
   };
-  // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
-  // and tensors in those that changed are not covered (file-changed). What one process keeps us
-  // from reading, or not within ExportTime, leaves its tensors not covered. `slices` is for
-  // recheck(). Errors: cancelled when `stop` is requested, those of the engine that are not about
-  // this memory.
+  // Imports and hashes all memory (the full pass). Then compares kRedrawnPieces random pieces of
+  // each process with fresh exports. Tensors in pieces that differ are not covered (reason
+  // file-changed). When the memory of a process cannot be read, or not within ExportTime, its
+  // tensors are not covered. recheck() works on each process in about `slices` slices. Errors:
+  // cancelled when `stop` is requested; those of the engine that are not about this memory.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop);
 
-  // Digests at `span` of the entries at these positions, hashed again from the same imports.
-  // not-found when one of them was not hashed.
+  // Hashes the entries at these positions again from the same imports and returns their outline
+  // digests for `span` (bytes). Errors: not-found when one of them was not hashed.
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(
       const std::vector<std::uint64_t>& entries, std::uint64_t span, const std::stop_token& stop);
 
-  // After hash(). A slice is one of one process.
+  // Returns the number of slices of all processes together; 0 before hash(). Each slice belongs to
+  // one process.
   [[nodiscard]] unsigned slices();
-  // What changed in a slice since hash(): kChanged, by tensor. Errors of InstanceCheck.
+  // Returns a finding kChanged for each tensor of a slice that changed since hash(). Errors: those
+  // of InstanceCheck::recheck().
   [[nodiscard]] Result<std::vector<Finding>> recheck(unsigned slice);
-  // Draws pieces of each process anew: kChanged for the tensors in those that hold other bytes.
+  // Compares `count` random pieces of each process with fresh exports. Returns a finding kChanged
+  // for each tensor in a piece that differs. Errors: those of InstanceCheck::redraw().
   [[nodiscard]] Result<std::vector<Finding>> redraw(std::uint64_t count);
 
-  // How registered and expected tensors fit together: missing, extra, mismatch.
+  // Returns the differences between registered and expected tensors: missing, extra, mismatch.
   [[nodiscard]] const std::vector<Finding>& findings() const { return match_.findings; }
-  // Tells all owners that what they are told next answers what they asked before.
+  // Calls Owner::begin_check() of all owners: the next tell() answers the `verify` that they asked
+  // for before.
   void begin_check();
-  // Tells all owners.
+  // Tells all owners what was found.
   void tell(InstanceState state, std::span<const Finding> findings);
-  // Whose memory was read.
+  // Returns the number of processes of the instance.
   [[nodiscard]] std::size_t processes() const { return ranks_.size(); }
-  // Lets go of all memory now.
+  // Releases all memory now.
   void release();
-  // Requested when the memory was let go or is about to be.
+  // A stop is requested when the memory was released or is about to be released.
   [[nodiscard]] std::stop_token over() const { return stop_.get_token(); }
 
  private:

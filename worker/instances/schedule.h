@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When which part of an instance is looked at again. Pure: time and hints are handed in.
+// Decides when each slice (part of the bytes) of a model instance is checked again. Pure: the
+// caller passes time and hints.
 #pragma once
 
 #include <chrono>
@@ -10,21 +11,23 @@
 
 namespace assay::worker {
 
-// How often everything is looked at. Each switch to the device costs its other users about 2 ms:
-// few slices cost throughput least, more of them cost the slowest step least.
+// How often all bytes of an instance are checked. Each switch to the device costs the other users
+// of the device about 2 ms. Few slices therefore cost the least throughput; many slices delay a
+// single step of the others least.
 struct WatchPlan {
-  std::chrono::milliseconds period{2'000};    // in which all bytes are looked at once
+  std::chrono::milliseconds period{2'000};    // in which all bytes are checked once
   unsigned slices = 8;                        // of a period
-  std::uint64_t redrawn = 16;                 // pieces exported anew in a period, of each process
+  std::uint64_t redrawn = 16;                 // pieces exported again in a period, of each process
   std::chrono::milliseconds full{3'600'000};  // between full passes
   bool operator==(const WatchPlan&) const = default;
 };
-// A period of 100 ms to 1 h, 1 to 1,000 slices of at least 10 ms, at least 16 pieces, a full pass
-// no more often than a period. invalid-parameter.
+// Checks a plan. Errors: invalid-parameter unless the period is 100 ms to 1 h, there are 1 to 1,000
+// slices of at least 10 ms each, at least 16 pieces are exported again, and full passes are at
+// least a period apart.
 [[nodiscard]] Status check(const WatchPlan& plan);
 
-// What the process that uses the device says of itself. It is believed as far as it costs nothing:
-// hints move a slice within its time, never beyond its deadline.
+// What the process that uses the device says about itself. It need not be trusted: hints move a
+// slice only between its earliest time and its deadline.
 struct WatchHints {
   bool in_step = false;                            // a step of computing has begun and not ended
   std::optional<Steady::time_point> idle_until{};  // nothing is computed until then
@@ -32,29 +35,31 @@ struct WatchHints {
 
 class Schedule {
  public:
-  // Of `slices` slices that really are there (at least 1): InstanceModel::slices().
+  // `slices` is the number of slices that the instance really has (InstanceModel::slices()); 0 is
+  // treated as 1.
   Schedule(const WatchPlan& plan, unsigned slices, Steady::time_point start);
 
-  // The slice that is next, and the time that it has: from `earliest` it may run, at `nominal` it
-  // runs when nothing is known, and by `deadline` it runs whatever the hints say.
+  // The next slice and its times. It may begin at `earliest`; it begins at `nominal` when there are
+  // no hints; at `deadline` it begins whatever the hints say.
   struct Turn {
     unsigned slice;
     Steady::time_point earliest;
     Steady::time_point nominal;
     Steady::time_point deadline;
-    bool redraw;  // draw pieces anew after it: the last slice of a period
+    bool redraw;  // true for the last slice of a period: redraw pieces after it
   };
   [[nodiscard]] Turn next() const;
-  // When to begin the next slice, looked at now: at once when that is not after `now`. Look again
-  // then, and whenever hints change. `length` is what a slice takes, as far as is known.
+  // Returns when to begin the next slice; a time not after `now` means at once. The caller must ask
+  // again at the returned time and whenever hints change. `length` is about how long a slice takes.
   [[nodiscard]] Steady::time_point when(const WatchHints& hints, Steady::time_point now,
                                         Steady::duration length) const;
-  // The slice ran, and ended at `now`. What was missed by more than a period is not made up for.
+  // Must be called when a slice has ended, with the time of its end. When the schedule is late by
+  // more than a period, the missed slices are not made up for.
   void done(Steady::time_point now);
 
-  // True when the last full pass is so long ago that another one is due.
+  // Returns true when WatchPlan::full has passed since this schedule began.
   [[nodiscard]] bool full_pass_due(Steady::time_point now) const;
-  // Slices that began after their deadline.
+  // Returns the number of slices that began after their deadline, as told to began().
   [[nodiscard]] std::uint64_t late() const { return late_; }
   void began(Steady::time_point now);
 
@@ -63,7 +68,7 @@ class Schedule {
 
   WatchPlan plan_;
   unsigned slices_;
-  Steady::time_point start_;  // of the first full pass
+  Steady::time_point start_;  // end of the last full pass
   Steady::time_point period_start_;
   unsigned slice_ = 0;
   std::uint64_t late_ = 0;

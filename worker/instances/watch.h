@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches instances that were verified: looks at their memory again and again, and says at once
-// when it is no longer what the report said.
+// Watches model instances that a job verified: checks their memory again and again, and says at
+// once when it differs from the report.
 #pragma once
 
 #include <chrono>
@@ -28,35 +28,40 @@ class InstanceWatch {
   // Called when the state of an instance changes, by the thread that found it.
   using OnChange = std::function<void(const InstanceBeat& beat, std::span<const Finding> findings)>;
 
-  // `now` tells how long ago a look was.
+  // beats() uses `now` to tell how long ago a check was.
   InstanceWatch(const WatchPlan& plan, OnChange on_change, Now now = &Steady::now);
-  // Stops to watch, and lets go of all memory.
+  // Stops watching and releases all memory.
   ~InstanceWatch();
   InstanceWatch(const InstanceWatch&) = delete;
   InstanceWatch& operator=(const InstanceWatch&) = delete;
 
   [[nodiscard]] const WatchPlan& plan() const { return plan_; }
 
-  // `report` (the digest of its envelope) verified this instance, and found `entries`. `model` is
-  // held from its full pass on. Takes the place of what was known of the instance.
+  // Begins to watch an instance. `report` is the digest of the envelope of the report that verified
+  // it, and `entries` are the entries in that report. `model` must have made its full pass
+  // (hash()). Replaces what was known about the instance.
   void watch(const JobInstance& instance, const ArtifactId& artifact, const DocumentId& report,
              std::vector<Entry> entries, std::shared_ptr<InstanceModel> model);
-  // A job did not find this instance verified.
+  // Stores `beat`, the state of an instance that a job did not find verified.
   void note(InstanceBeat beat, std::span<const Finding> findings);
 
-  // The owner wants everything checked now: a full pass of its instance follows, and is told. An
-  // instance that is not watched is unknown.
+  // The owner wants all its memory checked now. A watched instance gets a full pass, and its owners
+  // are told the result. For any other instance the owner is told at once: violated when it was
+  // found so before, else unknown.
   void ask(Owner& owner);
-  // The owner itself saw that the storage of these tensors was replaced: violated at once.
+  // The owner itself saw that the storage of these tensors was replaced. A watched instance becomes
+  // violated at once; any other instance stays as it is.
   void violate(const JobInstance& instance, std::span<const std::string> tensors);
 
-  // A registration is complete, or has gone: beats() names each instance that is registered.
+  // Record that a registration is complete, or that it is gone. beats() lists each registered
+  // instance.
   void came(const Owner& owner);
   void gone(const Owner& owner);
 
-  // What the next heartbeat says: by pod and name, at most kMaxBeatInstances, those that are
-  // registered first. An instance is unknown when no job was about all that is registered of it,
-  // and when all its bytes were looked at last more than two periods and kLateBy ago.
+  // Returns what the next heartbeat says, sorted by pod and name: at most kMaxBeatInstances
+  // instances, and registered ones in preference to others. A verified instance becomes unknown
+  // when a process of it registered that the job did not read, or when the last check of all its
+  // bytes ended more than two periods and kLateBy ago.
   static constexpr std::chrono::milliseconds kLateBy{2'000};
   [[nodiscard]] std::vector<InstanceBeat> beats() const;
 
@@ -69,7 +74,7 @@ class InstanceWatch {
     std::shared_ptr<InstanceModel> model{};
     Steady::time_point looked{};  // end of the last look at all bytes; guarded by mutex_
     bool asked = false;           // guarded by mutex_
-    std::vector<Finding> said{};  // by its owner; guarded by mutex_
+    std::vector<Finding> said{};  // replaced tensors, by the owner; guarded by mutex_
     std::condition_variable_any changed{};
     std::jthread thread{};
   };
@@ -84,19 +89,21 @@ class InstanceWatch {
   void put(std::unique_ptr<Watcher> watcher);
   void start(const JobInstance& instance);
   void run(Watcher& watcher, const std::stop_token& stop);
-  // Waits until `when`, or until the owner says something; true when it asks for a full pass.
+  // Waits until `when`, or until the owner says something. Returns true when the owner asks for a
+  // full pass.
   [[nodiscard]] bool wait(Watcher& watcher, Steady::time_point when, const std::stop_token& end);
-  // The watch itself; what ended it: findings, an error, or a request to stop.
+  // Watches until something ends the watch, and returns it: findings, or an error (cancelled on a
+  // stop).
   [[nodiscard]] Result<std::vector<Finding>> look(Watcher& watcher, const std::stop_token& stop,
                                                   const std::stop_token& end);
-  // One turn; findings that end the watch. Errors of the model.
+  // Checks one slice. Returns the findings, which end the watch. Errors: those of the model.
   [[nodiscard]] Result<std::vector<Finding>> turn(InstanceModel& model,
                                                   const Schedule::Turn& what) const;
   [[nodiscard]] Result<std::vector<Finding>> full_pass(InstanceModel& model,
                                                        const std::vector<Entry>& entries,
                                                        const std::stop_token& stop) const;
   void note_look(Watcher& watcher);
-  // What a heartbeat says of it; with mutex_ held.
+  // Return what a heartbeat says about an instance. The caller must hold mutex_.
   [[nodiscard]] InstanceBeat said_of(const Watcher& watcher) const;
   [[nodiscard]] InstanceBeat said_of(const JobInstance& instance, const Ranks& ranks) const;
   void settle(Watcher& watcher, InstanceState state, std::span<const Finding> findings);
