@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs with their options and help. In this folder only command.cc uses the argument parser, so
-// that one file compiles the headers of the parser and the help of all verbs looks the same.
+// Verbs with their options and help. Only command.cc uses the argument parser. The headers of the
+// parser are therefore compiled once, and the help of all verbs looks the same.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class Command {
               const std::string& about) const;
   void flag(const std::string& flags, bool& into, const std::string& about) const;
 
-  // Makes the option or argument that was declared last required.
+  // Makes the last declared option or argument a required one.
   void required() const;
 
   // Add to the end of the help: a paragraph, or a command line with an explanation.

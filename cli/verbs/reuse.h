@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The times file beside a manifest: sizes and modification times of the model's files when it was
 // hashed. The times file is not signed and not a part of the manifest. Only 'manifest create
-// --reuse' reads it, for a caller who vouches for it.
+// --reuse' reads the times file, because the user who gives this option vouches for the file.
 #pragma once
 
 #include <string>
