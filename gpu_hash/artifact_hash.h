@@ -21,8 +21,8 @@
 
 namespace assay::gpu_hash {
 
-// Size and modification time that a file had when it was hashed. A caller who reuses entries
-// vouches that a file with the same size and modification time has the same bytes.
+// Size and modification time that a file had when it was hashed. A caller who reuses entries must
+// be sure that a file with the same size and modification time has the same bytes.
 struct KnownFile {
   std::uint64_t size;     // bytes
   std::int64_t mtime_ns;  // nanoseconds since 1970
@@ -45,8 +45,8 @@ struct ArtifactOptions {
   TreeParameters parameters{};  // they also decide which files are part of the model
   Objects objects = Objects::kBoth;
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
-  // Entries of files that did not change are taken from here. May be null. `reuse` is used only
-  // when its hash algorithm and chunk size are those of `parameters`. When outlines are wanted, the
+  // Entries of unchanged files are taken from `reuse`, which may be null. `reuse` is used only when
+  // its hash algorithm and chunk size are those of `parameters`. When outlines are wanted, the
   // outline of `reuse` must also have the span `outline_span`.
   const Reuse* reuse = nullptr;
 };

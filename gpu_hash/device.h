@@ -15,7 +15,7 @@ namespace assay::gpu_hash {
 
 struct DeviceInfo {
   std::string id;        // as --device takes it: "cpu", "opencl:0"
-  std::string name;      // of the hardware
+  std::string name;      // name of the hardware
   std::string platform;  // "CPU engine" for the CPU engine
   std::string driver;    // version of the driver
   std::string type;      // "cpu", "gpu", "accelerator", "other"
@@ -43,9 +43,9 @@ struct SelfTest {
 struct BenchFigure {
   // "resident": hashing of data that are already in the memory where the engine computes.
   // "streamed": hashing of data in host memory, including the copy to the device. For the CPU
-  // engine "streamed" equals "resident", because that engine computes in host memory. Engines with
-  // memory of their own have two more figures. "tagged": hashing of resident data, with keyed tags
-  // (tags.h) computed in the same pass. "tags": computing the tags alone.
+  // engine "streamed" equals "resident", because the CPU engine computes in host memory. Engines
+  // with memory of their own have two more figures. "tagged": hashing of resident data, with keyed
+  // tags (tags.h) computed in the same pass. "tags": computing the tags alone.
   std::string name;
   double rate = 0;         // bytes per second
   double limit = 0;        // bytes per second: the smallest of the limits that apply

@@ -35,9 +35,9 @@ struct SharedMemory {
   std::vector<std::vector<SharedPart>> objects;
 };
 
-// Reads what the other side announces, and checks that every part lies inside its piece. Limits:
-// 65,536 pieces, 2^20 parts. Errors: file-unreadable when the socket fails or ends early;
-// limit-exceeded; invalid-parameter.
+// Reads what the other side announces, and checks that every part lies inside its piece. Accepts at
+// most 65,536 pieces, and at most 2^20 parts of all objects together. Errors: file-unreadable when
+// the socket fails or ends early; limit-exceeded; invalid-parameter.
 [[nodiscard]] Result<SharedMemory> receive_memory(int socket);
 
 // Announces `memory` to the other side. Used by the process that owns the memory.

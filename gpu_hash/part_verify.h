@@ -41,10 +41,10 @@ struct VerifiedPart {
   [[nodiscard]] bool same() const { return detail.empty(); }
 };
 
-// Verifies one part of the model at `path`, a directory or file that is found by the rules of
-// verify_artifact(). The result says nothing about bytes outside VerifiedPart::checked. Errors:
-// those of hash_artifact(); invalid-parameter for an entry that does not exist, or for a range that
-// is empty or not inside the object.
+// Verifies one part of the model at `path`. `path` is a directory or a file, and is interpreted as
+// verify_artifact() does. The result says nothing about bytes outside VerifiedPart::checked.
+// Errors: those of hash_artifact(); invalid-parameter for an entry that does not exist, or for a
+// range that is empty or not inside the object.
 [[nodiscard]] Result<VerifiedPart> verify_part(const std::filesystem::path& path,
                                                const Artifact& expected, const PartOptions& options,
                                                Engine& engine, const Progress& progress = {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as sources of bytes. Only regular files are read. The files are reached from an open
-// directory without following a symlink. Reading fails when a file has changed since it was found.
+// Files as sources of bytes. Only regular files are read. They are opened relative to an open
+// directory, without following a symlink. Reading fails when a file has changed since it was found.
 #pragma once
 
 #include <atomic>
@@ -32,8 +32,8 @@ struct FileIdentity {
 
 [[nodiscard]] FileIdentity identity_of(const struct stat& status);
 
-// A directory that stays open. Files below it are reached from its descriptor, so renaming or
-// replacing the directory does not lead elsewhere.
+// A directory that stays open. Files below it are opened relative to its descriptor, so renaming or
+// replacing the directory does not lead to other files.
 class Directory {
  public:
   explicit Directory(Descriptor fd) : fd_(std::move(fd)) {}

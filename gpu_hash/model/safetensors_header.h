@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the JSON header of a safetensors file in one pass. Keeps only the data that a tensor needs,
+// Reads the JSON header of a safetensors file in one pass. Keeps only the data about tensors,
 // whatever else the header contains. Internal to safetensors.cc.
 #pragma once
 
