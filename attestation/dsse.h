@@ -81,8 +81,8 @@ struct VerifiedSignature {
     std::span<const VerifiedSignature> signatures, const SigningContext& context,
     std::size_t threshold, Timestamp now);
 // Does the same for an envelope that was signed at `signed_at`, possibly long before `now`.
-// `signed_at` must lie within the validity of the keys. Revocations are judged at `now`, because a
-// revocation applies to everything that a key ever signed.
+// A key is accepted only when `signed_at` lies within its validity period. Revocations are judged
+// at `now`, because a revocation applies to everything that a key ever signed.
 [[nodiscard]] Result<std::vector<VerifiedSignature>> require_signers(
     std::span<const VerifiedSignature> signatures, const SigningContext& context,
     std::size_t threshold, Timestamp signed_at, Timestamp now);

@@ -51,7 +51,7 @@ struct AppraisedEvidence {
   std::optional<Digest> anchor;   // SHA-256 of the root certificate
   bool anchor_is_vendor = false;  // true: the hardware vendor's production root
   bool has_reference_values = false;     // true: the policy constrains the software's measurements
-  std::optional<Timestamp> valid_until;  // end of validity of the endorsements used
+  std::optional<Timestamp> valid_until;  // end of validity of all collateral and certificates
   std::optional<Digest> collateral;
   // High-water numbers of the collateral, present when the collateral was authenticated. Refused
   // evidence may have them too, because its collateral may be genuine.

@@ -23,7 +23,7 @@ class Command {
   // Adds a verb below this one.
   [[nodiscard]] Command add(const std::string& name, const std::string& about) const;
 
-  // Add positional arguments: a required one, an optional one, or one or more.
+  // Add a required argument, an optional argument, or a list of at least one argument.
   void argument(const std::string& name, std::string& into, const std::string& about) const;
   void argument(const std::string& name, std::uint64_t& into, const std::string& about) const;
   void optional_argument(const std::string& name, std::string& into,

@@ -62,7 +62,7 @@ struct HashedArtifact {
   // 0.
   std::vector<std::vector<Digest>> outlines;
   std::uint64_t bytes = 0;  // number of bytes hashed
-  double seconds = 0;       // wall clock, from the walk to the root
+  double seconds = 0;       // wall clock, from the listing of files to the root
   EngineInfo engine;
   std::map<std::string, KnownFile> files{};  // every file that was found, by path
   std::vector<std::string> reused{};         // paths of files that were not read; their

@@ -106,9 +106,10 @@ struct BenchResult {
 [[nodiscard]] std::uint64_t integer_operations(HashAlgorithm hash, std::uint32_t chunk_size);
 
 // Measures one device with the given algorithm at the default chunk size. `bytes` is the amount of
-// data, rounded to whole slices, at least one slice. A device whose memory is smaller than `bytes`
-// is measured with less data. Rates are wall clock, best of a few runs. Takes at most `bytes` of
-// extra host memory. Errors: those of make_engine() and Engine::hash().
+// data, rounded to whole slices (EngineOptions::slice_bytes), at least one slice. A device whose
+// memory is smaller than `bytes` is measured with less data. Rates are wall clock, best of a few
+// runs. Takes at most `bytes` of extra host memory. Errors: those of make_engine() and
+// Engine::hash().
 [[nodiscard]] Result<BenchResult> bench_device(const DeviceChoice& choice, HashAlgorithm hash,
                                                std::uint64_t bytes,
                                                const EngineOptions& options = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placement statements say where an artifact lies, signed by a publisher of the artifact's name.
-// The locations in a placement mean the same as `locations` in a manifest. A model can therefore
-// move to another claim without a new manifest. Schema: placement.schema.json.
+// The locations (schemas/location.h) in a placement mean the same as `locations` in a manifest. A
+// model can therefore move to another claim without a new manifest. Schema: placement.schema.json.
 #pragma once
 
 #include <string>

@@ -21,7 +21,9 @@ namespace assay::worker {
 // - "lost": the lease was lost, or it is unknown whether the service accepted the report.
 // - "refused": the service refused a request for this job, such as the report.
 // - "unmapped": this node does not have the location or the instance. The service was told, so the
-// job has ended. - "failed": hashing did not work. - "stopped": the work was abandoned on request.
+//   job has ended.
+// - "failed": hashing did not work.
+// - "stopped": the work was abandoned on request.
 // After "lost", "refused", "failed" and "stopped" the lease expires, and the service then leases
 // the job again.
 struct JobOutcome {

@@ -50,7 +50,7 @@ struct AppraisalPolicy {
   std::array<References, kReferenceCount> reference_values;
   // PPIDs or platform instance ids of the allowed platforms; empty: not constrained.
   std::vector<std::array<std::uint8_t, 16>> platform_allow_list;
-  bool require_event_log = false;
+  bool require_event_log = false;  // true refuses all evidence: event logs are not supported yet
 
   [[nodiscard]] const References& references(Reference reference) const;
 };

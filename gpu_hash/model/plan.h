@@ -76,10 +76,10 @@ struct KnownObjects {
 
 // Finds the plan's objects whose digests can be taken from `reuse`; `reuse` may be null. Finds no
 // object when hash algorithm or chunk size of `reuse` differ from `parameters`, or when an outline
-// is wanted and `reuse` has no outline with this span. An object is found when its file has the
-// size and modification time that `reuse` states, and when its entry in `reuse` is the same as in
-// the plan, apart from the root. Errors: malformed-outline when the outline does not belong to the
-// artifact of `reuse`.
+// is wanted and `reuse` has no outline with this span. An object is found when its file did not
+// change since `reuse` was made (see Reuse in gpu_hash/artifact_hash.h), and when its entry in
+// `reuse` is the same as in the plan, apart from the root. Errors: malformed-outline when the
+// outline does not belong to the artifact of `reuse`.
 [[nodiscard]] Result<KnownObjects> find_known(const ArtifactPlan& plan,
                                               const TreeParameters& parameters,
                                               std::uint64_t outline_span, const Reuse* reuse);

@@ -91,7 +91,7 @@ class InstanceCheck {
     Reach reach;
     std::uint64_t bytes = 0;
     std::vector<std::size_t> tensors{};
-    std::optional<gpu_hash::KeyedCheck> keyed{};  // of resident tensors, when their places allow
+    std::optional<gpu_hash::KeyedCheck> keyed{};  // for kResident, unless a piece begins unaligned
   };
   // Bytes of tensors that lie in one piece.
   struct PieceUse {
@@ -127,7 +127,7 @@ class InstanceCheck {
   std::stop_callback<Forward> on_ended_;
   std::map<std::uint64_t, PieceUse> uses_;  // by piece; staged ones are left out
   std::optional<InstanceMemory> memory_;
-  std::vector<Slice> slices_;  // before memory_ goes, these go
+  std::vector<Slice> slices_;  // destroyed before memory_
   std::vector<Digest> roots_;
   Reached reached_;
 };

@@ -91,9 +91,9 @@ class Connection {
   Steady::time_point deadline_;  // of the registration under way
   Peer peer_;
   std::shared_ptr<LiveOwner> owner_;   // null: not registered
-  std::shared_ptr<Owner> handed_out_;  // the same, for others
+  std::shared_ptr<Owner> handed_out_;  // the pointer of hand_out()
   bool changed_ = false;               // the owner said so
-  LiveOwner::Rest rest_{1, 0};         // of the registration before
+  LiveOwner::Rest rest_{1, 0};         // of the previous registration
 };
 
 }  // namespace assay::worker

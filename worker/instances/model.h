@@ -80,7 +80,7 @@ class InstanceModel {
   [[nodiscard]] std::stop_token over() const { return stop_.get_token(); }
 
  private:
-  // What is held of one process.
+  // One process, and what is held of its memory.
   struct Rank {
     InstanceRegistration registration;
     Peer peer;
@@ -101,7 +101,8 @@ class InstanceModel {
   void keep();  // body of keeper_
   void drop();  // with mutex_ held
   void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
-  // The facts of processes that were read; the numbers in match_.tensors of tensors that changed.
+  // Redraws pieces of all processes and adds the figures to `facts`. Returns the positions in
+  // match_.tensors of the tensors that changed.
   [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts, ExportTime& exports);
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
@@ -120,10 +121,10 @@ class InstanceModel {
   TensorMatch match_;
 
   std::mutex mutex_;
-  std::condition_variable_any idle_;  // keeper_ waits with it, for stop_
+  std::condition_variable_any idle_;  // keeper_ waits on it until stop_ is requested
   std::stop_source stop_;
   std::vector<std::unique_ptr<std::stop_callback<Wake>>> wakes_;  // by rank
-  std::jthread keeper_;                                           // lets go when nobody else runs
+  std::jthread keeper_;                                           // releases memory when idle
 };
 
 }  // namespace assay::worker
