@@ -43,8 +43,8 @@ struct Envelope {
 // kMaxSignatures, and for an envelope that is longer than 256 KiB plus twice its payload and
 // signatures; those of parse_json() and validate().
 [[nodiscard]] Result<Envelope> parse_envelope(ByteView json);
-// Encodes the envelope as canonical JSON. Each signature gets a keyid, which may be empty, because
-// Python's securesystemslib reads no signature without a keyid.
+// Encodes the envelope as canonical JSON. Each signature gets the member keyid, even when it is
+// empty, because Python's securesystemslib refuses a signature without this member.
 [[nodiscard]] std::string encode_envelope(const Envelope& envelope);
 
 // Makes a new envelope over `payload`, signed by each of `signers` in order. `keyid` is the

@@ -73,10 +73,10 @@ enum class Purpose : std::uint8_t {
                                                  const Appraisal& appraisal, Purpose purpose,
                                                  const ReportDataBytes& expected, Timestamp now);
 
-// Returns `own`, the collateral of some evidence, after replacing the parts that the high-water
-// mark `mark` is about by those of `newest`. Newer collateral may replace older collateral, because
-// the platform that both describe stays the same. Returns `own` unchanged when `own` or `newest` is
-// not an object, or when `mark` is about no part. Errors: evidence-type-unknown.
+// Returns `own`, the collateral of some evidence, with newer parts: the parts that the high-water
+// mark `mark` is about are taken from `newest`. Newer collateral may replace older collateral,
+// because the platform that both describe stays the same. Returns `own` unchanged when `own` or
+// `newest` is not an object, or when `mark` is about no part. Errors: evidence-type-unknown.
 [[nodiscard]] Result<Json> refreshed(std::string_view evidence_type, Json own,
                                      std::string_view mark, const Json& newest);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announces memory of another process over a Unix socket (SOCK_STREAM). The pieces of memory travel
-// as file descriptors (SCM_RIGHTS), followed by the objects that lie in the pieces. All numbers are
-// 64-bit, little-endian:
+// The protocol by which a process announces its memory to another process over a Unix socket
+// (SOCK_STREAM). The pieces of memory travel as file descriptors (SCM_RIGHTS), followed by the
+// objects that lie in the pieces. All numbers are 64-bit, little-endian:
 //
 //   pieces   messages of a count n (1 to 253), then n sizes; n descriptors accompany the first byte
 //            a message with count 0 and no descriptors ends the pieces

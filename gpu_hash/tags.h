@@ -15,10 +15,9 @@
 // hash.
 //
 // The bound holds against adversaries who choose the content of the memory but cannot read the
-// memory of the checking process. "Memory" includes the memory of the checking process on the
-// device. An adversary who knows the key can make collisions at will. A key therefore never leaves
-// the process and is overwritten when it is no longer needed. A new key is drawn for every full
-// pass and after any mismatch.
+// memory of the checking process, including its memory on the device. An adversary who knows the
+// key can make collisions at will. A key therefore never leaves the process and is overwritten when
+// it is no longer needed. A new key is drawn for every full pass and after any mismatch.
 //
 // Limits. Tags never replace the full pass, prove nothing to other parties and are never evidence
 // by themselves. Tags only show that memory is the same as at the full pass.

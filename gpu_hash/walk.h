@@ -48,10 +48,10 @@ struct WalkedFile {
 [[nodiscard]] Result<std::vector<WalkedFile>> find_model(const std::filesystem::path& path,
                                                          const Artifact& artifact);
 
-// Returns the anchored pattern that ignores `output`, a file that this run writes (a manifest or an
-// outline). Returns nullopt when `output` does not lie below `directory`. The file need not exist,
-// but its directory must. Errors: invalid-parameter when the path contains '*' or '?';
-// invalid-path; file-unreadable.
+// Returns the pattern that ignores `output`, a file that this run writes (a manifest or an
+// outline). The pattern begins with '/', so it matches only this file. Returns nullopt when
+// `output` does not lie below `directory`. The file need not exist, but its directory must. Errors:
+// invalid-parameter when the path contains '*' or '?'; invalid-path; file-unreadable.
 [[nodiscard]] Result<std::optional<std::string>> output_pattern(
     const std::filesystem::path& directory, const std::filesystem::path& output);
 

@@ -31,7 +31,7 @@ struct ExtraTensor {
 struct MemoryFacts {
   std::uint64_t world = 1;                 // processes that hold the instance together
   std::vector<std::string> containers;     // ids, ascending; empty: outside containers
-  std::vector<std::string> devices;        // UUIDs, where the memory lies, ascending; empty: host
+  std::vector<std::string> devices;        // UUIDs of the memory's devices, ascending; empty: host
   std::uint64_t in_place = 0;              // bytes hashed where they lie
   std::uint64_t staged = 0;                // bytes hashed from a copy that their process made
   std::vector<std::string> staged_causes;  // reasons, ascending; empty when `staged` is 0

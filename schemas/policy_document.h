@@ -25,8 +25,9 @@ inline constexpr std::string_view kPolicyApprovalPayloadType =
     "application/vnd.assay.policy-approval+json";
 
 enum class PolicyMode : std::uint8_t { kEnforce, kWarn, kShadow };
-// When a decision is made. A condition is judged at the first point at which it can be decided, and
-// at every later point.
+// When a decision is made. kCreate: the pod is known. kBind: the pod's node is known too. kServe:
+// the pod runs, and somebody asks whether it may serve. A condition is judged at the first point at
+// which it can be decided, and at every later point.
 enum class DecisionPoint : std::uint8_t { kCreate, kBind, kServe };
 enum class Quantifier : std::uint8_t { kEvery, kAny, kLatest };
 enum class Comparison : std::uint8_t {
@@ -39,7 +40,8 @@ enum class Comparison : std::uint8_t {
   kIn
 };
 
-// How a mounted volume must relate to a location of a judged model.
+// How a mounted volume must relate to a location (schemas/location.h) of a judged model, which is a
+// model that the decision is about.
 enum class MountRule : std::uint8_t {
   kExact,   // equals the location
   kWithin,  // equals the location or lies below it, in a larger volume

@@ -26,7 +26,7 @@ inline constexpr std::size_t kTrustChangeThreshold = 2;
 // About which statements a key of purpose signer may sign. A role covers a statement only when
 // every part matches.
 struct SignerRole {
-  std::string stage;           // lifecycle stage, or "*"; foreign predicates need "*"
+  std::string stage;           // lifecycle stage, or "*"; predicates other than lifecycle need "*"
   std::string predicate_type;  // must be equal
   std::string name_space;      // pattern of model names, see namespace_covers()
   bool operator==(const SignerRole&) const = default;

@@ -21,7 +21,7 @@ class Agent {
   explicit Agent(Parts& parts);
 
   // Runs until Parts::drain is requested. With `once`, runs until one job has ended. Returns an
-  // error when the service refuses this node for good.
+  // error when the service refuses this node permanently.
   [[nodiscard]] Result<Ending> run(bool once);
 
  private:

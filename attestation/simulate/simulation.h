@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes TDX quotes and their collateral (collateral.h in ../tdx) in the real structure, under a
-// throw-away PKI. The root of this PKI is not Intel's; nothing else distinguishes the quotes from
-// genuine ones. They are therefore accepted only where that root is configured, and every result
-// names the root.
+// throw-away PKI. The root of this PKI is not Intel's; in all else the quotes look genuine. They
+// are therefore accepted only where that root is configured, and every result names the root.
 //
 // valid_simulation() returns a specification of valid evidence. A caller who needs other evidence,
 // such as invalid evidence, changes members of this specification. The same specification always

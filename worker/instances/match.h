@@ -19,9 +19,9 @@ namespace assay::worker {
 // null.
 using Ranks = std::span<const InstanceRegistration* const>;
 
-// Checks that the ranks 0 to world - 1 are there, each once, all with this artifact and the same
-// world. Errors: not-found when a rank is not registered; conflict when they disagree about the
-// world, or when one registered another artifact.
+// Checks that the ranks 0 to world - 1 (world is the number of processes) are there, each once, all
+// with this artifact and the same world. Errors: not-found when a rank is not registered; conflict
+// when they disagree about the world, or when one registered another artifact.
 [[nodiscard]] Status check_ranks(const ArtifactId& artifact, Ranks ranks);
 
 // A registered tensor for which the manifest has one or more entries.

@@ -26,8 +26,8 @@ namespace assay::worker {
 class HostMapping {
  public:
   // Maps the first `size` bytes. Before that, check_memory_file() checks the descriptor, because
-  // reading another kind of file could kill this process or charge it for the pages. Errors: those
-  // of check_memory_file(); limit-exceeded when the system maps no more.
+  // reading another kind of file could kill this process or allocate pages that are charged to it.
+  // Errors: those of check_memory_file(); limit-exceeded when the system maps no more.
   [[nodiscard]] static Result<std::shared_ptr<const HostMapping>> map(const Descriptor& fd,
                                                                       std::uint64_t size);
   ~HostMapping();

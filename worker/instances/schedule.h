@@ -26,8 +26,8 @@ struct WatchPlan {
 // least a period apart.
 [[nodiscard]] Status check(const WatchPlan& plan);
 
-// What the process that uses the device says about itself. It need not be trusted: hints move a
-// slice only between its earliest time and its deadline.
+// What the process that uses the device says about itself. Hints need not be trusted, because they
+// move a slice only between its earliest time and its deadline.
 struct WatchHints {
   bool in_step = false;                            // a step of computing has begun and not ended
   std::optional<Steady::time_point> idle_until{};  // nothing is computed until then

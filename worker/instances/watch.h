@@ -25,7 +25,7 @@ namespace assay::worker {
 // Thread-safe.
 class InstanceWatch {
  public:
-  // Called when the state of an instance changes, by the thread that found it.
+  // Called when the state of an instance changes, by the thread that found the change.
   using OnChange = std::function<void(const InstanceBeat& beat, std::span<const Finding> findings)>;
 
   // beats() uses `now` to tell how long ago a check was.
