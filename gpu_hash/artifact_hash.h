@@ -36,8 +36,8 @@ struct Reuse {
   // after this time is hashed again. A file that changed shortly before this time is hashed again
   // too, because a later change could have left the same modification time.
   std::int64_t hashed_at_ns;  // nanoseconds since 1970
-  // Outline of `artifact`. When outlines are wanted, entries are reused only if this outline is
-  // present and has the same span.
+  // Outline (schemas/core/outline.h) of `artifact`. When outlines are wanted, entries are reused
+  // only if this outline is present and has the same span.
   std::optional<Outline> outline{};
 };
 

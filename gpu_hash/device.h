@@ -59,7 +59,7 @@ struct BenchLimits {
   // Bytes per second at which the whole device reads the memory that contains resident data.
   double memory_read = 0;
   // Bytes per second of copies from pinned memory to the device, in slices of the size that
-  // streaming uses.
+  // streaming uses (EngineOptions::slice_bytes).
   double pinned_copy = 0;
   // Rotations and logic operations per second on 32-bit words (opencl/limits.h), with all integer
   // pipes of the device. This figure divided by integer_operations() is an upper bound of the

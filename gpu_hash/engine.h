@@ -32,8 +32,8 @@ using BytesDone = std::function<void(std::uint64_t bytes_done)>;
 
 struct HashRequest {
   TreeParameters parameters{};
-  // Bytes that one outline digest covers: a power of two from the chunk size to 2^40. 0: no
-  // outline.
+  // Bytes that one outline digest (schemas/core/outline.h) covers: a power of two from the chunk
+  // size to 2^40. 0: no outline.
   std::uint64_t outline_span = 0;
   BytesDone progress{};
   std::stop_token stop{};

@@ -19,9 +19,10 @@ namespace assay::gpu_hash {
 struct PartOptions {
   std::size_t entry = 0;             // index into the artifact's entries
   std::optional<ByteRange> range{};  // of the object; absent: the whole object
-  // Outline of the artifact. The caller must have checked that it belongs to the artifact. With an
-  // outline only the spans that contain the range are read. Without an outline the whole object is
-  // read, because only the root of the whole object is known. May be null.
+  // Outline (schemas/core/outline.h) of the artifact. The caller must have checked that this
+  // outline belongs to the artifact. With an outline only the spans that contain the range are
+  // read. Without an outline the whole object is read, because only the root of the whole object is
+  // known. May be null.
   const Outline* outline = nullptr;
 };
 

@@ -59,7 +59,8 @@ class TagKey {
 // block at one position of the data always has the same length.
 [[nodiscard]] std::array<std::uint64_t, 2> tag_of_block(const TagKey& key, ByteView block);
 
-// Digests over the tags of one region, one per segment. The engine chooses the segments.
+// Digests over the tags of one region, one for each segment (part) of the region. The engine
+// chooses the segments.
 using TagRoots = std::vector<Digest>;
 
 // Regions whose bytes were hashed once and can be checked again. Not thread-safe.

@@ -75,7 +75,7 @@ struct InstanceTensor {
 struct InstanceRegistration {
   ArtifactId artifact;
   std::string instance;
-  std::uint64_t rank = 0;
+  std::uint64_t rank = 0;   // number of this process in the instance, below `world`
   std::uint64_t world = 1;  // processes that hold the instance together
   std::string device;       // UUID of the device that holds all pieces of kind device; empty: none
   std::vector<InstancePiece> pieces;

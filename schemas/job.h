@@ -77,8 +77,8 @@ struct JobRequest {
 [[nodiscard]] Json to_json(const JobRequest& request);
 [[nodiscard]] Result<JobRequest> parse_job_request(ByteView body);
 
-// What a worker gets when it leases a job. `token` is a fencing token: it grows with every lease of
-// the job, and only the newest token is valid.
+// A lease: the right of one worker to do a job until `expires_at`. `token` is a fencing token: it
+// grows with every lease of the job, and only the newest token is valid.
 struct JobLease {
   std::string job;  // UUIDv7
   ArtifactId artifact;

@@ -81,9 +81,10 @@ struct ReportSubmission {
 [[nodiscard]] Json to_json(const ReportSubmission& submission);
 [[nodiscard]] Result<ReportSubmission> parse_report_submission(ByteView body);
 
-// A span of bytes of an entry that a spot check asks for. It begins at byte `index` *
-// ReportAnswer::span of the entry and is ReportAnswer::span bytes long, or shorter at the end of
-// the entry.
+// A span of bytes of an entry that a spot check asks for. In a spot check, the service chooses
+// random spans after a report, and the node proves that it has their bytes. The span begins at byte
+// `index` * ReportAnswer::span of the entry and is ReportAnswer::span bytes long, or shorter at the
+// end of the entry.
 struct SpotSpan {
   std::uint64_t entry;  // position in the artifact
   std::uint64_t index;

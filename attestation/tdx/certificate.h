@@ -69,9 +69,9 @@ using Chain = std::vector<CertificatePtr>;
 // Parses and verifies a chain, leaf first. Requires one certificate for each element of `places`.
 // Each certificate must have an allowed subject, be issued by the next one, and be a CA or a leaf
 // as its ChainPlace says. All keys must be P-256, and all signatures must be ECDSA with SHA-256 and
-// verify. The last certificate must equal `anchor` byte for byte. `known` are certificates that the
-// caller verified under this anchor before; their signatures are not verified again. Validity times
-// and revocation are not checked here.
+// verify. The last certificate must equal `anchor` (the configured root, trust_anchor.h) byte for
+// byte. `known` are certificates that the caller verified under this anchor before; their
+// signatures are not verified again. Validity times and revocation are not checked here.
 [[nodiscard]] Checked<Chain> open_chain(std::string_view pem, std::span<const ChainPlace> places,
                                         const CertificatePtr& anchor, const ChainErrors& errors,
                                         std::span<const CertificatePtr> known = {});

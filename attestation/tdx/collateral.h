@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collateral: Intel's statements about platforms. It is authenticated once against a trust anchor
-// and then used for any number of quotes.
+// (trust_anchor.h) and then used for any number of quotes.
 #pragma once
 
 #include <memory>

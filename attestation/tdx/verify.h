@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification of a TDX quote: a pure function of evidence, collateral, trust anchors, time,
-// expected report data and appraisal policy. Uses no clock, network or state; safe on any thread.
+// Verification of a TDX quote: a pure function of evidence, collateral (collateral.h), trust
+// anchors (trust_anchor.h), time, expected report data and appraisal policy. Uses no clock, network
+// or state; safe on any thread.
 //
 // The order of the checks is that of Intel's quote verification library (QVL, "Intel SGX DCAP quote
 // verification", sections 4.1.2.4 and 4.1.2.5). After them follow checks that QVL does not make but

@@ -19,10 +19,10 @@ namespace assay::cli {
 [[nodiscard]] Status write_times(const std::string& manifest,
                                  const gpu_hash::HashedArtifact& hashed, Timestamp began);
 
-// Reads the manifest, its times file, and its outline unless `outline` is empty. Signatures are not
-// checked. Errors: file-unreadable when a file is missing; schema-violation; malformed-json;
-// subject-mismatch when the times belong to another artifact; malformed-outline, also for an
-// outline of another artifact.
+// Reads the manifest, its times file, and its outline (schemas/core/outline.h) unless `outline` is
+// empty. Signatures are not checked. Errors: file-unreadable when a file is missing;
+// schema-violation; malformed-json; subject-mismatch when the times belong to another artifact;
+// malformed-outline, also for an outline of another artifact.
 [[nodiscard]] Result<gpu_hash::Reuse> load_reuse(const std::string& manifest,
                                                  const std::string& outline);
 

@@ -25,7 +25,7 @@ struct LeafRun {
 };
 
 // Hashes runs of leaves. Used by one thread at a time. Memory: as many chunks as the hasher has
-// lanes, at least 256 KiB and at most 1 MiB.
+// lanes (LeafHasher::lanes()), at least 256 KiB and at most 1 MiB.
 class CpuLeaves {
  public:
   CpuLeaves(std::unique_ptr<LeafHasher> hasher, HashAlgorithm algorithm)

@@ -54,8 +54,8 @@ class FrameChannel {
   [[nodiscard]] Result<Frame> receive(
       const FrameLimits& limits, const std::function<Status(std::size_t length)>& begin = {}) const;
 
-  // Sends a frame without waiting. On an error the connection is shut down, so an owner that does
-  // not read loses its connection.
+  // Sends a frame without waiting. On an error the connection is shut down, so an owner (a process
+  // that registers memory) that does not read loses its connection.
   // Errors: cancelled when the frame does not fit into the socket's buffer, or the other side has
   // closed the connection.
   [[nodiscard]] Status send(ByteView body, std::span<const int> descriptors = {});

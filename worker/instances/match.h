@@ -45,7 +45,7 @@ struct TensorMatch {
   [[nodiscard]] bool agrees() const { return findings.empty(); }
 };
 
-// Largest number of findings that an owner is told.
+// Largest number of findings that an owner (owner.h) is told.
 inline constexpr std::size_t kMaxFindings = 16;
 
 // Matches the tensors of all `ranks`. When several entries have one name (in several files), a

@@ -43,9 +43,9 @@ class HostMapping {
 // and growing, of at least `size` bytes. Errors: invalid-parameter.
 [[nodiscard]] Status check_memory_file(const Descriptor& fd, std::uint64_t size);
 
-// Returns the engine that reads the memory of this registration: that of the registration's device,
-// or `engine` when the registration names no device. Errors: device-not-found when `engine` does
-// not use that device.
+// Returns the engine that reads the memory of this registration (schemas/instance.h): that of the
+// registration's device, or `engine` when the registration names no device. Errors:
+// device-not-found when `engine` does not use that device.
 [[nodiscard]] Result<gpu_hash::Engine*> engine_for(gpu_hash::Engine& engine,
                                                    const InstanceRegistration& registration);
 

@@ -45,9 +45,9 @@ class InstanceWatch {
   // Stores `beat`, the state of an instance that a job did not find verified.
   void note(InstanceBeat beat, std::span<const Finding> findings);
 
-  // The owner wants all its memory checked now. A watched instance gets a full pass, and its owners
-  // are told the result. For any other instance the owner is told at once: violated when it was
-  // found so before, else unknown.
+  // The owner (a process of an instance, owner.h) wants all its memory checked now. A watched
+  // instance gets a full pass, and its owners are told the result. For any other instance the owner
+  // is told at once: violated when it was found so before, else unknown.
   void ask(Owner& owner);
   // The owner itself saw that the storage of these tensors was replaced. A watched instance becomes
   // violated at once; any other instance stays as it is.
