@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heartbeats: while model instances are registered or watched (instances/watch.h), the agent tells
-// the service every few seconds in what state they are. A few seconds after the heartbeats stop,
-// the service treats no instance of this node as verified.
+// the service every few seconds in what state they are. When the heartbeats stop, conditions with
+// MemoryDemands::watched (schemas/policy_document.h) no longer pass for instances of this node
+// after 10 s.
 #pragma once
 
 #include <chrono>

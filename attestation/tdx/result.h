@@ -36,8 +36,8 @@ struct Check {
 };
 
 // The identity of the machine, from the PCK certificate after the signatures of its chain were
-// verified. Its validity and revocation are checked later, so refused evidence may have this
-// identity.
+// verified. The validity times and revocation of the chain are checked later, so the result of
+// refused evidence may contain this identity.
 struct PlatformIdentity {
   std::array<std::uint8_t, 6> fmspc{};
   std::array<std::uint8_t, 2> pceid{};

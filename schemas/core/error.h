@@ -38,10 +38,10 @@ struct ErrorInfo {
 // Returns the code with this text form; nullopt when the table has none.
 [[nodiscard]] std::optional<ErrorCode> error_code_from(std::string_view code);
 
-// Why something was refused. `detail` is for people: what is wrong and, after a semicolon, what to
-// do when the table's `next` does not say that. `detail` holds no secret, no SQL and no path of the
-// server; tests never compare it. `where` says where the fault is: an RFC 6901 pointer into a
-// document, or a path inside an artifact. It is empty when the fault has no such place.
+// Why something was refused. `detail` is for people and says what is wrong. After a semicolon it
+// also says what to do, unless the table's `next` says so. `detail` holds no secret, no SQL and no
+// path of the server; tests never compare it. `where` says where the fault is: an RFC 6901 pointer
+// into a document, or a path inside an artifact. It is empty when the fault has no such place.
 struct Error {
   ErrorCode code;
   std::string detail;
