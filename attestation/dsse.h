@@ -38,16 +38,18 @@ struct Envelope {
 
 // Parses an envelope from strict JSON with exactly the members payload, payloadType and
 // signatures[]. A signature has sig, an optional or null keyid, and up to kMaxExtraMembers other
-// members, which have no meaning here. Base64 must be canonical and may use the standard or the
-// URL-safe alphabet. Errors: signature-missing for no signature; limit-exceeded for more than
-// kMaxSignatures, and for an envelope that is mostly spaces.
+// members, which are kept but not interpreted. Base64 must be canonical and may use the standard or
+// the URL-safe alphabet. Errors: signature-missing for no signature; limit-exceeded for more than
+// kMaxSignatures, and for an envelope that is longer than 256 KiB plus twice its payload and
+// signatures; those of parse_json() and validate().
 [[nodiscard]] Result<Envelope> parse_envelope(ByteView json);
-// Encodes the envelope as canonical JSON. Each signature gets a keyid, which may be empty, because
-// Python's securesystemslib reads no signature without a keyid.
+// Encodes the envelope as canonical JSON. Each signature gets the member keyid, even when it is
+// empty, because Python's securesystemslib refuses a signature without this member.
 [[nodiscard]] std::string encode_envelope(const Envelope& envelope);
 
 // Makes a new envelope over `payload`, signed by each of `signers` in order. `keyid` is the
-// parameter `form` of keyid_of() (keyid.h).
+// parameter `form` of keyid_of() (keyid.h). Errors: invalid-parameter unless `payload_type` is 1 to
+// 255 bytes of UTF-8; signature-missing without signers; those of add_signature().
 [[nodiscard]] Result<Envelope> sign_envelope(std::string_view payload_type, ByteView payload,
                                              std::span<const Signer* const> signers,
                                              std::string_view keyid = kKeyidSha256);
@@ -63,7 +65,7 @@ struct VerifiedSignature {
 };
 
 // Verifies every signature against `keys` and returns the verified ones, possibly none. A signature
-// by a key that is not in `keys` is ignored, because it may be meant for somebody else. Two
+// by a key that is not in `keys` is ignored, because other verifiers may know that key. Two
 // signatures by the same key are returned as one. Purpose, roles and validity of the keys are not
 // checked here: require_signers() checks them. Errors: signature-invalid when a signature names a
 // known key and does not verify; limit-exceeded when too many keys would have to be tried.
@@ -71,16 +73,16 @@ struct VerifiedSignature {
     const Envelope& envelope, std::span<const TrustedKey> keys);
 
 // Returns those of `signatures` whose keys may sign for `context`, as check_grant()
-// (schemas/trust.h) decides. These signatures must come from at least `threshold` distinct
-// identities. The envelope is judged as if it had been signed at `now`. Errors: untrusted-signer
-// when no key is known; those of check_grant when no known key may sign; threshold-not-met when too
-// few identities remain.
+// (schemas/trust.h) decides. Fails unless these signatures come from at least `threshold` distinct
+// identities (a threshold of 0 is treated as 1). The envelope is judged as if it had been signed at
+// `now`. Errors: untrusted-signer when no key is known; those of check_grant when no known key may
+// sign; threshold-not-met when too few identities remain.
 [[nodiscard]] Result<std::vector<VerifiedSignature>> require_signers(
     std::span<const VerifiedSignature> signatures, const SigningContext& context,
     std::size_t threshold, Timestamp now);
 // Does the same for an envelope that was signed at `signed_at`, possibly long before `now`.
-// `signed_at` must lie within the validity of the keys. Revocations are judged at `now`, because a
-// revocation applies to everything that a key ever signed.
+// A key is accepted only when `signed_at` lies within its validity period. Revocations are judged
+// at `now`, because a revocation applies to everything that a key ever signed.
 [[nodiscard]] Result<std::vector<VerifiedSignature>> require_signers(
     std::span<const VerifiedSignature> signatures, const SigningContext& context,
     std::size_t threshold, Timestamp signed_at, Timestamp now);

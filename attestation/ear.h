@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EAT Attestation Results (EAR): the outcome of an appraisal as a signed token for other services.
-// Spec: draft-ietf-rats-ear-04 (names), draft-ietf-rats-ar4si (trustworthiness), RFC 7515, RFC
-// 7519; ES256 only.
+// EAT Attestation Results (EAR): the outcome of an appraisal (evidence_verifier.h) as a signed
+// token for other services. Spec: draft-ietf-rats-ear-04 (names), draft-ietf-rats-ar4si
+// (trustworthiness), RFC 7515, RFC 7519; ES256 only.
 //
 // {"eat_profile","iss","sub","iat","exp","eat_nonce","ear_verifier_id":{"developer","build"},
 //  "ear_status","submods":{"tdx":{"ear_status","ear_trustworthiness_vector",
@@ -51,12 +51,14 @@ struct EarClaims {
   Json claims;
   std::string status;  // of the worst submodule: "affirming", "warning", "contraindicated", "none"
 };
-// Verifies a token made by make_ear() under `key` (the algorithm is pinned to ES256). Checks
-// profile, issuer, times, and that the overall status is that of the worst submodule. In this
-// comparison "none" is worse than "affirming". A token with the status "contraindicated" is
-// returned like any other, so the caller must look at the status.
+// Verifies a token made by make_ear() under `key`; only ES256 is accepted. Checks profile, issuer
+// and times. Checks that no submodule has a better status than its worst aspect, and that the
+// overall status is that of the worst submodule. In these comparisons "none" is worse than
+// "affirming". A token with the status "contraindicated" is returned like any other, so the caller
+// must look at the status.
 // Errors: signature-invalid; schema-violation; evidence-rejected for another issuer, for a token
-// that is not valid at `now`, and for an overall status better than that of the worst submodule.
+// that is not valid at `now` or has a lifetime above kMaxEarLifetime, and for a status that fails
+// these checks.
 [[nodiscard]] Result<EarClaims> verify_ear(std::string_view token, const PublicKey& key,
                                            std::string_view issuer, Timestamp now);
 

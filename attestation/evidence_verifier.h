@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appraises evidence of any known type, whatever its source. The result depends only on the
-// evidence, the appraisal (policy and anchors), the time and the expected report data.
+// Appraises evidence (schemas/evidence.h) of any known type, whatever its source. The result
+// depends only on the evidence, the Appraisal (schemas/trust.h: policy and anchors, which are the
+// accepted root certificates), the time and the expected report data.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,12 @@
 namespace assay::attestation {
 
 // A number that must never decrease from one appraisal to the next. An example is the evaluation
-// number of the collateral for one platform family.
+// number of the collateral (the vendor's signed statements about platforms) for one platform
+// family.
 struct HighWater {
-  // "tdx/tcb-info/<fmspc>" or "tdx/qe-identity". With an anchor other than the vendor's, the name
-  // contains the anchor: "tdx/<anchor>/tcb-info/<fmspc>". Collateral of a simulator therefore
-  // cannot make real collateral look old.
+  // "tdx/tcb-info/<fmspc>" or "tdx/qe-identity", under the vendor's anchor. With an anchor other
+  // than the vendor's, the name contains the anchor: "tdx/<anchor>/tcb-info/<fmspc>". Collateral of
+  // a simulator therefore cannot make real collateral look old.
   std::string name;
   std::uint64_t value;
   bool operator==(const HighWater&) const = default;
@@ -48,11 +50,11 @@ struct AppraisedEvidence {
   std::string platform;           // id of the machine in lowercase hex; empty when not established
   std::optional<Digest> anchor;   // SHA-256 of the root certificate
   bool anchor_is_vendor = false;  // true: the hardware vendor's production root
-  bool has_reference_values = false;     // the policy constrains the measurements of the software
-  std::optional<Timestamp> valid_until;  // end of validity of the endorsements used
+  bool has_reference_values = false;     // true: the policy constrains the software's measurements
+  std::optional<Timestamp> valid_until;  // end of validity of all collateral and certificates
   std::optional<Digest> collateral;
-  // Numbers of the collateral, when the collateral was authenticated. Refused evidence may have
-  // them too, because its collateral may be genuine.
+  // High-water numbers of the collateral, present when the collateral was authenticated. Refused
+  // evidence may have them too, because its collateral may be genuine.
   std::vector<HighWater> high_water;
   Trustworthiness trustworthiness;
   Json result;  // all details, for people and records
@@ -71,11 +73,10 @@ enum class Purpose : std::uint8_t {
                                                  const Appraisal& appraisal, Purpose purpose,
                                                  const ReportDataBytes& expected, Timestamp now);
 
-// Returns `own`, the collateral of some evidence, with those parts taken from `newest` that the
-// high-water mark `mark` is about. Newer collateral may stand in for older collateral, because
-// endorsements age while the platform that they describe stays the same. Returns `own` unchanged
-// when `own` or `newest` is not an object, or when `mark` is about no part. Errors:
-// evidence-type-unknown.
+// Returns `own`, the collateral of some evidence, with newer parts: the parts that the high-water
+// mark `mark` is about are taken from `newest`. Newer collateral may replace older collateral,
+// because the platform that both describe stays the same. Returns `own` unchanged when `own` or
+// `newest` is not an object, or when `mark` is about no part. Errors: evidence-type-unknown.
 [[nodiscard]] Result<Json> refreshed(std::string_view evidence_type, Json own,
                                      std::string_view mark, const Json& newest);
 
@@ -83,8 +84,8 @@ enum class Purpose : std::uint8_t {
 // evidence-type-unknown.
 [[nodiscard]] Result<Appraisal> default_appraisal(std::string_view evidence_type);
 
-// Checks that an appraisal can be used. An unknown type is an error, and so are a policy or anchors
-// that do not parse.
+// Checks that an appraisal can be used: its type must be known, and its policy and anchors must
+// parse.
 [[nodiscard]] Status check(const Appraisal& appraisal);
 
 }  // namespace assay::attestation

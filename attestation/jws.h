@@ -19,7 +19,8 @@ inline constexpr std::size_t kMaxTokenBytes = 64U << 10;
 
 // Verifies that `key` signed the token and returns the claims of the token. The header is not
 // trusted: it must be the one that sign_jws() writes. Errors: signature-invalid for another
-// algorithm, key or signature; schema-violation for a text that is not a token.
+// algorithm or key, or when the signature does not verify; schema-violation for a text that is not
+// a token.
 [[nodiscard]] Result<Json> verify_jws(std::string_view text, const PublicKey& key);
 
 // The parts of a token. None of them is verified. Views borrow from the parsed text.
@@ -33,7 +34,7 @@ struct Token {
 // schema-violation for a text that is not a token.
 [[nodiscard]] Result<Token> parse_token(std::string_view text);
 [[nodiscard]] Result<Bytes> decode_token_part(std::string_view text);
-// Parses the claims, which must be an object. Must be called only after the signature was verified.
+// Parses the claims, which must be an object. The caller must have verified the signature before.
 // Errors: schema-violation.
 [[nodiscard]] Result<Json> claims_of(const Token& token);
 // Checks that `key` (ECDSA P-256) made the token's signature with ES256. Errors: signature-invalid.

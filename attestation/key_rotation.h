@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record that replaces one key of the service by another. The old key signs the record, so that
-// whoever knows the old key can accept the new one. schemas/log.md section 2.3 defines the signed
-// bytes.
+// a verifier who knows the old key can accept the new key. schemas/log.md section 2.3 defines the
+// signed bytes.
 #pragma once
 
 #include <string>

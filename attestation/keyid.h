@@ -11,7 +11,7 @@
 namespace assay::attestation {
 
 // An empty keyid, for which a verifier tries every key. go-securesystemslib and the libraries of
-// sigstore accept an empty keyid.
+// sigstore accept it.
 inline constexpr std::string_view kKeyidNone = "none";
 // SHA-256 of the SubjectPublicKeyInfo in hex, which is the key id of this project.
 inline constexpr std::string_view kKeyidSha256 = "sha256";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public keys, signature verification, and private keys on disk. Apart from the code for TLS, only
-// this code, sha.h and random.h use OpenSSL's EVP layer.
+// Public keys, signature verification, and private keys on disk.
 #pragma once
 
 #include <memory>
@@ -47,15 +46,16 @@ class PublicKey {
 // destroyed.
 [[nodiscard]] Result<std::unique_ptr<Signer>> generate_key(SignatureAlgorithm algorithm);
 
-// Reads a PKCS#8 PEM file, which must be a regular file. Unless the key is encrypted (PBES2), the
-// file must belong to this user and have mode 0600 or stricter. `passphrase` is used only for an
-// encrypted key. Errors: key-unusable with advice for the user.
+// Reads a private key from a PKCS#8 PEM file, which must be a regular file and not a symbolic link.
+// Unless the key is encrypted (PBES2), the file must belong to this user and have mode 0600 or
+// stricter. `passphrase` is used only for an encrypted key. Errors: key-unusable with advice for
+// the user; those of parsing the key.
 [[nodiscard]] Result<std::unique_ptr<Signer>> load_private_key(const std::string& path,
                                                                const SecretBytes& passphrase);
 
 // Writes `signer` (made by generate_key or load_private_key) as PKCS#8 PEM to a new file of mode
-// 0600. Encrypts it with AES-256-CBC and scrypt when `passphrase` is not empty. Never overwrites a
-// file.
+// 0600. Encrypts it with AES-256-CBC and scrypt when `passphrase` is not empty. Errors: conflict
+// when the file exists; key-unusable when it cannot be written.
 [[nodiscard]] Status save_private_key(const Signer& signer, const std::string& path,
                                       const SecretBytes& passphrase);
 

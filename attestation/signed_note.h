@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification of C2SP signed checkpoints with a verifier key.
+// Verifies C2SP signed checkpoints (schemas/checkpoint.h) with a verifier key.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verbs with their options and help. In this folder only command.cc uses the argument parser, so
-// that one file compiles the headers of the parser and the help of all verbs looks the same.
+// Verbs with their options and help. Only command.cc uses the argument parser. The headers of the
+// parser are therefore compiled once, and the help of all verbs looks the same.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Command {
   // Adds a verb below this one.
   [[nodiscard]] Command add(const std::string& name, const std::string& about) const;
 
-  // Add positional arguments: a required one, an optional one, or one or more.
+  // Add a required argument, an optional argument, or a list of at least one argument.
   void argument(const std::string& name, std::string& into, const std::string& about) const;
   void argument(const std::string& name, std::uint64_t& into, const std::string& about) const;
   void optional_argument(const std::string& name, std::string& into,
@@ -46,7 +46,7 @@ class Command {
               const std::string& about) const;
   void flag(const std::string& flags, bool& into, const std::string& about) const;
 
-  // Makes the option or argument that was declared last required.
+  // Makes the last declared option or argument a required one.
   void required() const;
 
   // Add to the end of the help: a paragraph, or a command line with an explanation.

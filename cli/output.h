@@ -43,8 +43,9 @@ void report_error(const Context& context, const Error& error);
 // Reports the answer "no" of a verification and returns kNo. Without -o json prints to stderr what
 // was refused. With -o json prints `result` with "error" added to stdout.
 [[nodiscard]] Exit refuse(const Context& context, const Error& error, Json result);
-// Returns true when `error` is the service's answer 422: the service read a document and refused
-// it. A verb ends with exit status 1 after such an answer, and with 2 after other errors.
+// Returns true when the HTTP status of `error`'s code is 422, with which the service says that it
+// read a document and refused it. A verb ends with exit status 1 after such an answer, and with 2
+// after other errors.
 [[nodiscard]] bool is_refusal(const Error& error);
 // Calls refuse() when is_refusal(error) is true, and returns `error` otherwise.
 [[nodiscard]] Result<Exit> refuse_or_fail(const Context& context, Error error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of the service and the credential of the caller. They come from flags first, then the
-// environment, then a profile file.
+// The address of the service and the credential of the caller. Each setting is taken from the first
+// of these that has it: the flags, the environment, a profile file.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that a user names. Reads are bounded, secrets must be readable by their owner alone, and
-// files are written completely or not at all.
+// Files that a user names. Reads are bounded; files with secrets must be accessible to their owner
+// alone; files are written completely or not at all.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ inline constexpr mode_t kPrivateFile = 0600;
 [[nodiscard]] Result<Bytes> read_file(const std::string& path,
                                       std::uint64_t limit = kMaxDocumentBytes);
 
-// Protects the secrets in this process. From this call on the process leaves no core dump and no
-// other process may trace it. Called before a secret is read.
+// Protects the secrets in this process: from this call on the process leaves no core dump, and no
+// other unprivileged process may trace it. Must be called before a secret is read.
 void protect_process();
 
 // Reads a token or passphrase without its last line break. The file must be a regular file of this
-// user (or root) that nobody else may read. Errors: key-unusable with advice for the user, also for
-// an empty file.
+// user (or root) to which nobody else has access. Errors: key-unusable with advice for the user,
+// also for an empty file.
 [[nodiscard]] Result<SecretBytes> read_secret_file(const std::string& path);
 
 // Checks the file of a private key that the TLS library will read. The file must meet the

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HTTPS to one service. Uses TLS 1.3 and always checks host name and certificate chain. Follows no
 // redirects and keeps no cookies. Errors of the service are returned as Error with the service's
-// code and request id. Temporary failures are tried again, a bounded number of times.
+// code and request id. After a temporary failure send() repeats the request, at most
+// Connection::retries times.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +31,9 @@ struct HttpRequest {
   Bytes body{};
   // False for public resources: the request then carries no credential.
   bool authenticated = true;
-  // False when a second identical request could have another effect. Then only two kinds of failure
-  // are tried again: failures before the request was sent, and answers which say that the service
-  // did nothing.
+  // False when sending the request twice could have another effect than sending it once. Such a
+  // request is sent again only after a failure before it was sent, or after an answer which says
+  // that the service did nothing.
   bool repeatable = true;
   std::uint64_t timeout_seconds = 0;  // limit for this request; 0: that of the Connection
   // Ends a running transfer with the error cancelled, at most a second after the stop request.
@@ -47,7 +48,7 @@ struct HttpResponse {
   bool retry_at_once = false;             // "Retry-After: 0"
 };
 
-// The program that calls the service. `random` must outlive this object.
+// The program that calls the service. `random` must outlive every HttpClient that gets this Caller.
 struct Caller {
   Random& random;       // spreads the pauses before retries
   std::string version;  // of the program, for the service's own log
@@ -81,7 +82,7 @@ class HttpClient {
 // contains it.
 [[nodiscard]] Error error_from(const HttpResponse& response);
 
-// Returns true for answers after which the client tries again by itself.
+// Returns true for answers after which the client itself sends the request again.
 [[nodiscard]] bool is_retryable(const HttpResponse& response);
 
 // Returns true when the service itself says that it rejected the request before doing anything

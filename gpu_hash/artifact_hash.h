@@ -21,8 +21,8 @@
 
 namespace assay::gpu_hash {
 
-// Size and modification time that a file had when it was hashed. A caller who reuses entries
-// vouches that a file with the same size and modification time has the same bytes.
+// Size and modification time that a file had when it was hashed. A caller who reuses entries must
+// be sure that a file with the same size and modification time has the same bytes.
 struct KnownFile {
   std::uint64_t size;     // bytes
   std::int64_t mtime_ns;  // nanoseconds since 1970
@@ -36,8 +36,8 @@ struct Reuse {
   // after this time is hashed again. A file that changed shortly before this time is hashed again
   // too, because a later change could have left the same modification time.
   std::int64_t hashed_at_ns;  // nanoseconds since 1970
-  // Outline of `artifact`. When outlines are wanted, entries are reused only if this outline is
-  // present and has the same span.
+  // Outline (schemas/core/outline.h) of `artifact`. When outlines are wanted, entries are reused
+  // only if this outline is present and has the same span.
   std::optional<Outline> outline{};
 };
 
@@ -45,8 +45,8 @@ struct ArtifactOptions {
   TreeParameters parameters{};  // they also decide which files are part of the model
   Objects objects = Objects::kBoth;
   std::uint64_t outline_span = 0;  // bytes; 0 asks for no outlines
-  // Entries of files that did not change are taken from here. May be null. `reuse` is used only
-  // when its hash algorithm and chunk size are those of `parameters`. When outlines are wanted, the
+  // Entries of unchanged files are taken from `reuse`, which may be null. `reuse` is used only when
+  // its hash algorithm and chunk size are those of `parameters`. When outlines are wanted, the
   // outline of `reuse` must also have the span `outline_span`.
   const Reuse* reuse = nullptr;
 };
@@ -62,7 +62,7 @@ struct HashedArtifact {
   // 0.
   std::vector<std::vector<Digest>> outlines;
   std::uint64_t bytes = 0;  // number of bytes hashed
-  double seconds = 0;       // wall clock, from the walk to the root
+  double seconds = 0;       // wall clock, from the listing of files to the root
   EngineInfo engine;
   std::map<std::string, KnownFile> files{};  // every file that was found, by path
   std::vector<std::string> reused{};         // paths of files that were not read; their

@@ -27,7 +27,9 @@ struct Difference {
   std::string file;                   // path in the artifact
   std::optional<std::string> tensor;  // absent for a file entry
   // For kChanged: the bytes that differ, counted from the start of the object. Without an outline
-  // this is the whole object. With an outline the ranges are rounded out to the outline's span.
+  // this is the whole object. With an outline (schemas/core/outline.h) the ranges are extended to
+  // whole spans of the outline. Empty when only offset or type differ, or when the file does not
+  // parse.
   std::vector<ByteRange> ranges;
   std::string detail;  // one sentence for people
   bool operator==(const Difference&) const = default;
@@ -64,8 +66,8 @@ struct Verified {
                                                const std::stop_token& stop = {});
 
 // Compares two artifacts that have the same parameters. Returns the differences in the order of the
-// entries. The outlines contain the outline digests of each entry for the span `span` (bytes), in
-// the order of entries. An outline may be null.
+// entries. The two lists of outlines contain the outline digests of each entry for the span `span`
+// (bytes), in the order of entries. Either list may be null.
 [[nodiscard]] std::vector<Difference> compare_artifacts(
     const Artifact& expected, const std::vector<std::vector<Digest>>* expected_outlines,
     const Artifact& actual, const std::vector<std::vector<Digest>>* actual_outlines,

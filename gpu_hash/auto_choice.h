@@ -18,8 +18,8 @@ struct AutoChoice {
 
 // Chooses the engine on this machine. Each device is measured once (choose/choose.h). The measured
 // rates are stored in the user's cache, by device, driver and processor. Without a GPU or
-// accelerator nothing is measured, because an OpenCL device on a CPU is never faster than the CPU
-// engine. A device that fails, for example in its self-test, is not chosen.
+// accelerator, chooses the CPU engine without measuring, because an OpenCL device on a CPU is never
+// faster than the CPU engine. A device that fails, for example in its self-test, is not chosen.
 [[nodiscard]] AutoChoice choose_auto(const EngineOptions& options = {});
 
 }  // namespace assay::gpu_hash

@@ -9,8 +9,8 @@
 
 namespace assay::gpu_hash {
 
-// After this time no further run of a measurement begins. On a slow device the work is therefore
-// measured only once.
+// When a measurement has taken this long, no further run of it begins. On a slow device the work is
+// therefore measured only once.
 inline constexpr std::chrono::seconds kBenchTime{3};
 
 // Returns the units per second of the fastest run of `work`. One call of `work` processes `units`

@@ -15,7 +15,7 @@ namespace assay::gpu_hash {
 
 struct DeviceInfo {
   std::string id;        // as --device takes it: "cpu", "opencl:0"
-  std::string name;      // of the hardware
+  std::string name;      // name of the hardware
   std::string platform;  // "CPU engine" for the CPU engine
   std::string driver;    // version of the driver
   std::string type;      // "cpu", "gpu", "accelerator", "other"
@@ -43,9 +43,9 @@ struct SelfTest {
 struct BenchFigure {
   // "resident": hashing of data that are already in the memory where the engine computes.
   // "streamed": hashing of data in host memory, including the copy to the device. For the CPU
-  // engine "streamed" equals "resident", because that engine computes in host memory. Engines with
-  // memory of their own have two more figures. "tagged": hashing of resident data, with keyed tags
-  // (tags.h) computed in the same pass. "tags": computing the tags alone.
+  // engine "streamed" equals "resident", because the CPU engine computes in host memory. Engines
+  // with memory of their own have two more figures. "tagged": hashing of resident data, with keyed
+  // tags (tags.h) computed in the same pass. "tags": computing the tags alone.
   std::string name;
   double rate = 0;         // bytes per second
   double limit = 0;        // bytes per second: the smallest of the limits that apply
@@ -59,7 +59,7 @@ struct BenchLimits {
   // Bytes per second at which the whole device reads the memory that contains resident data.
   double memory_read = 0;
   // Bytes per second of copies from pinned memory to the device, in slices of the size that
-  // streaming uses.
+  // streaming uses (EngineOptions::slice_bytes).
   double pinned_copy = 0;
   // Rotations and logic operations per second on 32-bit words (opencl/limits.h), with all integer
   // pipes of the device. This figure divided by integer_operations() is an upper bound of the
@@ -106,9 +106,10 @@ struct BenchResult {
 [[nodiscard]] std::uint64_t integer_operations(HashAlgorithm hash, std::uint32_t chunk_size);
 
 // Measures one device with the given algorithm at the default chunk size. `bytes` is the amount of
-// data, rounded to whole slices, at least one slice. A device whose memory is smaller than `bytes`
-// is measured with less data. Rates are wall clock, best of a few runs. Takes at most `bytes` of
-// extra host memory. Errors: those of make_engine() and Engine::hash().
+// data, rounded to whole slices (EngineOptions::slice_bytes), at least one slice. A device whose
+// memory is smaller than `bytes` is measured with less data. Rates are wall clock, best of a few
+// runs. Takes at most `bytes` of extra host memory. Errors: those of make_engine() and
+// Engine::hash().
 [[nodiscard]] Result<BenchResult> bench_device(const DeviceChoice& choice, HashAlgorithm hash,
                                                std::uint64_t bytes,
                                                const EngineOptions& options = {});

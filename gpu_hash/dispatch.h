@@ -18,8 +18,8 @@ namespace assay::gpu_hash {
 struct DeviceChoice {
   enum class Kind : std::uint8_t { kAuto, kCpu, kOpenCl };
   Kind kind = Kind::kAuto;
-  // Position in list_devices() among the OpenCL devices, or part of a device's name. When neither
-  // is given, the first OpenCL device is chosen (GPUs come first).
+  // `index` is a position among the OpenCL devices of list_devices(), and `name` is a part of a
+  // device's name. When neither is given, the first OpenCL device is chosen (GPUs come first).
   std::optional<unsigned> index{};
   std::string name{};
   // Several OpenCL devices that share the work. `indices` holds at least two different positions,
@@ -39,10 +39,10 @@ inline constexpr std::size_t kMaxSharingDevices = 16;
 
 struct EngineOptions {
   // Number of threads of the CPU engine, or of threads that read data for another engine. 0: one
-  // for each core that this process may use.
+  // for each core that this process may use, but at most 12 threads that read.
   unsigned threads = 0;
-  // OpenCL: bytes of one transfer to the device, rounded down to a power of two and to what the
-  // device allows. 0: the engine chooses.
+  // OpenCL: bytes of data that are hashed together, rounded down to a power of two and to what the
+  // device allows, but at least 1 MiB. 0: the engine chooses.
   std::uint64_t slice_bytes = 0;
 };
 

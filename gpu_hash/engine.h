@@ -25,15 +25,15 @@ namespace assay::gpu_hash {
 
 class TagKey;
 
-// Receives the bytes read and hashed since the start of the call. Worker threads call it, one call
-// at a time and never after hash() has returned. The function must return quickly and must not call
-// the engine.
+// Receives the bytes read and hashed since the start of the call. Worker threads call this
+// function, one call at a time and never after hash() has returned. It must return quickly and must
+// not call the engine.
 using BytesDone = std::function<void(std::uint64_t bytes_done)>;
 
 struct HashRequest {
   TreeParameters parameters{};
-  // Bytes that one outline digest covers: a power of two from the chunk size to 2^40. 0: no
-  // outline.
+  // Bytes that one outline digest (schemas/core/outline.h) covers: a power of two from the chunk
+  // size to 2^40. 0: no outline.
   std::uint64_t outline_span = 0;
   BytesDone progress{};
   std::stop_token stop{};
@@ -53,7 +53,7 @@ struct EngineInfo {
   std::string driver;  // version of the driver or library
   // SHA-256 of the kernel source; absent for the CPU.
   std::optional<Digest> kernel_digest;
-  // Of the device as its vendor's tools write it ("GPU-..."); empty: unknown, or no such device.
+  // UUID of the device as its vendor's tools write it ("GPU-..."); empty: unknown, or the CPU.
   std::string uuid{};
 };
 
@@ -61,7 +61,7 @@ struct EngineInfo {
 enum class Imports : std::uint8_t {
   kNothing,
   kMemoryFiles,        // memory files, sealed against shrinking
-  kDriverDescriptors,  // those that the driver of the device exported
+  kDriverDescriptors,  // descriptors that the device's driver exported
 };
 
 class Engine {
@@ -88,12 +88,12 @@ class Engine {
 
   // Returns the kind of descriptor that import_memory() takes.
   [[nodiscard]] virtual Imports imports() const { return Imports::kNothing; }
-  // Imports memory of another process without a copy. `fd` is the file descriptor that the driver
-  // of that process exported for an allocation of `size` bytes; the engine takes ownership of `fd`.
-  // On CPU devices `fd` is a memory file sealed against shrinking. A descriptor of another kind is
-  // refused. The other process may still write to the memory. The memory stays allocated while the
-  // returned object lives. The returned object must not outlive the engine. Errors:
-  // invalid-parameter, device-failed.
+  // Imports memory of another process without a copy. `fd` is the file descriptor that the device's
+  // driver exported in that process for an allocation of `size` bytes. The engine takes ownership
+  // of `fd`. On OpenCL devices that are CPUs, `fd` is a memory file sealed against shrinking. A
+  // descriptor of another kind is refused. The other process may still write to the memory. The
+  // memory stays allocated while the returned object lives. The returned object must not outlive
+  // the engine. Errors: invalid-parameter, device-failed.
   [[nodiscard]] virtual Result<std::shared_ptr<const DeviceMemory>> import_memory(
       Descriptor fd, std::uint64_t size);
 

@@ -19,9 +19,10 @@ namespace assay::gpu_hash {
 struct PartOptions {
   std::size_t entry = 0;             // index into the artifact's entries
   std::optional<ByteRange> range{};  // of the object; absent: the whole object
-  // Outline of the artifact. The caller must have checked that it belongs to the artifact. With an
-  // outline only the spans that contain the range are read. Without an outline the whole object is
-  // read, because only the root of the whole object is known. May be null.
+  // Outline (schemas/core/outline.h) of the artifact. The caller must have checked that this
+  // outline belongs to the artifact. With an outline only the spans that contain the range are
+  // read. Without an outline the whole object is read, because only the root of the whole object is
+  // known. May be null.
   const Outline* outline = nullptr;
 };
 
@@ -41,10 +42,10 @@ struct VerifiedPart {
   [[nodiscard]] bool same() const { return detail.empty(); }
 };
 
-// Verifies one part of the model at `path`, a directory or file that is found by the rules of
-// verify_artifact(). The result says nothing about bytes outside VerifiedPart::checked. Errors:
-// those of hash_artifact(); invalid-parameter for an entry that does not exist, or for a range that
-// is empty or not inside the object.
+// Verifies one part of the model at `path`. `path` is a directory or a file, and is interpreted as
+// verify_artifact() does. The result says nothing about bytes outside VerifiedPart::checked.
+// Errors: those of hash_artifact(); invalid-parameter for an entry that does not exist, or for a
+// range that is empty or not inside the object.
 [[nodiscard]] Result<VerifiedPart> verify_part(const std::filesystem::path& path,
                                                const Artifact& expected, const PartOptions& options,
                                                Engine& engine, const Progress& progress = {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as sources of bytes. Only regular files are read. The files are reached from an open
-// directory without following a symlink. Reading fails when a file has changed since it was found.
+// Files as sources of bytes. Only regular files are read. They are opened relative to an open
+// directory, without following a symlink. Reading fails when a file has changed since it was found.
 #pragma once
 
 #include <atomic>
@@ -32,8 +32,8 @@ struct FileIdentity {
 
 [[nodiscard]] FileIdentity identity_of(const struct stat& status);
 
-// A directory that stays open. Files below it are reached from its descriptor, so renaming or
-// replacing the directory does not lead elsewhere.
+// A directory that stays open. Files below it are opened relative to its descriptor, so renaming or
+// replacing the directory does not lead to other files.
 class Directory {
  public:
   explicit Directory(Descriptor fd) : fd_(std::move(fd)) {}
@@ -139,8 +139,8 @@ class OpenFile {
   // Fills `parts`, one part after the other, from byte `offset`. With a `buffer`, and after
   // SourceFile::read_once(), large reads bypass the page cache when the cache holds less than half
   // of the bytes. A large part is filled directly when its memory and its file offset both begin at
-  // a page boundary. Other parts are filled through `buffer`, into which bytes after the parts are
-  // read too, up to byte `end` of the file. Errors: as the other read().
+  // a page boundary. Other parts are copied from `buffer`, into which the file is read ahead,
+  // beyond the parts, but not beyond byte `end` of the file. Errors: as the other read().
   [[nodiscard]] Status read(std::uint64_t offset, std::span<const std::span<std::uint8_t>> parts,
                             DirectBuffer* buffer = nullptr, std::uint64_t end = 0) const;
 

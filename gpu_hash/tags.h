@@ -8,16 +8,16 @@
 // at random for this pass. A later pass computes the tags alone and compares them.
 //
 // Security. NH with 32-bit words and two Toeplitz keys is 2^-64-almost-universal. Two different
-// blocks of one length, chosen without knowledge of the key, have equal tags with probability at
-// most 2^-64 over the key. Tags of blocks are hashed by the ordinary SHA tree, and only the roots
-// are compared. An adversary may change any number of blocks. Over q rechecks under one key the
-// change stays unseen with probability at most q * 2^-64, apart from collisions of the hash.
+// blocks of the same length, chosen without knowledge of the key, have equal tags with probability
+// at most 2^-64 over the choice of the key. Tags of blocks are hashed by the ordinary SHA tree, and
+// only the roots are compared. An adversary may change any number of blocks. Over q rechecks under
+// one key the change stays unseen with probability at most q * 2^-64, apart from collisions of the
+// hash.
 //
 // The bound holds against adversaries who choose the content of the memory but cannot read the
-// memory of the checking process. The memory of this process includes its memory on the device. An
-// adversary who knows the key can make collisions at will. A key therefore never leaves the process
-// and is overwritten when it is no longer needed. A new key is drawn for every full pass and after
-// any mismatch.
+// memory of the checking process, including its memory on the device. An adversary who knows the
+// key can make collisions at will. A key therefore never leaves the process and is overwritten when
+// it is no longer needed. A new key is drawn for every full pass and after any mismatch.
 //
 // Limits. Tags never replace the full pass, prove nothing to other parties and are never evidence
 // by themselves. Tags only show that memory is the same as at the full pass.
@@ -59,7 +59,8 @@ class TagKey {
 // block at one position of the data always has the same length.
 [[nodiscard]] std::array<std::uint64_t, 2> tag_of_block(const TagKey& key, ByteView block);
 
-// Digests over the tags of one region, one per segment. The engine chooses the segments.
+// Digests over the tags of one region, one for each segment (part) of the region. The engine
+// chooses the segments.
 using TagRoots = std::vector<Digest>;
 
 // Regions whose bytes were hashed once and can be checked again. Not thread-safe.

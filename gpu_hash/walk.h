@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxWalkDepth = 256;
 
 struct WalkOptions {
   std::vector<std::string> ignore;  // patterns of gpu_hash/files/ignore.h
-  // Whether to follow symlinks that stay below the directory. Otherwise every symlink is refused.
+  // Whether to follow symlinks that stay below the directory. When false, every symlink is refused.
   bool follow_symlinks = false;
 };
 // Returns the options that `parameters` fix. The artifact's root covers these options, and no other
@@ -31,11 +31,11 @@ struct WalkedFile {
   std::shared_ptr<const SourceFile> source;
 };
 
-// Lists every regular file below `path`, including hidden ones, except ignored files. A `path` that
-// is a file, or a symlink to a file, is listed under its last part. Patterns do not apply to such a
-// `path`. The list is ordered by path as bytes. Inspects files without opening them. Directories
-// are reached through their descriptors, so replacing a directory during the walk cannot lead
-// outside of `path`. Errors, with the path in the artifact in `where`: file-unreadable;
+// Lists every regular file below `path`, including hidden ones, except ignored files. When `path`
+// is a file, or a symlink to a file, the list has only this file, under the last part of `path`;
+// patterns do not apply to it. The list is ordered by path as bytes. Inspects files without opening
+// them. Directories are reached through their descriptors, so replacing a directory during the walk
+// cannot lead outside of `path`. Errors, with the path in the artifact in `where`: file-unreadable;
 // unsupported-file-type for a symlink, FIFO, socket or device; invalid-path for a name that is not
 // UTF-8, and for a symlink that is absolute, leads outside, leads nowhere or leads in a circle;
 // invalid-parameter for a bad pattern; limit-exceeded for depth or number of files.
@@ -48,10 +48,10 @@ struct WalkedFile {
 [[nodiscard]] Result<std::vector<WalkedFile>> find_model(const std::filesystem::path& path,
                                                          const Artifact& artifact);
 
-// Returns the anchored pattern that ignores `output`, a file that this run writes (a manifest or an
-// outline). Returns nullopt when `output` does not lie below `directory`. The file need not exist,
-// but its directory must. Errors: invalid-parameter when the path contains '*' or '?';
-// invalid-path; file-unreadable.
+// Returns the pattern that ignores `output`, a file that this run writes (a manifest or an
+// outline). The pattern begins with '/', so it matches only this file. Returns nullopt when
+// `output` does not lie below `directory`. The file need not exist, but its directory must. Errors:
+// invalid-parameter when the path contains '*' or '?'; invalid-path; file-unreadable.
 [[nodiscard]] Result<std::optional<std::string>> output_pattern(
     const std::filesystem::path& directory, const std::filesystem::path& output);
 

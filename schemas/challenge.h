@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Challenges: single-use nonces that the service hands out, each for one principal, purpose, node
-// and job. Schemas: challenge-request.schema.json, challenge.schema.json.
+// Challenges: single-use nonces that the service hands out. Each is valid for one principal,
+// purpose and node, and for one job when it names a job. Schemas: challenge-request.schema.json,
+// challenge.schema.json.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ using Nonce = std::array<std::uint8_t, 32>;
 // digits.
 [[nodiscard]] Result<Nonce> parse_nonce(std::string_view text);
 
-// What a nonce may be used for. The names are stored and must not change.
+// What a nonce may be used for. The names are stored and must not change. Leases are explained in
+// schemas/job.h, reports and spot checks in schemas/verification_report.h.
 enum class ChallengePurpose : std::uint8_t {
   kEnrol,   // "enrol": an enrolment or its renewal
   kReport,  // "report": a verification report; issued only with the lease of a job

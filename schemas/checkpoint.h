@@ -36,10 +36,11 @@ struct SignedCheckpoint {
 // Returns the first four bytes of SHA-256(name || "\n" || 0x01 || 32-byte public key). Errors:
 // unsupported-key unless `public_key` is the SPKI DER of an Ed25519 key.
 [[nodiscard]] Result<Bytes> note_key_hash(std::string_view key_name, ByteView public_key);
-// Returns the SPKI DER of `key`, which must be the byte 0x01 followed by the 32 bytes of an Ed25519
-// key. Errors: unsupported-key.
+// Returns the SPKI DER of `key`. Errors: unsupported-key unless `key` is the byte 0x01 followed by
+// the 32 bytes of an Ed25519 key.
 [[nodiscard]] Result<Bytes> note_key_spki(ByteView key);
-// Returns the C2SP vkey form, which verifiers are configured with: "name+hash+base64(0x01 || key)".
+// Returns the public key in the C2SP vkey form, with which verifiers are configured:
+// "name+hash+base64(0x01 || key)".
 [[nodiscard]] Result<std::string> note_verifier_key(std::string_view key_name, ByteView public_key);
 // Returns the whole note, with one signature by `signer` (Ed25519) under the key name
 // `checkpoint.origin`.

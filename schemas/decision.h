@@ -17,21 +17,23 @@
 namespace assay {
 
 // Versions of the decision document and of the rules by which it was judged. A case is the stored
-// input of a decision (Decision::facts). A decision or case with other versions is shown unchanged
-// and not judged again, because its verdict would have another meaning.
+// input of a decision (Decision::facts). A decision or case with other versions than these is shown
+// unchanged and not judged again, because the same verdict could mean something else under these
+// rules.
 inline constexpr std::uint64_t kDecisionFormat = 3;
 inline constexpr std::uint64_t kEvaluator = 4;
 
 inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.decision+json";
 
-// The result of judging a condition. kError never counts as a pass. kDeferred means that the
+// The result of judging a condition. kError is never treated as a pass. kDeferred means that the
 // condition is judged only at a later decision point.
 enum class Outcome : std::uint8_t { kPass, kFail, kError, kDeferred };
 [[nodiscard]] std::string_view name(Outcome outcome);
 
 // The ids of the statements that a condition looked at. Keeps only their number, the first ids, and
 // the SHA-256 of the canonical JSON array of all ids. This keeps decisions short when there are
-// thousands of statements. Ids cannot be added later, so the digest is made once.
+// thousands of statements. Ids cannot be added after construction, so the digest is computed only
+// once.
 class EvidenceIds {
  public:
   static constexpr std::size_t kShown = 16;
@@ -68,8 +70,8 @@ struct ConditionResult {
   std::optional<Reason> code;  // set unless the outcome is pass
   Json expected;               // null when there is no expected value
   Json actual;
-  EvidenceIds evidence;                // statements looked at
-  std::vector<ConditionResult> parts;  // of a combined condition
+  EvidenceIds evidence;                // the statements that the condition looked at
+  std::vector<ConditionResult> parts;  // results of the inner conditions of a combined condition
 };
 
 struct PolicyResult {
@@ -84,10 +86,10 @@ struct PolicyResult {
 
 struct Verdict {
   bool allowed;
-  std::vector<Reason> reasons;                 // distinct codes of failures that deny, in order
+  std::vector<Reason> reasons;                 // distinct codes of the failures that deny, in order
   std::vector<std::string> warnings;           // from policies in warn mode
-  std::vector<ConditionResult> preconditions;  // reference resolution and the like; all must pass
-  std::vector<PolicyResult> policies;          // one for each policy that matches and each model
+  std::vector<ConditionResult> preconditions;  // such as resolving the reference; all must pass
+  std::vector<PolicyResult> policies;          // one for each pair of a matching policy and a model
 };
 
 // A model that a decision is about.
@@ -108,7 +110,7 @@ struct Decision {
   Timestamp evaluated_at;
   TrustEpochs epochs;
   std::uint64_t policy_epoch;
-  TreeSize tree_size;    // size of the log when the facts were read
+  TreeSize tree_size;    // size of the log when the case was read
   DocumentId facts;      // id of the case: all input of the evaluation except policies and time
   DocumentId results;    // id of the document results_of(verdict)
   Digest replay_digest;  // see replay_digest()

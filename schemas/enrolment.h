@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment: a worker key states which node it speaks for, and evidence shows where that key lives.
+// Enrolment: the holder of a worker key states for which node the key signs, and evidence
+// (schemas/evidence.h) shows in which hardware the key is kept.
 // Schema: enrolment.schema.json.
 #pragma once
 

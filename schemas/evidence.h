@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence of a node as documents carry it, and the report data that the evidence must contain
-// (docs/design.md, "Evidence"). attestation/tdx interprets quotes.
+// Evidence of a node (for TDX: a quote) in the form in which documents contain it, and the report
+// data that a node must put into its evidence (docs/design.md, "Evidence"). attestation/tdx
+// interprets quotes.
 #pragma once
 
 #include <array>
@@ -20,8 +21,8 @@ inline constexpr std::size_t kMaxQuoteBytes = 32U << 10;
 inline constexpr std::size_t kMaxEvidenceCollateralBytes = 6U << 20;  // JSON text
 
 // JSON: {"type":"tdx","quote":BASE64,"collateral":{nine strings}}. Schema: evidence.schema.json.
-// `collateral` is verified by its own signatures under the configured anchor. Null: the service is
-// expected to have the collateral.
+// `collateral` is verified by its own signatures under the configured anchor (root certificate).
+// Null: the service must already have the collateral.
 struct Evidence {
   std::string type;
   Bytes quote;

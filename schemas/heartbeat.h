@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heartbeats: a node agent says every few seconds which registered instances it watches and in what
-// state they are (docs/instances.md). Schemas: heartbeat.schema.json, heartbeat-answer.schema.json.
+// Heartbeats: every few seconds a node agent (`assay worker run`) says which registered model
+// instances it watches and in what state they are (docs/instances.md). Schemas:
+// heartbeat.schema.json, heartbeat-answer.schema.json.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,14 @@
 
 namespace assay {
 
-// DSSE payload, signed by the node's worker key.
+// DSSE payload type; the node's worker key signs the payload.
 inline constexpr std::string_view kHeartbeatPayloadType = "application/vnd.assay.heartbeat+json";
-// Instances of one node.
+// Largest number of instances in one heartbeat.
 inline constexpr std::size_t kMaxBeatInstances = 64;
 
-// What watching an instance came to. kVerified and kViolated are findings about the bytes; kUnknown
-// says that they could not be read.
+// What the node agent found out about an instance. kVerified: the bytes are those of the artifact.
+// kViolated: they are not. kUnknown: the bytes could not be read, or were not read recently.
+// kPending: not checked yet; the node agent of this project never sends kPending.
 enum class InstanceState : std::uint8_t { kPending, kVerified, kViolated, kUnknown };
 [[nodiscard]] std::string_view name(InstanceState state);  // "pending", "verified", ...
 [[nodiscard]] Result<InstanceState> instance_state_from(std::string_view name);
@@ -30,28 +32,30 @@ struct InstanceBeat {
   JobInstance instance;
   ArtifactId artifact;
   InstanceState state;
-  // Envelope of the report that verified it; always there with kVerified.
+  // Digest of the envelope of the report that verified the instance; always present with kVerified.
   std::optional<DocumentId> report;
   bool operator==(const InstanceBeat&) const = default;
 };
 
-// One counts when its session is the service's and its sequence is above that of the one before.
+// The payload of a heartbeat. The service accepts a heartbeat when `session` is the service's own
+// and `sequence` is above that of the newest accepted heartbeat of the node.
 struct Heartbeat {
   std::string node;
-  // Of the running service, from its last answer: heartbeats of before a restart do not count.
+  // Drawn by the service when it starts, and copied from its last answer; zeros in the first
+  // heartbeat. Heartbeats made before a restart of the service are therefore not accepted.
   Nonce session{};
   std::uint64_t sequence = 1;
-  std::vector<InstanceBeat> instances;  // ascending by pod and name
+  std::vector<InstanceBeat> instances;  // sorted by pod, then by name
   bool operator==(const Heartbeat&) const = default;
 };
 [[nodiscard]] Json to_json(const Heartbeat& heartbeat);
 [[nodiscard]] Result<Heartbeat> parse_heartbeat(ByteView payload);
 
-// What the next heartbeat needs.
+// The answer to a heartbeat: whether it was accepted, and what the next heartbeat must contain.
 struct HeartbeatAnswer {
-  bool counts;  // this one did; else: send another with what follows
+  bool counts;  // accepted; if false, send another heartbeat with the values below
   Nonce session;
-  std::uint64_t sequence;  // of the newest that counted: the next is above it
+  std::uint64_t sequence;  // of the newest accepted heartbeat; the next one needs a larger number
 };
 [[nodiscard]] Json to_json(const HeartbeatAnswer& answer);
 [[nodiscard]] Result<HeartbeatAnswer> parse_heartbeat_answer(ByteView body);

@@ -16,9 +16,9 @@ struct ImageName {
 };
 
 // Parses [host[:port]/]path[:tag][@sha256:...]. The first part is a host when it contains '.' or
-// ':' or is "localhost". An image without a host gets the host docker.io, and the prefix "library/"
-// when its path has only one part. Errors: schema-violation, also for digests of other algorithms
-// and paths in uppercase.
+// ':' or is "localhost". An image without a host gets the host docker.io; if its path has only one
+// part, it also gets the prefix "library/". Errors: schema-violation, also for digests of other
+// algorithms and paths in uppercase.
 [[nodiscard]] Result<ImageName> parse_image_name(std::string_view text);
 
 }  // namespace assay

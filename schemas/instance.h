@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model instances that processes register with the node agent: which tensors lie where in their
-// memory. Protocol: docs/instances.md. Schema: instance-message.schema.json.
+// Model instances that processes register with the node agent (`assay worker run`): which tensors
+// lie where in the memory of the processes. A process that registers memory is its owner. Protocol
+// and words: docs/instances.md. Schema: instance-message.schema.json.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +18,32 @@ namespace assay {
 
 // Version of the protocol between owners of memory and the node agent.
 inline constexpr std::uint64_t kInstanceProtocolVersion = 1;
-// SCM_MAX_FD of Linux: descriptors beside one frame.
+// Largest number of descriptors beside one frame (SCM_MAX_FD of Linux).
 inline constexpr std::size_t kMaxFrameDescriptors = 253;
 inline constexpr std::size_t kMaxInstancePieces = 65536;
 inline constexpr std::size_t kMaxInstanceTensors = 65536;
 inline constexpr std::size_t kMaxInstanceParts = std::size_t{1} << 20;
 inline constexpr std::uint64_t kMaxWorld = 1024;
-// Bytes of the window through which staged pieces are read.
+// Size in bytes of the window: shared memory into which an owner copies pieces that it cannot
+// export (staged pieces), so that the node agent can read them.
 inline constexpr std::uint64_t kStagingWindow = std::uint64_t{64} << 20;
 // Bytes of the page of hints.
 inline constexpr std::uint64_t kHintsPage = 4096;
 
 // How the node agent reaches a piece of memory.
 enum class PieceKind : std::uint8_t {
-  kDevice,  // imported: an opaque descriptor that the device's driver exported
-  kHost,    // mapped: a memory file, sealed against shrinking and growing
-  kStaged,  // copied by its owner into the window
+  kDevice,  // the agent imports a descriptor that the device's driver exported
+  kHost,    // the agent maps a memory file, sealed against shrinking and growing
+  kStaged,  // the owner copies the bytes into the window
 };
 [[nodiscard]] std::string_view name(PieceKind kind);  // "device", "host", "staged"
 
-// One thing that is wrong with a registration.
+// One finding about a registration. kMissing, kExtra and kMismatch: the tensors differ from those
+// of the artifact's manifest. kChanged: the bytes in memory changed. kError: the check failed.
 struct InstanceFinding {
   enum class Kind : std::uint8_t { kMissing, kExtra, kMismatch, kChanged, kError };
   Kind kind;
-  std::string tensor;  // name; empty when no single tensor is meant
+  std::string tensor;  // name; empty when the finding is not about a single tensor
   std::string detail;  // for people
   bool operator==(const InstanceFinding&) const = default;
 };
@@ -65,17 +68,18 @@ struct InstanceTensor {
   std::vector<std::string> names;  // one storage may have several: tied weights
   std::string dtype;               // as in safetensors
   std::vector<std::uint64_t> shape;
-  std::vector<InstancePart> parts;  // its bytes, row-major, in order
+  std::vector<InstancePart> parts;  // in order, these are the tensor's bytes, row-major
   bool operator==(const InstanceTensor&) const = default;
 };
 
-// One process's share of a model instance. (pod, instance, rank) is unique among live ones.
+// One process's share of a model instance. At any time, at most one live registration has a given
+// (pod, instance, rank).
 struct InstanceRegistration {
   ArtifactId artifact;
   std::string instance;
-  std::uint64_t rank = 0;
+  std::uint64_t rank = 0;   // number of this process in the instance, below `world`
   std::uint64_t world = 1;  // processes that hold the instance together
-  std::string device;       // UUID of the device of all pieces of kind device; empty: none
+  std::string device;       // UUID of the device that holds all pieces of kind device; empty: none
   std::vector<InstancePiece> pieces;
   std::vector<InstanceTensor> tensors;
   std::uint64_t uncovered_count = 0;  // buffers that are not registered
@@ -84,13 +88,13 @@ struct InstanceRegistration {
   std::uint64_t hints = 0;   // bytes: 0 (no page of hints) or kHintsPage
   bool operator==(const InstanceRegistration&) const = default;
 };
-// Reads a frame `register`. Every part lies inside its piece, no two parts share bytes, the parts
-// of a tensor have the bytes that dtype and shape say, every piece has a part, and no name stands
-// twice.
-// Errors: unknown-member, schema-violation; limit-exceeded for too many parts or bytes;
-// invalid-digest for an artifact id that is none.
+// Parses a frame `register`. Checks that every part lies inside its piece, that no two parts share
+// bytes, that every piece has a part, that no name occurs twice, and that the parts of a tensor
+// together have as many bytes as dtype and shape say. Errors: unknown-member; schema-violation;
+// limit-exceeded for more than kMaxInstanceParts parts, more than 4096 pieces of kind host, or 2^53
+// bytes or more; invalid-digest for a malformed artifact id.
 [[nodiscard]] Result<InstanceRegistration> parse_instance_registration(Json frame);
-// Writes the frame.
+// Returns the frame `register` of a registration.
 [[nodiscard]] Json to_json(const InstanceRegistration& registration);
 
 }  // namespace assay

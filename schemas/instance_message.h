@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames between owners of memory and the node agent. Protocol: docs/instances.md.
+// Frames (messages) between the node agent and the processes that register memory with it (owners).
+// docs/instances.md says what each frame and member means.
 // Schema: instance-message.schema.json.
 #pragma once
 
@@ -18,12 +19,13 @@
 
 namespace assay {
 
-// Bytes of one frame, after its length.
+// Largest size in bytes of one frame of an owner, and of one frame of the node agent, without the
+// length that precedes the frame.
 inline constexpr std::size_t kMaxOwnerFrame = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxAgentFrame = std::size_t{1} << 20;
-// Bytes of a frame of an owner that is no `register`.
+// Largest size in bytes of a frame of an owner other than `register`.
 inline constexpr std::size_t kMaxSmallFrame = std::size_t{64} << 10;
-// Findings of one frame `state`; characters of a detail.
+// Largest number of findings in one frame `state`, and largest size of a detail in bytes.
 inline constexpr std::size_t kMaxFrameFindings = 16;
 inline constexpr std::size_t kMaxDetail = 512;
 
@@ -34,9 +36,10 @@ struct OwnerHello {
   bool operator==(const OwnerHello&) const = default;
 };
 
-// Announces the descriptors beside it: of pieces [first, first + count).
+// Announces the descriptors that are sent beside this frame: those of pieces [first, first +
+// count).
 struct OwnerPieces {
-  std::uint64_t request;  // number of the export that is answered; 0: of a registration
+  std::uint64_t request;  // number of the AgentExport that is answered; 0: after `register`
   std::uint64_t first;
   std::uint64_t count;
   bool operator==(const OwnerPieces&) const = default;
@@ -79,10 +82,10 @@ inline constexpr std::chrono::milliseconds kMaxYield{10'000};
 using OwnerMessage = std::variant<OwnerHello, InstanceRegistration, OwnerPieces, OwnerCopied,
                                   OwnerFailed, OwnerVerify, OwnerChanged, OwnerYield, OwnerRelease>;
 
-// Parses the bytes of a frame, after its length. Its depth is bounded; its size is the caller's to
-// bound.
-// Errors: malformed-json, duplicate-key, unknown-member, schema-violation; those of
-// parse_instance_registration().
+// Parses a frame of an owner, without the length that precedes the frame. The caller must bound the
+// size of `frame` (kMaxSmallFrame), because this function accepts up to kMaxOwnerFrame bytes of any
+// type. Errors: malformed-json; duplicate-key; unknown-member; schema-violation; limit-exceeded;
+// those of parse_instance_registration().
 [[nodiscard]] Result<OwnerMessage> parse_owner_message(ByteView frame);
 [[nodiscard]] Json to_json(const OwnerMessage& message);
 
@@ -105,13 +108,14 @@ struct AgentRefused {
   std::string detail;
   bool operator==(const AgentRefused&) const = default;
 };
-// Another process is this rank of this instance of this pod.
+// Code in AgentRefused: another process is already registered under the same pod, instance and
+// rank.
 inline constexpr std::string_view kAlreadyRegistered = "already-registered";
 
 struct AgentState {
-  std::uint64_t request;  // number of the verify that is answered; 0: none
+  std::uint64_t request;  // number of the OwnerVerify that is answered; 0: none
   InstanceState state;
-  std::optional<Timestamp> checked_at;  // nullopt before anything was found about the bytes
+  std::optional<Timestamp> checked_at;  // last time of state verified or violated; nullopt: never
   std::vector<InstanceFinding> findings;
   bool operator==(const AgentState&) const = default;
 };
@@ -151,7 +155,8 @@ using AgentMessage = std::variant<AgentWelcome, AgentRegistered, AgentRefused, A
 // replaced, findings beyond kMaxFrameFindings are left out, numbers of a frame `yielded` are
 // brought within their limits.
 [[nodiscard]] std::string write_agent_message(const AgentMessage& message);
-// For owners of memory. Errors: as parse_owner_message(), and invalid-time.
+// Parses a frame of the node agent, for owners of memory. Errors: malformed-json; duplicate-key;
+// unknown-member; schema-violation; limit-exceeded; invalid-time.
 [[nodiscard]] Result<AgentMessage> parse_agent_message(ByteView frame);
 
 }  // namespace assay

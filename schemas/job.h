@@ -31,8 +31,8 @@ struct JobPod {
   std::string volume;
   bool operator==(const JobPod&) const = default;
 };
-// Check that a uid has only letters, digits and '-', and that a volume has a lowercase DNS name.
-// Such names have no special meaning in a path. Errors: schema-violation.
+// Check that a uid has only letters, digits and '-', and that the name of a volume is a lowercase
+// DNS name. Such texts have no special meaning in a path. Errors: schema-violation.
 [[nodiscard]] Status check_pod_uid(std::string_view uid);
 [[nodiscard]] Status check_volume_name(std::string_view name);
 // Returns {"uid","volume"}.
@@ -50,8 +50,8 @@ struct JobInstance {
 [[nodiscard]] Status check_instance_name(std::string_view name);
 // Returns {"pod","instance"}.
 [[nodiscard]] Json to_json(const JobInstance& instance);
-// Parses the member "instance" of `json`. Errors: schema-violation, also when the member is present
-// with another scope than device-memory or absent with that scope.
+// Parses the member "instance" of `json`. Errors: schema-violation for a malformed member, and
+// unless the member is present exactly with scope device-memory.
 [[nodiscard]] Result<std::optional<JobInstance>> read_job_instance(const Json& json,
                                                                    JobScope scope);
 
@@ -72,13 +72,13 @@ struct JobRequest {
   // Positions of the entries to verify, ascending. Empty: all entries.
   std::vector<std::uint64_t> subset;
   std::optional<JobPod> pod = {};
-  std::optional<JobInstance> instance = {};  // set exactly with kDeviceMemory
+  std::optional<JobInstance> instance = {};  // set only for kDeviceMemory, where it is required
 };
 [[nodiscard]] Json to_json(const JobRequest& request);
 [[nodiscard]] Result<JobRequest> parse_job_request(ByteView body);
 
-// What a worker gets when it leases a job. `token` is a fencing token: it grows with every lease of
-// the job, and only the newest token is valid.
+// A lease: the right of one worker to do a job until `expires_at`. `token` is a fencing token: it
+// grows with every lease of the job, and only the newest token is valid.
 struct JobLease {
   std::string job;  // UUIDv7
   ArtifactId artifact;
@@ -87,7 +87,7 @@ struct JobLease {
   std::string node;
   std::string location;  // empty only with a pod or an instance
   std::optional<JobPod> pod;
-  std::optional<JobInstance> instance{};  // set exactly with kDeviceMemory
+  std::optional<JobInstance> instance{};  // set only for kDeviceMemory, where it is required
   std::vector<std::uint64_t> subset;
   std::uint64_t token;
   Timestamp expires_at;

@@ -27,7 +27,7 @@ struct Metric {
 
 struct Lifecycle {
   std::string stage;  // collect, preprocess, train, finetune, merge, quantize, evaluate, approve,
-                      // deploy, or an own kebab-case name
+                      // deploy, or any other kebab-case name
   std::vector<LifecycleInput> inputs;
   Json parameters = Json::object();
   std::map<std::string, Metric> metrics;

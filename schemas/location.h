@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locations: places that hold models. Each place has one spelling, so a pod's mount and a manifest
-// name the same place exactly when the texts are equal. SUB is a path inside the place.
+// name the same place exactly when the texts are equal. SUB is a path inside the place:
 //   pvc://NAMESPACE/CLAIM[/SUB]           a claim
 //   hostpath:///ABSOLUTE/PATH             a directory of the node
 //   nfs://HOST/PATH                       an export
@@ -32,8 +32,9 @@ inline constexpr std::size_t kMaxLocationsBytes = 64U << 10;
 [[nodiscard]] Status check_locations(const std::vector<std::string>& locations);
 
 // Returns true when `place` is `location` or a path inside it ("pvc://a/b" covers "pvc://a/b/c").
-// Use only for policies with `mounts: within`, and to compare directories. Elsewhere locations must
-// be equal.
+// Use this function only for policies with `mounts: within` (a mount may show only a subdirectory
+// of a location), and to compare directories. Everywhere else the caller must compare locations for
+// equality.
 [[nodiscard]] bool location_covers(std::string_view location, std::string_view place);
 
 // Returns the location of `image`, which is written as in a pod. A tag beside a digest is left out,
@@ -41,9 +42,9 @@ inline constexpr std::size_t kMaxLocationsBytes = 64U << 10;
 // digest.
 [[nodiscard]] Result<std::string> image_location(std::string_view image);
 
-// Returns the location of an inline CSI volume. It contains the digest of the canonical JSON of
-// `attributes`, an object of strings. The digest covers all attributes, because no attribute is
-// trusted to be harmless. Errors: schema-violation.
+// Returns the location of an inline CSI volume. The location contains the digest of the canonical
+// JSON of `attributes`, an object of strings. The digest covers all attributes, because any
+// attribute could change which bytes the volume shows. Errors: schema-violation.
 [[nodiscard]] Result<std::string> csi_location(std::string_view driver, const Json& attributes);
 
 }  // namespace assay

@@ -13,8 +13,8 @@
 
 namespace assay {
 
-// Largest size of a record. The reason is that an entry bundle stores each record after its 16-bit
-// length (C2SP tlog-tiles).
+// Largest size of a record in bytes. An entry bundle (C2SP tlog-tiles) stores the length of each
+// record in 16 bits.
 inline constexpr std::size_t kMaxLogRecordBytes = 65535;
 
 namespace event {

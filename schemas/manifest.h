@@ -12,8 +12,8 @@
 namespace assay {
 
 inline constexpr std::string_view kManifestPredicateType = "https://assay.dev/merkle-manifest/v1";
-// Version of the predicate's format, stored with every manifest. Form 1 had ignore rules that the
-// root did not bind. A manifest of form 1 proves nothing and is not read.
+// Version of the predicate's format, stored with every manifest. The root of form 1 did not cover
+// the ignore rules. A manifest of form 1 proves nothing and is not read.
 inline constexpr std::uint64_t kManifestForm = 2;
 
 struct Manifest {

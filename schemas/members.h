@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the codecs in this folder. They read members of JSON objects whose shape validate()
-// has checked.
+// Helpers of the codecs in this folder. They read members of JSON objects. The caller must have
+// checked the shape of an object with validate() (schemas/validate.h).
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,9 @@ inline constexpr std::string_view kPolicyApprovalPayloadType =
     "application/vnd.assay.policy-approval+json";
 
 enum class PolicyMode : std::uint8_t { kEnforce, kWarn, kShadow };
-// When a decision is made. A condition is judged from the first point on that can decide it.
+// When a decision is made. kCreate: the pod is known. kBind: the pod's node is known too. kServe:
+// the pod runs, and somebody asks whether it may serve. A condition is judged at the first point at
+// which it can be decided, and at every later point.
 enum class DecisionPoint : std::uint8_t { kCreate, kBind, kServe };
 enum class Quantifier : std::uint8_t { kEvery, kAny, kLatest };
 enum class Comparison : std::uint8_t {
@@ -38,7 +40,8 @@ enum class Comparison : std::uint8_t {
   kIn
 };
 
-// How a mounted volume must relate to a location of a judged model.
+// How a mounted volume must relate to a location (schemas/location.h) of a judged model, which is a
+// model that the decision is about.
 enum class MountRule : std::uint8_t {
   kExact,   // equals the location
   kWithin,  // equals the location or lies below it, in a larger volume
@@ -59,7 +62,7 @@ struct SignerRequirement {
   std::vector<std::string> identities;
 };
 
-// One comparison with a value in a predicate.
+// Compares one value in a predicate with `value`.
 struct PredicateTest {
   std::string pointer;  // RFC 6901, into the predicate
   Comparison op;
@@ -72,9 +75,9 @@ struct Condition;
 struct ManifestCondition {
   SignerRequirement signers;
 };
-// A condition that requires statements of one predicate type and stage about the artifact. The
-// roles of the signers must cover the statements, and the statements must pass the tests in
-// `where`.
+// A condition that requires statements of one predicate type and stage about the artifact. A
+// statement satisfies the condition only if the roles of its signers cover it, and if it passes the
+// tests in `where`.
 struct StatementCondition {
   std::string predicate_type;
   std::string stage;  // stage of lifecycle statements; empty otherwise
@@ -83,7 +86,8 @@ struct StatementCondition {
   Quantifier quantifier = Quantifier::kEvery;
   std::optional<std::uint64_t> max_age_seconds;  // since the time of the statement's log entry
 };
-// A condition that requires tree parameters from these lists. An empty list does not constrain.
+// A condition that requires that the artifact's tree parameters are in these lists. An empty list
+// allows any value.
 struct ParametersCondition {
   std::vector<std::string> hash;
   std::vector<std::uint32_t> chunk_size;
@@ -98,30 +102,32 @@ struct NodeCondition {
   std::optional<std::uint64_t> max_evidence_age_seconds;  // age of the newest accepted evidence
   bool worker_measured = true;          // the worker key is bound to accepted evidence
   std::vector<std::string> tcb_status;  // empty: any status that the appraisal accepted
-  // Accepted anchors ("sha256:...") beside the vendor's. Evidence under any other anchor fails.
+  // Digests ("sha256:...") of anchors (root certificates) that are accepted in addition to the
+  // vendor's. Evidence under any other anchor fails.
   std::vector<std::string> anchors;
 };
-// The scope of reports about the memory of processes.
+// The scope of reports (schemas/verification_report.h) about the memory of processes.
 inline constexpr std::string_view kDeviceMemoryScope = "device-memory";
-// Requirements on a report with scope device-memory, beside its result.
+// Requirements on a report with scope device-memory, in addition to its result.
+// schemas/memory_facts.h explains the figures.
 struct MemoryDemands {
-  bool watched = true;    // a heartbeat of the last 10 s says that the instance is verified
+  bool watched = true;    // a heartbeat not older than 10 s says that the instance is verified
   bool in_place = false;  // no byte was hashed from a copy
-  std::optional<std::uint64_t> max_uncovered_bytes;  // bytes of buffers that are not registered
-  std::optional<std::uint64_t> min_redrawn;          // pieces that were exported anew and compared
+  std::optional<std::uint64_t> max_uncovered_bytes;  // buffers that are not registered
+  std::optional<std::uint64_t> min_redrawn;          // at least this many were exported again
   bool operator==(const MemoryDemands&) const = default;
 };
-// A condition that requires that the workload's node has verified the artifact at the place where
-// the workload reads it. Decided at bind. Decided at serve with `at_serve` (the mounts of the pod
-// itself) and with scope device-memory (the memory of the pod's processes). The newest report on
-// each place must meet every requirement.
+// A condition that requires that the workload's node has verified the artifact where the workload
+// reads it. Usually decided at bind. With `at_serve` (for the mounts of the pod itself) and with
+// scope device-memory (for the memory of the pod's processes), decided at serve. The newest report
+// on each such mount, location or instance must meet every requirement.
 struct ReportCondition {
   std::string scope = "files";  // or "device-memory"
   bool at_serve = false;  // JSON: "at": "serve"; requires reports on the mounts of the same pod
   std::optional<std::uint64_t> max_age_seconds;
   bool worker_measured = true;
   bool device_attested = false;
-  std::optional<std::uint64_t> min_spot_checks;  // number of spans answered correctly
+  std::optional<std::uint64_t> min_spot_checks;  // least number of spans answered correctly
   MemoryDemands memory{};                        // used only with scope device-memory
 };
 struct AllCondition {

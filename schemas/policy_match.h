@@ -11,20 +11,22 @@
 
 namespace assay {
 
-// All parts must match; an absent part matches every workload. Within a list one matching value is
-// enough, but all labels must match. Lists hold patterns in which '*' stands for any characters.
+// A workload is selected when all parts match it; an absent part matches every workload. Of a list,
+// one matching value is enough, but all labels must match. Lists hold patterns in which '*' stands
+// for any characters.
 struct WorkloadMatch {
   std::vector<std::string> namespaces{};
   std::map<std::string, std::string> labels{};  // each label must be present with its value
   std::vector<std::string> resources{};         // a container requests or limits one of these
   std::vector<std::string> exclude_namespaces{};
-  // JSON: "any". When true, the workload must have a way to an accelerator
-  // (policy::Workload::accelerators).
+  // JSON: "any". When true, only a workload that can reach an accelerator matches, for example
+  // through a device plugin or a resource claim (policy::Workload::accelerators).
   bool accelerators = false;
-  // Extended resources and runtime classes ("runtime-class:kata") that give no accelerator. Used
-  // only with `accelerators`.
+  // Extended resources and runtime classes ("runtime-class:kata") that give access to no
+  // accelerator. Used only with `accelerators`.
   std::vector<std::string> harmless_resources{};
-  // The workload must go to one of these nodes. The node is unknown before `bind`.
+  // Only a workload that is placed on one of these nodes matches. The node is unknown before the
+  // decision point `bind`.
   std::vector<std::string> nodes{};
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reasons of verdicts: why a condition does not pass. A reason is part of an answer, not an error.
-// A reason has an explanation for people, but no HTTP status. Texts: reason_codes.def.
+// Reasons of verdicts (schemas/decision.h): why a condition does not pass. A reason is part of an
+// answer, not an error. A reason has an explanation for people, but no HTTP status. Texts:
+// reason_codes.def.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registrations: which node names exist, who may enrol them, and on which machines. A registration
-// is a change of trust. A name without a registration belongs to no principal. Schema:
-// registration.schema.json.
+// Registrations: which node names exist, who may enrol them, and on which machines. Registrations
+// are added and removed by changes of trust (schemas/trust.h). Nobody may enrol a node name that no
+// registration covers. Schema: registration.schema.json.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace assay {
 
-// An API server whose ServiceAccount tokens prove on which Kubernetes node a worker runs. Such a
-// token is required in addition to the principal. attestation/identity_token.h lists what a token
-// must contain.
+// An API server whose ServiceAccount tokens prove on which Kubernetes node a worker runs. With an
+// issuer, enrolment requires such a token in addition to the right principal.
+// attestation/identity_token.h lists what a token must contain.
 struct ServiceAccountIssuer {
   std::string issuer;   // "iss"
   std::string subject;  // "sub": system:serviceaccount:NAMESPACE:NAME
@@ -30,7 +30,7 @@ struct Registration {
   std::string node;                      // name of a node, or a pattern: see covers()
   std::string principal;                 // the only principal that may enrol these nodes
   std::vector<std::string> platforms;    // lowercase hex; empty: any platform
-  std::uint64_t nodes_per_platform = 1;  // most names that one platform may have at once
+  std::uint64_t nodes_per_platform = 1;  // one platform may have at most this many names at once
   // Required for a pattern, because otherwise the principal alone could take any free name that the
   // pattern covers.
   std::optional<ServiceAccountIssuer> service_account;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // in-toto Statement v1 (https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md): the
-// common form of manifests, lifecycle statements and foreign predicates.
+// common form of manifests, placements, lifecycle statements and predicates of other projects
+// (foreign predicates).
 #pragma once
 
 #include <map>
@@ -48,8 +49,7 @@ struct Statement {
 // Returns true when `pattern` covers `name`: "*" covers every name, "acme" covers "acme" and
 // "acme/...". Subjects of foreign statements may have names of any form. Before the comparison,
 // such names are normalised: letter case, percent-encoding, and empty, "." and ".." segments
-// ("acme/../other" is "other"). A name that can be read in more than one way is covered only by
-// "*".
+// ("acme/../other" is "other"). Only "*" covers a name that can be read in more than one way.
 [[nodiscard]] bool namespace_covers(std::string_view pattern, std::string_view name);
 
 }  // namespace assay

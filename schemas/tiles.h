@@ -44,8 +44,8 @@ struct TileAddress {
 [[nodiscard]] Status for_each_tile(TreeSize size,
                                    const std::function<Status(const TileAddress&)>& visit);
 
-// Checks that a log of `size` entries has the first `width` hashes of this tile. Errors: not-found
-// when the log does not have them; invalid-parameter for a width outside of 1 to 256.
+// Checks that in a log of `size` entries the tile `index` of `level` has at least `width` hashes.
+// Errors: not-found when the tile has fewer; invalid-parameter for a width outside of 1 to 256.
 [[nodiscard]] Status check_tile(TreeSize size, unsigned level, std::uint64_t index, unsigned width);
 
 // Appends an entry (at most 65535 bytes) to a bundle: two bytes of length, then the entry's bytes.

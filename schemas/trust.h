@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trust: keys with their purpose and signer roles, and principals with their access roles. Only
-// signed changes can alter them.
+// Trust: keys with their purpose and signer roles, and principals (callers of the service) with
+// their access roles. After the bootstrap, only signed changes can alter them.
 // Schemas: trust-change.schema.json, bootstrap.schema.json.
 #pragma once
 
@@ -20,13 +20,14 @@ namespace assay {
 
 inline constexpr std::string_view kTrustChangePayloadType =
     "application/vnd.assay.trust-change+json";
-// Distinct operator identities that must sign a change of trust.
+// The number of different operator identities that must sign a change of trust.
 inline constexpr std::size_t kTrustChangeThreshold = 2;
 
-// What a signer key may sign statements about. Every part must match.
+// About which statements a key of purpose signer may sign. A role covers a statement only when
+// every part matches.
 struct SignerRole {
-  std::string stage;           // lifecycle stage, or "*"; foreign predicates need "*"
-  std::string predicate_type;  // exact predicate type
+  std::string stage;           // lifecycle stage, or "*"; predicates other than lifecycle need "*"
+  std::string predicate_type;  // must be equal
   std::string name_space;      // pattern of model names, see namespace_covers()
   bool operator==(const SignerRole&) const = default;
 };
@@ -50,7 +51,7 @@ struct TrustedKey {
   bool operator==(const TrustedKey&) const = default;
 };
 
-// What a signature is meant to approve.
+// What a signature approves.
 struct SigningContext {
   KeyPurpose purpose;
   std::string stage;           // empty when not a lifecycle statement
@@ -97,9 +98,10 @@ struct PutPrincipal {
 struct RemovePrincipal {
   std::string name;
 };
-// How evidence of one type is appraised: reference values, accepted statuses, and anchors beside
-// the vendor's. An anchor of another party than the vendor proves nothing about hardware, because a
-// simulator can have one. The JSON name of these anchors is therefore "dangerous_anchors".
+// How evidence of one type is appraised: reference values, accepted statuses, and anchors (root
+// certificates) in addition to the vendor's. An anchor that does not belong to the vendor proves
+// nothing about hardware, because a simulator can use such an anchor. The JSON name of these
+// anchors is therefore "dangerous_anchors".
 struct Appraisal {
   std::string evidence_type;             // "tdx"
   Json policy = Json::object();          // schema and defaults: attestation/tdx/appraisal_policy.h
@@ -111,8 +113,8 @@ struct Appraisal {
 struct PutAppraisal {
   Appraisal appraisal;
 };
-// Ends a node permanently: its worker key and its leases become invalid, and its reports prove
-// nothing any more.
+// Ends a node permanently: its worker key and the leases of its jobs become invalid, and its
+// reports are no longer accepted as proof.
 struct RevokeNode {
   std::string node;
   std::string reason;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks documents against the JSON Schemas (draft-07) in schemas/json, which are compiled in. Only
-// a schema describes the shape of a document; codecs run after validate() and rely on the checked
-// shape.
+// Checks documents against the JSON Schemas (draft-07) in schemas/json, which are compiled into the
+// program. The shape of a document is described only by its schema. Codecs run after validate() and
+// rely on the checked shape.
 #pragma once
 
 #include <string_view>

@@ -28,7 +28,7 @@ struct ExtraFile {
   bool operator==(const ExtraFile&) const = default;
 };
 
-// An entry that was not hashed, and why.
+// An entry that was not hashed, and the reason.
 struct NotCovered {
   std::uint64_t entry;  // position in the artifact
   std::string reason;
@@ -51,9 +51,9 @@ struct VerificationReport {
   std::optional<JobInstance> instance{};
   std::optional<MemoryFacts> memory{};
   // The entries as computed from the bytes on the node, in artifact order. For a job with a subset:
-  // only the entries of the subset. For scope device-memory: each tensor entry of the manifest that
-  // a registered tensor has the name of, with dtype, shape, size and root as found; `file` and
-  // `offset` are copied from the manifest.
+  // only the entries of the subset. For scope device-memory: each tensor entry of the manifest
+  // whose name a registered tensor has. In this scope dtype, shape, size and root are those found
+  // in memory; `file` and `offset` are copied from the manifest.
   std::vector<Entry> entries;
   std::vector<NotCovered> not_covered;
   std::vector<ExtraFile> extra{};  // sorted by path; not hashed
@@ -81,9 +81,10 @@ struct ReportSubmission {
 [[nodiscard]] Json to_json(const ReportSubmission& submission);
 [[nodiscard]] Result<ReportSubmission> parse_report_submission(ByteView body);
 
-// A span of bytes of an entry that a spot check asks for. It begins at byte `index` *
-// ReportAnswer::span of the entry and is ReportAnswer::span bytes long, or shorter at the end of
-// the entry.
+// A span of bytes of an entry that a spot check asks for. In a spot check, the service chooses
+// random spans after a report, and the node proves that it has their bytes. The span begins at byte
+// `index` * ReportAnswer::span of the entry and is ReportAnswer::span bytes long, or shorter at the
+// end of the entry.
 struct SpotSpan {
   std::uint64_t entry;  // position in the artifact
   std::uint64_t index;
@@ -96,8 +97,8 @@ struct ReportAnswer {
     kVerified,    // done
     kMismatch,    // done: the bytes differ
     kIncomplete,  // done: the covered bytes are right, but not all were covered
-    kOutline,     // send the outline digests of `entries` at `span`
-    kSpot,        // send the answers for `spans` under `challenge`
+    kOutline,     // send the outline digests (schemas/core/outline.h) of `entries`
+    kSpot,        // send spot_answer() for each of `spans`, with the nonce of `challenge`
   };
   State state;
   std::vector<std::uint64_t> entries;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of the node agent: stays enrolled, leases a job, does the job, and begins again.
+// The loop of the node agent: keeps the node enrolled, leases a job, does the job, and leases the
+// next job.
 #pragma once
 
 #include "worker/enrol.h"
@@ -12,7 +13,7 @@ namespace assay::worker {
 enum class Ending : std::uint8_t {
   kStopped,      // on request
   kVerified,     // with `once`: the model matches its manifest
-  kNotVerified,  // with `once`: the model differs, was not covered, or the report was refused
+  kNotVerified,  // with `once`: the model differs, was not read whole, or the report was refused
 };
 
 class Agent {
@@ -20,7 +21,7 @@ class Agent {
   explicit Agent(Parts& parts);
 
   // Runs until Parts::drain is requested. With `once`, runs until one job has ended. Returns an
-  // error when the service refuses this node for good.
+  // error when the service refuses this node permanently.
   [[nodiscard]] Result<Ending> run(bool once);
 
  private:

@@ -21,7 +21,8 @@ class Enroller {
   [[nodiscard]] Status tend();
   [[nodiscard]] Steady::time_point due() const { return term_.due(); }
 
-  // Discards the enrolment, because the service does not know it. The next tend() enrols.
+  // Discards the enrolment. Called when the service does not know the enrolment. The next tend()
+  // enrols the node again.
   void forget() { term_ = Term(); }
 
  private:

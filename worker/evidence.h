@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source of the node agent's evidence: the machine that runs it, the simulator, or none.
+// The source of the node agent's evidence (schemas/evidence.h): the machine that runs the agent,
+// the simulator, or none.
 #pragma once
 
 #include <memory>

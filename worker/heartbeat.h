@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heartbeats: while instances are watched, the service hears every few seconds that this agent
-// lives and what it sees. When they stop, nothing counts as verified any more.
+// Heartbeats: while model instances are registered or watched (instances/watch.h), the agent tells
+// the service every few seconds in what state they are. When the heartbeats stop, conditions with
+// MemoryDemands::watched (schemas/policy_document.h) no longer pass for instances of this node
+// after 10 s.
 #pragma once
 
 #include <chrono>
@@ -24,20 +26,20 @@ class Heartbeats {
   // Sends a signed envelope; called by one thread.
   using Send = std::function<Result<HeartbeatAnswer>(ByteView envelope)>;
   using Beats = std::function<std::vector<InstanceBeat>()>;
-  // Called when sending begins to fail, with the error, and when it works again, without one.
+  // Called with the error when sending begins to fail, and with null when sending works again.
   using OnTrouble = std::function<void(const Error* error)>;
 
-  // Everything outlives this.
+  // `signer`, and what the functions use, must outlive this object.
   Heartbeats(std::string node, const Signer& signer, Beats beats, Send send, OnTrouble on_trouble,
              std::chrono::milliseconds period = kHeartbeatPeriod);
 
-  // Sends one at once: a state changed. Never waits.
+  // Makes the thread send a heartbeat at once, because a state changed. Never waits.
   void hurry();
 
  private:
   void run(const std::stop_token& stop);
   [[nodiscard]] std::optional<Status> try_beat();
-  // One heartbeat, and a second one when the service wants another session or sequence.
+  // Sends a heartbeat, and a second one when the service wants another session or sequence.
   [[nodiscard]] Status beat(std::vector<InstanceBeat> instances);
   [[nodiscard]] Result<HeartbeatAnswer> send_one(const std::vector<InstanceBeat>& instances);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One leased job: hashes, reports, and answers the service's further questions (docs/design.md,
-// "Nodes").
+// Does one leased job (schemas/job.h): hashes, reports, and answers the service's further questions
+// (docs/design.md, "Nodes").
 #pragma once
 
 #include <functional>
@@ -20,11 +20,10 @@ namespace assay::worker {
 // - "verified", "mismatch" and "incomplete" are the states that the service recorded.
 // - "lost": the lease was lost, or it is unknown whether the service accepted the report.
 // - "refused": the service refused a request for this job, such as the report.
-// - "unmapped": this node does not have the location or the instance. The service knows this, and
-// the job has
-//   ended.
+// - "unmapped": this node does not have the location or the instance. The service was told, so the
+//   job has ended.
 // - "failed": hashing did not work.
-// - "stopped": the work was given up on request.
+// - "stopped": the work was abandoned on request.
 // After "lost", "refused", "failed" and "stopped" the lease expires, and the service then leases
 // the job again.
 struct JobOutcome {
@@ -57,16 +56,17 @@ class LeasedJob {
   [[nodiscard]] auto insist(const char* what, const Call& call) -> decltype(call());
 
   [[nodiscard]] Result<VerificationReport> inspect(const Manifest& manifest);
-  // What of the report does not depend on what is read.
+  // Makes the part of the report that does not depend on the bytes that are read.
   [[nodiscard]] VerificationReport begin_report(const Manifest& manifest) const;
   [[nodiscard]] Status read_files(const Manifest& manifest, VerificationReport& report);
   [[nodiscard]] Result<NodeModel::Hashed> look(const Manifest& manifest,
                                                const std::stop_token& stop);
-  // Of scope device-memory: job_memory.cc.
+  // For scope device-memory; defined in job_memory.cc.
   [[nodiscard]] Status read_memory(const Manifest& manifest, VerificationReport& report);
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(const ReportAnswer& wanted,
                                                                      const std::stop_token& stop);
-  // Tells the owners of the memory what became of the report, and goes on watching what is right.
+  // Tells the owners of the memory the result of the report. A verified instance is watched from
+  // then on.
   void conclude(const ReportAnswer& answer, const ReportSubmission& submission);
   [[nodiscard]] Result<ReportSubmission> sign(const VerificationReport& report);
   [[nodiscard]] Result<ReportAnswer> send_outline(const ReportAnswer& wanted);

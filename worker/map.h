@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps locations to directories of this node. Only the node's own configuration decides the
-// mapping. A job names locations and pods, never a path.
+// Maps locations (schemas/location.h) to directories of this node. Only the node's own
+// configuration decides the mapping. A job names locations and pods, never a path.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace assay::worker {
 
-// One --map LOCATION=DIR[,volume=NAME]: LOCATION and everything below it lie in DIR.
+// One --map LOCATION=DIR[,volume=NAME]: DIR holds what lies at LOCATION and below it.
 struct LocationMap {
   std::string location;  // a location, or the beginning of one up to a '/'
   std::filesystem::path directory;
@@ -53,10 +53,10 @@ class NodeMap {
 };
 
 // Returns the name of the kubelet's volume that contains `directory`. Uses the mount whose mount
-// point is the longest path that contains `directory`. Of several such mounts, uses the last one.
-// Its mount point or its mounted directory must have the form
-// ".../volumes/kubernetes.io~<plugin>/<volume>[/mount]". Empty when neither has this form. `mounts`
-// is the text of /proc/self/mountinfo.
+// point is the longest path that contains `directory`; of several mounts at that point, the last
+// one. Empty unless the mount point or the mounted directory has the form
+// ".../volumes/kubernetes.io~<plugin>/<volume>[/mount]". `mounts` is the text of
+// /proc/self/mountinfo.
 [[nodiscard]] std::string mounted_volume(std::string_view mounts,
                                          const std::filesystem::path& directory);
 

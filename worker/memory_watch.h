@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that goes on beside jobs for instances in memory: the watch over them, heartbeats, and
-// events about what changed.
+// The work for model instances in memory that is not part of a job: the watch over verified
+// instances, heartbeats, and events about changes.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ namespace assay::worker {
 
 class MemoryWatch final : public InstanceWatcher {
  public:
-  // `send` has a connection of its own, such as that of another Service: it is called while jobs
-  // are done. Everything outlives this.
+  // `send` must have a connection of its own, such as that of a second Service, because it is
+  // called while jobs run. `signer`, `events`, and what `send` uses must outlive this object.
   MemoryWatch(std::string node, const Signer& signer, Events& events, Heartbeats::Send send,
               const WatchPlan& plan = {},
               std::chrono::milliseconds heartbeat_period = kHeartbeatPeriod);
@@ -31,7 +31,8 @@ class MemoryWatch final : public InstanceWatcher {
   // For Parts::watch.
   [[nodiscard]] InstanceWatch& watch() { return watch_; }
 
-  // For Registry::watch(). Owner::ended() tells those who hold memory that it has gone.
+  // Called by the Registry (Registry::watch()). gone() releases no memory, because the holders of
+  // memory follow Owner::ended().
   void came(const std::shared_ptr<Owner>& owner) override { watch_.came(*owner); }
   void asked(const std::shared_ptr<Owner>& owner) override { watch_.ask(*owner); }
   void changed(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors) override {

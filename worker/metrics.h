@@ -17,8 +17,8 @@ class Metrics {
   Metrics();
   ~Metrics();
 
-  // Serves /metrics on 127.0.0.1 and returns the port. `port` 0 selects a free one. Called before
-  // any other use of this object. Errors: usage when the port is in use.
+  // Serves /metrics on 127.0.0.1 and returns the port. `port` 0 selects a free port. Must be called
+  // before any other function of this object. Errors: usage when the port is in use.
   [[nodiscard]] Result<std::uint16_t> serve(std::uint16_t port);
 
   void job(std::string_view result);

@@ -22,8 +22,8 @@ namespace assay::worker {
 class NodeModel {
  public:
   // Looks for the entries of `manifest` at the positions in `subset`, or for all entries when
-  // `subset` is empty. Whatever `subset` is, also looks for files that the manifest has no file
-  // entry for. Only the tree parameters of the manifest decide which files belong to the model,
+  // `subset` is empty. Also looks for files that have no file entry in the manifest, whatever
+  // `subset` is. Only the tree parameters of the manifest decide which files belong to the model,
   // because the artifact's root covers these parameters. An entry that cannot be read is reported
   // as not covered. Errors: unsupported-file-type and invalid-path for a link or pipe;
   // limit-exceeded for too many files; cancelled.

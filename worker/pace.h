@@ -59,15 +59,15 @@ class Term {
 };
 
 // Returns the fraction of an enrolment's term after which the enrolment is renewed: a random number
-// from 0.5 to 0.75. Nodes that started together therefore renew at different times, and time for
-// many attempts is left.
+// from 0.5 to 0.75. Nodes that started together therefore renew at different times, and enough time
+// is left for many attempts.
 [[nodiscard]] double renewal_share(Random& random);
 
 // Waits for `length`. Returns false when `stop` is requested before the end.
 bool pause(Steady::duration length, const std::stop_token& stop);
 
-// Returns true for failures that may be temporary: the service cannot be reached, is busy, or
-// another party answered in its place.
+// Returns true for failures that may be temporary. Examples: the service cannot be reached, the
+// service is busy, or another party answered in place of the service.
 [[nodiscard]] bool may_pass(const Error& error);
 
 }  // namespace assay::worker

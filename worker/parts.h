@@ -43,8 +43,8 @@ struct Parts {
   ShowProgress show_progress;
   std::stop_token drain;    // stop: begin no new work
   std::stop_token abandon;  // stop: give up running work
-  // The registered instances, and the watch over those that were verified. Null when no process
-  // can register with this node agent.
+  // The registered model instances (instances/instances.h), and the watch over those that were
+  // verified (instances/watch.h). Null when no process can register with this node agent.
   Instances* instances = nullptr;
   InstanceWatch* watch = nullptr;
 };

@@ -25,7 +25,7 @@ struct Enrolled {
   Timestamp expires_at;
   bool worker_measured = false;
   std::string tcb_status;
-  std::string superseded;  // key id of a live worker whose node name this worker took; empty: none
+  std::string superseded;  // key id of a live worker that this enrolment replaced; empty: none
 };
 // Reads the answer of POST /v1/nodes. Errors: schema-violation.
 [[nodiscard]] Result<Enrolled> enrolled_from_json(const Json& json);
@@ -36,7 +36,7 @@ class Service {
   [[nodiscard]] static Result<Service> open(client::Caller caller, client::Connection connection,
                                             std::stop_token stop);
 
-  // Sets a function that is called after each answer of the service, whatever the answer says.
+  // Sets a function that is called after each answer of the service, even after an error.
   void on_contact(std::function<void()> call) { on_contact_ = std::move(call); }
 
   [[nodiscard]] Result<Challenge> challenge(const std::string& node);
@@ -44,10 +44,10 @@ class Service {
 
   struct Answer {
     std::optional<JobLease> lease;
-    bool ask_again = false;  // true: there is a job, which the next request may receive
+    bool ask_again = false;  // true: there is a job, and the next request may get it
   };
-  // Asks for a job. When there is no job, waits as long as the service lets a worker wait. `stop`
-  // ends the wait with the error cancelled.
+  // Asks for a job. When there is no job, waits as long as the service keeps the request open.
+  // `stop` ends the wait with the error cancelled.
   [[nodiscard]] Result<Answer> lease(const std::string& node, const std::stop_token& stop);
   // Renews a lease. Waits for the answer no longer than `limit`, but at least a second.
   [[nodiscard]] Status renew(const JobLease& lease, std::chrono::seconds limit);
@@ -60,7 +60,7 @@ class Service {
   [[nodiscard]] Result<ReportAnswer> outline(const JobLease& lease, const OutlineSubmission& what);
   [[nodiscard]] Result<ReportAnswer> spot(const JobLease& lease, const SpotSubmission& what);
 
-  // Sends an envelope that holds a heartbeat.
+  // Sends an envelope that contains a heartbeat (schemas/heartbeat.h).
   [[nodiscard]] Result<HeartbeatAnswer> heartbeat(const std::string& node, ByteView envelope);
 
   // Returns the newest stored manifest of the artifact with this name, or else the newest manifest

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two forms of an ECDSA P-256 signature. The raw form is r and s of 32 bytes each, most
-// significant byte first; tokens (RFC 7518 section 3.4) and quotes carry it. The DER form is
-// Ecdsa-Sig-Value of RFC 3279 section 2.2.3, which OpenSSL reads and writes. No function here
+// significant byte first; tokens (RFC 7518 section 3.4) and quotes contain this form. The DER form
+// is Ecdsa-Sig-Value of RFC 3279 section 2.2.3, which OpenSSL reads and writes. No function here
 // verifies a signature.
 #pragma once
 

@@ -34,13 +34,13 @@ class TsmFiles {
 
 struct ConfigfsTsmOptions {
   std::string root{kTsmReportRoot};
-  // Called to wait before a quote is tried again. When empty, the thread sleeps.
+  // Called to wait before another attempt at a quote. When empty, the thread sleeps.
   std::function<void(std::chrono::milliseconds)> pause;
 };
 
 // Makes the provider. `random` supplies the names of the entries below `root` and must outlive the
-// provider. The interface is not touched before the first quote. A quote is tried again, a bounded
-// number of times, when the interface is busy or when another program wrote to the same entry.
+// provider. The interface is not touched before the first quote. quote() makes up to 5 attempts
+// when the interface is busy or another program wrote to the same entry.
 [[nodiscard]] std::unique_ptr<EvidenceProvider> make_configfs_tsm(
     Random& random, ConfigfsTsmOptions options = {},
     std::unique_ptr<TsmFiles> files = system_tsm_files());

@@ -25,8 +25,8 @@ class EvidenceProvider {
   // Errors: evidence-unavailable when the machine cannot produce evidence.
   [[nodiscard]] virtual Result<Bytes> quote(const ReportDataBytes& report_data) = 0;
 
-  // Returns the collateral that belongs to the evidence, valid at the present time. A null value
-  // means that the verifier has to bring the collateral.
+  // Returns the collateral (the vendor's signed statements about the platform) for the evidence,
+  // valid now. A null value means that the verifier must already have the collateral.
   [[nodiscard]] virtual Result<Json> collateral() = 0;
 
   // Returns the platform that evidence of this machine names: the PPID in lowercase hex, as in

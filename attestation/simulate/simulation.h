@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes structurally real TDX quotes and their collateral under a throw-away PKI. They differ from
-// genuine ones only in their root, which is not Intel's. They are therefore accepted only where
-// that root is configured, and every result names the root.
+// Makes TDX quotes and their collateral (collateral.h in ../tdx) in the real structure, under a
+// throw-away PKI. The root of this PKI is not Intel's; in all else the quotes look genuine. They
+// are therefore accepted only where that root is configured, and every result names the root.
 //
-// valid_simulation() returns a specification of valid evidence. A caller who needs something else
-// changes members of this specification. The same specification always gives the same bytes.
+// valid_simulation() returns a specification of valid evidence. A caller who needs other evidence,
+// such as invalid evidence, changes members of this specification. The same specification always
+// gives the same bytes.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evidence of a simulated TDX machine. It differs from genuine evidence only in its root, which is
-// accepted only where it is configured as a dangerous anchor.
+// Evidence of a simulated TDX machine. It differs from genuine evidence only in its root
+// certificate. It is accepted only where this root is configured as a dangerous anchor (Appraisal
+// in schemas/trust.h).
 #pragma once
 
 #include <array>

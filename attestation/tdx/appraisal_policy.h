@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The appraisal policy for TDX evidence: which genuine evidence is acceptable.
+// The appraisal policy for TDX evidence: which genuine evidence is accepted.
 #pragma once
 
 #include <array>
@@ -42,15 +42,15 @@ struct AppraisalPolicy {
   std::uint32_t min_tcb_evaluation_data_number = 0;
   bool allow_evaluation_number_mismatch = true;
   std::vector<std::string> rejected_advisories;
-  // Seconds for which an OutOfDate platform is still accepted, from the date of its TCB level on.
+  // An OutOfDate platform is still accepted for this many seconds after the date of its TCB level.
   std::uint32_t tcb_grace_seconds = 0;
   bool allow_debug = false;
   bool require_sept_ve_disable = true;
   bool allow_service_td = false;
   std::array<References, kReferenceCount> reference_values;
-  // PPIDs or platform instance ids; empty: not constrained.
+  // PPIDs or platform instance ids of the allowed platforms; empty: not constrained.
   std::vector<std::array<std::uint8_t, 16>> platform_allow_list;
-  bool require_event_log = false;
+  bool require_event_log = false;  // true refuses all evidence: event logs are not supported yet
 
   [[nodiscard]] const References& references(Reference reference) const;
 };
@@ -61,7 +61,7 @@ struct AppraisalPolicy {
 [[nodiscard]] Result<AppraisalPolicy> parse_appraisal_policy(const Json& json);
 [[nodiscard]] Json to_json(const AppraisalPolicy& policy);
 
-// Returns the names of the empty lists, that is of members that constrain nothing.
+// Returns the names of the members that are empty lists and therefore constrain nothing.
 [[nodiscard]] std::vector<std::string> not_constrained(const AppraisalPolicy& policy);
 
 // Checks that MRTD and RTMR0 to RTMR2 are constrained, because a TD that an attacker rents is

@@ -39,7 +39,8 @@ using CertificatePtr = std::shared_ptr<const Certificate>;
 // blocks, because every real chain is shorter.
 [[nodiscard]] std::optional<std::vector<Bytes>> split_pem_chain(std::string_view pem);
 
-// Returns sign and magnitude, in a form that compares between certificates and CRL entries.
+// Returns a sign byte and the magnitude. The results for a certificate and for a CRL entry are
+// equal exactly when their serial numbers are.
 [[nodiscard]] Bytes serial_bytes(const ASN1_INTEGER* serial);
 // Converts a time. Returns nullopt when it is not well-formed or before 1970.
 [[nodiscard]] std::optional<Timestamp> to_timestamp(const ASN1_TIME* time);
@@ -47,14 +48,14 @@ using CertificatePtr = std::shared_ptr<const Certificate>;
 // Returns true for Intel's extension 1.2.840.113741.1.13.1.
 [[nodiscard]] bool is_sgx_extension(X509_EXTENSION* extension);
 
-// The requirements on one place in a chain: the allowed subjects, and whether the certificate is a
-// CA.
+// The requirements on the certificate at one position in a chain: its allowed subjects, and whether
+// it is a CA.
 struct ChainPlace {
   std::span<const std::string_view> common_names;
   bool is_ca;
 };
 
-// The errors that report the faults of a chain.
+// For each fault of a chain, the error that reports it.
 struct ChainErrors {
   TdxError format, length, names, root, key_type, constraints, signature;
   TdxError expired, not_yet_valid, revoked;
@@ -65,12 +66,12 @@ extern const ChainErrors kQeIdentityErrors;
 
 using Chain = std::vector<CertificatePtr>;
 
-// Opens a chain, leaf first. Requires as many certificates as `places`. Each certificate must have
-// an allowed subject, be issued by the next one, and be a CA or a leaf as its ChainPlace says. All
-// keys must be P-256, and all signatures must be ECDSA with SHA-256 and verify. The last
-// certificate must equal `anchor` byte for byte. `known` are certificates that were verified under
-// this anchor before; their signatures are not verified again. Validity times and revocation are
-// not checked here.
+// Parses and verifies a chain, leaf first. Requires one certificate for each element of `places`.
+// Each certificate must have an allowed subject, be issued by the next one, and be a CA or a leaf
+// as its ChainPlace says. All keys must be P-256, and all signatures must be ECDSA with SHA-256 and
+// verify. The last certificate must equal `anchor` (the configured root, trust_anchor.h) byte for
+// byte. `known` are certificates that the caller verified under this anchor before; their
+// signatures are not verified again. Validity times and revocation are not checked here.
 [[nodiscard]] Checked<Chain> open_chain(std::string_view pem, std::span<const ChainPlace> places,
                                         const CertificatePtr& anchor, const ChainErrors& errors,
                                         std::span<const CertificatePtr> known = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collateral: Intel's statements about platforms. It is authenticated once against a trust anchor
-// and then used for any number of quotes.
+// (trust_anchor.h) and then used for any number of quotes.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,7 @@ class AuthenticatedCollateral {
   // Return the period in which all of the collateral is valid.
   [[nodiscard]] Timestamp valid_from() const;
   [[nodiscard]] Timestamp valid_until() const;
-  // Returns the checks that were made, for results.
+  // Returns the checks that authenticate_collateral() made, to be listed in results.
   [[nodiscard]] const std::vector<Check>& checks() const;
   // Returns the parsed parts, for this folder only.
   [[nodiscard]] const Parts& parts() const { return *parts_; }
@@ -71,12 +71,11 @@ class AuthenticatedCollateral {
   std::unique_ptr<const Parts> parts_;
 };
 
-// Verifies everything in `collateral` that does not depend on a quote or on time. First the root
-// CRL is verified. Then, for TCB info and for QE identity, the signing chain, its revocation, the
-// signature over the exact bytes, and the content are verified. The PCK CRL is parsed. It is
-// verified here when its issuer chain leads to the anchor. Otherwise verify() checks the PCK CRL
-// under the quote's own PCK CA. Appends each check to `checks` and ends at the first check that
-// fails.
+// Verifies everything in `collateral` that does not depend on a quote or on time. First verifies
+// the root CRL. Then verifies TCB info and QE identity: the signing chain, its revocation, the
+// signature over the exact bytes, and the content. Parses the PCK CRL, and verifies it when its
+// issuer chain leads to the anchor. Otherwise verify() (verify.h) checks the PCK CRL under the PCK
+// CA in the quote. Appends each check to `checks` and ends at the first check that fails.
 [[nodiscard]] Checked<AuthenticatedCollateral> authenticate_collateral(const Collateral& collateral,
                                                                        const TrustAnchor& anchor,
                                                                        std::vector<Check>& checks);

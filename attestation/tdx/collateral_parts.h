@@ -13,8 +13,8 @@ struct AuthenticatedCollateral::Parts {
   RevocationList root_crl;
   RevocationList pck_crl;
   // The PCK CA under which pck_crl was verified. It was itself verified under the anchor and is not
-  // revoked. Null when the bundle's own chain fails these checks. verify() then checks the PCK CRL
-  // under the PCK CA of each quote.
+  // revoked. Null when the issuer chain in the collateral fails these checks. In this case verify()
+  // checks the PCK CRL under the PCK CA of each quote.
   CertificatePtr pck_ca;
   Chain tcb_info_chain;
   Chain qe_identity_chain;

@@ -10,7 +10,7 @@
 
 namespace assay::attestation::tdx {
 
-// This limit is far above real sizes: the list of the platform CA had 129 entries in 2026.
+// This limit is far above the size of real lists: that of the platform CA had 129 entries in 2026.
 inline constexpr std::size_t kMaxCrlBytes = 4U << 20;
 
 struct CrlErrors {
@@ -30,7 +30,7 @@ struct RevocationList {
 // CRLs, indirect CRLs and unknown critical extensions are refused.
 [[nodiscard]] Checked<RevocationList> parse_crl(ByteView der, const CrlErrors& errors);
 
-// Checks that the list names `issuer` and carries the signature of `issuer`.
+// Checks that the list names `issuer` as its issuer and that `issuer` signed it.
 [[nodiscard]] Outcome check_crl_issuer(const RevocationList& list, const Certificate& issuer,
                                        const CrlErrors& errors);
 // Checks thisUpdate <= now <= nextUpdate.

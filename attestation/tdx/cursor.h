@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounded little-endian reader. Every length is compared with the remaining size by subtraction, so
-// that no offset can overflow. A read that does not fit consumes nothing.
+// Reads little-endian values from bounded memory. Lengths are compared with the remaining size, and
+// never added to an offset, so nothing can overflow. A read that does not fit consumes nothing.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounded reader of DER (X.690) values with definite, minimal lengths. Internal to this folder.
+// Reads DER (X.690) values with definite, minimal lengths of at most 65,535 bytes from bounded
+// memory. Internal to this folder.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reasons for refusing TDX evidence: a stable name and the two values that differ. A refusal is
-// a verdict about evidence, not an assay::Error. Every verification ends in a verdict.
+// The reasons for refusing TDX evidence. Each refusal has a stable name and the two values that
+// differ. A refusal is a verdict about evidence, not an assay::Error. Every verification ends in a
+// verdict.
 #pragma once
 
 #include <cstdint>

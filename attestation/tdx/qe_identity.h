@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Identity of the TD quoting enclave, version 2: the enclave that may sign quotes, and its security
-// versions. Intel PCS API v4, "Get TDX QE Identity". A QE identity must be parsed only after its
-// signature was verified.
+// versions. Intel PCS API v4, "Get TDX QE Identity". Callers must verify the signature of a QE
+// identity before they parse it.
 #pragma once
 
 #include <array>

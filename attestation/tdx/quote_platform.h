@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The platform that a quote claims to be from, for callers that ask before the quote is verified.
+// Returns which platform a quote claims to come from, for callers that need this before the quote
+// is verified.
 #pragma once
 
 #include <optional>

@@ -35,7 +35,9 @@ struct Check {
   std::string actual;
 };
 
-// The identity of the machine, from the PCK certificate after its chain was verified.
+// The identity of the machine, from the PCK certificate after the signatures of its chain were
+// verified. The validity times and revocation of the chain are checked later, so the result of
+// refused evidence may contain this identity.
 struct PlatformIdentity {
   std::array<std::uint8_t, 6> fmspc{};
   std::array<std::uint8_t, 2> pceid{};
@@ -49,18 +51,19 @@ struct PlatformIdentity {
 struct AppraisalResult {
   bool accepted = false;
   std::optional<Failure> failure;  // present exactly when not accepted
-  // True when REPORTDATA was compared with an expected value: the evidence then answers a challenge
-  // or binds a key. Accepted evidence without this comparison is genuine, but its age is unknown.
+  // True when REPORTDATA was equal to an expected value, which shows that the evidence answers a
+  // challenge or binds a key. Accepted evidence without this comparison is genuine, but its age is
+  // unknown.
   bool report_data_bound = false;
 
-  // These members are present after the steps that establish them have passed. Absent: not known.
+  // The members below are present when the steps that establish them have passed.
   std::optional<TcbEvaluation> tcb;
   std::vector<Shortfall> shortfalls;
   std::optional<TdReport> report;  // present after the quote's signature verified
   std::optional<PlatformIdentity> platform;
   std::optional<std::uint16_t> quote_version;
   std::optional<BodyType> body_type;
-  // From the authenticated TCB info: the platform family it is about, and its evaluation number.
+  // From the authenticated TCB info: its platform family, and its evaluation number.
   std::optional<std::array<std::uint8_t, 6>> tcb_info_fmspc;
   std::optional<std::uint32_t> tcb_evaluation_number;
   std::optional<std::uint32_t> qe_evaluation_number;

@@ -15,8 +15,8 @@
 
 namespace assay::attestation::tdx {
 
-// A security version that is lower than the highest TCB level requires. It is a reason why a
-// platform is not up to date.
+// A security version that is below that of the highest TCB level, which is why a platform is not up
+// to date.
 struct Shortfall {
   std::string component;  // "sgx[7]", "pcesvn", "tdx[2]", "module", "qe"
   std::uint32_t have;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TCB info for TDX, version 3: the status of each set of security versions of a platform family.
-// Intel PCS API v4, "Get TDX TCB Info". TCB info must be parsed only after its signature was
-// verified.
+// Intel PCS API v4, "Get TDX TCB Info". Callers must verify the signature of TCB info before they
+// parse it.
 #pragma once
 
 #include <array>

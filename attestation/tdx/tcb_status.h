@@ -21,8 +21,8 @@ enum class TcbStatus : std::uint8_t {
   kOutOfDate,
   kOutOfDateConfigurationNeeded,
   kRevoked,
-  // Only results have the next two statuses: the TD runs on a module that was updated after the
-  // TD's launch.
+  // The next two statuses occur only in results, never in TCB levels. They mean that the TDX module
+  // was updated after the TD's launch.
   kTdRelaunchAdvised,
   kTdRelaunchAdvisedConfigurationNeeded,
 };
@@ -38,8 +38,8 @@ enum class TcbStatus : std::uint8_t {
 // Returns true when the platform's configuration must change (BIOS settings, for instance).
 [[nodiscard]] bool needs_configuration(TcbStatus status);
 
-// Merges the status of a component (TDX module, then quoting enclave) into the platform's status.
-// is_component_status() must be true for `component`.
+// Merges the status of a component into the platform's status: first that of the TDX module, then
+// that of the quoting enclave. is_component_status() must be true for `component`.
 [[nodiscard]] TcbStatus converge(TcbStatus platform, TcbStatus component);
 
 // The content of a matched TCB level.

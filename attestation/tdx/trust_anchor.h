@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configured root of trust. A root that comes with a quote or with collateral is never trusted
-// by itself. It must equal the configured root byte for byte, because Intel's sandbox and sample
-// roots have the same name.
+// A trust anchor: the configured root certificate. The root in a quote or in collateral is accepted
+// only when it equals the configured root byte for byte, because Intel's sandbox and sample roots
+// have the same name as its production root.
 #pragma once
 
 #include <memory>

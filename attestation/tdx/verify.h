@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verification of a TDX quote: a pure function of evidence, collateral, trust anchors, time,
-// expected report data and appraisal policy. Uses no clock, network or state; safe on any thread.
+// Verification of a TDX quote: a pure function of evidence, collateral (collateral.h), trust
+// anchors (trust_anchor.h), time, expected report data and appraisal policy. Uses no clock, network
+// or state; safe on any thread.
 //
 // The order of the checks is that of Intel's quote verification library (QVL, "Intel SGX DCAP quote
-// verification", sections 4.1.2.4 and 4.1.2.5). Checks that this library does not make, but that a
-// service needs, follow after those checks. The first check that fails ends the verification and
-// names the error.
+// verification", sections 4.1.2.4 and 4.1.2.5). After them follow checks that QVL does not make but
+// that a service needs. The first check that fails ends the verification and names the error.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@
 
 namespace assay::attestation::tdx {
 
-// The required value of REPORTDATA. There is no default. A caller without a requirement states this
-// with not_requested(); AppraisalResult::report_data_bound is then false.
+// The required value of REPORTDATA. There is no default. A caller without a requirement must pass
+// not_requested(), for which AppraisalResult::report_data_bound is false.
 class ReportDataExpectation {
  public:
   [[nodiscard]] static ReportDataExpectation exactly(const ReportData& value) {
@@ -37,15 +37,15 @@ class ReportDataExpectation {
   std::optional<ReportData> value_;
 };
 
-// The inputs besides evidence and collateral. Borrows the policy.
+// The inputs of verify() besides quote, collateral and anchors. Borrows the policy.
 struct VerifyContext {
   Timestamp now;
   ReportDataExpectation report_data;
   const AppraisalPolicy& policy;
 };
 
-// Verifies `quote` against collateral that was authenticated before, under the anchor of that
-// collateral. Each call checks whether the collateral is valid at `now`.
+// Verifies `quote` against `collateral`, which authenticate_collateral() returned, under the anchor
+// of that collateral. Each call checks whether the collateral is valid at `now`.
 [[nodiscard]] AppraisalResult verify(ByteView quote, const AuthenticatedCollateral& collateral,
                                      const VerifyContext& context);
 

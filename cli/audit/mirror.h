@@ -38,9 +38,9 @@ struct Mirrored {
 [[nodiscard]] ReadMirror read_directory(const std::string& directory);
 
 // Updates the mirror. Writes the checkpoint last, so an interrupted run leaves a valid mirror of
-// the old size, with more tiles. Errors: log-inconsistent when the log is shorter than the mirror,
-// when the mirror is of another log, or (with a verifier) when the log does not extend the mirror;
-// malformed-checkpoint; those of `fetch`; file-unreadable.
+// the old size; some newer tiles may lie in it. Errors: log-inconsistent when the log is shorter
+// than the mirror, when the mirror is of another log, or (with a verifier) when the log does not
+// extend the mirror; malformed-checkpoint; those of `fetch`; file-unreadable.
 [[nodiscard]] Result<Mirrored> mirror_log(const FetchLogFile& fetch, const std::string& directory,
                                           const MirrorOptions& options);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that the receipt in an answer is about the record that names our signature. A receipt for
-// another record promises nothing about our record, which the service could then leave out of the
-// log.
+// Checks that the receipt (verify.h) in an answer of the service is about the log record that names
+// the caller's signature. With a receipt for another record, the service could leave the caller's
+// record out of the log.
 #pragma once
 
 #include <optional>

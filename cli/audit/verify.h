@@ -63,19 +63,19 @@ struct VerifiedLog {
   Checkpoint checkpoint;
   std::map<std::string, std::uint64_t> types;  // entries by event type
   std::uint64_t tiles_checked = 0;             // number of files of hashes
-  // Number of files of hashes that the mirror lacks. This is allowed: the entries prove the root.
+  // Number of files of hashes that the mirror lacks. Missing files are no error, because the root
+  // is computed from the entries.
   std::uint64_t tiles_missing = 0;
   std::vector<TreeSize> consistent_from;  // sizes of the older checkpoints, in order given
-  std::vector<HandOver> hand_overs;       // from the key of `verifier` on, in order
+  std::vector<HandOver> hand_overs;       // replacements of the log's key, in order
 };
 
 // Verifies the whole mirror: the checkpoint's signature, every record, every hash tile and the
-// root. Also verifies that each older checkpoint is about a prefix of this log, and that each
-// receipt's entry is in this log. Memory does not grow with the log.
-// An entry of the log, signed by the key of `verifier`, may replace this key by another key
-// (HandOver). Checkpoints beyond that entry are valid only when the other key signed them.
-// Errors, with the file, entry or receipt in `where`: those of verify_checkpoint; log-inconsistent;
-// proof-invalid.
+// root. Also verifies that this log extends the log of each older checkpoint, and that each
+// receipt's entry is in this log. Memory does not grow with the log. An entry of the log, signed by
+// the key of `verifier`, may replace this key by another key (HandOver). Checkpoints that include
+// such an entry are valid only when the new key signed them. Errors, with the file, entry or
+// receipt in `where`: those of verify_checkpoint; log-inconsistent; proof-invalid.
 [[nodiscard]] Result<VerifiedLog> verify_log(const ReadMirror& read,
                                              const attestation::NoteVerifier& verifier,
                                              const LogVerifyOptions& options);

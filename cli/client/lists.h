@@ -23,8 +23,7 @@ struct ListFlags {
 // Adds --limit, --all and the options of the connection.
 void add_list_options(const Command& verb, ListFlags& flags);
 
-// Fetches the items that the flags ask for, from as many pages as needed, and returns them as one
-// answer.
+// Fetches the items that the flags ask for, page by page, and returns them as one answer.
 [[nodiscard]] Result<Json> fetch_list(Api& api, const std::string& path, const Query& query,
                                       const ListFlags& flags);
 

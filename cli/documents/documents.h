@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files with a signed document, or with one to be signed: recognises them and reads their payloads.
+// Recognises files that contain a signed document or a document to be signed, and reads their
+// payloads.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +43,14 @@ struct LoadedDocument {
   std::optional<attestation::Envelope> envelope;
 };
 
-// Determines the kind of a payload from its type. A document of our own must follow its schema;
-// otherwise the error of its parser is returned. An unknown type is kOther, not
-// payload-type-unknown.
+// Determines the kind of a payload from its type. A document of this project must follow its
+// schema; otherwise the error of its parser is returned. For an unknown type returns kOther, not
+// the error payload-type-unknown.
 [[nodiscard]] Result<PayloadKind> check_payload(std::string_view type, ByteView payload);
 
 // Makes a payload from the bytes of a JSON document. The payload type is `type`, or follows from
-// the document's members when `type` is empty. Documents of our own are made canonical, so that
-// equal documents have equal ids whatever their layout. All other documents keep their bytes.
+// the document's members when `type` is empty. Documents of this project are made canonical, so
+// that documents that differ only in layout have equal ids. All other documents keep their bytes.
 // Errors: payload-type-unknown when the type of the document is unclear.
 [[nodiscard]] Result<Payload> payload_from(ByteView document, std::string_view type);
 

@@ -54,10 +54,11 @@ struct TrustFlags {
 
 void add_trust_options(const Command& verb, TrustFlags& flags);
 
-// Returns the keys to verify against. A key in a PEM file may make all signatures that `context`
-// asks for, because the user who names it trusts it for this purpose. The key id of such a key
-// serves as its identity. A key of a trust file may make only the signatures that the file grants
-// to it. Errors: usage without any key, because a verification against no keys would mean nothing.
+// Returns the keys to verify against. A key in a PEM file or in the key set `jwks` may make all
+// signatures that `context` asks for, because the user who names the file trusts its keys for this
+// purpose. The key id of such a key serves as its identity. A key of a trust file may make only the
+// signatures that the file grants to it. Errors: usage without any key, because a verification
+// against no keys would mean nothing.
 [[nodiscard]] Result<std::vector<TrustedKey>> load_trusted_keys(const TrustFlags& flags,
                                                                 const SigningContext& context);
 
@@ -65,9 +66,9 @@ void add_trust_options(const Command& verb, TrustFlags& flags);
 // describe` have this form.
 [[nodiscard]] Result<std::vector<TrustedKey>> read_trust_file(const std::string& path);
 
-// Times at which signatures are judged; an envelope does not say when it was signed. Validity
-// periods are judged at `signed_at`. Revocations are judged at `now`, because a revocation applies
-// to everything that the key ever signed.
+// Times for which signatures are judged; the caller chooses them, because an envelope does not say
+// when it was signed. Validity periods are judged at `signed_at`. Revocations are judged at `now`,
+// because a revocation applies to everything that the key ever signed.
 struct JudgedAt {
   Timestamp signed_at;
   Timestamp now;

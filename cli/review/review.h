@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a document in words before somebody signs it: in full, and as a difference from what is
-// in force. Pure. Every part of a document is shown. A member that this code cannot describe in
-// words is shown with its name and value. No text of a document reaches the terminal unescaped.
+// Describes a document in words before somebody signs it: its full content, and how it differs from
+// the state in force. Pure. Every part of a document is shown. A member that this code cannot
+// describe in words is shown with its name and value. No text of a document reaches the terminal
+// unescaped.
 #pragma once
 
 #include <optional>

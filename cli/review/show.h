@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews for verbs that sign: finds what is in force, shows the review and asks.
+// Reviews (review.h) for verbs that sign: finds the state in force, shows the review, and asks
+// whether to sign.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 namespace assay::cli {
 
 struct ReviewFlags {
-  std::string against;   // file with what is in force
+  std::string against;   // file with the state in force
   std::string document;  // file with the policy that an approval is about
   bool all = false;
   ConnectionFlags connection;

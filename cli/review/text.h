@@ -29,7 +29,8 @@ struct Difference {
   std::string path;
   Json before;  // null: added
   Json after;
-  // Number of items of the list that contains the difference, before and after. 0 outside lists.
+  // Number of items of the list that contains the difference, before and after. 0 for a difference
+  // outside lists.
   std::size_t size_before = 0;
   std::size_t size_after = 0;
   bool operator==(const Difference&) const = default;

@@ -30,11 +30,11 @@ struct Fallback {
   Error error;         // error of the device
 };
 
-// Calls `work` with the engine that `flags` ask for. When a device fails, its error is returned,
-// unless --fallback cpu was given. With --fallback cpu a message goes to stderr, and `work` is
-// called again from its beginning with the CPU engine. Results of the failed device must then not
-// be used. The fallback is used only for the errors device-failed, device-self-test-failed and
-// device-not-found.
+// Calls `work` with the engine that `flags` ask for. When a device fails, returns its error, unless
+// --fallback cpu was given. With --fallback cpu prints a message to stderr and calls `work` a
+// second time, with the CPU engine. `work` must then start from its beginning, and must not use
+// results of the failed device. The fallback is used only for the errors device-failed,
+// device-self-test-failed and device-not-found.
 [[nodiscard]] Status with_engine(const DeviceFlags& flags,
                                  const std::function<Status(gpu_hash::Engine&)>& work,
                                  std::optional<Fallback>& fallback);

@@ -10,7 +10,7 @@
 
 namespace assay::cli {
 
-// Parses the 64 bytes of report data that evidence has to carry, from 128 hex digits of either
+// Parses the 64 bytes of report data that evidence must contain, from 128 hex digits of either
 // case. Errors: usage.
 [[nodiscard]] Result<ReportDataBytes> parse_report_data(std::string_view hex);
 // Parses `at` as RFC 3339. Returns the clock's time when `at` is empty.

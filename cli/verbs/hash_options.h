@@ -26,7 +26,7 @@ void add_hash_options(const Command& verb, HashFlags& flags);
 // Makes the options of hashing from the flags. Adds a pattern of kUsualIgnore
 // (schemas/core/artifact.h) to the ignore patterns when a file or directory of that name exists.
 // Such files often lie beside a model but are not a part of it. Prints each added pattern on
-// stderr, because the user did not ask for it.
+// stderr, because the user did not give the pattern.
 [[nodiscard]] Result<gpu_hash::ArtifactOptions> artifact_options(const Context& context,
                                                                  const HashFlags& flags);
 

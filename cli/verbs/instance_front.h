@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The socket of `assay worker run` at which processes register their memory.
+// The socket of `assay worker run` at which processes register the memory that holds their model
+// (docs/instances.md).
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,12 @@ struct RegisterOptions {
 };
 
 void add_register_options(const Command& verb, RegisterOptions& options);
-// Errors: usage.
+// Checks the options. Errors: usage.
 [[nodiscard]] Status check(const RegisterOptions& options);
 // How the agent watches what was verified. Errors: usage.
 [[nodiscard]] Result<worker::WatchPlan> watch_plan_of(const RegisterOptions& options);
 
-// Tells as events who came and who went.
+// Reports registrations that come, change or go as events of the worker.
 class InstanceEvents final : public worker::InstanceWatcher {
  public:
   explicit InstanceEvents(worker::Events& events) : events_(events) {}
@@ -49,20 +50,21 @@ class InstanceEvents final : public worker::InstanceWatcher {
   worker::Events& events_;
 };
 
-// Serves registrations as long as it lives.
+// Accepts registrations from its creation to its destruction.
 struct InstanceFront {
   InstanceFront(const Context& context, worker::PeerRules rules, const worker::Parts& parts,
                 worker::Service sender, const worker::WatchPlan& plan);
 
-  worker::Service service;  // of heartbeats alone
+  worker::Service service;  // only for heartbeats
   InstanceEvents told;
   worker::MemoryWatch memory;
   worker::Registry registry;
   worker::InstanceShared shared;
   std::unique_ptr<worker::InstanceListener> listener{};  // last: it uses the others
 };
-// Returns null when no socket is asked for; else lets `parts` find what registers and watch it.
-// `service` is for heartbeats. Errors: usage.
+// Opens the socket and sets Parts::instances and Parts::watch of `parts`, which must not be used
+// after the result is destroyed. Returns null when the options name no socket. `service` is used
+// only for heartbeats. Errors: usage.
 [[nodiscard]] Result<std::unique_ptr<InstanceFront>> open_instance_front(
     const Context& context, const RegisterOptions& options, worker::Parts& parts,
     worker::Service service);

@@ -22,8 +22,8 @@ struct PartFlags {
 
 void add_part_options(const Command& verb, PartFlags& flags);
 
-// Finds the entry and range that the flags name. The caller sets PartOptions::outline. Errors:
-// usage; not-found when the manifest has no such file or tensor.
+// Finds the entry and range that the flags name. The caller sets PartOptions::outline
+// (gpu_hash/part_verify.h). Errors: usage; not-found when the manifest has no such file or tensor.
 [[nodiscard]] Result<gpu_hash::PartOptions> part_options(const PartFlags& flags,
                                                          const Artifact& artifact);
 

@@ -15,17 +15,17 @@ namespace assay::cli {
 // time.
 class SignalWatch {
  public:
-  // The request to give up running work is made `grace` after the first signal, or earlier at a
-  // second signal.
+  // abandon() is stopped `grace` after the first signal, or earlier at a second signal.
   explicit SignalWatch(std::chrono::seconds grace);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  // Returns the token that is stopped at the first signal. The verb must then begin no new work.
+  // Returns the token that is stopped at the first signal. After that, the verb must begin no new
+  // work.
   [[nodiscard]] std::stop_token drain() const { return drain_.get_token(); }
-  // Returns the token that is stopped at a second signal or at the end of `grace`. The verb must
-  // then give up running work.
+  // Returns the token that is stopped at a second signal or at the end of `grace`. After that, the
+  // verb must give up running work.
   [[nodiscard]] std::stop_token abandon() const { return abandon_.get_token(); }
 
  private:

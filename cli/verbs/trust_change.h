@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes changes of trust as documents, for the verbs that need them.
+// Makes documents that change trust (schemas/trust.h), for several verbs.
 #pragma once
 
 #include <string>

@@ -32,17 +32,17 @@ namespace assay::gpu_hash {
 [[nodiscard]] Result<std::vector<unsigned>> choose_devices(const DeviceChoice& choice,
                                                            const std::vector<DeviceInfo>& devices);
 
-// Does what choose_device() does, on this machine and also for auto.
+// Chooses a device of this machine as choose_device() does, and also decides auto.
 [[nodiscard]] Result<std::optional<unsigned>> resolve_device(const DeviceChoice& choice,
                                                              const EngineOptions& options);
 
 using SteadyNow = std::function<std::chrono::steady_clock::time_point()>;
 
 // Returns the rate at which `engine` hashes data in host memory, in bytes per second. The result is
-// the rate of the fastest of a few passes. Each pass hashes more data than the pass before, as long
-// as time is left. Measuring takes at most 0.3 s for an engine of 50 MB/s or more. This time does
-// not include one-time work: allocating memory and building kernels that are not in the cache.
-// Needs 4 MiB of memory. Errors: those of the engine.
+// the rate of the fastest of a few passes. While time is left, each pass hashes up to four times as
+// much data as the pass before, at most 256 MiB. Measuring takes at most 0.3 s for an engine of 50
+// MB/s or more. This time does not include one-time work: allocating memory and building kernels
+// that are not in the cache. Needs 4 MiB of memory. Errors: those of the engine.
 [[nodiscard]] Result<double> measure_rate(Engine& engine,
                                           const SteadyNow& now = std::chrono::steady_clock::now);
 

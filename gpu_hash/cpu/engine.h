@@ -14,7 +14,7 @@
 namespace assay::gpu_hash {
 
 // Makes the CPU engine. `threads` 0 means one thread for each core that this process may use.
-// `variant` forces one of leaf_variants() (leaf_hasher.h). Without `variant` the fastest one is
+// `variant` forces one of leaf_variants() (leaf_hasher.h). Without `variant` the fastest variant is
 // used, which is measured once in each process. Memory for each thread: 16 chunks, at least 256
 // KiB.
 [[nodiscard]] std::unique_ptr<Engine> make_cpu_engine(unsigned threads = 0,

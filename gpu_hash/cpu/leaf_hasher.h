@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many SHA computations side by side on one core. Uses intel-ipsec-mb where the processor gains by
-// it, and OpenSSL everywhere else. Internal to this folder.
+// Many SHA computations side by side on one core. Uses intel-ipsec-mb on processors where it is
+// faster, and OpenSSL on all others. Internal to this folder.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ struct Message {
 class LeafHasher {
  public:
   virtual ~LeafHasher() = default;
-  // Returns the number of messages that are computed side by side. Fewer messages leave the hasher
-  // partly idle.
+  // Returns the number of messages that are computed side by side. With fewer messages in a call, a
+  // part of the hasher is idle.
   [[nodiscard]] virtual std::size_t lanes() const = 0;
   // Returns the longest message that is computed side by side, in bytes without the prefix. Longer
   // messages are computed one at a time.
@@ -77,8 +77,8 @@ enum class LeafVariant : std::uint8_t {
 // is fastest.
 [[nodiscard]] LeafVariant best_leaf_variant(HashAlgorithm algorithm);
 
-// The ipsec-mb parts of make_leaf_hasher() and describe(). They return null and an empty string in
-// builds without the library.
+// The ipsec-mb parts of make_leaf_hasher() and describe(). In builds without the library, the first
+// returns null and the second an empty string.
 [[nodiscard]] std::unique_ptr<LeafHasher> make_ipsec_hasher(LeafVariant variant,
                                                             HashAlgorithm algorithm);
 [[nodiscard]] std::string ipsec_version();

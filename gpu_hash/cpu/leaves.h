@@ -25,15 +25,15 @@ struct LeafRun {
 };
 
 // Hashes runs of leaves. Used by one thread at a time. Memory: as many chunks as the hasher has
-// lanes, at least 256 KiB and at most 1 MiB.
+// lanes (LeafHasher::lanes()), at least 256 KiB and at most 1 MiB.
 class CpuLeaves {
  public:
   CpuLeaves(std::unique_ptr<LeafHasher> hasher, HashAlgorithm algorithm)
       : hasher_(std::move(hasher)), algorithm_(algorithm) {}
 
-  // Returns for each run the digests of its parts of `grain` bytes. `grain` is the chunk size times
-  // a power of two. The last part of a run may be shorter. Chunks of different runs are hashed side
-  // by side. Errors: those of PieceReader and LeafHasher.
+  // Cuts each run into parts of `grain` bytes and returns the digests of the parts. `grain` is the
+  // chunk size times a power of two. The last part of a run may be shorter. Chunks of different
+  // runs are hashed side by side. Errors: those of PieceReader and LeafHasher.
   [[nodiscard]] Result<std::vector<std::vector<Digest>>> hash(std::span<const LeafRun> runs,
                                                               std::uint64_t chunk_size,
                                                               std::uint64_t grain);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings bytes of an object into host memory. One reader per thread.
+// Brings bytes of an object (Region, gpu_hash/region.h) into host memory. Each thread needs a
+// reader of its own.
 #pragma once
 
 #include <cstdint>

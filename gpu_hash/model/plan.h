@@ -53,10 +53,10 @@ struct PlannedArtifact {
 using KnownDigests = std::vector<std::optional<ObjectDigests>>;
 
 // Returns for each file of `plan`, by index, whether its bytes should bypass the page cache
-// (SourceFile::read_once()). `room` is the number of bytes that the cache can keep. False for every
-// file when all bytes to read fit into `room`, because the program that loads the model next will
-// find them in the cache. Otherwise true for files that are read only once, as a file or as
-// tensors, and for files larger than `room`.
+// (SourceFile::read_once()). `room` is the number of bytes that the cache can keep. When all bytes
+// to read fit into `room`, the result is false for every file, because the program that loads the
+// model next will find the bytes in the cache. Otherwise it is true for files that are read only
+// once (as a file or as tensors, not both), and for files larger than `room`.
 [[nodiscard]] std::vector<bool> files_read_once(const ArtifactPlan& plan, const KnownDigests& known,
                                                 std::uint64_t room);
 
@@ -75,10 +75,10 @@ struct KnownObjects {
 };
 
 // Finds the plan's objects whose digests can be taken from `reuse`; `reuse` may be null. Finds no
-// object when the tree parameters of `reuse` differ from `parameters`, or when an outline is wanted
-// and `reuse` has no outline with this span. A file is unchanged when it has the size and
-// modification time that `reuse` states. The entry of an object in `reuse` must also have the same
-// properties, apart from the root, as the object in the plan. Errors: malformed-outline when the
+// object when hash algorithm or chunk size of `reuse` differ from `parameters`, or when an outline
+// is wanted and `reuse` has no outline with this span. An object is found when its file did not
+// change since `reuse` was made (see Reuse in gpu_hash/artifact_hash.h), and when its entry in
+// `reuse` is the same as in the plan, apart from the root. Errors: malformed-outline when the
 // outline does not belong to the artifact of `reuse`.
 [[nodiscard]] Result<KnownObjects> find_known(const ArtifactPlan& plan,
                                               const TreeParameters& parameters,

@@ -25,7 +25,7 @@ namespace assay::gpu_hash {
 
 class ClEngine final : public Engine {
  public:
-  // What the last call did: which path the data took, and with which kernels.
+  // What the last call did: whether the data was device memory, and which kernel variant was used.
   struct Path {
     bool resident = false;
     std::string_view variant;

@@ -15,7 +15,7 @@
 
 namespace assay::gpu_hash {
 
-// The work of one launch of the leaf kernel.
+// The work of one launch (one start of a kernel on the device) of the leaf kernel.
 struct LeafLaunch {
   std::span<const cl_mem> buffers;  // data; Run::buffer is an index into this list
   cl_mem tables = nullptr;
@@ -25,13 +25,14 @@ struct LeafLaunch {
   bool aligned = false;          // true: all runs begin at multiples of 16 bytes
   cl_mem digests = nullptr;
   std::uint32_t first_digest = 0;
-  // Buffers of the key and of the tags when tags (tags.h) are computed too, otherwise null. Tags
-  // need aligned runs.
+  // Buffers of the key and of the tags when tags (tags.h) are computed too, otherwise null. With
+  // tags, `aligned` must be true.
   cl_mem key = nullptr;
   cl_mem tags = nullptr;
 };
 
-// The buffers of a launch over the nodes of a level, or of a launch that gathers roots.
+// The buffers of a launch that joins the nodes of one tree level, or of a launch that gathers
+// roots.
 struct NodeLaunch {
   cl_mem digests = nullptr;
   cl_mem tables = nullptr;

@@ -20,7 +20,8 @@ namespace assay::gpu_hash {
 // One lane. Not thread-safe.
 class ClLane {
  public:
-  // Makes a lane for `bytes` bytes of data and `slots` chunks per launch.
+  // Makes a lane for at most `bytes` bytes of data and `slots` chunks per launch, in trees of at
+  // most `levels` levels.
   [[nodiscard]] static Result<ClLane> create(const ClSession& session, std::uint64_t bytes,
                                              std::uint32_t slots, std::uint32_t levels);
   ~ClLane();

@@ -13,8 +13,8 @@ namespace assay::gpu_hash {
 
 // Returns the rate of operations on the device, per second. The operations are rotations and logic
 // on 32-bit words, in independent chains that fill the device, two rotations for each exclusive or.
-// Multiplications and additions, which a device can do at the same time on other pipes, are left
-// out. The rate is the best of some runs, which take a quarter of a second in all. Errors:
+// Multiplications and additions are left out, because a device can do them at the same time on
+// other pipes. The rate is the best of some runs, which take a quarter of a second in all. Errors:
 // device-failed.
 [[nodiscard]] Result<double> integer_rate(const ClSession& session, const KernelCache& cache);
 

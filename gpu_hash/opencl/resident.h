@@ -27,9 +27,9 @@ struct ResidentResult {
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
 // Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Hashes at
-// most 2^23 chunks at a time. This needs about 40 bytes of device memory for each chunk and, with
-// tags, 4 bytes for each KiB of data. Up to 512 MiB of each kind of buffer stay allocated for the
-// next call. Errors: as Engine::hash().
+// most 2^23 chunks at a time. Each of these chunks needs about 40 bytes of device memory and, with
+// tags, 4 more bytes for each KiB of data. Up to 512 MiB of each kind of buffer stay allocated for
+// the next call. Errors: as Engine::hash().
 [[nodiscard]] Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
                                                    ResidentScratch& scratch,
                                                    std::span<const Region> regions,

@@ -13,14 +13,14 @@
 
 namespace assay::gpu_hash {
 
-// Memory that is reused by call after call, so that small calls do not wait for allocations. Before
-// host memory was reused, a call with 10,000 objects spent most of its time on new pages of memory.
+// Memory that is kept for later calls, so that small calls do not wait for allocations. Without
+// this reuse, a call with 10,000 objects spent most of its time on new pages of host memory.
 class ResidentScratch {
  public:
   enum Role : std::size_t { kTables, kDigests, kRoots, kSide, kTagSums, kRoles };
 
-  // Launches of a call alternate between these queues. The next launch can therefore begin while
-  // the end of a launch leaves most of the device idle.
+  // Launches of a call alternate between these queues. The next launch can therefore begin while a
+  // launch is ending and uses only a part of the device.
   static constexpr std::size_t kQueues = 2;
 
   // Returns a buffer of at least `size` bytes. Its former content is lost.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned host memory for data on their way to an OpenCL device. Threads fill some blocks while the
-// device reads others. The blocks are few and small, so that the bytes that a thread wrote are
-// still in the processor's caches when the device reads them. Copies therefore cause little traffic
-// in host memory.
+// Pinned host memory (pinned.h) for data on their way to an OpenCL device. Threads fill some blocks
+// while the device reads others. The blocks are few and small, so that the bytes that a thread
+// wrote are still in the processor's caches when the device reads them. Copies therefore cause
+// little traffic in host memory.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams files and host memory through the lanes of an OpenCL engine. Threads fill blocks of
-// pinned memory. Copies to the device follow one another without a gap, and kernels run at the same
-// time.
+// Streams files and host memory through the lanes (lane.h) of an OpenCL engine, one slice of data
+// into each lane. Segments are explained in tree/fold.h. Threads fill blocks of pinned memory.
+// Copies to the device follow one another without a gap, and kernels run at the same time.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@ namespace assay::gpu_hash {
 [[nodiscard]] KernelVariant tuned_variant(const ClSession& session, HashAlgorithm algorithm,
                                           const KernelCache& cache);
 
-// Makes the plain variant this device's choice from now on. Called after another variant gave a
-// wrong digest.
+// Makes the plain variant the choice for this device from now on. Called after another variant
+// computed a wrong digest.
 void distrust_variant(const ClSession& session, HashAlgorithm algorithm, const KernelCache& cache);
 
 }  // namespace assay::gpu_hash

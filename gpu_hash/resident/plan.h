@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans how device memory is hashed in place: which launches, over which buffers, in which runs.
-// Does not depend on OpenCL.
+// Plans how device memory is hashed in place: in which launches (starts of a kernel), over which
+// buffers, and in which runs (tree/launch_tables.h). Does not depend on OpenCL.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,9 @@ struct ByteCopy {
   std::uint64_t to;      // offset in the side buffer, which collects copied bytes
 };
 
-// One launch over consecutive chunks. A buffer number is an index into `memory`. nullptr in
-// `memory` stands for the side buffer of the batch.
+// One launch over consecutive chunks. The buffer number of a run is an index into `memory`. A null
+// element of `memory` stands for the side buffer of the batch. A slot is the place of one chunk's
+// digest.
 struct PlannedLaunch {
   std::vector<const DeviceMemory*> memory;
   std::vector<Run> runs;
@@ -37,7 +38,7 @@ struct PlannedCopies {
   std::vector<ByteCopy> copies;
 };
 
-// Segments that are hashed together.
+// Segments (tree/fold.h) that are hashed together.
 struct ResidentBatch {
   std::vector<Segment> segments;
   std::vector<std::uint32_t> first_slot{0};  // one element more than `segments` has

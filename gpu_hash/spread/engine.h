@@ -6,9 +6,8 @@
 // one queue. With n engines, an engine takes 1/(2n) of the remaining bytes at a time, but at least
 // one part. The first shares are therefore large, so that each engine makes few calls. The last
 // shares are small, so that the wait for the last engine is short. Fixed shares by bytes would need
-// no queue, but they would need rates that are known in advance. With wrong rates, GPUs of
-// different kinds, or equal GPUs behind one crowded bus, would wait for the slowest GPU. The queue
-// needs no rates, and its code is not longer.
+// no queue, but the rates of the engines would have to be known in advance. With wrong rates, all
+// GPUs would wait for the slowest one. The queue needs no rates, and its code is not longer.
 //
 // Device memory: each engine hashes all regions in its own memory in one call. An object is cut
 // only where it continues in the memory of another device.

@@ -33,7 +33,7 @@ struct SpreadPart {
   std::size_t region;
   std::uint64_t offset;               // bytes
   std::uint64_t size;                 // bytes, not 0
-  std::optional<std::size_t> member;  // engine that must hash it; absent: any engine
+  std::optional<std::size_t> member;  // number of the engine that must hash it; absent: any
   Region bytes;                       // with memory as that engine knows it (MemoryHome::memory)
 };
 

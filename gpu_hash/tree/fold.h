@@ -47,8 +47,9 @@ class SegmentCursor {
   std::uint64_t offset_ = 0;
 };
 
-// Folds the digests of one object, in order. Each digest is of a complete subtree with a fixed
-// number of chunks (a power of two). The digest can therefore be treated as a leaf.
+// Folds the digests of one object, in order. Each digest is the root of a complete subtree with a
+// fixed number of chunks (a power of two), and can therefore be treated as a leaf. Only the last
+// subtree of the object may have fewer chunks.
 class ObjectFold {
  public:
   // A digest covers `grain` bytes; the last digest of the object may cover fewer. `span` is 0 (no
@@ -70,7 +71,8 @@ class ObjectFold {
 
 // Collects the results of one hash() call. Segments may arrive in any order. Digests that arrive
 // early are stored until the earlier digests of the object have arrived. Memory therefore grows
-// with the number of segments in work, not with the size of the objects. Not thread-safe.
+// with the number of segments that are being hashed, not with the size of the objects. Not
+// thread-safe.
 class ResultTable {
  public:
   // `sizes` are the sizes of the regions in bytes and must outlive the table. `grain` is as in

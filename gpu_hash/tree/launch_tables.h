@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that opencl/kernels/tree.cl reads, as one image of 32-bit words. Does not depend on
-// OpenCL.
+// The tables for one launch (start of a kernel) that opencl/kernels/tree.cl reads, as one image of
+// 32-bit words. A slot is the place of one chunk's digest. Does not depend on OpenCL.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ class LaunchTables {
   void reserve(std::size_t runs, std::size_t segments);
   // Adds the tables for `runs`. Digests are stored in the order of `runs`, but the order of the
   // work differs. Short chunks at the ends of runs get rows of their own after all whole chunks,
-  // longest first, because work-items in lockstep take as long as the longest of them.
+  // longest first. The reason is that work-items in lockstep all take as long as the longest of
+  // them.
   [[nodiscard]] RunTables add_runs(std::span<const Run> runs, std::uint32_t chunk_size);
   // Adds the tables for segments. `first_slot` has one element more than there are segments; the
   // last element is the number of all slots.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The positions of the segments of one launch in device memory, as the tables that
-// opencl/kernels/tree.cl reads. Does not depend on OpenCL.
+// The positions of the segments (fold.h) of one launch in device memory, as the tables that
+// opencl/kernels/tree.cl reads. A slot is the place of one chunk's digest. Does not depend on
+// OpenCL.
 #pragma once
 
 #include <cstdint>

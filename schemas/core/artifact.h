@@ -22,7 +22,7 @@ namespace assay {
 inline constexpr std::uint32_t kDefaultChunkSize = 16384;
 inline constexpr std::uint32_t kMinChunkSize = 4096;
 inline constexpr std::uint32_t kMaxChunkSize = 1048576;
-// Largest number of entries of one artifact that a single document may list.
+// A document may list at most this many entries of one artifact.
 inline constexpr std::size_t kMaxEntries = 1U << 20;
 
 // Largest size in bytes of the canonical JSON of tree parameters. The limit keeps leaf 0, which
@@ -82,8 +82,8 @@ struct TensorEntry {
 
 using Entry = std::variant<FileEntry, TensorEntry>;
 
-// Return, for either kind of entry: the path of the file that holds it, its size in bytes, the root
-// of its tree.
+// These three functions accept both kinds of entry. They return the path of the file that holds the
+// entry, the entry's size in bytes, and the root of the entry's tree.
 [[nodiscard]] const std::string& file_of(const Entry& entry);
 [[nodiscard]] std::uint64_t size_of(const Entry& entry);
 [[nodiscard]] const Digest& root_of(const Entry& entry);
@@ -99,7 +99,7 @@ struct Artifact {
   bool operator==(const Artifact&) const = default;
 };
 
-// Kinds of entries that an artifact has.
+// The kinds of entries that an artifact has.
 enum class Objects : std::uint8_t { kFiles, kTensors, kBoth };
 // Parses "files", "tensors" or "both". Errors: invalid-parameter for any other text.
 [[nodiscard]] Result<Objects> parse_objects(std::string_view text);

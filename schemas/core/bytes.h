@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes and their text forms. Functions take a ByteView and do not keep it after the call. Only
-// types whose names end in View keep one.
+// Bytes and their text forms. A function that takes a ByteView does not keep it after the call.
+// Only types whose names end in View keep a ByteView.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ using ByteView = std::span<const std::uint8_t>;
 
 // Returns lowercase hex, two characters for each byte.
 [[nodiscard]] std::string hex_encode(ByteView bytes);
-// Parses lowercase hex of even length. Uppercase is refused so that a digest has one spelling.
-// Errors: invalid-encoding.
+// Parses lowercase hex of even length. Uppercase is refused, so that each digest has only one
+// spelling. Errors: invalid-encoding.
 [[nodiscard]] Result<Bytes> hex_decode(std::string_view text);
 
 // Encodes as RFC 4648 section 4, with padding.

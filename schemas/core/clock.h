@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as a parameter. Only main functions own a SystemClock. All other code is given `now` or a
-// Clock, and reads a Clock once for each request.
+// Time is passed as a parameter. Only main functions own a SystemClock. All other code is given
+// `now` or a Clock, and reads a Clock once for each request.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digests as values: algorithm and bytes together, so that digests of different algorithms never
-// compare equal.
+// Digests as values. A Digest holds the algorithm and the bytes, so that digests of different
+// algorithms never compare equal.
 #pragma once
 
 #include <array>

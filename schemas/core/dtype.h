@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// Returns the bits of one element; nullopt for a name that is not in the table. Names are
-// case-sensitive.
+// Returns the number of bits of one element. Returns nullopt for a name that the specification's
+// table does not have. Names are case-sensitive.
 [[nodiscard]] std::optional<std::uint64_t> dtype_bits(std::string_view dtype);
 
 // Returns the number of elements of a shape (1 for a scalar). Returns nullopt when the product,

@@ -31,16 +31,17 @@ struct ErrorInfo {
 // Returns the row of the table for `code`; every code has a row.
 [[nodiscard]] const ErrorInfo& info(ErrorCode code);
 
-// Returns the number of rows. Codes are 0 .. error_code_count() - 1, so tests can walk the table.
+// Returns the number of rows. The numbers of the codes are 0 to error_code_count() - 1, so tests
+// can check every row.
 [[nodiscard]] std::size_t error_code_count();
 
 // Returns the code with this text form; nullopt when the table has none.
 [[nodiscard]] std::optional<ErrorCode> error_code_from(std::string_view code);
 
-// Why something was refused. `detail` is for people: what is wrong and, after a semicolon, what to
-// do when the table's `next` does not say that. `detail` holds no secret, no SQL and no path of the
-// server; tests never compare it. `where` names the place: an RFC 6901 pointer into a document, or
-// a path inside an artifact; empty when there is no place.
+// Why something was refused. `detail` is for people and says what is wrong. After a semicolon it
+// also says what to do, unless the table's `next` says so. `detail` holds no secret, no SQL and no
+// path of the server; tests never compare it. `where` says where the fault is: an RFC 6901 pointer
+// into a document, or a path inside an artifact. It is empty when the fault has no such place.
 struct Error {
   ErrorCode code;
   std::string detail;
@@ -63,7 +64,7 @@ using Status = std::expected<void, Error>;
 }  // namespace assay
 
 // Returns the error of `expression` (a Status or Result) from the enclosing function. Expands to
-// plain statements, not to a GNU statement expression. Do not use in coroutines.
+// plain statements, not to a GNU statement expression. Do not use this macro in coroutines.
 #define ASSAY_TRY(expression)                                      \
   do {                                                             \
     if (auto assay_try_status = (expression); !assay_try_status)   \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SHA-512 and HMAC-SHA-256 through OpenSSL's EVP interface, for the few formats that need them.
-// Trees and ids use schemas/core/sha.h. A failing EVP call stops the process, as in
+// Hash trees and ids use schemas/core/sha.h instead. A failing EVP call stops the process, as in
 // schemas/core/sha.h.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict JSON (RFC 8259 within I-JSON, RFC 7493). Text that two parsers could read differently is
-// refused, because documents are signed here and read elsewhere.
+// Strict JSON: RFC 8259 with the restrictions of I-JSON (RFC 7493). Text that two parsers could
+// read differently is refused, because documents are signed here and read elsewhere.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
 
-// json.cc instantiates all members of this class. Without this declaration, each file would spend a
-// sixth of its compilation on instantiating them.
+// json.cc instantiates all members of this class. Without this declaration, each file that includes
+// this header would spend a sixth of its compilation on instantiating them.
 extern template class nlohmann::basic_json<>;
 
 namespace assay {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merkle trees of RFC 9162 section 2.1: roots over leaf hashes and proofs. Also tells where the
-// parts of a proof lie in a tree that is stored by complete subtrees. Artifacts, outlines and the
-// log use these functions.
+// Merkle trees of RFC 9162 section 2.1: roots over leaf hashes, and proofs. Some functions also
+// tell which subtrees a proof consists of, for a tree that is stored as complete subtrees.
+// Artifacts, outlines (schemas/core/outline.h) and the log use these functions.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ namespace assay {
 class MerkleAccumulator {
  public:
   explicit MerkleAccumulator(HashAlgorithm algorithm) : algorithm_(algorithm) {}
-  // Adds a leaf. `leaf` may also be the digest of a complete subtree, if every call passes subtrees
-  // of the same height.
+  // Adds a leaf. `leaf` may also be the digest of a complete subtree, if every call passes a
+  // subtree of the same height.
   void append(const Digest& leaf);
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] Digest root() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outlines: digests of the subtrees that each cover a fixed span of bytes of an artifact's objects
-// (files or tensors). Outlines show where bytes differ, and are verified against the roots of the
-// entries. Spec: schemas/tree.md section 7.
+// (files or tensors). An outline shows where the bytes of an object differ. Outlines are verified
+// against the roots of the artifact's entries. Spec: schemas/tree.md section 7.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ struct Outline {
 // malformed-outline; `where` names the entry.
 [[nodiscard]] Status check(const Outline& outline, const Artifact& artifact);
 
-// Encodes an outline (section 7.1). Errors: those of check() and artifact_id().
+// Encodes an outline in the form of section 7.1. Errors: those of check() and artifact_id().
 [[nodiscard]] Result<Bytes> encode_outline(const Outline& outline, const Artifact& artifact);
 // Returns the size in bytes of what encode_outline() returns for any outline of `artifact` at
 // `span`.
 [[nodiscard]] std::uint64_t encoded_outline_size(const Artifact& artifact, std::uint64_t span);
 
-// Parses and checks an outline of `artifact`, which must be trusted. Lengths come from the entries
-// of `artifact`, so a wrong length in `blob` allocates no memory. Errors: malformed-outline; those
-// of artifact_id().
+// Parses and checks an outline of `artifact`. The caller must trust `artifact`, because all lengths
+// come from its entries; a wrong length in `blob` allocates no memory. Errors: malformed-outline;
+// those of artifact_id().
 [[nodiscard]] Result<Outline> decode_outline(ByteView blob, const Artifact& artifact);
 
 // Bytes [begin, end) of an object.
@@ -51,8 +51,9 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-// Returns where an object of `size` bytes differs (section 7.4), from its expected and actual
-// digests. Both lists must have the same length. Neighbouring ranges are joined.
+// Compares the `expected` with the `actual` outline digests of an object of `size` bytes. Returns
+// the byte ranges where they differ (section 7.4), with neighbouring ranges joined. The caller must
+// pass two lists of the same length.
 [[nodiscard]] std::vector<ByteRange> differing_ranges(std::span<const Digest> expected,
                                                       std::span<const Digest> actual,
                                                       std::uint64_t span, std::uint64_t size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Randomness as a parameter, and ids made from random bytes.
+// Sources of random bytes, which are passed as a parameter, and ids made from random bytes.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ namespace assay {
 // failure.
 [[nodiscard]] Descriptor open_below(int base, std::string_view path, int flags);
 
-// Fills `out` from byte `offset` of a file. Returns the number of bytes read, fewer than asked only
-// at the end of the file; -1 on an error.
+// Fills `out` from byte `offset` of a file. Returns the number of bytes read, which is less than
+// the size of `out` only at the end of the file. Returns -1 on an error.
 [[nodiscard]] std::int64_t read_at(int file, std::uint64_t offset, std::span<std::uint8_t> out);
 
 // Fills `out` from the current position of a file or pipe. Returns as read_at() does.

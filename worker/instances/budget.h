@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number of things that may be in use at once, and how many of them one pod may have.
+// Limits how many things (such as connections or descriptors) are in use at once: at most `total`
+// of all pods together, and at most `of_one_pod` of each pod.
 #pragma once
 
 #include <chrono>
@@ -13,12 +14,12 @@
 
 namespace assay::worker {
 
-// Thread-safe. Outlives its grants.
+// Thread-safe. Must outlive its grants.
 class Budget {
  public:
   Budget(std::uint64_t total, std::uint64_t of_one_pod) : total_(total), of_one_pod_(of_one_pod) {}
 
-  // What was taken; given back when the grant goes.
+  // The amount that take() granted. Its destructor gives the amount back.
   class Grant {
    public:
     Grant() = default;
@@ -40,8 +41,8 @@ class Budget {
     std::uint64_t amount_ = 0;
   };
 
-  // Takes `amount` for a pod (its uid; empty for processes outside of every pod). Waits until
-  // `deadline` for others to give back. Returns nullopt when there is not enough by then.
+  // Takes `amount` for `pod` (the uid; empty for all processes outside of pods). Waits until
+  // `deadline` for others to give back. Returns nullopt when not enough is free at `deadline`.
   [[nodiscard]] std::optional<Grant> take(const std::string& pod, std::uint64_t amount,
                                           std::chrono::steady_clock::time_point deadline = {});
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pod and container a process runs in, from the text of its /proc/PID/cgroup. Pure functions.
+// Finds the pod and the container that a process runs in, from the text of /proc/PID/cgroup. Pure
+// functions.
 #pragma once
 
 #include <optional>
@@ -20,13 +21,14 @@ struct CgroupPlace {
 // cri-dockerd) make, with the drivers systemd and cgroupfs, in hierarchies of version 1 and 2.
 // Returns nullopt for a process outside of every pod.
 //
-// Only groups that nobody but root can make count: the whole path from the root of the hierarchy
-// must be the kubelet's, and what follows the container's group is not looked at, because a
-// container may make groups of any name below its own. A path that begins with /.. is seen from
-// another cgroup namespace; what follows lies below a group that the node agent itself is in.
+// Only groups that nobody but root can make are trusted: the whole path from the root of the
+// hierarchy to the container's group must be one that the kubelet and the runtime make. The rest of
+// the path is ignored, because a container may make groups of any name below its own. A path that
+// begins with /.. is seen from another cgroup namespace; it continues below one of the groups that
+// the node agent itself is in.
 //
-// Errors: forbidden for hierarchies that disagree, and for a group of the kubelet that is no
-// container.
+// Errors: forbidden when the hierarchies name different pods or containers, for a group of the
+// kubelet that is not a container's, and for a text that is malformed or longer than 64 KiB.
 [[nodiscard]] Result<std::optional<CgroupPlace>> place_of_process(std::string_view cgroup_file);
 
 }  // namespace assay::worker

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the memory of one process what it was, and still the same memory? A full pass over fresh
-// imports, then keyed tags of the same bytes, and random pieces that are exported anew.
+// Checks whether the memory of one process (an Owner, owner.h) keeps its bytes, and whether it
+// stays the same memory. A full pass imports and hashes all pieces (allocations,
+// schemas/instance.h). Later, keyed tags (gpu_hash/tags.h) of the same bytes are compared, and
+// random pieces are exported a second time.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,7 @@
 
 namespace assay::worker {
 
-// Pieces that are drawn at a time, at least, where there are so many.
+// Number of pieces that are drawn at a time; all pieces when there are fewer.
 inline constexpr std::uint64_t kRedrawnPieces = 16;
 
 // How the bytes of a full pass were reached.
@@ -28,18 +30,19 @@ struct Reached {
   std::vector<std::string> staged_causes{};  // ascending, each once
 };
 
-// What drawing pieces anew came to.
+// The result of redraw().
 struct Redraw {
   std::uint64_t drawn = 0;
-  std::uint64_t pieces = 0;          // that tensors lie in and that can be exported
+  std::uint64_t pieces = 0;          // exportable pieces in which tensors lie
   std::vector<std::size_t> changed;  // tensors (as below) whose fresh pieces hold other bytes
 };
-// The chance that one replaced piece of `pieces` is among `drawn` different ones.
+// Returns the probability (0 to 1) that one replaced piece among `pieces` is one of `drawn`
+// different pieces.
 [[nodiscard]] double detection_probability(std::uint64_t drawn, std::uint64_t pieces);
 
-// Not thread-safe. Tensors are numbered as they were given to start(). Every call stops with
-// cancelled when the owner wants its memory back or `stop` of start() is requested; then this
-// object must go at once, because it holds that memory.
+// One process's memory, imported. Not thread-safe. Tensors are numbered as they were given to
+// start(). When the owner wants its memory back, or `stop` of start() is requested, every call ends
+// with cancelled. The caller must then destroy this object at once, because it holds that memory.
 class InstanceCheck {
  public:
   struct Options {
@@ -50,19 +53,20 @@ class InstanceCheck {
     bool tags = true;               // false: recheck() computes SHA-256 of everything
   };
 
-  // The full pass: imports all pieces that these tensors (positions in the registration) lie in,
-  // afresh, and hashes them. `engine` is the one of engine_for() and outlives this. Errors: of
-  // InstanceMemory::import(), hash_staged() and Engine::hash().
+  // Runs the full pass: imports fresh exports of all pieces in which `tensors` (positions in the
+  // registration) lie, and hashes these tensors. `engine` must be the result of engine_for() and
+  // must outlive this object. Errors: those of reach_of(), InstanceMemory::import(), hash_staged()
+  // and Engine::hash().
   [[nodiscard]] static Result<std::unique_ptr<InstanceCheck>> start(
       std::shared_ptr<Owner> owner, gpu_hash::Engine& engine, std::vector<std::size_t> tensors,
       const Options& options, Random& random);
 
-  // Roots that the full pass found, by tensor.
+  // Returns the roots that the full pass computed, by tensor.
   [[nodiscard]] const std::vector<Digest>& roots() const { return roots_; }
   [[nodiscard]] const Reached& reached() const { return reached_; }
 
-  // Slices differ in how their bytes are reached, so there may be some more or fewer than asked
-  // for.
+  // Returns the number of slices. It may differ from Options::slices, because all bytes of a slice
+  // are reached in the same way (Reach, memory.h).
   [[nodiscard]] unsigned slices() const { return static_cast<unsigned>(slices_.size()); }
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const { return slices_.at(slice).bytes; }
   // Tensors of a slice whose bytes are not what the full pass read: by keyed tags where they are
@@ -70,16 +74,17 @@ class InstanceCheck {
   // cannot be looked at again (invalid-parameter): the next step is a full pass.
   [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice);
 
-  // Draws min(count, pieces) pieces at random, imports fresh exports of them and compares the bytes
-  // of tensors in them with those of the imports that are held: by tags under a new key where the
-  // engine has them, else by digests. `exports` as in Options.
+  // Draws `count` pieces at random (all pieces when there are fewer) and imports fresh exports of
+  // them. Compares the tensors' bytes in the fresh imports with those in the imports of the full
+  // pass, by tags under a new key where possible, else by digests. `exports` is as in Options.
   [[nodiscard]] Result<Redraw> redraw(std::uint64_t count, ExportTime* exports = nullptr);
 
-  // Digests of tensors at this span, hashed again from the memory that is held. Errors of hash().
+  // Hashes `tensors` again from the imports of the full pass and returns root and outline digests
+  // for the span `span` (bytes). Errors: those of Engine::hash() and hash_staged().
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> outline(
       std::span<const std::size_t> tensors, std::uint64_t span);
 
-  // True when this object has to go: see above.
+  // Returns true when the caller must destroy this object, as described at the class.
   [[nodiscard]] bool is_over() const { return stop_.stop_requested(); }
 
  private:
@@ -87,7 +92,7 @@ class InstanceCheck {
     Reach reach;
     std::uint64_t bytes = 0;
     std::vector<std::size_t> tensors{};
-    std::optional<gpu_hash::KeyedCheck> keyed{};  // of resident tensors, when their places allow
+    std::optional<gpu_hash::KeyedCheck> keyed{};  // for kResident, unless a piece begins unaligned
   };
   // Bytes of tensors that lie in one piece.
   struct PieceUse {
@@ -124,7 +129,7 @@ class InstanceCheck {
   std::stop_callback<Forward> on_ended_;
   std::map<std::uint64_t, PieceUse> uses_;  // by piece; staged ones are left out
   std::optional<InstanceMemory> memory_;
-  std::vector<Slice> slices_;  // before memory_ goes, these go
+  std::vector<Slice> slices_;  // destroyed before memory_
   std::vector<Digest> roots_;
   Reached reached_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection of an owner of memory, from who it is to its end. Protocol: docs/instances.md.
+// Serves one connection of an owner (a process that registers its memory), from its identification
+// to its end. Protocol: docs/instances.md.
 #pragma once
 
 #include <chrono>
@@ -20,19 +21,19 @@ namespace assay::worker {
 struct InstanceLimits {
   std::uint64_t connections = 64;
   std::uint64_t connections_of_one_pod = 16;
-  // Bytes of frames `register` of more than kMaxSmallFrame, as long as their registration lives.
+  // Bytes of all frames `register` longer than kMaxSmallFrame, while their registrations live.
   std::uint64_t frames = std::uint64_t{64} << 20;
   std::uint64_t frames_of_one_pod = kMaxOwnerFrame;
-  // Descriptors that are received at once.
+  // Descriptors that may be received at once.
   std::uint64_t descriptors = 4 * kMaxFrameDescriptors;
   std::chrono::milliseconds to_register{30'000};      // from the connection to `registered`
-  std::chrono::milliseconds idle{5'000};              // without a byte, where one is due
-  std::chrono::milliseconds with_descriptors{1'000};  // from the first byte of such a frame
-  std::chrono::milliseconds answer{5'000};            // of an owner to a request
-  std::chrono::milliseconds release{10'000};  // until those who hold memory have let go of it
+  std::chrono::milliseconds idle{5'000};              // longest wait for the next byte of a frame
+  std::chrono::milliseconds with_descriptors{1'000};  // for a whole frame that has descriptors
+  std::chrono::milliseconds answer{5'000};            // to a request
+  std::chrono::milliseconds release{10'000};          // until nobody holds the memory
 };
 
-// What connections share. Outlives them.
+// What all connections share. Must outlive the connections.
 struct InstanceShared {
   InstanceShared(const Clock& own_clock, Random& own_random, Registry& own_registry,
                  PeerRules own_rules, InstanceLimits own_limits = {});
@@ -45,7 +46,7 @@ struct InstanceShared {
   Budget connections;
   Budget frames;
   Budget descriptors;
-  std::mutex parsing;  // of one large frame at a time: it takes ten times its bytes
+  std::mutex parsing;  // held while a large frame is parsed, which takes ten times its size
 };
 
 class Connection {
@@ -54,9 +55,10 @@ class Connection {
 
   // Serves the owner until it ends the connection, does what is not allowed, or stop() is called.
   void serve();
-  // Tells the owner why its connection ends. Before serve(), or in its thread.
+  // Tells the owner why its connection ends. Must be called before serve(), or by the thread of
+  // serve().
   void refuse(const Error& error);
-  // From any thread.
+  // Ends the connection. May be called by any thread.
   void stop() { channel_->shut_down(); }
 
  private:
@@ -90,9 +92,9 @@ class Connection {
   Steady::time_point deadline_;  // of the registration under way
   Peer peer_;
   std::shared_ptr<LiveOwner> owner_;   // null: not registered
-  std::shared_ptr<Owner> handed_out_;  // the same, for others
+  std::shared_ptr<Owner> handed_out_;  // the pointer of hand_out()
   bool changed_ = false;               // the owner said so
-  LiveOwner::Rest rest_{1, 0};         // of the registration before
+  LiveOwner::Rest rest_{1, 0};         // of the previous registration
 };
 
 }  // namespace assay::worker

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames over a Unix stream socket: a length (32 bits, little-endian), so many bytes, and
-// descriptors beside the first byte. Format: docs/instances.md.
+// Frames (messages) over a Unix stream socket: a length (32 bits, little-endian), then as many
+// bytes. File descriptors may accompany the first byte. Format: docs/instances.md.
 #pragma once
 
 #include <chrono>
@@ -26,12 +26,13 @@ struct Frame {
 struct FrameLimits {
   std::size_t bytes;                                     // of the body
   std::size_t descriptors = 0;                           // 0: any descriptor is refused
-  Steady::time_point begin = Steady::time_point::max();  // its first byte is there by then
-  Steady::time_point end = Steady::time_point::max();    // all of it is there by then
-  Steady::duration idle = Steady::duration::max();       // without a byte, once it has begun
+  Steady::time_point begin = Steady::time_point::max();  // deadline for the first byte
+  Steady::time_point end = Steady::time_point::max();    // deadline for the last byte
+  Steady::duration idle = Steady::duration::max();       // longest pause between bytes
 };
 
-// One end of a socket. receive() is for one thread; send() and shut_down() for any.
+// One end of a socket. Only one thread may call receive(); any thread may call send() and
+// shut_down().
 class FrameChannel {
  public:
   // Takes over `socket`, a connected SOCK_STREAM.
@@ -39,24 +40,27 @@ class FrameChannel {
 
   [[nodiscard]] int socket() const { return socket_.get(); }
 
-  // Waits until there is something to receive, or the other side has ended. False at `deadline`.
+  // Waits until there is something to receive or the other side has closed the connection. Returns
+  // false when neither happens before `deadline`.
   [[nodiscard]] bool wait(Steady::time_point deadline) const;
 
-  // Receives one frame. Never reads beyond it. Calls `begin` with the length once that is known,
-  // before memory is set aside for the body; its error ends the frame.
-  // Errors: cancelled when the other side has ended between frames, or shut_down() was called;
-  // request-timeout; limit-exceeded for a length beyond the limit; invalid-parameter for
-  // descriptors that are too many, or not beside the first byte; file-unreadable for a frame that
-  // ends early and for a socket that fails. After an error nothing more can be received; the
-  // descriptors that came are closed.
+  // Receives one frame, and never reads bytes after it. Calls `begin` with the length of the body
+  // before it allocates memory for the body; an error of `begin` is returned.
+  // Errors: cancelled when the other side closed the connection, or shut_down() was called, before
+  // the frame's first byte; file-unreadable when that happens later, and for a socket that fails;
+  // request-timeout; limit-exceeded for a length above the limit; invalid-parameter for too many
+  // descriptors, or descriptors that do not come with the length. After an error the caller must
+  // not receive again; descriptors that came with the frame are closed.
   [[nodiscard]] Result<Frame> receive(
       const FrameLimits& limits, const std::function<Status(std::size_t length)>& begin = {}) const;
 
-  // Sends a frame without waiting: an owner that does not read loses its connection.
-  // Errors: cancelled when the frame does not fit the socket's buffer, or the other side has ended.
+  // Sends a frame without waiting. On an error the connection is shut down, so an owner (a process
+  // that registers memory) that does not read loses its connection.
+  // Errors: cancelled when the frame does not fit into the socket's buffer, or the other side has
+  // closed the connection.
   [[nodiscard]] Status send(ByteView body, std::span<const int> descriptors = {});
 
-  // Ends both directions; a receive() that waits returns.
+  // Ends both directions. A receive() that is waiting returns.
   void shut_down() const;
 
  private:

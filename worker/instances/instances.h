@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registrations that are alive, as those find them who read memory.
+// The live registrations of memory (docs/instances.md), for code that reads the memory.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace assay::worker {
 class Instances {
  public:
   virtual ~Instances() = default;
-  // The processes that registered a part of this instance, by rank; empty when there is none. `pod`
-  // is its uid, empty for processes outside of every pod.
+  // Returns the processes that registered a part of this model instance, sorted by rank; empty when
+  // there are none. `pod` is the uid of their pod; empty: processes outside of every pod.
   [[nodiscard]] virtual std::vector<std::shared_ptr<Owner>> find(std::string_view pod,
                                                                  std::string_view instance) = 0;
 };

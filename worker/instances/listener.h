@@ -15,11 +15,12 @@ namespace assay::worker {
 
 class InstanceListener {
  public:
-  // Listens at `path`, an absolute path in a directory that exists; any user may connect. A socket
-  // that a node agent left behind is replaced. `shared` outlives the listener. Connections are
-  // served at once, each in a thread of its own.
-  // Errors: usage when the path is too long for a socket or is another file, when another process
-  // listens there, or when the directory does not let one be made.
+  // Listens at `path`, an absolute path in a directory that exists; any user may connect. Replaces
+  // a socket that exists at `path`, unless another node agent holds the lock on the file
+  // `path`.lock. Serves each connection at once, in a thread of its own. `shared` must outlive the
+  // listener.
+  // Errors: usage when the path is too long for a socket or names a file that is not a socket, when
+  // another node agent listens there, or when a socket or the lock cannot be made in the directory.
   [[nodiscard]] static Result<std::unique_ptr<InstanceListener>> open(const std::string& path,
                                                                       InstanceShared& shared);
   // Ends all connections, and removes the socket.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of a live registration: asks it for descriptors and bytes, and tells it what was found.
+// The node agent's side of a live registration: asks the owner (the process that registered its
+// memory) for descriptors and bytes, and tells it what was found.
 #pragma once
 
 #include <condition_variable>
@@ -19,8 +20,8 @@
 
 namespace assay::worker {
 
-// The first part is for whoever reads memory, from any thread; the second for the connection, whose
-// one thread reads the frames.
+// Any thread may call the functions of Owner (owner.h), which are for readers of memory. The other
+// functions are for the connection (connection.h), whose only thread reads the frames.
 class LiveOwner final : public Owner {
  public:
   struct Setup {
@@ -51,14 +52,16 @@ class LiveOwner final : public Owner {
 
   // --- for the connection
 
-  // While the lock is held, nobody else sends to the owner: what others ask or tell waits.
+  // Returns a lock. While it is held, nobody else sends to the owner: other requests and tell()
+  // wait.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
-  // The pointer for others. wait_for_others() returns when it and all its copies are gone.
+  // Returns the pointer for readers of memory. wait_for_others() waits until this pointer and all
+  // its copies are destroyed.
   [[nodiscard]] static std::shared_ptr<Owner> hand_out(const std::shared_ptr<LiveOwner>& owner);
-  // False when others still hold the pointer at `deadline`.
+  // Returns false when somebody still holds the pointer of hand_out() at `deadline`.
   [[nodiscard]] bool wait_for_others(Steady::time_point deadline);
 
-  // True while descriptors are expected.
+  // Returns true while the owner has not completely answered a request for descriptors.
   [[nodiscard]] bool expects_descriptors();
   // What the owner answers or asks. An error ends the connection: invalid-parameter for an answer
   // to what was not asked, or another one; conflict for a second verify, and for a second yield

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensor entries of a manifest the registered tensors are: by name, dtype, shape and bytes,
-// never guessed. Pure.
+// Matches registered tensors with the tensor entries of a manifest by name, and compares dtype,
+// shape and size. Never guesses. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,44 +15,47 @@
 
 namespace assay::worker {
 
-// The processes of an instance, by rank; none is null.
+// The processes of an instance, sorted by rank (their number in the instance, from 0); none is
+// null.
 using Ranks = std::span<const InstanceRegistration* const>;
 
-// The ranks 0 to world - 1, each once, all with this artifact and one world. not-found (a rank is
-// not registered), conflict (they disagree, or registered another artifact).
+// Checks that the ranks 0 to world - 1 (world is the number of processes) are there, each once, all
+// with this artifact and the same world. Errors: not-found when a rank is not registered; conflict
+// when they disagree about the world, or when one registered another artifact.
 [[nodiscard]] Status check_ranks(const ArtifactId& artifact, Ranks ranks);
 
-// A registered tensor that the manifest has one or more entries of.
+// A registered tensor for which the manifest has one or more entries.
 struct MatchedTensor {
   std::size_t rank;    // position in the ranks
   std::size_t tensor;  // position in that registration
-  // Entries that its names stand for, by position in the artifact, ascending. Dtype or shape may
-  // differ there: then there is a finding, and what was found is reported all the same.
+  // Positions in the artifact of the entries with its names, ascending. An entry with another
+  // dtype, shape or size is listed too, and there is a finding about it.
   std::vector<std::uint64_t> entries;
   bool operator==(const MatchedTensor&) const = default;
 };
 
 struct TensorMatch {
-  std::vector<MatchedTensor> tensors;  // by rank and position; an entry is in one of them at most
-  std::vector<std::uint64_t> missing;  // tensor entries that no registered tensor has the name of
-  // Registered tensors without an entry, and those whose entry another tensor has already, by rank
-  // and position; the first kMaxExtraTensors.
+  std::vector<MatchedTensor> tensors;  // by rank and position; no entry is in two of them
+  std::vector<std::uint64_t> missing;  // tensor entries whose name no registered tensor has
+  // Registered tensors without an entry, and those with an entry that an earlier tensor already
+  // has, by rank and position; at most kMaxExtraTensors.
   std::vector<ExtraTensor> extra;
   std::uint64_t extra_count = 0;
-  std::vector<Finding> findings;  // missing, extra, mismatch: the first kMaxFindings
+  std::vector<Finding> findings;  // missing, extra, mismatch; at most kMaxFindings
   [[nodiscard]] bool agrees() const { return findings.empty(); }
 };
 
-// Findings that an owner is told.
+// Largest number of findings that an owner (owner.h) is told.
 inline constexpr std::size_t kMaxFindings = 16;
 
-// Several entries of one name (in several files) are all meant by that name.
+// Matches the tensors of all `ranks`. When several entries have one name (in several files), a
+// tensor of that name is matched with all of them.
 [[nodiscard]] TensorMatch match_tensors(const Artifact& artifact, Ranks ranks);
 
-// Bytes of a tensor.
+// Returns the size of a tensor in bytes.
 [[nodiscard]] std::uint64_t size_of(const InstanceTensor& tensor);
 
-// The entry as it was found: file and offset are the manifest's.
+// Returns the entry as it was found in memory. `file` and `offset` are copied from `expected`.
 [[nodiscard]] TensorEntry found_entry(const TensorEntry& expected, const InstanceTensor& tensor,
                                       const Digest& root);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one process, as this node agent reaches it: imported by the device's driver, mapped
-// from memory files, or copied by its owner.
+// The memory of one process (its owner), as this node agent reaches it: imported by the device's
+// driver, mapped from memory files, or copied by the owner.
 #pragma once
 
 #include <chrono>
@@ -25,10 +25,9 @@ namespace assay::worker {
 // A read-only mapping of another process's memory file.
 class HostMapping {
  public:
-  // Checks what kind of descriptor it is before it touches the memory: shared memory without huge
-  // pages, sealed against shrinking and growing, of at least `size` bytes, none of them a hole.
-  // Reading anything else could end this process or let it pay for the pages. invalid-parameter;
-  // limit-exceeded when the system maps no more.
+  // Maps the first `size` bytes. Before that, check_memory_file() checks the descriptor, because
+  // reading another kind of file could kill this process or allocate pages that are charged to it.
+  // Errors: those of check_memory_file(); limit-exceeded when the system maps no more.
   [[nodiscard]] static Result<std::shared_ptr<const HostMapping>> map(const Descriptor& fd,
                                                                       std::uint64_t size);
   ~HostMapping();
@@ -40,39 +39,42 @@ class HostMapping {
   explicit HostMapping(ByteView bytes) : bytes_(bytes) {}
   ByteView bytes_;
 };
-// The check alone.
+// Checks that `fd` is shared memory without huge pages and without holes, sealed against shrinking
+// and growing, of at least `size` bytes. Errors: invalid-parameter.
 [[nodiscard]] Status check_memory_file(const Descriptor& fd, std::uint64_t size);
 
-// The engine that reads the memory of this registration: the one of its device, else `engine`.
-// device-not-found when that device is none of `engine`'s.
+// Returns the engine that reads the memory of this registration (schemas/instance.h): that of the
+// registration's device, or `engine` when the registration names no device. Errors:
+// device-not-found when `engine` does not use that device.
 [[nodiscard]] Result<gpu_hash::Engine*> engine_for(gpu_hash::Engine& engine,
                                                    const InstanceRegistration& registration);
 
-// How bytes are reached.
+// How the agent reaches bytes.
 enum class Reach : std::uint8_t {
-  kResident,  // imported into the engine's device, and hashed where they lie
-  kMapped,    // mapped, and hashed where they lie or streamed to the device
-  kStaged,    // copied by their owner
+  kResident,  // the engine imports the memory and hashes it where it lies
+  kMapped,    // the agent maps the memory; the engine hashes it there or copies it to the device
+  kStaged,    // the owner copies the bytes
 };
 [[nodiscard]] Reach reach_of(const gpu_hash::Engine& engine, PieceKind kind);
-// Of all parts. invalid-parameter when they lie in pieces of several kinds. A tensor without bytes
-// counts as mapped.
+// Returns how all `parts` are reached; kMapped when there are none. Errors: invalid-parameter when
+// they lie in pieces that are reached in different ways.
 [[nodiscard]] Result<Reach> reach_of(const gpu_hash::Engine& engine,
                                      const InstanceRegistration& registration,
                                      std::span<const InstancePart> parts);
 
 using Now = std::function<Steady::time_point()>;
 
-// The time that the exports of one pass over an instance may take, those of all its processes
-// together: while an owner is waited for, nobody looks at its memory. Not thread-safe.
+// Limits the time that all exports of one pass over an instance may take: kOfAPass for all
+// processes together, plus kOfABatch for each batch. The limit exists because no memory is checked
+// while the agent waits for an owner. Not thread-safe.
 class ExportTime {
  public:
   static constexpr std::chrono::milliseconds kOfAPass{5'000};
   static constexpr std::chrono::milliseconds kOfABatch{50};
 
   explicit ExportTime(Now now = &Steady::now) : now_(std::move(now)) {}
-  // Asks the owner for one batch. Errors: of Owner::export_pieces(); file-unreadable when the time
-  // was used up before, or is now.
+  // Asks the owner for one batch of descriptors. Errors: those of Owner::export_pieces();
+  // file-unreadable when the time is used up before or after this export.
   [[nodiscard]] Result<std::vector<Descriptor>> take(Owner& owner,
                                                      std::span<const std::uint64_t> pieces);
 
@@ -81,21 +83,22 @@ class ExportTime {
   Steady::duration left_ = kOfAPass;
 };
 
-// Pieces of a registration while they are imported. Lets go of all of them when it is destroyed;
-// must not outlive the engine.
+// Imported pieces of a registration. The destructor releases all of them. Must not outlive the
+// engine.
 class InstanceMemory {
  public:
-  // Asks the owner for fresh descriptors of these pieces (ascending), some at a time, imports them
-  // and closes the descriptors; never are more than kMaxFrameDescriptors open. Staged pieces are
-  // left out. Errors: of ExportTime::take(); invalid-parameter (a descriptor of another kind or a
-  // size that is a lie), device-failed, cancelled.
+  // Asks the owner for fresh descriptors of these pieces (ascending), imports the pieces and closes
+  // the descriptors. At most kMaxFrameDescriptors descriptors are open at a time. Leaves out staged
+  // pieces. Errors: those of ExportTime::take(); invalid-parameter for a descriptor of another kind
+  // or size, or one that the driver refuses; limit-exceeded when the system maps no more;
+  // cancelled.
   [[nodiscard]] static Result<InstanceMemory> import(Owner& owner, gpu_hash::Engine& engine,
                                                      std::span<const std::uint64_t> pieces,
                                                      const std::stop_token& stop,
                                                      ExportTime& exports);
 
-  // The bytes of these parts as one object. Their pieces must have been imported, and must be
-  // reached in one way.
+  // Returns the bytes of these parts as one object. The caller must pass only parts of imported
+  // pieces that are all reached in the same way (Reach).
   [[nodiscard]] gpu_hash::Region region(std::span<const InstancePart> parts) const;
   [[nodiscard]] std::size_t pieces() const { return pieces_.size(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model instance as it lies in memory: all its processes, held against one manifest. What
-// worker/model.h is for files.
+// A model instance in the memory of all its processes, compared with one manifest. worker/model.h
+// does the same for files.
 #pragma once
 
 #include <condition_variable>
@@ -23,11 +23,13 @@
 
 namespace assay::worker {
 
-// Thread-safe; calls wait for each other. Lets go of all memory, whatever it does at the time, as
-// soon as one of the processes asks for it or is gone: every later call fails with cancelled.
+// Thread-safe; calls wait for each other. As soon as one of the processes ends or asks for its
+// memory, running work is stopped and all memory is released. After that recheck() and redraw()
+// fail with cancelled, outline() fails with not-found, and hash() covers no tensor.
 class InstanceModel {
  public:
-  // `owners` by rank, as Instances::find() gives them. `engine` and `random` outlive this.
+  // `owners` must be sorted by rank, as Instances::find() returns them. `engine` and `random` must
+  // outlive this object.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
                 const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
                 Now now = &Steady::now);
@@ -48,35 +50,39 @@ class InstanceModel {
   // requested, those of the engine that are not about this memory.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop, bool tags = true);
 
-  // Digests at `span` of the entries at these positions, hashed again from the same imports.
-  // not-found when one of them was not hashed.
+  // Hashes the entries at these positions again from the same imports and returns their outline
+  // digests for `span` (bytes). Errors: not-found when one of them was not hashed.
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(
       const std::vector<std::uint64_t>& entries, std::uint64_t span, const std::stop_token& stop);
 
-  // After hash(). A slice is one of one process.
+  // Returns the number of slices of all processes together; 0 before hash(). Each slice belongs to
+  // one process.
   [[nodiscard]] unsigned slices();
-  // What changed in a slice since hash(): kChanged, by tensor. Errors of InstanceCheck.
+  // Returns a finding kChanged for each tensor of a slice that changed since hash(). Errors: those
+  // of InstanceCheck::recheck().
   [[nodiscard]] Result<std::vector<Finding>> recheck(unsigned slice);
-  // Draws pieces of each process anew: kChanged for the tensors in those that hold other bytes.
+  // Compares `count` random pieces of each process with fresh exports. Returns a finding kChanged
+  // for each tensor in a piece that differs. Errors: those of InstanceCheck::redraw().
   [[nodiscard]] Result<std::vector<Finding>> redraw(std::uint64_t count);
 
-  // How registered and expected tensors fit together: missing, extra, mismatch.
+  // Returns the differences between registered and expected tensors: missing, extra, mismatch.
   [[nodiscard]] const std::vector<Finding>& findings() const { return match_.findings; }
-  // Tells all owners that what they are told next answers what they asked before.
+  // Calls Owner::begin_check() of all owners: the next tell() answers the `verify` that they asked
+  // for before.
   void begin_check();
-  // Tells all owners.
+  // Tells all owners what was found.
   void tell(InstanceState state, std::span<const Finding> findings);
   // What its bytes were held against.
   [[nodiscard]] const Artifact& artifact() const { return artifact_; }
   // Whose memory was read.
   [[nodiscard]] std::size_t processes() const { return ranks_.size(); }
-  // Lets go of all memory now.
+  // Releases all memory now.
   void release();
-  // Requested when the memory was let go or is about to be.
+  // A stop is requested when the memory was released or is about to be released.
   [[nodiscard]] std::stop_token over() const { return stop_.get_token(); }
 
  private:
-  // What is held of one process.
+  // One process, and what is held of its memory.
   struct Rank {
     InstanceRegistration registration;
     Peer peer;
@@ -97,7 +103,8 @@ class InstanceModel {
   void keep();  // body of keeper_
   void drop();  // with mutex_ held
   void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
-  // The facts of processes that were read; the numbers in match_.tensors of tensors that changed.
+  // Redraws pieces of all processes and adds the figures to `facts`. Returns the positions in
+  // match_.tensors of the tensors that changed.
   [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts, ExportTime& exports);
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
@@ -117,10 +124,10 @@ class InstanceModel {
   TensorMatch match_;
 
   std::mutex mutex_;
-  std::condition_variable_any idle_;  // keeper_ waits with it, for stop_
+  std::condition_variable_any idle_;  // keeper_ waits on it until stop_ is requested
   std::stop_source stop_;
   std::vector<std::unique_ptr<std::stop_callback<Wake>>> wakes_;  // by rank
-  std::jthread keeper_;                                           // lets go when nobody else runs
+  std::jthread keeper_;                                           // releases memory when idle
 };
 
 }  // namespace assay::worker

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process at the other end of a registration, as those see it who read its memory.
-// Protocol: docs/instances.md.
+// The owner of a registration, which is the process that registered its memory, as seen by code
+// that reads the memory. Protocol: docs/instances.md.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace assay::worker {
 
-// Who presents the memory, as the kernel says.
+// The process that registered, as the kernel identifies it.
 struct Peer {
   std::int64_t pid = 0;
   std::uint32_t uid = 0;  // user id
@@ -32,9 +32,9 @@ class HintsPage;
 // A live registration. Thread-safe. Every call fails with cancelled once the connection has ended
 // or the owner asked to release its memory.
 //
-// Whoever holds a shared_ptr to an Owner may hold its memory. Therefore `released` is sent only
-// when no such pointer is left: let go of descriptors, imports and the pointer within 0.5 s of
-// ended().
+// Code that holds a shared_ptr to an Owner may hold its memory. Therefore the frame `released` is
+// sent only when no such pointer is left. Holders must release descriptors, imports and the pointer
+// within 0.5 s of the stop of ended().
 class Owner {
  public:
   virtual ~Owner() = default;
@@ -42,26 +42,28 @@ class Owner {
   [[nodiscard]] virtual const std::string& id() const = 0;  // UUIDv7 of the registration
   [[nodiscard]] virtual const Peer& peer() const = 0;
   [[nodiscard]] virtual const InstanceRegistration& registration() const = 0;
-  // Stop is requested when the connection has ended, or the owner asked to release its memory.
+  // A stop is requested when the connection has ended or the owner asked to release its memory.
   [[nodiscard]] virtual std::stop_token ended() const = 0;
 
-  // Returns fresh descriptors of these pieces (ascending, at most kMaxFrameDescriptors, none
-  // staged), in their order; the caller owns them, and checks what they are. One call at a time
-  // reaches the owner; others wait.
-  // Errors: cancelled; file-unreadable (the owner answers wrongly, not in time, or says that it
-  // cannot); invalid-parameter for pieces that are not of this kind.
+  // Returns a fresh descriptor of each of `pieces`, in their order. The caller must pass 1 to
+  // kMaxFrameDescriptors pieces, ascending, none of them staged; it owns the descriptors and must
+  // check their kind and size. One call at a time reaches the owner; other calls wait.
+  // Errors: cancelled; file-unreadable when the owner answers wrongly, not in time, or says that it
+  // cannot; invalid-parameter for other `pieces` than these.
   [[nodiscard]] virtual Result<std::vector<Descriptor>> export_pieces(
       std::span<const std::uint64_t> pieces) = 0;
 
-  // Copies bytes of a staged piece through the window, at most kStagingWindow at once.
+  // Copies bytes of a staged piece through the window into `out`, which has 1 to kStagingWindow
+  // bytes.
   // Errors: as export_pieces().
   [[nodiscard]] virtual Status read_staged(std::uint64_t piece, std::uint64_t offset,
                                            std::span<std::uint8_t> out) = 0;
 
-  // Says that a check of everything begins: what is told next answers a `verify` that the owner
-  // asked for before this call.
+  // Must be called before a check of all memory begins. The next tell() answers the `verify` that
+  // the owner asked for before this call.
   virtual void begin_check() = 0;
-  // Tells the owner what was found; the first 16 findings travel. Never waits.
+  // Tells the owner what was found. Sends at most kMaxFrameFindings findings, and nothing when
+  // neither state nor findings changed and no `verify` is open. Never waits for the owner.
   virtual void tell(InstanceState state, std::span<const Finding> findings) = 0;
 
   // What the owner says of its steps; null when it shares no page. Whoever keeps the pointer lets

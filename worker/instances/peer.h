@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is at the other end of a Unix socket, as the kernel says.
+// Identifies the process at the other end of a Unix socket. Only what the kernel says is used.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace assay::worker {
 
 // How the process behind a socket is found.
 enum class PeerLookup : std::uint8_t {
-  kNewest,       // SO_PEERPIDFD (Linux 6.5), else as kCredentials
+  kNewest,       // SO_PEERPIDFD (Linux 6.5), or else as with kCredentials
   kCredentials,  // SO_PEERCRED and pidfd_open; the start time is compared before and after
 };
 
@@ -23,18 +23,20 @@ struct PeerRules {
   PeerLookup lookup = PeerLookup::kNewest;
 };
 
-// Identifies the process that connected `socket`. The process is alive when its groups are read, so
-// that its number cannot have passed to another process in between.
-// Errors: forbidden for a process that has ended, that is in another pid namespace, whose groups
-// say nothing clear, or that runs in no pod and is not of `rules.uids`.
+// Identifies the process that connected `socket`. The process is still alive when its cgroups are
+// read, so its pid cannot belong to another process by then.
+// Errors: forbidden for a process that has ended, that is in another pid namespace, whose cgroups
+// place_of_process() (cgroup.h) refuses, or that runs in no pod and whose user is not in
+// `rules.uids`.
 [[nodiscard]] Result<Peer> identify_peer(int socket, const PeerRules& rules);
 
-// Parts that tests look at.
-// The number in the line "Pid:" of a pidfd's fdinfo: 0 for another pid namespace, -1 for a process
-// that has ended. Errors: forbidden when there is no such line.
+// The functions below are public only for tests. Returns the number in the line "Pid:" of a pidfd's
+// fdinfo: 0 for another pid namespace, -1 for a process that has ended. Errors: forbidden when
+// there is no such line.
 [[nodiscard]] Result<std::int64_t> pid_in_fdinfo(std::string_view fdinfo);
-// Start time in /proc/PID/stat: field 22, clock ticks since the start of the machine. The name of a
-// process, field 2, may hold anything. Errors: forbidden.
+// Returns the start time in /proc/PID/stat: field 22, in clock ticks since the start of the
+// machine. Works with any name of the process (field 2), because a name may contain blanks and
+// parentheses. Errors: forbidden.
 [[nodiscard]] Result<std::uint64_t> start_time_in_stat(std::string_view stat);
 
 }  // namespace assay::worker

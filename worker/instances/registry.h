@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which registrations are alive, and who wants to know.
+// The live registrations of memory (docs/instances.md), and the watchers that are told when one
+// comes or goes. An Owner (owner.h) is the process of a registration.
 #pragma once
 
 #include <chrono>
@@ -19,17 +20,19 @@
 
 namespace assay::worker {
 
-// Follows registrations. Calls come from the threads of connections, in order for each owner, and
-// must not wait: an owner's frames are not read meanwhile.
+// Receives what happens to registrations. The threads of connections call these functions, in order
+// for each owner. Implementations must not wait, because an owner's frames are not read during a
+// call.
 class InstanceWatcher {
  public:
   virtual ~InstanceWatcher() = default;
   // A registration is complete.
   virtual void came(const std::shared_ptr<Owner>& owner) = 0;
-  // The owner wants everything checked now: a check that calls begin_check() and then tell().
+  // The owner wants all its memory checked now. The watcher must call Owner::begin_check() before
+  // the check and Owner::tell() after it.
   virtual void asked(const std::shared_ptr<Owner>& owner) = 0;
-  // The owner itself saw that the storage of these tensors was replaced: the registration is
-  // violated, whatever was found before.
+  // The owner itself saw that the storage of these tensors was replaced. The registration is
+  // therefore violated, whatever a check finds.
   virtual void changed(const std::shared_ptr<Owner>& owner,
                        std::span<const std::string> tensors) = 0;
   // This is a good moment for what is due, and the owner waits: one that watches the instance calls
@@ -43,11 +46,11 @@ class InstanceWatcher {
 // Thread-safe.
 class Registry final : public Instances {
  public:
-  // Adds a watcher, which outlives the registry. Before the first connection.
+  // Adds a watcher, which must outlive the registry. Must be called before the first connection.
   void watch(InstanceWatcher& watcher) { watchers_.push_back(&watcher); }
 
-  // (pod, instance, rank) of one connection, from its frame `register` to its end. Outlived by the
-  // registry.
+  // Reserves (pod, instance, rank) for one connection, from its frame `register` to its end. Must
+  // not outlive the registry.
   class Claim {
    public:
     using Key = std::tuple<std::string, std::string, std::uint64_t>;
@@ -67,20 +70,21 @@ class Registry final : public Instances {
   [[nodiscard]] std::optional<Claim> claim(const std::string& pod, const std::string& instance,
                                            std::uint64_t rank);
 
-  // Makes the registration known. The owner's claim is held until remove().
+  // Makes the registration visible to find() and all(). The caller must hold the owner's claim
+  // until remove().
   void add(const std::shared_ptr<Owner>& owner);
-  // Tells the watchers of it.
+  // Tells the watchers that the registration came.
   void announce(const std::shared_ptr<Owner>& owner);
-  // Forgets the registration, then tells the watchers.
+  // Forgets the registration, then tells the watchers that it is gone.
   void remove(const Owner& owner);
-  // Pass on what the owner says.
+  // Tell the watchers what the owner asked for or saw.
   void ask(const std::shared_ptr<Owner>& owner);
   void change(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors);
   void yield(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max);
 
   [[nodiscard]] std::vector<std::shared_ptr<Owner>> find(std::string_view pod,
                                                          std::string_view instance) override;
-  // All live registrations, by pod, instance and rank.
+  // Returns all live registrations, sorted by pod, instance and rank.
   [[nodiscard]] std::vector<std::shared_ptr<Owner>> all() const;
 
  private:
@@ -90,7 +94,8 @@ class Registry final : public Instances {
   std::map<Claim::Key, std::shared_ptr<Owner>> owners_;
 };
 
-// True when these registrations, sorted by rank, are all ranks of one world under one artifact.
+// Returns true when these registrations, sorted by rank, are all the ranks of one instance with the
+// same artifact.
 [[nodiscard]] bool is_whole(std::span<const std::shared_ptr<Owner>> owners);
 
 }  // namespace assay::worker

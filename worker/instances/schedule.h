@@ -54,8 +54,8 @@ class Schedule {
   // were dealt. Without `draw` they come in order.
   Schedule(const WatchPlan& plan, unsigned slices, Steady::time_point start, Draw draw = {});
 
-  // The slice that is next, and the time that it has: from `earliest` it may run, at `nominal` it
-  // runs when nothing is known, and by `deadline` it runs whatever the hints say.
+  // The next slice and its times. It may begin at `earliest`; it begins at `nominal` when there are
+  // no hints; at `deadline` it begins whatever the hints say.
   struct Turn {
     unsigned slice;
     Steady::time_point earliest;
@@ -75,9 +75,9 @@ class Schedule {
   // The slice ran, and ended at `now`. What was missed by more than a period is not made up for.
   void done(Steady::time_point now);
 
-  // True when the last full pass is so long ago that another one is due.
+  // Returns true when WatchPlan::full has passed since this schedule began.
   [[nodiscard]] bool full_pass_due(Steady::time_point now) const;
-  // Slices that began after their deadline.
+  // Returns the number of slices that began after their deadline, as told to began().
   [[nodiscard]] std::uint64_t late() const { return late_; }
   void began(Steady::time_point now);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches instances that were verified: looks at their memory again and again, and says at once
-// when it is no longer what the report said.
+// Watches model instances that a job verified: checks their memory again and again, and says at
+// once when it differs from the report.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ namespace assay::worker {
 // Thread-safe.
 class InstanceWatch {
  public:
-  // Called when the state of an instance changes, by the thread that found it.
+  // Called when the state of an instance changes, by the thread that found the change.
   using OnChange = std::function<void(const InstanceBeat& beat, std::span<const Finding> findings)>;
 
   // `now` tells how long ago a look was. `on_located` is called after an instance was found
@@ -41,17 +41,20 @@ class InstanceWatch {
 
   [[nodiscard]] const WatchPlan& plan() const { return plan_; }
 
-  // `report` (the digest of its envelope) verified this instance, and found `entries`. `model` is
-  // held from its full pass on. Takes the place of what was known of the instance.
+  // Begins to watch an instance. `report` is the digest of the envelope of the report that verified
+  // it, and `entries` are the entries in that report. `model` must have made its full pass
+  // (hash()). Replaces what was known about the instance.
   void watch(const JobInstance& instance, const ArtifactId& artifact, const DocumentId& report,
              std::vector<Entry> entries, std::shared_ptr<InstanceModel> model);
-  // A job did not find this instance verified.
+  // Stores `beat`, the state of an instance that a job did not find verified.
   void note(InstanceBeat beat, std::span<const Finding> findings);
 
-  // The owner wants everything checked now: a full pass of its instance follows, and is told. An
-  // instance that is not watched is unknown.
+  // The owner (a process of an instance, owner.h) wants all its memory checked now. A watched
+  // instance gets a full pass, and its owners are told the result. For any other instance the owner
+  // is told at once: violated when it was found so before, else unknown.
   void ask(Owner& owner);
-  // The owner itself saw that the storage of these tensors was replaced: violated at once.
+  // The owner itself saw that the storage of these tensors was replaced. A watched instance becomes
+  // violated at once; any other instance stays as it is.
   void violate(const JobInstance& instance, std::span<const std::string> tensors);
 
   // This is a good moment for what is due, says the owner, and waits `max` at most. When all
@@ -145,7 +148,7 @@ class InstanceWatch {
                                                        const std::vector<Entry>& entries,
                                                        const std::stop_token& stop) const;
   void note_look(Watcher& watcher);
-  // What a heartbeat says of it; with mutex_ held.
+  // Return what a heartbeat says about an instance. The caller must hold mutex_.
   [[nodiscard]] InstanceBeat said_of(const Watcher& watcher) const;
   [[nodiscard]] InstanceBeat said_of(const JobInstance& instance, const Ranks& ranks) const;
   // Tells what the watch came to; the model is the caller's to release.
