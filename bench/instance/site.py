@@ -177,7 +177,13 @@ class Site:
         device = self.options.agent_device
         with self.service.worker(device=device, options=options) as worker:
             worker.wait("enrolled")
-            yield worker
+            try:
+                yield worker
+            except Exception:
+                for event in worker.events[-30:]:
+                    print("   agent:", json.dumps(event)[:400], file=sys.stderr)
+                print(worker.errors[-2000:], file=sys.stderr)
+                raise
             worker.stop()
 
     def job(self, artifact):
