@@ -98,10 +98,9 @@ Result<std::shared_ptr<ClMemory>> ClMemory::import(const ClSession& session, Des
         create(session.context(), properties.data(), CL_MEM_READ_ONLY, size, nullptr, &error));
     ASSAY_TRY(session.check("clCreateBufferWithProperties", error));
     // cl_khr_external_memory_opaque_fd: an import that succeeds takes the descriptor over. NVIDIA's
-    // driver (580) leaves it open, and thousands of pieces would use up what a process may have.
-    if (session.device().vendor.find("NVIDIA") == std::string::npos) {
-      (void)fd.release();
-    }
+    // driver (580) keeps it open and closes its number when the memory is released. Closing it here
+    // would let the driver close whatever has that number by then, such as a connection.
+    (void)fd.release();
     return std::shared_ptr<ClMemory>(
         new ClMemory(session.context(), std::move(buffer), size, true, Mapping()));
   }
