@@ -248,7 +248,7 @@ Review review_approval(const Json& document, const InForce& in_force, bool all) 
   }
   const std::string policy = in_force.approved ? review.title : "a policy that is not shown here";
   review.title = (activate ? "puts into force: " : "takes out of force: ") + policy;
-  std::vector<std::string> says = leaves(document, "", kShownItems);
+  std::vector<std::string> says = leaves(document, "", all ? SIZE_MAX : kShownItems);
   for (std::string& line : says) {
     line = line.starts_with('.') ? line.substr(1) : line;
   }

@@ -8,6 +8,7 @@
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
 #include "server/service/decisions/decide.h"
+#include "server/service/kubernetes/known_pod.h"
 #include "server/service/kubernetes/pod_node.h"
 #include "server/service/references/resolve.h"
 
@@ -27,8 +28,9 @@ Status use_pod(Api& api, const Json& json, DecisionRequest& request,
   request.cluster = pod["cluster"].get<std::string>();
   request.pod_uid = pod["uid"].get<std::string>();
   ConditionResult known{"pod", Outcome::kPass, {}, "a pod that was admitted", pod, {}, {}};
-  ASSAY_ASSIGN(snapshot, api.services.store.snapshot());
-  const auto row = snapshot->pod(request.cluster, request.pod_uid);
+  ASSAY_ASSIGN(KnownPod found, find_pod(api.services, request.cluster, request.pod_uid));
+  snapshot = std::move(found.snapshot);
+  const std::optional<storage::PodRow>& row = found.row;
   std::optional<ConditionResult> placed;
   if (row) {
     ASSAY_ASSIGN(request.workload, policy::workload_from_json(row->workload));
@@ -39,12 +41,10 @@ Status use_pod(Api& api, const Json& json, DecisionRequest& request,
     if (!row->decision.empty()) {
       known.evidence = {row->decision};
     }
-  } else if (row.error().code == ErrorCode::kNotFound) {
+  } else {
     request.workload_known = false;
     known.outcome = Outcome::kFail;
     known.code = Reason::kPodUnknown;
-  } else {
-    return std::unexpected(row.error());
   }
   request.preconditions.push_back(std::move(known));
   if (placed) {

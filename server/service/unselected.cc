@@ -47,7 +47,7 @@ void UnselectedWorkloads::count(Counts& counts, const Group& group, std::uint64_
   }
 }
 
-void UnselectedWorkloads::add(Unselected workload) {
+bool UnselectedWorkloads::add(Unselected workload) {
   const Timestamp now = clock_.now();
   const std::scoped_lock lock(mutex_);
   counts_.since = counts_.since.value_or(now);
@@ -55,31 +55,55 @@ void UnselectedWorkloads::add(Unselected workload) {
         {clipped(workload.cluster), clipped(std::move(workload.name_space)),
          clipped(std::move(workload.kind))},
         1);
-  if (workload.pod) {
-    if (workload.pod->admitted_at == Timestamp()) {
-      workload.pod->admitted_at = now;
-    }
-    keep(*std::move(workload.pod));
+  if (!workload.pod) {
+    return true;
   }
+  if (workload.pod->admitted_at == Timestamp()) {
+    workload.pod->admitted_at = now;
+  }
+  return keep(*std::move(workload.pod), workload.replaces);
 }
 
-void UnselectedWorkloads::keep(storage::PodRow row) {
+bool UnselectedWorkloads::mark_forgotten(const PodKey& key) {
+  if (forgotten_.size() >= kMaxForgotten && !forgotten_.contains(key)) {
+    return false;
+  }
+  forgotten_[key] = ++version_;
+  return true;
+}
+
+// False when it replaces a row, and there is no room for one more key.
+bool UnselectedWorkloads::forget_oldest() {
+  const Waiting& oldest = pods_.front();
+  const PodKey key{oldest.row.cluster, oldest.row.uid};
+  if (oldest.replaces && !mark_forgotten(key)) {
+    return false;
+  }
+  drop(by_key_.find(key));
+  ++counts_.forgotten;
+  return true;
+}
+
+bool UnselectedWorkloads::keep(storage::PodRow row, bool replaces) {
   const PodKey key{row.cluster, row.uid};
   if (const auto known = by_key_.find(key); known != by_key_.end()) {
+    replaces = replaces || known->second->replaces;
     drop(known);
   }
+  replaces = forgotten_.erase(key) > 0 || replaces;
   const std::size_t bytes = bytes_of(row);
-  if (bytes > kMaxPodBytes) {
-    ++counts_.forgotten;
-    return;
+  bool room = bytes <= kMaxPodBytes;
+  while (room && (pods_.size() >= kMaxPods || bytes_ + bytes > kMaxPodBytes)) {
+    room = forget_oldest();
   }
-  while (pods_.size() >= kMaxPods || bytes_ + bytes > kMaxPodBytes) {
-    drop(by_key_.find({pods_.front().row.cluster, pods_.front().row.uid}));
+  if (!room) {
     ++counts_.forgotten;
+    return !replaces || mark_forgotten(key);
   }
-  pods_.push_back({std::move(row), bytes, ++version_});
+  pods_.push_back({std::move(row), bytes, ++version_, replaces});
   bytes_ += bytes;
   by_key_.emplace(key, std::prev(pods_.end()));
+  return true;
 }
 
 void UnselectedWorkloads::drop(std::map<PodKey, std::list<Waiting>::iterator>::iterator found) {
@@ -88,11 +112,13 @@ void UnselectedWorkloads::drop(std::map<PodKey, std::list<Waiting>::iterator>::i
   by_key_.erase(found);
 }
 
-std::optional<storage::PodRow> UnselectedWorkloads::find(const std::string& cluster,
-                                                         const std::string& uid) const {
+std::optional<UnselectedWorkloads::Held> UnselectedWorkloads::find(const std::string& cluster,
+                                                                   const std::string& uid) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = by_key_.find({cluster, uid});
-  return found == by_key_.end() ? std::nullopt : std::optional(found->second->row);
+  if (const auto found = by_key_.find({cluster, uid}); found != by_key_.end()) {
+    return Held{found->second->row};
+  }
+  return forgotten_.contains({cluster, uid}) ? std::optional(Held{}) : std::nullopt;
 }
 
 void UnselectedWorkloads::remove(const std::string& cluster, const std::string& uid) {
@@ -100,6 +126,7 @@ void UnselectedWorkloads::remove(const std::string& cluster, const std::string& 
   if (const auto found = by_key_.find({cluster, uid}); found != by_key_.end()) {
     drop(found);
   }
+  forgotten_.erase({cluster, uid});
 }
 
 Json UnselectedWorkloads::detail_of(const Counts& counts, Timestamp until) {
@@ -130,6 +157,11 @@ bool UnselectedWorkloads::is_current(const Waiting& waiting) const {
   return found != by_key_.end() && found->second->version == waiting.version;
 }
 
+bool UnselectedWorkloads::is_forgotten(const PodKey& key, std::uint64_t version) const {
+  const auto found = forgotten_.find(key);
+  return found != forgotten_.end() && found->second == version;
+}
+
 std::vector<UnselectedWorkloads::Waiting> UnselectedWorkloads::oldest() const {
   const std::scoped_lock lock(mutex_);
   std::vector<Waiting> rows;
@@ -137,6 +169,11 @@ std::vector<UnselectedWorkloads::Waiting> UnselectedWorkloads::oldest() const {
     rows.push_back(*it);
   }
   return rows;
+}
+
+UnselectedWorkloads::Forgotten UnselectedWorkloads::forgotten() const {
+  const std::scoped_lock lock(mutex_);
+  return forgotten_;
 }
 
 // Counts the large workloads that are not stored yet for their namespaces, each once. Forgets the
@@ -174,8 +211,9 @@ Result<UnselectedWorkloads::Rooms> UnselectedWorkloads::make_room(std::vector<Wa
 // Said in the next record.
 void UnselectedWorkloads::forget(const Waiting& waiting) {
   const std::scoped_lock lock(mutex_);
-  if (is_current(waiting)) {
-    drop(by_key_.find({waiting.row.cluster, waiting.row.uid}));
+  const PodKey key{waiting.row.cluster, waiting.row.uid};
+  if (is_current(waiting) && (!waiting.replaces || mark_forgotten(key))) {
+    drop(by_key_.find(key));
     counts_.since = counts_.since.value_or(clock_.now());
     ++counts_.forgotten;
   }
@@ -186,7 +224,8 @@ Result<bool> UnselectedWorkloads::write_some(const Counts& counts) {
   std::vector<Waiting> rows = oldest();
   const bool full = rows.size() == kMaxRows;
   ASSAY_ASSIGN(const Rooms rooms, make_room(rows));
-  if (!counts.since && rows.empty()) {
+  const Forgotten gone = forgotten();
+  if (!counts.since && rows.empty() && gone.empty()) {
     return full;
   }
   const auto written = store_.write([&](storage::Transaction& transaction) -> Status {
@@ -208,6 +247,15 @@ Result<bool> UnselectedWorkloads::write_some(const Counts& counts) {
       }
       ASSAY_TRY(transaction.put_pod(waiting.row));
     }
+    for (const auto& [key, version] : gone) {
+      {
+        const std::scoped_lock lock(mutex_);
+        if (!is_forgotten(key, version)) {
+          continue;
+        }
+      }
+      ASSAY_TRY(transaction.remove_pod(key.first, key.second));
+    }
     return {};
   });
   if (!written) {
@@ -220,6 +268,11 @@ Result<bool> UnselectedWorkloads::write_some(const Counts& counts) {
   for (const Waiting& waiting : rows) {
     if (is_current(waiting)) {
       drop(by_key_.find({waiting.row.cluster, waiting.row.uid}));
+    }
+  }
+  for (const auto& [key, version] : gone) {
+    if (is_forgotten(key, version)) {
+      forgotten_.erase(key);
     }
   }
   return !pods_.empty() && full;

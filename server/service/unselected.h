@@ -26,7 +26,8 @@ struct Unselected {
   std::string cluster;  // name of the caller that asked
   std::string name_space;
   std::string kind;
-  std::optional<storage::PodRow> pod;  // needed for the review of its binding
+  std::optional<storage::PodRow> pod;  // kept for the review of its binding
+  bool replaces = false;  // an older row of the pod is known: it must not be used any more
 };
 
 // Counts unselected workloads and keeps their pods until flush() writes the counts and the pods.
@@ -37,10 +38,13 @@ class UnselectedWorkloads {
   // groups are counted together.
   static constexpr std::size_t kMaxGroups = 128;
   // Limits on the pods waiting to be written, and on their approximate bytes. Beyond these limits,
-  // the oldest pods are forgotten. The binding of a forgotten pod is denied where a policy in mode
-  // enforce may select its namespace, because the pod is then unknown.
+  // the oldest pods are forgotten. A forgotten pod is unknown: flush() removes an older row that
+  // the store has of the pod. Its binding is denied where a policy in mode enforce may select its
+  // namespace.
   static constexpr std::size_t kMaxPods = 32'768;
   static constexpr std::size_t kMaxPodBytes = 64U << 20;
+  // Limit on the forgotten pods whose older rows the store may still have.
+  static constexpr std::size_t kMaxForgotten = 4096;
   // Limit on the pods that one write to the store contains.
   static constexpr std::size_t kMaxRows = 512;
 
@@ -48,16 +52,18 @@ class UnselectedWorkloads {
   UnselectedWorkloads(storage::Store& store, const Clock& clock, NamespaceQuota& namespace_quota)
       : store_(store), clock_(clock), namespace_quota_(namespace_quota) {}
 
-  // Counts `workload` and keeps its pod, if any.
-  void add(Unselected workload);
+  // Counts `workload` and keeps its pod, if any. Returns false when neither the pod nor that it was
+  // forgotten can be kept although it replaces an older row: the change must then be refused.
+  [[nodiscard]] bool add(Unselected workload);
 
-  // Returns a pod that waits to be written. Returns nullopt for any other pod; written pods are in
-  // the store.
-  [[nodiscard]] std::optional<storage::PodRow> find(const std::string& cluster,
-                                                    const std::string& uid) const;
-  // Removes a waiting pod, because the pod was deleted or the store has a newer row. The caller
-  // must do so inside the write that deletes or updates the row, so that no later flush writes the
-  // older row.
+  // What is known here of a pod. It goes before what the store has.
+  struct Held {
+    std::optional<storage::PodRow> row;  // nullopt: forgotten, so the pod is unknown
+  };
+  // Returns nullopt for a pod that is only in the store, or nowhere.
+  [[nodiscard]] std::optional<Held> find(const std::string& cluster, const std::string& uid) const;
+  // Removes a waiting pod, because the pod was deleted or the store has a newer row. Call it inside
+  // the write that deletes or updates the row, so no later flush writes the older row.
   void remove(const std::string& cluster, const std::string& uid);
 
   // Writes one record (`admission.not-applicable`) with the counts since the last record, and the
@@ -81,18 +87,24 @@ class UnselectedWorkloads {
     storage::PodRow row;
     std::size_t bytes;
     std::uint64_t version;  // changes when the pod is added again, also during its write
+    bool replaces;          // as in Unselected
   };
 
   static Json detail_of(const Counts& counts, Timestamp until);
   static void count(Counts& counts, const Group& group, std::uint64_t number);
-  void keep(storage::PodRow row);
-  [[nodiscard]] bool is_current(const Waiting& waiting) const;  // needs mutex_
+  [[nodiscard]] bool keep(storage::PodRow row, bool replaces);
+  [[nodiscard]] bool is_current(const Waiting& waiting) const;                      // needs mutex_
+  [[nodiscard]] bool is_forgotten(const PodKey& key, std::uint64_t version) const;  // needs mutex_
   void drop(std::map<PodKey, std::list<Waiting>::iterator>::iterator found);
+  [[nodiscard]] bool forget_oldest();                    // needs mutex_
+  [[nodiscard]] bool mark_forgotten(const PodKey& key);  // needs mutex_
   void forget(const Waiting& waiting);
   void restore(Counts counts);
+  using Forgotten = std::map<PodKey, std::uint64_t>;  // with the version of forgetting
   using Rooms = std::vector<std::unique_ptr<NamespaceQuota::Room>>;
 
   [[nodiscard]] std::vector<Waiting> oldest() const;
+  [[nodiscard]] Forgotten forgotten() const;
   [[nodiscard]] Result<Rooms> make_room(std::vector<Waiting>& rows);
   [[nodiscard]] Result<bool> write_some(const Counts& counts);
 
@@ -104,6 +116,7 @@ class UnselectedWorkloads {
   Counts counts_;
   std::list<Waiting> pods_;  // oldest first
   std::map<PodKey, std::list<Waiting>::iterator> by_key_;
+  Forgotten forgotten_;  // pods whose rows in the store must go; at most kMaxForgotten
   std::size_t bytes_ = 0;
   std::uint64_t version_ = 0;
 };

@@ -226,6 +226,15 @@ Result<std::vector<storage::ReportPlace>> places_of(storage::Snapshot& snapshot,
   return places;
 }
 
+// The kubelet gives a pod's own volumes and persistent volumes directories of one kind, so a node
+// that was told to read a persistent volume may have read a volume of the pod that has its name.
+bool may_be_another_volume(const policy::ReportFact& report, const policy::Workload& workload) {
+  return !report.volume.empty() &&
+         std::ranges::any_of(workload.mounts, [&](const policy::Mount& mount) {
+           return mount.volume == report.volume && !claim_in(mount.location);
+         });
+}
+
 // Reports on bytes that were read before the machine had the node's name are no reports of it.
 Status collect_reports(storage::Snapshot& snapshot, const NodeQuestion& question,
                        const storage::NodeRow& node, const std::string& scope,
@@ -237,7 +246,7 @@ Status collect_reports(storage::Snapshot& snapshot, const NodeQuestion& question
     if (job) {
       ASSAY_ASSIGN(const storage::JobRow counted, as_it_stands(*std::move(job)));
       ASSAY_ASSIGN(policy::ReportFact fact, report_fact(counted));
-      if (fact.read_since < node.held_since) {
+      if (fact.read_since < node.held_since || may_be_another_volume(fact, question.workload)) {
         continue;
       }
       ASSAY_TRY(judge_evidence(snapshot, fact));
@@ -247,8 +256,10 @@ Status collect_reports(storage::Snapshot& snapshot, const NodeQuestion& question
   return {};
 }
 
-// What the node's agent said last of instances that the asker has, under this artifact. An agent
-// with another key is another agent. Read after the snapshot: what it says is at least as new.
+// What the node's agent said last of instances that the asker has. An agent with another key is
+// another agent. Read after the snapshot: what it says is at least as new. An instance under
+// another artifact of the request is a fact for that one; under none of them, a pod must not have
+// it, so it is a fact for each, and verified for none.
 void collect_instances(const Services& services, const NodeQuestion& question,
                        const storage::NodeRow& node, policy::Facts& facts) {
   if (!has_memory(question)) {
@@ -259,10 +270,15 @@ void collect_instances(const Services& services, const NodeQuestion& question,
     return;
   }
   for (const InstanceBeat& beat : newest->instances) {
-    if (beat.instance.pod == question.pod_uid && beat.artifact == *facts.artifact) {
-      facts.instances.push_back(
-          {beat.instance.instance, std::string(name(beat.state)), newest->heard_at});
+    const bool own = beat.artifact == *facts.artifact;
+    const bool foreign = question.workload.pod &&
+                         std::ranges::find(question.models, beat.artifact) == question.models.end();
+    if (beat.instance.pod != question.pod_uid || !(own || foreign)) {
+      continue;
     }
+    const InstanceState state =
+        own || beat.state == InstanceState::kViolated ? beat.state : InstanceState::kUnknown;
+    facts.instances.push_back({beat.instance.instance, std::string(name(state)), newest->heard_at});
   }
 }
 

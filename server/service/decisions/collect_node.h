@@ -25,6 +25,8 @@ struct NodeQuestion {
   bool serve = false;                // also read reports on memory, and heartbeats
   // Without a pod: the locations whose reports are read. Empty: all locations.
   std::vector<std::string> locations{};
+  // All models that the decision is about.
+  std::vector<ArtifactId> models{};
 };
 // Returns what the store knows about the volume claims that the workload mounts.
 [[nodiscard]] Result<std::vector<policy::ClaimFact>> known_claims(storage::Snapshot& snapshot,
@@ -32,13 +34,16 @@ struct NodeQuestion {
                                                                   const std::string& cluster);
 // Adds to `facts` what the store knows about the node: its enrolment with the newest accepted
 // evidence (docs/glossary.md explains both words), and the newest report about facts.artifact for
-// each scope and place. If the workload is a pod, the places are the locations that the pod mounts,
-// and the locations of the model that contain a mounted location. At serve, this pod's own mounts
-// are places, too. If the workload is not a pod, the places are the locations of the question, or
-// every place with a report if the question names none. At serve, adds the newest report on each
-// model instance in the memory of the pod (without a pod: instances that run in no pod), and what
-// the newest heartbeat says about these instances. A report is ignored if its bytes were read
-// before this machine had the node's name. If the node never enrolled, `facts` stays unchanged.
+// each scope and place. If the workload is a pod, the places are the locations that the pod mounts
+// and the locations of the model that contain them. At serve, the places that only this pod mounts
+// are added. If the workload is not a pod, the places are the locations of the question, or every
+// place with a report if the question names none. At serve, the newest report on each instance in
+// memory of the pod is added (without a pod: instances that run in no pod), and what the newest
+// heartbeat says about these instances. An instance of the pod whose artifact is none of `models`
+// counts for each of them, as one that is not verified. A report is ignored if its bytes were read
+// before this machine had the node's name, and for a pod also if another volume of the pod has the
+// name of the persistent volume that the node says it read. If the node never enrolled, `facts`
+// stays unchanged.
 [[nodiscard]] Status collect_node(Services& services, storage::Snapshot& snapshot,
                                   const NodeQuestion& question, policy::Facts& facts);
 

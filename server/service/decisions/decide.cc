@@ -195,7 +195,7 @@ Status require_same_pod(const Services& services, storage::Transaction& transact
   }
   const auto waiting = services.unselected.find(request.seen->cluster, request.seen->uid);
   if (waiting) {
-    return *waiting == *request.seen
+    return waiting->row == *request.seen
                ? Status()
                : fail(ErrorCode::kUnavailable, "the pod changed meanwhile; ask again");
   }
@@ -276,11 +276,16 @@ Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
   }
   if (!request.workload.node.empty()) {
     auto asked = asked_locations(request.locations, file.models, now);
+    std::vector<ArtifactId> artifacts;
+    for (const DecidedModel& model : resolved.models) {
+      artifacts.push_back(model.artifact);
+    }
     for (std::size_t i = 0; i < file.models.size(); ++i) {
-      ASSAY_TRY(collect_node(services, snapshot,
-                             {request.workload, request.cluster, request.pod_uid,
-                              request.point == DecisionPoint::kServe, std::move(asked[i])},
-                             file.models[i].facts));
+      ASSAY_TRY(
+          collect_node(services, snapshot,
+                       {request.workload, request.cluster, request.pod_uid,
+                        request.point == DecisionPoint::kServe, std::move(asked[i]), artifacts},
+                       file.models[i].facts));
     }
   }
   for (const policy::ActivePolicy& policy : policies) {

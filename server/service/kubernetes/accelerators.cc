@@ -28,22 +28,46 @@ constexpr std::array<std::string_view, 11> kHarmlessDevices = {
 // /proc/PID/root leads to /dev.
 constexpr std::array<std::string_view, 2> kDeviceDirectories = {"/dev", "/proc"};
 
-// Where container runtimes, the kubelet and device runtimes listen or read what to add.
-constexpr std::array<std::string_view, 15> kRuntimePlaces = {"/run/containerd",
-                                                             "/run/crio",
-                                                             "/run/docker",
-                                                             "/run/docker.sock",
-                                                             "/run/cri-dockerd.sock",
-                                                             "/run/k3s",
-                                                             "/run/podman",
-                                                             "/run/nvidia",
-                                                             "/run/nvidia-persistenced",
-                                                             "/run/nvidia-container-devices",
-                                                             "/run/cdi",
-                                                             "/run/nri",
-                                                             "/etc/cdi",
-                                                             "/etc/kubernetes/manifests",
-                                                             "/var/lib/kubelet"};
+// Directories of the node's own system. Container runtimes, the kubelet and device runtimes listen,
+// are configured and are installed there, each distribution at places of its own.
+constexpr std::array<std::string_view, 22> kSystemPlaces = {"/run",
+                                                            "/etc",
+                                                            "/usr",
+                                                            "/sys",
+                                                            "/boot",
+                                                            "/lib",
+                                                            "/lib32",
+                                                            "/lib64",
+                                                            "/bin",
+                                                            "/sbin",
+                                                            "/opt",
+                                                            "/root",
+                                                            "/var/snap",
+                                                            "/var/lib/kubelet",
+                                                            "/var/lib/containerd",
+                                                            "/var/lib/containers",
+                                                            "/var/lib/crio",
+                                                            "/var/lib/docker",
+                                                            "/var/lib/rancher",
+                                                            "/var/lib/k0s",
+                                                            "/var/lib/nvidia",
+                                                            "/snap"};
+// What pods mount of them that starts, configures and reaches nothing.
+constexpr std::array<std::string_view, 15> kHarmlessPlaces = {"/etc/localtime",
+                                                              "/etc/timezone",
+                                                              "/etc/machine-id",
+                                                              "/etc/hosts",
+                                                              "/etc/hostname",
+                                                              "/etc/resolv.conf",
+                                                              "/etc/os-release",
+                                                              "/etc/ssl",
+                                                              "/etc/pki",
+                                                              "/etc/ca-certificates",
+                                                              "/usr/share/zoneinfo",
+                                                              "/usr/share/ca-certificates",
+                                                              "/usr/local/share/ca-certificates",
+                                                              "/run/secrets",
+                                                              "/run/log"};
 
 // Mounts below this path ask NVIDIA's runtime for the devices that their paths name.
 constexpr std::string_view kDeviceListMounts = "/run/nvidia-container-devices";
@@ -95,6 +119,11 @@ bool is_one_of(const std::array<std::string_view, N>& list, std::string_view tex
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
+bool is_harmless(std::string_view path) {
+  return std::any_of(kHarmlessPlaces.begin(), kHarmlessPlaces.end(),
+                     [&](std::string_view place) { return lies_in(path, place); });
+}
+
 void add_host_path(const HostExposure& host, Ways& ways) {
   const std::string path = resolved(host.path);
   const auto near = [&](std::string_view place) { return touches(path, place); };
@@ -104,8 +133,8 @@ void add_host_path(const HostExposure& host, Ways& ways) {
     if (!is_one_of(kHarmlessDevices, path)) {
       ways.add("device-path:" + host.path);
     }
-  } else if (std::any_of(kRuntimePlaces.begin(), kRuntimePlaces.end(), near)) {
-    ways.add("runtime-socket:" + host.path);
+  } else if (std::any_of(kSystemPlaces.begin(), kSystemPlaces.end(), near) && !is_harmless(path)) {
+    ways.add("system-path:" + host.path);
   }
 }
 
@@ -126,6 +155,10 @@ void add_environment(const Json& container, Ways& ways) {
     const bool hands_out =
         std::any_of(kDeviceVariables.begin(), kDeviceVariables.end(),
                     [&](std::string_view end) { return std::string_view(name).ends_with(end); });
+    // NVIDIA's runtime gives all devices to an image that says this and not which ones it wants.
+    if (name == "CUDA_VERSION") {
+      ways.add("env:" + name);
+    }
     const Json& value = member_at(variable, "value");
     const bool unknown =
         !member_at(variable, "valueFrom").is_null() || !(value.is_null() || value.is_string());
@@ -208,7 +241,7 @@ void add_annotations(const PodView& pod, Ways& ways) {
   if (found.cdi) {
     ways.add("cdi-annotation");
   }
-  if (found.devices) {
+  if (found.devices || found.shares) {
     ways.add("device-annotation");
   }
   if (found.mounts) {

@@ -26,7 +26,7 @@ inline constexpr std::size_t kMaxWays = 64;
 //                         known to be harmless, or a `procMount` other than Default
 //   "device-path:PATH"    device files of the node, or a directory that has them; PATH is "unclear"
 //                         where the pod gives no clear path, also for mounts by annotation
-//   "runtime-socket:PATH" sockets and directories by which a container gets devices, or starts
+//   "system-path:PATH"    directories of the node by which a container gets devices, or starts
 //                         another container that has them
 [[nodiscard]] std::vector<std::string> accelerators_of(const PodView& pod,
                                                        const std::set<std::string>& resources,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "server/service/kubernetes/known_pod.h"
 #include "server/service/kubernetes/review_answer.h"
 #include "server/service/kubernetes/runtime_annotations.h"
 
@@ -30,16 +31,6 @@ ConditionResult pod_condition(const BindingView& binding,
   return result;
 }
 
-// The admitted pod that the binding is about; nothing when it names another one, or none.
-Result<std::optional<storage::PodRow>> admitted_pod(const Asking& asking,
-                                                    storage::Snapshot& snapshot,
-                                                    const Review& review,
-                                                    const BindingView& binding) {
-  ASSAY_ASSIGN(auto row, find_pod(asking, snapshot, binding.uid));
-  const bool same = row && row->name_space == review.name_space && row->name == binding.name;
-  return same ? std::move(row) : std::nullopt;
-}
-
 // Annotations of a binding are given to the pod, where a runtime may read devices and mounts from
 // them: what they are in a pod they are here.
 Status add_annotations(const Json& binding, policy::Workload& workload) {
@@ -55,9 +46,13 @@ Status add_annotations(const Json& binding, policy::Workload& workload) {
   return {};
 }
 
-Result<DecisionRequest> bind_request(const Asking& asking, storage::Snapshot& snapshot,
-                                     const Review& review, const BindingView& binding) {
-  ASSAY_ASSIGN(const auto pod, admitted_pod(asking, snapshot, review, binding));
+// `pod` is the one with the uid of the binding; when it has another name, the binding names none.
+Result<DecisionRequest> bind_request(const Asking& asking, const Review& review,
+                                     const BindingView& binding,
+                                     std::optional<storage::PodRow> pod) {
+  if (pod && (pod->name_space != review.name_space || pod->name != binding.name)) {
+    pod.reset();
+  }
   policy::Workload workload{review.name_space, {}, {}, {}};
   if (pod) {
     ASSAY_ASSIGN(workload, policy::workload_from_json(pod->workload));
@@ -88,11 +83,13 @@ Result<ReviewAnswer> judge_binding(const Asking& asking, const Review& review) {
     return refuse(review, Reason::kAnnotationReserved,
                   "a binding carries no annotations of assay.dev");
   }
-  ASSAY_ASSIGN(auto snapshot, asking.services.store.snapshot());
-  ASSAY_ASSIGN(const DecisionRequest request, bind_request(asking, *snapshot, review, *binding));
-  ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request, std::move(snapshot)));
+  ASSAY_ASSIGN(auto known, find_pod(asking.services, asking.principal, binding->uid));
+  ASSAY_ASSIGN(const DecisionRequest request,
+               bind_request(asking, review, *binding, std::move(known.row)));
+  ASSAY_ASSIGN(const DecisionAnswer decided,
+               decide(asking.services, request, std::move(known.snapshot)));
   return decided.selected ? answer_decision(review, decided)
-                          : not_applicable(asking, review, request.keeps);
+                          : not_applicable(asking, review, request);
 }
 
 }  // namespace assay::server

@@ -11,10 +11,12 @@ constexpr std::string_view kRecorded = "recorded";
 // The controller that binds a claim sets it, and leaves a claim alone that has it.
 constexpr std::string_view kBindCompleted = "pv.kubernetes.io/bind-completed";
 
+std::string volume_in(const Json& claim) { return text_at(member_at(claim, "spec"), "volumeName"); }
+
 // What is stored goes before what is asked for: an update may still be refused.
 std::string volume_of(const Review& review) {
-  std::string stored = text_at(member_at(review.old_object, "spec"), "volumeName");
-  return !stored.empty() ? stored : text_at(member_at(review.object, "spec"), "volumeName");
+  std::string stored = volume_in(review.old_object);
+  return !stored.empty() ? stored : volume_in(review.object);
 }
 
 storage::ClaimRow claim_of(const Asking& asking, const Review& review, const Json& object) {
@@ -47,6 +49,25 @@ Result<std::optional<storage::ClaimRow>> known_claim(const Asking& asking,
     return std::unexpected(std::move(known).error());
   }
   return known ? std::optional(std::move(*known)) : std::nullopt;
+}
+
+// Stands for the volume of a claim when reviews asked for different ones. No volume has this name,
+// so no report is about it.
+constexpr std::string_view kUnclearVolume = "?";
+
+// Of several updates that give a claim its volume the API server stores one, and the reviews do not
+// tell which. They are about the same volume, or the volume is unclear until an update shows what
+// is stored. `only_asked_for`: this review shows no stored volume.
+Status put(storage::Transaction& transaction, storage::ClaimRow claim, bool only_asked_for) {
+  const auto known = transaction.claim(claim.cluster, claim.name_space, claim.name);
+  if (!known && known.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(known.error());
+  }
+  if (only_asked_for && known && known->uid == claim.uid && !known->volume.empty() &&
+      known->volume != claim.volume) {
+    claim.volume = claim.volume.empty() ? known->volume : std::string(kUnclearVolume);
+  }
+  return transaction.put_claim(claim);
 }
 
 // A creation may be refused after its review (409), so nothing is learnt from it: only updates are
@@ -86,7 +107,7 @@ Result<ReviewAnswer> record_claim(const Asking& asking, const Review& review) {
   }
   const auto written = asking.services.store.write([&](storage::Transaction& transaction) {
     return going ? transaction.remove_claim(claim.cluster, claim.name_space, claim.name, claim.uid)
-                 : transaction.put_claim(claim);
+                 : put(transaction, claim, volume_in(review.old_object).empty());
   });
   // A claim that is not known at all counts for nothing: only a wrong row does harm.
   if (!written && review.operation != "DELETE" && (!known || *known)) {

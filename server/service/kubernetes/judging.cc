@@ -24,21 +24,6 @@ Json context_of(const Asking& asking, const Review& review) {
 
 }  // namespace
 
-Result<std::optional<storage::PodRow>> find_pod(const Asking& asking, storage::Snapshot& snapshot,
-                                                const std::string& uid) {
-  if (uid.empty() || uid.size() > kMaxObjectName) {
-    return std::nullopt;
-  }
-  if (auto waiting = asking.services.unselected.find(asking.principal, uid)) {
-    return waiting;
-  }
-  auto row = snapshot.pod(asking.principal, uid);
-  if (!row && row.error().code != ErrorCode::kNotFound) {
-    return std::unexpected(std::move(row).error());
-  }
-  return row ? std::optional(std::move(*row)) : std::nullopt;
-}
-
 storage::PodRow with_workload(storage::PodRow row, policy::Workload workload) {
   if (!workload.node.empty() && row.settled.empty()) {
     std::erase(row.nodes, workload.node);
@@ -75,9 +60,14 @@ DecisionRequest request_for(const Asking& asking, const Review& review, policy::
 }
 
 Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,
-                                    const std::optional<storage::PodRow>& pod, const Json& patch) {
+                                    const DecisionRequest& request, const Json& patch) {
   if (asking.keeps(review)) {
-    asking.services.unselected.add({asking.principal, review.name_space, review.kind, pod});
+    const bool kept =
+        asking.services.unselected.add({asking.principal, review.name_space, review.kind,
+                                        request.keeps, request.seen.has_value()});
+    if (!kept) {
+      return fail(ErrorCode::kOverloaded, "too many pods wait to be written; try again later");
+    }
   }
   return allow_unjudged(review, "not-applicable", patch);
 }

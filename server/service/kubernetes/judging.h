@@ -31,11 +31,6 @@ struct Asking {
   }
 };
 
-// Returns the pod with this uid that an earlier review of this cluster stored; nullopt when there
-// is none.
-[[nodiscard]] Result<std::optional<storage::PodRow>> find_pod(const Asking& asking,
-                                                              storage::Snapshot& snapshot,
-                                                              const std::string& uid);
 // Returns `row` with `workload`. Adds the node of the workload to the nodes that the pod may have
 // gone to, unless the pod is already known to be on a node.
 [[nodiscard]] storage::PodRow with_workload(storage::PodRow row, policy::Workload workload);
@@ -47,10 +42,11 @@ struct Asking {
                                           policy::Workload workload,
                                           std::vector<std::string> models);
 
-// Allows a workload that no policy selects, and logs that it was allowed. Stores `pod` unless it is
-// nullopt.
+// Allows the workload of `request`, which no policy selects, and logs this. Stores
+// `request.keeps`, if any. Denies a change of a known pod when the changed pod cannot be kept,
+// because the next review would then judge the pod as it was before.
 [[nodiscard]] Result<ReviewAnswer> not_applicable(const Asking& asking, const Review& review,
-                                                  const std::optional<storage::PodRow>& pod,
+                                                  const DecisionRequest& request,
                                                   const Json& patch = Json::array());
 
 }  // namespace assay::server

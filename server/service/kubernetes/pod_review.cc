@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service/kubernetes/pod_review.h"
 
+#include "server/service/kubernetes/known_pod.h"
 #include "server/service/kubernetes/pod_node.h"
 #include "server/service/kubernetes/review_answer.h"
 #include "server/service/kubernetes/review_patch.h"
@@ -99,18 +100,19 @@ Result<DecisionRequest> unknown_request(const Asking& asking, const Review& revi
   return request;
 }
 
-// A known pod whose containers change: its models and labels are those that were judged, and so is
-// its node.
+// A known pod whose containers change: its models and labels are those that were judged. It is
+// judged on `node`; empty: it has none.
 Result<DecisionRequest> known_request(const Asking& asking, const Review& review,
-                                      const PodView& pod, const storage::PodRow& row) {
+                                      const PodView& pod, const storage::PodRow& row,
+                                      const std::string& node) {
   ASSAY_ASSIGN(const policy::Workload judged, policy::workload_from_json(row.workload));
   ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
   workload.labels = judged.labels;
   const storage::PodRow settled = settled_by(review, row);
-  workload.node = settled.settled;
+  workload.node = node;
   DecisionRequest request = request_for(asking, review, std::move(workload), references_of(row));
-  if (!settled.settled.empty()) {
-    request.preconditions.push_back(node_of_pod(settled, {}).condition);
+  if (!node.empty()) {
+    request.preconditions.push_back(node_of_pod(settled, node).condition);
   }
   if (asking.keeps(review)) {
     request.seen = row;
@@ -147,7 +149,7 @@ Result<ReviewAnswer> judge_creation(const Asking& asking, const Review& review, 
   ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request, std::move(snapshot)));
   const bool mutates = asking.call == AdmissionCall::kMutate;
   if (!decided.selected) {
-    return not_applicable(asking, review, request.keeps,
+    return not_applicable(asking, review, request,
                           mutates ? annotation_patch(pod, nullptr) : Json::array());
   }
   if (!mutates) {
@@ -167,7 +169,7 @@ Result<ReviewAnswer> decide_and_answer(const Asking& asking, const Review& revie
                                        std::unique_ptr<storage::Snapshot> snapshot) {
   ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request, std::move(snapshot)));
   return decided.selected ? answer_decision(review, decided)
-                          : not_applicable(asking, review, request.keeps);
+                          : not_applicable(asking, review, request);
 }
 
 // A pod that waits and is not known gets to be known by any update, if it would be let in: else its
@@ -184,28 +186,60 @@ ReviewAnswer judge_waiting(const Asking& asking, const Review& review, const Pod
                                  {"assay: this pod was not admitted, and will not be bound"});
 }
 
+// Where the pod may be: on its node; before the API server has said which one that is, on any for
+// which a binding was allowed, because that binding may be stored after this review. One empty name
+// when no binding was allowed.
+std::vector<std::string> possible_nodes(const Review& review, const storage::PodRow& row) {
+  const storage::PodRow settled = settled_by(review, row);
+  if (!settled.settled.empty()) {
+    return {settled.settled};
+  }
+  return row.nodes.empty() ? std::vector<std::string>{std::string()} : row.nodes;
+}
+
+bool is_denied(const DecisionAnswer& decided) {
+  return decided.selected && !decided.decision->verdict.allowed;
+}
+
+// Allowed when it is allowed wherever the pod may be. Only the last decision changes what is kept.
+Result<ReviewAnswer> judge_change(const Asking& asking, const Review& review, const PodView& pod,
+                                  KnownPod known) {
+  const std::vector<std::string> nodes = possible_nodes(review, *known.row);
+  for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
+    ASSAY_ASSIGN(DecisionRequest request, known_request(asking, review, pod, *known.row, nodes[i]));
+    request.keeps.reset();
+    ASSAY_ASSIGN(const DecisionAnswer decided,
+                 decide(asking.services, request, std::move(known.snapshot)));
+    if (is_denied(decided)) {
+      return answer_decision(review, decided);
+    }
+  }
+  ASSAY_ASSIGN(const DecisionRequest request,
+               known_request(asking, review, pod, *known.row, nodes.back()));
+  return decide_and_answer(asking, review, request, std::move(known.snapshot));
+}
+
 Result<ReviewAnswer> judge_update(const Asking& asking, const Review& review, const PodView& pod) {
-  ASSAY_ASSIGN(auto snapshot, asking.services.store.snapshot());
-  ASSAY_ASSIGN(const auto row, find_pod(asking, *snapshot, metadata_text(review.object, "uid")));
-  const bool known = row && row->name_space == review.name_space &&
-                     row->name == metadata_text(review.object, "name");
+  ASSAY_ASSIGN(KnownPod known,
+               find_pod(asking.services, asking.principal, metadata_text(review.object, "uid")));
+  const bool same = known.row && known.row->name_space == review.name_space &&
+                    known.row->name == metadata_text(review.object, "name");
   ASSAY_ASSIGN(const bool changes, changes_judged(review, pod));
-  if (known && changes) {
-    ASSAY_ASSIGN(const DecisionRequest request, known_request(asking, review, pod, *row));
-    return decide_and_answer(asking, review, request, std::move(snapshot));
+  if (same && changes) {
+    return judge_change(asking, review, pod, std::move(known));
   }
-  if (known) {
-    snapshot.reset();  // no reader is held during a write
-    settle(asking, review, *row);
+  if (same) {
+    known.snapshot.reset();  // no reader is held during a write
+    settle(asking, review, *known.row);
   }
-  if (known || (!changes && !node_of(pod).empty())) {
+  if (same || (!changes && !node_of(pod).empty())) {
     return allow_unjudged(review, kUnchanged);
   }
   if (!changes) {
-    return judge_waiting(asking, review, pod, std::move(snapshot));
+    return judge_waiting(asking, review, pod, std::move(known.snapshot));
   }
   ASSAY_ASSIGN(const DecisionRequest request, unknown_request(asking, review, pod));
-  return decide_and_answer(asking, review, request, std::move(snapshot));
+  return decide_and_answer(asking, review, request, std::move(known.snapshot));
 }
 
 // --- templates

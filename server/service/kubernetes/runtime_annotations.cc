@@ -20,12 +20,22 @@ constexpr std::array<std::string_view, 3> kDevices = {"devices.nri.io", "devices
 constexpr std::array<std::string_view, 2> kMounts = {"mounts.nri.io", "mounts.noderesource.dev"};
 // Of mounts that annotations make. No member of a volume has this name.
 constexpr std::string_view kSource = "annotation";
-constexpr std::string_view kCrioDevices = "io.kubernetes.cri-o.Devices";
+// CRI-O has an old and a new name for devices.
+constexpr std::array<std::string_view, 2> kCrioDevices = {"io.kubernetes.cri-o.Devices",
+                                                          "devices.crio.io"};
+// By which schedulers of GPU shares give a pod a part of one.
+constexpr std::array<std::string_view, 3> kShares = {"gpu-fraction", "gpu-memory",
+                                                     "gpu-fraction-num-devices"};
 
 template <std::size_t N>
 bool has_end_of(std::string_view domain, const std::array<std::string_view, N>& ends) {
   return std::any_of(ends.begin(), ends.end(),
                      [&](std::string_view end) { return domain.ends_with(end); });
+}
+
+template <std::size_t N>
+bool is_one_of(std::string_view key, const std::array<std::string_view, N>& names) {
+  return std::find(names.begin(), names.end(), key) != names.end();
 }
 
 }  // namespace
@@ -36,8 +46,10 @@ RuntimeAnnotations runtime_annotations(const PodView& pod) {
     const std::string_view domain = std::string_view(key).substr(0, key.find('/'));
     if (domain == "cdi.k8s.io" || has_end_of(domain, kCdi)) {
       found.cdi = true;
-    } else if (has_end_of(domain, kDevices) || key == kCrioDevices) {
+    } else if (has_end_of(domain, kDevices) || is_one_of(key, kCrioDevices)) {
       found.devices = true;
+    } else if (is_one_of(key, kShares)) {
+      found.shares = true;
     } else if (has_end_of(domain, kMounts)) {
       found.mounts = true;
     }

@@ -12,6 +12,7 @@ struct RuntimeAnnotations {
   bool cdi = false;      // devices described on the node
   bool devices = false;  // any device file of the node, block devices included
   bool mounts = false;   // any directory of the node, anywhere in a container
+  bool shares = false;   // a part of a GPU, given by the cluster's scheduler
 };
 
 // Reads all annotations of the pod. The result applies to every container, whichever containers an

@@ -117,22 +117,22 @@ TEST_F(Reads, Manifest_ReadsOnceBeforeAndOnceAfter) {
 }
 
 TEST_F(DecisionReads, PodAndItsBinding_ReadOnceBeforeAndOnceAfter) {
-  const Json pod = pod_review("uid-1", "good");
+  const Json pod = pod_review("uid-1", "acme/demo");
   EXPECT_EQ(steps_of_review(pod), "rwr");
   EXPECT_EQ(steps_of_review(binding_review("uid-1")), "rwr");
 }
 
 TEST_F(DecisionReads, ChangeOfAKnownPod_ReadsOnceBeforeAndOnceAfter) {
-  const Json before = pod_review("uid-1", "good")["request"]["object"];
-  static_cast<void>(ask(pod_review("uid-1", "good")));
+  const Json before = pod_review("uid-1", "acme/demo")["request"]["object"];
+  static_cast<void>(ask(pod_review("uid-1", "acme/demo")));
   Json after = before;
   after["spec"]["containers"][0]["image"] = "registry.example.com/other:2";
   EXPECT_EQ(steps_of_review(update_review(before, after)), "rwr");
 }
 
 TEST_F(DecisionReads, UpdateThatChangesNothing_ReadsOnce) {
-  const Json pod = pod_review("uid-1", "good")["request"]["object"];
-  static_cast<void>(ask(pod_review("uid-1", "good")));
+  const Json pod = pod_review("uid-1", "acme/demo")["request"]["object"];
+  static_cast<void>(ask(pod_review("uid-1", "acme/demo")));
   EXPECT_EQ(steps_of_review(update_review(pod, pod)), "r");
 }
 

@@ -38,11 +38,28 @@ class UnselectedTest : public ServiceTest {
     one.pod->workload["labels"] = {{"a", content + std::string(160'000, 'x')}};
     return one;
   }
+  static Unselected of_size(const std::string& uid, std::size_t bytes) {
+    Unselected one = pod(uid);
+    one.pod->workload["labels"] = {{"a", std::string(bytes, 'x')}};
+    return one;
+  }
+  // Pods that leave room for no other.
+  void fill_memory() {
+    for (const char* uid : {"large 1", "large 2"}) {
+      add(of_size(uid, UnselectedWorkloads::kMaxPodBytes / 2 - 600));
+    }
+  }
   // What its namespace may still add.
   void use_up(std::size_t bytes) {
     const auto room = namespace_quota_.reserve("kube-1/tools", bytes, clock_.now());
     ASSERT_TRUE(room);
     (*room)->keep();
+  }
+  void add(Unselected workload) { EXPECT_TRUE(unselected_.add(std::move(workload))); }
+  // The same pod, of which the store has an older row.
+  static Unselected changed(Unselected one) {
+    one.replaces = true;
+    return one;
   }
   bool stored(const std::string& uid) {
     return store_->snapshot().value()->pod("kube-1", uid).has_value();
@@ -57,8 +74,8 @@ TEST_F(UnselectedTest, ManyWorkloads_AreOneRecordWithTheirCounts) {
   const TreeSize before = log_size();
   const std::string since = to_rfc3339(clock_.now());
   for (int i = 0; i < 5; ++i) {
-    unselected_.add(pod(std::to_string(i)));
-    unselected_.add(deployment());
+    add(pod(std::to_string(i)));
+    add(deployment());
     clock_.advance(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(log_size(), before) << "nothing is written for one";
@@ -82,11 +99,11 @@ TEST_F(UnselectedTest, ManyWorkloads_AreOneRecordWithTheirCounts) {
 }
 
 TEST_F(UnselectedTest, Pod_IsFoundUntilItIsInTheStore) {
-  unselected_.add(pod("u"));
+  add(pod("u"));
   const auto found = unselected_.find("kube-1", "u");
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->name, "pod-u");
-  EXPECT_EQ(found->admitted_at, clock_.now());
+  EXPECT_EQ(found->row->name, "pod-u");
+  EXPECT_EQ(found->row->admitted_at, clock_.now());
   EXPECT_FALSE(unselected_.find("kube-2", "u")) << "another cluster";
   EXPECT_FALSE(unselected_.find("kube-1", "v"));
   EXPECT_FALSE(stored("u"));
@@ -96,7 +113,7 @@ TEST_F(UnselectedTest, Pod_IsFoundUntilItIsInTheStore) {
 }
 
 TEST_F(UnselectedTest, PodThatIsDeletedBefore_IsNotWritten) {
-  unselected_.add(pod("u"));
+  add(pod("u"));
   unselected_.remove("kube-1", "u");
   unselected_.remove("kube-1", "never-seen");
   EXPECT_FALSE(unselected_.find("kube-1", "u"));
@@ -107,10 +124,10 @@ TEST_F(UnselectedTest, PodThatIsDeletedBefore_IsNotWritten) {
 TEST_F(UnselectedTest, FullDisk_KeepsWhatIsToBeWritten) {
   full_.full = true;
   const TreeSize before = log_size();
-  unselected_.add(pod("a"));
+  add(pod("a"));
   EXPECT_EQ(unselected_.flush().error().code, ErrorCode::kStorage);
-  unselected_.add(pod("b"));
-  unselected_.add(deployment());
+  add(pod("b"));
+  add(deployment());
   EXPECT_EQ(unselected_.flush().error().code, ErrorCode::kStorage);
   EXPECT_TRUE(unselected_.find("kube-1", "a"));
   EXPECT_TRUE(unselected_.find("kube-1", "b"));
@@ -125,7 +142,7 @@ TEST_F(UnselectedTest, FullDisk_KeepsWhatIsToBeWritten) {
 TEST_F(UnselectedTest, ManyGroups_AreCountedTogetherAndFitARecord) {
   const std::string name(200, '\x01');  // six bytes each in JSON
   for (std::size_t i = 0; i < 2 * UnselectedWorkloads::kMaxGroups; ++i) {
-    unselected_.add({name, std::to_string(i) + name, name, std::nullopt});
+    add({name, std::to_string(i) + name, name, std::nullopt});
   }
   ASSERT_TRUE(unselected_.flush());
   const Json detail = newest_detail();
@@ -141,7 +158,7 @@ TEST_F(UnselectedTest, ManyGroups_AreCountedTogetherAndFitARecord) {
 TEST_F(UnselectedTest, LongNames_AreCutBetweenCharacters) {
   std::string name(63, 'n');
   name += "\u00e9\u00e9";
-  unselected_.add({"kube-1", name, "Pod", std::nullopt});
+  add({"kube-1", name, "Pod", std::nullopt});
   ASSERT_TRUE(unselected_.flush());
   EXPECT_EQ(newest_detail()["groups"][0]["namespace"], std::string(63, 'n'));
 }
@@ -149,7 +166,7 @@ TEST_F(UnselectedTest, LongNames_AreCutBetweenCharacters) {
 TEST_F(UnselectedTest, TooManyPods_ForgetsTheOldestAndSaysSo) {
   full_.full = true;
   for (std::size_t i = 0; i < UnselectedWorkloads::kMaxPods + 3; ++i) {
-    unselected_.add(pod(std::to_string(i)));
+    add(pod(std::to_string(i)));
   }
   for (const char* uid : {"0", "1", "2"}) {
     EXPECT_FALSE(unselected_.find("kube-1", uid));
@@ -164,15 +181,10 @@ TEST_F(UnselectedTest, TooManyPods_ForgetsTheOldestAndSaysSo) {
 }
 
 TEST_F(UnselectedTest, LargePods_AreBoundedByTheirBytes) {
-  const auto of_size = [](const std::string& uid, std::size_t bytes) {
-    Unselected one = pod(uid);
-    one.pod->workload["labels"] = {{"a", std::string(bytes, 'x')}};
-    return one;
-  };
-  unselected_.add(of_size("huge", UnselectedWorkloads::kMaxPodBytes));
+  add(of_size("huge", UnselectedWorkloads::kMaxPodBytes));
   EXPECT_FALSE(unselected_.find("kube-1", "huge"));
   for (const char* uid : {"a", "b", "c"}) {
-    unselected_.add(of_size(uid, UnselectedWorkloads::kMaxPodBytes / 2 - 4096));
+    add(of_size(uid, UnselectedWorkloads::kMaxPodBytes / 2 - 4096));
   }
   EXPECT_FALSE(unselected_.find("kube-1", "a"));
   EXPECT_TRUE(unselected_.find("kube-1", "b"));
@@ -182,10 +194,10 @@ TEST_F(UnselectedTest, LargePods_AreBoundedByTheirBytes) {
 TEST_F(UnselectedTest, LargePodsOfOneTemplate_AreCountedOnce) {
   use_up(kMaxNewBytesAnHour - 170'000);
   for (int i = 0; i < 100; ++i) {
-    unselected_.add(large(std::to_string(i), "same"));
+    add(large(std::to_string(i), "same"));
   }
   ASSERT_TRUE(unselected_.flush());
-  unselected_.add(large("100", "same"));
+  add(large("100", "same"));
   ASSERT_TRUE(unselected_.flush());
   EXPECT_TRUE(stored("0"));
   EXPECT_TRUE(stored("99"));
@@ -196,10 +208,10 @@ TEST_F(UnselectedTest, LargePodsOfOneTemplate_AreCountedOnce) {
 TEST_F(UnselectedTest, LargePodsUnlikeAllBefore_AreForgottenBeyondTheirHour) {
   use_up(kMaxNewBytesAnHour - 170'000);
   for (const char* uid : {"a", "b"}) {
-    unselected_.add(large(uid, uid));
+    add(large(uid, uid));
   }
-  unselected_.add(large("c", "c", "elsewhere"));
-  unselected_.add(pod("d"));
+  add(large("c", "c", "elsewhere"));
+  add(pod("d"));
   ASSERT_TRUE(unselected_.flush());
   EXPECT_TRUE(stored("a"));
   EXPECT_FALSE(stored("b"));
@@ -209,14 +221,14 @@ TEST_F(UnselectedTest, LargePodsUnlikeAllBefore_AreForgottenBeyondTheirHour) {
   ASSERT_TRUE(unselected_.flush());
   EXPECT_EQ(newest_detail()["pods_forgotten"], 1);
   clock_.advance(std::chrono::hours(1));
-  unselected_.add(large("b", "b"));
+  add(large("b", "b"));
   ASSERT_TRUE(unselected_.flush());
   EXPECT_TRUE(stored("b"));
 }
 
 TEST_F(UnselectedTest, LargePodsThatCouldNotBeWritten_AreCountedWhenTheyAre) {
   full_.full = true;
-  unselected_.add(large("a", "a"));
+  add(large("a", "a"));
   EXPECT_FALSE(unselected_.flush());
   use_up(kMaxNewBytesAnHour - 170'000);
   full_.full = false;
@@ -225,20 +237,85 @@ TEST_F(UnselectedTest, LargePodsThatCouldNotBeWritten_AreCountedWhenTheyAre) {
   EXPECT_FALSE(namespace_quota_.reserve("kube-1/tools", 20'000, clock_.now()));
 }
 
+// What the pod was before must not be what its binding is judged by.
+TEST_F(UnselectedTest, ChangeThatIsForgotten_TakesTheOlderRowWithIt) {
+  add(pod("u"));
+  ASSERT_TRUE(unselected_.flush());
+  ASSERT_TRUE(stored("u"));
+  use_up(kMaxNewBytesAnHour);
+  add(changed(large("u", "u")));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_FALSE(stored("u"));
+  EXPECT_FALSE(unselected_.find("kube-1", "u"));
+}
+
+TEST_F(UnselectedTest, ChangeThatIsForgottenForLackOfMemory_MakesThePodUnknownAtOnce) {
+  for (const char* uid : {"u", "v"}) {
+    add(pod(uid));
+  }
+  ASSERT_TRUE(unselected_.flush());
+  full_.full = true;
+  add(changed(pod("u")));
+  fill_memory();
+  const auto found = unselected_.find("kube-1", "u");
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->row) << "unknown, whatever the store has";
+  full_.full = false;
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_FALSE(stored("u"));
+  EXPECT_TRUE(stored("v"));
+  add(pod("u"));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_TRUE(stored("u")) << "seen again, it is known again";
+}
+
+TEST_F(UnselectedTest, ChangeThatCannotBeRemembered_IsRefused) {
+  full_.full = true;
+  const auto too_large = [](const std::string& uid) {
+    return changed(of_size(uid, UnselectedWorkloads::kMaxPodBytes));
+  };
+  for (std::size_t i = 0; i < UnselectedWorkloads::kMaxForgotten; ++i) {
+    add(changed(pod(std::to_string(i))));
+  }
+  fill_memory();
+  EXPECT_FALSE(unselected_.add(too_large("one more")));
+  EXPECT_TRUE(unselected_.add(of_size("a new one", UnselectedWorkloads::kMaxPodBytes)))
+      << "its binding is refused instead";
+}
+
+// Another write may know better while a flush is on its way.
+TEST_F(UnselectedTest, RowThatIsWrittenAfterTheChangeWasForgotten_Stays) {
+  add(pod("u"));
+  ASSERT_TRUE(unselected_.flush());
+  full_.full = true;
+  add(changed(pod("u")));
+  fill_memory();
+  full_.full = false;
+  storage::PodRow newer = *pod("u").pod;
+  newer.decision = "0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11";
+  newer.admitted_at = clock_.now();
+  ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) {
+    unselected_.remove("kube-1", "u");
+    return transaction.put_pod(newer);
+  }));
+  ASSERT_TRUE(unselected_.flush());
+  EXPECT_TRUE(stored("u"));
+}
+
 // A later review of the same pod replaces what is kept.
 TEST_F(UnselectedTest, PodSeenAgain_IsKeptOnceAsItIsNow) {
-  unselected_.add(pod("u", "tools"));
+  add(pod("u", "tools"));
   Unselected again = pod("u", "tools");
   again.pod->nodes = {"gpu-1"};
-  unselected_.add(again);
-  EXPECT_EQ(unselected_.find("kube-1", "u")->nodes, again.pod->nodes);
+  add(again);
+  EXPECT_EQ(unselected_.find("kube-1", "u")->row->nodes, again.pod->nodes);
   ASSERT_TRUE(unselected_.flush());
   EXPECT_EQ(store_->snapshot().value()->pod("kube-1", "u")->nodes, again.pod->nodes);
 }
 
 // Another write may know better while a flush is on its way.
 TEST_F(UnselectedTest, PodThatIsRemovedWhileItIsWritten_DoesNotOverwriteTheNewerRow) {
-  unselected_.add(pod("u"));
+  add(pod("u"));
   storage::PodRow newer = *pod("u").pod;
   newer.decision = "0198f0c2-6f0e-7c1a-9d3e-0b8f3a5d2c11";
   ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) {
@@ -255,7 +332,7 @@ TEST_F(UnselectedTest, ManyThreads_LoseNothing) {
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([this, thread] {
       for (int i = 0; i < kEach; ++i) {
-        unselected_.add(pod(std::to_string(thread) + "-" + std::to_string(i)));
+        add(pod(std::to_string(thread) + "-" + std::to_string(i)));
         if (i % 50 == 0) {
           EXPECT_TRUE(unselected_.flush());
         }

@@ -428,6 +428,28 @@ TEST_F(Instances, ChangesWithoutEnd_EndForTheNode) {
   EXPECT_TRUE(services_->heartbeats.of(worker_.node));
 }
 
+// What else the pod has in memory is none of the models that it was admitted with.
+TEST_F(Instances, AnotherModelInTheMemoryOfThePod_DeniesThePod) {
+  ASSERT_TRUE(verify());
+  beat_ok(InstanceState::kVerified);
+  ASSERT_EQ(reasons_for(kPod, true), Codes{});
+  Heartbeat more = heartbeat(InstanceState::kVerified);
+  more.instances.push_back(more.instances[0]);
+  more.instances[1].instance.instance = "other";
+  more.instances[1].artifact = model_.id;
+  EXPECT_TRUE(beat(more)->counts);
+  EXPECT_EQ(reasons_for(kPod, true), Codes{Reason::kReportMissing});
+  more.instances[1].instance.pod = "uid-2";
+  more.sequence = ++sequence_;
+  EXPECT_TRUE(beat(more)->counts);
+  EXPECT_EQ(reasons_for(kPod, true), Codes{}) << "of another pod";
+  // The same name under another model.
+  Heartbeat other = heartbeat(InstanceState::kVerified);
+  other.instances[0].artifact = model_.id;
+  EXPECT_TRUE(beat(other)->counts);
+  EXPECT_EQ(reasons_for(kPod, true), Codes{Reason::kInstanceUnwatched});
+}
+
 TEST_F(Instances, HeartbeatOfAnotherInstanceOrModel_DoesNotCount) {
   ASSERT_TRUE(verify());
   beat_ok(InstanceState::kVerified, "uid-2");

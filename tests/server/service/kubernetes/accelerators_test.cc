@@ -193,13 +193,36 @@ TEST(Accelerators, DevicesOfTheNode_AreNamed) {
 }
 
 TEST(Accelerators, SocketsOfTheRuntime_AreNamed) {
-  for (const char* path : {"/run/containerd/containerd.sock", "/var/run/docker.sock", "/var/run",
-                           "/run", "/var/lib/kubelet/device-plugins", "/var/lib", "/run/nvidia/mps",
-                           "/var/run/cdi", "/etc/cdi", "/etc/kubernetes/manifests"}) {
-    EXPECT_EQ(ways_of_host_path(path), Ways{"runtime-socket:" + std::string(path)});
+  for (const char* path : {"/run/containerd/containerd.sock",
+                           "/var/run/docker.sock",
+                           "/var/run",
+                           "/run",
+                           "/var/lib/kubelet/device-plugins",
+                           "/var/lib",
+                           "/run/nvidia/mps",
+                           "/var/run/cdi",
+                           "/etc/cdi",
+                           "/etc/kubernetes/manifests",
+                           "/sys",
+                           "/run/k0s/containerd.sock",
+                           "/run/dockershim.sock",
+                           "/run/systemd/private",
+                           "/run/dbus",
+                           "/var/snap/microk8s/common/run/containerd.sock",
+                           "/etc/containerd",
+                           "/etc/crio",
+                           "/etc/nvidia-container-runtime",
+                           "/usr/share/containers/oci/hooks.d",
+                           "/var/lib/rancher/k3s/agent",
+                           "/var/lib/k0s/kubelet",
+                           "/etc"}) {
+    EXPECT_EQ(ways_of_host_path(path), Ways{"system-path:" + std::string(path)});
   }
   EXPECT_EQ(ways_of_host_path("/var/log"), Ways{});
-  EXPECT_EQ(ways_of_host_path("/run/secrets"), Ways{});
+  for (const char* path : {"/run/secrets", "/etc/localtime", "/etc/ssl/certs",
+                           "/usr/share/zoneinfo", "/var/lib/models", "/srv", "/mnt/models"}) {
+    EXPECT_EQ(ways_of_host_path(path), Ways{}) << path;
+  }
 }
 
 // With a hostPath variable part the whole of the volume may be mounted.
@@ -226,6 +249,8 @@ TEST(Accelerators, AnnotationsThatAskForDevices_AreNamed) {
   EXPECT_EQ(annotated("nvidia.cdi.k8s.io/container.server"), Ways{"cdi-annotation"});
   EXPECT_EQ(annotated("devices.nri.io/container.server"), Ways{"device-annotation"});
   EXPECT_EQ(annotated("io.kubernetes.cri-o.Devices"), Ways{"device-annotation"});
+  EXPECT_EQ(annotated("devices.crio.io"), Ways{"device-annotation"});
+  EXPECT_EQ(annotated("gpu-fraction"), Ways{"device-annotation"});
   EXPECT_EQ(annotated("devices.gke.io/container.server"), Ways{"device-annotation"});
   EXPECT_EQ(annotated("cdi.nri.io/container.server"), Ways{"cdi-annotation"});
   EXPECT_EQ(annotated("cdi-devices.nri.io/container.server"), Ways{"cdi-annotation"});

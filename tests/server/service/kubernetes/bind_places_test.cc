@@ -80,6 +80,24 @@ TEST_F(BindPlaces, AnotherVolumeBehindTheClaim_IsRefused) {
   EXPECT_EQ(ask(binding_review("uid-1"))["allowed"], true);
 }
 
+// The kubelet keeps volumes of a pod and persistent volumes in directories of one kind.
+TEST_F(BindPlaces, VolumeOfThePodWithTheNameOfThePersistentVolume_MayBeTheOneThatWasRead) {
+  Json policy = bind_policy();
+  policy["other_volumes"] = {"nfs"};
+  policy["version"] = 2;
+  put_policy(policy);
+  for (const char* name : {"pv-2", "pv-1"}) {
+    Json pod = pod_review(std::string("uid of ") + name, "acme/demo");
+    Json& spec = pod["request"]["object"]["spec"];
+    spec["volumes"].push_back({{"name", name}, {"nfs", {{"server", "evil"}, {"path", "/x"}}}});
+    spec["containers"][0]["volumeMounts"].push_back(
+        {{"name", name}, {"mountPath", "/data"}, {"readOnly", true}});
+    EXPECT_EQ(ask(pod)["allowed"], true);
+  }
+  EXPECT_EQ(ask(binding_review("uid of pv-2"))["allowed"], true) << "the honest neighbour";
+  expect_refused(ask(binding_review("uid of pv-1")), "report-missing");
+}
+
 // The node's agent says of its directory that it is another volume, as often as it is asked.
 TEST_F(BindPlaces, JobThatReadAnotherVolume_IsNotOrderedAgainAtOnce) {
   put_claim("good", "pv-2");

@@ -88,6 +88,28 @@ TEST_F(Claim, VolumeThatIsStored_GoesBeforeTheOneAskedFor) {
   EXPECT_EQ(known(), "uid-1 pv-1");
 }
 
+// The API server stores one of two updates that give a waiting claim its volume, and the review of
+// the other one may come last.
+TEST_F(Claim, TwoVolumesAskedForAWaitingClaim_AreUnclearUntilOneIsStored) {
+  say("UPDATE", "uid-1", "pv-evil");
+  say("UPDATE", "uid-1", "");
+  EXPECT_EQ(known(), "uid-1 pv-evil");
+  say("UPDATE", "uid-1", "pv-1");
+  EXPECT_EQ(known(), "uid-1 ?");
+  say("UPDATE", "uid-1", "pv-1");
+  EXPECT_EQ(known(), "uid-1 ?") << "however often it is asked for";
+  Json update = claim_review("UPDATE", "uid-1", "pv-1");
+  update["request"]["oldObject"] = claim_review("UPDATE", "uid-1", "pv-evil")["request"]["object"];
+  EXPECT_EQ(ask(update)["allowed"], true);
+  EXPECT_EQ(known(), "uid-1 pv-evil") << "what is stored";
+}
+
+TEST_F(Claim, WhoseVolumeIsUnclear_HasNoReport) {
+  say("UPDATE", "uid-1", "pv-evil");
+  say("UPDATE", "uid-1", "pv-1");
+  EXPECT_TRUE(denied_with(create_and_bind(), "volume-changed"));
+}
+
 // Whoever may create claims would say so of a claim that is there and has another volume.
 TEST_F(Claim, VolumeThatACreationNames_IsNotBelieved) {
   say("UPDATE", "uid-1", "pv-evil");

@@ -95,6 +95,17 @@ TEST_F(PodNodes, EphemeralContainer_IsJudgedForTheNodeThatHasThePod) {
   EXPECT_TRUE(denied_with(with_ephemeral_container("gpu-1"), "model-mismatch"));
 }
 
+// The binding was allowed and is not stored yet: the pod as it is then is what runs there.
+TEST_F(PodNodes, EphemeralContainerBeforeTheBindingIsStored_IsJudgedForEachNodeThatWasAllowed) {
+  EXPECT_EQ(ask(binding_review("uid-1", "gpu-2"))["allowed"], true);
+  EXPECT_EQ(with_ephemeral_container("")["allowed"], true) << "the honest neighbour";
+  storage::NodeRow node = node_row("gpu-2");
+  node.revoked = Revocation{clock_.now(), "stolen"};
+  put(node);
+  EXPECT_TRUE(denied_with(with_ephemeral_container(""), "node-revoked"));
+  EXPECT_EQ(pod_row()->nodes, (Nodes{"gpu-1", "gpu-2"}));
+}
+
 TEST_F(PodNodes, EphemeralContainerOnANodeThatWasNeverAllowed_IsRefused) {
   EXPECT_TRUE(denied_with(with_ephemeral_container("gpu-2"), "pod-node: node-unknown"));
   EXPECT_EQ(pod_row()->settled, "") << "a refusal keeps nothing";
