@@ -343,6 +343,7 @@ struct App::Impl {
   }
 
   std::string metrics_text() {
+    metrics.log_lines_lost(log.lost());
     const auto snapshot = store->snapshot();
     return metrics.text(snapshot ? snapshot->get() : nullptr, clock.now());
   }

@@ -3,37 +3,45 @@
 // keys, tokens or query values. Audit records are in the store, not here.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "schemas/core/clock.h"
 #include "schemas/core/json.h"
 #include "server/config.h"
-
-namespace spdlog {
-class logger;  // NOLINT(readability-identifier-naming): not our name
-}
+#include "server/line_writer.h"
 
 namespace assay::server {
 
 // An operational log. Levels: error: an operator must act; warn: the service is degraded; info:
-// each request and each change of state has one line. Thread-safe.
+// each request and each change of state has one line. Thread-safe. Nobody who writes a line waits
+// for the file: a thread of the log writes it, and lines that find the queue full are lost and
+// counted. A line `log_lines_lost` tells how many, once there is room. The destructor writes what
+// is queued, for at most kLogFlushTime.
 class Log {
  public:
   // Opens a log that writes to `file`; to standard error when `file` is empty. `clock` must outlive
-  // the log. Errors: file-unreadable when the file cannot be opened.
+  // the log. Errors: file-unreadable when the file cannot be opened; a named pipe that nobody reads
+  // is such a file.
   [[nodiscard]] static Result<std::unique_ptr<Log>> open(LogLevel level, const std::string& file,
                                                          const Clock& clock);
-  ~Log();
 
   // Closes the file and opens it again by its name, so that programs can rotate log files. Does
   // nothing for standard error. Errors: file-unreadable; the log then goes on writing to the old
   // file.
   [[nodiscard]] Status reopen();
 
-  // Writes one line. `event` is a stable snake_case name; `fields` is an object.
+  // Waits until the lines so far are in the file or lost. Returns false when that took longer than
+  // `bound`.
+  [[nodiscard]] bool flush(std::chrono::milliseconds bound) { return writer_.flush(bound); }
+
+  // Returns how many lines were lost since the log was opened.
+  [[nodiscard]] std::uint64_t lost() const { return writer_.lost(); }
+
+  // Queues one line. `event` is a stable snake_case name; `fields` is an object.
   void write(LogLevel level, std::string_view event, const Json& fields = Json::object());
   void info(std::string_view event, const Json& fields = Json::object()) {
     write(LogLevel::kInfo, event, fields);
@@ -46,15 +54,12 @@ class Log {
   }
 
  private:
-  Log(std::shared_ptr<spdlog::logger> logger, LogLevel level, std::string file, const Clock& clock);
+  Log(Descriptor descriptor, LogLevel level, std::string file, const Clock& clock);
 
-  [[nodiscard]] std::shared_ptr<spdlog::logger> logger() const;
-
-  mutable std::mutex mutex_;
-  std::shared_ptr<spdlog::logger> logger_;  // guarded by mutex_
   const LogLevel level_;
   const std::string file_;
   const Clock& clock_;
+  LineWriter writer_;
 };
 
 }  // namespace assay::server

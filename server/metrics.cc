@@ -64,6 +64,9 @@ struct Metrics::Impl {
       counter(registry, "jobs_finished_total", "Verification jobs that ended, by result.");
   Counter& defects =
       counter(registry, "defects_total", "Exceptions that should not happen.").Add({});
+  Gauge& lines_lost = gauge(registry, "logging_lines_lost_total",
+                            "Lines of the service's own log that were lost since the start.")
+                          .Add({});
   Gauge& entries = gauge(registry, "log_entries_total", "Entries of the transparency log.").Add({});
   Gauge& age =
       gauge(registry, "log_newest_entry_age_seconds", "Age of the log's newest entry.").Add({});
@@ -147,6 +150,10 @@ void Metrics::decision(bool allowed) {
 void Metrics::clock(std::chrono::milliseconds behind, bool known) {
   impl_->clock_lag.Set(std::chrono::duration<double>(behind).count());
   impl_->clock_known.Set(known ? 1 : 0);
+}
+
+void Metrics::log_lines_lost(std::uint64_t lost) {
+  impl_->lines_lost.Set(static_cast<double>(lost));
 }
 
 void Metrics::certificate_ends(Timestamp end) {

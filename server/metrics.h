@@ -27,6 +27,8 @@ class Metrics {
   // Sets how far the wall clock is behind the service's clock, and whether that clock knows the
   // time (service/held_clock.h).
   void clock(std::chrono::milliseconds behind, bool known);
+  // Sets how many lines of the operational log were lost since the start.
+  void log_lines_lost(std::uint64_t lost);
   // Counts `event` with its `result` (NodeEvent lists the results).
   void node(NodeEvent event, std::string_view result);
 

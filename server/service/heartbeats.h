@@ -88,6 +88,15 @@ class Heartbeats {
     return true;
   }
 
+  // Gives back changes that were spent at `now` and could not be logged.
+  void give_back(const std::string& node, std::size_t changes, Timestamp now) {
+    const std::lock_guard lock(mutex_);
+    const auto found = hours_.find(node);
+    if (found != hours_.end() && found->second.began <= now && found->second.changes >= changes) {
+      found->second.changes -= changes;
+    }
+  }
+
   [[nodiscard]] std::optional<Newest> of(const std::string& node) const {
     const std::lock_guard lock(mutex_);
     const auto found = newest_.find(node);

@@ -6,14 +6,8 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <utility>
 
-#include "schemas/core/clock.h"
-#include "schemas/core/error.h"
+#include "server/service/hourly_quota.h"
 
 namespace assay::server {
 
@@ -24,43 +18,15 @@ inline constexpr std::size_t kMaxNewBytesAnHour = 16U << 20;
 // Limit on the namespaces that have a count of their own. All further namespaces share one count.
 inline constexpr std::size_t kMaxCountedNamespaces = 4096;
 
-// Counts added bytes by namespace. Thread-safe; in memory only.
-class NamespaceQuota {
+// Counts added bytes by namespace and cluster.
+class NamespaceQuota : public HourlyQuota {
  public:
-  // A reservation of bytes. After keep(), the bytes stay counted until the end of the hour. Without
-  // keep(), the destructor subtracts them from the count. The quota must outlive the reservation.
-  class Room {
-   public:
-    Room(NamespaceQuota& quota, std::string counted, Timestamp since, std::size_t bytes)
-        : quota_(quota), counted_(std::move(counted)), since_(since), bytes_(bytes) {}
-    ~Room() { quota_.give_back(counted_, since_, bytes_); }
-    Room(const Room&) = delete;
-    Room& operator=(const Room&) = delete;
-    void keep() { bytes_ = 0; }
-
-   private:
-    NamespaceQuota& quota_;
-    std::string counted_;
-    Timestamp since_;
-    std::size_t bytes_;
-  };
-
-  // Reserves `bytes` that are to be added for the namespace. `name_space` identifies namespace and
-  // cluster. Returns null for at most kMaxUncountedBytes. Errors: limit-exceeded when the namespace
-  // would exceed kMaxNewBytesAnHour; the count is then unchanged.
-  [[nodiscard]] Result<std::unique_ptr<Room>> reserve(const std::string& name_space,
-                                                      std::size_t bytes, Timestamp now);
-
- private:
-  struct Hour {
-    Timestamp since;
-    std::size_t bytes = 0;
-  };
-
-  void give_back(const std::string& counted, Timestamp since, std::size_t bytes);
-
-  std::mutex mutex_;
-  std::map<std::string, Hour> hours_;
+  NamespaceQuota()
+      : HourlyQuota(
+            {kMaxUncountedBytes, kMaxNewBytesAnHour, kMaxCountedNamespaces,
+             "this namespace has stored as much about large pods, each unlike those before, "
+             "as it may in an hour; create pods from a template that ran before, or try "
+             "again in an hour"}) {}
 };
 
 }  // namespace assay::server

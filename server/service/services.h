@@ -14,6 +14,7 @@
 #include "server/service/heartbeats.h"
 #include "server/service/last_seen.h"
 #include "server/service/namespace_quota.h"
+#include "server/service/node_quota.h"
 #include "server/service/node_settings.h"
 #include "server/service/unselected.h"
 #include "storage/store.h"
@@ -55,6 +56,7 @@ struct Services {
   std::function<bool()> time_is_known = [] { return true; };
   LastSeen last_seen = {};     // times of the last calls by workers
   Heartbeats heartbeats = {};  // the newest heartbeat of each node
+  NodeQuota node_quota = {};
 };
 
 // Checks that the ages of reports are known. Errors: unavailable while they are unknown.

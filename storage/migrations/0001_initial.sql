@@ -65,14 +65,17 @@ CREATE TABLE seal_keys (
 ) STRICT;
 
 -- When something was written last, and what the wall clock said then: one that says less now was set
--- back.
+-- back. Also the number of that write, and of the last one that is known to be in the file without
+-- the write-ahead log (storage/sqlite/file_age.h).
 CREATE TABLE last_write (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   time INTEGER NOT NULL,
   wall INTEGER NOT NULL,
-  tag BLOB NOT NULL  -- under the key of the seals
+  tag BLOB NOT NULL,  -- of time and wall, under the key of the seals
+  number INTEGER NOT NULL,
+  copied INTEGER NOT NULL
 ) STRICT;
-INSERT INTO last_write VALUES (1, 0, 0, x'');
+INSERT INTO last_write VALUES (1, 0, 0, x'', 1099511627776, 1099511627776);  -- 2^40
 
 -- How far the time of a row may lie below the time_high of its list.
 CREATE TABLE time_order (

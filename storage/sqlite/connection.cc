@@ -70,6 +70,26 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mo
   return connection;
 }
 
+Result<Bytes> Connection::page_of_file(std::int64_t number, int page_size) {
+  sqlite3_file* file = nullptr;
+  ASSAY_TRY(check(sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file)));
+  if (file == nullptr || file->pMethods == nullptr) {
+    return fail(ErrorCode::kStorage, "the database has no file");
+  }
+  Bytes page(static_cast<std::size_t>(page_size));
+  const int code =
+      file->pMethods->xRead(file, page.data(), page_size, (number - 1) * std::int64_t{page_size});
+  if (code == SQLITE_IOERR_SHORT_READ) {
+    return Bytes();
+  }
+  ASSAY_TRY(check(code));
+  return page;
+}
+
+void Connection::keep_log_on_close() {
+  static_cast<void>(set(database_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1));
+}
+
 Status Connection::configure(Mode mode) {
   sqlite3* const database = database_.get();
   ASSAY_TRY(set(database, SQLITE_DBCONFIG_DEFENSIVE, 1));
@@ -144,14 +164,20 @@ Status Connection::execute(const char* sql) {
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(database_.get()) == 0; }
 
-Status Connection::checkpoint(bool reset) {
+Result<bool> Connection::checkpoint(bool reset) {
   if (reset) {
     sqlite3_busy_timeout(database_.get(), kResetTimeoutMs);
   }
   const int mode = reset ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
-  const int code = sqlite3_wal_checkpoint_v2(database_.get(), nullptr, mode, nullptr, nullptr);
+  int pages = 0;
+  int copied = -1;
+  const int code = sqlite3_wal_checkpoint_v2(database_.get(), nullptr, mode, &pages, &copied);
   sqlite3_busy_timeout(database_.get(), kBusyTimeoutMs);
-  return (code & 0xff) == SQLITE_BUSY ? Status() : check(code);
+  if ((code & 0xff) == SQLITE_BUSY) {
+    return false;
+  }
+  ASSAY_TRY(check(code));
+  return pages == copied;
 }
 
 // A full checkpoint syncs the log before it copies, and the database file after that.

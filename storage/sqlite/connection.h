@@ -62,12 +62,18 @@ class Connection {
   [[nodiscard]] static bool has_memory_index();
 
   // Copies the write-ahead log into the database file. Without `reset`, does not wait for readers.
-  // With `reset`, waits a short time for readers, so that the write-ahead log can be reused from
-  // its beginning. The caller must not be in a transaction.
-  [[nodiscard]] Status checkpoint(bool reset);
-  // Makes everything durable that can be read at this time. Needed because the last writes of
-  // another process may not be on the disk yet. Errors: unavailable when another connection keeps
-  // an old state of the database open.
+  // With `reset`, waits a short time for readers, so that the log can start from its beginning.
+  // Call outside of transactions. Returns whether the file has everything now.
+  [[nodiscard]] Result<bool> checkpoint(bool reset);
+  // Reads a page from the file alone, without the write-ahead log. Empty when the file ends before
+  // the page does. Goes through SQLite's own descriptor: closing another one of the same file would
+  // end the locks that this process has on it.
+  [[nodiscard]] Result<Bytes> page_of_file(std::int64_t number, int page_size);
+  // Leaves the write-ahead log as it is when the connection closes.
+  void keep_log_on_close();
+  // Makes everything that can be read at this time durable, because the last writes of another
+  // process may be only in memory. Errors: unavailable when another connection keeps an old state
+  // of the database open.
   [[nodiscard]] Status make_durable();
   // Returns the number of pages in the write-ahead log after the last commit of this connection.
   [[nodiscard]] int wal_pages() const { return wal_pages_; }

@@ -10,6 +10,7 @@
 #include "storage/sqlite/decision_tables.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
+#include "storage/sqlite/file_age.h"
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/log_tables.h"
@@ -276,12 +277,14 @@ class SqliteInspection final : public Inspection {
   Result<std::vector<Damage>> find_on(Connection& connection, bool deep, const Progress& progress) {
     // Before the database is pinned: the anchor is never ahead of what is read after it.
     const auto anchor = Anchor(options_.anchor_path).load();
+    const Status age = check_file_age(connection, options_.path);
     ASSAY_TRY(connection.query(Sql::kBeginRead).run());
     ASSAY_ASSIGN(const auto state, load_checkpoint(connection));
     if (!state) {
       return fail(ErrorCode::kDataLoss, "the newest checkpoint is missing");
     }
     Finder finder(connection, *state, progress);
+    finder.add("file", options_.path, age);
     finder.schema();
     finder.add("log", "checkpoint", check_checkpoint(*state, options_.origin, signer_));
     finder.add("anchor", options_.anchor_path, status_of(anchor));

@@ -13,6 +13,7 @@
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/events.h"
 #include "storage/sqlite/evidence_tables.h"
+#include "storage/sqlite/file_age.h"
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/job_tables.h"
 #include "storage/sqlite/log_tables.h"
@@ -41,6 +42,7 @@ Result<Opened> open_alone(const SqliteOptions& options, const Signer& signer) {
   ASSAY_ASSIGN(FileLock lock, FileLock::acquire(options.path));
   ASSAY_TRY(prepare_file(options.path, false));
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadWrite));
+  ASSAY_TRY(check_file_age(*connection, options.path));
   ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
   connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
   connection->set_rules(*options.rules);

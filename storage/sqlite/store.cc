@@ -8,6 +8,7 @@
 #include "storage/durable_file.h"
 #include "storage/sqlite/database_file.h"
 #include "storage/sqlite/evidence_tables.h"
+#include "storage/sqlite/file_age.h"
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/place.h"
 #include "storage/sqlite/schema.h"
@@ -113,6 +114,7 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   ASSAY_ASSIGN(OpenedFile file, open_file(options.path));
   auto connection = std::move(file.connection);
   ASSAY_TRY(migrate(*connection));
+  ASSAY_TRY(check_file_age(*connection, options.path));
   ASSAY_ASSIGN(const std::int64_t schema, checked_schema(*connection));
   ASSAY_ASSIGN(SecretBytes seal_key, seal_key_of(*connection, signer));
   const auto shared_key = std::make_shared<const SecretBytes>(std::move(seal_key));
@@ -147,10 +149,12 @@ Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& 
   readers->pin_schema(schema);
   ASSAY_ASSIGN(Place place, Place::of(options.path));
   ASSAY_ASSIGN(const LastWrite least, least_time(*connection, committed.state));
+  ASSAY_ASSIGN(FileAge age, load_file_age(*connection));
+  age.copied = file.disk_fails ? age.copied : age.number;
   auto writer = std::make_unique<Writer>(
       std::move(connection), std::move(committed), std::move(anchor),
       Writer::Options{options.origin, schema, std::move(place), options.max_group,
-                      options.probe_interval, least, options.wall, file.disk_fails},
+                      options.probe_interval, least, options.wall, age, file.disk_fails},
       signer, clock);
   return std::make_unique<SqliteStore>(std::move(lock), std::move(readers), std::move(writer),
                                        clock);

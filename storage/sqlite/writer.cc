@@ -69,6 +69,7 @@ Writer::Writer(std::unique_ptr<Connection> connection, Committed committed,
       committed_(std::move(committed)),
       tail_(committed_.tail),
       governance_(committed_.governance),
+      age_(options_.age),
       latest_(options_.least.time),
       checkpoint_pages_(kCheckpointPages),
       history_(committed_.state.size, committed_.governance),
@@ -195,7 +196,7 @@ void Writer::probe() {
   }
   writes_fail_ = !status;
   if (status && checkpoint_fails_) {
-    checkpoint_fails_ = !connection_->checkpoint(false);
+    checkpoint(false);
   }
 }
 
@@ -311,11 +312,14 @@ Status Writer::seal() {
     ASSAY_TRY(store_checkpoint(*connection_, next));
   }
   ASSAY_TRY(store_last_write(*connection_, last_write()));
+  const FileAge age{age_.number + 1, age_.copied};
+  ASSAY_TRY(store_file_age(*connection_, age));
   if (governance_ != committed_.governance) {
     history_.publish(next.size, governance_);  // before anybody can see the rows
   }
   ASSAY_TRY(connection_->query(Sql::kCommit).run());
   committed_ = {std::move(next), tail_, governance_};
+  age_ = age;
   return {};
 }
 
@@ -354,8 +358,16 @@ void Writer::checkpoint_if_due() {
     }
     return;
   }
-  checkpoint_fails_ = !connection_->checkpoint(pages >= kResetPages);
+  checkpoint(pages >= kResetPages);
   checkpoint_pages_ = pages + kCheckpointPages;
+}
+
+void Writer::checkpoint(bool reset) {
+  const auto complete = connection_->checkpoint(reset);
+  checkpoint_fails_ = !complete;
+  if (complete && *complete) {
+    age_.copied = age_.number;
+  }
 }
 
 }  // namespace assay::storage::sqlite

@@ -18,6 +18,7 @@
 #include "schemas/core/signer.h"
 #include "storage/sqlite/acknowledger.h"
 #include "storage/sqlite/connection.h"
+#include "storage/sqlite/file_age.h"
 #include "storage/sqlite/governance_tables.h"
 #include "storage/sqlite/log_tables.h"
 #include "storage/sqlite/place.h"
@@ -55,7 +56,8 @@ class Writer {
     std::chrono::milliseconds probe_interval;
     LastWrite least{};                // no write gets an earlier time
     std::function<Timestamp()> wall;  // as in SqliteOptions
-    bool disk_fails = false;          // the disk refused writes when the store was opened
+    FileAge age{};                    // of the last write
+    bool disk_fails = false;          // the disk took no write when the store was opened
   };
 
   // The caller must pass as `committed` what the database and `anchor` hold. A null `anchor` is for
@@ -95,6 +97,7 @@ class Writer {
 
   void probe();
   void checkpoint_if_due();
+  void checkpoint(bool reset);
 
   const std::unique_ptr<Connection> connection_;
   const Options options_;
@@ -106,6 +109,7 @@ class Writer {
   LogTail tail_;  // committed_.tail plus what the group has appended
   std::shared_ptr<const Governance> governance_;  // committed_.governance plus the group's changes
   bool in_step_ = true;                           // committed_ equals the state in the database
+  FileAge age_;                                   // of the last write that succeeded
   Timestamp latest_;                              // no write gets an earlier time
   bool schema_changed_ = false;                   // somebody changed the schema: no more writes
   bool work_failed_ = false;  // the database failed inside the work of this group

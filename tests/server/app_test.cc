@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole program in one process: init, start, requests over TLS, metrics, stop, start again.
 
-#include "server/app.h"
-
 #include <atomic>
-#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <latch>
 #include <sys/stat.h>
 #include <thread>
@@ -15,7 +11,6 @@
 
 #include "attestation/dsse.h"
 #include "attestation/keys.h"
-#include "schemas/core/sha.h"
 #include "schemas/enrolment.h"
 #include "schemas/trust.h"
 #include "server/admission_principals.h"
@@ -24,7 +19,7 @@
 #include "server/http/tls.h"
 #include "server/init.h"
 #include "server/rotate.h"
-#include "tests/server/operator_key.h"
+#include "tests/server/app_fixture.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/tls_client.h"
 #include "tests/support/vectors.h"
@@ -34,81 +29,13 @@ namespace {
 
 using test::code_of;
 
-class AppTest : public testing::Test {
- protected:
-  AppTest() {
-    std::signal(SIGPIPE, SIG_IGN);
-    std::string pattern = (std::filesystem::temp_directory_path() / "assay-app-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-    write("admission.secret", secret_ + "\n");
-    config_ = parse_config(configuration().dump(), folder_).value();
-    log_ = Log::open(LogLevel::kInfo, folder_ / "assayd.log", clock_).value();
-  }
-  ~AppTest() override {
-    app_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-
-  static Json configuration() {
-    return {{"api", {{"port", 0}}},
-            {"admission",
-             {{"port", 0}, {"client_auth", "path"}, {"path_secret_file", "admission.secret"}}},
-            {"tls", {{"certificate_file", "tls/tls.crt"}, {"private_key_file", "tls/tls.key"}}},
-            {"store", {{"kind", "sqlite"}, {"path", "data/assay.db"}}},
-            {"anchor_file", "anchor/checkpoint"},
-            {"log", {{"origin", "example.com/log"}, {"key_file", "keys/log.key"}}},
-            {"service_key_file", "keys/service.key"},
-            {"limits", {{"worker_threads", 2}}},
-            {"ready_file", "ready.json"}};
-  }
-
-  void write(const std::string& name, const std::string& content) {
-    std::ofstream(folder_ / name) << content;
-    ::chmod((folder_ / name).c_str(), 0600);
-  }
-
-  Bytes bootstrap_document() {
-    Bootstrap start;
-    start.keys = {test::operator_key("olga"), test::operator_key("omar")};
-    start.principals = {{"root",
-                         {AccessRole::kAdmin, AccessRole::kAuditor},
-                         {{CredentialKind::kToken, sha256(as_bytes("assay_root"))}},
-                         {}}};
-    return to_bytes(canonical_json(to_json(start)).value());
-  }
-
-  void start_app() {
-    auto app = App::start(config_, clock_, random_, *log_);
-    ASSERT_TRUE(app) << to_string(app.error());
-    app_ = *std::move(app);
-  }
-
-  std::optional<HttpAnswer> ask(const std::string& target, const std::string& fields = "",
-                                Listener listener = Listener::kApi, const std::string& body = "") {
-    TlsClient client({.port = app_->port(listener)});
-    EXPECT_TRUE(client.handshake());
-    const std::string method = body.empty() ? "GET " : "POST ";
-    return client.exchange(method + target + " HTTP/1.1\r\nHost: localhost\r\n" + fields +
-                           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
-  }
-
-  const std::string secret_ = "0123456789abcdef0123456789abcdef";
-  std::filesystem::path folder_;
-  SystemClock clock_;
-  SystemRandom random_;
-  Config config_;
-  std::unique_ptr<Log> log_;
-  std::unique_ptr<App> app_;
-};
-
 TEST_F(AppTest, ClockBehindTheLog_IsHeldAndTold) {
   ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
   const ManualClock back(clock_.now() - std::chrono::hours(1));
   auto app = App::start(config_, back, random_, *log_);
   ASSERT_TRUE(app) << to_string(app.error());
   (*app)->stop();
-  std::ifstream file(folder_ / "assayd.log");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = log_text();
   EXPECT_NE(text.find("clock_set_back"), std::string::npos) << text;
 }
 
@@ -464,7 +391,7 @@ TEST_F(AppTest, DeciderWithACertificate_IsNamedAtTheStart) {
       "Content-Length: 2\r\n\r\n{}");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 403);
-  const std::string lines = test::read_file(folder_ / "assayd.log");
+  const std::string lines = log_text();
   const std::size_t line = lines.find("admission_role_missing");
   ASSERT_NE(line, std::string::npos) << lines;
   EXPECT_NE(lines.find(R"(["old-apiserver"])", line), std::string::npos) << lines;
@@ -541,7 +468,7 @@ TEST_F(AppTest, StopAndStart_KeepsTheLog) {
   app_.reset();
   start_app();
   EXPECT_EQ(ask("/log/checkpoint")->body, note);
-  const std::string log = test::read_file(folder_ / "assayd.log");
+  const std::string log = log_text();
   for (const char* event : {"\"event\":\"started\"", "\"event\":\"request\"",
                             "\"event\":\"stopping\"", "\"event\":\"stopped\""}) {
     EXPECT_NE(log.find(event), std::string::npos) << event;
@@ -558,8 +485,7 @@ TEST_F(AppTest, ReadyFileThatCannotBeWritten_StopsNoStart_AndIsWrittenLater) {
   EXPECT_EQ(ask("/livez")->status, 200);
   EXPECT_FALSE(std::filesystem::exists(config_.ready_file)) << "it names a port of an earlier run";
   const auto told = [&](const std::string& event) {
-    return test::read_file(folder_ / "assayd.log").find("\"event\":\"" + event + "\"") !=
-           std::string::npos;
+    return log_text().find("\"event\":\"" + event + "\"") != std::string::npos;
   };
   EXPECT_TRUE(told("ready_file_waiting"));
   std::filesystem::remove(config_.ready_file + ".new");

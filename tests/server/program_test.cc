@@ -15,6 +15,7 @@
 
 #include "attestation/keys.h"
 #include "schemas/core/sha.h"
+#include "schemas/posix/descriptor.h"
 #include "schemas/trust.h"
 #include "server/http/self_signed.h"
 #include "tests/server/operator_key.h"
@@ -198,6 +199,26 @@ TEST_F(ProgramTest, Sighup_TakesTheNewCertificateAndGoesOn) {
   TlsClient later({.port = port});
   ASSERT_TRUE(later.handshake());
   EXPECT_EQ(later.server_pin(), new_pin);
+}
+
+// Standard error is a pipe, and whoever should read it has stalled.
+TEST_F(ProgramTest, LogThatNobodyReads_HoldsUpNoRequestAndNoEnd) {
+  write_files();
+  ASSERT_EQ(run({"init", "--config", "assayd.json", "--bootstrap", "bootstrap.json"}), 0);
+  std::filesystem::remove(folder_ / "err");
+  ASSERT_EQ(::mkfifo((folder_ / "err").c_str(), 0600), 0);
+  const Descriptor pipe(::open((folder_ / "err").c_str(), O_RDONLY | O_NONBLOCK));
+  ASSERT_GT(::fcntl(pipe.get(), F_SETPIPE_SZ, 4096), 0);
+  TlsClient client({.port = serve()});
+  ASSERT_TRUE(client.handshake());
+  // Each has its line, and 20 lines fill the pipe.
+  for (std::size_t i = 0; i < 300; ++i) {
+    const auto answer = client.exchange("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(answer) << i;
+    ASSERT_EQ(answer->status, 404) << i;
+  }
+  ::kill(running_, SIGTERM);
+  EXPECT_EQ(wait_for(std::exchange(running_, 0)), 0);
 }
 
 TEST_F(ProgramTest, SecondInitAndSecondProcess_AreRefused) {

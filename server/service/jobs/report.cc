@@ -389,7 +389,14 @@ Result<ReportAnswer> submit_report(Services& services, const LeaseCall& call, By
   }
   ASSAY_TRY(require_lease(own.job, call.token, now));
   ASSAY_ASSIGN(const Submitted submitted, take_apart(std::move(submission), std::move(document)));
-  return accept_report(services, std::move(snapshot), call, own, submitted, now);
+  ASSAY_ASSIGN(const auto room, services.node_quota.reports.reserve(
+                                    own.job.node, body.size() + kNodeRecordBytes, now));
+  Result<ReportAnswer> answer =
+      accept_report(services, std::move(snapshot), call, own, submitted, now);
+  if (answer || answer.error().code == ErrorCode::kEvidenceRejected) {
+    room->keep();  // a refusal of evidence is on record
+  }
+  return answer;
 }
 
 }  // namespace assay::server

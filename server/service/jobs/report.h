@@ -12,6 +12,7 @@ namespace assay::server {
 // the order of the checks: not-found; node-taken; lease-lost; those of spend_challenge;
 // signature-invalid; untrusted-signer; report-mismatch; node-revoked; enrolment-ended;
 // enrolment-expired; evidence-missing; evidence-rejected and other errors of refused evidence.
+// limit-exceeded beyond kMaxReportBytesAnHour, before the challenge is spent.
 [[nodiscard]] Result<ReportAnswer> submit_report(Services& services, const LeaseCall& call,
                                                  ByteView body);
 

@@ -31,9 +31,12 @@ Result<Challenge> issue_challenge(Services& services, const ChallengeRequest& re
   ASSAY_ASSIGN(Challenge challenge,
                make_challenge(services, request.purpose, request.node, {},
                               services.clock.now() + services.nodes.challenge_life));
+  ASSAY_ASSIGN(const auto room,
+               services.node_quota.challenges.reserve(actor.name, 1, services.clock.now()));
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
     return transaction.put_challenge(challenge_row(challenge, actor.name));
   }));
+  room->keep();
   return challenge;
 }
 

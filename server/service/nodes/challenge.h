@@ -12,7 +12,7 @@
 namespace assay::server {
 
 // Issues a fresh nonce to `actor`. Only challenges for enrolments can be requested. Errors:
-// invalid-parameter for another purpose.
+// invalid-parameter for another purpose; limit-exceeded beyond kMaxChallengesAnHour.
 [[nodiscard]] Result<Challenge> issue_challenge(Services& services, const ChallengeRequest& request,
                                                 const Principal& actor);
 

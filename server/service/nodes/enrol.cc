@@ -294,14 +294,24 @@ Result<Enrolled> enrol_presented(Services& services, std::unique_ptr<storage::Sn
                require_registration(services, *snapshot, enrolment.request, presented.actor.name));
   ASSAY_TRY(admissible(*snapshot, presented, registration));
   ASSAY_TRY(verify_identity(services, registration, enrolment, presented.now));
-  ASSAY_ASSIGN(const std::optional<Appraised> appraised, appraise(services, *snapshot, presented));
+  ASSAY_ASSIGN(const auto room, services.node_quota.enrolments.reserve(
+                                    enrolment.request.node,
+                                    presented.bytes.size() + kNodeRecordBytes, presented.now));
+  const auto appraised = appraise(services, *snapshot, presented);
+  if (!appraised) {
+    if (appraised.error().code == ErrorCode::kEvidenceRejected) {
+      room->keep();  // the refusal is on record
+    }
+    return std::unexpected(appraised.error());
+  }
   snapshot.reset();
-  const bool has_ear = appraised && !appraised->ear.empty();
-  Enrolled enrolled{node_row(services, presented, registration, appraised), false,
-                    has_ear ? Json(appraised->ear) : Json(), Json()};
+  const bool has_ear = *appraised && !(*appraised)->ear.empty();
+  Enrolled enrolled{node_row(services, presented, registration, *appraised), false,
+                    has_ear ? Json((*appraised)->ear) : Json(), Json()};
   ASSAY_TRY(services.store.write([&](storage::Transaction& transaction) {
-    return store_node(services, transaction, presented, registration, appraised, enrolled);
+    return store_node(services, transaction, presented, registration, *appraised, enrolled);
   }));
+  room->keep();
   evidence_moved(services);
   ASSAY_ASSIGN(snapshot, services.store.snapshot());
   ASSAY_ASSIGN(enrolled.receipt, log_receipt(*snapshot, enrolled.node.log_index));

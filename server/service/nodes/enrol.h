@@ -26,7 +26,7 @@ struct Enrolled {
 // audience, platform or identity token; signature-invalid; node-not-registered; key-not-unique;
 // node-taken; node-revoked; identity-token-missing; identity-token-rejected; evidence-missing;
 // evidence-rejected, with a detail that begins with the code of the evidence type; platform-taken;
-// collateral-rollback.
+// collateral-rollback; limit-exceeded beyond kMaxEnrolmentBytesAnHour.
 [[nodiscard]] Result<Enrolled> enrol(Services& services, ByteView envelope, const Principal& actor);
 
 // Returns the node if it belongs to `actor`. Errors: node-not-enrolled; node-taken.

@@ -133,6 +133,7 @@ Result<HeartbeatAnswer> take_heartbeat(Services& services, const std::string& no
     }
     if (auto logged = log_changes(services, taken, changes, actor); !logged) {
       services.heartbeats.forget(node);  // what is not in the log does not count
+      services.heartbeats.give_back(node, changes.size(), now);
       return std::unexpected(std::move(logged).error());
     }
   }
