@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "schemas/core/error_json.h"
+
 namespace assay::cli {
 namespace {
 
@@ -32,6 +34,24 @@ Result<worker::PeerRules> rules_of(const RegisterOptions& options) {
   return rules;
 }
 
+// What becomes of the processes that read memory is told, and counted.
+worker::ReadersSetup readers_of(const Context& context, const RegisterOptions& options,
+                                std::uint64_t threads, const worker::Parts& parts) {
+  worker::ReadersSetup setup;
+  setup.arguments = {"worker", "reader", "--threads", std::to_string(threads), "--device"};
+  setup.build = context.version;
+  setup.times.silent = std::chrono::seconds(options.reader_seconds);
+  setup.tell = [&events = parts.events, &metrics = parts.metrics](const worker::ReaderNews& news) {
+    Json members = {{"device", news.device}, {"pid", news.pid}};
+    if (news.error) {
+      members["error"] = error_json(*news.error);
+      metrics.reader_failed();
+    }
+    events.tell(news.error ? "reader-failed" : "reader-started", std::move(members));
+  };
+  return setup;
+}
+
 }  // namespace
 
 void add_register_options(const Command& verb, RegisterOptions& options) {
@@ -41,6 +61,9 @@ void add_register_options(const Command& verb, RegisterOptions& options) {
   verb.option("--register-uid", options.uids, "UID",
               "let processes of this user id register from outside of every pod, for hosts without "
               "Kubernetes; may be given again (default: none)");
+  verb.option("--reader-timeout", options.reader_seconds, "SECONDS",
+              "kill a process that reads memory of a device when it says nothing for so long while "
+              "it should (default 30)");
 }
 
 Status check(const RegisterOptions& options) {
@@ -49,6 +72,9 @@ Status check(const RegisterOptions& options) {
   }
   if (!options.socket.empty() && !options.socket.starts_with('/')) {
     return fail(ErrorCode::kUsage, "--register-socket is an absolute path", options.socket);
+  }
+  if (options.reader_seconds < 1 || options.reader_seconds > 3600) {
+    return fail(ErrorCode::kUsage, "--reader-timeout is from 1 to 3600 seconds");
   }
   ASSAY_TRY(rules_of(options));
   return {};
@@ -70,8 +96,10 @@ void InstanceEvents::gone(const worker::Owner& owner) {
 }
 
 InstanceFront::InstanceFront(const Context& context, worker::PeerRules rules,
-                             const worker::Parts& parts, worker::Service sender)
+                             const worker::Parts& parts, worker::ReadersSetup reading,
+                             worker::Service sender)
     : service(std::move(sender)),
+      readers(parts.engine, std::move(reading)),
       told(parts.events),
       memory(parts.node, parts.signer, parts.events,
              [this, node = parts.node](ByteView envelope) {
@@ -84,16 +112,19 @@ InstanceFront::InstanceFront(const Context& context, worker::PeerRules rules,
 
 Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& context,
                                                            const RegisterOptions& options,
+                                                           std::uint64_t threads,
                                                            worker::Parts& parts,
                                                            worker::Service service) {
   if (options.socket.empty()) {
     return std::unique_ptr<InstanceFront>();
   }
   ASSAY_ASSIGN(worker::PeerRules rules, rules_of(options));
-  auto front =
-      std::make_unique<InstanceFront>(context, std::move(rules), parts, std::move(service));
+  auto front = std::make_unique<InstanceFront>(context, std::move(rules), parts,
+                                               readers_of(context, options, threads, parts),
+                                               std::move(service));
   ASSAY_ASSIGN(front->listener, worker::InstanceListener::open(options.socket, front->shared));
   parts.instances = &front->registry;
+  parts.checks = &front->readers;
   parts.watch = &front->memory.watch();
   return front;
 }

@@ -12,13 +12,15 @@
 #include "worker/instances/registry.h"
 #include "worker/memory_watch.h"
 #include "worker/parts.h"
+#include "worker/reader/readers.h"
 #include "worker/service.h"
 
 namespace assay::cli {
 
 struct RegisterOptions {
-  std::string socket;               // empty: nobody can register
-  std::vector<std::string> uids{};  // user ids that may register from outside of every pod
+  std::string socket;                 // empty: nobody can register
+  std::vector<std::string> uids{};    // user ids that may register from outside of every pod
+  std::uint64_t reader_seconds = 30;  // without a word of a process that reads memory
 };
 
 void add_register_options(const Command& verb, RegisterOptions& options);
@@ -42,9 +44,10 @@ class InstanceEvents final : public worker::InstanceWatcher {
 // Serves registrations as long as it lives.
 struct InstanceFront {
   InstanceFront(const Context& context, worker::PeerRules rules, const worker::Parts& parts,
-                worker::Service sender);
+                worker::ReadersSetup reading, worker::Service sender);
 
   worker::Service service;  // of heartbeats alone
+  worker::Readers readers;  // before memory, whose checks are theirs
   InstanceEvents told;
   worker::MemoryWatch memory;
   worker::Registry registry;
@@ -52,9 +55,9 @@ struct InstanceFront {
   std::unique_ptr<worker::InstanceListener> listener{};  // last: it uses the others
 };
 // Returns null when no socket is asked for; else lets `parts` find what registers and watch it.
-// `service` is for heartbeats. Errors: usage.
+// `service` is for heartbeats; `threads` is that of DeviceFlags. Errors: usage.
 [[nodiscard]] Result<std::unique_ptr<InstanceFront>> open_instance_front(
-    const Context& context, const RegisterOptions& options, worker::Parts& parts,
-    worker::Service service);
+    const Context& context, const RegisterOptions& options, std::uint64_t threads,
+    worker::Parts& parts, worker::Service service);
 
 }  // namespace assay::cli

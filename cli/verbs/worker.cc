@@ -20,6 +20,8 @@
 #include "client/files.h"
 #include "gpu_hash/device.h"
 #include "worker/agent.h"
+#include "worker/reader/process.h"
+#include "worker/reader/serve.h"
 
 namespace assay::cli {
 
@@ -172,7 +174,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_ASSIGN(worker::Service beats,
                worker::Service::open(caller_of(context), connection, signals.abandon()));
   ASSAY_ASSIGN(const std::unique_ptr<InstanceFront> front,
-               open_instance_front(context, options.instances, parts, std::move(beats)));
+               open_instance_front(context, options.instances, options.device.threads, parts,
+                                   std::move(beats)));
   tell_start(events, options, parts, port);
   ASSAY_ASSIGN(const worker::Ending ending, worker::Agent(parts).run(options.once));
   return ending == worker::Ending::kNotVerified ? Exit::kNo : Exit::kYes;
@@ -238,11 +241,30 @@ void add_run(const Command& group, Context& context) {
   verb.action([options, &context] { return run(context, *options); });
 }
 
+// The node agent starts it, with a socket: worker/reader/serve.h.
+Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
+  client::protect_process();
+  ASSAY_TRY(worker::serve_reader(
+      Descriptor(worker::kReaderSocket),
+      {.build = context.version, .make_engine = [&device] { return make_engine(device); }},
+      context.random));
+  return Exit::kYes;
+}
+
+void add_reader(const Command& group, Context& context) {
+  auto device = std::make_shared<DeviceFlags>();
+  const Command verb = group.add("reader", "Read memory for the node agent that starts this");
+  verb.hide();
+  add_device_options(verb, *device);
+  verb.action([device, &context] { return read_memory(context, *device); });
+}
+
 }  // namespace
 
 void add_worker(const Command& root, Context& context) {
   const Command group = root.add("worker", "The agent that verifies models on a node");
   add_run(group, context);
+  add_reader(group, context);
 }
 
 }  // namespace assay::cli

@@ -54,7 +54,8 @@ class Connection:
         frame = struct.pack("<I", len(body)) + body
         beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
         sent = self.socket.sendmsg([frame], beside)
-        self.socket.sendall(frame[sent:])
+        if sent < len(frame):
+            self.socket.sendall(frame[sent:])
 
     def receive(self):
         (size,) = struct.unpack("<I", self._read(4))
@@ -135,10 +136,13 @@ class Owner:
 
     def register_again(self):
         self.connection.send(self.registration())
-        if self.staged:
-            self._send_pieces(0, [len(self.files)], [self.window.fd])
-        else:
-            self._send_pieces(0, range(len(self.files)), [file.fd for file in self.files])
+        try:
+            if self.staged:
+                self._send_pieces(0, [len(self.files)], [self.window.fd])
+            else:
+                self._send_pieces(0, range(len(self.files)), [file.fd for file in self.files])
+        except BrokenPipeError:
+            pass  # refused before its pieces came: the answer is there
         return self.connection.receive()
 
     def _send_pieces(self, request, numbers, descriptors):

@@ -13,73 +13,34 @@
 #include "gpu_hash/engine.h"
 #include "gpu_hash/tags.h"
 #include "schemas/core/random.h"
+#include "worker/instances/checks.h"
 #include "worker/instances/memory.h"
 #include "worker/instances/owner.h"
 
 namespace assay::worker {
 
-// Pieces that are drawn at a time, at least, where there are so many.
-inline constexpr std::uint64_t kRedrawnPieces = 16;
-
-// How the bytes of a full pass were reached.
-struct Reached {
-  std::uint64_t in_place = 0;                // bytes
-  std::uint64_t staged = 0;                  // bytes
-  std::vector<std::string> staged_causes{};  // ascending, each once
-};
-
-// What drawing pieces anew came to.
-struct Redraw {
-  std::uint64_t drawn = 0;
-  std::uint64_t pieces = 0;          // that tensors lie in and that can be exported
-  std::vector<std::size_t> changed;  // tensors (as below) whose fresh pieces hold other bytes
-};
-// The chance that one replaced piece of `pieces` is among `drawn` different ones.
-[[nodiscard]] double detection_probability(std::uint64_t drawn, std::uint64_t pieces);
-
-// Not thread-safe. Tensors are numbered as they were given to start(). Every call stops with
-// cancelled when the owner wants its memory back or `stop` of start() is requested; then this
-// object must go at once, because it holds that memory.
-class InstanceCheck {
+// A check that this process makes itself: it imports the memory and keeps the key of the tags.
+class InstanceCheck final : public MemoryCheck {
  public:
-  struct Options {
-    TreeParameters parameters{};
-    unsigned slices = 1;  // parts of about equal bytes that recheck() can look at one by one
-    std::stop_token stop{};
-    ExportTime* exports = nullptr;  // of the pass that this is a part of; null: of its own
-  };
+  using Options = CheckOptions;
 
-  // The full pass: imports all pieces that these tensors (positions in the registration) lie in,
-  // afresh, and hashes them. `engine` is the one of engine_for() and outlives this. Errors: of
-  // InstanceMemory::import(), hash_staged() and Engine::hash().
+  // As Checks::start(). `engine` is the one of engine_for() and outlives this.
   [[nodiscard]] static Result<std::unique_ptr<InstanceCheck>> start(
       std::shared_ptr<Owner> owner, gpu_hash::Engine& engine, std::vector<std::size_t> tensors,
       const Options& options, Random& random);
 
-  // Roots that the full pass found, by tensor.
-  [[nodiscard]] const std::vector<Digest>& roots() const { return roots_; }
-  [[nodiscard]] const Reached& reached() const { return reached_; }
-
-  // Slices differ in how their bytes are reached, so there may be some more or fewer than asked
-  // for.
-  [[nodiscard]] unsigned slices() const { return static_cast<unsigned>(slices_.size()); }
-  [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const { return slices_.at(slice).bytes; }
-  // Tensors of a slice whose bytes are not what the full pass read: by keyed tags where the engine
-  // has them, else hashed again. After a change this slice cannot be looked at again
-  // (invalid-parameter): the next step is a full pass.
-  [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice);
-
-  // Draws min(count, pieces) pieces at random, imports fresh exports of them and compares the bytes
-  // of tensors in them with those of the imports that are held: by tags under a new key where the
-  // engine has them, else by digests. `exports` as in Options.
-  [[nodiscard]] Result<Redraw> redraw(std::uint64_t count, ExportTime* exports = nullptr);
-
-  // Digests of tensors at this span, hashed again from the memory that is held. Errors of hash().
+  [[nodiscard]] const std::vector<Digest>& roots() const override { return roots_; }
+  [[nodiscard]] const Reached& reached() const override { return reached_; }
+  [[nodiscard]] unsigned slices() const override { return static_cast<unsigned>(slices_.size()); }
+  [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const override {
+    return slices_.at(slice).bytes;
+  }
+  [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice) override;
+  using MemoryCheck::redraw;
+  [[nodiscard]] Result<Redraw> redraw(std::uint64_t count, ExportTime* exports) override;
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> outline(
-      std::span<const std::size_t> tensors, std::uint64_t span);
-
-  // True when this object has to go: see above.
-  [[nodiscard]] bool is_over() const { return stop_.stop_requested(); }
+      std::span<const std::size_t> tensors, std::uint64_t span) override;
+  [[nodiscard]] bool is_over() const override { return stop_.stop_requested(); }
 
  private:
   struct Slice {
@@ -125,6 +86,20 @@ class InstanceCheck {
   std::vector<Slice> slices_;  // before memory_ goes, these go
   std::vector<Digest> roots_;
   Reached reached_;
+};
+
+// Checks that this process makes itself.
+class LocalChecks final : public Checks {
+ public:
+  // Both outlive this and all its checks.
+  LocalChecks(gpu_hash::Engine& engine, Random& random) : engine_(engine), random_(random) {}
+  [[nodiscard]] Result<std::unique_ptr<MemoryCheck>> start(std::shared_ptr<Owner> owner,
+                                                           std::vector<std::size_t> tensors,
+                                                           const CheckOptions& options) override;
+
+ private:
+  gpu_hash::Engine& engine_;
+  Random& random_;
 };
 
 }  // namespace assay::worker

@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "gpu_hash/engine.h"
-#include "schemas/core/random.h"
 #include "schemas/manifest.h"
 #include "schemas/verification_report.h"
-#include "worker/instances/check.h"
+#include "worker/instances/checks.h"
 #include "worker/instances/match.h"
 #include "worker/instances/owner.h"
 
@@ -27,10 +26,9 @@ namespace assay::worker {
 // soon as one of the processes asks for it or is gone: every later call fails with cancelled.
 class InstanceModel {
  public:
-  // `owners` by rank, as Instances::find() gives them. `engine` and `random` outlive this.
+  // `owners` by rank, as Instances::find() gives them. `checks` outlives this.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
-                const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
-                Now now = &Steady::now);
+                const Manifest& manifest, Checks& checks, Now now = &Steady::now);
   ~InstanceModel();
   InstanceModel(const InstanceModel&) = delete;
   InstanceModel& operator=(const InstanceModel&) = delete;
@@ -44,8 +42,8 @@ class InstanceModel {
   // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
   // and tensors in those that changed are not covered (file-changed). What one process keeps us
   // from reading, or not within ExportTime, leaves its tensors not covered. `slices` is for
-  // recheck(). Errors: cancelled when `stop` is requested, those of the engine that are not about
-  // this memory.
+  // recheck(). Errors: cancelled when `stop` is requested; device-failed and other errors that are
+  // not about this memory, of which the owners are told (unknown) before their memory is let go.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop);
 
   // Digests at `span` of the entries at these positions, hashed again from the same imports.
@@ -55,7 +53,7 @@ class InstanceModel {
 
   // After hash(). A slice is one of one process.
   [[nodiscard]] unsigned slices();
-  // What changed in a slice since hash(): kChanged, by tensor. Errors of InstanceCheck.
+  // What changed in a slice since hash(): kChanged, by tensor. Errors of MemoryCheck.
   [[nodiscard]] Result<std::vector<Finding>> recheck(unsigned slice);
   // Draws pieces of each process anew: kChanged for the tensors in those that hold other bytes.
   [[nodiscard]] Result<std::vector<Finding>> redraw(std::uint64_t count);
@@ -80,7 +78,7 @@ class InstanceModel {
     Peer peer;
     std::shared_ptr<Owner> owner;        // null: let go
     std::vector<std::size_t> matched{};  // positions in match_.tensors
-    std::unique_ptr<InstanceCheck> check{};
+    std::unique_ptr<MemoryCheck> check{};
     std::optional<Error> error{};  // why it was not read to the end
   };
   struct Wake {
@@ -92,8 +90,10 @@ class InstanceModel {
     std::size_t tensor;  // number in the rank's check
   };
 
-  void keep();  // body of keeper_
-  void drop();  // with mutex_ held
+  void keep();                                                            // body of keeper_
+  void drop();                                                            // with mutex_ held
+  void tell_all(InstanceState state, std::span<const Finding> findings);  // with mutex_ held
+  // Of one rank; safe to call for several ranks at once.
   void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
   // The facts of processes that were read; the numbers in match_.tensors of tensors that changed.
   [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts, ExportTime& exports);
@@ -106,8 +106,7 @@ class InstanceModel {
   [[nodiscard]] std::optional<Place> place_of(std::uint64_t entry);
 
   Artifact artifact_;
-  gpu_hash::Engine& engine_;
-  Random& random_;
+  Checks& checks_;
   Now now_;
   std::vector<Rank> ranks_;  // owners and checks in it are guarded by mutex_
   Status ranks_fit_;

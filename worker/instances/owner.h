@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -50,10 +51,16 @@ class Owner {
   [[nodiscard]] virtual Result<std::vector<Descriptor>> export_pieces(
       std::span<const std::uint64_t> pieces) = 0;
 
-  // Copies bytes of a staged piece through the window, at most kStagingWindow at once.
-  // Errors: as export_pieces().
-  [[nodiscard]] virtual Status read_staged(std::uint64_t piece, std::uint64_t offset,
-                                           std::span<std::uint8_t> out) = 0;
+  // Has the owner copy bytes of a staged piece to the begin of the window, at most kStagingWindow
+  // at once, and calls `use` while they are there: nobody else uses the window meanwhile. Errors:
+  // as export_pieces(); those of `use`.
+  [[nodiscard]] virtual Status stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
+                                     const std::function<Status()>& use) = 0;
+  // The memory file of the window; the number stays this object's. -1 when no piece is staged.
+  [[nodiscard]] virtual int window() const = 0;
+  // Copies bytes of a staged piece through the window. Errors: of stage().
+  [[nodiscard]] Status read_staged(std::uint64_t piece, std::uint64_t offset,
+                                   std::span<std::uint8_t> out);
 
   // Says that a check of everything begins: what is told next answers a `verify` that the owner
   // asked for before this call.
