@@ -85,6 +85,7 @@ InstanceCheck::InstanceCheck(std::shared_ptr<Owner> owner, gpu_hash::Engine& eng
       engine_(engine),
       tensors_(std::move(tensors)),
       parameters_(options.parameters),
+      tags_(options.tags),
       random_(random),
       on_stop_(options.stop, Forward{stop_}),
       on_ended_(owner_->ended(), Forward{stop_}) {}
@@ -155,7 +156,7 @@ Status InstanceCheck::full_pass(ExportTime* exports) {
 }
 
 Status InstanceCheck::hash_slice(Slice& slice) {
-  if (slice.reach == Reach::kResident) {
+  if (slice.reach == Reach::kResident && tags_) {
     std::vector<Region> regions;
     for (const std::size_t number : slice.tensors) {
       regions.push_back(memory_->region(tensor(number).parts));

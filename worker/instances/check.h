@@ -72,6 +72,7 @@ class InstanceCheck final : public MemoryCheck {
   gpu_hash::Engine& engine_;
   std::vector<std::size_t> tensors_;  // positions in the registration
   TreeParameters parameters_;
+  bool tags_;
   Random& random_;
   // Requested by either of the two below it.
   std::stop_source stop_;

@@ -44,6 +44,7 @@ struct CheckOptions {
   unsigned slices = 1;  // parts of about equal bytes that recheck() can look at one by one
   std::stop_token stop{};
   ExportTime* exports = nullptr;  // of the pass that this is a part of; null: of its own
+  bool tags = true;               // false: recheck() computes SHA-256 of everything
 };
 
 // Memory of one process after its full pass. Not thread-safe. Tensors are numbered as they were
@@ -62,9 +63,9 @@ class MemoryCheck {
   // for.
   [[nodiscard]] virtual unsigned slices() const = 0;
   [[nodiscard]] virtual std::uint64_t bytes_of(unsigned slice) const = 0;
-  // Tensors of a slice whose bytes are not what the full pass read: by keyed tags where the engine
-  // has them, else hashed again. After a change this slice cannot be looked at again
-  // (invalid-parameter): the next step is a full pass.
+  // Tensors of a slice whose bytes are not what the full pass read: by keyed tags where they are
+  // wanted and the engine has them, else hashed again. After a change that tags found, this slice
+  // cannot be looked at again (invalid-parameter): the next step is a full pass.
   [[nodiscard]] virtual Result<std::vector<std::size_t>> recheck(unsigned slice) = 0;
 
   // Draws min(count, pieces) pieces at random, imports fresh exports of them and compares the bytes

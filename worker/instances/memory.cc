@@ -124,30 +124,15 @@ Result<InstanceMemory::Piece> InstanceMemory::take(gpu_hash::Engine& engine, Des
   return Piece(*std::move(imported));
 }
 
-bool ExportTime::is_used_up() const {
-  const Steady::duration used = waiting_ == 0 ? Steady::duration::zero() : now_() - since_;
-  return left_ - used < Steady::duration::zero();
-}
-
 Result<std::vector<Descriptor>> ExportTime::take(Owner& owner,
                                                  std::span<const std::uint64_t> pieces) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (is_used_up()) {
-      return too_slow();
-    }
-    if (waiting_++ == 0) {
-      since_ = now_();
-    }
+  if (left_ < Steady::duration::zero()) {
+    return too_slow();
   }
+  const Steady::time_point begun = now_();
   auto exported = owner.export_pieces(pieces);
-  const std::scoped_lock lock(mutex_);
-  left_ += kOfABatch;
-  const bool late = is_used_up();
-  if (--waiting_ == 0) {
-    left_ -= now_() - since_;
-  }
-  if (exported && late) {
+  left_ += kOfABatch - (now_() - begun);
+  if (exported && left_ < Steady::duration::zero()) {
     return too_slow();
   }
   return exported;

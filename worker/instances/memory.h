@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <utility>
@@ -65,8 +64,7 @@ enum class Reach : std::uint8_t {
 using Now = std::function<Steady::time_point()>;
 
 // The time that the exports of one pass over an instance may take, those of all its processes
-// together: while an owner is waited for, nobody looks at its memory. Time in which several owners
-// are waited for counts once. Thread-safe.
+// together: while an owner is waited for, nobody looks at its memory. Not thread-safe.
 class ExportTime {
  public:
   static constexpr std::chrono::milliseconds kOfAPass{5'000};
@@ -79,13 +77,8 @@ class ExportTime {
                                                      std::span<const std::uint64_t> pieces);
 
  private:
-  [[nodiscard]] bool is_used_up() const;  // with mutex_ held
-
   Now now_;
-  std::mutex mutex_;  // guards what follows
   Steady::duration left_ = kOfAPass;
-  unsigned waiting_ = 0;        // owners that are waited for
-  Steady::time_point since_{};  // when the first of them was asked
 };
 
 // Pieces of a registration while they are imported. Lets go of all of them when it is destroyed;

@@ -93,7 +93,7 @@ class InstanceModel {
   void keep();                                                            // body of keeper_
   void drop();                                                            // with mutex_ held
   void tell_all(InstanceState state, std::span<const Finding> findings);  // with mutex_ held
-  // Of one rank; safe to call for several ranks at once.
+  // Safe to call for several ranks at once, each with an ExportTime of its own.
   void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
   // The facts of processes that were read; the numbers in match_.tensors of tensors that changed.
   [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts, ExportTime& exports);

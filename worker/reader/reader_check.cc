@@ -78,6 +78,7 @@ wire::Start ReaderCheck::start_message(const CheckOptions& options) const {
                     .hash = options.parameters.hash,
                     .chunk_size = options.parameters.chunk_size,
                     .slices = options.slices,
+                    .tags = options.tags,
                     .pieces = {},
                     .tensors = {}};
   for (const InstancePiece& piece : registration.pieces) {

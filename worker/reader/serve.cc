@@ -62,6 +62,7 @@ class Session {
         number_(start.check),
         parameters_{.hash = start.hash, .chunk_size = start.chunk_size},
         slices_(start.slices),
+        tags_(start.tags),
         owner_(std::move(owner)),
         engine_(shared.engine, shared.turn, owner_->ended(), [this] { progress(); }),
         thread_([this] { run(); }) {}
@@ -138,7 +139,7 @@ class Session {
     ExportTime exports = endless();
     ASSAY_ASSIGN(check_,
                  InstanceCheck::start(owner_, engine_, std::move(tensors),
-                                      {parameters_, slices_, {}, &exports}, shared_.random));
+                                      {parameters_, slices_, {}, &exports, tags_}, shared_.random));
     wire::Started started{number_, check_->roots(), {}};
     for (unsigned i = 0; i < check_->slices(); ++i) {
       started.slices.push_back(check_->bytes_of(i));
@@ -192,6 +193,7 @@ class Session {
   const std::uint64_t number_;
   const TreeParameters parameters_;
   const unsigned slices_;
+  const bool tags_;
   const std::shared_ptr<RemoteOwner> owner_;
   EngineInTurn engine_;
   std::unique_ptr<InstanceCheck> check_;  // of thread_

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <stop_token>
 #include <utility>
 
@@ -16,34 +17,36 @@ namespace assay::worker {
 // Who uses the engine. Thread-safe.
 class Turn {
  public:
-  // Calls `use` while nobody else has the turn. Errors: cancelled when `stop` is requested before;
-  // those of `use`.
+  using Progress = std::function<void()>;
+
+  // Calls `use` while nobody else has the turn. Whoever waits gets on when the one before does:
+  // `waits` is called then. Errors: cancelled when `stop` is requested before; those of `use`.
   template <typename Use>
-  [[nodiscard]] auto take(const std::stop_token& stop, const Use& use) -> decltype(use()) {
-    {
-      std::unique_lock lock(mutex_);
-      if (stop.stop_requested() || !changed_.wait(lock, stop, [this] { return !taken_; })) {
-        return fail(ErrorCode::kCancelled, "the work was stopped on request");
-      }
-      taken_ = true;
+  [[nodiscard]] auto take(const std::stop_token& stop, const Progress& waits, const Use& use)
+      -> decltype(use()) {
+    if (!wait(stop, waits)) {
+      return fail(ErrorCode::kCancelled, "the work was stopped on request");
     }
     const Release release{*this};
     return use();
   }
+  // Whoever has the turn gets on.
+  void progress();
 
  private:
   struct Release {
     Turn& turn;
-    ~Release() {
-      const std::scoped_lock lock(turn.mutex_);
-      turn.taken_ = false;
-      turn.changed_.notify_all();
-    }
+    ~Release() { turn.release(); }
   };
+
+  // False when `stop` is requested before.
+  [[nodiscard]] bool wait(const std::stop_token& stop, const Progress& waits);
+  void release();
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool taken_ = false;
+  std::set<const Progress*> waiting_;
 };
 
 // The engine as one check uses it.
@@ -69,6 +72,7 @@ class EngineInTurn final : public gpu_hash::Engine {
 
  private:
   [[nodiscard]] gpu_hash::HashRequest with_progress(gpu_hash::HashRequest request) const;
+  void get_on() const;
 
   gpu_hash::Engine& engine_;
   Turn& turn_;

@@ -25,7 +25,7 @@ auto members(T& m) {
   } else if constexpr (Is<T, Problem>) {
     return std::tie(m.code, m.detail, m.where);
   } else if constexpr (Is<T, Start>) {
-    return std::tie(m.check, m.hash, m.chunk_size, m.slices, m.pieces, m.tensors);
+    return std::tie(m.check, m.hash, m.chunk_size, m.slices, m.tags, m.pieces, m.tensors);
   } else if constexpr (Is<T, Look>) {
     return std::tie(m.check, m.slice);
   } else if constexpr (Is<T, Draw>) {
@@ -58,6 +58,7 @@ class Writer {
   void put(std::uint64_t value) { number(value, sizeof(value)); }
   void put(std::uint32_t value) { number(value, sizeof(value)); }
   void put(std::uint8_t value) { number(value, sizeof(value)); }
+  void put(bool value) { number(value ? 1 : 0, 1); }
   void put(PieceKind kind) { put(static_cast<std::uint8_t>(kind)); }
   void put(HashAlgorithm hash) { put(static_cast<std::uint8_t>(hash)); }
   void put(const std::string& text) {
@@ -111,6 +112,12 @@ class Parser {
     std::uint64_t wide = 0;
     const bool ok = number(wide, sizeof(value));
     value = static_cast<std::uint8_t>(wide);
+    return ok;
+  }
+  bool get(bool& value) {
+    std::uint8_t number = 0;
+    const bool ok = get(number) && number <= 1;
+    value = number == 1;
     return ok;
   }
   bool get(PieceKind& kind) {

@@ -57,6 +57,7 @@ struct Start {
   HashAlgorithm hash = HashAlgorithm::kSha256;
   std::uint32_t chunk_size = 0;
   std::uint32_t slices = 1;
+  bool tags = true;
   std::vector<Piece> pieces;               // all of the registration
   std::vector<std::vector<Part>> tensors;  // those to check
   bool operator==(const Start&) const = default;

@@ -10,7 +10,6 @@
 
 #include "gpu_hash/dispatch.h"
 #include "tests/worker/reader/played_reader.h"
-#include "worker/instances/check.h"
 #include "worker/instances/watch.h"
 
 namespace assay::worker::test {
@@ -60,58 +59,6 @@ class ReadersTest : public testing::Test {
   std::vector<NamedBytes> tensors_;
   Manifest manifest_;
 };
-
-// Every answer that there is, compared with what this process itself would find.
-TEST_F(ReadersTest, FindsWhatACheckInThisProcessFinds) {
-  PlayedReaders played(engine(), kRight, "");
-  SystemRandom random;
-  LocalChecks local(engine(), random);
-  const auto owner = this->owner();
-  const std::vector<std::size_t> tensors = {2, 0, 1};
-  for (Checks* checks :
-       {static_cast<Checks*>(played.readers.get()), static_cast<Checks*>(&local)}) {
-    const auto check = checks->start(owner, tensors, {.slices = 2});
-    ASSERT_TRUE(check) << check.error().detail;
-    const auto expected = local.start(owner, tensors, {.slices = 2});
-    EXPECT_EQ((*check)->roots(), (*expected)->roots());
-    EXPECT_EQ((*check)->reached().in_place, 60'001U);
-    EXPECT_EQ((*check)->reached().staged, 30'002U);
-    EXPECT_EQ((*check)->reached().staged_causes, std::vector<std::string>{"cudaMalloc"});
-    ASSERT_EQ((*check)->slices(), (*expected)->slices());
-    std::uint64_t bytes = 0;
-    for (unsigned i = 0; i < (*check)->slices(); ++i) {
-      bytes += (*check)->bytes_of(i);
-      EXPECT_TRUE((*check)->recheck(i)->empty());
-    }
-    EXPECT_EQ(bytes, 90'003U);
-    const auto redraw = (*check)->redraw(16);
-    ASSERT_TRUE(redraw) << redraw.error().detail;
-    EXPECT_EQ(redraw->drawn, 2U);
-    EXPECT_EQ(redraw->pieces, 2U);
-    EXPECT_TRUE(redraw->changed.empty());
-    owner->flip(1, 20'000);
-    owner->flip(2, 20'000);
-    std::vector<std::size_t> changed;
-    for (unsigned i = 0; i < (*check)->slices(); ++i) {
-      std::ranges::copy((*check)->recheck(i).value(), std::back_inserter(changed));
-    }
-    std::ranges::sort(changed);
-    EXPECT_EQ(changed, (std::vector<std::size_t>{0, 2}));
-    for (const std::size_t tensor : {std::size_t{0}, std::size_t{2}}) {
-      const auto outline = (*check)->outline({&tensor, 1}, 16'384);
-      ASSERT_TRUE(outline) << outline.error().detail;
-      EXPECT_EQ(outline->at(0).outline, (*expected)->outline({&tensor, 1}, 16'384)->at(0).outline);
-      EXPECT_EQ(outline->at(0).outline.size(), 2U);
-    }
-    owner->replace(0, some_bytes(30'000, 99));
-    EXPECT_EQ((*check)->redraw(16)->changed, std::vector<std::size_t>{1});
-    owner->replace(0, tensors_[0].bytes);
-    owner->flip(1, 20'000);
-    owner->flip(2, 20'000);
-  }
-  EXPECT_EQ(played.news.count(false), 1U);
-  EXPECT_EQ(played.news.count(true), 0U);
-}
 
 // Killed at its first message, its second, and so on to its last: see the count at the end.
 TEST_F(ReadersTest, KilledAtAnyMessage_NothingIsVerifiedThatWasNot_AndTheNextPassIs) {
@@ -353,6 +300,31 @@ TEST_F(ReadersTest, ReleasedBesideOneThatIsHashed) {
   EXPECT_EQ(hashed.get().error().code, ErrorCode::kCancelled);
   EXPECT_LT(std::chrono::duration<double>(Steady::now() - asked).count(), 3);
   EXPECT_EQ(large.use_count(), 1);
+  EXPECT_EQ(played.news.count(true), 0U);
+}
+
+// Neither is taken for hung: the one that hashes gets on, and so does the one behind it.
+TEST_F(ReadersTest, ACheckThatWaitsForALongOne_IsWaitedFor) {
+  ReaderTimes times;
+  times.silent = times.stalled = std::chrono::seconds(2);
+  PlayedReaders played(engine(), kRight, "", times);
+  std::vector<std::size_t> many;
+  const auto large = large_owner(id(), many);
+  std::stop_source stop;
+  auto hashed = std::async(std::launch::async, [&] {
+    return played.readers->start(large, many, {.stop = stop.get_token()});
+  });
+  while (mappings_of(played.news.pid()) == 0) {
+    std::this_thread::yield();
+  }
+  auto behind =
+      std::async(std::launch::async, [&] { return played.readers->start(owner(), {0, 1, 2}, {}); });
+  EXPECT_EQ(behind.wait_for(std::chrono::seconds(4)), std::future_status::timeout);
+  stop.request_stop();
+  EXPECT_EQ(hashed.get().error().code, ErrorCode::kCancelled);
+  const auto check = behind.get();
+  ASSERT_TRUE(check) << check.error().detail;
+  EXPECT_EQ((*check)->roots().size(), 3U);
   EXPECT_EQ(played.news.count(true), 0U);
 }
 

@@ -17,6 +17,7 @@ std::vector<ToReader> all_to() {
                 HashAlgorithm::kSha384,
                 16'384,
                 8,
+                false,
                 {{5, PieceKind::kStaged}, {6, {}}},
                 {{{0, 1, 2}, {1, 3, 3}}, {}}},
           Look{1, 2},
