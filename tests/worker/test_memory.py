@@ -73,10 +73,10 @@ class Memory(NodeTestCase):
     def objects(self):
         return self.assay("manifest", "show", "llm.json", "-o", "json").json()["objects"]
 
-    def start(self, *options):
+    def start(self, *options, device="cpu"):
         process = subprocess.Popen(
             [harness.PROGRAM, "worker", "run", "--node", NODE, "--evidence", "none", "--device",
-             "cpu", "-o", "json", "--register-socket", str(self.path), "--register-uid",
+             device, "-o", "json", "--register-socket", str(self.path), "--register-uid",
              str(os.getuid()), *options, *self.to],
             cwd=self.dir, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True)  # fmt: skip
@@ -218,6 +218,23 @@ class Memory(NodeTestCase):
         # It ends with the agent, however that ends.
         process.kill()
         self.gone(reader)
+
+    def test_on_a_device_of_its_own(self):
+        """The reader has the device, and compares keyed tags there."""
+        devices = self.assay("device", "list", "-o", "json").json()["devices"]
+        found = [item["id"] for item in devices if item["id"] != "cpu"]
+        if not found:
+            self.skipTest("no OpenCL device")
+        process = self.start(device=found[0])
+        owner = self.owner()
+        self.order("verified")
+        self.told(owner, "verified")
+        started = self.until(process, "reader-started")
+        self.assertEqual(started["device"], found[0])
+        self.assertEqual(payload(self.envelope())["device"]["id"], found[0])
+        owner.write(0, 1_000, b"?")
+        findings = self.told(owner, "violated")["findings"]
+        self.assertEqual([item["tensor"] for item in findings], ["embed"])
 
     def gone(self, pid):
         end = time.monotonic() + harness.SLOW
