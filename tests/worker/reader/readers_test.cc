@@ -6,6 +6,7 @@
 #include <fstream>
 #include <future>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <thread>
 
 #include "gpu_hash/dispatch.h"
@@ -135,7 +136,10 @@ TEST_F(ReadersTest, StoppedAtAMessage_IsKilled_AndTheNextPassIsVerified) {
 TEST_F(ReadersTest, WhatMakesNoSense_IsNoAnswer_AndEndsTheProcess) {
   for (const std::string& lie : lies()) {
     SCOPED_TRACE(lie);
-    PlayedReaders played(engine(), kLies, lie, hasty());
+    ReaderTimes times = hasty();
+    times.silent = std::chrono::seconds(20);  // it is not its silence that ends it
+    PlayedReaders played(engine(), kLies, lie, times);
+    const auto begun = Steady::now();
     auto owner = this->owner();
     const auto instance = model(owner, *played.readers);
     const auto hashed = instance->hash(1, {});
@@ -143,6 +147,7 @@ TEST_F(ReadersTest, WhatMakesNoSense_IsNoAnswer_AndEndsTheProcess) {
     instance->release();
     EXPECT_EQ(owner.use_count(), 1);
     played.news.await_failure();
+    EXPECT_LT(Steady::now() - begun, std::chrono::seconds(15));
     expect_verified(*played.readers);
   }
 }
@@ -345,6 +350,7 @@ TEST_F(ReadersTest, WithoutAnyCheck_ItEndsAfterAWhile_AndStartsAgain) {
 // The process has nothing of this one but the socket.
 TEST_F(ReadersTest, InheritsOneSocketAndNoVariableOfOurs) {
   ::setenv("ASSAY_TOKEN_FILE", "/secret", 1);
+  const Descriptor careless(::socket(AF_UNIX, SOCK_STREAM, 0));  // a library's, without CLOEXEC
   PlayedReaders played(engine(), kRight, "");
   const auto check = played.readers->start(owner(), {0, 1, 2}, {});
   ASSERT_TRUE(check);
