@@ -118,7 +118,8 @@ Status Reader::greet() {
   const gpu_hash::EngineInfo& engine = setup_.engine;
   const wire::Hello expected{setup_.build, engine.id, engine.uuid, engine.driver,
                              engine.kernel_digest ? engine.kernel_digest->text() : ""};
-  return hello != nullptr && *hello == expected
+  // As bytes: text may be written otherwise than it was.
+  return hello != nullptr && frame.body == wire::write(wire::FromReader(expected))
              ? Status()
              : nonsense("it is not of this build, or has another device");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/reader/wire.h"
 
+#include <algorithm>
 #include <concepts>
 #include <tuple>
 #include <type_traits>
@@ -61,10 +62,15 @@ class Writer {
   void put(bool value) { number(value ? 1 : 0, 1); }
   void put(PieceKind kind) { put(static_cast<std::uint8_t>(kind)); }
   void put(HashAlgorithm hash) { put(static_cast<std::uint8_t>(hash)); }
+  // Cut at the limit; what is not UTF-8 then, such as words of a driver, is written as '?'.
   void put(const std::string& text) {
-    const std::size_t size = std::min(text.size(), kMaxText);
-    put(static_cast<std::uint32_t>(size));
-    bytes_.insert(bytes_.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size));
+    std::string kept = text.substr(0, kMaxText);
+    if (!is_utf8(kept)) {
+      std::ranges::replace_if(
+          kept, [](char c) { return static_cast<unsigned char>(c) > 127; }, '?');
+    }
+    put(static_cast<std::uint32_t>(kept.size()));
+    bytes_.insert(bytes_.end(), kept.begin(), kept.end());
   }
   void put(const Digest& digest) {
     put(digest.algorithm());
@@ -143,7 +149,7 @@ class Parser {
     }
     text = as_text(rest_.first(size));
     rest_ = rest_.subspan(size);
-    return true;
+    return is_utf8(text);
   }
   bool get(Digests& list) {
     std::uint32_t count = 0;

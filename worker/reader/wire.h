@@ -3,7 +3,7 @@
 // of the same program, so the form has no version of its own: the first message names the build.
 //
 // Form: one byte for the type, then the members in order. Numbers are little-endian; text and lists
-// begin with their length (32 bits).
+// begin with their length (32 bits). Text is UTF-8: what a broken process says goes into events.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 // when it dies, hangs or lies.
 #include "worker/reader/readers.h"
 
+#include <fcntl.h>
 #include <fstream>
 #include <future>
 #include <sys/resource.h>
@@ -285,10 +286,8 @@ TEST_F(ReadersTest, ReleasedBesideOneThatIsHashed) {
 
   std::vector<std::size_t> many;
   const auto large = large_owner(id(), many);
-  std::stop_source stop;
-  auto hashed = std::async(std::launch::async, [&] {
-    return played.readers->start(large, many, {.stop = stop.get_token()});
-  });
+  auto hashed =
+      std::async(std::launch::async, [&] { return played.readers->start(large, many, {}); });
   while (mappings_of(played.news.pid()) < kPieces + 1) {
     std::this_thread::yield();
   }
@@ -301,7 +300,7 @@ TEST_F(ReadersTest, ReleasedBesideOneThatIsHashed) {
   RecordProperty("seconds", std::to_string(took.count()));
   EXPECT_EQ(hashed.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   const auto asked = Steady::now();
-  stop.request_stop();
+  large->end();
   EXPECT_EQ(hashed.get().error().code, ErrorCode::kCancelled);
   EXPECT_LT(std::chrono::duration<double>(Steady::now() - asked).count(), 3);
   EXPECT_EQ(large.use_count(), 1);
@@ -350,7 +349,9 @@ TEST_F(ReadersTest, WithoutAnyCheck_ItEndsAfterAWhile_AndStartsAgain) {
 // The process has nothing of this one but the socket.
 TEST_F(ReadersTest, InheritsOneSocketAndNoVariableOfOurs) {
   ::setenv("ASSAY_TOKEN_FILE", "/secret", 1);
-  const Descriptor careless(::socket(AF_UNIX, SOCK_STREAM, 0));  // a library's, without CLOEXEC
+  // A library's, without CLOEXEC.
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Descriptor careless(::fcntl(socket.get(), F_DUPFD, 100));
   PlayedReaders played(engine(), kRight, "");
   const auto check = played.readers->start(owner(), {0, 1, 2}, {});
   ASSERT_TRUE(check);

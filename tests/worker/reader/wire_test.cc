@@ -92,6 +92,19 @@ TEST(ReaderWire, ErrorsTravelByTheirCodes) {
   EXPECT_EQ(error_of({"no-such-code", "", ""})->code, ErrorCode::kInternal);
 }
 
+// Drivers say what they like; events and frames to owners are JSON.
+TEST(ReaderWire, TextIsUtf8_AndHasALimit) {
+  const Failed failed{1, {"device-failed", std::string("a\xff") + "b", std::string(5000, 'x')}};
+  const auto read = parse_from_reader(write(FromReader(failed)));
+  ASSERT_TRUE(read);
+  const Problem& problem = std::get<Failed>(*read).problem;
+  EXPECT_EQ(problem.detail, "a?b");
+  EXPECT_EQ(problem.where.size(), kMaxText);
+  Bytes bytes = write(FromReader(Failed{1, {"", "abc", ""}}));
+  *(bytes.end() - 5) = 0xff;  // the last character of the detail
+  EXPECT_FALSE(parse_from_reader(bytes));
+}
+
 // Random bytes, and messages with some bytes changed: read as a message that writes the same bytes,
 // or not at all.
 TEST(ReaderWire, AnyBytes_AreAMessageOrNone) {
