@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "schemas/core/error_json.h"
+#include "cli/verbs/worker_reader.h"
 
 namespace assay::cli {
 namespace {
@@ -32,24 +32,6 @@ Result<worker::PeerRules> rules_of(const RegisterOptions& options) {
     rules.uids.push_back(uid);
   }
   return rules;
-}
-
-// What becomes of the processes that read memory is told, and counted.
-worker::ReadersSetup readers_of(const Context& context, const RegisterOptions& options,
-                                std::uint64_t threads, const worker::Parts& parts) {
-  worker::ReadersSetup setup;
-  setup.arguments = {"worker", "reader", "--threads", std::to_string(threads), "--device"};
-  setup.build = context.version;
-  setup.times.silent = std::chrono::seconds(options.reader_seconds);
-  setup.tell = [&events = parts.events, &metrics = parts.metrics](const worker::ReaderNews& news) {
-    Json members = {{"device", news.device}, {"pid", news.pid}};
-    if (news.error) {
-      members["error"] = error_json(*news.error);
-      metrics.reader_failed();
-    }
-    events.tell(news.error ? "reader-failed" : "reader-started", std::move(members));
-  };
-  return setup;
 }
 
 }  // namespace
@@ -119,9 +101,9 @@ Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& contex
     return std::unique_ptr<InstanceFront>();
   }
   ASSAY_ASSIGN(worker::PeerRules rules, rules_of(options));
-  auto front = std::make_unique<InstanceFront>(context, std::move(rules), parts,
-                                               readers_of(context, options, threads, parts),
-                                               std::move(service));
+  auto front = std::make_unique<InstanceFront>(
+      context, std::move(rules), parts, readers_of(context, options.reader_seconds, threads, parts),
+      std::move(service));
   ASSAY_ASSIGN(front->listener, worker::InstanceListener::open(options.socket, front->shared));
   parts.instances = &front->registry;
   parts.checks = &front->readers;

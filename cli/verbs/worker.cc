@@ -17,12 +17,10 @@
 #include "cli/verbs/instance_front.h"
 #include "cli/verbs/signals.h"
 #include "cli/verbs/verbs.h"
+#include "cli/verbs/worker_reader.h"
 #include "client/files.h"
 #include "gpu_hash/device.h"
 #include "worker/agent.h"
-#include "worker/engine_on_demand.h"
-#include "worker/reader/process.h"
-#include "worker/reader/serve.h"
 
 namespace assay::cli {
 
@@ -87,24 +85,6 @@ Result<std::unique_ptr<Signer>> worker_key(const WorkerOptions& options) {
   return attestation::generate_key(SignatureAlgorithm::kEcdsaP256);
 }
 
-// The engine for files. Where processes register memory, other processes read that, each with a
-// context of its own on the device: this one keeps none there while it hashes no files.
-Result<std::unique_ptr<gpu_hash::Engine>> make_worker_engine(const WorkerOptions& options) {
-  ASSAY_ASSIGN(std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
-  if (options.instances.socket.empty() || engine->info().id == "cpu") {
-    return engine;
-  }
-  DeviceFlags chosen = options.device;
-  chosen.device = engine->info().id;  // not measured again
-  ASSAY_ASSIGN(std::unique_ptr<worker::EngineOnDemand> resting,
-               worker::EngineOnDemand::create(
-                   [chosen, first = std::make_shared<std::unique_ptr<gpu_hash::Engine>>(
-                                std::move(engine))]() -> Result<std::unique_ptr<gpu_hash::Engine>> {
-                     return *first ? std::move(*first) : make_engine(chosen);
-                   }));
-  return resting;
-}
-
 // What the node says it could hash with; at least the device that it does hash with.
 std::vector<NodeDevice> node_devices(const gpu_hash::EngineInfo& engine) {
   constexpr std::size_t kMaxDevices = 64;
@@ -165,7 +145,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_ASSIGN(const std::unique_ptr<Signer> signer, worker_key(options));
   ASSAY_ASSIGN(const std::unique_ptr<worker::EvidenceSource> evidence,
                worker::make_evidence_source(context.clock, context.random, options.evidence));
-  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_worker_engine(options));
+  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine,
+               make_worker_engine(options.device, !options.instances.socket.empty()));
   worker::Metrics metrics;
   std::optional<std::uint16_t> port;
   if (options.metrics_port) {
@@ -258,24 +239,6 @@ void add_run(const Command& group, Context& context) {
       "--once",
       "do one job without evidence, where the service allows that");
   verb.action([options, &context] { return run(context, *options); });
-}
-
-// The node agent starts it, with a socket: worker/reader/serve.h.
-Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
-  client::protect_process();
-  ASSAY_TRY(worker::serve_reader(
-      Descriptor(worker::kReaderSocket),
-      {.build = context.version, .make_engine = [&device] { return make_engine(device); }},
-      context.random));
-  return Exit::kYes;
-}
-
-void add_reader(const Command& group, Context& context) {
-  auto device = std::make_shared<DeviceFlags>();
-  const Command verb = group.add("reader", "Read memory for the node agent that starts this");
-  verb.hide();
-  add_device_options(verb, *device);
-  verb.action([device, &context] { return read_memory(context, *device); });
 }
 
 }  // namespace

@@ -136,13 +136,10 @@ class Owner:
 
     def register_again(self):
         self.connection.send(self.registration())
-        try:
-            if self.staged:
-                self._send_pieces(0, [len(self.files)], [self.window.fd])
-            else:
-                self._send_pieces(0, range(len(self.files)), [file.fd for file in self.files])
-        except BrokenPipeError:
-            pass  # refused before its pieces came: the answer is there
+        if self.staged:
+            self._send_pieces(0, [len(self.files)], [self.window.fd])
+        else:
+            self._send_pieces(0, range(len(self.files)), [file.fd for file in self.files])
         return self.connection.receive()
 
     def _send_pieces(self, request, numbers, descriptors):
@@ -153,8 +150,11 @@ class Owner:
             while (at + count < len(numbers) and count < MOST_DESCRIPTORS
                    and numbers[at + count] == numbers[at] + count):  # fmt: skip
                 count += 1
-            self.connection.send({"type": "pieces", "request": request, "first": numbers[at],
-                                  "count": count}, descriptors[at : at + count])  # fmt: skip
+            try:
+                self.connection.send({"type": "pieces", "request": request, "first": numbers[at],
+                                      "count": count}, descriptors[at : at + count])  # fmt: skip
+            except BrokenPipeError:
+                return  # refused before its pieces came: the answer is there
             at += count
 
     def _serve(self):

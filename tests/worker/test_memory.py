@@ -276,6 +276,13 @@ class Memory(NodeTestCase):
                 process.terminate()
                 process.wait(harness.SLOW)
 
+    def test_only_the_agent_starts_a_reader(self):
+        self.assertEqual(self.error("worker", "reader", "--device", "cpu"), "usage")
+        self.assertNotIn("reader", self.assay("worker", "--help").out)
+        run = ("worker", "run", "--node", NODE, "--evidence", "none", "--register-socket", self.path, *self.to)
+        for seconds in ("0", "3601"):
+            self.assertEqual(self.error(*run, "--reader-timeout", seconds), "usage")
+
     def test_a_reader_that_dies_under_a_job(self):
         process = self.start()
         owner = self.owner()

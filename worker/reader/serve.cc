@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <thread>
 #include <utility>
 
@@ -283,6 +284,11 @@ wire::Hello hello_of(const ServeSetup& setup, const gpu_hash::EngineInfo& engine
 }  // namespace
 
 Status serve_reader(Descriptor socket, const ServeSetup& setup, Random& random) {
+  int type = 0;
+  socklen_t size = sizeof(type);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) {
+    return fail(ErrorCode::kUsage, "Only the node agent starts this");
+  }
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   Link link(std::move(socket));

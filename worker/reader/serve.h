@@ -24,9 +24,9 @@ struct ServeSetup {
   std::function<void(const wire::ToReader&)> on_message = [](const wire::ToReader&) {};
 };
 
-// Returns only when there is no engine, with its error. At the end of the socket, when the node
-// agent says what makes no sense, and when the thread ends that started this process, the whole
-// process ends, without waiting for threads that a driver holds.
+// Returns only when there is no engine, with its error, and when there is no socket (usage). At the
+// end of the socket, when the node agent says what makes no sense, and when the thread ends that
+// started this process, the whole process ends, without waiting for threads that a driver holds.
 [[nodiscard]] Status serve_reader(Descriptor socket, const ServeSetup& setup, Random& random);
 
 }  // namespace assay::worker
