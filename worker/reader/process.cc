@@ -73,6 +73,7 @@ Result<ChildProcess> ChildProcess::start(const std::string& program,
   std::vector<std::string> words = {"assay"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) {
     argv.push_back(word.data());
   }

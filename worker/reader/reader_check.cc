@@ -17,6 +17,7 @@ bool is_about_device(ErrorCode code) {
 
 std::vector<int> numbers_of(const std::vector<Descriptor>& descriptors) {
   std::vector<int> numbers;
+  numbers.reserve(descriptors.size());
   for (const Descriptor& descriptor : descriptors) {
     numbers.push_back(descriptor.get());
   }

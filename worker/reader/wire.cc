@@ -225,13 +225,13 @@ Bytes write_any(const Message& message) {
   return writer.take();
 }
 
-template <typename Message, std::size_t kIndex = 0>
+template <typename Message, std::size_t Index = 0>
 bool get_type(Parser& parser, std::size_t type, Message& message) {
-  if constexpr (kIndex == std::variant_size_v<Message>) {
+  if constexpr (Index == std::variant_size_v<Message>) {
     return false;
   } else {
-    return type == kIndex ? parser.get(message.template emplace<kIndex>())
-                          : get_type<Message, kIndex + 1>(parser, type, message);
+    return type == Index ? parser.get(message.template emplace<Index>())
+                          : get_type<Message, Index + 1>(parser, type, message);
   }
 }
 
