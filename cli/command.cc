@@ -141,6 +141,8 @@ void Command::example(const std::string& line, const std::string& what) const {
   node_->examples.push_back("  # " + what + "\n  " + line + "\n");
 }
 
+void Command::hide() const { node_->app->group(""); }
+
 void Command::action(std::function<Result<Exit>()> run) const {
   choice("--output,-o", state_->context.output, {"text", "json"}, "how to print the result");
   flag("--quiet,-q", state_->context.quiet, "no progress and no messages, only results and errors");

@@ -53,6 +53,9 @@ class Command {
   void note(const std::string& text) const;
   void example(const std::string& line, const std::string& what) const;
 
+  // Leaves the verb out of the help: only this program itself calls it.
+  void hide() const;
+
   // Sets the action of the verb. Also adds the options that every verb has.
   void action(std::function<Result<Exit>()> run) const;
 

@@ -49,8 +49,11 @@ Status LeasedJob::find_instance() {
 }
 
 Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& report) {
+  if (parts_.checks == nullptr) {
+    return fail(ErrorCode::kInternal, "Nothing reads memory for this node agent");
+  }
   instance_ = std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact, manifest,
-                                              parts_.engine, parts_.random);
+                                              *parts_.checks);
   Result<InstanceModel::Hashed> hashed = fail(ErrorCode::kInternal, "Hashing ended early");
   const WatchPlan plan = parts_.watch != nullptr ? parts_.watch->plan() : WatchPlan{.slices = 1};
   ASSAY_TRY(aside([&](const std::stop_token& stop) {

@@ -46,6 +46,11 @@ struct Metrics::Impl {
                        .Help("When the service answered last; 0 before the first answer.")
                        .Register(*registry)
                        .Add({});
+  Counter& readers = BuildCounter()
+                         .Name("worker_reader_failures_total")
+                         .Help("Processes that read memory and failed: they ended or hung.")
+                         .Register(*registry)
+                         .Add({});
   std::unique_ptr<prometheus::Exposer> exposer;  // last: it reads the registry
 };
 
@@ -78,5 +83,7 @@ void Metrics::hashed(std::uint64_t bytes) { impl_->bytes.Increment(static_cast<d
 void Metrics::enrolled_until(Timestamp time) { impl_->enrolment.Set(seconds_of(time)); }
 
 void Metrics::contact(Timestamp time) { impl_->contact.Set(seconds_of(time)); }
+
+void Metrics::reader_failed() { impl_->readers.Increment(); }
 
 }  // namespace assay::worker

@@ -25,6 +25,7 @@ class Metrics {
   void hashed(std::uint64_t bytes);
   void enrolled_until(Timestamp time);
   void contact(Timestamp time);
+  void reader_failed();
 
  private:
   struct Impl;

@@ -15,6 +15,7 @@
 #include "schemas/enrolment.h"
 #include "worker/events.h"
 #include "worker/evidence.h"
+#include "worker/instances/checks.h"
 #include "worker/instances/instances.h"
 #include "worker/instances/watch.h"
 #include "worker/map.h"
@@ -43,9 +44,10 @@ struct Parts {
   ShowProgress show_progress;
   std::stop_token drain;    // stop: begin no new work
   std::stop_token abandon;  // stop: give up running work
-  // The registered model instances (instances/instances.h), and the watch over those that were
-  // verified (instances/watch.h). Null when no process can register with this node agent.
+  // The registered instances, what reads their memory, and the watch over those that were verified.
+  // Null when no process can register with this node agent.
   Instances* instances = nullptr;
+  Checks* checks = nullptr;
   InstanceWatch* watch = nullptr;
 };
 

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/verbs/worker_reader.h"
+
 namespace assay::cli {
 namespace {
 
@@ -77,6 +79,9 @@ void add_register_options(const Command& verb, RegisterOptions& options) {
   verb.option("--watch-share", options.watch_share, "PERCENT",
               "share of the bytes that --watch-check random looks at in a period, 1 to 99; all of "
               "them are looked at within 60s");
+  verb.option("--reader-timeout", options.reader_seconds, "SECONDS",
+              "kill a process that reads memory of a device when it says nothing for so long while "
+              "it should (default 30)");
 }
 
 Status check(const RegisterOptions& options) {
@@ -85,6 +90,9 @@ Status check(const RegisterOptions& options) {
   }
   if (!options.socket.empty() && !options.socket.starts_with('/')) {
     return fail(ErrorCode::kUsage, "--register-socket is an absolute path", options.socket);
+  }
+  if (options.reader_seconds < 1 || options.reader_seconds > 3600) {
+    return fail(ErrorCode::kUsage, "--reader-timeout is from 1 to 3600 seconds");
   }
   ASSAY_TRY(rules_of(options));
   const bool watches = !options.watch_period.empty() || options.watch_slices ||
@@ -139,9 +147,10 @@ void InstanceEvents::gone(const worker::Owner& owner) {
 }
 
 InstanceFront::InstanceFront(const Context& context, worker::PeerRules rules,
-                             const worker::Parts& parts, worker::Service sender,
-                             const worker::WatchPlan& plan)
+                             const worker::Parts& parts, worker::ReadersSetup reading,
+                             worker::Service sender, const worker::WatchPlan& plan)
     : service(std::move(sender)),
+      readers(parts.engine, std::move(reading)),
       told(parts.events),
       memory(
           parts.node, parts.signer, parts.events,
@@ -156,6 +165,7 @@ InstanceFront::InstanceFront(const Context& context, worker::PeerRules rules,
 
 Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& context,
                                                            const RegisterOptions& options,
+                                                           std::uint64_t threads,
                                                            worker::Parts& parts,
                                                            worker::Service service) {
   if (options.socket.empty()) {
@@ -163,10 +173,12 @@ Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& contex
   }
   ASSAY_ASSIGN(worker::PeerRules rules, rules_of(options));
   ASSAY_ASSIGN(const worker::WatchPlan plan, watch_plan_of(options));
-  auto front =
-      std::make_unique<InstanceFront>(context, std::move(rules), parts, std::move(service), plan);
+  auto front = std::make_unique<InstanceFront>(
+      context, std::move(rules), parts, readers_of(context, options.reader_seconds, threads, parts),
+      std::move(service), plan);
   ASSAY_ASSIGN(front->listener, worker::InstanceListener::open(options.socket, front->shared));
   parts.instances = &front->registry;
+  parts.checks = &front->readers;
   parts.watch = &front->memory.watch();
   return front;
 }

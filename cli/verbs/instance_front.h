@@ -15,13 +15,15 @@
 #include "worker/instances/registry.h"
 #include "worker/memory_watch.h"
 #include "worker/parts.h"
+#include "worker/reader/readers.h"
 #include "worker/service.h"
 
 namespace assay::cli {
 
 struct RegisterOptions {
-  std::string socket;               // empty: nobody can register
-  std::vector<std::string> uids{};  // user ids that may register from outside of every pod
+  std::string socket;                 // empty: nobody can register
+  std::vector<std::string> uids{};    // user ids that may register from outside of every pod
+  std::uint64_t reader_seconds = 30;  // without a word of a process that reads memory
   // How what was verified is watched; empty: as worker::WatchPlan has it.
   std::string watch_period{};
   std::optional<std::uint64_t> watch_slices{};
@@ -53,20 +55,22 @@ class InstanceEvents final : public worker::InstanceWatcher {
 // Accepts registrations from its creation to its destruction.
 struct InstanceFront {
   InstanceFront(const Context& context, worker::PeerRules rules, const worker::Parts& parts,
-                worker::Service sender, const worker::WatchPlan& plan);
+                worker::ReadersSetup reading, worker::Service sender,
+                const worker::WatchPlan& plan);
 
   worker::Service service;  // only for heartbeats
+  worker::Readers readers;  // before memory, whose checks are theirs
   InstanceEvents told;
   worker::MemoryWatch memory;
   worker::Registry registry;
   worker::InstanceShared shared;
   std::unique_ptr<worker::InstanceListener> listener{};  // last: it uses the others
 };
-// Opens the socket and sets Parts::instances and Parts::watch of `parts`, which must not be used
-// after the result is destroyed. Returns null when the options name no socket. `service` is used
-// only for heartbeats. Errors: usage.
+// Opens the socket and sets Parts::instances, Parts::checks and Parts::watch of `parts`, which must
+// not be used after the result is destroyed. Returns null when the options name no socket.
+// `threads` is that of DeviceFlags. `service` is used only for heartbeats. Errors: usage.
 [[nodiscard]] Result<std::unique_ptr<InstanceFront>> open_instance_front(
-    const Context& context, const RegisterOptions& options, worker::Parts& parts,
-    worker::Service service);
+    const Context& context, const RegisterOptions& options, std::uint64_t threads,
+    worker::Parts& parts, worker::Service service);
 
 }  // namespace assay::cli

@@ -17,6 +17,7 @@
 #include "cli/verbs/instance_front.h"
 #include "cli/verbs/signals.h"
 #include "cli/verbs/verbs.h"
+#include "cli/verbs/worker_reader.h"
 #include "client/files.h"
 #include "gpu_hash/device.h"
 #include "worker/agent.h"
@@ -156,7 +157,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_ASSIGN(const std::unique_ptr<Signer> signer, worker_key(options));
   ASSAY_ASSIGN(const std::unique_ptr<worker::EvidenceSource> evidence,
                worker::make_evidence_source(context.clock, context.random, options.evidence));
-  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine, make_engine(options.device));
+  ASSAY_ASSIGN(const std::unique_ptr<gpu_hash::Engine> engine,
+               make_worker_engine(options.device, !options.instances.socket.empty()));
   worker::Metrics metrics;
   std::optional<std::uint16_t> port;
   if (options.metrics_port) {
@@ -184,7 +186,8 @@ Result<Exit> run(const Context& context, const WorkerOptions& options) {
   ASSAY_ASSIGN(worker::Service beats,
                worker::Service::open(caller_of(context), connection, signals.abandon()));
   ASSAY_ASSIGN(const std::unique_ptr<InstanceFront> front,
-               open_instance_front(context, options.instances, parts, std::move(beats)));
+               open_instance_front(context, options.instances, options.device.threads, parts,
+                                   std::move(beats)));
   tell_start(events, options, parts, port);
   ASSAY_ASSIGN(const worker::Ending ending, worker::Agent(parts).run(options.once));
   return ending == worker::Ending::kNotVerified ? Exit::kNo : Exit::kYes;
@@ -263,6 +266,7 @@ void add_run(const Command& group, Context& context) {
 void add_worker(const Command& root, Context& context) {
   const Command group = root.add("worker", "The agent that verifies models on a node");
   add_run(group, context);
+  add_reader(group, context);
 }
 
 }  // namespace assay::cli

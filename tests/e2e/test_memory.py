@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import sys
 import unittest
 
@@ -105,6 +106,17 @@ class Memory(unittest.TestCase):
         self.verified()
         self.worker.kill()
         self.becomes("instance-unwatched")
+
+    def test_a_process_that_reads_memory_and_dies_vouches_for_nothing(self):
+        """Killed while the agent watches: denied, until a new job has looked at everything."""
+        owner = self.owner()
+        self.verified()
+        os.kill(self.worker.wait("reader-started")["pid"], signal.SIGKILL)
+        found = owner.wait(lambda m: m["type"] == "state" and m["state"] == "unknown")
+        self.assertEqual(found["findings"][0]["kind"], "error")
+        self.assertRegex(self.becomes("instance-"), r"instance-[a-z]+")
+        self.worker.wait("reader-failed")
+        self.verified()
 
     def test_what_is_not_the_model_is_named(self):
         cases = {

@@ -55,7 +55,8 @@ class Connection:
         frame = struct.pack("<I", len(body)) + body
         beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
         sent = self.socket.sendmsg([frame], beside)
-        self.socket.sendall(frame[sent:])
+        if sent < len(frame):
+            self.socket.sendall(frame[sent:])
 
     def receive(self):
         (size,) = struct.unpack("<I", self._read(4))
@@ -156,8 +157,11 @@ class Owner:
             while (at + count < len(numbers) and count < MOST_DESCRIPTORS
                    and numbers[at + count] == numbers[at] + count):  # fmt: skip
                 count += 1
-            self.connection.send({"type": "pieces", "request": request, "first": numbers[at],
-                                  "count": count}, descriptors[at : at + count])  # fmt: skip
+            try:
+                self.connection.send({"type": "pieces", "request": request, "first": numbers[at],
+                                      "count": count}, descriptors[at : at + count])  # fmt: skip
+            except BrokenPipeError:
+                return  # refused before its pieces came: the answer is there
             at += count
 
     def _serve(self):

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -38,6 +39,16 @@ def payload(envelope):
     return json.loads(base64.b64decode(json.loads(envelope)["payload"]))
 
 
+def child_of(pid):
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(path.read_text().rsplit(")", 1)[1].split()[1]) == pid:
+                return int(path.parent.name)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    raise AssertionError(f"{pid} has no child")
+
+
 class Memory(NodeTestCase):
     def setUp(self):
         super().setUp()
@@ -62,10 +73,10 @@ class Memory(NodeTestCase):
     def objects(self):
         return self.assay("manifest", "show", "llm.json", "-o", "json").json()["objects"]
 
-    def start(self, *options):
+    def start(self, *options, device="cpu"):
         process = subprocess.Popen(
             [harness.PROGRAM, "worker", "run", "--node", NODE, "--evidence", "none", "--device",
-             "cpu", "-o", "json", "--register-socket", str(self.path), "--register-uid",
+             device, "-o", "json", "--register-socket", str(self.path), "--register-uid",
              str(os.getuid()), *options, *self.to],
             cwd=self.dir, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True)  # fmt: skip
@@ -276,13 +287,115 @@ class Memory(NodeTestCase):
         owner = self.owner()
         self.order("verified")
         self.told(owner, "verified")
-        maps = pathlib.Path(f"/proc/{process.pid}/maps")
+        maps = pathlib.Path(f"/proc/{self.reader(process)}/maps")
         self.assertIn("memfd:weights", maps.read_text())
         begun = time.monotonic()
         owner.release()
         self.assertLess(time.monotonic() - begun, 5)  # 0.5 s where nothing else runs
         self.assertNotIn("memfd:weights", maps.read_text())
         self.assertEqual(self.beat("unknown")["instances"][0]["state"], "unknown")
+
+    def reader(self, process):
+        """The number of the process that reads memory."""
+        return self.until(process, "reader-started")["pid"]
+
+    def test_the_agent_itself_touches_no_memory_and_the_reader_has_no_network(self):
+        process = self.start()
+        owner = self.owner()
+        self.order("verified")
+        self.told(owner, "verified")
+        reader = self.reader(process)
+        self.assertNotIn("memfd:weights", pathlib.Path(f"/proc/{process.pid}/maps").read_text())
+        self.assertIn("memfd:weights", pathlib.Path(f"/proc/{reader}/maps").read_text())
+        links = [os.readlink(link) for link in pathlib.Path(f"/proc/{reader}/fd").iterdir()]
+        self.assertEqual(len([link for link in links if link.startswith("socket:")]), 1, links)
+        self.assertEqual([link for link in links if str(self.dir) in link], [])
+        # It ends with the agent, however that ends.
+        process.kill()
+        self.gone(reader)
+
+    def test_on_a_device_of_its_own(self):
+        """The reader has the device, and compares keyed tags there."""
+        devices = self.assay("device", "list", "-o", "json").json()["devices"]
+        found = [item["id"] for item in devices if item["id"] != "cpu"]
+        if not found:
+            self.skipTest("no OpenCL device")
+        process = self.start(device=found[0])
+        owner = self.owner()
+        self.order("verified")
+        self.told(owner, "verified")
+        started = self.until(process, "reader-started")
+        self.assertEqual(started["device"], found[0])
+        self.assertEqual(payload(self.envelope())["device"]["id"], found[0])
+        owner.write(0, 1_000, b"?")
+        findings = self.told(owner, "violated")["findings"]
+        self.assertEqual([item["tensor"] for item in findings], ["embed"])
+
+    def gone(self, pid):
+        end = time.monotonic() + harness.SLOW
+        while time.monotonic() < end:
+            try:
+                state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            except (FileNotFoundError, ProcessLookupError):
+                return
+            if state == "Z":
+                return
+            time.sleep(0.01)
+        self.fail(f"process {pid} goes on")
+
+    def test_a_reader_that_fails_while_it_watches(self):
+        """Killed or stopped: unknown, said to everybody, until a new job has looked at everything."""
+        for name, number in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
+            with self.subTest(name):
+                self.server.requests.clear()
+                process = self.start("--reader-timeout", "1", "--metrics-port", "0")
+                owner = self.owner()
+                self.order("verified")
+                self.told(owner, "verified")
+                self.beat("verified")
+                reader = self.reader(process)
+                os.kill(reader, number)
+                findings = self.told(owner, "unknown")["findings"]
+                self.assertEqual([item["kind"] for item in findings], ["error"])
+                self.assertEqual(self.until(process, "reader-failed")["pid"], reader)
+                self.gone(reader)
+                self.server.requests.clear()
+                self.assertEqual(self.beat("unknown")["instances"][0]["state"], "unknown")
+                self.assertEqual(owner.verify()["state"], "unknown")
+                self.order("verified")
+                self.told(owner, "verified")
+                self.beat("verified")
+                self.assertNotEqual(self.reader(process), reader)
+                owner.release()
+                owner.close()
+                process.terminate()
+                process.wait(harness.SLOW)
+
+    def test_only_the_agent_starts_a_reader(self):
+        self.assertEqual(self.error("worker", "reader", "--device", "cpu"), "usage")
+        self.assertNotIn("reader", self.assay("worker", "--help").out)
+        run = ("worker", "run", "--node", NODE, "--evidence", "none", "--register-socket", self.path, *self.to)
+        for seconds in ("0", "3601"):
+            self.assertEqual(self.error(*run, "--reader-timeout", seconds), "usage")
+
+    def test_a_reader_that_dies_under_a_job(self):
+        process = self.start()
+        owner = self.owner()
+        answer = owner.answer
+
+        def kill_first(message):
+            if message["type"] == "export":
+                owner.answer = answer
+                os.kill(child_of(process.pid), signal.SIGKILL)
+            return answer(message)
+        owner.answer = kill_first
+        self.order("verified")
+        self.assertEqual(self.told(owner, "unknown")["findings"][0]["kind"], "error")
+        finished = self.until(process, "finished")
+        self.assertEqual((finished["result"], finished["error"]["code"]), ("failed", "device-failed"))
+        self.assertEqual(self.requests(REPORT), [])
+        self.order("verified")
+        self.told(owner, "verified")
 
     def test_other_bytes_are_reported_as_they_are(self):
         self.start()

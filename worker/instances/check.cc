@@ -61,6 +61,23 @@ double detection_probability(std::uint64_t drawn, std::uint64_t pieces) {
                      : static_cast<double>(std::min(drawn, pieces)) / static_cast<double>(pieces);
 }
 
+Reached reached_of(const InstanceRegistration& registration, std::span<const std::size_t> tensors) {
+  Reached reached;
+  std::set<std::string> causes;
+  for (const std::size_t position : tensors) {
+    for (const InstancePart& part : registration.tensors.at(position).parts) {
+      const InstancePiece& piece = registration.pieces.at(part.piece);
+      const bool staged = piece.kind == PieceKind::kStaged;
+      (staged ? reached.staged : reached.in_place) += part.size;
+      if (staged) {
+        causes.insert(piece.cause);
+      }
+    }
+  }
+  reached.staged_causes.assign(causes.begin(), causes.end());
+  return reached;
+}
+
 InstanceCheck::InstanceCheck(std::shared_ptr<Owner> owner, gpu_hash::Engine& engine,
                              std::vector<std::size_t> tensors, const Options& options,
                              Random& random)
@@ -98,24 +115,19 @@ Status InstanceCheck::plan(unsigned slices) {
   const InstanceRegistration& registration = owner_->registration();
   std::vector<std::pair<Reach, std::size_t>> order;
   std::uint64_t total = 0;
-  std::set<std::string> causes;
+  reached_ = reached_of(registration, tensors_);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     ASSAY_ASSIGN(const Reach reach, reach_of(engine_, registration, tensor(i).parts));
     order.emplace_back(reach, i);
-    const std::uint64_t size = size_of(tensor(i));
-    total += size;
-    (reach == Reach::kStaged ? reached_.staged : reached_.in_place) += size;
+    total += size_of(tensor(i));
     for (const InstancePart& part : tensor(i).parts) {
-      if (reach == Reach::kStaged) {
-        causes.insert(registration.pieces.at(part.piece).cause);
-      } else if (part.size > 0) {
+      if (reach != Reach::kStaged && part.size > 0) {
         PieceUse& use = uses_[part.piece];
         use.parts.push_back(part);
         use.tensors.push_back(i);
       }
     }
   }
-  reached_.staged_causes.assign(causes.begin(), causes.end());
   std::ranges::stable_sort(order, {}, [](const auto& item) { return item.first; });
   const std::uint64_t share = std::max<std::uint64_t>((total + slices - 1) / slices, 1);
   for (const auto& [reach, number] : order) {
@@ -278,6 +290,16 @@ Result<std::vector<ObjectDigests>> InstanceCheck::outline(std::span<const std::s
     result.push_back(std::move(one.at(0)));
   }
   return result;
+}
+
+Result<std::unique_ptr<MemoryCheck>> LocalChecks::start(std::shared_ptr<Owner> owner,
+                                                        std::vector<std::size_t> tensors,
+                                                        const CheckOptions& options) {
+  ASSAY_ASSIGN(gpu_hash::Engine* const engine, engine_for(engine_, owner->registration()));
+  ASSAY_ASSIGN(
+      std::unique_ptr<InstanceCheck> check,
+      InstanceCheck::start(std::move(owner), *engine, std::move(tensors), options, random_));
+  return check;
 }
 
 }  // namespace assay::worker

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "schemas/posix/files.h"
-
 namespace assay::worker {
 namespace {
 
@@ -34,7 +32,7 @@ Status check_export(const InstanceRegistration& registration,
 }
 
 Status check_read(const InstanceRegistration& registration, std::uint64_t piece,
-                  std::uint64_t offset, std::size_t size) {
+                  std::uint64_t offset, std::uint64_t size) {
   const bool staged =
       piece < registration.pieces.size() && registration.pieces[piece].kind == PieceKind::kStaged;
   return staged && size > 0 && size <= kStagingWindow &&
@@ -109,17 +107,13 @@ Result<std::vector<Descriptor>> LiveOwner::export_pieces(std::span<const std::ui
   return descriptors;
 }
 
-Status LiveOwner::read_staged(std::uint64_t piece, std::uint64_t offset,
-                              std::span<std::uint8_t> out) {
-  ASSAY_TRY(check_read(setup_.registration, piece, offset, out.size()));
+Status LiveOwner::stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
+                        const std::function<Status()>& use) {
+  ASSAY_TRY(check_read(setup_.registration, piece, offset, size));
   return ask(
       {false, {piece}},
-      [&](std::uint64_t number) { return AgentRead{number, piece, offset, out.size()}; },
-      [&](const Request&) {
-        const std::int64_t size = read_at(setup_.window.get(), 0, out);
-        return std::cmp_equal(size, out.size()) ? Status()
-                                                : unreadable("the window cannot be read");
-      });
+      [&](std::uint64_t number) { return AgentRead{number, piece, offset, size}; },
+      [&use](const Request&) { return use(); });
 }
 
 void LiveOwner::begin_check() {

@@ -43,8 +43,9 @@ class LiveOwner final : public Owner {
   [[nodiscard]] std::stop_token ended() const override { return ended_.get_token(); }
   [[nodiscard]] Result<std::vector<Descriptor>> export_pieces(
       std::span<const std::uint64_t> pieces) override;
-  [[nodiscard]] Status read_staged(std::uint64_t piece, std::uint64_t offset,
-                                   std::span<std::uint8_t> out) override;
+  [[nodiscard]] Status stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
+                             const std::function<Status()>& use) override;
+  [[nodiscard]] int window() const override { return setup_.window.get(); }
   void begin_check() override;
   void tell(InstanceState state, std::span<const Finding> findings) override;
   [[nodiscard]] std::shared_ptr<const HintsPage> hints() const override { return setup_.hints; }

@@ -30,9 +30,8 @@ bool is_about_machine(ErrorCode code) {
 }  // namespace
 
 InstanceModel::InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
-                             const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
-                             Now now)
-    : artifact_(manifest.artifact), engine_(engine), random_(random), now_(std::move(now)) {
+                             const Manifest& manifest, Checks& checks, Now now)
+    : artifact_(manifest.artifact), checks_(checks), now_(std::move(now)) {
   const std::vector<const InstanceRegistration*> all = registrations(owners);
   ranks_fit_ = check_ranks(artifact, all);
   match_ = match_tensors(artifact_, all);
@@ -78,6 +77,10 @@ void InstanceModel::begin_check() {
 
 void InstanceModel::tell(InstanceState state, std::span<const Finding> findings) {
   const std::scoped_lock lock(mutex_);
+  tell_all(state, findings);
+}
+
+void InstanceModel::tell_all(InstanceState state, std::span<const Finding> findings) {
   for (const Rank& rank : ranks_) {
     if (rank.owner) {
       rank.owner->tell(state, findings);
@@ -102,18 +105,13 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) 
     return;
   }
   rank.owner->begin_check();
-  const Result<gpu_hash::Engine*> engine = engine_for(engine_, rank.registration);
-  if (!engine) {
-    rank.error = engine.error();
-    return;
-  }
   std::vector<std::size_t> tensors;
   for (const std::size_t matched : rank.matched) {
     tensors.push_back(match_.tensors[matched].tensor);
   }
-  auto check = InstanceCheck::start(
-      rank.owner, **engine, std::move(tensors),
-      {artifact_.parameters, slices, stop_.get_token(), &exports, tags_}, random_);
+  auto check =
+      checks_.start(rank.owner, std::move(tensors),
+                    {artifact_.parameters, slices, stop_.get_token(), &exports, tags_});
   if (check) {
     rank.check = *std::move(check);
   } else {
@@ -249,6 +247,8 @@ Result<InstanceModel::Hashed> InstanceModel::hash(unsigned slices, const std::st
   for (const Rank& rank : ranks_) {
     if (rank.error && is_about_machine(rank.error->code)) {
       const Error error = *rank.error;
+      const Finding why{Finding::Kind::kError, {}, error.detail};
+      tell_all(InstanceState::kUnknown, {&why, 1});
       drop();
       return std::unexpected(error);
     }

@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "gpu_hash/engine.h"
-#include "schemas/core/random.h"
 #include "schemas/manifest.h"
 #include "schemas/verification_report.h"
-#include "worker/instances/check.h"
+#include "worker/instances/checks.h"
 #include "worker/instances/match.h"
 #include "worker/instances/owner.h"
 
@@ -28,11 +27,10 @@ namespace assay::worker {
 // fail with cancelled, outline() fails with not-found, and hash() covers no tensor.
 class InstanceModel {
  public:
-  // `owners` must be sorted by rank, as Instances::find() returns them. `engine` and `random` must
-  // outlive this object.
+  // `owners` must be sorted by rank, as Instances::find() returns them. `checks` must outlive this
+  // object.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
-                const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
-                Now now = &Steady::now);
+                const Manifest& manifest, Checks& checks, Now now = &Steady::now);
   ~InstanceModel();
   InstanceModel(const InstanceModel&) = delete;
   InstanceModel& operator=(const InstanceModel&) = delete;
@@ -47,7 +45,8 @@ class InstanceModel {
   // and tensors in those that changed are not covered (file-changed). What one process keeps us
   // from reading, or not within ExportTime, leaves its tensors not covered. `slices` is for
   // recheck(), and so is `tags`: without them it computes SHA-256. Errors: cancelled when `stop` is
-  // requested, those of the engine that are not about this memory.
+  // requested; device-failed and other errors that are not about this memory, of which the owners
+  // are told (unknown) before their memory is let go.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop, bool tags = true);
 
   // Hashes the entries at these positions again from the same imports and returns their outline
@@ -59,7 +58,7 @@ class InstanceModel {
   // one process.
   [[nodiscard]] unsigned slices();
   // Returns a finding kChanged for each tensor of a slice that changed since hash(). Errors: those
-  // of InstanceCheck::recheck().
+  // of MemoryCheck::recheck().
   [[nodiscard]] Result<std::vector<Finding>> recheck(unsigned slice);
   // Compares `count` random pieces of each process with fresh exports. Returns a finding kChanged
   // for each tensor in a piece that differs. Errors: those of InstanceCheck::redraw().
@@ -88,7 +87,7 @@ class InstanceModel {
     Peer peer;
     std::shared_ptr<Owner> owner;        // null: let go
     std::vector<std::size_t> matched{};  // positions in match_.tensors
-    std::unique_ptr<InstanceCheck> check{};
+    std::unique_ptr<MemoryCheck> check{};
     std::optional<Error> error{};  // why it was not read to the end
   };
   struct Wake {
@@ -100,8 +99,10 @@ class InstanceModel {
     std::size_t tensor;  // number in the rank's check
   };
 
-  void keep();  // body of keeper_
-  void drop();  // with mutex_ held
+  void keep();                                                            // body of keeper_
+  void drop();                                                            // with mutex_ held
+  void tell_all(InstanceState state, std::span<const Finding> findings);  // with mutex_ held
+  // Safe to call for several ranks at once, each with an ExportTime of its own.
   void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
   // Redraws pieces of all processes and adds the figures to `facts`. Returns the positions in
   // match_.tensors of the tensors that changed.
@@ -116,8 +117,7 @@ class InstanceModel {
 
   Artifact artifact_;
   bool tags_ = true;  // of the last hash()
-  gpu_hash::Engine& engine_;
-  Random& random_;
+  Checks& checks_;
   Now now_;
   std::vector<Rank> ranks_;  // owners and checks in it are guarded by mutex_
   Status ranks_fit_;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -53,11 +54,16 @@ class Owner {
   [[nodiscard]] virtual Result<std::vector<Descriptor>> export_pieces(
       std::span<const std::uint64_t> pieces) = 0;
 
-  // Copies bytes of a staged piece through the window into `out`, which has 1 to kStagingWindow
-  // bytes.
-  // Errors: as export_pieces().
-  [[nodiscard]] virtual Status read_staged(std::uint64_t piece, std::uint64_t offset,
-                                           std::span<std::uint8_t> out) = 0;
+  // Has the owner copy bytes of a staged piece to the begin of the window, at most kStagingWindow
+  // at once, and calls `use` while they are there: nobody else uses the window meanwhile. Errors:
+  // as export_pieces(); those of `use`.
+  [[nodiscard]] virtual Status stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
+                                     const std::function<Status()>& use) = 0;
+  // The memory file of the window; the number stays this object's. -1 when no piece is staged.
+  [[nodiscard]] virtual int window() const = 0;
+  // Copies bytes of a staged piece through the window. Errors: of stage().
+  [[nodiscard]] Status read_staged(std::uint64_t piece, std::uint64_t offset,
+                                   std::span<std::uint8_t> out);
 
   // Must be called before a check of all memory begins. The next tell() answers the `verify` that
   // the owner asked for before this call.

@@ -13,13 +13,16 @@
 
 namespace assay::worker::test {
 
-MemoryFile::MemoryFile(ByteView bytes, int seals)
-    : fd_(::memfd_create("weights", MFD_CLOEXEC | MFD_ALLOW_SEALING)), size_(bytes.size()) {
+MemoryFile::MemoryFile(ByteView bytes, int seals) : MemoryFile(bytes.size(), seals) {
+  std::ranges::copy(bytes, memory_);
+}
+
+MemoryFile::MemoryFile(std::size_t size, int seals)
+    : fd_(::memfd_create("weights", MFD_CLOEXEC | MFD_ALLOW_SEALING)), size_(size) {
   EXPECT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(size_)), 0);
   memory_ = static_cast<std::uint8_t*>(
       ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0));
   EXPECT_NE(static_cast<void*>(memory_), MAP_FAILED);
-  std::ranges::copy(bytes, memory_);
   const int wanted = seals >= 0 ? seals : F_SEAL_SHRINK | F_SEAL_GROW;
   EXPECT_EQ(::fcntl(fd_.get(), F_ADD_SEALS, wanted), 0);
 }
@@ -45,6 +48,9 @@ std::uint64_t FakeOwner::add_piece(PieceKind kind, ByteView bytes) {
   if (kind == PieceKind::kStaged) {
     memory.bytes.assign(bytes.begin(), bytes.end());
     registration_.window = kStagingWindow;
+    if (!window_) {
+      window_ = std::make_unique<MemoryFile>(kStagingWindow);
+    }
   } else {
     memory.file = std::make_unique<MemoryFile>(bytes);
   }
@@ -117,16 +123,19 @@ Result<std::vector<Descriptor>> FakeOwner::export_pieces(std::span<const std::ui
   return fds;
 }
 
-Status FakeOwner::read_staged(std::uint64_t piece, std::uint64_t offset,
-                              std::span<std::uint8_t> out) {
+Status FakeOwner::stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
+                        const std::function<Status()>& use) {
   on_call_();
   if (ended_.stop_requested()) {
     return fail(ErrorCode::kCancelled, "the owner took its memory back");
   }
-  const std::scoped_lock lock(mutex_);
-  EXPECT_LE(out.size(), kStagingWindow);
-  std::ranges::copy(ByteView(memory_.at(piece).bytes).subspan(offset, out.size()), out.begin());
-  return {};
+  EXPECT_LE(size, kStagingWindow);
+  const std::scoped_lock staging(staging_);
+  {
+    const std::scoped_lock lock(mutex_);
+    std::ranges::copy(ByteView(memory_.at(piece).bytes).subspan(offset, size), window_->memory());
+  }
+  return use();
 }
 
 void FakeOwner::tell(InstanceState state, std::span<const Finding> findings) {

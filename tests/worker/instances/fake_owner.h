@@ -21,6 +21,7 @@ namespace assay::worker::test {
 class MemoryFile {
  public:
   explicit MemoryFile(ByteView bytes, int seals = -1);
+  explicit MemoryFile(std::size_t size, int seals = -1);
   ~MemoryFile();
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
@@ -68,8 +69,9 @@ class FakeOwner final : public Owner {
   [[nodiscard]] std::stop_token ended() const override { return ended_.get_token(); }
   [[nodiscard]] Result<std::vector<Descriptor>> export_pieces(
       std::span<const std::uint64_t> pieces) override;
-  [[nodiscard]] Status read_staged(std::uint64_t piece, std::uint64_t offset,
-                                   std::span<std::uint8_t> out) override;
+  [[nodiscard]] Status stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
+                             const std::function<Status()>& use) override;
+  [[nodiscard]] int window() const override { return window_ ? window_->fd() : -1; }
   void begin_check() override {}
   void tell(InstanceState state, std::span<const Finding> findings) override;
   [[nodiscard]] std::shared_ptr<const HintsPage> hints() const override { return hints_; }
@@ -94,6 +96,8 @@ class FakeOwner final : public Owner {
   std::function<void()> on_call_ = [] {};
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::unique_ptr<MemoryFile> window_;
+  std::mutex staging_;          // while the window is used
   std::vector<Memory> memory_;  // guarded by mutex_, as what follows
   std::uint64_t exported_ = 0;
   std::size_t largest_ = 0;

@@ -7,6 +7,7 @@
 
 #include "tests/worker/instances/engines.h"
 #include "tests/worker/instances/fake_owner.h"
+#include "worker/instances/check.h"
 #include "worker/instances/watch.h"
 
 namespace assay::worker::test {
@@ -18,6 +19,10 @@ class InstanceModelTest : public OnEngine {
  protected:
   void SetUp() override {
     OnEngine::SetUp();
+    if (engine_ == nullptr) {
+      return;
+    }
+    checks_ = std::make_unique<LocalChecks>(*engine_, random_);
     for (std::uint64_t i = 0; i < 4; ++i) {
       tensors_.push_back({"t" + std::to_string(i), some_bytes(30'000 + i, i)});
     }
@@ -39,7 +44,7 @@ class InstanceModelTest : public OnEngine {
   std::shared_ptr<InstanceModel> model() {
     return std::make_shared<InstanceModel>(
         std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()), id(), manifest_,
-        *engine_, random_, now());
+        *checks_, now());
   }
 
   // The steady clock, and what tests add to it.
@@ -51,6 +56,7 @@ class InstanceModelTest : public OnEngine {
   std::atomic<bool> held_ = false;
   std::atomic<bool> waited_for_ = false;
   SystemRandom random_;
+  std::unique_ptr<LocalChecks> checks_;
   std::vector<NamedBytes> tensors_;
   Manifest manifest_;
   std::vector<std::shared_ptr<FakeOwner>> owners_;

@@ -22,6 +22,7 @@ class WatchTest : public OnEngine {
  protected:
   void SetUp() override {
     OnEngine::SetUp();
+    checks_ = std::make_unique<LocalChecks>(*engine_, random_);
     tensors_ = {{"t0", some_bytes(kSize, 1)}, {"t1", some_bytes(kSize, 2)}};
     manifest_ = manifest_of(tensors_);
     for (std::uint64_t rank = 0; rank < 2; ++rank) {
@@ -40,7 +41,7 @@ class WatchTest : public OnEngine {
         });
     const auto model = std::make_shared<InstanceModel>(
         std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()),
-        artifact_id(manifest_).value(), manifest_, *engine_, random_);
+        artifact_id(manifest_).value(), manifest_, *checks_);
     const auto hashed = model->hash(plan.slices, {}, plan.check != WatchCheck::kSha256);
     ASSERT_TRUE(hashed);
     for (const auto& owner : owners_) {
@@ -67,6 +68,7 @@ class WatchTest : public OnEngine {
   }
 
   SystemRandom random_;
+  std::unique_ptr<LocalChecks> checks_;
   std::vector<NamedBytes> tensors_;
   Manifest manifest_;
   std::vector<std::shared_ptr<FakeOwner>> owners_;
@@ -122,7 +124,7 @@ TEST(Locator, TakesABoundedNumberOfDigests) {
 TEST_P(WatchTest, Sha256_IsAnotherLookThanTags) {
   const auto model = std::make_shared<InstanceModel>(
       std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()),
-      artifact_id(manifest_).value(), manifest_, *engine_, random_);
+      artifact_id(manifest_).value(), manifest_, *checks_);
   ASSERT_TRUE(model->hash(1, {}, false));
   owners_[0]->flip(0, 1);
   for (int i = 0; i < 2; ++i) {  // tags could not be looked at again

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verbs/worker_reader.h"
+
+#include <utility>
+
+#include "client/files.h"
+#include "schemas/core/error_json.h"
+#include "worker/engine_on_demand.h"
+#include "worker/reader/process.h"
+#include "worker/reader/serve.h"
+
+namespace assay::cli {
+namespace {
+
+Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
+  client::protect_process();
+  ASSAY_TRY(worker::serve_reader(
+      Descriptor(worker::kReaderSocket),
+      {.build = context.version, .make_engine = [&device] { return make_engine(device); }},
+      context.random));
+  return Exit::kYes;
+}
+
+}  // namespace
+
+void add_reader(const Command& group, Context& context) {
+  auto device = std::make_shared<DeviceFlags>();
+  const Command verb = group.add("reader", "Read memory for the node agent that starts this");
+  verb.hide();
+  add_device_options(verb, *device);
+  verb.action([device, &context] { return read_memory(context, *device); });
+}
+
+worker::ReadersSetup readers_of(const Context& context, std::uint64_t silent_seconds,
+                                std::uint64_t threads, const worker::Parts& parts) {
+  worker::ReadersSetup setup;
+  setup.arguments = {"worker", "reader", "--threads", std::to_string(threads), "--device"};
+  setup.build = context.version;
+  setup.times.silent = std::chrono::seconds(silent_seconds);
+  setup.tell = [&events = parts.events, &metrics = parts.metrics](const worker::ReaderNews& news) {
+    Json members = {{"device", news.device}, {"pid", news.pid}};
+    if (news.error) {
+      members["error"] = error_json(*news.error);
+      metrics.reader_failed();
+    }
+    events.tell(news.error ? "reader-failed" : "reader-started", std::move(members));
+  };
+  return setup;
+}
+
+Result<std::unique_ptr<gpu_hash::Engine>> make_worker_engine(const DeviceFlags& flags,
+                                                             bool registers) {
+  ASSAY_ASSIGN(std::unique_ptr<gpu_hash::Engine> engine, make_engine(flags));
+  if (!registers || engine->info().id == "cpu") {
+    return engine;
+  }
+  DeviceFlags chosen = flags;
+  chosen.device = engine->info().id;  // not measured again
+  const auto first = std::make_shared<std::unique_ptr<gpu_hash::Engine>>(std::move(engine));
+  ASSAY_ASSIGN(std::unique_ptr<worker::EngineOnDemand> resting,
+               worker::EngineOnDemand::create(
+                   [chosen, first]() -> Result<std::unique_ptr<gpu_hash::Engine>> {
+                     return *first ? std::move(*first) : make_engine(chosen);
+                   }));
+  return resting;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes in which `assay worker run` has memory read, and their verb.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/verbs/device_options.h"
+#include "worker/parts.h"
+#include "worker/reader/readers.h"
+
+namespace assay::cli {
+
+// `assay worker reader`, which the help leaves out: the node agent starts it, with a socket.
+void add_reader(const Command& group, Context& context);
+
+// How `assay worker run` starts such processes; what becomes of them is told as events of `parts`,
+// and counted. `threads` is that of DeviceFlags, `silent_seconds` is --reader-timeout.
+[[nodiscard]] worker::ReadersSetup readers_of(const Context& context, std::uint64_t silent_seconds,
+                                              std::uint64_t threads, const worker::Parts& parts);
+
+// The engine for files. Where processes register memory (`registers`), other processes read that,
+// each with a context of its own on the device: this one keeps none there while it hashes no files.
+// Errors: of make_engine().
+[[nodiscard]] Result<std::unique_ptr<gpu_hash::Engine>> make_worker_engine(const DeviceFlags& flags,
+                                                                           bool registers);
+
+}  // namespace assay::cli

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/worker/reader/played_reader.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <fcntl.h>
+#include <functional>
+#include <map>
+#include <sys/socket.h>
+
+#include <gtest/gtest.h>
+
+#include "gpu_hash/dispatch.h"
+#include "schemas/core/sha.h"
+#include "worker/reader/link.h"
+#include "worker/reader/serve.h"
+
+namespace assay::worker::test {
+namespace {
+
+Result<std::unique_ptr<gpu_hash::Engine>> engine_of(const std::string& device) {
+  ASSAY_ASSIGN(const gpu_hash::DeviceChoice choice, gpu_hash::parse_device(device));
+  return gpu_hash::make_engine(choice, {.threads = 1});
+}
+
+void mark(const std::string& marker) {
+  const Descriptor file(::open(marker.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+// Right until its Nth message.
+int play_signal(int signal, int at, const std::string& marker, const std::string& device) {
+  static std::atomic<int> seen = 0;
+  const auto count = [=] {
+    if (++seen == at) {
+      mark(marker);
+      ::raise(signal);
+    }
+  };
+  SystemRandom random;
+  const Status ended = serve_reader(Descriptor(kReaderSocket),
+                                    {.build = kBuild,
+                                     .make_engine = [&] { return engine_of(device); },
+                                     .before_sending = [=](const wire::FromReader&) { count(); },
+                                     .on_message = [=](const wire::ToReader&) { count(); }},
+                                    random);
+  return ended ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+wire::Started right_answer(const wire::Start& start) {
+  wire::Started started{start.check, {}, {0}};
+  for (const std::vector<wire::Part>& parts : start.tensors) {
+    started.roots.push_back(sha256({}));
+    for (const wire::Part& part : parts) {
+      started.slices[0] += part.size;
+    }
+  }
+  return started;
+}
+
+using Frames = std::vector<Bytes>;
+using Lie = std::function<Frames(const wire::Start&)>;
+
+template <typename... Messages>
+Frames frames(const Messages&... messages) {
+  return {wire::write(wire::FromReader(messages))...};
+}
+
+using wire::Start;
+using Lies = std::map<std::string, Lie>;
+
+// Answers that do not fit the question.
+Lies lies_in_answers() {
+  return {
+      {"a-root-too-few",
+       [](const Start& s) {
+         auto a = right_answer(s);
+         a.roots.pop_back();
+         return frames(a);
+       }},
+      {"a-root-too-many",
+       [](const Start& s) {
+         auto a = right_answer(s);
+         a.roots.push_back(sha256({}));
+         return frames(a);
+       }},
+      {"roots-of-another-algorithm",
+       [](const Start& s) {
+         auto a = right_answer(s);
+         a.roots.back() = Digest::wrap(HashAlgorithm::kSha384, Bytes(48).data());
+         return frames(a);
+       }},
+      {"bytes-that-were-not-read",
+       [](const Start& s) {
+         auto a = right_answer(s);
+         a.slices[0] -= 1;
+         return frames(a);
+       }},
+      {"sizes-that-run-over",
+       [](const Start& s) {
+         auto a = right_answer(s);
+         a.slices = {~std::uint64_t{0}, a.slices[0] + 1};
+         return frames(a);
+       }},
+  };
+}
+
+// Messages that nobody asked for, or that are none.
+Lies lies_beside_answers() {
+  return {
+      {"the-answer-to-a-look", [](const Start& s) { return frames(wire::Looked{s.check, {}}); }},
+      {"the-answer-to-a-draw",
+       [](const Start& s) { return frames(wire::Drawn{s.check, 1, 1, {}}); }},
+      {"another-check", [](const Start& s) { return frames(wire::Progress{s.check + 1}); }},
+      {"an-end-that-nobody-asked-for", [](const Start& s) { return frames(wire::Ended{s.check}); }},
+      {"hello-again", [](const Start&) { return frames(wire::Hello{kBuild, {}, {}, {}, {}}); }},
+      {"two-answers",
+       [](const Start& s) {
+         const wire::Failed failed{s.check, {"file-unreadable", {}, {}}};
+         return frames(failed, failed, failed, failed, failed, failed, failed, failed);
+       }},
+      {"a-failure-without-an-error",
+       [](const Start& s) { return frames(wire::Failed{s.check, {}}); }},
+      {"no-message", [](const Start&) { return Frames{{}}; }},
+      {"an-unknown-type", [](const Start&) { return Frames{{99, 1, 2, 3}}; }},
+      {"bytes-after-the-message",
+       [](const Start& s) {
+         Frames some = frames(right_answer(s));
+         some[0].push_back(0);
+         return some;
+       }},
+      {"half-a-message",
+       [](const Start& s) {
+         Frames some = frames(right_answer(s));
+         some[0].resize(some[0].size() / 2);
+         return some;
+       }},
+  };
+}
+
+// Requests to the owner that the check does not need.
+Lies lies_to_owners() {
+  return {
+      {"pieces-that-there-are-not",
+       [](const Start& s) { return frames(wire::Export{s.check, {s.pieces.size()}}); }},
+      {"pieces-in-another-order",
+       [](const Start& s) { return frames(wire::Export{s.check, {1, 0}}); }},
+      {"no-pieces", [](const Start& s) { return frames(wire::Export{s.check, {}}); }},
+      {"pieces-again-and-again",
+       [](const Start& s) {
+         const wire::Export one{s.check, {0}};
+         return frames(one, one, one);
+       }},
+      {"staged-bytes-of-none",
+       [](const Start& s) { return frames(wire::Stage{s.check, 0, 0, 1}); }},
+  };
+}
+
+const Lies& all_lies() {
+  static const Lies all = [] {
+    Lies some = lies_in_answers();
+    some.merge(lies_beside_answers());
+    some.merge(lies_to_owners());
+    return some;
+  }();
+  return all;
+}
+
+// A frame that says to be longer than any may be.
+void send_endless() {
+  const std::array<std::uint8_t, 8> head = {255, 255, 255, 255, 0, 0, 0, 0};
+  (void)::send(kReaderSocket, head.data(), head.size(), MSG_NOSIGNAL);
+}
+
+int play_lie(const std::string& name, const std::string& marker, const std::string& device) {
+  const auto engine = engine_of(device);
+  if (!engine) {
+    return EXIT_FAILURE;
+  }
+  Link link{Descriptor(kReaderSocket)};
+  const gpu_hash::EngineInfo& info = (*engine)->info();
+  const wire::Hello hello{kBuild, info.id, info.uuid, info.driver,
+                          info.kernel_digest ? info.kernel_digest->text() : ""};
+  (void)link.send(wire::write(wire::FromReader(hello)));
+  while (true) {
+    const auto frame = link.receive({.bytes = wire::kMaxToReader, .descriptors = 253});
+    if (!frame) {
+      return EXIT_SUCCESS;
+    }
+    const auto message = wire::parse_to_reader(frame->body);
+    const auto* const start = message ? std::get_if<wire::Start>(&*message) : nullptr;
+    if (start == nullptr) {
+      continue;  // never lets go
+    }
+    mark(marker);
+    if (name == "an-endless-frame") {
+      send_endless();
+    } else if (name == "descriptors") {
+      (void)link.send(wire::write(wire::FromReader(right_answer(*start))),
+                      std::array<int, 1>{STDIN_FILENO});
+    } else {
+      for (const Bytes& one : all_lies().at(name)(*start)) {
+        (void)link.send(one);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> lies() {
+  std::vector<std::string> names = {"an-endless-frame", "descriptors"};
+  for (const auto& [name, lie] : all_lies()) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+int play_reader(const std::vector<std::string>& arguments) {
+  const std::string& way = arguments.at(0);
+  const std::string& argument = arguments.at(1);
+  const std::string& marker = arguments.at(2);
+  const std::string& device = arguments.at(3);
+  if (way == kRight || std::filesystem::exists(marker)) {
+    return play_signal(SIGKILL, 0, marker, device);
+  }
+  if (way == kLies) {
+    return play_lie(argument, marker, device);
+  }
+  if (way == kForeign) {
+    mark(marker);
+    SystemRandom random;
+    (void)serve_reader(Descriptor(kReaderSocket),
+                       {.build = "another", .make_engine = [&] { return engine_of(device); }},
+                       random);
+    return EXIT_FAILURE;
+  }
+  return play_signal(way == kDies ? SIGKILL : SIGSTOP, std::stoi(argument), marker, device);
+}
+
+}  // namespace assay::worker::test
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == assay::worker::test::kPlay) {
+    return assay::worker::test::play_reader({arguments.begin() + 1, arguments.end()});
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/reader/process.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <string_view>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <spawn.h>
+
+namespace assay::worker {
+namespace {
+
+// Undoes what posix_spawn() needs.
+struct Spawn {
+  Spawn() {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+  }
+  ~Spawn() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  Spawn(const Spawn&) = delete;
+  Spawn& operator=(const Spawn&) = delete;
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+};
+
+bool prepare(Spawn& spawn, int socket) {
+  sigset_t none;
+  sigset_t usual;
+  ::sigemptyset(&none);
+  ::sigemptyset(&usual);
+  ::sigaddset(&usual, SIGPIPE);
+  return ::posix_spawn_file_actions_adddup2(&spawn.actions, socket, kReaderSocket) == 0 &&
+         ::posix_spawn_file_actions_addopen(&spawn.actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
+         ::posix_spawn_file_actions_addopen(&spawn.actions, 1, "/dev/null", O_WRONLY, 0) == 0 &&
+         ::posix_spawn_file_actions_addclosefrom_np(&spawn.actions, kReaderSocket + 1) == 0 &&
+         ::posix_spawnattr_setsigmask(&spawn.attributes, &none) == 0 &&
+         ::posix_spawnattr_setsigdefault(&spawn.attributes, &usual) == 0 &&
+         ::posix_spawnattr_setpgroup(&spawn.attributes, 0) == 0 &&
+         ::posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETSIGMASK |
+                                                           POSIX_SPAWN_SETSIGDEF |
+                                                           POSIX_SPAWN_SETPGROUP) == 0;
+}
+
+std::vector<char*> environment_of_child() {
+  std::vector<char*> kept;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    if (!std::string_view(*variable).starts_with("ASSAY_")) {
+      kept.push_back(*variable);
+    }
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
+
+std::string words_for(const siginfo_t& end) {
+  return end.si_code == CLD_EXITED ? "exit status " + std::to_string(end.si_status)
+                                   : "signal " + std::to_string(end.si_status);
+}
+
+}  // namespace
+
+Result<ChildProcess> ChildProcess::start(const std::string& program,
+                                         const std::vector<std::string>& arguments,
+                                         const Descriptor& socket) {
+  std::vector<std::string> words = {"assay"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) {
+    argv.push_back(word.data());
+  }
+  argv.push_back(nullptr);
+  Spawn spawn;
+  const std::vector<char*> environment = environment_of_child();
+  pid_t pid = -1;
+  if (!prepare(spawn, socket.get()) ||
+      ::posix_spawn(&pid, program.c_str(), &spawn.actions, &spawn.attributes, argv.data(),
+                    environment.data()) != 0) {
+    return fail(ErrorCode::kInternal, "the system starts no more processes");
+  }
+  Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  return ChildProcess(pid, std::move(pidfd));
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ >= 0) {
+    kill();
+    (void)wait(Steady::time_point::max());
+  }
+}
+
+void ChildProcess::kill() const {
+  // Its number is not given to another process before its end was seen.
+  if (pid_ >= 0) {
+    (void)::kill(pid_, SIGKILL);
+  }
+}
+
+std::string ChildProcess::wait(Steady::time_point deadline) {
+  constexpr std::int64_t kLook = 100;  // milliseconds, where the system has no pidfd
+  while (true) {
+    siginfo_t end{};
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      return "unknown cause";
+    }
+    if (end.si_pid != 0) {
+      const pid_t pid = std::exchange(pid_, -1);
+      (void)::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED);
+      return words_for(end);
+    }
+    const Steady::time_point now = Steady::now();
+    if (now >= deadline) {
+      return {};
+    }
+    const auto left = std::min<Steady::duration>(deadline - now, std::chrono::milliseconds(kLook));
+    pollfd ended{pidfd_.get(), POLLIN, 0};
+    (void)::poll(&ended, 1,
+                 static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count()));
+  }
+}
+
+}  // namespace assay::worker

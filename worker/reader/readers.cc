@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/reader/readers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "worker/reader/reader_check.h"
+
+namespace assay::worker {
+namespace {
+
+constexpr int kTries = 3;
+
+}  // namespace
+
+Readers::Readers(gpu_hash::Engine& engine, ReadersSetup setup)
+    : engine_(engine), setup_(std::move(setup)) {}
+
+Readers::~Readers() = default;
+
+std::shared_ptr<Reader> Readers::make(const gpu_hash::EngineInfo& engine,
+                                      const std::shared_ptr<Place>& place) const {
+  ReaderSetup setup{.program = setup_.program,
+                    .arguments = setup_.arguments,
+                    .build = setup_.build,
+                    .engine = engine,
+                    .times = setup_.times};
+  setup.arguments.push_back(engine.id);
+  const std::weak_ptr<Place> known = place;
+  setup.tell = [known, tell = setup_.tell, pause = setup_.pause,
+                longest = setup_.longest](const ReaderNews& news) {
+    const std::shared_ptr<Place> its = known.lock();
+    if (its && news.error) {
+      const std::scoped_lock lock(its->mutex);
+      constexpr unsigned kMostDoublings = 20;
+      const auto wait = pause * (std::uint64_t{1} << std::min(its->failures, kMostDoublings));
+      // The first failure after a quiet time costs no pause.
+      const bool again = Steady::now() < its->not_before + longest;
+      its->failures = again ? its->failures + 1 : 0;
+      its->not_before =
+          Steady::now() + (again ? std::min<Steady::duration>(wait, longest) : Steady::duration());
+    }
+    tell(news);
+  };
+  return std::make_shared<Reader>(std::move(setup));
+}
+
+Result<std::shared_ptr<Reader>> Readers::reader_of(const gpu_hash::EngineInfo& engine) {
+  std::shared_ptr<Place> place;
+  {
+    const std::scoped_lock lock(mutex_);
+    std::shared_ptr<Place>& known = places_[engine.id];
+    if (!known) {
+      known = std::make_shared<Place>();
+    }
+    place = known;
+  }
+  std::shared_ptr<Reader> old;  // goes without the lock, which its last words need
+  const std::scoped_lock lock(place->mutex);
+  if (place->reader && place->reader->is_usable()) {
+    return place->reader;
+  }
+  if (Steady::now() < place->not_before) {
+    return fail(ErrorCode::kDeviceFailed,
+                "The process that reads memory of " + engine.id +
+                    " failed more than once; it is started again after a pause");
+  }
+  old = std::exchange(place->reader, make(engine, place));
+  return place->reader;
+}
+
+Result<std::unique_ptr<MemoryCheck>> Readers::start(std::shared_ptr<Owner> owner,
+                                                    std::vector<std::size_t> tensors,
+                                                    const CheckOptions& options) {
+  ASSAY_ASSIGN(const gpu_hash::Engine* const engine, engine_for(engine_, owner->registration()));
+  for (int tries = 0; tries < kTries; ++tries) {
+    ASSAY_ASSIGN(std::shared_ptr<Reader> reader, reader_of(engine->info()));
+    auto check = ReaderCheck::start(std::move(reader), owner, tensors, options);
+    // It was about to end for want of work: another one is started.
+    if (check || check.error().code != ErrorCode::kUnavailable) {
+      return check;
+    }
+  }
+  return fail(ErrorCode::kDeviceFailed, "No process that reads memory stays");
+}
+
+}  // namespace assay::worker

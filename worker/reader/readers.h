@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes that read memory for the node agent: one for each device, started when one is
+// needed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gpu_hash/engine.h"
+#include "worker/instances/checks.h"
+#include "worker/reader/reader.h"
+
+namespace assay::worker {
+
+struct ReadersSetup {
+  std::string program = "/proc/self/exe";
+  // Before the device's id, which is the last.
+  std::vector<std::string> arguments{"worker", "reader"};
+  std::string build{};
+  ReaderTimes times{};
+  // After a process failed, the next one may start after `pause`, which doubles with each failure
+  // up to `longest`. After the first failure it may start at once.
+  std::chrono::milliseconds pause{1'000};
+  std::chrono::milliseconds longest{60'000};
+  // Called by any thread.
+  std::function<void(const ReaderNews&)> tell = [](const ReaderNews&) {};
+};
+
+// Never reads memory itself: when no process can be started, start() fails with device-failed.
+class Readers final : public Checks {
+ public:
+  // `engine` says which devices there are, and outlives this. Memory of the host is read by a
+  // process with the same device or devices as `engine`.
+  Readers(gpu_hash::Engine& engine, ReadersSetup setup);
+  // Ends the processes that no check uses; a check keeps its own.
+  ~Readers() override;
+  Readers(const Readers&) = delete;
+  Readers& operator=(const Readers&) = delete;
+
+  [[nodiscard]] Result<std::unique_ptr<MemoryCheck>> start(std::shared_ptr<Owner> owner,
+                                                           std::vector<std::size_t> tensors,
+                                                           const CheckOptions& options) override;
+
+ private:
+  // What is known of one device. Outlives this object with the last process.
+  struct Place {
+    std::mutex mutex;  // guards what follows
+    std::shared_ptr<Reader> reader;
+    unsigned failures = 0;
+    Steady::time_point not_before{};  // of the next start
+  };
+
+  [[nodiscard]] Result<std::shared_ptr<Reader>> reader_of(const gpu_hash::EngineInfo& engine);
+  [[nodiscard]] std::shared_ptr<Reader> make(const gpu_hash::EngineInfo& engine,
+                                             const std::shared_ptr<Place>& place) const;
+
+  gpu_hash::Engine& engine_;
+  const ReadersSetup setup_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Place>> places_;  // by id of the device
+};
+
+}  // namespace assay::worker
