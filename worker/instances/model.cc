@@ -109,9 +109,8 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) 
   for (const std::size_t matched : rank.matched) {
     tensors.push_back(match_.tensors[matched].tensor);
   }
-  auto check =
-      checks_.start(rank.owner, std::move(tensors),
-                    {artifact_.parameters, slices, stop_.get_token(), &exports, tags_});
+  auto check = checks_.start(rank.owner, std::move(tensors),
+                             {artifact_.parameters, slices, stop_.get_token(), &exports, tags_});
   if (check) {
     rank.check = *std::move(check);
   } else {
