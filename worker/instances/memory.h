@@ -63,8 +63,8 @@ enum class Reach : std::uint8_t {
 
 using Now = std::function<Steady::time_point()>;
 
-// The time that the exports of one pass over an instance may take, those of all its processes
-// together: while an owner is waited for, nobody looks at its memory. Not thread-safe.
+// The time that the exports of one pass over an instance may take, those of all its processes on
+// one device together: while an owner is waited for, nobody looks at its memory. Not thread-safe.
 class ExportTime {
  public:
   static constexpr std::chrono::milliseconds kOfAPass{5'000};

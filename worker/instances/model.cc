@@ -2,7 +2,9 @@
 #include "worker/instances/model.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <system_error>
 #include <utility>
 
 namespace assay::worker {
@@ -121,21 +123,69 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) 
   }
 }
 
-std::set<std::size_t> InstanceModel::redraw_all(MemoryFacts& facts, ExportTime& exports) {
+std::vector<InstanceModel::Lane> InstanceModel::lanes() {
+  std::map<gpu_hash::Engine*, Lane> by_engine;
+  for (Rank& rank : ranks_) {
+    const Result<gpu_hash::Engine*> engine = engine_for(engine_, rank.registration);
+    by_engine.try_emplace(engine ? *engine : nullptr, Lane{ExportTime(now_)})
+        .first->second.ranks.push_back(&rank);
+  }
+  std::vector<Lane> lanes;
+  for (auto& [engine, lane] : by_engine) {
+    lanes.push_back(std::move(lane));
+  }
+  return lanes;
+}
+
+void InstanceModel::do_lane(Lane& lane, const Work& work) {
+  for (Rank* const rank : lane.ranks) {
+    try {
+      work(*rank, lane.exports);
+    } catch (const std::exception& error) {
+      rank->error = Error{ErrorCode::kInternal, error.what(), {}};
+    }
+  }
+}
+
+void InstanceModel::at_once(std::vector<Lane>& lanes, const Work& work) {
+  std::vector<std::jthread> threads;
+  threads.reserve(lanes.size());
+  for (std::size_t i = 1; i < lanes.size(); ++i) {
+    try {
+      threads.emplace_back([&lane = lanes[i], &work] { do_lane(lane, work); });
+    } catch (const std::system_error&) {  // the system has no more threads
+      do_lane(lanes[i], work);
+    }
+  }
+  if (!lanes.empty()) {
+    do_lane(lanes.front(), work);
+  }
+}
+
+void InstanceModel::redraw_rank(Rank& rank, std::uint64_t count, ExportTime& exports) {
+  rank.redrawn = {};
+  if (!rank.check) {
+    return;  // its error says why
+  }
+  rank.error.reset();
+  auto redrawn = rank.check->redraw(count, &exports);
+  if (redrawn) {
+    rank.redrawn = *std::move(redrawn);
+  } else {
+    rank.error = std::move(redrawn).error();
+  }
+}
+
+std::set<std::size_t> InstanceModel::add_redrawn(MemoryFacts& facts) const {
   std::set<std::size_t> changed;
   facts.detection = ranks_.empty() ? 0 : 1;
-  for (Rank& rank : ranks_) {
-    auto redraw = rank.check ? rank.check->redraw(kRedrawnPieces, &exports) : Redraw();
-    if (!redraw) {
-      rank.error = std::move(redraw).error();
-      facts.detection = 0;
-      continue;
-    }
-    facts.redrawn += redraw->drawn;
+  for (const Rank& rank : ranks_) {
+    const Redraw& redrawn = rank.redrawn;
+    facts.redrawn += redrawn.drawn;
     // The piece that was replaced may be of any process.
     facts.detection =
-        std::min(facts.detection, detection_probability(redraw->drawn, redraw->pieces));
-    for (const std::size_t tensor : redraw->changed) {
+        std::min(facts.detection, detection_probability(redrawn.drawn, redrawn.pieces));
+    for (const std::size_t tensor : redrawn.changed) {
       changed.insert(rank.matched.at(tensor));
     }
   }
@@ -197,11 +247,11 @@ InstanceModel::Hashed InstanceModel::nothing_covered(const Error& why) const {
   return hashed;
 }
 
-InstanceModel::Hashed InstanceModel::gather(ExportTime& exports) {
+InstanceModel::Hashed InstanceModel::gather() const {
   Hashed hashed;
   add_registered(hashed.memory);
   add_reached(hashed.memory);
-  const std::set<std::size_t> changed = redraw_all(hashed.memory, exports);
+  const std::set<std::size_t> changed = add_redrawn(hashed.memory);
   std::map<std::uint64_t, Entry> found;
   std::map<std::uint64_t, std::string> left_out;
   for (const Rank& rank : ranks_) {
@@ -235,11 +285,10 @@ Result<InstanceModel::Hashed> InstanceModel::hash(unsigned slices, const std::st
   if (!ranks_fit_) {
     return nothing_covered(ranks_fit_.error());
   }
-  ExportTime exports(now_);
-  for (Rank& rank : ranks_) {
-    hash_rank(rank, slices, exports);
-  }
-  Hashed hashed = gather(exports);
+  std::vector<Lane> all = lanes();
+  at_once(all, [&](Rank& rank, ExportTime& exports) { hash_rank(rank, slices, exports); });
+  at_once(all, [](Rank& rank, ExportTime& exports) { redraw_rank(rank, kRedrawnPieces, exports); });
+  Hashed hashed = gather();
   if (stop.stop_requested()) {
     drop();
     return fail(ErrorCode::kCancelled, "The work was stopped on request");
@@ -314,14 +363,19 @@ Result<std::vector<Finding>> InstanceModel::recheck(unsigned slice) {
 
 Result<std::vector<Finding>> InstanceModel::redraw(std::uint64_t count) {
   const std::scoped_lock lock(mutex_);
-  std::vector<Finding> findings;
-  ExportTime exports(now_);
-  for (Rank& rank : ranks_) {
+  for (const Rank& rank : ranks_) {
     if (!rank.check || rank.check->is_over()) {
       return fail(ErrorCode::kCancelled, "The memory was let go");
     }
-    ASSAY_ASSIGN(const Redraw redraw, rank.check->redraw(count, &exports));
-    for (const std::size_t tensor : redraw.changed) {
+  }
+  std::vector<Lane> all = lanes();
+  at_once(all, [&](Rank& rank, ExportTime& exports) { redraw_rank(rank, count, exports); });
+  std::vector<Finding> findings;
+  for (const Rank& rank : ranks_) {
+    if (rank.error) {
+      return std::unexpected(*rank.error);
+    }
+    for (const std::size_t tensor : rank.redrawn.changed) {
       findings.push_back(changed(rank, tensor));
     }
   }

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,10 @@ namespace assay::worker {
 
 // Thread-safe; calls wait for each other. Lets go of all memory, whatever it does at the time, as
 // soon as one of the processes asks for it or is gone: every later call fails with cancelled.
+//
+// hash() and redraw() read processes on different devices at once, with one thread for each device
+// that the engine has. Processes on one device, and those with memory of the host alone, take turns
+// and share one ExportTime.
 class InstanceModel {
  public:
   // `owners` by rank, as Instances::find() gives them. `engine` and `random` outlive this.
@@ -81,7 +86,13 @@ class InstanceModel {
     std::shared_ptr<Owner> owner;        // null: let go
     std::vector<std::size_t> matched{};  // positions in match_.tensors
     std::unique_ptr<InstanceCheck> check{};
+    Redraw redrawn{};              // the last one
     std::optional<Error> error{};  // why it was not read to the end
+  };
+  // The processes that one engine reads.
+  struct Lane {
+    ExportTime exports;
+    std::vector<Rank*> ranks{};
   };
   struct Wake {
     InstanceModel& model;
@@ -94,12 +105,19 @@ class InstanceModel {
 
   void keep();  // body of keeper_
   void drop();  // with mutex_ held
+  [[nodiscard]] std::vector<Lane> lanes();
+  using Work = std::function<void(Rank& rank, ExportTime& exports)>;
+  // Does `work` for each process, lanes at once. What `work` throws is the error of that process.
+  static void at_once(std::vector<Lane>& lanes, const Work& work);
+  static void do_lane(Lane& lane, const Work& work);
   void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
-  // The facts of processes that were read; the numbers in match_.tensors of tensors that changed.
-  [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts, ExportTime& exports);
+  static void redraw_rank(Rank& rank, std::uint64_t count, ExportTime& exports);
+  // The facts of processes that were drawn from; the numbers in match_.tensors of tensors that
+  // changed.
+  [[nodiscard]] std::set<std::size_t> add_redrawn(MemoryFacts& facts) const;
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
-  [[nodiscard]] Hashed gather(ExportTime& exports);
+  [[nodiscard]] Hashed gather() const;
   [[nodiscard]] Hashed nothing_covered(const Error& why) const;
   [[nodiscard]] Finding changed(const Rank& rank, std::size_t tensor) const;
   [[nodiscard]] const InstanceTensor& tensor_of(const Rank& rank, std::size_t matched) const;

@@ -3,6 +3,8 @@
 #include "worker/instances/model.h"
 
 #include <atomic>
+#include <barrier>
+#include <map>
 #include <pthread.h>
 
 #include "tests/worker/instances/engines.h"
@@ -54,6 +56,30 @@ class InstanceModelTest : public OnEngine {
   std::vector<NamedBytes> tensors_;
   Manifest manifest_;
   std::vector<std::shared_ptr<FakeOwner>> owners_;
+};
+
+// Several devices with an engine each. In fact all of them are `inner`.
+class SeveralDevices final : public gpu_hash::Engine {
+ public:
+  explicit SeveralDevices(gpu_hash::Engine& inner) : inner_(inner) {
+    for (const std::string uuid : {"GPU-a", "GPU-b"}) {
+      devices_[uuid] = std::make_unique<SeveralDevices>(inner, 0);
+    }
+  }
+  SeveralDevices(gpu_hash::Engine& inner, int) : inner_(inner) {}
+  [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return inner_.info(); }
+  [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
+      std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
+    return inner_.hash(regions, request);
+  }
+  [[nodiscard]] Engine* of_device(std::string_view uuid) override {
+    const auto found = devices_.find(uuid);
+    return found == devices_.end() ? nullptr : found->second.get();
+  }
+
+ private:
+  gpu_hash::Engine& inner_;
+  std::map<std::string, std::unique_ptr<Engine>, std::less<>> devices_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, InstanceModelTest, testing::Values("cpu", "opencl"), engine_name);
@@ -144,6 +170,49 @@ TEST_P(InstanceModelTest, APieceReplacedMeanwhile_IsNotCovered) {
   ASSERT_TRUE(hashed);
   EXPECT_EQ(hashed->not_covered, (std::vector<NotCovered>{{0, "file-changed"}}));
   EXPECT_EQ(hashed->entries.size(), 3U);
+}
+
+// Each process hands out its memory only when the other one is asked, too: for the full pass, and
+// again when pieces are drawn anew.
+TEST_P(InstanceModelTest, ProcessesOnDifferentDevices_AreReadAtOnce) {
+  SeveralDevices devices(*engine_);
+  engine_ = &devices;
+  make_owners();
+  std::barrier together(2);
+  for (const auto& owner : owners_) {
+    owner->on_call([&together] { together.arrive_and_wait(); });
+  }
+  owners_[0]->edit().device = "GPU-a";
+  owners_[1]->edit().device = "GPU-b";
+  const auto instance = model();
+  const auto hashed = instance->hash(1, {});
+  ASSERT_TRUE(hashed) << hashed.error().detail;
+  EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+  EXPECT_EQ(hashed->memory.redrawn, 4U);
+  ASSERT_TRUE(instance->redraw(16));
+}
+
+// Each device has its time for exports; processes on one device share theirs.
+TEST_P(InstanceModelTest, TheTimeForExports_IsThatOfADevice) {
+  SeveralDevices devices(*engine_);
+  engine_ = &devices;
+  make_owners();
+  std::mutex one_at_a_time;
+  for (const auto& owner : owners_) {
+    owner->edit().device = "GPU-a";
+    owner->on_call([&] {
+      const std::scoped_lock lock(one_at_a_time);
+      ahead_ms_ += 1'500;
+    });
+  }
+  const auto shared = model()->hash(1, {});  // four exports of 1.5 s
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->not_covered.size(), 2U);
+  owners_[1]->edit().device = "GPU-c";  // which this engine has not
+  const auto other = model()->hash(1, {});
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->not_covered,
+            (std::vector<NotCovered>{{2, "device-not-found"}, {3, "device-not-found"}}));
 }
 
 // Nobody else is at work then: a thread of the model lets go.
