@@ -30,6 +30,7 @@ struct MemoryFacts {
   std::vector<std::string> containers;  // ids, ascending; empty: no process runs in one
   std::vector<std::string> devices;     // UUIDs that the memory lies on, ascending; empty: the host
   std::uint64_t in_place = 0;           // bytes hashed where they lie
+  std::uint64_t on_devices = 0;         // those of `in_place` that a device's driver exported
   std::uint64_t staged = 0;             // bytes hashed from a copy that their owner made
   std::vector<std::string> staged_causes;     // why, ascending; empty when `staged` is 0
   std::uint64_t registered = 0;               // bytes of all registered pieces

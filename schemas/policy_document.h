@@ -108,7 +108,9 @@ struct MemoryDemands {
   bool watched = true;    // a heartbeat of the last 10 s says that the instance is verified
   bool in_place = false;  // no byte was hashed from a copy
   std::optional<std::uint64_t> max_uncovered_bytes;  // bytes of buffers that are not registered
-  std::optional<std::uint64_t> min_redrawn;          // pieces that were exported anew and compared
+  // Of the bytes that the processes hold on devices, so many percent were hashed there in place.
+  std::optional<std::uint64_t> min_device_percent;
+  std::optional<std::uint64_t> min_redrawn;  // pieces that were exported anew and compared
   bool operator==(const MemoryDemands&) const = default;
 };
 // A condition that requires that the workload's node has verified the artifact at the place where

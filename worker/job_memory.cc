@@ -49,8 +49,9 @@ Status LeasedJob::find_instance() {
 }
 
 Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& report) {
-  instance_ = std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact, manifest,
-                                              parts_.engine, parts_.random);
+  instance_ =
+      std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact, manifest, parts_.engine,
+                                      parts_.random, &Steady::now, parts_.driver);
   Result<InstanceModel::Hashed> hashed = fail(ErrorCode::kInternal, "Hashing ended early");
   const unsigned slices = parts_.watch != nullptr ? parts_.watch->plan().slices : 1;
   ASSAY_TRY(aside([&](const std::stop_token& stop) {

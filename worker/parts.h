@@ -15,6 +15,7 @@
 #include "schemas/enrolment.h"
 #include "worker/events.h"
 #include "worker/evidence.h"
+#include "worker/instances/device_bytes.h"
 #include "worker/instances/instances.h"
 #include "worker/instances/watch.h"
 #include "worker/map.h"
@@ -47,6 +48,7 @@ struct Parts {
   // can register with this node agent.
   Instances* instances = nullptr;
   InstanceWatch* watch = nullptr;
+  DeviceDriver* driver = nullptr;  // of devices that such memory lies on; null: none is asked
 };
 
 }  // namespace assay::worker

@@ -95,6 +95,7 @@ Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& contex
   ASSAY_ASSIGN(front->listener, worker::InstanceListener::open(options.socket, front->shared));
   parts.instances = &front->registry;
   parts.watch = &front->memory.watch();
+  parts.driver = &front->driver;
   return front;
 }
 

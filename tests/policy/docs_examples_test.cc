@@ -112,7 +112,8 @@ TEST(PolicyPage, ServedExamples_ComeOutAsWritten) {
     EXPECT_EQ(result.code ? info(*result.code).code : "", code) << example.text;
     all += example.text;
   }
-  for (const char* word : {"\"in_place\"", "\"max_uncovered_bytes\"", "\"min_redrawn\""}) {
+  for (const char* word :
+       {"\"in_place\"", "\"max_uncovered_bytes\"", "\"min_device_percent\"", "\"min_redrawn\""}) {
     EXPECT_NE(all.find(word), std::string::npos) << word;
   }
 }

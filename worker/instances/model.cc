@@ -33,8 +33,12 @@ bool is_about_machine(ErrorCode code) {
 
 InstanceModel::InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
                              const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
-                             Now now)
-    : artifact_(manifest.artifact), engine_(engine), random_(random), now_(std::move(now)) {
+                             Now now, DeviceDriver* driver)
+    : artifact_(manifest.artifact),
+      engine_(engine),
+      random_(random),
+      now_(std::move(now)),
+      driver_(driver) {
   const std::vector<const InstanceRegistration*> all = registrations(owners);
   ranks_fit_ = check_ranks(artifact, all);
   match_ = match_tensors(artifact_, all);
@@ -225,6 +229,12 @@ void InstanceModel::add_reached(MemoryFacts& facts) const {
     const Reached& reached = rank.check->reached();
     facts.in_place += reached.in_place;
     facts.staged += reached.staged;
+    for (const std::size_t matched : rank.matched) {
+      for (const InstancePart& part : tensor_of(rank, matched).parts) {
+        const PieceKind kind = rank.registration.pieces.at(part.piece).kind;
+        facts.on_devices += kind == PieceKind::kDevice ? part.size : 0;
+      }
+    }
     for (const std::string& cause : reached.staged_causes) {
       causes.insert(cause.empty() ? "unknown" : cause.substr(0, kMaxCauseLength));
     }
@@ -234,6 +244,17 @@ void InstanceModel::add_reached(MemoryFacts& facts) const {
       facts.staged_causes.push_back(cause);
     }
   }
+}
+
+void InstanceModel::add_device_bytes(MemoryFacts& facts) const {
+  if (driver_ == nullptr) {
+    return;
+  }
+  std::vector<RegisteredProcess> processes;
+  for (const Rank& rank : ranks_) {
+    processes.push_back({rank.peer.pid, rank.registration.device});
+  }
+  facts.device_bytes = device_bytes_of(processes, *driver_);
 }
 
 InstanceModel::Hashed InstanceModel::nothing_covered(const Error& why) const {
@@ -251,6 +272,7 @@ InstanceModel::Hashed InstanceModel::gather() const {
   Hashed hashed;
   add_registered(hashed.memory);
   add_reached(hashed.memory);
+  add_device_bytes(hashed.memory);
   const std::set<std::size_t> changed = add_redrawn(hashed.memory);
   std::map<std::uint64_t, Entry> found;
   std::map<std::uint64_t, std::string> left_out;

@@ -19,6 +19,7 @@
 #include "schemas/manifest.h"
 #include "schemas/verification_report.h"
 #include "worker/instances/check.h"
+#include "worker/instances/device_bytes.h"
 #include "worker/instances/match.h"
 #include "worker/instances/owner.h"
 
@@ -32,10 +33,11 @@ namespace assay::worker {
 // and share one ExportTime.
 class InstanceModel {
  public:
-  // `owners` by rank, as Instances::find() gives them. `engine` and `random` outlive this.
+  // `owners` by rank, as Instances::find() gives them. `driver` says how many bytes of devices the
+  // processes hold; null: that is not known. `engine`, `random` and `driver` outlive this.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
                 const Manifest& manifest, gpu_hash::Engine& engine, Random& random,
-                Now now = &Steady::now);
+                Now now = &Steady::now, DeviceDriver* driver = nullptr);
   ~InstanceModel();
   InstanceModel(const InstanceModel&) = delete;
   InstanceModel& operator=(const InstanceModel&) = delete;
@@ -117,6 +119,7 @@ class InstanceModel {
   [[nodiscard]] std::set<std::size_t> add_redrawn(MemoryFacts& facts) const;
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
+  void add_device_bytes(MemoryFacts& facts) const;
   [[nodiscard]] Hashed gather() const;
   [[nodiscard]] Hashed nothing_covered(const Error& why) const;
   [[nodiscard]] Finding changed(const Rank& rank, std::size_t tensor) const;
@@ -127,6 +130,7 @@ class InstanceModel {
   gpu_hash::Engine& engine_;
   Random& random_;
   Now now_;
+  DeviceDriver* driver_;
   std::vector<Rank> ranks_;  // owners and checks in it are guarded by mutex_
   Status ranks_fit_;
   TensorMatch match_;

@@ -4,11 +4,12 @@
 
 #include <atomic>
 #include <barrier>
-#include <map>
 #include <pthread.h>
 
 #include "tests/worker/instances/engines.h"
+#include "tests/worker/instances/fake_driver.h"
 #include "tests/worker/instances/fake_owner.h"
+#include "tests/worker/instances/several_devices.h"
 #include "worker/instances/watch.h"
 
 namespace assay::worker::test {
@@ -41,7 +42,7 @@ class InstanceModelTest : public OnEngine {
   std::shared_ptr<InstanceModel> model() {
     return std::make_shared<InstanceModel>(
         std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()), id(), manifest_,
-        *engine_, random_, now());
+        *engine_, random_, now(), &driver_);
   }
 
   // The steady clock, and what tests add to it.
@@ -53,33 +54,10 @@ class InstanceModelTest : public OnEngine {
   std::atomic<bool> held_ = false;
   std::atomic<bool> waited_for_ = false;
   SystemRandom random_;
+  FakeDriver driver_{{}};
   std::vector<NamedBytes> tensors_;
   Manifest manifest_;
   std::vector<std::shared_ptr<FakeOwner>> owners_;
-};
-
-// Several devices with an engine each. In fact all of them are `inner`.
-class SeveralDevices final : public gpu_hash::Engine {
- public:
-  explicit SeveralDevices(gpu_hash::Engine& inner) : inner_(inner) {
-    for (const std::string uuid : {"GPU-a", "GPU-b"}) {
-      devices_[uuid] = std::make_unique<SeveralDevices>(inner, 0);
-    }
-  }
-  SeveralDevices(gpu_hash::Engine& inner, int) : inner_(inner) {}
-  [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return inner_.info(); }
-  [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
-      std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
-    return inner_.hash(regions, request);
-  }
-  [[nodiscard]] Engine* of_device(std::string_view uuid) override {
-    const auto found = devices_.find(uuid);
-    return found == devices_.end() ? nullptr : found->second.get();
-  }
-
- private:
-  gpu_hash::Engine& inner_;
-  std::map<std::string, std::unique_ptr<Engine>, std::less<>> devices_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, InstanceModelTest, testing::Values("cpu", "opencl"), engine_name);
@@ -99,6 +77,7 @@ TEST_P(InstanceModelTest, RanksTogether_AreWhatTheManifestSays) {
   EXPECT_EQ(memory.in_place, 120'006U);
   EXPECT_EQ(memory.registered, 120'006U);
   EXPECT_EQ(memory.uncovered, 10U);
+  EXPECT_EQ(memory.on_devices, 0U);
   EXPECT_EQ(memory.device_bytes, std::nullopt);
   EXPECT_EQ(memory.redrawn, 4U);
   EXPECT_DOUBLE_EQ(memory.detection, 1);
@@ -213,6 +192,30 @@ TEST_P(InstanceModelTest, TheTimeForExports_IsThatOfADevice) {
   ASSERT_TRUE(other);
   EXPECT_EQ(other->not_covered,
             (std::vector<NotCovered>{{2, "device-not-found"}, {3, "device-not-found"}}));
+}
+
+// Its pieces are memory files that stand for allocations of a device.
+TEST_P(InstanceModelTest, BytesOnDevices_AreComparedWithWhatTheDriverSays) {
+  SeveralDevices devices(*engine_);
+  engine_ = &devices;
+  make_owners();
+  owners_[0]->edit().device = "GPU-a";
+  owners_[0]->edit_peer().pid = 17;
+  owners_[1]->edit_peer().pid = 18;
+  for (InstancePiece& piece : owners_[0]->edit().pieces) {
+    piece.kind = PieceKind::kDevice;
+  }
+  driver_.list = {{"GPU-a", 17, 100'000}, {"GPU-b", 17, 5}, {"GPU-b", 18, 7}, {"GPU-b", 19, 9}};
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+  EXPECT_EQ(hashed->memory.on_devices, 60'001U);
+  EXPECT_EQ(hashed->memory.in_place, 120'006U);
+  EXPECT_EQ(hashed->memory.device_bytes, 100'012U);
+  driver_.list->front().pid = 16;
+  const auto unknown = model()->hash(1, {});
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(unknown->memory.device_bytes, std::nullopt);
 }
 
 // Nobody else is at work then: a thread of the model lets go.
