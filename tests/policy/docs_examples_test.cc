@@ -239,7 +239,7 @@ TEST(DeployedExamples, Policies_AllowTheDemoModel) {
   const Workload lab{"lab-1", {}, {"nvidia.com/gpu"}, "gpu-1"};
   for (const char* file :
        {"policy-signed-only.json", "policy-production.json", "policy-rollout-warn.json",
-        "policy-third-party.json", "policy-attested-nodes.json"}) {
+        "policy-third-party.json", "policy-attested-nodes.json", "policy-serving.json"}) {
     const auto policy = parse_text(read_text(std::string("deploy/examples/") + file));
     ASSERT_TRUE(policy) << file << to_string(policy.error());
     const Verdict verdict =
@@ -247,6 +247,14 @@ TEST(DeployedExamples, Policies_AllowTheDemoModel) {
     EXPECT_TRUE(verdict.allowed) << file << to_json(verdict).dump(1);
     EXPECT_EQ(policy->mode == PolicyMode::kWarn, !verdict.warnings.empty()) << file;
   }
+}
+
+// What servers mount to register with the node agent is no model (docs/kubernetes.md).
+TEST(DeployedExamples, PolicyForServers_ListsTheSocketsDirectory) {
+  const auto policy = parse_text(read_text("deploy/examples/policy-serving.json"));
+  ASSERT_TRUE(policy);
+  EXPECT_EQ(policy->other_volumes, std::vector<std::string>{"hostpath:///run/assay"});
+  EXPECT_FALSE(policy->images.empty());
 }
 
 TEST(DeployedExamples, Policies_HaveNoWarningsButThoseOfTheirMode) {
