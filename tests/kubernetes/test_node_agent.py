@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/kubernetes/node-agent.yaml: its pods, and who may mount the socket's directory, and how."""
+import json
+import subprocess
 import unittest
 
 import cluster
@@ -44,6 +46,29 @@ class NodeAgent(Case):
         writable = {mount["name"] for mount in spec["containers"][0]["volumeMounts"]
                     if not mount.get("readOnly")}
         self.assertEqual(writable, {"socket", "evidence", "cache"})
+
+        self.starts_with(spec["containers"][0]["args"])
+
+    def starts_with(self, args):
+        """The program takes these options, with places of this machine in them."""
+        own = {"--server": self.service.env["ASSAY_SERVER"], "--node": "node-1",
+               "--service-account-token": "tokens/worker-1", "--token-file": "tokens/worker-1",
+               "--ca": "service/tls.crt", "--device": "cpu", "--evidence": "none",
+               "--kubelet-dir": str(self.service.kubelet), "--metrics-port": "0",
+               "--register-socket": str(self.service.dir / "shipped.sock")}
+        names = [argument.partition("=")[0] for argument in args]
+        self.assertLess(set(own), set(names))
+        self.service.kubelet.mkdir(exist_ok=True)
+        made = [f"{name}={own.get(name, value)}" if value else name
+                for name, _, value in (argument.partition("=") for argument in args)]
+        with subprocess.Popen(["assay", *made], cwd=self.service.dir, env=self.service.env, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as agent:
+            first = agent.stdout.readline()
+            agent.kill()
+            self.assertTrue(first, agent.stderr.read())
+        started = json.loads(first)
+        self.assertEqual((started["event"], started["node"]), ("started", "node-1"))
+        self.assertEqual(started["register_socket"], own["--register-socket"])
 
     def test_socket_is_mounted_read_only_by_those_who_may_register(self):
         self.assert_allowed(self.create(with_socket(self.pod("reads"), readOnly=True)))
