@@ -35,6 +35,7 @@ def load(directory):
 class Server(Owner):
     def __init__(self, socket, artifact, pieces, tensors):
         super().__init__(socket, artifact, [])
+        self.connection.socket.settimeout(None)  # nothing is asked while kernels are compiled
         self.files, self.tensors = pieces, tensors
 
     def registration(self):

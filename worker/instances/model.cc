@@ -274,6 +274,7 @@ InstanceModel::Hashed InstanceModel::gather() const {
   add_reached(hashed.memory);
   add_device_bytes(hashed.memory);
   const std::set<std::size_t> changed = add_redrawn(hashed.memory);
+  hashed.bytes = hashed.memory.in_place + hashed.memory.staged;
   std::map<std::uint64_t, Entry> found;
   std::map<std::uint64_t, std::string> left_out;
   for (const Rank& rank : ranks_) {
@@ -289,7 +290,6 @@ InstanceModel::Hashed InstanceModel::gather() const {
           left_out.emplace(entry, info(code).code);
         }
       }
-      hashed.bytes += covered ? size_of(tensor) : 0;
     }
   }
   for (auto& [position, entry] : found) {

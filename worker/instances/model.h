@@ -46,7 +46,7 @@ class InstanceModel {
     std::vector<Entry> entries;  // tensor entries, in the order of artifacts
     std::vector<NotCovered> not_covered;
     MemoryFacts memory;
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;  // that were read, also those that are not covered for all that
   };
   // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
   // and tensors in those that changed are not covered (file-changed). What one process keeps us

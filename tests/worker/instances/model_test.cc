@@ -149,6 +149,8 @@ TEST_P(InstanceModelTest, APieceReplacedMeanwhile_IsNotCovered) {
   ASSERT_TRUE(hashed);
   EXPECT_EQ(hashed->not_covered, (std::vector<NotCovered>{{0, "file-changed"}}));
   EXPECT_EQ(hashed->entries.size(), 3U);
+  // A report in which these differ is refused.
+  EXPECT_EQ(hashed->bytes, hashed->memory.in_place + hashed->memory.staged);
 }
 
 // Each process hands out its memory only when the other one is asked, too: for the full pass, and
