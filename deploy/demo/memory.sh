@@ -99,7 +99,7 @@ refuse_changed_memory() {
     --instance main --wait
   grep '^differs' last.out | sed 's/^/   /'
   refused 1 'model-mismatch' ask_to_serve
-  grep -h 'differing\|model-mismatch' last.out | head -n 2 | cut -c1-150 | sed 's/^ */      /'
+  grep -oh '"differing":"[^"]*"' last.out | head -n 1 | sed 's/^/      loaded: /'
   proven "found within a period, and named: the tensor and the range of its bytes"
   stop_server
 }
