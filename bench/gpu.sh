@@ -48,7 +48,7 @@ owner=("$build/bin/gpu_hash_cuda_owner" SOCKET "${PIECES:-5120}" 20971520)
 share import-cuda label="pieces of 20 MiB of a CUDA program"
 
 printf '\n== memory of a PyTorch program\n'
-owner=(python3 "$here/tests/gpu_hash/resident/torch_owner.py" SOCKET "${TORCH_GIB:-100}" "$out/tensor.bin")
+owner=(python3 "$here/bench/gpu_hash/torch_owner.py" SOCKET "${TORCH_GIB:-100}" "$out/tensor.bin")
 share import-torch label="tensors of PyTorch" check="$out/tensor.bin"
 rm -f "$out/tensor.bin"
 

@@ -319,6 +319,11 @@ void Linter::memory(const ReportCondition& report) {
   if (!report.memory.watched) {
     note("watched is false: what changes in memory after the report is not seen");
   }
+  if (!report.memory.min_device_percent) {
+    note(
+        "without min_device_percent a process may compute with memory of its device that it did "
+        "not register");
+  }
   if (!report.memory.max_uncovered_bytes) {
     note("without max_uncovered_bytes a process may keep any buffers unregistered");
   }

@@ -33,6 +33,15 @@ void check_watched(const InstanceFact* watched, Timestamp now, Checks& checks) {
                       Reason::kInstanceUnwatched);
 }
 
+// Of all that the processes hold on devices, enough was hashed there. A driver that counts fewer
+// bytes than were hashed does not count them all.
+void check_share(std::uint64_t percent, const MemoryFact& memory, Checks& checks) {
+  const std::uint64_t held = memory.device_bytes.value_or(0);
+  checks.demand_known(held > 0 && memory.on_devices <= held, Reason::kDeviceBytesUnknown);
+  // Both are below 2^53.
+  checks.demand(memory.on_devices * 100 >= held * percent, Reason::kDeviceShareLow);
+}
+
 }  // namespace
 
 void add_expected(const MemoryDemands& demands, Json& expected) {
@@ -42,6 +51,9 @@ void add_expected(const MemoryDemands& demands, Json& expected) {
   }
   if (demands.max_uncovered_bytes) {
     expected["max_uncovered_bytes"] = *demands.max_uncovered_bytes;
+  }
+  if (demands.min_device_percent) {
+    expected["min_device_percent"] = *demands.min_device_percent;
   }
   if (demands.min_redrawn) {
     expected["min_redrawn"] = *demands.min_redrawn;
@@ -69,6 +81,9 @@ void check_memory(const MemoryDemands& demands, const ReportFact& report, const 
   checks.demand(
       !demands.max_uncovered_bytes || report.memory->uncovered <= *demands.max_uncovered_bytes,
       Reason::kMemoryUncovered);
+  if (demands.min_device_percent) {
+    check_share(*demands.min_device_percent, *report.memory, checks);
+  }
   checks.demand(report.memory->redrawn >= demands.min_redrawn.value_or(0), Reason::kRedrawsMissing);
   if (demands.watched) {
     check_watched(watched_as(report.instance, known), now, checks);

@@ -9,9 +9,10 @@ using reading::check_members;
 using reading::Reader;
 
 Json to_json(const MemoryFact& memory) {
-  Json json = {{"world", memory.world},         {"in_place", memory.in_place},
-               {"staged", memory.staged},       {"registered", memory.registered},
-               {"uncovered", memory.uncovered}, {"redrawn", memory.redrawn}};
+  Json json = {{"world", memory.world},           {"in_place", memory.in_place},
+               {"on_devices", memory.on_devices}, {"staged", memory.staged},
+               {"registered", memory.registered}, {"uncovered", memory.uncovered},
+               {"redrawn", memory.redrawn}};
   if (memory.device_bytes) {
     json["device_bytes"] = *memory.device_bytes;
   }
@@ -19,13 +20,15 @@ Json to_json(const MemoryFact& memory) {
 }
 
 Result<MemoryFact> memory_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where,
-                          {"world", "in_place", "staged", "registered", "uncovered", "redrawn"},
-                          {"device_bytes"}));
+  ASSAY_TRY(check_members(
+      json, where,
+      {"world", "in_place", "on_devices", "staged", "registered", "uncovered", "redrawn"},
+      {"device_bytes"}));
   const Reader in{json, where};
   MemoryFact memory;
   ASSAY_ASSIGN(memory.world, in.number("world"));
   ASSAY_ASSIGN(memory.in_place, in.number("in_place"));
+  ASSAY_ASSIGN(memory.on_devices, in.number("on_devices"));
   ASSAY_ASSIGN(memory.staged, in.number("staged"));
   ASSAY_ASSIGN(memory.registered, in.number("registered"));
   ASSAY_ASSIGN(memory.uncovered, in.number("uncovered"));

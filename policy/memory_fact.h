@@ -17,6 +17,7 @@ namespace assay::policy {
 struct MemoryFact {
   std::uint64_t world = 1;                    // processes that hold the instance together
   std::uint64_t in_place = 0;                 // bytes hashed where they lie
+  std::uint64_t on_devices = 0;               // those of in_place in memory of devices
   std::uint64_t staged = 0;                   // bytes hashed from a copy that their owner made
   std::uint64_t registered = 0;               // bytes of all registered pieces
   std::uint64_t uncovered = 0;                // bytes of buffers that are not registered

@@ -55,6 +55,7 @@ Json to_json(const MemoryFacts& memory) {
           {"containers", memory.containers},
           {"devices", memory.devices},
           {"in_place", memory.in_place},
+          {"on_devices", memory.on_devices},
           {"staged", memory.staged},
           {"staged_causes", memory.staged_causes},
           {"registered", memory.registered},
@@ -72,6 +73,10 @@ Result<MemoryFacts> memory_facts_from(const Json& json) {
   ASSAY_ASSIGN(memory.containers, ascending_texts(json, "containers"));
   ASSAY_ASSIGN(memory.devices, ascending_texts(json, "devices"));
   memory.in_place = members::number(json, "in_place");
+  memory.on_devices = members::number(json, "on_devices");
+  if (memory.on_devices > (memory.devices.empty() ? 0 : memory.in_place)) {
+    return violation("these are among the bytes in place, and have a device", "/on_devices");
+  }
   memory.staged = members::number(json, "staged");
   ASSAY_ASSIGN(memory.staged_causes, ascending_texts(json, "staged_causes"));
   if (memory.staged_causes.empty() != (memory.staged == 0)) {
@@ -80,6 +85,9 @@ Result<MemoryFacts> memory_facts_from(const Json& json) {
   memory.registered = members::number(json, "registered");
   memory.uncovered = members::number(json, "uncovered");
   memory.device_bytes = read_device_bytes(json);
+  if (memory.device_bytes && memory.devices.empty()) {
+    return violation("processes without a device hold no bytes of one", "/device_bytes");
+  }
   memory.redrawn = members::number(json, "redrawn");
   memory.detection = json["detection"].get<double>();
   ASSAY_ASSIGN(memory.extra_tensors, read_extra(json));

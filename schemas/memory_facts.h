@@ -33,11 +33,13 @@ struct MemoryFacts {
   std::vector<std::string> containers;     // ids, ascending; empty: outside containers
   std::vector<std::string> devices;        // UUIDs of the memory's devices, ascending; empty: host
   std::uint64_t in_place = 0;              // bytes hashed where they lie
+  std::uint64_t on_devices = 0;            // those of `in_place` that a device's driver exported
   std::uint64_t staged = 0;                // bytes hashed from a copy that their process made
   std::vector<std::string> staged_causes;  // reasons, ascending; empty when `staged` is 0
   std::uint64_t registered = 0;            // bytes of all registered pieces
   std::uint64_t uncovered = 0;             // bytes of buffers that are not registered
-  std::optional<std::uint64_t> device_bytes;  // as the driver says; absent: unknown
+  // Bytes that the processes hold on devices, as the driver says; absent: unknown.
+  std::optional<std::uint64_t> device_bytes;
   std::uint64_t redrawn = 0;                  // pieces exported again and compared
   double detection = 0;                       // chance of finding one replaced piece
   std::vector<ExtraTensor> extra_tensors{};   // by name

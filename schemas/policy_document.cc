@@ -153,8 +153,10 @@ Result<ReportCondition> read_report(const Json& json, const std::string& where) 
   condition.memory = {.watched = json.value("watched", true),
                       .in_place = json.value("in_place", false),
                       .max_uncovered_bytes = optional_number(json, "max_uncovered_bytes"),
+                      .min_device_percent = optional_number(json, "min_device_percent"),
                       .min_redrawn = optional_number(json, "min_redrawn")};
-  for (const char* member : {"watched", "in_place", "max_uncovered_bytes", "min_redrawn"}) {
+  for (const char* member :
+       {"watched", "in_place", "max_uncovered_bytes", "min_device_percent", "min_redrawn"}) {
     if (json.contains(member) && condition.scope != kDeviceMemoryScope) {
       return invalid("only a report of scope device-memory has this", where + "/" + member);
     }
@@ -366,6 +368,9 @@ Json to_json(const ReportCondition& condition) {
   }
   if (condition.memory.max_uncovered_bytes) {
     json["max_uncovered_bytes"] = *condition.memory.max_uncovered_bytes;
+  }
+  if (condition.memory.min_device_percent) {
+    json["min_device_percent"] = *condition.memory.min_device_percent;
   }
   if (condition.memory.min_redrawn) {
     json["min_redrawn"] = *condition.memory.min_redrawn;

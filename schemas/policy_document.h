@@ -114,7 +114,10 @@ struct MemoryDemands {
   bool watched = true;    // a heartbeat not older than 10 s says that the instance is verified
   bool in_place = false;  // no byte was hashed from a copy
   std::optional<std::uint64_t> max_uncovered_bytes;  // buffers that are not registered
-  std::optional<std::uint64_t> min_redrawn;          // at least this many were exported again
+  // The least share, in percent, of the bytes that the processes hold on devices which must have
+  // been hashed there in place.
+  std::optional<std::uint64_t> min_device_percent;
+  std::optional<std::uint64_t> min_redrawn;  // at least this many were exported again
   bool operator==(const MemoryDemands&) const = default;
 };
 // A condition that requires that the workload's node has verified the artifact where the workload

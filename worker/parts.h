@@ -16,6 +16,7 @@
 #include "worker/events.h"
 #include "worker/evidence.h"
 #include "worker/instances/checks.h"
+#include "worker/instances/device_bytes.h"
 #include "worker/instances/instances.h"
 #include "worker/instances/watch.h"
 #include "worker/map.h"
@@ -49,6 +50,7 @@ struct Parts {
   Instances* instances = nullptr;
   Checks* checks = nullptr;
   InstanceWatch* watch = nullptr;
+  DeviceDriver* driver = nullptr;  // of devices that such memory lies on; null: none is asked
 };
 
 }  // namespace assay::worker

@@ -7,9 +7,9 @@
 //   hashlib=FILE  bench/hashlib_rate.py, to be run beside streaming
 //   sweep=1       rate against chunk size, object size and number of objects
 //   devices=1     GPUs, or "all"; several of them are one engine (gpu_hash/spread/engine.h)
-//   owner=SOCKET  also hash what another process shares there (gpu_hash/fd_channel.h)
+//   owner=SOCKET  also hash what another process shares there (bench/gpu_hash/owner_channel.h)
 //   check=FILE    bytes of that process's first object, hashed on the CPU for comparison
-//   pattern=1     its object is what tests/gpu_hash/resident/cuda_owner.cc writes: compare with the
+//   pattern=1     its object is what bench/gpu_hash/cuda_owner.cc writes: compare with the
 //   CPU only=import   nothing but that only=spread   several GPUs: data resident on each (gib=64),
 //   host memory through all (stream=32),
 //                 each beside one of them alone; devices=all is implied
@@ -41,10 +41,11 @@
 #include <unistd.h>
 #include <vector>
 
+#include "bench/gpu_hash/owner_channel.h"
+#include "bench/gpu_hash/owner_pattern.h"
 #include "bench/gpu_hash/spread.h"
 #include "bench/options.h"
 #include "gpu_hash/cpu/engine.h"
-#include "gpu_hash/fd_channel.h"
 #include "gpu_hash/opencl/engine.h"
 #include "gpu_hash/opencl/limits.h"
 #include "gpu_hash/region.h"
@@ -56,7 +57,6 @@
 #include "schemas/core/merkle.h"
 #include "schemas/core/random.h"
 #include "schemas/core/sha.h"
-#include "tests/gpu_hash/resident/owner_pattern.h"
 
 namespace assay::gpu_hash {
 namespace {
@@ -310,7 +310,7 @@ void import(ClEngine& engine, Report& report, const Options& options) {
     compare(need(cpu->hash({&region, 1}, wanted)).at(0).root);
   } else if (options.contains("pattern")) {
     // One block stands for all pieces: only its first word differs.
-    const std::vector<std::uint64_t> block = test::owner_pattern(shared.pieces.at(0).size);
+    const std::vector<std::uint64_t> block = owner_pattern(shared.pieces.at(0).size);
     const ByteView tail = {reinterpret_cast<const std::uint8_t*>(block.data()) + 8,
                            shared.pieces.at(0).size - 8};
     std::vector<std::uint64_t> numbers(pieces.size());

@@ -180,6 +180,7 @@ Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& contex
   parts.instances = &front->registry;
   parts.checks = &front->readers;
   parts.watch = &front->memory.watch();
+  parts.driver = &front->driver;
   return front;
 }
 

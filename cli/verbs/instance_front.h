@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "worker/events.h"
 #include "worker/instances/listener.h"
+#include "worker/instances/nvml.h"
 #include "worker/instances/registry.h"
 #include "worker/memory_watch.h"
 #include "worker/parts.h"
@@ -63,6 +64,7 @@ struct InstanceFront {
   InstanceEvents told;
   worker::MemoryWatch memory;
   worker::Registry registry;
+  worker::Nvml driver{};
   worker::InstanceShared shared;
   std::unique_ptr<worker::InstanceListener> listener{};  // last: it uses the others
 };

@@ -52,6 +52,7 @@ show() {
     words="${*:3}"
   fi
   words=${words/#ask_webhook/assay admission test -f review.json}
+  words=${words/#ask_to_serve/assay decide --model $SERVED --point serve --node $NODE}
   words=${words//"$ROOT/"/}
   printf '   %s$ %s%s%s\n' "$DIM" "$words" "$who" "$PLAIN"
 }
@@ -89,6 +90,16 @@ until_refused() {
     [ "$tries" -eq 0 ] || sleep 0.1
     tries=$((tries + 1)) status=0
     "$@" >"$WORK/last.out" 2>"$WORK/last.err" || status=$?
+  done
+}
+
+# until_allowed COMMAND...: tried again for up to 20 s, until it exits with 0.
+until_allowed() {
+  local tries=0
+  until "$@" >"$WORK/last.out" 2>"$WORK/last.err"; do
+    [ "$tries" -lt 200 ] || fail "never allowed: $*"
+    tries=$((tries + 1))
+    sleep 0.1
   done
 }
 

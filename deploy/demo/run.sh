@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The whole story on one machine: hash, sign, push, judge, admit or refuse, verify on a node, bind or
-# refuse, audit, prove.
+# refuse, verify in memory, audit, prove.
 #   deploy/demo/run.sh [MODEL_DIR]
 # Uses the programs of build/release; works in a temporary directory; leaves nothing running.
 set -u -o pipefail
@@ -24,8 +24,11 @@ START=$(date +%s)
 . "$ROOT/deploy/demo/service.sh"
 # shellcheck source=deploy/demo/chain.sh
 . "$ROOT/deploy/demo/chain.sh"
+# shellcheck source=deploy/demo/memory.sh
+. "$ROOT/deploy/demo/memory.sh"
 
 finish() {
+  stop_server
   stop_worker
   stop_service
   rm -rf "$WORK"
@@ -142,7 +145,7 @@ proven "admitted at create, and the pod is pinned to $NAME@assay-tree-v1-sha256:
 run ask_webhook
 
 step "A node proves itself: TDX evidence for a key that is in memory alone"
-mkdir -p node/claims service/mirror/acme
+mkdir -p node/claims/served service/mirror/acme
 cp -r model "node/claims/$CLAIM"
 cp -rl model service/mirror/acme/demo-llm
 start_worker "$NODE"
@@ -171,6 +174,13 @@ proven "bound: the node's evidence and its report are as the policy asks"
 review --bind llm-good gpu-node-2  # it never enrolled
 refused 1 'node-not-enrolled' ask_webhook
 proven "a node that never enrolled gets nothing"
+
+step "In memory: the weights that a process computes with"
+publish_served
+verify_in_memory
+
+step "Refused: one bit flipped in that memory"
+refuse_changed_memory
 
 step "Refused: (a) one flipped byte"
 cp -r model flipped

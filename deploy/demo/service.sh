@@ -51,6 +51,7 @@ make_principals() {
   principal security auditor reader
   principal platform admin
   principal node-agent worker
+  principal orchestrator decider
   # The API server of the cluster shows a client certificate; its key is pinned.
   quietly openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
     -subj /CN=kube-apiserver -keyout tokens/kube.key -out tokens/kube.crt
@@ -153,11 +154,12 @@ WORKER_PID=''
 
 # start_worker NODE: the node agent, until it is enrolled; its events are in worker.log.
 start_worker() {
-  local map="pvc://inference/$CLAIM=$PWD/node/claims/$CLAIM,volume=$VOLUME"
-  show as node-agent assay worker run --node "$1" --map "$map" --device opencl \
+  local options=(--node "$1" --map "pvc://inference/$CLAIM=$PWD/node/claims/$CLAIM,volume=$VOLUME"
+    --map "pvc://inference/served=$PWD/node/claims/served" --device opencl
     --evidence simulate --simulator-seed seed
-  ASSAY_TOKEN_FILE=tokens/node-agent assay worker run --node "$1" --map "$map" \
-    --device opencl --evidence simulate --simulator-seed seed >worker.log 2>worker.err &
+    --register-socket "$PWD/register.sock" --register-uid "$(id -u)")
+  show as node-agent assay worker run "${options[@]}"
+  ASSAY_TOKEN_FILE=tokens/node-agent assay worker run "${options[@]}" >worker.log 2>worker.err &
   WORKER_PID=$!
   local waited=0
   until grep -qs ' enrolled ' worker.log; do

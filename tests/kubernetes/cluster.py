@@ -52,6 +52,15 @@ def template(kind, name, model=MODEL, namespace=NAMESPACE, **spec):
             "metadata": {"name": name, "namespace": namespace}, "spec": outer}
 
 
+def with_socket(made, path="/run/assay", containers="containers", **mount):
+    """The pod, which mounts this directory of the node as well."""
+    made["spec"].setdefault("volumes", []).append({"name": "assay", "hostPath": {"path": path}})
+    made["spec"].setdefault(containers, [{"name": "more", "image": "registry.example.com/more:1"}])
+    made["spec"][containers][0].setdefault("volumeMounts", []).append(
+        {"name": "assay", "mountPath": "/run/assay", **mount})
+    return made
+
+
 class Service(nodes.NodeService):
     """Keeps its port over restarts, since webhooks name it; knows the API servers of two clusters."""
 
@@ -129,6 +138,21 @@ class Cluster(control_plane.ControlPlane):
         text = text.replace("CA_BUNDLE", base64.b64encode(certificate).decode())
         self.must_apply(text)
         self.wait_for_webhooks()
+
+    def install_node_agent(self):
+        """deploy/kubernetes/node-agent.yaml as it is, but for what is to be replaced; waits until its
+        admission policy is in force."""
+        if self.get("Namespace", "assay", None):
+            return
+        text = (ROOT / "deploy/kubernetes/node-agent.yaml").read_text()
+        for name, value in {"HOST": "assay.example.com", "IMAGE": "registry.example.com/assay/agent:1",
+                            "AUDIENCE": self.service.config["log"]["origin"]}.items():  # fmt: skip
+            text = text.replace(name, value)
+        self.must_apply(text)
+        probe = with_socket(pod("socket-probe", model=None, claim=None), readOnly=True)
+        probe["metadata"]["namespace"] = "default"
+        until("the socket's directory is guarded",
+              lambda: "may not register" in self.create(probe, dry_run=True).message)
 
     def wait_for_webhooks(self):
         """The API server takes some seconds to call new webhooks: those that mutate, that judge."""
@@ -279,6 +303,7 @@ class Shared:
             remade.mkdir()
             self.worker = self.service.worker("node-1", options=(
                 "--kubelet-dir", str(self.service.kubelet),
+                "--register-socket", str(self.service.dir / "register.sock"),
                 "--map", f"pvc://{NAMESPACE}/remade={remade},volume=pv-remade"))
             atexit.register(self.worker.__exit__)
             self.worker.wait("enrolled")

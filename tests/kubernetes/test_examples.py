@@ -16,6 +16,8 @@ import shlex
 import unittest
 
 import cluster
+import nodes
+import pod_process
 from control_plane import until
 from test_pods import Case
 
@@ -46,12 +48,16 @@ class Section(Case):
             with self.subTest(title, kind=kind, words=words):
                 getattr(self, DOES[kind])(text, *words)
 
+    weights = {}  # files of models that are published, beside their config.json
+
     def publish(self, text):
         for line in text.splitlines():
             words = shlex.split(line)
             directory, out = words[3], words[words.index("--out") + 1]
             (self.service.dir / directory).mkdir()
             (self.service.dir / directory / "config.json").write_text(json.dumps({"of": directory}))
+            for name, content in self.weights.items():
+                (self.service.dir / directory / name).write_bytes(content)
             self.service.run(*words)
             self.service.sign_and_push(out.removesuffix(".json"))
 
@@ -128,6 +134,43 @@ class Examples(Section):
             (self.service.dir / "gemma/config.json").read_bytes())
         self.verified_in(uid, "verified")
         self.assertEqual(self.asked_at_serve(uid), "allow")
+
+    def test_a_server_that_registers_its_weights(self):
+        self.shared.verified_node()
+        self.kube.install_node_agent()
+        self.kube.only_node("node-1")
+        self.addCleanup(self.kube.only_node, None)
+        self.weights = {"model.safetensors": nodes.MODEL["model.safetensors"]}
+        self.kube.namespace("serving")
+        self.kube.claim("llama-70b", "serving")
+        self.hold("A server that registers its weights")
+        made = until("it is bound", lambda: self.bound("llama-70b", "serving"))
+        uid = made["metadata"]["uid"]
+        self.assertIn("report-missing", self.asked_at_serve(uid))
+        try:
+            group = pod_process.Group(uid)
+        except OSError as error:
+            self.skipTest(f"no group of a pod can be made here: {error}")
+        self.addCleanup(group.close)
+        self.served_while_verified(uid, group)
+
+    def served_while_verified(self, uid, group):
+        """A process in the pod's group registers; one of its bytes changes."""
+        statement = json.loads((self.service.dir / "llama-70b.json").read_text())
+        root = statement["subject"][0]["digest"]["assay-tree-v1-sha256"]
+        server = group.start(cluster.ROOT / "deploy/demo/serve.py", self.service.dir / "llama-70b",
+                             self.service.dir / "register.sock", f"assay-tree-v1-sha256:{root}")
+        self.assertEqual(server.says()["type"], "registered")
+        status, job = self.service.request("POST", "/v1/jobs", json.dumps({
+            "artifact": f"assay-tree-v1-sha256:{root}", "node": "node-1", "scope": "device-memory",
+            "instance": {"pod": uid, "instance": "main"}}))
+        self.assertIn(status, (200, 201), job)
+        self.assertEqual(self.service.finished(job["id"])["result"], "verified")
+        until("it may serve", lambda: self.asked_at_serve(uid) == "allow")
+        server.tell("flip layer.0.weight")
+        until("it may not", lambda: "instance-violated" in self.asked_at_serve(uid))
+        self.assertEqual(server.says(lambda said: said["state"] == "violated")["findings"][0]["tensor"],
+                         "layer.0.weight")
 
     def bound(self, name, namespace):
         made = self.kube.get("Pod", name, namespace)

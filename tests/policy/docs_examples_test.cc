@@ -112,7 +112,8 @@ TEST(PolicyPage, ServedExamples_ComeOutAsWritten) {
     EXPECT_EQ(result.code ? info(*result.code).code : "", code) << example.text;
     all += example.text;
   }
-  for (const char* word : {"\"in_place\"", "\"max_uncovered_bytes\"", "\"min_redrawn\""}) {
+  for (const char* word :
+       {"\"in_place\"", "\"max_uncovered_bytes\"", "\"min_device_percent\"", "\"min_redrawn\""}) {
     EXPECT_NE(all.find(word), std::string::npos) << word;
   }
 }
@@ -238,7 +239,7 @@ TEST(DeployedExamples, Policies_AllowTheDemoModel) {
   const Workload lab{"lab-1", {}, {"nvidia.com/gpu"}, "gpu-1"};
   for (const char* file :
        {"policy-signed-only.json", "policy-production.json", "policy-rollout-warn.json",
-        "policy-third-party.json", "policy-attested-nodes.json"}) {
+        "policy-third-party.json", "policy-attested-nodes.json", "policy-serving.json"}) {
     const auto policy = parse_text(read_text(std::string("deploy/examples/") + file));
     ASSERT_TRUE(policy) << file << to_string(policy.error());
     const Verdict verdict =
@@ -246,6 +247,14 @@ TEST(DeployedExamples, Policies_AllowTheDemoModel) {
     EXPECT_TRUE(verdict.allowed) << file << to_json(verdict).dump(1);
     EXPECT_EQ(policy->mode == PolicyMode::kWarn, !verdict.warnings.empty()) << file;
   }
+}
+
+// What servers mount to register with the node agent is no model (docs/kubernetes.md).
+TEST(DeployedExamples, PolicyForServers_ListsTheSocketsDirectory) {
+  const auto policy = parse_text(read_text("deploy/examples/policy-serving.json"));
+  ASSERT_TRUE(policy);
+  EXPECT_EQ(policy->other_volumes, std::vector<std::string>{"hostpath:///run/assay"});
+  EXPECT_FALSE(policy->images.empty());
 }
 
 TEST(DeployedExamples, Policies_HaveNoWarningsButThoseOfTheirMode) {

@@ -156,6 +156,8 @@ ReportFact memory_report_fact(std::string_view pod) {
   report.memory.emplace();
   report.memory->in_place = 100;
   report.memory->registered = 200;
+  report.memory->on_devices = 90;
+  report.memory->device_bytes = 100;
   report.memory->redrawn = 16;
   return report;
 }

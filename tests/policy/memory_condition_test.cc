@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Report conditions of scope device-memory: one that holds, and one change each that must stop it.
+#include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -15,8 +17,11 @@ ReportCondition strict() {
   ReportCondition condition;
   condition.scope = kDeviceMemoryScope;
   condition.max_age_seconds = 3600;
-  condition.memory = {
-      .watched = true, .in_place = true, .max_uncovered_bytes = 64, .min_redrawn = 16};
+  condition.memory = {.watched = true,
+                      .in_place = true,
+                      .max_uncovered_bytes = 64,
+                      .min_device_percent = 90,
+                      .min_redrawn = 16};
   return condition;
 }
 
@@ -44,7 +49,10 @@ TEST(MemoryCondition, VerifiedAndWatched_Passes) {
                                    {"watched", true},
                                    {"in_place", true},
                                    {"max_uncovered_bytes", 64},
+                                   {"min_device_percent", 90},
                                    {"min_redrawn", 16}}));
+  EXPECT_EQ(result.actual["memory"]["on_devices"], 90);
+  EXPECT_EQ(result.actual["memory"]["device_bytes"], 100);
   EXPECT_EQ(result.actual["instance"], "main");
   EXPECT_EQ(result.actual["memory"]["in_place"], 100);
   EXPECT_EQ(result.actual["state"], "verified");
@@ -58,7 +66,23 @@ struct Case {
   Reason code;
 };
 
-std::vector<Case> cases() {
+std::vector<Case> share_cases() {
+  const auto fail = Outcome::kFail;
+  const auto error = Outcome::kError;
+  return {{"one byte more on the device", [](Facts& f) { f.reports[0].memory->device_bytes = 101; },
+           fail, Reason::kDeviceShareLow},
+          {"one byte fewer hashed on the device",
+           [](Facts& f) { f.reports[0].memory->on_devices = 89; }, fail, Reason::kDeviceShareLow},
+          {"the driver says nothing", [](Facts& f) { f.reports[0].memory->device_bytes.reset(); },
+           error, Reason::kDeviceBytesUnknown},
+          {"the driver counts nothing", [](Facts& f) { f.reports[0].memory->device_bytes = 0; },
+           error, Reason::kDeviceBytesUnknown},
+          {"the driver counts less than was hashed",
+           [](Facts& f) { f.reports[0].memory->device_bytes = 89; }, error,
+           Reason::kDeviceBytesUnknown}};
+}
+
+std::vector<Case> other_cases() {
   const auto fail = Outcome::kFail;
   const auto error = Outcome::kError;
   return {
@@ -117,6 +141,12 @@ std::vector<Case> cases() {
        fail, Reason::kModelMismatch}};
 }
 
+std::vector<Case> cases() {
+  std::vector<Case> all = other_cases();
+  std::ranges::copy(share_cases(), std::back_inserter(all));
+  return all;
+}
+
 TEST(MemoryCondition, OneChange_IsRefusedWithItsCode) {
   for (const Case& one : cases()) {
     SCOPED_TRACE(one.what);
@@ -145,10 +175,56 @@ TEST(MemoryCondition, BoundsThatAreNotAskedFor_DoNotMatter) {
   facts.reports[0].memory->staged = 5;
   facts.reports[0].memory->uncovered = 1U << 30;
   facts.reports[0].memory->redrawn = 0;
+  facts.reports[0].memory->device_bytes.reset();
   expect(judge_at_serve(condition, facts), Outcome::kPass, std::nullopt);
   condition.memory.watched = false;
   facts.instances.clear();
   expect(judge_at_serve(condition, facts), Outcome::kPass, std::nullopt);
+}
+
+TEST(MemoryCondition, ShareOfTheDevice_IsExact) {
+  ReportCondition condition;
+  condition.scope = kDeviceMemoryScope;
+  Facts facts = facts_in_memory();
+  MemoryFact& memory = *facts.reports[0].memory;
+  memory.device_bytes = (std::uint64_t{1} << 53) - 1;
+  memory.on_devices = *memory.device_bytes;
+  condition.memory.min_device_percent = 100;
+  expect(judge_at_serve(condition, facts), Outcome::kPass, std::nullopt);
+  memory.on_devices -= 1;
+  expect(judge_at_serve(condition, facts), Outcome::kFail, Reason::kDeviceShareLow);
+  memory.on_devices = 0;
+  condition.memory.min_device_percent = 1;
+  expect(judge_at_serve(condition, facts), Outcome::kFail, Reason::kDeviceShareLow);
+}
+
+// Against the definition, in numbers that a double has exactly. What is not said never passes, and
+// more bytes on the device never help.
+TEST(MemoryCondition, ShareOfTheDevice_IsWhatItIsDefinedAs) {
+  ReportCondition condition;
+  condition.scope = kDeviceMemoryScope;
+  Facts facts = facts_in_memory();
+  MemoryFact& memory = *facts.reports[0].memory;
+  const std::vector<std::uint64_t> sizes = {0, 1, 49, 50, 51, 99, 100, 101, 200};
+  for (const std::uint64_t percent : {1U, 49U, 50U, 51U, 99U, 100U}) {
+    condition.memory.min_device_percent = percent;
+    for (const std::uint64_t on_devices : sizes) {
+      memory.on_devices = on_devices;
+      memory.device_bytes.reset();
+      EXPECT_EQ(judge_at_serve(condition, facts).outcome, Outcome::kError);
+      bool passed = true;
+      for (const std::uint64_t held : sizes) {
+        memory.device_bytes = held;
+        const bool known = held > 0 && on_devices <= held;
+        const bool enough = static_cast<double>(on_devices) / static_cast<double>(held) * 100 >=
+                            static_cast<double>(percent);
+        const bool passes = judge_at_serve(condition, facts).outcome == Outcome::kPass;
+        EXPECT_EQ(passes, known && enough) << on_devices << " of " << held << ", " << percent;
+        EXPECT_TRUE(!passes || passed || held == on_devices) << "more on the device helped";
+        passed = known ? passes : true;
+      }
+    }
+  }
 }
 
 TEST(MemoryCondition, HeartbeatCountsForTenSeconds) {

@@ -115,7 +115,7 @@ TEST(NodeFacts, OrderOfReports_DoesNotMatter) {
 }
 
 TEST(NodeFacts, EveryField_ChangesTheDocument) {
-  std::vector<Facts> variants(44, full_facts());
+  std::vector<Facts> variants(45, full_facts());
   variants[0].node.reset();
   variants[1].node->name = "gpu-2";
   variants[2].node->enrolled_at += std::chrono::milliseconds(1);
@@ -160,6 +160,7 @@ TEST(NodeFacts, EveryField_ChangesTheDocument) {
   variants[41].instances.pop_back();
   variants[42].instances[0].state = "violated";
   variants[43].instances[0].heard_at += std::chrono::milliseconds(1);
+  variants[44].reports[2].memory->on_devices = 1;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     EXPECT_NE(canonical(variants[i]), canonical(full_facts())) << i;
   }

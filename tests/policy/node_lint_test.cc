@@ -73,8 +73,14 @@ TEST(NodeLint, DemandsThatNothingMeets_AreNamed) {
   EXPECT_TRUE(findings_of(report, Level::kWarning).empty());
   EXPECT_TRUE(notes(report, "max_uncovered_bytes"));
   EXPECT_TRUE(notes(report, "in_place"));
+  EXPECT_TRUE(notes(report, "min_device_percent"));
   EXPECT_FALSE(notes(report, "watched is false"));
-  report.memory = {.watched = false, .in_place = true, .max_uncovered_bytes = 0, .min_redrawn = {}};
+  report.memory = {.watched = false,
+                   .in_place = true,
+                   .max_uncovered_bytes = 0,
+                   .min_device_percent = 50,
+                   .min_redrawn = {}};
+  EXPECT_FALSE(notes(report, "min_device_percent"));
   EXPECT_FALSE(notes(report, "without max_uncovered_bytes"));
   EXPECT_FALSE(notes(report, "without in_place"));
   EXPECT_TRUE(notes(report, "watched is false"));

@@ -123,6 +123,26 @@ ReportFact RandomCase::report(std::uint64_t number) {
   return report;
 }
 
+// One thing that a demand may be about.
+void RandomCase::spoil(MemoryFact& memory) {
+  switch (below(5)) {
+    case 0:
+      memory.staged = 1;
+      break;
+    case 1:
+      memory.uncovered = 65;
+      break;
+    case 2:
+      memory.redrawn = 15;
+      break;
+    case 3:
+      memory.device_bytes = 101;
+      break;
+    default:
+      memory.device_bytes = pick(std::vector<std::optional<std::uint64_t>>{{}, 0, 49});
+  }
+}
+
 void RandomCase::make_memory(ReportFact& report) {
   std::swap(engine_, memory_engine_);
   report.location.clear();
@@ -134,9 +154,13 @@ void RandomCase::make_memory(ReportFact& report) {
     report.memory.emplace();
     report.memory->in_place = 100;
     report.memory->registered = 100;
-    report.memory->staged = wrong_in(4) ? 1 : 0;
-    report.memory->uncovered = wrong_in(4) ? 65 : 64;
-    report.memory->redrawn = wrong_in(4) ? 15 : 16;
+    report.memory->uncovered = 64;
+    report.memory->on_devices = 50;
+    report.memory->device_bytes = 100;
+    report.memory->redrawn = 16;
+    if (one_in(2)) {
+      spoil(*report.memory);
+    }
   }
   std::swap(engine_, memory_engine_);
 }
@@ -371,6 +395,9 @@ ReportCondition RandomCase::report_condition() {
     report.memory.in_place = one_in(3);
     if (one_in(3)) {
       report.memory.max_uncovered_bytes = 64;
+    }
+    if (one_in(2)) {
+      report.memory.min_device_percent = 50;
     }
     if (one_in(3)) {
       report.memory.min_redrawn = 16;

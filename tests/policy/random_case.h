@@ -57,6 +57,7 @@ class RandomCase {
   [[nodiscard]] std::vector<ClaimFact> claims();
   [[nodiscard]] std::vector<InstanceFact> instances();
   void make_memory(ReportFact& report);
+  void spoil(MemoryFact& memory);
   [[nodiscard]] Json predicate();
   [[nodiscard]] Json value();
   [[nodiscard]] SignerRequirement requirement();

@@ -122,6 +122,8 @@ constexpr const char* kCodes[] = {"pass",
                                   "spot-check-missing",
                                   "memory-staged",
                                   "memory-uncovered",
+                                  "device-share-low",
+                                  "device-bytes-unknown",
                                   "redraws-missing",
                                   "instance-unwatched",
                                   "instance-violated"};

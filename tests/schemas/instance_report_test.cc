@@ -114,6 +114,9 @@ TEST(MemoryReport, ChangesAreRefused) {
       {"/memory/staged_causes", Json::array(), "schema-violation"},
       {"/memory/staged_causes/0", "", "schema-violation"},
       {"/memory/in_place", -1, "schema-violation"},
+      {"/memory/on_devices", -1, "schema-violation"},
+      {"/memory/on_devices", 3, "schema-violation"},  // more than in place
+      {"/memory/devices", Json::array(), "schema-violation"},
       {"/memory/device_bytes", "many", "schema-violation"},
       {"/memory/device_bytes", -1, "schema-violation"},
       {"/memory/detection", 1.5, "schema-violation"},
@@ -126,6 +129,11 @@ TEST(MemoryReport, ChangesAreRefused) {
     EXPECT_EQ(code_of(parse_verification_report(bytes_of(changed(good, place, value)))), code)
         << place << value;
   }
+  Json hosts = changed(good, "/memory/devices", Json::array());
+  hosts["memory"]["on_devices"] = 0;
+  EXPECT_EQ(code_of(parse_verification_report(bytes_of(hosts))), "schema-violation");
+  hosts["memory"]["device_bytes"] = nullptr;
+  EXPECT_TRUE(parse_verification_report(bytes_of(hosts)));
   for (const char* member : {"instance", "memory"}) {
     EXPECT_EQ(code_of(parse_verification_report(bytes_of(without(good, member)))),
               "schema-violation")

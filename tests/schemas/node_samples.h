@@ -101,6 +101,7 @@ inline MemoryFacts sample_memory() {
           .containers = {"4f1d0c52", "5f1d0c52"},
           .devices = {"GPU-1", "GPU-2"},
           .in_place = 2,
+          .on_devices = 1,
           .staged = 1,
           .staged_causes = {"cudaMalloc", "fabric handle"},
           .registered = 2097152,

@@ -315,10 +315,10 @@ TEST(Policy, EmptyNodeAndReport_AskForAMeasuredWorker) {
 TEST(Policy, NodeAndReport_OptOutsAreKept) {
   Json json = bind_sample();
   json["require"][0]["node"]["worker_measured"] = false;
-  json["require"][1]["report"] = {{"scope", "device-memory"}, {"worker_measured", false},
-                                  {"device_attested", true},  {"watched", false},
-                                  {"in_place", true},         {"max_uncovered_bytes", 0},
-                                  {"min_redrawn", 16}};
+  json["require"][1]["report"] = {{"scope", "device-memory"},  {"worker_measured", false},
+                                  {"device_attested", true},   {"watched", false},
+                                  {"in_place", true},          {"max_uncovered_bytes", 0},
+                                  {"min_device_percent", 100}, {"min_redrawn", 16}};
   const auto policy = parse_policy(bytes_of(json));
   ASSERT_TRUE(policy) << to_string(policy.error());
   EXPECT_EQ(to_json(*policy), json);
@@ -343,6 +343,9 @@ TEST(Policy, NodeAndReport_Changes_AreRefused) {
       {"/require/1/report/watched", true, "policy-invalid"},  // of files
       {"/require/1/report/in_place", true, "policy-invalid"},
       {"/require/1/report/max_uncovered_bytes", 0, "policy-invalid"},
+      {"/require/1/report/min_device_percent", 50, "policy-invalid"},
+      {"/require/1/report/min_device_percent", 0, "schema-violation"},
+      {"/require/1/report/min_device_percent", 101, "schema-violation"},
       {"/require/1/report/min_redrawn", 16, "policy-invalid"},
       {"/require/1/report/min_redrawn", 0, "schema-violation"},
       {"/node_affinity", Json::object(), "schema-violation"},

@@ -27,8 +27,8 @@ struct Judge {
   const ReportCondition& condition;
   const ReportQuestion& question;
   std::vector<Reason> wrong{};
-  bool unknown = false;    // something contradicts itself, or lies in the future
-  bool unwatched = false;  // nobody says that it is still so
+  bool unknown = false;          // something contradicts itself, or lies in the future
+  std::vector<Reason> unsaid{};  // what nobody says, but would have to
 
   void want(bool holds, Reason code) {
     if (!holds) {
@@ -41,6 +41,14 @@ struct Judge {
     want(!volume.empty(), Reason::kClaimUnknown);
     want(volume.empty() || volume == report.volume, Reason::kVolumeChanged);
   }
+  void look_at_share(std::uint64_t percent, const MemoryFact& memory) {
+    const double part = static_cast<double>(memory.on_devices);
+    const double whole = static_cast<double>(memory.device_bytes.value_or(0));
+    if (whole == 0 || part > whole) {
+      unsaid.push_back(Reason::kDeviceBytesUnknown);
+    }
+    want(whole == 0 || part / whole >= static_cast<double>(percent) / 100, Reason::kDeviceShareLow);
+  }
   void look_at_memory(const ReportFact& report) {
     unknown = unknown || !report.memory;
     if (!report.memory) {
@@ -50,6 +58,9 @@ struct Judge {
     want(!asked.in_place || report.memory->staged == 0, Reason::kMemoryStaged);
     want(!(asked.max_uncovered_bytes < report.memory->uncovered && asked.max_uncovered_bytes),
          Reason::kMemoryUncovered);
+    if (asked.min_device_percent) {
+      look_at_share(*asked.min_device_percent, *report.memory);
+    }
     want(!asked.min_redrawn || report.memory->redrawn >= *asked.min_redrawn,
          Reason::kRedrawsMissing);
     if (!asked.watched) {
@@ -66,7 +77,7 @@ struct Judge {
     }
     if (own == heard.end() || own->second.state != "verified" ||
         question.now - own->second.heard_at > std::chrono::seconds(10)) {
-      unwatched = true;
+      unsaid.push_back(Reason::kInstanceUnwatched);
     }
   }
   void look_at(const ReportFact& report) {
@@ -94,8 +105,8 @@ struct Judge {
   // then what cannot be decided.
   [[nodiscard]] int badness() const {
     const bool mismatch = !wrong.empty() && wrong.front() == Reason::kModelMismatch;
-    const bool alone = wrong.size() == 1 && !unknown && !unwatched;
-    return mismatch ? (alone ? 4 : 3) : !wrong.empty() ? 2 : unknown || unwatched ? 1 : 0;
+    const bool alone = wrong.size() == 1 && !unknown && unsaid.empty();
+    return mismatch ? (alone ? 4 : 3) : !wrong.empty() ? 2 : unknown || !unsaid.empty() ? 1 : 0;
   }
   // Only a mismatch is about the model itself, and only when nothing else is in doubt.
   [[nodiscard]] Answer turned(Answer plain) const {
@@ -114,15 +125,15 @@ struct Judge {
       want(false, Reason::kReportMissing);
     }
     Answer result;
-    result.outcome = !wrong.empty()         ? Outcome::kFail
-                     : unknown || unwatched ? Outcome::kError
-                                            : Outcome::kPass;
+    result.outcome = !wrong.empty()               ? Outcome::kFail
+                     : unknown || !unsaid.empty() ? Outcome::kError
+                                                  : Outcome::kPass;
     if (!wrong.empty()) {
       result.code = wrong.front();
     } else if (unknown) {
       result.code = Reason::kConditionUndecided;
-    } else if (unwatched) {
-      result.code = Reason::kInstanceUnwatched;
+    } else if (!unsaid.empty()) {
+      result.code = unsaid.front();
     }
     return question.below_not ? turned(result) : result;
   }

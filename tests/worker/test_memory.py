@@ -149,7 +149,7 @@ class Memory(NodeTestCase):
                 self.assertEqual(report["not_covered"], [])
                 self.assertEqual(report["memory"], {
                     "world": 1, "containers": [], "devices": [],
-                    "in_place": 0 if staged else size, "staged": size if staged else 0,
+                    "in_place": 0 if staged else size, "on_devices": 0, "staged": size if staged else 0,
                     "staged_causes": ["a test"] if staged else [], "registered": size,
                     "uncovered": 0, "device_bytes": None, "redrawn": 0 if staged else 3,
                     "detection": 0 if staged else 1, "extra_tensors": [],

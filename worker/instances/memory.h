@@ -64,9 +64,9 @@ enum class Reach : std::uint8_t {
 
 using Now = std::function<Steady::time_point()>;
 
-// Limits the time that all exports of one pass over an instance may take: kOfAPass for all
-// processes together, plus kOfABatch for each batch. The limit exists because no memory is checked
-// while the agent waits for an owner. Not thread-safe.
+// Limits the time that all exports of one pass over an instance may take: kOfAPass for all its
+// processes on one device together, plus kOfABatch for each batch. The limit exists because no
+// memory is checked while the agent waits for an owner. Not thread-safe.
 class ExportTime {
  public:
   static constexpr std::chrono::milliseconds kOfAPass{5'000};

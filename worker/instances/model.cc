@@ -2,7 +2,9 @@
 #include "worker/instances/model.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <system_error>
 #include <utility>
 
 namespace assay::worker {
@@ -30,8 +32,9 @@ bool is_about_machine(ErrorCode code) {
 }  // namespace
 
 InstanceModel::InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
-                             const Manifest& manifest, Checks& checks, Now now)
-    : artifact_(manifest.artifact), checks_(checks), now_(std::move(now)) {
+                             const Manifest& manifest, Checks& checks, Now now,
+                             DeviceDriver* driver)
+    : artifact_(manifest.artifact), checks_(checks), now_(std::move(now)), driver_(driver) {
   const std::vector<const InstanceRegistration*> all = registrations(owners);
   ranks_fit_ = check_ranks(artifact, all);
   match_ = match_tensors(artifact_, all);
@@ -118,21 +121,68 @@ void InstanceModel::hash_rank(Rank& rank, unsigned slices, ExportTime& exports) 
   }
 }
 
-std::set<std::size_t> InstanceModel::redraw_all(MemoryFacts& facts, ExportTime& exports) {
+std::vector<InstanceModel::Lane> InstanceModel::lanes() {
+  std::map<std::string_view, Lane> by_device;
+  for (Rank& rank : ranks_) {
+    by_device.try_emplace(rank.registration.device, Lane{ExportTime(now_)})
+        .first->second.ranks.push_back(&rank);
+  }
+  std::vector<Lane> lanes;
+  for (auto& [device, lane] : by_device) {
+    lanes.push_back(std::move(lane));
+  }
+  return lanes;
+}
+
+void InstanceModel::do_lane(Lane& lane, const Work& work) {
+  for (Rank* const rank : lane.ranks) {
+    try {
+      work(*rank, lane.exports);
+    } catch (const std::exception& error) {
+      rank->error = Error{ErrorCode::kInternal, error.what(), {}};
+    }
+  }
+}
+
+void InstanceModel::at_once(std::vector<Lane>& lanes, const Work& work) {
+  std::vector<std::jthread> threads;
+  threads.reserve(lanes.size());
+  for (std::size_t i = 1; i < lanes.size(); ++i) {
+    try {
+      threads.emplace_back([&lane = lanes[i], &work] { do_lane(lane, work); });
+    } catch (const std::system_error&) {  // the system has no more threads
+      do_lane(lanes[i], work);
+    }
+  }
+  if (!lanes.empty()) {
+    do_lane(lanes.front(), work);
+  }
+}
+
+void InstanceModel::redraw_rank(Rank& rank, std::uint64_t count, ExportTime& exports) {
+  rank.redrawn = {};
+  if (!rank.check) {
+    return;  // its error says why
+  }
+  rank.error.reset();
+  auto redrawn = rank.check->redraw(count, &exports);
+  if (redrawn) {
+    rank.redrawn = *std::move(redrawn);
+  } else {
+    rank.error = std::move(redrawn).error();
+  }
+}
+
+std::set<std::size_t> InstanceModel::add_redrawn(MemoryFacts& facts) const {
   std::set<std::size_t> changed;
   facts.detection = ranks_.empty() ? 0 : 1;
-  for (Rank& rank : ranks_) {
-    auto redraw = rank.check ? rank.check->redraw(kRedrawnPieces, &exports) : Redraw();
-    if (!redraw) {
-      rank.error = std::move(redraw).error();
-      facts.detection = 0;
-      continue;
-    }
-    facts.redrawn += redraw->drawn;
+  for (const Rank& rank : ranks_) {
+    const Redraw& redrawn = rank.redrawn;
+    facts.redrawn += redrawn.drawn;
     // The piece that was replaced may be of any process.
     facts.detection =
-        std::min(facts.detection, detection_probability(redraw->drawn, redraw->pieces));
-    for (const std::size_t tensor : redraw->changed) {
+        std::min(facts.detection, detection_probability(redrawn.drawn, redrawn.pieces));
+    for (const std::size_t tensor : redrawn.changed) {
       changed.insert(rank.matched.at(tensor));
     }
   }
@@ -160,6 +210,9 @@ void InstanceModel::add_registered(MemoryFacts& facts) const {
   facts.devices.assign(devices.begin(), devices.end());
   facts.extra_tensors = match_.extra;
   std::ranges::sort(facts.extra_tensors, {}, &ExtraTensor::name);
+  // Several processes may have it.
+  const auto again = std::ranges::unique(facts.extra_tensors, {}, &ExtraTensor::name);
+  facts.extra_tensors.erase(again.begin(), again.end());
   facts.extra_tensor_count = match_.extra_count;
 }
 
@@ -172,6 +225,12 @@ void InstanceModel::add_reached(MemoryFacts& facts) const {
     const Reached& reached = rank.check->reached();
     facts.in_place += reached.in_place;
     facts.staged += reached.staged;
+    for (const std::size_t matched : rank.matched) {
+      for (const InstancePart& part : tensor_of(rank, matched).parts) {
+        const PieceKind kind = rank.registration.pieces.at(part.piece).kind;
+        facts.on_devices += kind == PieceKind::kDevice ? part.size : 0;
+      }
+    }
     for (const std::string& cause : reached.staged_causes) {
       causes.insert(cause.empty() ? "unknown" : cause.substr(0, kMaxCauseLength));
     }
@@ -181,6 +240,17 @@ void InstanceModel::add_reached(MemoryFacts& facts) const {
       facts.staged_causes.push_back(cause);
     }
   }
+}
+
+void InstanceModel::add_device_bytes(MemoryFacts& facts) const {
+  if (driver_ == nullptr) {
+    return;
+  }
+  std::vector<RegisteredProcess> processes;
+  for (const Rank& rank : ranks_) {
+    processes.push_back({rank.peer.pid, rank.registration.device});
+  }
+  facts.device_bytes = device_bytes_of(processes, *driver_);
 }
 
 InstanceModel::Hashed InstanceModel::nothing_covered(const Error& why) const {
@@ -194,11 +264,13 @@ InstanceModel::Hashed InstanceModel::nothing_covered(const Error& why) const {
   return hashed;
 }
 
-InstanceModel::Hashed InstanceModel::gather(ExportTime& exports) {
+InstanceModel::Hashed InstanceModel::gather() const {
   Hashed hashed;
   add_registered(hashed.memory);
   add_reached(hashed.memory);
-  const std::set<std::size_t> changed = redraw_all(hashed.memory, exports);
+  add_device_bytes(hashed.memory);
+  const std::set<std::size_t> changed = add_redrawn(hashed.memory);
+  hashed.bytes = hashed.memory.in_place + hashed.memory.staged;
   std::map<std::uint64_t, Entry> found;
   std::map<std::uint64_t, std::string> left_out;
   for (const Rank& rank : ranks_) {
@@ -214,7 +286,6 @@ InstanceModel::Hashed InstanceModel::gather(ExportTime& exports) {
           left_out.emplace(entry, info(code).code);
         }
       }
-      hashed.bytes += covered ? size_of(tensor) : 0;
     }
   }
   for (auto& [position, entry] : found) {
@@ -234,11 +305,10 @@ Result<InstanceModel::Hashed> InstanceModel::hash(unsigned slices, const std::st
   if (!ranks_fit_) {
     return nothing_covered(ranks_fit_.error());
   }
-  ExportTime exports(now_);
-  for (Rank& rank : ranks_) {
-    hash_rank(rank, slices, exports);
-  }
-  Hashed hashed = gather(exports);
+  std::vector<Lane> all = lanes();
+  at_once(all, [&](Rank& rank, ExportTime& exports) { hash_rank(rank, slices, exports); });
+  at_once(all, [](Rank& rank, ExportTime& exports) { redraw_rank(rank, kRedrawnPieces, exports); });
+  Hashed hashed = gather();
   if (stop.stop_requested()) {
     drop();
     return fail(ErrorCode::kCancelled, "The work was stopped on request");
@@ -315,14 +385,19 @@ Result<std::vector<Finding>> InstanceModel::recheck(unsigned slice) {
 
 Result<std::vector<Finding>> InstanceModel::redraw(std::uint64_t count) {
   const std::scoped_lock lock(mutex_);
-  std::vector<Finding> findings;
-  ExportTime exports(now_);
-  for (Rank& rank : ranks_) {
+  for (const Rank& rank : ranks_) {
     if (!rank.check || rank.check->is_over()) {
       return fail(ErrorCode::kCancelled, "The memory was let go");
     }
-    ASSAY_ASSIGN(const Redraw redraw, rank.check->redraw(count, &exports));
-    for (const std::size_t tensor : redraw.changed) {
+  }
+  std::vector<Lane> all = lanes();
+  at_once(all, [&](Rank& rank, ExportTime& exports) { redraw_rank(rank, count, exports); });
+  std::vector<Finding> findings;
+  for (const Rank& rank : ranks_) {
+    if (rank.error) {
+      return std::unexpected(*rank.error);
+    }
+    for (const std::size_t tensor : rank.redrawn.changed) {
       findings.push_back(changed(rank, tensor));
     }
   }

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "gpu_hash/engine.h"
 #include "schemas/manifest.h"
 #include "schemas/verification_report.h"
 #include "worker/instances/checks.h"
+#include "worker/instances/device_bytes.h"
 #include "worker/instances/match.h"
 #include "worker/instances/owner.h"
 
@@ -25,12 +26,18 @@ namespace assay::worker {
 // Thread-safe; calls wait for each other. As soon as one of the processes ends or asks for its
 // memory, running work is stopped and all memory is released. After that recheck() and redraw()
 // fail with cancelled, outline() fails with not-found, and hash() covers no tensor.
+//
+// hash() and redraw() read processes on different devices at once, with one thread for each device.
+// Processes on one device, and those with memory of the host alone, take turns and share one
+// ExportTime.
 class InstanceModel {
  public:
-  // `owners` must be sorted by rank, as Instances::find() returns them. `checks` must outlive this
-  // object.
+  // `owners` must be sorted by rank, as Instances::find() returns them. `driver` says how many bytes
+  // of devices the processes hold; when it is null, that is not known. `checks` and `driver` must
+  // outlive this object.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
-                const Manifest& manifest, Checks& checks, Now now = &Steady::now);
+                const Manifest& manifest, Checks& checks, Now now = &Steady::now,
+                DeviceDriver* driver = nullptr);
   ~InstanceModel();
   InstanceModel(const InstanceModel&) = delete;
   InstanceModel& operator=(const InstanceModel&) = delete;
@@ -39,7 +46,7 @@ class InstanceModel {
     std::vector<Entry> entries;  // tensor entries, in the order of artifacts
     std::vector<NotCovered> not_covered;
     MemoryFacts memory;
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0;  // that were read, also those that are not covered for all that
   };
   // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
   // and tensors in those that changed are not covered (file-changed). What one process keeps us
@@ -88,7 +95,13 @@ class InstanceModel {
     std::shared_ptr<Owner> owner;        // null: let go
     std::vector<std::size_t> matched{};  // positions in match_.tensors
     std::unique_ptr<MemoryCheck> check{};
+    Redraw redrawn{};  // the last one
     std::optional<Error> error{};  // why it was not read to the end
+  };
+  // The processes whose memory lies on one device, or in the host alone.
+  struct Lane {
+    ExportTime exports;
+    std::vector<Rank*> ranks{};
   };
   struct Wake {
     InstanceModel& model;
@@ -102,14 +115,21 @@ class InstanceModel {
   void keep();                                                            // body of keeper_
   void drop();                                                            // with mutex_ held
   void tell_all(InstanceState state, std::span<const Finding> findings);  // with mutex_ held
+  [[nodiscard]] std::vector<Lane> lanes();
+  using Work = std::function<void(Rank& rank, ExportTime& exports)>;
+  // Does `work` for each process, lanes at once. What `work` throws is the error of that process.
+  static void at_once(std::vector<Lane>& lanes, const Work& work);
+  static void do_lane(Lane& lane, const Work& work);
   // Safe to call for several ranks at once, each with an ExportTime of its own.
   void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
-  // Redraws pieces of all processes and adds the figures to `facts`. Returns the positions in
+  static void redraw_rank(Rank& rank, std::uint64_t count, ExportTime& exports);
+  // Adds the figures of the last redraw() of each process to `facts`. Returns the positions in
   // match_.tensors of the tensors that changed.
-  [[nodiscard]] std::set<std::size_t> redraw_all(MemoryFacts& facts, ExportTime& exports);
+  [[nodiscard]] std::set<std::size_t> add_redrawn(MemoryFacts& facts) const;
   void add_registered(MemoryFacts& facts) const;
   void add_reached(MemoryFacts& facts) const;
-  [[nodiscard]] Hashed gather(ExportTime& exports);
+  void add_device_bytes(MemoryFacts& facts) const;
+  [[nodiscard]] Hashed gather() const;
   [[nodiscard]] Hashed nothing_covered(const Error& why) const;
   [[nodiscard]] Finding changed(const Rank& rank, std::size_t tensor) const;
   [[nodiscard]] const InstanceTensor& tensor_of(const Rank& rank, std::size_t matched) const;
@@ -119,6 +139,7 @@ class InstanceModel {
   bool tags_ = true;  // of the last hash()
   Checks& checks_;
   Now now_;
+  DeviceDriver* driver_;
   std::vector<Rank> ranks_;  // owners and checks in it are guarded by mutex_
   Status ranks_fit_;
   TensorMatch match_;

@@ -99,6 +99,7 @@ Result<std::optional<policy::MemoryFact>> memory_fact(const storage::JobRow& job
   policy::MemoryFact fact;
   fact.world = members::number(detail, "world");
   fact.in_place = members::number(detail, "in_place");
+  fact.on_devices = members::number(detail, "on_devices");
   fact.staged = members::number(detail, "staged");
   fact.registered = members::number(detail, "registered");
   fact.uncovered = members::number(detail, "uncovered");

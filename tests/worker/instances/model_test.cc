@@ -3,10 +3,13 @@
 #include "worker/instances/model.h"
 
 #include <atomic>
+#include <barrier>
 #include <pthread.h>
 
 #include "tests/worker/instances/engines.h"
+#include "tests/worker/instances/fake_driver.h"
 #include "tests/worker/instances/fake_owner.h"
+#include "tests/worker/instances/several_devices.h"
 #include "worker/instances/check.h"
 #include "worker/instances/watch.h"
 
@@ -44,7 +47,7 @@ class InstanceModelTest : public OnEngine {
   std::shared_ptr<InstanceModel> model() {
     return std::make_shared<InstanceModel>(
         std::vector<std::shared_ptr<Owner>>(owners_.begin(), owners_.end()), id(), manifest_,
-        *checks_, now());
+        *checks_, now(), &driver_);
   }
 
   // The steady clock, and what tests add to it.
@@ -57,6 +60,7 @@ class InstanceModelTest : public OnEngine {
   std::atomic<bool> waited_for_ = false;
   SystemRandom random_;
   std::unique_ptr<LocalChecks> checks_;
+  FakeDriver driver_{{}};
   std::vector<NamedBytes> tensors_;
   Manifest manifest_;
   std::vector<std::shared_ptr<FakeOwner>> owners_;
@@ -79,6 +83,7 @@ TEST_P(InstanceModelTest, RanksTogether_AreWhatTheManifestSays) {
   EXPECT_EQ(memory.in_place, 120'006U);
   EXPECT_EQ(memory.registered, 120'006U);
   EXPECT_EQ(memory.uncovered, 10U);
+  EXPECT_EQ(memory.on_devices, 0U);
   EXPECT_EQ(memory.device_bytes, std::nullopt);
   EXPECT_EQ(memory.redrawn, 4U);
   EXPECT_DOUBLE_EQ(memory.detection, 1);
@@ -150,6 +155,75 @@ TEST_P(InstanceModelTest, APieceReplacedMeanwhile_IsNotCovered) {
   ASSERT_TRUE(hashed);
   EXPECT_EQ(hashed->not_covered, (std::vector<NotCovered>{{0, "file-changed"}}));
   EXPECT_EQ(hashed->entries.size(), 3U);
+  // A report in which these differ is refused.
+  EXPECT_EQ(hashed->bytes, hashed->memory.in_place + hashed->memory.staged);
+}
+
+// Each process hands out its memory only when the other one is asked, too: for the full pass, and
+// again when pieces are drawn anew.
+TEST_P(InstanceModelTest, ProcessesOnDifferentDevices_AreReadAtOnce) {
+  SeveralDevices devices(*engine_);
+  checks_ = std::make_unique<LocalChecks>(devices, random_);
+  make_owners();
+  std::barrier together(2);
+  for (const auto& owner : owners_) {
+    owner->on_call([&together] { together.arrive_and_wait(); });
+  }
+  owners_[0]->edit().device = "GPU-a";
+  owners_[1]->edit().device = "GPU-b";
+  const auto instance = model();
+  const auto hashed = instance->hash(1, {});
+  ASSERT_TRUE(hashed) << hashed.error().detail;
+  EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+  EXPECT_EQ(hashed->memory.redrawn, 4U);
+  ASSERT_TRUE(instance->redraw(16));
+}
+
+// Each device has its time for exports; processes on one device share theirs.
+TEST_P(InstanceModelTest, TheTimeForExports_IsThatOfADevice) {
+  SeveralDevices devices(*engine_);
+  checks_ = std::make_unique<LocalChecks>(devices, random_);
+  make_owners();
+  std::mutex one_at_a_time;
+  for (const auto& owner : owners_) {
+    owner->edit().device = "GPU-a";
+    owner->on_call([&] {
+      const std::scoped_lock lock(one_at_a_time);
+      ahead_ms_ += 1'500;
+    });
+  }
+  const auto shared = model()->hash(1, {});  // four exports of 1.5 s
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->not_covered.size(), 2U);
+  owners_[1]->edit().device = "GPU-c";  // which this engine has not
+  const auto other = model()->hash(1, {});
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->not_covered,
+            (std::vector<NotCovered>{{2, "device-not-found"}, {3, "device-not-found"}}));
+}
+
+// Its pieces are memory files that stand for allocations of a device.
+TEST_P(InstanceModelTest, BytesOnDevices_AreComparedWithWhatTheDriverSays) {
+  SeveralDevices devices(*engine_);
+  checks_ = std::make_unique<LocalChecks>(devices, random_);
+  make_owners();
+  owners_[0]->edit().device = "GPU-a";
+  owners_[0]->edit_peer().pid = 17;
+  owners_[1]->edit_peer().pid = 18;
+  for (InstancePiece& piece : owners_[0]->edit().pieces) {
+    piece.kind = PieceKind::kDevice;
+  }
+  driver_.list = {{"GPU-a", 17, 100'000}, {"GPU-b", 17, 5}, {"GPU-b", 18, 7}, {"GPU-b", 19, 9}};
+  const auto hashed = model()->hash(1, {});
+  ASSERT_TRUE(hashed);
+  EXPECT_EQ(hashed->entries, manifest_.artifact.entries);
+  EXPECT_EQ(hashed->memory.on_devices, 60'001U);
+  EXPECT_EQ(hashed->memory.in_place, 120'006U);
+  EXPECT_EQ(hashed->memory.device_bytes, 100'012U);
+  driver_.list->front().pid = 16;
+  const auto unknown = model()->hash(1, {});
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(unknown->memory.device_bytes, std::nullopt);
 }
 
 // Nobody else is at work then: a thread of the model lets go.

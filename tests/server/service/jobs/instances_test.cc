@@ -75,7 +75,10 @@ class Instances : public NodeTest {
     made.instance = leased.instance;
     made.memory.emplace();
     made.memory->in_place = 44'000;
+    made.memory->devices = {"GPU-1"};
+    made.memory->on_devices = 44'000;
     made.memory->registered = 44'000;
+    made.memory->device_bytes = 88'000;
     made.memory->redrawn = 16;
     std::erase_if(made.entries,
                   [](const Entry& entry) { return std::holds_alternative<FileEntry>(entry); });
@@ -182,16 +185,24 @@ TEST_F(Instances, OutsideOfKubernetes_AreThoseOfNoPod) {
 }
 
 TEST_F(Instances, Facts_AreKeptForThePolicy) {
-  put_policy({{"in_place", true}, {"max_uncovered_bytes", 10}, {"min_redrawn", 16}});
+  put_policy({{"in_place", true},
+              {"max_uncovered_bytes", 10},
+              {"min_device_percent", 50},
+              {"min_redrawn", 16}});
   ASSERT_TRUE(verify());
   beat_ok(InstanceState::kVerified);
   EXPECT_EQ(reasons(), Codes{});
   ASSERT_TRUE(verify([](VerificationReport& made) { made.memory->uncovered = 11; }));
   EXPECT_EQ(reasons(), Codes{Reason::kMemoryUncovered});
+  ASSERT_TRUE(verify([](VerificationReport& made) { made.memory->device_bytes = 88'001; }));
+  EXPECT_EQ(reasons(), Codes{Reason::kDeviceShareLow});
+  ASSERT_TRUE(verify([](VerificationReport& made) { made.memory->device_bytes.reset(); }));
+  EXPECT_EQ(reasons(), Codes{Reason::kDeviceBytesUnknown});
   ASSERT_TRUE(verify([](VerificationReport& made) { made.memory->redrawn = 15; }));
   EXPECT_EQ(reasons(), Codes{Reason::kRedrawsMissing});
   ASSERT_TRUE(verify([](VerificationReport& made) {
     made.memory->in_place -= 1;
+    made.memory->on_devices -= 1;
     made.memory->staged = 1;
     made.memory->staged_causes = {"cudaMalloc"};
   }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owns device memory through the CUDA driver library, which is opened at run time, and shares it
-// over a Unix socket (gpu_hash/fd_channel.h) until the other side hangs up.
+// over a Unix socket (bench/gpu_hash/owner_channel.h) until the other side hangs up.
 //
 // Usage: cuda_owner SOCKET PIECES BYTES_PER_PIECE       bytes: a multiple of 2 MiB
 //
@@ -15,8 +15,8 @@
 #include <sys/un.h>
 #include <vector>
 
-#include "gpu_hash/fd_channel.h"
-#include "tests/gpu_hash/resident/owner_pattern.h"
+#include "bench/gpu_hash/owner_channel.h"
+#include "bench/gpu_hash/owner_pattern.h"
 
 namespace {
 
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   call("cuInit", 0U);
   call("cuDevicePrimaryCtxRetain", &context, 0);
   call("cuCtxSetCurrent", context);
-  std::vector<std::uint64_t> block = test::owner_pattern(size);
+  std::vector<std::uint64_t> block = owner_pattern(size);
   SharedMemory memory;
   std::vector<SharedPart> object;
   for (std::uint64_t i = 0; i < pieces; ++i) {

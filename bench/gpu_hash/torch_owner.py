@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shares tensors of a stock PyTorch over a Unix socket (gpu_hash/fd_channel.h).
+"""Shares tensors of a stock PyTorch over a Unix socket (bench/gpu_hash/owner_channel.h).
 
 Usage: torch_owner.py SOCKET GIBIBYTES [CHECK_FILE]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol by which a process announces its memory to another process over a Unix socket
-// (SOCK_STREAM). The pieces of memory travel as file descriptors (SCM_RIGHTS), followed by the
-// objects that lie in the pieces. All numbers are 64-bit, little-endian:
+// How owners of memory hand it to a benchmark, over a Unix socket (SOCK_STREAM). Both ends are
+// parts of the benchmark and believe each other; processes register with the product as
+// docs/instances.md says. All numbers are 64-bit, little-endian:
 //
 //   pieces   messages of a count n (1 to 253), then n sizes; n descriptors accompany the first byte
 //            a message with count 0 and no descriptors ends the pieces
@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "schemas/core/error.h"
@@ -35,12 +34,10 @@ struct SharedMemory {
   std::vector<std::vector<SharedPart>> objects;
 };
 
-// Reads what the other side announces, and checks that every part lies inside its piece. Accepts at
-// most 65,536 pieces, and at most 2^20 parts of all objects together. Errors: file-unreadable when
-// the socket fails or ends early; limit-exceeded; invalid-parameter.
+// Reads what the other side announces. Errors: file-unreadable when the socket fails or ends early.
 [[nodiscard]] Result<SharedMemory> receive_memory(int socket);
 
-// Announces `memory` to the other side. Used by the process that owns the memory.
+// Announces `memory` to the other side. Used by the process that owns the memory. Errors: as above.
 [[nodiscard]] Status send_memory(int socket, const SharedMemory& memory);
 
 }  // namespace assay::gpu_hash

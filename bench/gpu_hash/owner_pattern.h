@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests put into memory that they share.
+// What the owners of memory for benchmarks put into it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-namespace assay::gpu_hash::test {
+namespace assay::gpu_hash {
 
 // `size` bytes of 64-bit words: splitmix64 of their number.
 inline std::vector<std::uint64_t> owner_pattern(std::uint64_t size) {
@@ -19,4 +19,4 @@ inline std::vector<std::uint64_t> owner_pattern(std::uint64_t size) {
   return words;
 }
 
-}  // namespace assay::gpu_hash::test
+}  // namespace assay::gpu_hash
