@@ -20,7 +20,7 @@ namespace assay {
 // input of a decision (Decision::facts). A decision or case with other versions is shown unchanged
 // and not judged again, because its verdict would have another meaning.
 inline constexpr std::uint64_t kDecisionFormat = 3;
-inline constexpr std::uint64_t kEvaluator = 4;
+inline constexpr std::uint64_t kEvaluator = 5;
 
 inline constexpr std::string_view kDecisionPayloadType = "application/vnd.assay.decision+json";
 
