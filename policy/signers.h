@@ -62,7 +62,7 @@ struct JudgedFacts {
   std::vector<std::vector<JudgedSigner>> signers{};     // storage that the statements borrow from
 
   // Set by judge_statements(), for one policy at a time.
-  std::vector<JudgedStatement> statements{};  // in log order
+  std::vector<JudgedStatement> statements{};      // in log order
   std::vector<JudgedSigner> statement_signers{};  // storage that `statements` borrows from
   std::optional<Names> names{};  // under which `statements` were judged; nullopt: not judged yet
 };

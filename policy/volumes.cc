@@ -48,8 +48,8 @@ bool shows_node(const Mount& mount) {
          });
 }
 
-// A volume of which nothing is known to be other than a judged one. What the pod has made for itself
-// is new.
+// A volume of which nothing is known to be other than a judged one. What the pod has made for
+// itself is new.
 bool may_be_any(const Mount& mount) {
   constexpr std::string_view kMadeForThePod = "ephemeral";
   return (mount.location.empty() && mount.volume_location.empty() &&

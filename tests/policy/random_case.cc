@@ -57,9 +57,10 @@ StatementFact RandomCase::statement(std::uint64_t number) {
     fact.stage = pick(Names{"train", "approve", "approve"});
   }
   std::swap(engine_, names_engine_);
-  fact.names = wrong_in(4) ? pick(std::vector<Names>{
-                                 {"beta/x"}, {"acme/demo", "beta/x"}, {"acme", "acme/demo"}, {}})
-                           : Names{"acme/demo"};
+  fact.names =
+      wrong_in(4)
+          ? pick(std::vector<Names>{{"beta/x"}, {"acme/demo", "beta/x"}, {"acme", "acme/demo"}, {}})
+          : Names{"acme/demo"};
   std::swap(engine_, names_engine_);
   fact.accepted_at = at;
   for (std::size_t i = below(3) + (one_in(2) ? 1U : 0U); i > 0; --i) {
@@ -272,9 +273,9 @@ void RandomCase::add_part(Mount& one) {
   }
   if (one.kind == VolumeKind::kModel && wrong_in(6)) {
     one.location = pick(Names{"", "hostpath:///var/lib", "hostpath:///data/kubelet/x"});
-    one.volume_location = one.location.empty() ? pick(Names{"", "pvc://prod/a", "pvc://prod/c",
-                                                            "hostpath:///run/x"})
-                                               : "";
+    one.volume_location = one.location.empty()
+                              ? pick(Names{"", "pvc://prod/a", "pvc://prod/c", "hostpath:///run/x"})
+                              : "";
     one.source = pick(Names{"ephemeral", "hostPath", "nfs"});
   }
   std::swap(engine_, names_engine_);

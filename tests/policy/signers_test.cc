@@ -19,8 +19,8 @@ PolicyDocument by(SignerRequirement publishers = {}) {
 
 // What one signature on a statement of stage `approve` comes to, the rest being valid. The
 // statement gives the artifact the names `own`.
-JudgedSigner judge_one(SignerFact signer, Facts facts = valid_facts(), const Own& own = {"acme/demo"},
-                       const PolicyDocument& policy = by()) {
+JudgedSigner judge_one(SignerFact signer, Facts facts = valid_facts(),
+                       const Own& own = {"acme/demo"}, const PolicyDocument& policy = by()) {
   facts.statements = {statement(9, "approve", Json::object(), {})};
   facts.statements.front().signers = {std::move(signer)};
   facts.statements.front().names = own;
@@ -200,9 +200,9 @@ TEST(Names, PolicyWithoutManifestCondition_BelievesNone) {
        {policy_with({}), policy_with({condition("not", std::move(below))})}) {
     expect_rejected(judge_one(signer("k", "carol"), valid_facts(), {"acme/demo"}, policy),
                     Reason::kRoleNotGranted);
-    EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "*"), valid_facts(), {"acme/demo"}, policy)
-                  .state,
-              SignerState::kCounts);
+    EXPECT_EQ(
+        judge_one(signer("k", "carol", "*", {}, "*"), valid_facts(), {"acme/demo"}, policy).state,
+        SignerState::kCounts);
   }
 }
 
@@ -230,12 +230,12 @@ TEST(Names, OfTheStatementItself_AreCovered) {
 TEST(Names, EachPolicy_HasItsOwn) {
   Facts facts = valid_facts();
   facts.manifests.push_back(manifest(8, "strangers/x", {publisher("s", "sven", "strangers")}));
-  facts.statements = {statement(9, "approve", Json::object(),
-                                {signer("k", "olaf", "approve", {}, "strangers")})};
+  facts.statements = {
+      statement(9, "approve", Json::object(), {signer("k", "olaf", "approve", {}, "strangers")})};
   facts.statements.front().names = {"strangers/x"};
   const auto asking = [](const char* name, const char* publisher) {
-    PolicyDocument policy = policy_with({manifest_condition({1, {publisher}}),
-                                         condition("approved", stage_condition("approve"))});
+    PolicyDocument policy = policy_with(
+        {manifest_condition({1, {publisher}}), condition("approved", stage_condition("approve"))});
     policy.name = name;
     return active(std::move(policy));
   };

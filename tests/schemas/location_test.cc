@@ -20,9 +20,9 @@ TEST(Location, OneSpelling_IsKept) {
        {std::string("pvc://serving/models"), std::string("pvc://serving/models.v1/demo/v1"),
         std::string("pvc://serving/models/With_Case"), std::string("hostpath:///data/models"),
         "oci://registry.example:5000/acme/demo" + kDigest,
-        "oci://docker.io/library/demo" + kDigest + "/models", "csi://model.example.com/prod/" + kHex,
-        "csi://Driver.example/prod/" + kHex + "/sub", std::string("nfs://server.example/export/models"),
-        std::string("nfs://10.0.0.1/export")}) {
+        "oci://docker.io/library/demo" + kDigest + "/models",
+        "csi://model.example.com/prod/" + kHex, "csi://Driver.example/prod/" + kHex + "/sub",
+        std::string("nfs://server.example/export/models"), std::string("nfs://10.0.0.1/export")}) {
     EXPECT_EQ(normalise_location(uri), uri);
   }
 }

@@ -209,15 +209,23 @@ struct Pod {
     const std::string scheme = "hostpath://";
     const std::optional<std::string> path =
         place.starts_with(scheme) ? real(place.substr(scheme.size())) : "//";
-    const Texts places = {"/var/lib/kubelet/",    "/var/lib/k0s/",        "/var/lib/rancher/",
-                          "/var/lib/containerd/", "/var/lib/containers/", "/var/lib/crio/",
-                          "/var/lib/docker/",     "/var/lib/cni/",        "/var/lib/nerdctl/",
-                          "/var/snap/",           "/run/",                "/proc/",
-                          "/sys/",                "/dev/"};
+    const Texts places = {"/var/lib/kubelet/",
+                          "/var/lib/k0s/",
+                          "/var/lib/rancher/",
+                          "/var/lib/containerd/",
+                          "/var/lib/containers/",
+                          "/var/lib/crio/",
+                          "/var/lib/docker/",
+                          "/var/lib/cni/",
+                          "/var/lib/nerdctl/",
+                          "/var/snap/",
+                          "/run/",
+                          "/proc/",
+                          "/sys/",
+                          "/dev/"};
     return !path || path->find("/kubelet/") != std::string::npos ||
-           std::any_of(places.begin(), places.end(), [&](const std::string& one) {
-             return in(*path, one) || in(one, *path);
-           });
+           std::any_of(places.begin(), places.end(),
+                       [&](const std::string& one) { return in(*path, one) || in(one, *path); });
   }
   [[nodiscard]] bool is_model(const Mount& mount) const {
     return is_judged(mount) || is_filled(mount);
@@ -315,9 +323,8 @@ struct Pod {
                                    [](const ContainerImage& image) { return image.remounts; }) &&
                        std::any_of(workload.mounts.begin(), workload.mounts.end(),
                                    [&](const Mount& mount) { return is_model(mount); });
-    const bool any_filled =
-        std::any_of(workload.mounts.begin(), workload.mounts.end(),
-                    [&](const Mount& mount) { return is_filled(mount); });
+    const bool any_filled = std::any_of(workload.mounts.begin(), workload.mounts.end(),
+                                        [&](const Mount& mount) { return is_filled(mount); });
     return policy.writable_mounts ||
            (!again && !filler_is_seen() &&
             std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
