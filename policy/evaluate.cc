@@ -176,7 +176,15 @@ PodView pod_view(const PolicyDocument& policy, const Workload& workload,
     view.filled = filled_volumes(policy, workload);
   }
   view.mounted = mounted_models(policy, workload, view.locations);
+  view.filled.parts = parts_count(policy, view.mounted, view.locations);
   return view;
+}
+
+// Policies that believe the same names share what is judged.
+void believe(const Names& names, Timestamp now, JudgedFacts& facts) {
+  if (facts.names != names) {
+    judge_statements(names, now, facts);
+  }
 }
 
 PolicyResult judge_policy(const ActivePolicy& policy, const Scope& scope) {
@@ -344,7 +352,9 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
       modes.enforce = modes.enforce || policy.document.mode == PolicyMode::kEnforce;
       modes.warn = modes.warn || policy.document.mode == PolicyMode::kWarn;
       const PodView view = pod_view(policy.document, workload, known, judged);
+      const PublisherDemands demands = publisher_demands(policy.document);
       for (std::size_t i = 0; i < known.size(); ++i) {
+        believe(names_of(demands, judged[i], known[i].name), now, judged[i]);
         Scope scope{
             judged[i],   known[i], workload.node, points, point, now, view.mounted.models[i].bound,
             workload.pod};

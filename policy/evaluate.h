@@ -77,12 +77,15 @@ struct ActivePolicy {
 // warn policies match, it adds such a warning instead. Policies in mode shadow add only results to
 // the verdict. A deny always has at least one reason.
 //
-// A signature counts when check_grant() (schemas/trust.h) passes for the time at which the
-// signature was logged, under one of the artifact's trusted names. A trusted name is the name in a
-// manifest with a publisher's signature that counts. Without a trusted name, only roles for every
-// name ("*") are considered. The revocation of a key withdraws every statement that only this key
-// signed, even a statement that would make a condition fail. A statement is not judged when the
-// keys of all its signers are revoked.
+// A signature on a manifest counts when check_grant() (schemas/trust.h) passes for the time at
+// which the signature was logged, under the name in the manifest. A signature on another statement
+// counts for a policy when check_grant() passes under a name that the policy believes, and a role
+// of the key covers every name that the statement gives to the artifact. The policy believes the
+// name in a manifest of this very root whose own signers meet every manifest condition of the
+// policy that is not below a `not`; when the reference has a name, no other name. Without a
+// believed name, only roles for every name ("*") are considered. The revocation of a key withdraws
+// every statement that only this key signed, even a statement that would make a condition fail. A
+// statement is not judged when the keys of all its signers are revoked.
 //
 // A condition can become an error when a signature was logged after `now`, or when a fact about the
 // node is later than `now`. The caller must therefore read the clock after collecting the facts.

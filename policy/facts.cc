@@ -77,13 +77,16 @@ Json common_to_json(const StatementFact& fact) {
   return json;
 }
 
+Json sorted(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
 Json to_json(const ManifestFact& manifest) {
   Json json = common_to_json(manifest.statement);
   json["name"] = manifest.name;
   json["parameters"] = assay::to_json(manifest.parameters);
-  std::vector<std::string> locations = manifest.locations;
-  std::sort(locations.begin(), locations.end());
-  json["locations"] = std::move(locations);
+  json["locations"] = sorted(manifest.locations);
   json["objects"] = name(manifest.objects);
   return json;
 }
@@ -91,9 +94,7 @@ Json to_json(const ManifestFact& manifest) {
 Json to_json(const PlacementFact& placement) {
   Json json = common_to_json(placement.statement);
   json["name"] = placement.name;
-  std::vector<std::string> locations = placement.locations;
-  std::sort(locations.begin(), locations.end());
-  json["locations"] = std::move(locations);
+  json["locations"] = sorted(placement.locations);
   return json;
 }
 
@@ -101,6 +102,7 @@ Json to_json(const StatementFact& fact) {
   Json json = common_to_json(fact);
   json["predicate_type"] = fact.predicate_type;
   json["stage"] = fact.stage;
+  json["names"] = sorted(fact.names);
   json["predicate"] = fact.predicate;
   return json;
 }
@@ -302,13 +304,14 @@ Result<PlacementFact> placement_from_json(const Json& json, const std::string& w
 }
 
 Result<StatementFact> statement_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(
-      json, where,
-      {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage", "predicate"}));
+  ASSAY_TRY(check_members(json, where,
+                          {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage",
+                           "names", "predicate"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   ASSAY_ASSIGN(statement.predicate_type, in.text("predicate_type"));
   ASSAY_ASSIGN(statement.stage, in.text("stage"));
+  ASSAY_ASSIGN(statement.names, in.list<std::string>("names", text_of));
   statement.predicate = json["predicate"];
   return statement;
 }

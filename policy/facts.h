@@ -41,6 +41,11 @@ struct StatementFact {
   std::vector<SignerFact> signers;
   Timestamp accepted_at;  // time of its log entry
   LeafIndex log_index;
+  // Names that the statement itself gives to this artifact, as its subjects have them; any order. A
+  // signature counts only when a role of its key covers each of these names. Empty: the name is not
+  // known, so only roles for every name count. Not used for manifests and placements, which have
+  // one name each.
+  std::vector<std::string> names{};
 };
 
 struct ManifestFact {
@@ -161,11 +166,17 @@ struct Mount {
   std::string volume;  // name of the volume in the pod
   std::string source;  // kind of the volume's source: "persistentVolumeClaim"
   // Location of the mounted files (schemas/location.h), with the sub path. Empty when the location
-  // cannot be known (subPathExpr, unknown sources).
+  // cannot be known (subPathExpr, roots of hosts, unknown sources).
   std::string location;
   VolumeKind kind = VolumeKind::kModel;
   bool read_only = false;
   bool device = false;  // the container sees a block device, not files
+  // Path inside the volume of the part that is mounted ("/a/b"). "" for the whole volume; nullopt
+  // when the pod does not tell (subPathExpr), so that the part may be any.
+  std::optional<std::string> part = "";
+  // Location of the whole volume. Set only when `location` is empty although the volume has a
+  // location.
+  std::string volume_location{};
 };
 
 struct ContainerImage {
@@ -195,7 +206,8 @@ struct Workload {
 };
 
 // Writes {"namespace","labels","resources"}. Adds "node" and "accelerators" when not empty, and
-// "pod": {"mounts", "images"} when the workload was read from a pod.
+// "pod": {"mounts", "images"} when the workload was read from a pod. A mount has the member "part"
+// when it shows a part of its volume: the path, or null when the path is not known.
 [[nodiscard]] Json to_json(const Workload& workload);
 // Parses what to_json() wrote. Errors: those of facts_from_json() below.
 [[nodiscard]] Result<Workload> workload_from_json(const Json& json);

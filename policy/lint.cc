@@ -105,7 +105,7 @@ void Linter::unpublished(const PolicyDocument& policy) {
   }
   warn(
       "no manifest condition is always required: nobody needs to have published the model, and "
-      "without a trusted manifest only signer roles for every name count");
+      "without a manifest that the policy believes only signer roles for every name count");
 }
 
 void Linter::whole(const PolicyDocument& policy) {

@@ -51,6 +51,18 @@ bool asks_at_serve(const std::vector<Condition>& conditions, const PointTable& p
   });
 }
 
+std::vector<LocationStatement> manifests_of_this_root(const JudgedFacts& facts) {
+  std::vector<LocationStatement> found;
+  auto own = facts.own_manifests.begin();
+  for (std::size_t i = 0; i < facts.manifests.size() && own != facts.own_manifests.end(); ++i) {
+    if (facts.manifests[i] == *own) {
+      found.push_back({&facts.manifest_statements[i], (*own)->name, &(*own)->locations});
+      ++own;
+    }
+  }
+  return found;
+}
+
 Json shown_set(const LocationSet& texts) {
   return shown_texts(std::vector<std::string>(texts.begin(), texts.end()));
 }
@@ -94,15 +106,19 @@ Outcome meets(const JudgedStatement& statement, const PublisherDemands& demands)
   return combine_all(counts);
 }
 
-std::vector<LocationStatement> location_statements(const JudgedFacts& facts) {
-  std::vector<LocationStatement> found;
-  auto own = facts.own_manifests.begin();
-  for (std::size_t i = 0; i < facts.manifests.size() && own != facts.own_manifests.end(); ++i) {
-    if (facts.manifests[i] == *own) {
-      found.push_back({&facts.manifest_statements[i], (*own)->name, &(*own)->locations});
-      ++own;
+Names names_of(const PublisherDemands& demands, const JudgedFacts& facts, std::string_view name) {
+  Names names;
+  for (const LocationStatement& own : manifests_of_this_root(facts)) {
+    const bool asked = name.empty() || own.name == name;
+    if (asked && !names.contains(own.name) && meets(*own.statement, demands) == Outcome::kPass) {
+      names.insert(own.name);
     }
   }
+  return names;
+}
+
+std::vector<LocationStatement> location_statements(const JudgedFacts& facts) {
+  std::vector<LocationStatement> found = manifests_of_this_root(facts);
   for (std::size_t i = 0; i < facts.placements.size(); ++i) {
     const PlacementFact& placement = *facts.placements[i];
     found.push_back({&facts.placement_statements[i], placement.name, &placement.locations});
@@ -218,6 +234,14 @@ std::vector<std::size_t> models_to_fill(const MountedModels& mounted) {
     }
   }
   return found;
+}
+
+bool parts_count(const PolicyDocument& policy, const MountedModels& mounted,
+                 std::span<const Locations> locations) {
+  const std::vector<std::size_t> fillable = models_to_fill(mounted);
+  return policy.mounts == MountRule::kWithin &&
+         std::none_of(fillable.begin(), fillable.end(),
+                      [&](std::size_t i) { return locations[i].whole; });
 }
 
 ConditionResult judge_reference(const PolicyDocument& policy, const Locations& locations,

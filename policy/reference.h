@@ -36,6 +36,12 @@ using PublisherDemands = std::vector<const ManifestCondition*>;
 // fail, because the policy then accepts no signer.
 [[nodiscard]] Outcome meets(const JudgedStatement& statement, const PublisherDemands& demands);
 
+// Returns the names under which the policy believes statements about the artifact: those of
+// manifests of this very root whose own signers meet all demands. When `name`, the name in the
+// reference, is not empty, no other name is returned. A policy without demands believes no name.
+[[nodiscard]] Names names_of(const PublisherDemands& demands, const JudgedFacts& facts,
+                             std::string_view name);
+
 using LocationSet = std::set<std::string, std::less<>>;
 
 // The locations of one model that one policy accepts (`counted`) or may accept (`undecided`).
@@ -82,6 +88,10 @@ struct FilledVolumes {
   // after one of them. Later init containers with such an image may not write, because that other
   // container has already seen the filled volumes.
   std::set<std::string, std::less<>> fillers;
+  // True when a container that is no filler may mount a known part of such a volume instead of the
+  // whole: the policy says `mounts: within`, and no model that the volume may hold follows symbolic
+  // links. Set by parts_count().
+  bool parts = false;
 };
 [[nodiscard]] FilledVolumes filled_volumes(const PolicyDocument& policy, const Workload& workload);
 
@@ -89,6 +99,10 @@ struct FilledVolumes {
 // pod mounts at no location. When the pod mounts every model at a location, every model is
 // returned.
 [[nodiscard]] std::vector<std::size_t> models_to_fill(const MountedModels& mounted);
+
+// Returns the value of FilledVolumes::parts. `locations` are those of all models of the pod.
+[[nodiscard]] bool parts_count(const PolicyDocument& policy, const MountedModels& mounted,
+                               std::span<const Locations> locations);
 
 // Judges the condition "reference-bound": the pod mounts the model at a location that the policy
 // accepts. When the pod mounts no such location but has a volume filled as the policy allows, the

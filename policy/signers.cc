@@ -14,8 +14,6 @@ namespace {
 // Stands for the name of an artifact that has none: no model name, so only "*" covers it.
 constexpr std::string_view kUnknownName = "?";
 
-using Names = std::set<std::string_view>;
-
 // The names to ask check_grant about: for each role one name that its pattern covers, if there is
 // one, so that the cost does not depend on how many names an artifact has. At least one name, so
 // that there is an answer.
@@ -57,29 +55,16 @@ JudgedSigner at_time(JudgedSigner judged, Timestamp signed_at, Timestamp now) {
              : judged;
 }
 
-// Judges all statements of the index; of signatures that are alike one.
-void judge_statements(const StatementIndex& index, const Names& names, Timestamp now,
-                      JudgedFacts& judged) {
-  std::vector<std::optional<JudgedSigner>> known(index.alike.size());
-  std::vector<JudgedSigner> signers;
-  signers.reserve(index.signatures.size());
-  for (const StatementIndex::Signature& signature : index.signatures) {
-    const auto& [statement, signer] = index.alike[signature.alike];
-    std::optional<JudgedSigner>& one = known[signature.alike];
-    if (!one) {
-      one = judge(*signer, {KeyPurpose::kSigner, statement->stage, statement->predicate_type, {}},
-                  names, now);
-    }
-    signers.push_back(at_time(*one, signature.signed_at, now));
+// One signature stands for all that are alike.
+JudgedSigner judge(const StatementIndex::Alike& alike, const Names& names, Timestamp now) {
+  const StatementFact& statement = *alike.statement;
+  JudgedSigner judged =
+      judge(*alike.signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, {}},
+            names, now);
+  if (judged.state == SignerState::kCounts && !alike.covers_names) {
+    judged = {judged.identity, SignerState::kRejected, Reason::kRoleNotGranted};
   }
-  judged.statements.reserve(index.in_order.size());
-  std::size_t from = 0;
-  for (std::size_t i = 0; i < index.in_order.size(); ++i) {
-    judged.statements.push_back(
-        {index.in_order[i], std::span(signers).subspan(from, index.ends[i] - from)});
-    from = index.ends[i];
-  }
-  judged.signers.push_back(std::move(signers));
+  return judged;
 }
 
 JudgedStatement judge(const StatementFact& fact, const SigningContext& context, const Names& names,
@@ -130,11 +115,8 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
   for (const ManifestFact* manifest : judged.manifests) {
     const SigningContext context{
         KeyPurpose::kPublisher, {}, std::string(kManifestPredicateType), {}};
-    JudgedStatement one = judge(manifest->statement, context, {manifest->name}, now, judged);
-    if (std::any_of(one.signers.begin(), one.signers.end(), counts)) {
-      judged.names.insert(manifest->name);
-    }
-    judged.manifest_statements.push_back(std::move(one));
+    judged.manifest_statements.push_back(
+        judge(manifest->statement, context, {manifest->name}, now, judged));
   }
   for (const PlacementFact& placement : facts.placements) {
     if (!facts.artifact) {
@@ -150,11 +132,33 @@ JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
     judged.placement_statements.push_back(
         judge(placement->statement, context, {placement->name}, now, judged));
   }
-  const Names unknown = {kUnknownName};
-  const Names& names = judged.names.empty() ? unknown : judged.names;
   judged.index = index_of(facts);
-  judge_statements(*judged.index, names, now, judged);
   return judged;
+}
+
+void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged) {
+  const Names asked = names.empty() ? Names{kUnknownName} : names;
+  const StatementIndex& index = *judged.index;
+  std::vector<std::optional<JudgedSigner>> known(index.alike.size());
+  judged.statement_signers.clear();
+  judged.statement_signers.reserve(index.signatures.size());
+  for (const StatementIndex::Signature& signature : index.signatures) {
+    std::optional<JudgedSigner>& one = known[signature.alike];
+    if (!one) {
+      one = judge(index.alike[signature.alike], asked, now);
+    }
+    judged.statement_signers.push_back(at_time(*one, signature.signed_at, now));
+  }
+  judged.statements.clear();
+  judged.statements.reserve(index.in_order.size());
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < index.in_order.size(); ++i) {
+    judged.statements.push_back(
+        {index.in_order[i],
+         std::span(judged.statement_signers).subspan(from, index.ends[i] - from)});
+    from = index.ends[i];
+  }
+  judged.names = names;
 }
 
 TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,

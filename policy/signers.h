@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -43,6 +44,8 @@ struct JudgedStatement {
   [[nodiscard]] bool has_signer() const;
 };
 
+using Names = std::set<std::string_view>;
+
 // Movable but not copyable, because its members borrow from each other.
 struct JudgedFacts {
   JudgedFacts() = default;
@@ -52,21 +55,30 @@ struct JudgedFacts {
   std::vector<const ManifestFact*> manifests;      // in log order
   std::vector<const ManifestFact*> own_manifests;  // those of `manifests` with the artifact as root
   std::vector<JudgedStatement> manifest_statements;  // of `manifests`, in the same order
-  std::vector<JudgedStatement> statements;           // in log order
   // Placements of this artifact, in log order. Signers are judged as publishers of the placement's
   // name.
   std::vector<const PlacementFact*> placements{};
   std::vector<JudgedStatement> placement_statements{};  // of `placements`, in the same order
-  std::set<std::string_view> names;                     // of manifests with a signature that counts
   const PredicateTests* tests = nullptr;                // as in Facts
-  std::shared_ptr<const StatementIndex> index{};        // of `statements`
+  std::shared_ptr<const StatementIndex> index{};        // of Facts::statements
   std::vector<std::vector<JudgedSigner>> signers{};     // storage that the statements borrow from
+
+  // Set by judge_statements(), for one policy at a time.
+  std::vector<JudgedStatement> statements{};      // in log order
+  std::vector<JudgedSigner> statement_signers{};  // storage that `statements` borrows from
+  std::optional<Names> names{};  // under which `statements` were judged; nullopt: not judged yet
 };
 
+// Judges manifests and placements. No statement is judged yet.
 [[nodiscard]] JudgedFacts judge_signers(const Facts& facts, Timestamp now);
 
-// Returns the outcome of `test` on the predicate of `statement`. The caller must pass a statement
-// of `facts`.
+// Judges all statements of `judged`, in place of what was judged before. A signature counts when
+// check_grant() (schemas/trust.h) passes under one of `names`, and a role of the key covers every
+// name that the statement itself gives to the artifact. Without names, only roles for every name
+// ("*") count.
+void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged);
+
+// Returns the outcome of `test` on the predicate of `statement`, which must be one of `facts`.
 [[nodiscard]] TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,
                                   const PredicateTest& test);
 

@@ -19,6 +19,9 @@ Place place_of(const SignerFact& signer) {
   return signer.signed_at > signer.key.not_after ? Place::kAfter : Place::kIn;
 }
 
+// Stands for the name of a statement that has none: no model name, so only "*" covers it.
+const std::string kNoName = "?";
+
 class Signatures {
  public:
   explicit Signatures(StatementIndex& index) : index_(index) {}
@@ -35,25 +38,60 @@ class Signatures {
     Place place;
     std::size_t alike;
   };
+  struct Covered {
+    const TrustedKey* key;
+    bool covers;
+  };
 
   std::size_t find(const StatementFact& statement, const SignerFact& signer) {
     std::vector<Known>& known = known_[signer.key.id];
     const Place place = place_of(signer);
+    const bool covers = covers_names(statement, signer.key);
     for (const Known& one : known) {
       const StatementIndex::Alike& alike = index_.alike[one.alike];
-      if (one.place == place && alike.statement->stage == statement.stage &&
+      if (one.place == place && alike.covers_names == covers &&
+          alike.statement->stage == statement.stage &&
           alike.statement->predicate_type == statement.predicate_type &&
           alike.signer->key == signer.key) {
         return one.alike;
       }
     }
-    index_.alike.push_back({&statement, &signer});
+    index_.alike.push_back({&statement, &signer, covers});
     known.push_back({place, index_.alike.size() - 1});
     return known.back().alike;
   }
 
+  // Whoever signs speaks about every name in the statement.
+  bool covers_names(const StatementFact& statement, const TrustedKey& key) {
+    if (statement.names.empty()) {
+      return covers_name(statement, key, kNoName);
+    }
+    return std::all_of(statement.names.begin(), statement.names.end(),
+                       [&](const std::string& name) { return covers_name(statement, key, name); });
+  }
+
+  // Whether the key has the role, at whatever time. Each key, kind and name is asked about once.
+  bool covers_name(const StatementFact& statement, const TrustedKey& key, const std::string& name) {
+    std::vector<Covered>& known =
+        covered_[{key.id, statement.stage, statement.predicate_type, name}];
+    for (const Covered& one : known) {
+      if (one.key->roles == key.roles && one.key->purpose == key.purpose) {
+        return one.covers;
+      }
+    }
+    const SigningContext context{KeyPurpose::kSigner, statement.stage, statement.predicate_type,
+                                 name};
+    const bool covers = check_grant(key, context, key.not_before, Timestamp::min()).has_value();
+    known.push_back({&key, covers});
+    return covers;
+  }
+
   StatementIndex& index_;
   std::map<KeyId, std::vector<Known>> known_;
+  // By key, stage, predicate type and name.
+  std::map<std::tuple<KeyId, std::string_view, std::string_view, std::string_view>,
+           std::vector<Covered>>
+      covered_;
 };
 
 void add_groups(StatementIndex& index) {

@@ -24,11 +24,13 @@ struct StatementIndex {
     EvidenceIds evidence;              // ids of the members
   };
   // One signature that represents other signatures of the same key on statements of the same group.
-  // Either all these signatures were logged before the key's validity, or all within it, or all
-  // after it. check_grant() (schemas/trust.h) therefore judges all of them alike.
+  // Either all were made before the key's validity, or all within it, or all after it. The key's
+  // roles cover the names that the statements themselves give to the artifact, for all of them or
+  // for none. check_grant() (schemas/trust.h) therefore judges all of them alike.
   struct Alike {
     const StatementFact* statement;
     const SignerFact* signer;
+    bool covers_names;  // for each of StatementFact::names the key has a role; false without names
   };
   struct Signature {
     std::size_t alike;  // position in `alike`

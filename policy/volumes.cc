@@ -2,6 +2,7 @@
 #include "policy/volumes.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,9 +11,51 @@
 #include "policy/glob.h"
 #include "policy/mount_path.h"
 #include "policy/processes.h"
+#include "schemas/location.h"
 
 namespace assay::policy {
 namespace {
+
+// Directories of a node in which the volumes and images of its pods can be reached: those of the
+// kubelet and of container runtimes, and of the kernel.
+constexpr std::array<std::string_view, 14> kNodePlaces = {"/var/lib/kubelet",
+                                                          "/var/lib/k0s",
+                                                          "/var/lib/rancher",
+                                                          "/var/lib/containerd",
+                                                          "/var/lib/containers",
+                                                          "/var/lib/crio",
+                                                          "/var/lib/docker",
+                                                          "/var/lib/cni",
+                                                          "/var/lib/nerdctl",
+                                                          "/var/snap",
+                                                          "/run",
+                                                          "/proc",
+                                                          "/sys",
+                                                          "/dev"};
+
+// Whether the hostPath may lead to the volumes of the node's pods. Another root directory of the
+// kubelet is known by the name of its directory alone.
+bool shows_node(const Mount& mount) {
+  constexpr std::string_view kScheme = "hostpath://";
+  const std::string& place = mount.location.empty() ? mount.volume_location : mount.location;
+  if (!place.starts_with(kScheme)) {
+    return false;
+  }
+  const std::optional<std::string> path = real_path(place.substr(kScheme.size()));
+  return !path || (*path + "/").find("/kubelet/") != std::string::npos ||
+         std::any_of(kNodePlaces.begin(), kNodePlaces.end(), [&](std::string_view one) {
+           return location_covers(one, *path) || location_covers(*path, one);
+         });
+}
+
+// A volume of which nothing is known to be other than a judged one. What the pod has made for
+// itself is new.
+bool may_be_any(const Mount& mount) {
+  constexpr std::string_view kMadeForThePod = "ephemeral";
+  return (mount.location.empty() && mount.volume_location.empty() &&
+          mount.source != kMadeForThePod) ||
+         shows_node(mount);
+}
 
 bool holds_model(const Mount& mount) { return mount.kind == VolumeKind::kModel || mount.device; }
 
@@ -86,6 +129,11 @@ struct Pod {
   [[nodiscard]] bool is_model(std::size_t m) const {
     return mounted.judged[m] || is_filled(workload.mounts[m]);
   }
+  // Shows a part of a filled volume that may be something else than what was filled in.
+  [[nodiscard]] bool shows_wrong_part(const Mount& mount) const {
+    return is_filled(mount) && !filled.fillers.contains(mount.container) && mount.part != "" &&
+           !(mount.part && filled.parts);
+  }
   [[nodiscard]] bool touches_model(const Mount& mount) const;
   [[nodiscard]] bool may_write(std::size_t m) const;
   [[nodiscard]] bool reaches_filled(const Mount& mount) const;
@@ -95,18 +143,24 @@ struct Pod {
   [[nodiscard]] std::vector<std::string> overlaps() const;
   [[nodiscard]] std::vector<std::string> elsewhere() const;
   [[nodiscard]] std::vector<std::string> writable() const;
+  [[nodiscard]] std::vector<std::string> within() const;
 };
 
-// The location holds a bound one, or lies in it: writing there changes the model.
+// The location holds a bound one, or lies in it: writing there changes the model. When the part of
+// a volume is not known, the whole volume is meant.
 bool Pod::touches_model(const Mount& mount) const {
-  if (mount.location.empty()) {
+  if (may_be_any(mount)) {
+    return !mounted.bound.empty() || !filled.allowed.empty();
+  }
+  const std::string& location = mount.location.empty() ? mount.volume_location : mount.location;
+  if (location.empty()) {
     return false;
   }
-  const auto below = mounted.bound.lower_bound(mount.location + "/");
-  if (below != mounted.bound.end() && below->starts_with(mount.location + "/")) {
+  const auto below = mounted.bound.lower_bound(location + "/");
+  if (below != mounted.bound.end() && below->starts_with(location + "/")) {
     return true;
   }
-  for (std::string_view place = mount.location;;) {
+  for (std::string_view place = location;;) {
     if (mounted.bound.contains(place)) {
       return true;
     }
@@ -139,6 +193,9 @@ std::vector<std::string> Pod::unaccounted(bool& undecided) const {
   std::vector<std::string> found;
   for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
     const Mount& mount = workload.mounts[m];
+    if (shows_wrong_part(mount)) {
+      found.push_back(describe(mount) + ": a part of a filled volume");
+    }
     if (!holds_model(mount) || mounted.judged[m] || is_allowed(policy, mount)) {
       continue;
     }
@@ -243,6 +300,17 @@ std::vector<std::string> Pod::writable() const {
   return found;
 }
 
+// What containers have of a model that is only a part of it.
+std::vector<std::string> Pod::within() const {
+  std::vector<std::string> found = mounted.within;
+  for (const Mount& mount : workload.mounts) {
+    if (is_filled(mount) && mount.part != "" && !shows_wrong_part(mount)) {
+      found.push_back(describe(mount) + mount.part.value_or(""));
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& workload,
@@ -271,8 +339,8 @@ ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& work
   if (undecided) {
     checks.undecided();
   }
-  if (!mounted.within.empty()) {
-    result.actual["within"] = shown_texts(mounted.within);
+  if (const auto within = pod.within(); !within.empty()) {
+    result.actual["within"] = shown_texts(within);
   }
   checks.conclude(result);
   return result;

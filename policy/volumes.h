@@ -9,7 +9,9 @@ namespace assay::policy {
 
 // Judges the condition "volumes" for the pod as a whole. The condition fails with these codes:
 //   volume-unaccounted  a mounted volume can hold a model, but is neither a location of a judged
-//                       model nor another volume that the policy allows
+//                       model nor another volume that the policy allows; or a container other than
+//                       its fillers mounts a part of a filled volume that does not count
+//                       (FilledVolumes::parts)
 //   mount-overlaps      one of these: another volume is mounted at, below or above the path of a
 //                       judged model; another volume is mounted at a path that `mount_paths`
 //                       reserve for models; in a container with a model, another volume is mounted
@@ -17,13 +19,18 @@ namespace assay::policy {
 //                       the container runtime mounts something of its own
 //   mount-path-not-allowed  a judged model is mounted at a path that `mount_paths` does not allow
 //   mount-writable      a container may write to a judged model, to a volume that holds the model,
-//                       or to a volume inside the model; or a container may remount its volumes as
-//                       writable; or the pod has a filled volume, and a container other than its
-//                       fillers sees processes of other containers (policy/processes.h)
+//                       to a volume inside the model, or to a volume that may be one of these
+//                       (below); or a container may remount its volumes as writable; or the pod has
+//                       a filled volume, and a container other than its fillers sees processes of
+//                       other containers (policy/processes.h)
 // Paths are compared after resolving the links of common images (policy/mount_path.h). A volume
-// that is filled as the policy allows is treated as a judged model, except for volume-unaccounted.
-// Only the init containers that fill such a volume (FilledVolumes::fillers in policy/reference.h)
-// may write to it.
+// that is filled as the policy allows is treated as a judged model. Only the init containers that
+// fill such a volume may write to it.
+//
+// Two writable volumes that can hold a model may be any model of the pod: a volume without a
+// location, such as the root of a host or of an export, unless its source makes a new volume
+// ("ephemeral"); and a hostPath at, above or below a directory where the kubelet and the runtimes
+// keep the mounts of pods (kNodePlaces in volumes.cc).
 [[nodiscard]] ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& workload,
                                             const MountedModels& mounted,
                                             const FilledVolumes& filled);

@@ -16,9 +16,17 @@ using reading::violation;
 constexpr std::array<std::string_view, 3> kKinds = {"scratch", "config", "model"};
 
 Json to_json(const Mount& mount) {
-  return {{"container", mount.container}, {"path", mount.path},         {"volume", mount.volume},
-          {"source", mount.source},       {"location", mount.location}, {"kind", name(mount.kind)},
-          {"read_only", mount.read_only}, {"device", mount.device}};
+  Json json = {{"container", mount.container}, {"path", mount.path},
+               {"volume", mount.volume},       {"source", mount.source},
+               {"location", mount.location},   {"kind", name(mount.kind)},
+               {"read_only", mount.read_only}, {"device", mount.device}};
+  if (mount.part != "") {
+    json["part"] = mount.part ? Json(*mount.part) : Json(nullptr);
+  }
+  if (!mount.volume_location.empty()) {
+    json["volume_location"] = mount.volume_location;
+  }
+  return json;
 }
 
 Json to_json(const ContainerImage& image) {
@@ -49,7 +57,8 @@ Result<VolumeKind> volume_kind_from(std::string_view text) {
 Result<Mount> mount_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(
       json, where,
-      {"container", "path", "volume", "source", "location", "kind", "read_only", "device"}));
+      {"container", "path", "volume", "source", "location", "kind", "read_only", "device"},
+      {"part", "volume_location"}));
   const Reader in{json, where};
   Mount mount;
   ASSAY_ASSIGN(mount.container, in.text("container"));
@@ -60,6 +69,15 @@ Result<Mount> mount_from_json(const Json& json, const std::string& where) {
   ASSAY_ASSIGN(mount.kind, in.parsed("kind", volume_kind_from));
   ASSAY_ASSIGN(mount.read_only, in.flag("read_only"));
   ASSAY_ASSIGN(mount.device, in.flag("device"));
+  if (json.contains("part")) {
+    mount.part.reset();
+    if (!json["part"].is_null()) {
+      ASSAY_ASSIGN(mount.part, in.text("part"));
+    }
+  }
+  if (json.contains("volume_location")) {
+    ASSAY_ASSIGN(mount.volume_location, in.text("volume_location"));
+  }
   return mount;
 }
 

@@ -100,12 +100,14 @@ Result<std::string> nfs_export(std::string_view rest) {
 
 Result<std::string> inline_volume(std::string_view rest) {
   const std::size_t slash = std::min(rest.find('/'), rest.size());
-  const std::size_t end = std::min(rest.find('/', slash + 1), rest.size());
-  if (!is_name(rest.substr(0, slash), kMaxDriver, true) || slash == rest.size() ||
-      !is_hex_digest(rest.substr(slash + 1, end - slash - 1))) {
+  const std::size_t next = std::min(rest.find('/', slash + 1), rest.size());
+  const std::size_t end = std::min(rest.find('/', next + 1), rest.size());
+  if (!is_name(rest.substr(0, slash), kMaxDriver, true) || next == rest.size() ||
+      !is_name(rest.substr(slash + 1, next - slash - 1), kMaxNamespace, false) ||
+      !is_hex_digest(rest.substr(next + 1, end - next - 1))) {
     return refuse(
-        "an inline volume is written as csi://driver/<SHA-256 of its attributes in hex>: no "
-        "attribute of a driver is believed");
+        "an inline volume is written as csi://driver/namespace/<SHA-256 of its attributes in hex>: "
+        "no attribute of a driver is believed");
   }
   ASSAY_TRY(check_path(rest.substr(end)));
   return std::string(rest);
@@ -192,14 +194,18 @@ Result<std::string> image_location(std::string_view image) {
   return "oci://" + name.repository + "@" + name.digest;
 }
 
-Result<std::string> csi_location(std::string_view driver, const Json& attributes) {
+Result<std::string> csi_location(std::string_view driver, std::string_view name_space,
+                                 const Json& attributes) {
   if (!attributes.is_object() ||
       !std::all_of(attributes.begin(), attributes.end(),
                    [](const Json& value) { return value.is_string(); })) {
     return refuse("attributes of a volume are texts");
   }
+  if (!is_name(driver, kMaxDriver, true) || !is_name(name_space, kMaxNamespace, false)) {
+    return refuse("a driver and a namespace are names, without '/'");
+  }
   ASSAY_ASSIGN(const std::string canonical, canonical_json(attributes));
-  return normalise_location("csi://" + std::string(driver) + "/" +
+  return normalise_location("csi://" + std::string(driver) + "/" + std::string(name_space) + "/" +
                             sha256(as_bytes(canonical)).hex());
 }
 

@@ -5,7 +5,9 @@
 //   hostpath:///ABSOLUTE/PATH             a directory of the node
 //   nfs://HOST/PATH                       an export
 //   oci://NAME@sha256:<hex>[/SUB]         an image; NAME as in schemas/image_name.h
-//   csi://DRIVER/<sha256 hex>[/SUB]       an inline volume; the digest of its attributes
+//   csi://DRIVER/NAMESPACE/<sha256 hex>[/SUB]
+//                                         an inline volume of a pod in NAMESPACE; the digest of its
+//                                         attributes
 #pragma once
 
 #include <cstddef>
@@ -42,9 +44,12 @@ inline constexpr std::size_t kMaxLocationsBytes = 64U << 10;
 // digest.
 [[nodiscard]] Result<std::string> image_location(std::string_view image);
 
-// Returns the location of an inline CSI volume. The location contains the digest of the canonical
-// JSON of `attributes`, an object of strings. The digest covers all attributes, because any
-// attribute could change which bytes the volume shows. Errors: schema-violation.
-[[nodiscard]] Result<std::string> csi_location(std::string_view driver, const Json& attributes);
+// Returns the location of an inline CSI volume of a pod in the namespace `name_space`. It contains
+// the digest of the canonical JSON of `attributes`, an object of strings. The digest covers all
+// attributes, because no attribute is trusted to be harmless. The namespace is part of the location
+// because drivers look up names in the attributes there, for example a secretProviderClass.
+// Errors: schema-violation.
+[[nodiscard]] Result<std::string> csi_location(std::string_view driver, std::string_view name_space,
+                                               const Json& attributes);
 
 }  // namespace assay

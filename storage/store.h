@@ -68,7 +68,9 @@ struct StatementRow {
   std::vector<DocumentId> envelopes;   // exact bytes as received, oldest first
   LeafIndex log_index;                 // of the record that first accepted it; unique
   Timestamp accepted_at;
-  // Of a manifest: canonical JSON {"objects", "parameters"}, the part of it that decisions read.
+  // Canonical JSON of the parts that decisions read. Of a manifest: {"objects", "parameters"}. Of
+  // another statement about artifacts that is no placement: {"names": {"<artifact id>": [...]}},
+  // the distinct names that its subjects give to each artifact.
   std::string contents = {};
   std::uint64_t bytes = 0;  // of the payload
   bool operator==(const StatementRow&) const = default;

@@ -227,9 +227,11 @@ class Chain(unittest.TestCase):
         self.service.activate({
             "name": "below-not", "version": 2, "mode": "enforce",
             "match": {"namespaces": ["below-not"]},
-            "require": [{"id": "not-lossy", "not": {"id": "lossy", "statement": {
-                "predicate_type": lifecycle, "stage": "evaluate",
-                "where": [{"pointer": "/metrics/loss/value", "op": ">", "value": 2}]}}}]})
+            "require": [
+                {"id": "published", "manifest": {}},
+                {"id": "not-lossy", "not": {"id": "lossy", "statement": {
+                    "predicate_type": lifecycle, "stage": "evaluate",
+                    "where": [{"pointer": "/metrics/loss/value", "op": ">", "value": 2}]}}}]})
         return self.decide("below-not")
 
     # 11: what a pod says about itself
@@ -367,7 +369,7 @@ class Chain(unittest.TestCase):
         self.service.activate(pods.manifest_policy("csi", ["csi"]))
         digest = hashlib.sha256(b'{"volume":"7"}').hexdigest()  # of the attributes in JCS
         self.service.sign_manifest("csi", "--location", "pvc://csi/models",
-                                   "--location", f"csi://models.example.com/{digest}")
+                                   "--location", f"csi://models.example.com/csi/{digest}")
         return self.create(self.csi("believed", uri="pvc://csi/models"))
 
     def csi_volume_by_its_digest(self):

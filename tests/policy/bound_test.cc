@@ -342,6 +342,58 @@ TEST(FilledAtRun, NothingIsMountedOverIt_AndOnlyItsFillerWrites) {
             Reason::kMountWritable);
 }
 
+// What a container has of a filled volume is what was verified: the whole, or a part of it from
+// which no link leads out.
+TEST(FilledAtRun, PartOfAFilledVolume_IsRefused) {
+  PolicyDocument policy = by({});
+  policy.fill_at_run = {kFiller};
+  const auto judge = [&](std::optional<std::string> part, bool links) {
+    Workload pod = filled_pod("kserve/storage-initializer@sha256:1111");
+    pod.mounts.back().part = std::move(part);
+    Facts facts = good_facts();
+    facts.manifests.front().parameters.follow_symlinks = links;
+    return implied(judge_pod(policy, pod, one(facts)), "volumes");
+  };
+  EXPECT_EQ(judge("", true).outcome, Outcome::kPass);
+  EXPECT_EQ(judge("/snapshots/main", false).code, Reason::kVolumeUnaccounted);
+  EXPECT_EQ(judge(std::nullopt, false).code, Reason::kVolumeUnaccounted);
+  policy.mounts = MountRule::kWithin;
+  EXPECT_EQ(judge("/snapshots/main", false).outcome, Outcome::kPass);
+  EXPECT_EQ(judge("/snapshots/main", false).actual["within"],
+            Json::array({"server:/mnt/models (emptyDir)/snapshots/main"}));
+  EXPECT_EQ(judge("/snapshots/main", true).code, Reason::kVolumeUnaccounted);
+  EXPECT_EQ(judge(std::nullopt, false).code, Reason::kVolumeUnaccounted);
+}
+
+// The filler may write where it likes: the report says what came of it.
+TEST(FilledAtRun, FillerThatHasAPart_IsAllowed) {
+  PolicyDocument policy = by({});
+  policy.fill_at_run = {kFiller};
+  Workload pod = filled_pod("kserve/storage-initializer@sha256:1111");
+  pod.mounts.front().part = "/sub";
+  EXPECT_TRUE(judge_pod(policy, pod, one(good_facts())).allowed);
+}
+
+// A directory of the node in which the kubelet has the volumes of pods.
+TEST(FilledAtRun, WritingThroughTheNode_IsRefused) {
+  PolicyDocument policy = by({});
+  policy.fill_at_run = {kFiller};
+  policy.other_volumes = {"*"};
+  const auto judge = [&](const char* location, const char* source, bool read_only = false) {
+    Workload pod = filled_pod("kserve/storage-initializer@sha256:1111");
+    pod.mounts.push_back(mount_at("/h", location));
+    pod.mounts.back().source = source;
+    pod.mounts.back().read_only = read_only;
+    return implied(judge_pod(policy, pod, one(good_facts())), "volumes");
+  };
+  for (const char* place : {"hostpath:///var/lib/kubelet/pods", "hostpath:///var", ""}) {
+    EXPECT_EQ(judge(place, "hostPath").code, Reason::kMountWritable) << place;
+    EXPECT_EQ(judge(place, "hostPath", true).outcome, Outcome::kPass) << place;
+  }
+  EXPECT_EQ(judge("hostpath:///data/cache", "hostPath").outcome, Outcome::kPass);
+  EXPECT_EQ(judge("", "ephemeral").outcome, Outcome::kPass);
+}
+
 // --- a base that is mounted, and adapters that are filled in
 
 // What the worker found in a volume of the pod, about one model.

@@ -67,11 +67,11 @@ Facts demo_facts() {
 
 Result<PolicyDocument> parse_text(const std::string& text) { return parse_policy(as_bytes(text)); }
 
-// A policy that requires the condition in `text` alone.
+// A policy that requires the condition in `text`, and a manifest, so that it believes a name.
 Result<PolicyDocument> around(const std::string& text) {
   return parse_text(R"({"name":"example","version":1,"mode":"enforce",)"
                     R"("match":{"namespaces":["prod-*"]},"require":[)" +
-                    text + "]}");
+                    text + R"(,{"id":"has-a-manifest","manifest":{}}]})");
 }
 
 // The page's workload goes to the node of the facts.

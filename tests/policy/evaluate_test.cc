@@ -36,6 +36,15 @@ Condition negation(std::string_view id, ConditionKind kind) {
   return combined<NotCondition>(id, {std::move(kind)});
 }
 
+// Signers may speak about every name, so that no policy has to believe one.
+Facts facts_for_all() {
+  Facts facts = valid_facts();
+  for (StatementFact& statement : facts.statements) {
+    statement.signers.front().key.roles.front().name_space = "*";
+  }
+  return facts;
+}
+
 PolicyDocument in_mode(PolicyMode mode, std::vector<Condition> require) {
   PolicyDocument policy = policy_with(std::move(require));
   policy.mode = mode;
@@ -99,7 +108,7 @@ TEST(Evaluate, SeveralEnforcePolicies_MustAllPass) {
 }
 
 TEST(Evaluate, ErrorInAnEnforcePolicy_Denies) {
-  const Verdict verdict = decide(policy_with({condition("a", broken())}), valid_facts());
+  const Verdict verdict = decide(policy_with({condition("a", broken())}), facts_for_all());
   EXPECT_FALSE(verdict.allowed);
   EXPECT_EQ(verdict.reasons, Codes{Reason::kValueMissing});
   EXPECT_EQ(verdict.policies.front().outcome, Outcome::kError);
@@ -109,7 +118,7 @@ TEST(Evaluate, WarnAlone_AllowsWithWarnings) {
   const PolicyDocument policy =
       in_mode(PolicyMode::kWarn,
               {condition("a", passing()), condition("b", failing()), condition("c", broken())});
-  const Verdict verdict = decide(policy, valid_facts());
+  const Verdict verdict = decide(policy, facts_for_all());
   EXPECT_TRUE(verdict.allowed);
   EXPECT_TRUE(verdict.reasons.empty());
   EXPECT_EQ(verdict.warnings,
@@ -218,7 +227,7 @@ TEST(Preconditions, NoArtifactAndNobodySaidSo_Denies) {
   facts.artifact.reset();
   const Verdict verdict = decide(valid_policy(), facts);
   EXPECT_FALSE(verdict.allowed);
-  EXPECT_EQ(verdict.reasons, Codes{Reason::kModelReferenceMissing});
+  EXPECT_EQ(verdict.reasons, (Codes{Reason::kModelReferenceMissing, Reason::kStatementMissing}));
   EXPECT_EQ(verdict.preconditions.size(), 1U);
 }
 
@@ -230,14 +239,14 @@ TEST(Preconditions, NoArtifactAndSaidSo_IsNotSaidTwice) {
       policies, workload(), one(facts),
       {{"model-reference", Outcome::kFail, Reason::kModelReferenceAmbiguous, {}, {}, {}, {}}},
       DecisionPoint::kCreate, now());
-  EXPECT_EQ(verdict.reasons, Codes{Reason::kModelReferenceAmbiguous});
+  EXPECT_EQ(verdict.reasons, (Codes{Reason::kModelReferenceAmbiguous, Reason::kStatementMissing}));
   EXPECT_EQ(verdict.preconditions.size(), 1U);
 }
 
 // --- combined conditions
 
 ConditionResult judge_one(Condition one) {
-  return decide(policy_with({std::move(one)}), valid_facts()).policies.front().conditions.front();
+  return decide(policy_with({std::move(one)}), facts_for_all()).policies.front().conditions.front();
 }
 
 TEST(Combined, Parts_AreAllReported) {
@@ -273,7 +282,7 @@ TEST(Combined, AtLeast_CountsPassingParts) {
 TEST(Combined, ReasonsOfAFailedCondition_AreThoseOfItsLeaves) {
   const Verdict verdict = decide(
       policy_with({combined<AllCondition>("all", {passing(), failing(), missing(), broken()})}),
-      valid_facts());
+      facts_for_all());
   EXPECT_EQ(verdict.reasons, (Codes{Reason::kSignersInsufficient, Reason::kStatementMissing,
                                     Reason::kValueMissing}));
 }
@@ -299,7 +308,7 @@ TEST(Not, OfAFail_Passes) {
 }
 
 TEST(Not, OfAnError_IsAnError) {
-  const Verdict verdict = decide(policy_with({negation("not", broken())}), valid_facts());
+  const Verdict verdict = decide(policy_with({negation("not", broken())}), facts_for_all());
   EXPECT_FALSE(verdict.allowed);
   EXPECT_EQ(verdict.reasons, Codes{Reason::kValueMissing});
 }

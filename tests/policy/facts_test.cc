@@ -24,6 +24,7 @@ Facts full_facts() {
   facts.statements.push_back(foreign_statement(
       8, kLicenceType, {{"licence", "mit"}, {"n", {1, 2.5, nullptr, true}}}, {two_roles}));
   facts.statements.back().signers.front().signed_at = from_now(-5);
+  facts.statements.back().names = {"acme/demo", "acme"};
   const ManifestFact placed = manifest(9, "acme/demo", {publisher("a", "alice")});
   facts.placements = {{placed.statement, placed.name, {"pvc://prod/moved", "nfs://host/a"}}};
   facts.placements.front().statement.predicate_type = kPlacementPredicateType;
@@ -73,6 +74,7 @@ TEST(Facts, RoundTrip_KeepsEveryField) {
   EXPECT_EQ(after.predicate, before.predicate);
   EXPECT_EQ(after.accepted_at, before.accepted_at);
   EXPECT_EQ(after.log_index, before.log_index);
+  EXPECT_EQ(after.names, (std::vector<std::string>{"acme", "acme/demo"}));
   EXPECT_EQ(after.signers.front().signed_at, before.signers.front().signed_at);
   TrustedKey key = before.signers.front().key;
   std::reverse(key.roles.begin(), key.roles.end());  // the document orders them

@@ -79,7 +79,8 @@ StatementFact foreign_statement(std::uint64_t number, std::string_view predicate
           std::move(predicate),
           signed_by(std::move(keys), at),
           at,
-          number};
+          number,
+          {"acme/demo"}};
 }
 
 ManifestFact manifest(std::uint64_t number, std::string_view name, std::vector<TrustedKey> keys) {
@@ -88,6 +89,12 @@ ManifestFact manifest(std::uint64_t number, std::string_view name, std::vector<T
           {},
           {"pvc://prod/models"},
           Objects::kBoth};
+}
+
+JudgedFacts judge_all(const Facts& facts, const PolicyDocument& policy) {
+  JudgedFacts judged = judge_signers(facts, now());
+  judge_statements(names_of(publisher_demands(policy), judged, facts.name), now(), judged);
+  return judged;
 }
 
 Facts valid_facts() {
@@ -268,7 +275,8 @@ Verdict decide_on_node(const std::vector<ActivePolicy>& policies, const Facts& f
 }
 
 ConditionResult judge_on_node(ConditionKind kind, const Facts& facts, const Workload& workload) {
-  const std::vector policies = {active(policy_with({condition("it", std::move(kind))}))};
+  const std::vector policies = {
+      active(policy_with({condition("it", std::move(kind)), manifest_condition()}))};
   return evaluate(policies, workload, one(facts), {}, DecisionPoint::kBind, now())
       .policies.front()
       .conditions.front();
@@ -283,7 +291,7 @@ Verdict decide(const PolicyDocument& policy, const Facts& facts) {
 }
 
 ConditionResult judge_alone(ConditionKind kind, const Facts& facts) {
-  return decide(policy_with({condition("it", std::move(kind))}), facts)
+  return decide(policy_with({condition("it", std::move(kind)), manifest_condition()}), facts)
       .policies.front()
       .conditions.front();
 }

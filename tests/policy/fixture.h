@@ -11,6 +11,7 @@
 
 #include "policy/conditions.h"
 #include "policy/evaluate.h"
+#include "policy/reference.h"
 
 namespace assay {
 
@@ -39,12 +40,15 @@ TrustedKey signer(std::string_view label, std::string_view identity, std::string
                   std::string_view predicate_type = {}, std::string_view name_space = "acme");
 TrustedKey revoked(TrustedKey key, Timestamp at);
 
-// Signed by `keys` one hour before now() at log index `number`.
+// Signed by `keys` one hour before now() at log index `number`; about acme/demo.
 StatementFact statement(std::uint64_t number, std::string_view stage, Json predicate,
                         std::vector<TrustedKey> keys);
 StatementFact foreign_statement(std::uint64_t number, std::string_view predicate_type,
                                 Json predicate, std::vector<TrustedKey> keys);
 ManifestFact manifest(std::uint64_t number, std::string_view name, std::vector<TrustedKey> keys);
+
+// The facts as the policy judges them, statements included. Borrows from `facts`.
+JudgedFacts judge_all(const Facts& facts, const PolicyDocument& policy);
 
 // acme/demo, published by alice; trained by trainer; evaluated (accuracy 0.9) by eve; approved by
 // carol and dave.
@@ -91,14 +95,14 @@ ConditionResult implied(const Verdict& verdict, std::string_view id);
 
 // Evaluates at the point serve, workload_on_node() and now(): nothing is deferred.
 Verdict decide_on_node(const std::vector<ActivePolicy>& policies, const Facts& facts);
-// The result of one condition as the only one of a policy, at the point bind.
+// The result of one condition of a policy that asks for a manifest besides, at the point bind.
 ConditionResult judge_on_node(ConditionKind kind, const Facts& facts,
                               const Workload& workload = workload_on_node());
 
 // Evaluates at the point create and at now().
 Verdict decide(const std::vector<ActivePolicy>& policies, const Facts& facts);
 Verdict decide(const PolicyDocument& policy, const Facts& facts);
-// The result of one condition as the only one of a policy.
+// The result of one condition of a policy that asks for a manifest besides.
 ConditionResult judge_alone(ConditionKind kind, const Facts& facts);
 
 }  // namespace assay::policy::test

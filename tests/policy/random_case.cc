@@ -56,6 +56,12 @@ StatementFact RandomCase::statement(std::uint64_t number) {
     fact.predicate_type = kLifecyclePredicateType;
     fact.stage = pick(Names{"train", "approve", "approve"});
   }
+  std::swap(engine_, names_engine_);
+  fact.names =
+      wrong_in(4)
+          ? pick(std::vector<Names>{{"beta/x"}, {"acme/demo", "beta/x"}, {"acme", "acme/demo"}, {}})
+          : Names{"acme/demo"};
+  std::swap(engine_, names_engine_);
   fact.accepted_at = at;
   for (std::size_t i = below(3) + (one_in(2) ? 1U : 0U); i > 0; --i) {
     fact.signers.push_back(signed_by(false, at));
@@ -196,6 +202,9 @@ ManifestFact RandomCase::own_manifest(std::uint64_t number) {
     one.parameters.ignore = pick(std::vector<Names>{{"/.git"}, {"*.py"}, {"*.py", "/.git"}});
   }
   one.objects = options_.ignore && wrong_in(8) ? Objects::kTensors : Objects::kBoth;
+  std::swap(engine_, names_engine_);
+  one.parameters.follow_symlinks = options_.ignore && wrong_in(8);
+  std::swap(engine_, names_engine_);
   return one;
 }
 
@@ -277,7 +286,23 @@ Mount RandomCase::mount() {
     one.source = one.kind == VolumeKind::kConfig ? "configMap" : "emptyDir";
     one.location = one_in(8) ? "pvc://prod/a" : "";
   }
+  add_part(one);
   return one;
+}
+
+void RandomCase::add_part(Mount& one) {
+  std::swap(engine_, names_engine_);
+  if (wrong_in(6)) {
+    one.part = one_in(2) ? std::nullopt : std::optional<std::string>("/part");
+  }
+  if (one.kind == VolumeKind::kModel && wrong_in(6)) {
+    one.location = pick(Names{"", "hostpath:///var/lib", "hostpath:///data/kubelet/x"});
+    one.volume_location = one.location.empty()
+                              ? pick(Names{"", "pvc://prod/a", "pvc://prod/c", "hostpath:///run/x"})
+                              : "";
+    one.source = pick(Names{"ephemeral", "hostPath", "nfs"});
+  }
+  std::swap(engine_, names_engine_);
 }
 
 namespace {
@@ -312,6 +337,7 @@ void RandomCase::add_pod(Workload& workload) {
                                  .location = {},
                                  .kind = VolumeKind::kScratch,
                                  .read_only = !one_in(3)});
+      add_part(workload.mounts.back());
     }
   }
   add_processes(workload);
@@ -481,6 +507,11 @@ PolicyDocument RandomCase::policy() {
   for (std::size_t i = 1 + below(2); i > 0; --i) {
     require.push_back(condition(3));
   }
+  std::swap(engine_, names_engine_);
+  if (!one_in(4)) {
+    require.push_back(assay::policy::test::condition("names", ManifestCondition{}));
+  }
+  std::swap(engine_, names_engine_);
   PolicyDocument policy = policy_with(std::move(require));
   policy.version = 1 + below(1000);
   add_pod_members(policy);

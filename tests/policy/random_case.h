@@ -25,7 +25,10 @@ struct RandomOptions {
 class RandomCase {
  public:
   explicit RandomCase(std::uint64_t seed, RandomOptions options = {})
-      : engine_(seed), memory_engine_(seed + 1), options_(std::move(options)) {}
+      : engine_(seed),
+        memory_engine_(seed + 1),
+        names_engine_(seed + 2),
+        options_(std::move(options)) {}
 
   [[nodiscard]] Facts facts();
   // One or two of them, on the same node.
@@ -64,11 +67,14 @@ class RandomCase {
   [[nodiscard]] PredicateTest test();
   void add_pod_members(PolicyDocument& policy);
   [[nodiscard]] Mount mount();
+  // A part of a volume, or a volume of which little is known.
+  void add_part(Mount& one);
   [[nodiscard]] ConditionKind leaf();
   [[nodiscard]] Condition condition(int depth);
 
   std::mt19937_64 engine_;
   std::mt19937_64 memory_engine_;  // in its place for what is about memory
+  std::mt19937_64 names_engine_;   // and for names, and for parts of volumes
   RandomOptions options_;
   int next_id_ = 0;
 };

@@ -10,15 +10,26 @@
 namespace assay::policy::test {
 namespace {
 
-// What one signature on a statement of stage `approve` comes to, the rest being valid.
-JudgedSigner judge_one(SignerFact signer, Facts facts = valid_facts()) {
-  facts.statements = {statement(9, "approve", Json::object(), {})};
-  facts.statements.front().signers = {std::move(signer)};
-  return judge_signers(facts, now()).statements.front().signers.front();
+using Own = std::vector<std::string>;
+
+// A policy that wants a manifest of these publishers.
+PolicyDocument by(SignerRequirement publishers = {}) {
+  return policy_with({manifest_condition(std::move(publishers))});
 }
 
-JudgedSigner judge_one(TrustedKey key, Facts facts = valid_facts()) {
-  return judge_one(SignerFact{std::move(key), from_now(-3600)}, std::move(facts));
+// What one signature on a statement of stage `approve` comes to, the rest being valid. The
+// statement gives the artifact the names `own`.
+JudgedSigner judge_one(SignerFact signer, Facts facts = valid_facts(),
+                       const Own& own = {"acme/demo"}, const PolicyDocument& policy = by()) {
+  facts.statements = {statement(9, "approve", Json::object(), {})};
+  facts.statements.front().signers = {std::move(signer)};
+  facts.statements.front().names = own;
+  return judge_all(facts, policy).statements.front().signers.front();
+}
+
+JudgedSigner judge_one(TrustedKey key, Facts facts = valid_facts(), const Own& own = {"acme/demo"},
+                       const PolicyDocument& policy = by()) {
+  return judge_one(SignerFact{std::move(key), from_now(-3600)}, std::move(facts), own, policy);
 }
 
 void expect_rejected(const JudgedSigner& judged, Reason code) {
@@ -118,7 +129,7 @@ TEST(Names, ManifestWithoutTrustedSigner_NamesNothing) {
   for (const TrustedKey& key : untrusted) {
     Facts facts = valid_facts();
     facts.manifests = {manifest(1, "acme/demo", {key})};
-    EXPECT_TRUE(judge_signers(facts, now()).names.empty()) << key.identity;
+    EXPECT_TRUE(judge_all(facts, by()).names->empty()) << key.identity;
     expect_rejected(judge_one(signer("s", "carol"), facts), Reason::kRoleNotGranted);
   }
 }
@@ -126,16 +137,117 @@ TEST(Names, ManifestWithoutTrustedSigner_NamesNothing) {
 TEST(Names, ManifestLoggedAfterNow_NamesNothing) {
   Facts facts = valid_facts();
   facts.manifests.front().statement.signers.front().signed_at = from_now(1);
-  EXPECT_TRUE(judge_signers(facts, now()).names.empty());
+  EXPECT_TRUE(judge_all(facts, by()).names->empty());
 }
 
 TEST(Names, SeveralNames_OneIsEnough) {
   Facts facts = valid_facts();
   facts.manifests.push_back(manifest(8, "beta/demo", {publisher("b", "bob", "beta")}));
   EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "acme"), facts).state, SignerState::kCounts);
-  EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "beta"), facts).state, SignerState::kCounts);
-  expect_rejected(judge_one(signer("k", "carol", "*", {}, "gamma"), facts),
+  EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "beta"), facts, {"beta/demo"}).state,
+            SignerState::kCounts);
+  expect_rejected(judge_one(signer("k", "carol", "*", {}, "gamma"), facts, {"gamma/demo"}),
                   Reason::kRoleNotGranted);
+}
+
+// A stranger publishes the same bytes under a name of his own, so that his friend may speak.
+TEST(Names, OfAPublisherWhomThePolicyDoesNotAsk_IsNone) {
+  Facts facts = valid_facts();
+  facts.manifests.push_back(manifest(8, "strangers/x", {publisher("s", "sven", "strangers")}));
+  const TrustedKey friendly = signer("k", "carol", "*", {}, "strangers");
+  const Own own = {"strangers/x"};
+  expect_rejected(judge_one(friendly, facts, own, by({1, {"alice"}})), Reason::kRoleNotGranted);
+  EXPECT_EQ(judge_one(friendly, facts, own, by({1, {"sven"}})).state, SignerState::kCounts);
+  EXPECT_EQ(judge_one(signer("k", "carol"), facts, {"acme/demo"}, by({1, {"alice"}})).state,
+            SignerState::kCounts);
+}
+
+// The name is that of one manifest which all required publishers signed.
+TEST(Names, OfOneRequiredPublisherOfTwo_IsNone) {
+  Facts facts = valid_facts();
+  const TrustedKey second = publisher("b", "bob", "*");
+  facts.manifests.push_back(manifest(8, "beta/demo", {second}));
+  const PolicyDocument both = by({2, {"alice", "bob"}});
+  EXPECT_TRUE(judge_all(facts, both).names->empty());
+  facts.manifests.push_back(manifest(9, "acme/demo", {publisher("alice-1", "alice"), second}));
+  EXPECT_EQ(judge_all(facts, both).names, Names{"acme/demo"});
+}
+
+// His tree is another one; he only says that it is the same model.
+TEST(Names, ManifestOfAnotherRoot_GivesNone) {
+  Facts facts = valid_facts();
+  facts.manifests.front().parameters.hash = HashAlgorithm::kSha384;
+  EXPECT_TRUE(judge_all(facts, by()).names->empty());
+}
+
+TEST(Names, ReferenceWithAName_MeansThatAlone) {
+  Facts facts = valid_facts();
+  facts.manifests.push_back(manifest(8, "beta/demo", {publisher("b", "bob", "beta")}));
+  const TrustedKey beta = signer("k", "carol", "*", {}, "beta");
+  EXPECT_EQ(judge_one(beta, facts, {"beta/demo"}).state, SignerState::kCounts);
+  facts.name = "acme/demo";
+  expect_rejected(judge_one(beta, facts, {"beta/demo"}), Reason::kRoleNotGranted);
+  EXPECT_EQ(judge_one(signer("k", "carol"), facts).state, SignerState::kCounts);
+  facts.name = "gamma/demo";  // nobody gave it
+  expect_rejected(judge_one(signer("k", "carol", "*", {}, "gamma"), facts, {"gamma/demo"}),
+                  Reason::kRoleNotGranted);
+}
+
+TEST(Names, PolicyWithoutManifestCondition_BelievesNone) {
+  NotCondition below;
+  below.of.push_back(manifest_condition());
+  for (const PolicyDocument& policy :
+       {policy_with({}), policy_with({condition("not", std::move(below))})}) {
+    expect_rejected(judge_one(signer("k", "carol"), valid_facts(), {"acme/demo"}, policy),
+                    Reason::kRoleNotGranted);
+    EXPECT_EQ(
+        judge_one(signer("k", "carol", "*", {}, "*"), valid_facts(), {"acme/demo"}, policy).state,
+        SignerState::kCounts);
+  }
+}
+
+// Somebody added a signature to a statement about another name, or the statement has no name.
+TEST(Names, OfTheStatementItself_AreCovered) {
+  const TrustedKey acme = signer("k", "carol", "*", {}, "acme");
+  for (const Own& own : {Own{"strangers/x"}, Own{"acme/demo", "strangers/x"}, Own{}, Own{""}}) {
+    expect_rejected(judge_one(acme, valid_facts(), own), Reason::kRoleNotGranted);
+    EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, "*"), valid_facts(), own).state,
+              SignerState::kCounts);
+  }
+  EXPECT_EQ(judge_one(acme, valid_facts(), {"acme/other", "acme/demo"}).state,
+            SignerState::kCounts);
+  // Of two statements of one key each is judged by its own name.
+  Facts facts = valid_facts();
+  facts.statements = {statement(8, "approve", Json::object(), {acme}),
+                      statement(9, "approve", Json::object(), {acme})};
+  facts.statements.front().names = {"strangers/x"};
+  const JudgedFacts judged = judge_all(facts, by());
+  expect_rejected(judged.statements[0].signers.front(), Reason::kRoleNotGranted);
+  EXPECT_EQ(judged.statements[1].signers.front().state, SignerState::kCounts);
+}
+
+// Each policy has its own publishers, whatever was judged before.
+TEST(Names, EachPolicy_HasItsOwn) {
+  Facts facts = valid_facts();
+  facts.manifests.push_back(manifest(8, "strangers/x", {publisher("s", "sven", "strangers")}));
+  facts.statements = {
+      statement(9, "approve", Json::object(), {signer("k", "olaf", "approve", {}, "strangers")})};
+  facts.statements.front().names = {"strangers/x"};
+  const auto asking = [](const char* name, const char* publisher) {
+    PolicyDocument policy = policy_with(
+        {manifest_condition({1, {publisher}}), condition("approved", stage_condition("approve"))});
+    policy.name = name;
+    return active(std::move(policy));
+  };
+  const ActivePolicy ours = asking("ours", "alice");
+  const ActivePolicy his = asking("his", "sven");
+  for (const auto& order : {std::vector{ours, his, ours}, std::vector{his, ours}}) {
+    const Verdict verdict = decide(order, facts);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      EXPECT_EQ(verdict.policies[i].conditions.at(1).outcome,
+                order[i].document.name == "his" ? Outcome::kPass : Outcome::kFail);
+    }
+  }
 }
 
 // A placement is a publisher's word, within its own names; it names no model for other statements.
@@ -146,7 +258,7 @@ TEST(Placements, SignersAreJudgedAsPublishersOfItsName) {
     ManifestFact made = manifest(9, name, {key});
     facts.placements = {{made.statement, made.name, made.locations}};
     const JudgedFacts judged = judge_signers(facts, now());
-    EXPECT_TRUE(judged.names.empty());
+    EXPECT_TRUE(names_of(publisher_demands(by()), judged, "").empty());
     EXPECT_EQ(judged.placements.at(0), &facts.placements[0]);
     return judged.placement_statements.at(0).signers.front().state;
   };
@@ -174,11 +286,12 @@ TEST(Names, SimilarNames_AreNotCovered) {
   expect_rejected(judge_one(signer("k", "carol", "*", {}, "acme"), facts), Reason::kRoleNotGranted);
   facts.manifests.push_back(manifest(3, "acme/demo/v2", {publisher("a", "alice", "*")}));
   for (const char* covers : {"acme", "acme/demo", "acme/demo/v2", "acme-x", "acme0", "*"}) {
-    EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, covers), facts).state, SignerState::kCounts)
+    EXPECT_EQ(judge_one(signer("k", "carol", "*", {}, covers), facts, {covers}).state,
+              SignerState::kCounts)
         << covers;
   }
   for (const char* misses : {"acm", "acme/dem", "acme/demo/v", "acme-", "b", "acme/"}) {
-    expect_rejected(judge_one(signer("k", "carol", "*", {}, misses), facts),
+    expect_rejected(judge_one(signer("k", "carol", "*", {}, misses), facts, {misses}),
                     Reason::kRoleNotGranted);
   }
 }
@@ -188,7 +301,8 @@ TEST(Names, SeveralNamesAndRevokedKey_SaysRevoked) {
   Facts facts = valid_facts();
   facts.manifests.push_back(manifest(8, "beta/demo", {publisher("b", "bob", "beta")}));
   for (const char* name_space : {"acme", "beta"}) {
-    expect_rejected(judge_one(revoked(signer("k", "carol", "*", {}, name_space), now()), facts),
+    expect_rejected(judge_one(revoked(signer("k", "carol", "*", {}, name_space), now()), facts,
+                              {std::string(name_space) + "/demo"}),
                     Reason::kKeyRevoked);
   }
 }
@@ -197,7 +311,7 @@ TEST(Judged, Statements_AreInLogOrder) {
   Facts facts = valid_facts();
   std::swap(facts.statements.front(), facts.statements.back());
   facts.manifests = {manifest(8, "acme/demo", {}), manifest(1, "acme/demo", {})};
-  const JudgedFacts judged = judge_signers(facts, now());
+  const JudgedFacts judged = judge_all(facts, by());
   for (std::size_t i = 1; i < judged.statements.size(); ++i) {
     EXPECT_LT(judged.statements[i - 1].fact->log_index, judged.statements[i].fact->log_index);
   }
@@ -214,11 +328,11 @@ TEST(StatementIndex, OfAnotherList_IsNotUsed) {
   const Facts copy = facts;
   EXPECT_EQ(judge_signers(copy, now()).index, copy.index);
   facts.statements.pop_back();
-  const JudgedFacts judged = judge_signers(facts, now());
+  const JudgedFacts judged = judge_all(facts, by());
   EXPECT_EQ(judged.statements.size(), copy.statements.size() - 1);
-  EXPECT_EQ(judge_signers(copy, now()).statements.size(), copy.statements.size());
+  EXPECT_EQ(judge_all(copy, by()).statements.size(), copy.statements.size());
   facts.statements.clear();
-  EXPECT_TRUE(judge_signers(facts, now()).statements.empty());
+  EXPECT_TRUE(judge_all(facts, by()).statements.empty());
 }
 
 TEST(StatementIndex, SignaturesOfOneKey_AreJudgedByTheirTimes) {
@@ -242,7 +356,7 @@ TEST(StatementIndex, SignaturesOfOneKey_AreJudgedByTheirTimes) {
   const SignerState expected[] = {SignerState::kRejected,  SignerState::kCounts,
                                   SignerState::kCounts,    SignerState::kUndecided,
                                   SignerState::kUndecided, SignerState::kRejected};
-  const JudgedFacts judged = judge_signers(facts, now());
+  const JudgedFacts judged = judge_all(facts, by());
   ASSERT_EQ(judged.statements.size(), std::size(expected));
   for (std::size_t i = 0; i < std::size(expected); ++i) {
     EXPECT_EQ(judged.statements[i].signers.front().state, expected[i]) << i;

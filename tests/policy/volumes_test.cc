@@ -287,6 +287,50 @@ TEST(Volumes, WritingAroundTheReadOnlyMount_IsRefused) {
   EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), beside}).outcome, Outcome::kPass);
 }
 
+// A writable volume may be the model as long as nothing shows that it is another one.
+TEST(Volumes, WritingToWhatHasNoLocation_IsRefused) {
+  PolicyDocument policy = plain();
+  policy.other_volumes = {"*"};
+  const auto judge = [&](const char* source, const char* location, const char* whole) {
+    Mount other = in("side", mount_at("/elsewhere", location));
+    other.source = source;
+    other.volume_location = whole;
+    other.part = std::nullopt;
+    EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), other}).outcome, Outcome::kPass) << source;
+    other.read_only = false;
+    return volumes(policy, {mount_at("/m", kModel), other});
+  };
+  // subPathExpr of the same claim; roots; what is not known.
+  EXPECT_EQ(judge("persistentVolumeClaim", "", kModel).code, Reason::kMountWritable);
+  EXPECT_EQ(judge("persistentVolumeClaim", "", "pvc://prod").code, Reason::kMountWritable);
+  for (const char* source : {"nfs", "hostPath", "iscsi", "csi", ""}) {
+    EXPECT_EQ(judge(source, "", "").code, Reason::kMountWritable) << source;
+  }
+  // subPathExpr of another claim; a volume that is made for the pod.
+  EXPECT_EQ(judge("persistentVolumeClaim", "", "pvc://prod/logs").outcome, Outcome::kPass);
+  EXPECT_EQ(judge("ephemeral", "", "").outcome, Outcome::kPass);
+}
+
+// In these directories of a node are the claims and images of its pods.
+TEST(Volumes, WritingThroughTheNode_IsRefused) {
+  PolicyDocument policy = plain();
+  policy.other_volumes = {"hostPath", "hostpath://*"};
+  const auto judge = [&](const std::string& path) {
+    Mount host = mount_at("/host", "hostpath://" + path);
+    host.source = "hostPath";
+    host.read_only = false;
+    return volumes(policy, {mount_at("/m", kModel), host});
+  };
+  for (const char* path : {"/var", "/var/lib", "/var/lib/kubelet", "/var/lib/kubelet/pods/x",
+                           "/data/kubelet/pods", "/data/kubelet", "/var/lib/containerd", "/run/x",
+                           "/var/run", "/proc/1/root", "/sys", "/dev/sda", "/var/snap/microk8s"}) {
+    EXPECT_EQ(judge(path).code, Reason::kMountWritable) << path;
+  }
+  for (const char* path : {"/data", "/var/log", "/var/lib/prompts", "/mnt/kubelets"}) {
+    EXPECT_EQ(judge(path).outcome, Outcome::kPass) << path;
+  }
+}
+
 TEST(Volumes, BlockDeviceOfTheModel_IsWritable) {
   Mount device = in("side", mount_at("/dev/x", kModel));
   device.device = true;

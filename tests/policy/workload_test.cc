@@ -13,6 +13,10 @@ Workload sample() {
   Workload pod = pod_with({mount_at("/models", "pvc://prod/models"), config_at("/etc/app")});
   pod.mounts.push_back(scratch_at("init", "/tmp", "tmp", false));
   pod.mounts.back().device = true;
+  pod.mounts.back().part = "/sub";
+  pod.mounts.push_back(mount_at("/logs", ""));
+  pod.mounts.back().part.reset();
+  pod.mounts.back().volume_location = "pvc://prod/logs";
   pod.images.push_back({"init", "registry.example/init@sha256:00", true, true});
   pod.accelerators = {"resource:nvidia.com/gpu", "privileged"};
   return pod;
@@ -23,7 +27,11 @@ TEST(PodDocument, RoundTrip_GivesTheSameDocument) {
   const auto again = workload_from_json(json);
   ASSERT_TRUE(again) << to_string(again.error());
   EXPECT_TRUE(again->pod);
-  ASSERT_EQ(again->mounts.size(), 3U);
+  ASSERT_EQ(again->mounts.size(), 4U);
+  EXPECT_EQ(again->mounts[0].part, "");
+  EXPECT_EQ(again->mounts[2].part, "/sub");
+  EXPECT_EQ(again->mounts[3].part, std::nullopt);
+  EXPECT_EQ(again->mounts[3].volume_location, "pvc://prod/logs");
   EXPECT_EQ(again->mounts[0].location, "pvc://prod/models");
   EXPECT_EQ(again->mounts[1].kind, VolumeKind::kConfig);
   EXPECT_TRUE(again->mounts[2].device);
@@ -47,6 +55,7 @@ TEST(PodDocument, OtherShapes_AreRefused) {
       [](Json& json) { json["pod"]["mounts"][0]["read_only"] = "true"; },
       [](Json& json) { json["pod"]["mounts"][0]["kind"] = "other"; },
       [](Json& json) { json["pod"]["mounts"][0]["mode"] = 1; },
+      [](Json& json) { json["pod"]["mounts"][0]["part"] = false; },
       [](Json& json) { json["pod"]["images"][0]["init"] = 0; },
       [](Json& json) { json["pod"]["images"][0].erase("remounts"); },
       [](Json& json) { json["accelerators"] = "any"; }};

@@ -20,9 +20,9 @@ TEST(Location, OneSpelling_IsKept) {
        {std::string("pvc://serving/models"), std::string("pvc://serving/models.v1/demo/v1"),
         std::string("pvc://serving/models/With_Case"), std::string("hostpath:///data/models"),
         "oci://registry.example:5000/acme/demo" + kDigest,
-        "oci://docker.io/library/demo" + kDigest + "/models", "csi://model.example.com/" + kHex,
-        "csi://Driver.example/" + kHex + "/sub", std::string("nfs://server.example/export/models"),
-        std::string("nfs://10.0.0.1/export")}) {
+        "oci://docker.io/library/demo" + kDigest + "/models",
+        "csi://model.example.com/prod/" + kHex, "csi://Driver.example/prod/" + kHex + "/sub",
+        std::string("nfs://server.example/export/models"), std::string("nfs://10.0.0.1/export")}) {
     EXPECT_EQ(normalise_location(uri), uri);
   }
 }
@@ -42,7 +42,7 @@ TEST(Location, ShortImageNames_AreWrittenOut) {
 TEST(Location, Normalising_IsIdempotent) {
   for (const std::string& uri :
        {std::string("NFS://Example.COM/Path"), std::string("PVC://a/b"), "oci://demo" + kDigest,
-        "oci://Localhost/demo" + kDigest, "csi://D/" + kHex}) {
+        "oci://Localhost/demo" + kDigest, "csi://D/prod/" + kHex}) {
     const auto once = normalise_location(uri);
     if (once) {
       EXPECT_EQ(normalise_location(*once), *once) << uri;
@@ -118,8 +118,10 @@ TEST(Location, AttributeOfADriver_IsNoLocation) {
   for (const std::string& uri :
        {std::string("csi://model.example.com/handle-1"),
         std::string("csi://model.example.com/s3://bucket/key"), std::string("csi://driver/"),
-        "csi://driver_x/" + kHex, "csi://driver/" + std::string(64, 'A'),
-        "csi://driver/" + kHex + "a", "csi://" + std::string(64, 'd') + "/" + kHex}) {
+        "csi://driver_x/prod/" + kHex, "csi://driver/prod/" + std::string(64, 'A'),
+        "csi://driver/prod/" + kHex + "a", "csi://" + std::string(64, 'd') + "/prod/" + kHex,
+        "csi://driver/" + kHex, "csi://driver/" + kHex + "/sub", "csi://driver//" + kHex,
+        "csi://driver/Prod/" + kHex}) {
     EXPECT_EQ(code_of(normalise_location(uri)), "schema-violation") << uri;
   }
 }
@@ -173,15 +175,22 @@ TEST(Location, Image_IsWhatItsDigestSays) {
 TEST(Location, CsiVolume_IsTheDigestOfItsAttributes) {
   const Json attributes = {{"uri", "s3://models/demo"}, {"region", "eu"}};
   const std::string canonical = R"({"region":"eu","uri":"s3://models/demo"})";
-  EXPECT_EQ(csi_location("model.example.com", attributes),
-            "csi://model.example.com/" + sha256(as_bytes(canonical)).hex());
-  EXPECT_EQ(csi_location("d", Json::object()), "csi://d/" + sha256(as_bytes("{}")).hex());
-  EXPECT_NE(csi_location("d", {{"uri", "a"}}).value(),
-            csi_location("d", {{"uri", "a"}, {"key", "b"}}).value());
-  EXPECT_EQ(code_of(csi_location("d", {{"uri", 1}})), "schema-violation");
-  EXPECT_EQ(code_of(csi_location("d", nullptr)), "schema-violation");
-  EXPECT_EQ(code_of(csi_location("d/e", Json::object())), "schema-violation");
-  EXPECT_EQ(code_of(csi_location("", Json::object())), "schema-violation");
+  EXPECT_EQ(csi_location("model.example.com", "prod", attributes),
+            "csi://model.example.com/prod/" + sha256(as_bytes(canonical)).hex());
+  EXPECT_EQ(csi_location("d", "n", Json::object()), "csi://d/n/" + sha256(as_bytes("{}")).hex());
+  EXPECT_NE(csi_location("d", "n", {{"uri", "a"}}).value(),
+            csi_location("d", "n", {{"uri", "a"}, {"key", "b"}}).value());
+  EXPECT_EQ(code_of(csi_location("d", "n", {{"uri", 1}})), "schema-violation");
+  EXPECT_EQ(code_of(csi_location("d", "n", nullptr)), "schema-violation");
+}
+
+// A name with slashes would be another volume, and the rest a directory in it.
+TEST(Location, CsiVolume_HasNamesOfOnePart) {
+  const Json none = Json::object();
+  for (const std::string& driver : {std::string(), std::string("d/e"), "d/n/" + kHex}) {
+    EXPECT_EQ(code_of(csi_location(driver, "n", none)), "schema-violation") << driver;
+    EXPECT_EQ(code_of(csi_location("d", driver, none)), "schema-violation") << driver;
+  }
 }
 
 }  // namespace

@@ -231,6 +231,7 @@ Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& wor
     for (std::size_t i = 0; i < models.size(); ++i) {
       Case one_case{models[i], workload.node, point,
                     now,       workload.pod,  bound_places(policy.document, workload, placed, i)};
+      one_case.believed = believed_names(policy.document, placed[i]);
       add_filled(policy.document, workload, models, placed, i, one_case);
       std::vector<Answer> answers;
       for (const Condition& condition : policy.document.require) {

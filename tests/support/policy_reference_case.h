@@ -74,6 +74,7 @@ struct Case {
   std::set<std::string> bound{};        // of this model, under the policy that is judged
   std::set<std::string> filled{};       // volumes of the pod that may hold this model
   std::vector<const Facts*> besides{};  // models that they may hold instead
+  std::set<std::string> believed{};     // names of the artifact, under that policy
 
   // --- signatures
   [[nodiscard]] Truth counts(const SignerFact& signer, const SigningContext& context,
@@ -95,22 +96,20 @@ struct Case {
     return {KeyPurpose::kPublisher, "", std::string(kPlacementPredicateType), placement.name};
   }
 
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> list;
-    for (const ManifestFact& manifest : facts.manifests) {
-      for (const SignerFact& signer : manifest.statement.signers) {
-        if (counts(signer, publisher_of(manifest)) == Truth::kYes) {
-          list.push_back(manifest.name);
-        }
-      }
-    }
-    return list.empty() ? std::vector<std::string>{"!"} : list;
+  // "!" is no name, so that only a role for every name covers it.
+  static std::set<std::string> or_none(std::set<std::string> names) {
+    return names.empty() ? std::set<std::string>{"!"} : names;
+  }
+  // Of the artifact, by those whom the policy believes; and what the statement calls it.
+  [[nodiscard]] std::set<std::string> names() const { return or_none(believed); }
+  static std::set<std::string> names_in(const StatementFact& statement) {
+    return or_none({statement.names.begin(), statement.names.end()});
   }
 
   // A manifest or a placement, and who says so.
   template <typename Fact>
   [[nodiscard]] Said said_by(const Fact& fact) const {
-    Said said{fact.name, fact.locations, {}, {}};
+    Said said{fact.name, fact.locations, {}, {}, false};
     for (const SignerFact& signer : fact.statement.signers) {
       const Truth truth = counts(signer, publisher_of(fact));
       if (truth == Truth::kYes) {
@@ -125,13 +124,15 @@ struct Case {
 
   // What manifests of this very root, and placements of it, say of where it lies.
   [[nodiscard]] Placed placed() const {
-    Placed model{facts.name, {}};
+    Placed model{facts.name, {}, false};
     if (!facts.artifact) {
       return model;
     }
     for (const ManifestFact& manifest : facts.manifests) {
       if (facts.artifact->root().algorithm() == manifest.parameters.hash) {
         model.said.push_back(said_by(manifest));
+        model.said.back().manifest = true;
+        model.links = model.links || manifest.parameters.follow_symlinks;
       }
     }
     for (const PlacementFact& placement : facts.placements) {
@@ -146,6 +147,11 @@ struct Case {
       const Truth one =
           counts(signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, name});
       best = one == Truth::kNo ? best : one;
+    }
+    for (const std::string& name : names_in(statement)) {
+      const Truth one =
+          counts(signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, name});
+      best = one == Truth::kNo ? one : best;
     }
     return best;
   }

@@ -91,6 +91,16 @@ std::optional<std::string> real(const std::string& path) {
   return deep || self ? std::nullopt : std::optional(text);
 }
 
+bool believes(const PolicyDocument& policy, const Placed& model, const Said& said, bool optimist) {
+  std::vector<SignerRequirement> asked;
+  gather(policy.require, asked);
+  bool counts = !asked.empty() && (model.name.empty() || model.name == said.name);
+  for (const SignerRequirement& one : asked) {
+    counts = counts && meets(optimist ? said.perhaps : said.surely, one);
+  }
+  return counts;
+}
+
 // The pod under one policy in one world.
 struct Pod {
   const PolicyDocument& policy;
@@ -99,15 +109,9 @@ struct Pod {
   bool optimist;
 
   [[nodiscard]] Texts places(const Placed& model) const {
-    std::vector<SignerRequirement> asked;
-    gather(policy.require, asked);
     Texts found;
     for (const Said& said : model.said) {
-      bool counts = !asked.empty() && (model.name.empty() || model.name == said.name);
-      for (const SignerRequirement& one : asked) {
-        counts = counts && meets(optimist ? said.perhaps : said.surely, one);
-      }
-      if (counts) {
+      if (believes(policy, model, said, optimist)) {
         found.insert(said.locations.begin(), said.locations.end());
       }
     }
@@ -122,7 +126,8 @@ struct Pod {
     for (const std::string& place : places(model)) {
       const bool inside = mount.location.starts_with(place + "/");
       if (can_hold(mount) && !mount.location.empty() &&
-          (mount.location == place || (inside && policy.mounts == MountRule::kWithin))) {
+          (mount.location == place ||
+           (inside && policy.mounts == MountRule::kWithin && !model.links))) {
         found.insert(place);
       }
     }
@@ -180,6 +185,47 @@ struct Pod {
       return !can_hold(mount) || is_judged(mount) || one_of(policy.other_volumes, mount.source) ||
              (!mount.location.empty() && one_of(policy.other_volumes, mount.location));
     });
+  }
+  // Whoever fills no volume has whole ones, or a known part where no link leads out of it.
+  [[nodiscard]] bool parts_are_right() const {
+    const bool all_mounted = std::none_of(models.begin(), models.end(),
+                                          [&](const Placed& one) { return bound(one).empty(); });
+    const bool links = std::any_of(models.begin(), models.end(), [&](const Placed& one) {
+      return one.links && (all_mounted || bound(one).empty());
+    });
+    const bool parts = policy.mounts == MountRule::kWithin && !links;
+    return std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
+      const bool whole = mount.part.has_value() && mount.part->empty();
+      return !is_filled(mount) || is_init(mount.container, true) || whole ||
+             (parts && mount.part.has_value());
+    });
+  }
+  // Nobody knows that it is something else than a model of the pod.
+  [[nodiscard]] static bool anything(const Mount& mount) {
+    const std::string place = mount.location + mount.volume_location;
+    if (place.empty()) {
+      return mount.source != "ephemeral";
+    }
+    const std::string scheme = "hostpath://";
+    const std::optional<std::string> path =
+        place.starts_with(scheme) ? real(place.substr(scheme.size())) : "//";
+    const Texts places = {"/var/lib/kubelet/",
+                          "/var/lib/k0s/",
+                          "/var/lib/rancher/",
+                          "/var/lib/containerd/",
+                          "/var/lib/containers/",
+                          "/var/lib/crio/",
+                          "/var/lib/docker/",
+                          "/var/lib/cni/",
+                          "/var/lib/nerdctl/",
+                          "/var/snap/",
+                          "/run/",
+                          "/proc/",
+                          "/sys/",
+                          "/dev/"};
+    return !path || path->find("/kubelet/") != std::string::npos ||
+           std::any_of(places.begin(), places.end(),
+                       [&](const std::string& one) { return in(*path, one) || in(one, *path); });
   }
   [[nodiscard]] bool is_model(const Mount& mount) const {
     return is_judged(mount) || is_filled(mount);
@@ -277,15 +323,21 @@ struct Pod {
                                    [](const ContainerImage& image) { return image.remounts; }) &&
                        std::any_of(workload.mounts.begin(), workload.mounts.end(),
                                    [&](const Mount& mount) { return is_model(mount); });
+    const bool any_filled = std::any_of(workload.mounts.begin(), workload.mounts.end(),
+                                        [&](const Mount& mount) { return is_filled(mount); });
     return policy.writable_mounts ||
            (!again && !filler_is_seen() &&
             std::all_of(workload.mounts.begin(), workload.mounts.end(), [&](const Mount& mount) {
+              const std::string whole =
+                  mount.location.empty() ? mount.volume_location : mount.location;
               const bool touches =
-                  can_hold(mount) && !mount.location.empty() &&
-                  std::any_of(all.begin(), all.end(), [&](const std::string& place) {
-                    return (place + "/").starts_with(mount.location + "/") ||
-                           (mount.location + "/").starts_with(place + "/");
-                  });
+                  can_hold(mount) &&
+                  ((anything(mount) && (any_filled || !all.empty())) ||
+                   (!whole.empty() &&
+                    std::any_of(all.begin(), all.end(), [&](const std::string& place) {
+                      return (place + "/").starts_with(whole + "/") ||
+                             (whole + "/").starts_with(place + "/");
+                    })));
               const bool fills = is_init(mount.container, true);
               return mount.read_only || (is_filled(mount) ? fills : !is_judged(mount) && !touches);
             }));
@@ -325,7 +377,7 @@ Answer bound(const Pod& no, const Pod& yes, const Placed& model, DecisionPoint p
 
 Answer volumes(const Pod& no, const Pod& yes) {
   constexpr const char* kId = "volumes";
-  if (!yes.accounted()) {
+  if (!yes.accounted() || !no.parts_are_right()) {
     return make(kId, Outcome::kFail, Reason::kVolumeUnaccounted);
   }
   if (!no.apart()) {
@@ -354,6 +406,16 @@ Answer images(const PolicyDocument& policy, const Workload& workload) {
 }
 
 }  // namespace
+
+std::set<std::string> believed_names(const PolicyDocument& policy, const Placed& model) {
+  std::set<std::string> names;
+  for (const Said& said : model.said) {
+    if (said.manifest && believes(policy, model, said, false)) {
+      names.insert(said.name);
+    }
+  }
+  return names;
+}
 
 std::set<std::string> bound_places(const PolicyDocument& policy, const Workload& workload,
                                    const std::vector<Placed>& models, std::size_t index) {

@@ -17,13 +17,19 @@ struct Said {
   std::vector<std::string> locations;
   std::set<std::string> surely;   // identities whose signature counts
   std::set<std::string> perhaps;  // those, and identities whose signature might count
+  bool manifest = false;          // else a placement
 };
 
 // One model: the name under which it was asked for, and what is said about its own root.
 struct Placed {
   std::string name;
   std::vector<Said> said;
+  bool links = false;  // the artifact follows symbolic links
 };
+
+// The names of the model by manifests that the policy believes.
+[[nodiscard]] std::set<std::string> believed_names(const PolicyDocument& policy,
+                                                   const Placed& model);
 
 // What a report has to be on, under one policy: locations of `models[index]` that the pod mounts,
 // and volumes that are filled as the policy allows it.

@@ -275,6 +275,12 @@ Reason Case::why_not(const SignerFact& signer, const StatementFact& statement) c
     const bool says_more = here && *here != Reason::kRoleNotGranted;
     why = says_more || !why ? here : why;
   }
+  for (const std::string& name : names_in(statement)) {
+    std::optional<Reason> here;
+    (void)counts(signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, name},
+                 &here);
+    why = why ? why : here;
+  }
   return why.value_or(Reason::kConditionDeferred);
 }
 

@@ -66,7 +66,7 @@ Result<Accepted> accept_attestation(Services& services, ByteView envelope, const
     ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
   }
 
-  storage::StatementRow row = attestation_row(verified.envelope, statement, stage);
+  ASSAY_ASSIGN(storage::StatementRow row, attestation_row(verified.envelope, statement, stage));
   Json detail = {{"predicate_type", statement.predicate_type}};
   if (!stage.empty()) {
     detail["stage"] = stage;

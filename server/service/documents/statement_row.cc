@@ -2,9 +2,12 @@
 #include "server/service/documents/statement_row.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "schemas/lifecycle.h"
 #include "server/service/documents/outlines.h"
+#include "server/service/json_at.h"
 
 namespace assay::server {
 namespace {
@@ -73,11 +76,40 @@ storage::StatementRow placement_row(const attestation::Envelope& envelope,
   return row;
 }
 
-storage::StatementRow attestation_row(const attestation::Envelope& envelope,
-                                      const Statement& statement, std::string stage) {
+Result<storage::StatementRow> attestation_row(const attestation::Envelope& envelope,
+                                              const Statement& statement, std::string stage) {
   storage::StatementRow row = row_of(envelope, storage::StatementKind::kAttestation, statement);
   row.stage = std::move(stage);
+  std::map<std::string, std::set<std::string>> names;
+  for (const Subject& subject : statement.subjects) {
+    for (const auto& [algorithm, value] : subject.digest) {
+      const std::string text = algorithm + ":" + value;
+      if (ArtifactId::parse(text)) {
+        names[text].insert(subject.name);
+      }
+    }
+  }
+  if (!names.empty()) {
+    ASSAY_ASSIGN(row.contents, canonical_json({{"names", std::move(names)}}));
+  }
   return row;
+}
+
+Result<std::vector<std::string>> names_in(const storage::StatementRow& row,
+                                          const ArtifactId& artifact) {
+  const auto contents = parse_json(row.contents);
+  const Json& all = contents ? member_at(*contents, "names") : member_at(Json(), "");
+  const Json& names = member_at(all, artifact.text());
+  std::vector<std::string> found;
+  for (const Json& name : names) {
+    if (name.is_string()) {
+      found.push_back(name.get<std::string>());
+    }
+  }
+  if (!names.is_array() || found.empty() || found.size() != names.size()) {
+    return fail(ErrorCode::kDataLoss, "a stored statement does not name its artifact");
+  }
+  return found;
 }
 
 Result<std::string> stage_of(const Statement& statement) {

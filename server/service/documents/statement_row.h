@@ -29,8 +29,14 @@ namespace assay::server {
                                                   const Statement& statement,
                                                   const Placement& placement);
 // `stage` is the result of stage_of() below.
-[[nodiscard]] storage::StatementRow attestation_row(const attestation::Envelope& envelope,
-                                                    const Statement& statement, std::string stage);
+[[nodiscard]] Result<storage::StatementRow> attestation_row(const attestation::Envelope& envelope,
+                                                            const Statement& statement,
+                                                            std::string stage);
+
+// Returns the names that the statement `row`, made by attestation_row(), gives to `artifact`.
+// Errors: data-loss when the row does not say.
+[[nodiscard]] Result<std::vector<std::string>> names_in(const storage::StatementRow& row,
+                                                        const ArtifactId& artifact);
 
 // Checks a lifecycle statement against its schema and returns its stage. Returns an empty text for
 // any other kind of statement.

@@ -55,7 +55,8 @@ Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
                               objects};
 }
 
-Status add_fact(const storage::StatementRow& row, Collected& collected) {
+Status add_fact(const storage::StatementRow& row, const ArtifactId& artifact,
+                Collected& collected) {
   if (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row)) {
     return {};
   }
@@ -66,6 +67,7 @@ Status add_fact(const storage::StatementRow& row, Collected& collected) {
     return {};
   }
   if (row.kind != storage::StatementKind::kManifest) {
+    ASSAY_ASSIGN(fact.names, names_in(row, artifact));
     collected.envelopes.emplace(row.id, row.envelopes.front());
     collected.statements.push_back(std::move(fact));
     return {};
@@ -93,7 +95,7 @@ Result<Collected> collect(storage::Snapshot& snapshot, const ArtifactId& artifac
   do {
     ASSAY_ASSIGN(const auto page, snapshot.statements(query));
     for (const storage::StatementRow& row : page.items) {
-      ASSAY_TRY(add_fact(row, collected));
+      ASSAY_TRY(add_fact(row, artifact, collected));
       ++collected.rows;
       collected.newest = row.log_index;
     }

@@ -85,26 +85,33 @@ bool is_clear(std::string_view path) {
          path.find('\\') == std::string_view::npos;
 }
 
+// A name with a slash would be read as a name and a path.
+bool is_one_part(std::string_view name) {
+  return !name.empty() && name.find('/') == std::string_view::npos;
+}
+
 // --- sources
 
 std::string claim_base(const Json& source, const std::string& name_space) {
   const std::string claim = text_at(source, "claimName");
-  return claim.empty() ? std::string() : "pvc://" + name_space + "/" + claim;
+  return is_one_part(claim) ? "pvc://" + name_space + "/" + claim : std::string();
 }
 
 std::string nfs_base(const Json& source) {
   const std::string host = text_at(source, "server");
   const std::string path = text_at(source, "path");
-  return host.empty() || !is_clear(path) ? std::string() : "nfs://" + host + below_root(path);
+  return is_one_part(host) && is_clear(path) ? "nfs://" + host + below_root(path) : std::string();
 }
 
 // A secret tells the driver where to read as much as an attribute does, and its owner changes it.
-std::string csi_base(const Json& source) {
-  if (!member_at(source, "nodePublishSecretRef").is_null()) {
+// Of a file system that the pod asks for, the location says nothing.
+std::string csi_base(const Json& source, const std::string& name_space) {
+  if (!member_at(source, "nodePublishSecretRef").is_null() || is_set(source, "fsType")) {
     return {};
   }
   const Json& attributes = member_at(source, "volumeAttributes");
-  return csi_location(text_at(source, "driver"), attributes.is_null() ? Json::object() : attributes)
+  return csi_location(text_at(source, "driver"), name_space,
+                      attributes.is_null() ? Json::object() : attributes)
       .value_or(std::string());
 }
 
@@ -120,7 +127,7 @@ std::string base_of(const std::string& member, const Json& source, const std::st
     return nfs_base(source);
   }
   if (member == "csi") {
-    return csi_base(source);
+    return csi_base(source, name_space);
   }
   return member == "image" ? image_location(text_at(source, "reference")).value_or(std::string())
                            : std::string();
@@ -288,8 +295,12 @@ Status MountReader::add(const Json& item, const std::string& container, bool dev
     mount.source = volume.source;
     mount.kind = device ? VolumeKind::kModel : volume.kind;
     mount.read_only = mount.read_only || (!device && volume.read_only);
-    if (sub_path && !volume.base.empty()) {
-      mount.location = normalise_location(volume.base + *sub_path).value_or(std::string());
+    mount.part = sub_path;
+    if (!volume.base.empty()) {
+      const std::string whole = normalise_location(volume.base).value_or(std::string());
+      mount.location =
+          sub_path ? normalise_location(volume.base + *sub_path).value_or(std::string()) : "";
+      mount.volume_location = mount.location.empty() ? whole : "";
     }
     if (volume.source == kHostPath) {
       read_.host.push_back(volume.host);

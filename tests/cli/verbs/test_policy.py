@@ -39,7 +39,7 @@ def facts(accuracy=None):
     }  # fmt: skip
     if accuracy is not None:
         found["statements"].append({
-            **common, "id": "sha256:" + "33" * 32, "log_index": 2, "stage": "evaluate",
+            **common, "id": "sha256:" + "33" * 32, "log_index": 2, "stage": "evaluate", "names": ["acme/demo"],
             "predicate_type": "https://assay.dev/lifecycle/v1",
             "predicate": {"stage": "evaluate", "metrics": {"accuracy": {"value": accuracy, "unit": "1"}}},
             "signers": [signer("signer", [{"stage": "evaluate", "namespace": "acme",

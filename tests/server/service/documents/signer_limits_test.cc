@@ -69,6 +69,8 @@ class SignerLimits : public ServiceTest {
   }
   template <typename Change>
   void fill_rows(const Manifest& model, const TestKey& key, std::size_t count, Change change) {
+    const Json named = {{id_of(model).text(), Json::array({model.name})}};
+    const std::string names = canonical_json({{"names", named}}).value();
     const auto work = [&](storage::Transaction& transaction) -> Status {
       for (std::size_t i = 0; i < count; ++i) {
         const std::string text = key.record.id.text() + std::to_string(i);
@@ -94,7 +96,7 @@ class SignerLimits : public ServiceTest {
                                   .envelopes = {document},
                                   .log_index = index,
                                   .accepted_at = transaction.now(),
-                                  .contents = {},
+                                  .contents = names,
                                   .bytes = 10};
         change(row, i);
         ASSAY_TRY(transaction.put_statement(row));

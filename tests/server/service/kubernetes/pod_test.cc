@@ -83,9 +83,9 @@ TEST(PodMounts, EachSource_HasItsLocation) {
             "oci://docker.io/library/demo" + kDigest);
   const Json attributes = {{"bucket", "models"}};
   EXPECT_EQ(location_of({{"csi", {{"driver", "d.example"}, {"volumeAttributes", attributes}}}}),
-            csi_location("d.example", attributes).value());
+            csi_location("d.example", "prod", attributes).value());
   EXPECT_EQ(location_of({{"csi", {{"driver", "d.example"}}}}),
-            csi_location("d.example", Json::object()).value());
+            csi_location("d.example", "prod", Json::object()).value());
 }
 
 TEST(PodMounts, WhatHasNoSpelling_IsModelWithoutLocation) {
@@ -99,7 +99,9 @@ TEST(PodMounts, WhatHasNoSpelling_IsModelWithoutLocation) {
       {{"nfs", {{"server", "a"}, {"path", "/../b"}}}},
       {{"nfs", {{"server", "a"}, {"path", "/"}}}},
       {{"persistentVolumeClaim", Json::object()}},
+      {{"nfs", {{"server", "a/export"}, {"path", "/b"}}}},
       {{"persistentVolumeClaim", {{"claimName", "../other/models"}}}},
+      {{"persistentVolumeClaim", {{"claimName", "hub/demo"}}}},
       {{"persistentVolumeClaim", {{"claimName", "a/b"}}}, {"emptyDir", Json::object()}},
       {{"emptyDir", Json::object()}, {"hostPath", {{"path", "/data"}}}},
       {{"emptyDir", "text"}},
@@ -131,13 +133,18 @@ TEST(PodMounts, UriAttributeOfADriver_IsNotBelieved) {
     const Json attributes = {{attribute, "pvc://prod/models"}};
     const std::string location =
         location_of({{"csi", {{"driver", "d.example"}, {"volumeAttributes", attributes}}}});
-    EXPECT_TRUE(location.starts_with("csi://d.example/")) << location;
+    EXPECT_TRUE(location.starts_with("csi://d.example/prod/")) << location;
   }
 }
 
-TEST(PodMounts, CsiVolumeWithASecret_HasNoLocation) {
-  const Json volume = {{"driver", "d.example"}, {"nodePublishSecretRef", {{"name", "s3"}}}};
-  EXPECT_EQ(location_of({{"csi", volume}}), "");
+TEST(PodMounts, CsiVolumeWithASecretOrAFileSystem_HasNoLocation) {
+  for (const Json& more :
+       {Json{{"nodePublishSecretRef", {{"name", "s3"}}}}, Json{{"fsType", "ext4"}}}) {
+    Json volume = {{"driver", "d.example"}};
+    volume.update(more);
+    EXPECT_EQ(location_of({{"csi", volume}}), "") << more;
+  }
+  EXPECT_NE(location_of({{"csi", {{"driver", "d.example"}, {"fsType", ""}}}}), "");
 }
 
 TEST(PodMounts, SubPath_IsPartOfTheLocation) {
