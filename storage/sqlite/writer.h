@@ -84,6 +84,7 @@ class Writer {
   void commit(const WriteGroup& group);
   Status process(const WriteGroup& group);
   Status begin();
+  Status check_alone();
   Status resume();
   Status resume_governance(const Committed& found);
   Status run_work(WriteJob& job);
@@ -108,6 +109,7 @@ class Writer {
   bool in_step_ = true;                           // committed_ equals the state in the database
   Timestamp latest_;                              // no write gets an earlier time
   bool schema_changed_ = false;  // while the database was in use: nothing is written any more
+  bool other_writer_ = false;    // wrote the database meanwhile: nothing is written any more
   bool work_failed_ = false;     // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;
