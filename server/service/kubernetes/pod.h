@@ -27,6 +27,11 @@ struct PodView {
 inline constexpr std::size_t kMaxPodResources = 256;  // distinct names
 // All resource names and images together.
 inline constexpr std::size_t kMaxPodNameBytes = 64U << 10;
+inline constexpr std::size_t kMaxPodLabels = 256;
+inline constexpr std::size_t kMaxPodLabelBytes = 64U << 10;  // names and values together
+inline constexpr std::size_t kMaxPodAnnotations = 1024;
+// Names and values together. The API server takes no more.
+inline constexpr std::size_t kMaxPodAnnotationBytes = 256U << 10;
 // The members of a pod's spec that list containers.
 inline constexpr std::string_view kInitContainers = "initContainers";
 inline constexpr std::string_view kContainerLists[] = {"containers", kInitContainers,
@@ -47,7 +52,7 @@ inline constexpr std::string_view kContainerLists[] = {"containers", kInitContai
 // than zero. It has no volumes that no container mounts, and no locations that only a variable or
 // an annotation names. Annotations of container runtimes can add mounts (runtime_annotations.h).
 // Errors: malformed-admission-review for what no API server accepts; limit-exceeded for more
-// containers, volumes or mounts than any honest pod has.
+// containers, volumes, mounts, labels or annotations than any honest pod has.
 [[nodiscard]] Result<policy::Workload> workload_of(const PodView& pod, std::string name_space);
 
 // Returns the name of the node that the pod is bound to; empty when the pod is not bound.
