@@ -155,7 +155,7 @@ Json many_texts(const char* member, std::size_t count, std::size_t bytes) {
 // Members that nobody knows, up to the limit of a review.
 Json unknown_members() {
   Json made = pod(Json::array({container("c", Json::array())}), Json::array());
-  for (std::size_t bytes = 2048, i = 10'000; bytes < kMaxReviewBytes; bytes += 11, ++i) {
+  for (std::size_t bytes = 2048, i = 10'000; bytes < kMaxReviewBytes; bytes += 12, ++i) {
     made["k" + std::to_string(i)] = 1;
   }
   return made;

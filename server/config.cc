@@ -148,7 +148,7 @@ Config read_config(const Reader& reader) {
 
 Status check_ear_keys(const Config& config) {
   std::set<std::string> seen = {config.log_key_file, config.service_key_file};
-  for (const std::string& file : config.attestation.ear_key_files) {
+  for (const std::string& file : config.ear_key_files) {
     if (!seen.insert(file).second) {
       return fail(ErrorCode::kInvalidConfig,
                   "each key of attestation results has a file of its own; a key has one purpose",
