@@ -16,6 +16,7 @@
 #include "server/service/kubernetes/pod.h"
 #include "server/service/kubernetes/pod_volumes.h"
 #include "server/service/kubernetes/review.h"
+#include "server/service/kubernetes/review_patch.h"
 
 namespace assay::server {
 namespace {
@@ -123,6 +124,43 @@ Json host_paths() {
   return pod(Json::array({container("c", mounts)}), volumes);
 }
 
+// The same with paths as deep as their limit allows.
+Json deep_host_paths(const std::string& top) {
+  const std::size_t count = std::min(kMaxPodVolumes, kMaxPodMounts - 1) - 1;
+  const std::size_t each = kMaxPathBytes / count - 8;
+  std::string deep;
+  while (deep.size() + 2 <= each && deep.size() / 2 + 3 < kMaxPathParts) {
+    deep += "/a";
+  }
+  Json volumes = Json::array();
+  Json mounts = Json::array();
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::string name = "v" + std::to_string(i);
+    volumes.push_back({{"name", name}, {"hostPath", {{"path", top + "/" + name}}}});
+    mounts.push_back(mount(name, deep + "/" + name));
+  }
+  return pod(Json::array({container("c", mounts)}), volumes);
+}
+
+// `count` texts of `bytes` in all under a member of the metadata.
+Json many_texts(const char* member, std::size_t count, std::size_t bytes) {
+  Json made = pod(Json::array({container("c", Json::array())}), Json::array());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = std::string(kAnnotationPrefix) + std::to_string(10'000 + i);
+    made["metadata"][member][name] = std::string(bytes / count - name.size(), '/');
+  }
+  return made;
+}
+
+// Members that nobody knows, up to the limit of a review.
+Json unknown_members() {
+  Json made = pod(Json::array({container("c", Json::array())}), Json::array());
+  for (std::size_t bytes = 2048, i = 10'000; bytes < kMaxReviewBytes; bytes += 12, ++i) {
+    made["k" + std::to_string(i)] = 1;
+  }
+  return made;
+}
+
 // Nothing but small values, up to the limit of a review.
 Json filler() {
   Json made = pod(Json::array({container("c", Json::array())}), Json::array());
@@ -148,11 +186,26 @@ policy::ActivePolicy policy_in_force() {
   return {StatementId(sha256(as_bytes("policy"))), *std::move(parsed)};
 }
 
+// What tells whether an update changes what is judged.
+Status compare(const Review& review, const policy::Workload& now) {
+  const auto before = pod_of(review.kind, review.old_object);
+  ASSAY_ASSIGN(const policy::Workload then, workload_of(*before, review.name_space));
+  return policy::to_json(then).is_null() || policy::to_json(now).is_null()
+             ? fail(ErrorCode::kInternal, "no workload")
+             : Status();
+}
+
 // Everything that a review costs but the store. An Error is a refusal.
 Status judge(const std::string& body, const policy::ActivePolicy& policy) {
   ASSAY_ASSIGN(const Review review, parse_review(as_bytes(body)));
   const auto view = pod_of(review.kind, review.object);
   ASSAY_ASSIGN(policy::Workload workload, workload_of(*view, review.name_space));
+  if (!review.old_object.is_null()) {
+    ASSAY_TRY(compare(review, workload));
+  }
+  if (annotation_patch(*view, nullptr).dump().size() > kMaxReviewBytes) {
+    return fail(ErrorCode::kInternal, "the patch is longer than a review");
+  }
   const policy::Facts nothing;
   const Verdict verdict = policy::evaluate({&policy, 1}, workload, {&nothing, 1}, {},
                                            DecisionPoint::kCreate, Timestamp());
@@ -171,6 +224,11 @@ int run(bool print_only) {
       {"deep-paths", review_of(deep_paths(), nullptr)},
       {"containers", review_of(many_containers(), nullptr)},
       {"host-paths", review_of(host_paths(), nullptr)},
+      {"update-deep-paths", review_of(deep_host_paths("/h"), deep_host_paths("/g"))},
+      {"labels", review_of(many_texts("labels", kMaxPodLabels, kMaxPodLabelBytes), nullptr)},
+      {"annotations",
+       review_of(many_texts("annotations", kMaxPodAnnotations, kMaxPodAnnotationBytes), nullptr)},
+      {"unknown-members", review_of(unknown_members(), nullptr)},
       {"small-values", review_of(filler(), nullptr)}};
   int exit_code = 0;
   for (const auto& [name, body] : shapes) {

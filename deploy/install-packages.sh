@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages of the sections named (see debian-packages.txt) that are missing. Of
-# packages in a section NAME-headers it unpacks the files into build/headers and installs nothing.
+# Installs the Debian packages of the sections named (see debian-packages.txt) that are missing.
 #
 # Usage: deploy/install-packages.sh SECTION...      e.g. build test lint analysis fresh
 #
@@ -22,10 +21,8 @@ packages_of() {
 }
 
 wanted=""
-unpacked=""
 for section in "$@"; do
     packages=$(packages_of "$section")
-    unpacked="$unpacked $(packages_of "$section-headers")"
     if [ -z "$packages" ]; then
         echo "$0: no section [$section] in $list" >&2
         exit 2
@@ -40,14 +37,9 @@ installed=$(dpkg-query -W -f='${Package} ${Status}\n' $wanted 2>/dev/null |
 missing=$(printf '%s\n' $wanted | sort -u | grep -vxF "${installed:-none}") || true
 missing=$(echo $missing)
 
-headers=$(dirname -- "$0")/../build/headers
-not_unpacked=""
-for package in $unpacked; do
-    [ -e "$headers/.$package" ] || not_unpacked="$not_unpacked $package"
-done
-[ -n "$missing$not_unpacked" ] || exit 0
+[ -n "$missing" ] || exit 0
 
-if [ -n "$missing" ] && [ "$(id -u)" -ne 0 ]; then
+if [ "$(id -u)" -ne 0 ]; then
     echo "Debian packages are missing. Run as root, then try again:" >&2
     echo "  apt-get update && apt-get install --no-install-recommends -y $missing" >&2
     exit 2
@@ -57,31 +49,9 @@ export DEBIAN_FRONTEND=noninteractive
 # Wait for another apt instead of failing at its lock.
 options="-q -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3"
 # shellcheck disable=SC2086  # so here and below
-[ -z "$missing" ] || {
+{
     echo "Installing Debian packages: $missing"
     # A foreign source that is out of reach must not stop what Debian's mirror can serve.
     apt-get $options update || echo "apt-get update failed; going on with the lists at hand"
     apt-get $options install -y --no-install-recommends $missing
 } >&2
-
-# Into build/headers; apt checks the signature of what it downloads.
-unpack() (
-    download=$(mktemp -d)
-    trap 'rm -rf "$download"' EXIT
-    mkdir -p "$headers"
-    (cd "$download" && apt-get $options download "$1") >"$download/log" 2>&1 ||
-        { cat "$download/log" >&2; return 1; }
-    dpkg-deb --extract "$download"/*.deb "$headers"
-    touch "$headers/.$1"
-)
-
-for package in $not_unpacked; do
-    echo "Taking the headers of the Debian package $package" >&2
-    unpack "$package" && continue
-    if [ "$(id -u)" -ne 0 ]; then
-        echo "Run as root, then try again: apt-get update" >&2
-        exit 2
-    fi
-    apt-get $options update >&2
-    unpack "$package"
-done

@@ -24,7 +24,7 @@ struct StatementIndex {
     EvidenceIds evidence;              // ids of the members
   };
   // One signature that represents other signatures of the same key on statements of the same group.
-  // Either all were made before the key's validity, or all within it, or all after it. The key's
+  // All were logged before the key's validity, or all within it, or all after it. The key's
   // roles cover the names that the statements themselves give to the artifact, for all of them or
   // for none. check_grant() (schemas/trust.h) therefore judges all of them alike.
   struct Alike {

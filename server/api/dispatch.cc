@@ -88,7 +88,9 @@ class ApiExchange final : public Exchange {
       return Admission::kRefused;
     }
     if (access_.kind == Access::Kind::kPublic) {
-      return settle(std::make_shared<const Principal>());
+      const Admission settled = settle(std::make_shared<const Principal>());
+      const bool at_once = route_ != nullptr && route_->at_once;
+      return at_once && settled == Admission::kAdmitted ? Admission::kAtOnce : settled;
     }
     if (secret_shown_) {
       return settle(std::make_shared<const Principal>(owner_.options_.admission_principal));

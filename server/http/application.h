@@ -5,7 +5,8 @@
 //   open -> admit (or refuse) -> [body is read] -> handle -> the answer is written -> close
 //
 // Threading: open, admit_now, refuse, on_connection and on_defect run on the io thread of their
-// listener and must not block. admit and handle run on the listener's thread pool. The steps of one
+// listener and must not block. admit and handle run on the listener's thread pool. After admit_now
+// has returned kAtOnce, handle runs on the io thread and must not block there. The steps of one
 // exchange never overlap.
 #pragma once
 
@@ -27,9 +28,12 @@ class Exchange {
     kAdmitted,  // read the body next
     kRefused,   // answer with refusal()
     kAskPool,   // call admit() on the pool
+    kAtOnce,    // call handle() without a body, on the io thread
   };
   // Decides without the store whether to admit the request: by its route, method, media type, size
-  // of the body, and credential if that is cached. Must not block.
+  // of the body, and credential if that is cached. Must not block. Returns kAtOnce for an admitted
+  // request without a body whose answer needs nothing of the service: it is given however busy the
+  // pool is.
   [[nodiscard]] virtual Admission admit_now() = 0;
   // Reads the store to decide whether to admit the request. Returns kAdmitted or kRefused.
   [[nodiscard]] virtual Admission admit() = 0;

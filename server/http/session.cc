@@ -243,6 +243,9 @@ Status Session::check_load() const {
 
 net::awaitable<Response> Session::converse(Exchange& exchange, bool expect_continue) {
   auto admission = exchange.admit_now();
+  if (admission == Exchange::Admission::kAtOnce) {
+    co_return exchange.handle(Bytes());
+  }
   const Status load = check_load();
   if (admission != Exchange::Admission::kRefused && !load) {
     exchange.refuse(load.error());

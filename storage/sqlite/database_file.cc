@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <utility>
@@ -34,10 +35,34 @@ Status apply_migrations(Connection& connection, std::int64_t version) {
   return connection.execute(marks.c_str());
 }
 
+// `path` without symbolic links. A database that does not exist yet is placed by its folder.
+Result<std::string> real_path(const std::string& path) {
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(path, error);
+  if (error) {
+    return fail(ErrorCode::kStorage, "the path of the database cannot be followed: " +
+                                         std::string(std::strerror(error.value())));
+  }
+  return real.string();
+}
+
+// SQLite keeps its write-ahead log beside the name under which it was opened: under two names the
+// same file has two.
+Status check_one_name(const std::string& path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink > 1) {
+    return fail(ErrorCode::kInvalidConfig,
+                "the database has more than one name (a hard link); remove the others, or copy the "
+                "file while no service runs");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<FileLock> FileLock::acquire(const std::string& path) {
-  const std::string name = path + ".lock";
+  ASSAY_ASSIGN(std::string real, real_path(path));
+  const std::string name = real + ".lock";
   Descriptor file(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) {
     return failed("the lock file beside the database cannot be opened");
@@ -49,7 +74,8 @@ Result<FileLock> FileLock::acquire(const std::string& path) {
     }
     return failed("the lock file beside the database cannot be locked");
   }
-  return FileLock(std::move(file));
+  ASSAY_TRY(check_one_name(real));
+  return FileLock(std::move(file), std::move(real));
 }
 
 Status prepare_file(const std::string& path, bool create) {

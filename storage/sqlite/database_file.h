@@ -16,13 +16,19 @@ namespace assay::storage::sqlite {
 // releases it however the process ends.
 class FileLock {
  public:
-  // Locks the file `<path>.lock`. Creates this file when there is none, and never removes it.
-  // Errors: unavailable while somebody else holds the lock.
+  // Locks `<path>.lock`, where symbolic links in `path` are followed first: one database has one
+  // lock, whatever it is called. The lock file is created and never removed. Errors: unavailable
+  // while another holder has the lock; invalid-config when the database has a second name (a hard
+  // link), beside which there would be a second lock.
   [[nodiscard]] static Result<FileLock> acquire(const std::string& path);
 
+  // Returns the path of the database without symbolic links.
+  [[nodiscard]] const std::string& path() const { return path_; }
+
  private:
-  explicit FileLock(Descriptor file) : file_(std::move(file)) {}
+  FileLock(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
   Descriptor file_;
+  std::string path_;
 };
 
 // Creates an empty database file (mode 0600, folder synced) when there is none and `create` is

@@ -106,10 +106,11 @@ bool is_anchored(const Committed& committed, const Anchor::State& anchored) {
          committed.governance->head() == anchored.head;
 }
 
-Result<std::unique_ptr<Store>> open(const SqliteOptions& options, const Signer& signer,
+Result<std::unique_ptr<Store>> open(SqliteOptions options, const Signer& signer,
                                     const Clock& clock) {
   ASSAY_TRY(require_rules(options));
   ASSAY_ASSIGN(FileLock lock, FileLock::acquire(options.path));
+  options.path = lock.path();  // a link that is changed later leads nowhere else
   ASSAY_TRY(prepare_file(options.path, options.create));
   ASSAY_ASSIGN(OpenedFile file, open_file(options.path));
   auto connection = std::move(file.connection);

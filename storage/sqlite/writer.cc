@@ -222,6 +222,10 @@ Status Writer::begin() {
                 "the schema of the database was changed while it is in use: stop the service, and "
                 "see docs/recovery.md");
   }
+  if (other_writer_) {
+    return fail(ErrorCode::kUnavailable,
+                "another process writes the database: stop both services, and start one");
+  }
   ASSAY_TRY(options_.place.check());
   const bool in_step = in_step_;
   ASSAY_TRY(resume());
@@ -231,7 +235,17 @@ Status Writer::begin() {
     checked = check_schema(*connection_);
   }
   schema_changed_ = !checked && checked.error().code == ErrorCode::kDataLoss;
-  return checked;
+  return checked ? check_alone() : checked;
+}
+
+// The database is locked for writing now. A log that is longer than the one that this service wrote
+// is the work of another process: what this service knows of trust and policy is old, and its next
+// record would be a second one of the same index.
+Status Writer::check_alone() {
+  ASSAY_ASSIGN(const auto found, load_checkpoint(*connection_));
+  other_writer_ = found && found->size > committed_.state.size;
+  return other_writer_ ? fail(ErrorCode::kUnavailable, "another process wrote the database")
+                       : Status();
 }
 
 // After a failure: what the database holds is looked up, not guessed.

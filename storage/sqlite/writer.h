@@ -86,6 +86,7 @@ class Writer {
   void commit(const WriteGroup& group);
   Status process(const WriteGroup& group);
   Status begin();
+  Status check_alone();
   Status resume();
   Status resume_governance(const Committed& found);
   Status run_work(WriteJob& job);
@@ -112,7 +113,8 @@ class Writer {
   FileAge age_;                                   // of the last write that succeeded
   Timestamp latest_;                              // no write gets an earlier time
   bool schema_changed_ = false;                   // somebody changed the schema: no more writes
-  bool work_failed_ = false;  // the database failed inside the work of this group
+  bool other_writer_ = false;  // another process wrote the database meanwhile: no more writes
+  bool work_failed_ = false;   // the database failed inside the work of this group
   SteadyTime::duration commit_time_{};
   std::size_t last_group_ = 1;
   int checkpoint_pages_;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON Schemas are draft-07 and use nothing newer.
 
-The validator of the service knows draft-07 only and silently ignores every other keyword, so a later
-one would look like a rule and check nothing. The same holds for the neighbours of a $ref.
+The validator of the service (schemas/json_schema.h) refuses a keyword that it does not know, and other
+readers of the schemas silently ignore what is newer than draft-07. All of them ignore the neighbours of
+a $ref.
 """
 
 import json

@@ -146,7 +146,7 @@ class Includes(Planted):
 
     def test_third_party_has_owners(self):
         self.source("storage/log.cc", "<sqlite3.h>", "<boost/url.hpp>", "<CL/cl.h>")
-        self.source("schemas/core/a.cc", "<valijson/schema.hpp>", "<unistd.h>")
+        self.source("schemas/core/a.cc", "<sqlite3.h>", "<unistd.h>")
         self.source("policy/a.cc", "<openssl/evp.h>", "<fstream>", "<sys/stat.h>")
         self.source("policy/a.h", "<nlohmann/json.hpp>")
         self.source("cli/a.cc", "<gtest/gtest.h>", "<unheard/of.h>")

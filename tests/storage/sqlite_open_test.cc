@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "storage/sqlite/connection.h"
@@ -83,6 +84,64 @@ TEST_F(SqliteOpen, SecondProcess_IsUnavailable) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   append(*first, 1);
+}
+
+TEST_F(SqliteOpen, SymbolicLink_LeadsToTheSameLock) {
+  namespace fs = std::filesystem;
+  auto first = open().value();
+  append(*first, 2);
+  fs::create_directory(folder_.path() + "/other");
+  fs::create_symlink(path(), folder_.path() + "/other/link.db");
+  fs::create_directory_symlink(folder_.path(), folder_.path() + "/again");
+  for (const char* name : {"/other/link.db", "/again/assay.db", "/other/../assay.db"}) {
+    SqliteOptions wanted = options();
+    wanted.path = folder_.path() + name;
+    EXPECT_EQ(open_error(wanted), ErrorCode::kUnavailable) << name;
+  }
+  first.reset();
+  SqliteOptions wanted = options();
+  wanted.path = folder_.path() + "/other/link.db";
+  const auto through = open(wanted).value();
+  EXPECT_EQ(append(*through, 1).size, 3U);
+  EXPECT_EQ(open_error(), ErrorCode::kUnavailable);
+  EXPECT_TRUE(through->healthy());
+}
+
+TEST_F(SqliteOpen, HardLink_IsRefusedUntilItIsGone) {
+  append(*open().value(), 2);
+  const std::string other = folder_.path() + "/other.db";
+  std::filesystem::create_hard_link(path(), other);
+  EXPECT_EQ(open_error(), ErrorCode::kInvalidConfig);
+  SqliteOptions wanted = options();
+  wanted.path = other;
+  EXPECT_EQ(open_error(wanted), ErrorCode::kInvalidConfig);
+  std::filesystem::remove(other);
+  EXPECT_EQ(append(*open().value(), 1).size, 3U);
+}
+
+// Somebody removed the lock file.
+TEST_F(SqliteOpen, AnotherWriter_EndsTheOneThatIsBehind) {
+  SqliteOptions wanted = options();
+  wanted.probe_interval = std::chrono::milliseconds(5);
+  const auto first = open(wanted).value();
+  append(*first, 1);
+  std::filesystem::remove(path() + ".lock");
+  const auto second = open().value();
+  EXPECT_EQ(append(*second, 1).size, 2U);
+  EXPECT_TRUE(first->healthy()) << "it cannot know yet";
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = first->write([](Transaction& transaction) -> Status {
+      ASSAY_TRY(transaction.append(make_record("test.lost")));
+      return {};
+    });
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    EXPECT_FALSE(first->healthy());
+  }
+  EXPECT_EQ(append(*second, 1).size, 3U);
+  EXPECT_TRUE(second->healthy());
+  std::this_thread::sleep_for(10 * wanted.probe_interval);
+  EXPECT_FALSE(first->healthy()) << "what it probes is not its own";
 }
 
 TEST_F(SqliteOpen, Connection_HasEverySafeSetting) {

@@ -50,6 +50,32 @@ Status check_size(const std::set<std::string>& resources,
              : fail(ErrorCode::kLimitExceeded, "names of resources and images are too long");
 }
 
+// Whether the texts that `metadata` has under `member` are within the limits.
+bool is_within(const Json& metadata, const char* member, std::size_t most, std::size_t bytes) {
+  const Json& texts = object_at(metadata, member);
+  std::size_t sum = 0;
+  if (texts.size() > most) {
+    return false;
+  }
+  for (const auto& [name, value] : texts.items()) {
+    sum += name.size() + (value.is_string() ? value.get_ref<const std::string&>().size() : 0);
+  }
+  return sum <= bytes;
+}
+
+// An update that changes neither the spec nor the annotations does not come here: who removes a
+// finalizer from a pod that is there may do so, however many labels the pod has.
+Status check_metadata(const Json& metadata) {
+  if (!is_within(metadata, "labels", kMaxPodLabels, kMaxPodLabelBytes)) {
+    return fail(ErrorCode::kLimitExceeded, "the pod has more than 256 labels or 64 KiB of them");
+  }
+  if (!is_within(metadata, "annotations", kMaxPodAnnotations, kMaxPodAnnotationBytes)) {
+    return fail(ErrorCode::kLimitExceeded,
+                "the pod has more than 1024 annotations or 256 KiB of them");
+  }
+  return {};
+}
+
 // A sidecar stands among the init containers and runs beside the others: what it puts into a volume
 // may change after the volume was read.
 bool goes_on(const Json& container) {
@@ -145,6 +171,7 @@ std::map<std::string, std::string> labels_of(const PodView& pod) {
 }
 
 Result<policy::Workload> workload_of(const PodView& pod, std::string name_space) {
+  ASSAY_TRY(check_metadata(pod.metadata));
   ASSAY_ASSIGN(PodMounts mounts, read_mounts(pod, name_space));
   policy::Workload workload;
   workload.name_space = std::move(name_space);

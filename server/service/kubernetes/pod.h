@@ -27,6 +27,11 @@ struct PodView {
 inline constexpr std::size_t kMaxPodResources = 256;  // distinct names
 // All resource names and images together.
 inline constexpr std::size_t kMaxPodNameBytes = 64U << 10;
+inline constexpr std::size_t kMaxPodLabels = 256;
+inline constexpr std::size_t kMaxPodLabelBytes = 64U << 10;  // names and values together
+inline constexpr std::size_t kMaxPodAnnotations = 1024;
+// Names and values together. The API server takes no more.
+inline constexpr std::size_t kMaxPodAnnotationBytes = 256U << 10;
 // The members of a pod's spec that list containers.
 inline constexpr std::string_view kInitContainers = "initContainers";
 inline constexpr std::string_view kContainerLists[] = {"containers", kInitContainers,

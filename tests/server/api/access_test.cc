@@ -253,11 +253,26 @@ TEST_F(AccessTest, RequestId_IsTakenOverWhenItIsSafe) {
 
 TEST_F(AccessTest, RequestThatWaitedTooLong_IsNotHandled) {
   const auto exchange =
-      dispatcher_->open(Listener::kApi, head(Method::kGet, "/livez", "", "", {}), {});
+      dispatcher_->open(Listener::kApi, head(Method::kGet, "/readyz", "", "", {}), {});
   ASSERT_EQ(exchange->admit_now(), Exchange::Admission::kAdmitted);
   clock_.advance(std::chrono::minutes(1));
   const Response response = exchange->handle({});
   EXPECT_EQ(response.status, 503);
+}
+
+// The io thread answers what needs no other one, and nothing else.
+TEST_F(AccessTest, Livez_WaitsForNoThreadAndIsTheOnlyOne) {
+  for (const Route& route : routes()) {
+    EXPECT_EQ(route.at_once, route.pattern.path == "/livez") << route.pattern.path;
+  }
+  for (const Method method : {Method::kGet, Method::kHead}) {
+    const auto exchange = dispatcher_->open(Listener::kApi, head(method, "/livez", "", "", {}), {});
+    EXPECT_EQ(exchange->admit_now(), Exchange::Admission::kAtOnce);
+    EXPECT_EQ(exchange->handle({}).body, "ok\n");
+  }
+  const auto wrong =
+      dispatcher_->open(Listener::kApi, head(Method::kGet, "/livez?a=b", "", "", {}), {});
+  EXPECT_EQ(wrong->admit_now(), Exchange::Admission::kRefused);
 }
 
 TEST_F(AccessTest, Observer_SeesTemplatesAndNoValues) {

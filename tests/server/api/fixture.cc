@@ -77,7 +77,9 @@ ApiAnswer ApiTest::drive(Listener listener, Head head, std::string_view body,
     admission = exchange->admit();
   }
   Response response;
-  if (admission == Exchange::Admission::kAdmitted) {
+  if (admission == Exchange::Admission::kAtOnce) {
+    response = exchange->handle({});
+  } else if (admission == Exchange::Admission::kAdmitted) {
     clock_.advance(body_takes_);
     exchange->received();
     response = exchange->handle(to_bytes(body));

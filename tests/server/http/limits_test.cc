@@ -289,6 +289,27 @@ TEST_F(QueueTest, FullQueue_IsOverloadBeforeTheBody) {
   EXPECT_EQ(queued->receive()->status, 200);
 }
 
+TEST_F(QueueTest, WhatNeedsNoThread_IsAnsweredWhileAllAreBusy) {
+  serve_one_at_a_time();
+  const auto running = client();
+  ASSERT_TRUE(running->send(kGet));
+  wait_until([this] { return gate_.waiting == 1; });
+  const auto queued = client();
+  ASSERT_TRUE(queued->send(kGet));
+  wait_until([this] { return app_.received == 2; });
+  EXPECT_EQ(ask(kGet)->status, 503) << "the queue is full";
+  const auto prober = client();
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = prober->exchange("GET /now HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 200);
+    EXPECT_EQ(answer->body, "/now:");
+  }
+  gate_.open();
+  EXPECT_EQ(running->receive()->status, 200);
+  EXPECT_EQ(queued->receive()->status, 200);
+}
+
 TEST_F(QueueTest, QueueThatFilledDuringTheBody_IsOverload) {
   serve_one_at_a_time();
   const auto late = client();

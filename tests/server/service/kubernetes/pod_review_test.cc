@@ -39,6 +39,48 @@ TEST_F(PodUpdate, OfMetadataAlone_IsNoReview) {
   EXPECT_EQ(pod_row(), row);
 }
 
+// More labels and annotations than any honest pod has.
+Json with_too_many(Json review, const char* member) {
+  Json& texts = review["request"]["object"]["metadata"][member];
+  for (int i = 0; i < 10'000; ++i) {
+    texts["assay.dev/" + std::to_string(i)] = "x";
+  }
+  return review;
+}
+
+TEST_F(PodUpdate, CreationBeyondTheLimits_IsRefusedWithoutAPatch) {
+  for (const char* member : {"labels", "annotations"}) {
+    const Json review = with_too_many(created_, member);
+    for (const AdmissionCall call : {AdmissionCall::kMutate, AdmissionCall::kValidate}) {
+      const Json response = ask(review, call);
+      EXPECT_EQ(response["allowed"], false) << member;
+      EXPECT_FALSE(response.contains("patch")) << member;
+      EXPECT_NE(response.dump().find("limit-exceeded"), std::string::npos) << member;
+    }
+  }
+}
+
+// A pod that is there, whoever let it in: its finalizers can be removed, so that it can go.
+TEST_F(PodUpdate, UpdateOfMetadataAlone_PassesBeyondTheLimits) {
+  for (const char* member : {"labels", "annotations"}) {
+    for (const char* node : {"", "gpu-1"}) {
+      Json review = with_too_many(created_, member);
+      Json& before = review["request"]["object"];
+      before["metadata"]["uid"] = "uid-large";
+      before["metadata"]["finalizers"] = {"example.com/f"};
+      if (*node != '\0') {
+        before["spec"]["nodeName"] = node;
+      }
+      Json after = before;
+      after["metadata"].erase("finalizers");
+      const Json response = ask(update_review(review, after));
+      EXPECT_EQ(response["allowed"], true) << member << node << response.dump().substr(0, 500);
+      after["spec"]["containers"][0]["image"] = "registry.example.com/other:1";
+      EXPECT_EQ(ask(update_review(review, after))["allowed"], false) << member << node;
+    }
+  }
+}
+
 // Case 7: the change is judged, about the model that was admitted, and replaces what was judged.
 TEST_F(PodUpdate, EphemeralContainer_IsAReviewOfItsOwn) {
   ask(created_);

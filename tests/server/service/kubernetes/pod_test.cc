@@ -560,6 +560,30 @@ TEST(PodLimits, ResourcesAndImages_AreBoundedInNumberAndInBytes) {
   EXPECT_EQ(::assay::test::code_of(read(spec)), "limit-exceeded");
 }
 
+TEST(PodLimits, LabelsAndAnnotations_AreBoundedInNumberAndInBytes) {
+  const auto code = [](const char* member, std::size_t count, const std::string& value) {
+    Json texts = Json::object();
+    for (std::size_t i = 0; i < count; ++i) {
+      texts["assay.dev/" + std::to_string(10'000 + i)] = value;
+    }
+    return ::assay::test::code_of(read(pod_with(claim("models")), {{member, texts}}));
+  };
+  struct Case {
+    const char* member;
+    std::size_t count;
+    std::size_t bytes;
+  };
+  for (const Case& one : {Case{"labels", kMaxPodLabels, kMaxPodLabelBytes},
+                          Case{"annotations", kMaxPodAnnotations, kMaxPodAnnotationBytes}}) {
+    EXPECT_EQ(code(one.member, one.count, "x"), "ok") << one.member;
+    EXPECT_EQ(code(one.member, one.count + 1, "x"), "limit-exceeded") << one.member;
+    EXPECT_EQ(code(one.member, 40'000, "x"), "limit-exceeded") << one.member;
+    const std::string rest(one.bytes - std::string_view("assay.dev/10000").size(), 'x');
+    EXPECT_EQ(code(one.member, 1, rest), "ok") << one.member;
+    EXPECT_EQ(code(one.member, 1, rest + "x"), "limit-exceeded") << one.member;
+  }
+}
+
 // Volumes times mounts: what is long in a volume is not copied for each of its mounts.
 TEST(PodLimits, LongNamesInVolumes_AreNotMultiplied) {
   for (const char* source : {"hostPath", "persistentVolumeClaim", "nfs"}) {
