@@ -40,10 +40,10 @@ struct MemoryFacts {
   std::uint64_t uncovered = 0;             // bytes of buffers that are not registered
   // Bytes that the processes hold on devices, as the driver says; absent: unknown.
   std::optional<std::uint64_t> device_bytes;
-  std::uint64_t redrawn = 0;                  // pieces exported again and compared
-  double detection = 0;                       // chance of finding one replaced piece
-  std::vector<ExtraTensor> extra_tensors{};   // by name
-  std::uint64_t extra_tensor_count = 0;       // includes those that `extra_tensors` does not list
+  std::uint64_t redrawn = 0;                 // pieces exported again and compared
+  double detection = 0;                      // chance of finding one replaced piece
+  std::vector<ExtraTensor> extra_tensors{};  // by name
+  std::uint64_t extra_tensor_count = 0;      // includes those that `extra_tensors` does not list
   bool operator==(const MemoryFacts&) const = default;
 };
 [[nodiscard]] Json to_json(const MemoryFacts& memory);

@@ -52,9 +52,8 @@ Status LeasedJob::read_memory(const Manifest& manifest, VerificationReport& repo
   if (parts_.checks == nullptr) {
     return fail(ErrorCode::kInternal, "Nothing reads memory for this node agent");
   }
-  instance_ =
-      std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact, manifest,
-                                      *parts_.checks, &Steady::now, parts_.driver);
+  instance_ = std::make_shared<InstanceModel>(std::move(owners_), lease_.artifact, manifest,
+                                              *parts_.checks, &Steady::now, parts_.driver);
   Result<InstanceModel::Hashed> hashed = fail(ErrorCode::kInternal, "Hashing ended early");
   const WatchPlan plan = parts_.watch != nullptr ? parts_.watch->plan() : WatchPlan{.slices = 1};
   ASSAY_TRY(aside([&](const std::stop_token& stop) {

@@ -32,9 +32,9 @@ namespace assay::worker {
 // ExportTime.
 class InstanceModel {
  public:
-  // `owners` must be sorted by rank, as Instances::find() returns them. `driver` says how many bytes
-  // of devices the processes hold; when it is null, that is not known. `checks` and `driver` must
-  // outlive this object.
+  // `owners` must be sorted by rank, as Instances::find() returns them. `driver` says how many
+  // bytes of devices the processes hold; when it is null, that is not known. `checks` and `driver`
+  // must outlive this object.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
                 const Manifest& manifest, Checks& checks, Now now = &Steady::now,
                 DeviceDriver* driver = nullptr);
@@ -95,7 +95,7 @@ class InstanceModel {
     std::shared_ptr<Owner> owner;        // null: let go
     std::vector<std::size_t> matched{};  // positions in match_.tensors
     std::unique_ptr<MemoryCheck> check{};
-    Redraw redrawn{};  // the last one
+    Redraw redrawn{};              // the last one
     std::optional<Error> error{};  // why it was not read to the end
   };
   // The processes whose memory lies on one device, or in the host alone.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: one fixture for everything that is read of a pod
 // What is read of a pod: everything that a container mounts, with its one location, and nothing
 // that the pod only says.
 #include "server/service/kubernetes/pod.h"
