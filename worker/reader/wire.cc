@@ -231,7 +231,7 @@ bool get_type(Parser& parser, std::size_t type, Message& message) {
     return false;
   } else {
     return type == Index ? parser.get(message.template emplace<Index>())
-                          : get_type<Message, Index + 1>(parser, type, message);
+                         : get_type<Message, Index + 1>(parser, type, message);
   }
 }
 
