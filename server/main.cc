@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "schemas/posix/descriptor_limit.h"
 #include "server/app.h"
 #include "server/check.h"
 #include "server/init.h"
@@ -38,15 +39,6 @@ void harden() {
   std::signal(SIGPIPE, SIG_IGN);
   // A file at its size limit is an error of that write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
-}
-
-// Connections are descriptors, and the usual soft limit is as low as one listener's own.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-  }
 }
 
 sigset_t handled_signals() {
@@ -82,7 +74,7 @@ int run(const std::string& config_path) {
   // Blocked before any thread starts, so that every thread inherits it and sigwait sees them.
   const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  raise_descriptor_limit();
+  raise_descriptor_limit();  // connections are descriptors
   const SystemClock clock;
   SystemRandom random;
   const auto log = Log::open(config->log_level, config->log_file, clock);

@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <utility>
 
+#include "schemas/posix/descriptor_limit.h"
 namespace assay::worker {
 
 namespace {
@@ -138,6 +139,26 @@ Result<std::vector<Descriptor>> ExportTime::take(Owner& owner,
   return exported;
 }
 
+namespace {
+
+// Drivers keep the descriptor of an import until they release the memory.
+Status check_descriptors(const InstanceRegistration& registration,
+                         std::span<const std::uint64_t> wanted) {
+  constexpr std::uint64_t kOthers = kMaxFrameDescriptors + 64;
+  const auto kept = std::ranges::count_if(wanted, [&](std::uint64_t piece) {
+    return registration.pieces[piece].kind == PieceKind::kDevice;
+  });
+  const std::uint64_t needed = static_cast<std::uint64_t>(kept) + kOthers;
+  return descriptor_limit() >= needed
+             ? Status()
+             : fail(ErrorCode::kLimitExceeded, "the node agent may open " +
+                                                   std::to_string(descriptor_limit()) +
+                                                   " files and needs " + std::to_string(needed) +
+                                                   ": raise its limit (LimitNOFILE, ulimit -n)");
+}
+
+}  // namespace
+
 Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& engine,
                                               std::span<const std::uint64_t> pieces,
                                               const std::stop_token& stop, ExportTime& exports) {
@@ -148,6 +169,7 @@ Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& en
       wanted.push_back(piece);
     }
   }
+  ASSAY_TRY(check_descriptors(registration, wanted));
   InstanceMemory memory;
   for (std::size_t at = 0; at < wanted.size(); at += kMaxFrameDescriptors) {
     if (stop.stop_requested()) {

@@ -87,11 +87,12 @@ class ExportTime {
 // engine.
 class InstanceMemory {
  public:
-  // Asks the owner for fresh descriptors of these pieces (ascending), imports the pieces and closes
-  // the descriptors. At most kMaxFrameDescriptors descriptors are open at a time. Leaves out staged
-  // pieces. Errors: those of ExportTime::take(); invalid-parameter for a descriptor of another kind
-  // or size, or one that the driver refuses; limit-exceeded when the system maps no more;
-  // cancelled.
+  // Asks the owner for fresh descriptors of these pieces (ascending), at most kMaxFrameDescriptors
+  // at a time, and imports the pieces. A device's driver keeps the descriptor of each of its pieces
+  // until the piece is released; others are closed. Leaves out staged pieces. Errors: those of
+  // ExportTime::take(); invalid-parameter for a descriptor of another kind or size, or one that the
+  // driver refuses; limit-exceeded when the system maps no more, or this process may not open as
+  // many files as there are pieces of devices; cancelled.
   [[nodiscard]] static Result<InstanceMemory> import(Owner& owner, gpu_hash::Engine& engine,
                                                      std::span<const std::uint64_t> pieces,
                                                      const std::stop_token& stop,

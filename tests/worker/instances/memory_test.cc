@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "schemas/posix/descriptor_limit.h"
 #include "tests/worker/instances/engines.h"
 #include "tests/worker/instances/fake_owner.h"
 
@@ -75,6 +77,25 @@ TEST_P(InstanceMemoryTest, AFileWithHoles_IsRefused) {
   ASSERT_EQ(::fcntl(sparse.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
   owner.hand_out(0, [&] { return Descriptor(::fcntl(sparse.get(), F_DUPFD_CLOEXEC, 0)); });
   EXPECT_EQ(refusal(import(owner, 1)), "invalid-parameter: a memory file has holes");
+}
+
+// A driver keeps the descriptor of what it imported, and closes that number when it lets go.
+TEST_P(InstanceMemoryTest, MorePiecesOfDevicesThanDescriptors_AreRefusedWithAdvice) {
+  FakeOwner owner(kArtifact);
+  owner.add("a", some_bytes(4096, 1));
+  owner.edit().pieces[0].kind = PieceKind::kDevice;
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit few{300, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const std::string refused = refusal(import(owner, 1));
+  EXPECT_EQ(refused,
+            "limit-exceeded: the node agent may open 300 files and needs 318: raise its limit "
+            "(LimitNOFILE, ulimit -n)");
+  raise_descriptor_limit();
+  EXPECT_EQ(descriptor_limit(), limit.rlim_max);
+  EXPECT_NE(refusal(import(owner, 1)), refused);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 TEST_P(InstanceMemoryTest, ManyPieces_AFewDescriptorsAtATime_AndNoneAfter) {
