@@ -5,7 +5,6 @@
 
 #include "client/files.h"
 #include "schemas/core/error_json.h"
-#include "schemas/posix/descriptor_limit.h"
 #include "worker/engine_on_demand.h"
 #include "worker/reader/process.h"
 #include "worker/reader/serve.h"
@@ -15,7 +14,6 @@ namespace {
 
 Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
   client::protect_process();
-  raise_descriptor_limit();  // imports of device memory keep theirs
   ASSAY_TRY(worker::serve_reader(
       Descriptor(worker::kReaderSocket),
       {.build = context.version, .make_engine = [&device] { return make_engine(device); }},

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "schemas/posix/descriptor_limit.h"
 #include "worker/instances/check.h"
 #include "worker/reader/link.h"
 #include "worker/reader/remote_owner.h"
@@ -291,6 +292,7 @@ Status serve_reader(Descriptor socket, const ServeSetup& setup, Random& random) 
   }
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  raise_descriptor_limit();  // imports of device memory keep theirs
   Link link(std::move(socket));
   const auto engine = setup.make_engine();
   if (!engine) {
