@@ -9,6 +9,7 @@
 
 #include "tests/worker/instances/engines.h"
 #include "tests/worker/instances/fake_owner.h"
+#include "worker/instances/check.h"
 
 namespace assay::worker::test {
 namespace {
