@@ -91,7 +91,7 @@ Status check(const RegisterOptions& options) {
   if (!options.socket.empty() && !options.socket.starts_with('/')) {
     return fail(ErrorCode::kUsage, "--register-socket is an absolute path", options.socket);
   }
-  if (options.reader_seconds < 1 || options.reader_seconds > 3600) {
+  if (options.reader_seconds && (*options.reader_seconds < 1 || *options.reader_seconds > 3600)) {
     return fail(ErrorCode::kUsage, "--reader-timeout is from 1 to 3600 seconds");
   }
   ASSAY_TRY(rules_of(options));

@@ -22,9 +22,10 @@
 namespace assay::cli {
 
 struct RegisterOptions {
-  std::string socket;                 // empty: nobody can register
-  std::vector<std::string> uids{};    // user ids that may register from outside of every pod
-  std::uint64_t reader_seconds = 30;  // without a word of a process that reads memory
+  std::string socket;               // empty: nobody can register
+  std::vector<std::string> uids{};  // user ids that may register from outside of every pod
+  // Seconds without a word of a process that reads memory; absent: as worker::ReaderTimes has it.
+  std::optional<std::uint64_t> reader_seconds{};
   // How what was verified is watched; empty: as worker::WatchPlan has it.
   std::string watch_period{};
   std::optional<std::uint64_t> watch_slices{};

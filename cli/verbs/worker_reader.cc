@@ -31,12 +31,14 @@ void add_reader(const Command& group, Context& context) {
   verb.action([device, &context] { return read_memory(context, *device); });
 }
 
-worker::ReadersSetup readers_of(const Context& context, std::uint64_t silent_seconds,
+worker::ReadersSetup readers_of(const Context& context, std::optional<std::uint64_t> silent_seconds,
                                 std::uint64_t threads, const worker::Parts& parts) {
   worker::ReadersSetup setup;
   setup.arguments = {"worker", "reader", "--threads", std::to_string(threads), "--device"};
   setup.build = context.version;
-  setup.times.silent = std::chrono::seconds(silent_seconds);
+  if (silent_seconds) {
+    setup.times.silent = std::chrono::seconds(*silent_seconds);
+  }
   setup.tell = [&events = parts.events, &metrics = parts.metrics](const worker::ReaderNews& news) {
     Json members = {{"device", news.device}, {"pid", news.pid}};
     if (news.error) {

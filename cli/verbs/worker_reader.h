@@ -17,7 +17,8 @@ void add_reader(const Command& group, Context& context);
 
 // How `assay worker run` starts such processes; what becomes of them is told as events of `parts`,
 // and counted. `threads` is that of DeviceFlags, `silent_seconds` is --reader-timeout.
-[[nodiscard]] worker::ReadersSetup readers_of(const Context& context, std::uint64_t silent_seconds,
+[[nodiscard]] worker::ReadersSetup readers_of(const Context& context,
+                                              std::optional<std::uint64_t> silent_seconds,
                                               std::uint64_t threads, const worker::Parts& parts);
 
 // The engine for files. Where processes register memory (`registers`), other processes read that,
