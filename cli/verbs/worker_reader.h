@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/verbs/device_options.h"
