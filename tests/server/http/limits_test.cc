@@ -300,10 +300,10 @@ TEST_F(QueueTest, WhatNeedsNoThread_IsAnsweredWhileAllAreBusy) {
   EXPECT_EQ(ask(kGet)->status, 503) << "the queue is full";
   const auto prober = client();
   for (int i = 0; i < 3; ++i) {
-    const auto answer = prober->exchange("GET /now HTTP/1.1\r\nHost: a\r\n\r\n");
+    const auto answer = prober->exchange("GET /at-once HTTP/1.1\r\nHost: a\r\n\r\n");
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->status, 200);
-    EXPECT_EQ(answer->body, "/now:");
+    EXPECT_EQ(answer->body, "/at-once:");
   }
   gate_.open();
   EXPECT_EQ(running->receive()->status, 200);

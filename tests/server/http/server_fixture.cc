@@ -27,7 +27,7 @@ class StubExchange final : public Exchange {
       refuse({ErrorCode::kPayloadTooLarge, "", ""});
       return Admission::kRefused;
     }
-    if (head_.target == "/now") {
+    if (head_.target == "/at-once") {
       return Admission::kAtOnce;
     }
     return head_.target.starts_with("/ask") ? Admission::kAskPool : Admission::kAdmitted;
@@ -48,7 +48,7 @@ class StubExchange final : public Exchange {
   void received() override { ++app_.received; }
   Response handle(Bytes body) override {
     ++app_.handled;
-    if (app_.handler && head_.target != "/now") {
+    if (app_.handler && head_.target != "/at-once") {
       return app_.handler(head_, body);
     }
     Response response;

@@ -19,9 +19,9 @@
 
 namespace assay::server::test {
 
-// Answers "/refused" with 403 before the body, "/now" on the io thread with an echo, "/ask" after a
-// trip to the pool, everything else with what `handler` makes of the body (an echo unless told
-// otherwise). Bodies over 64 KiB are refused.
+// Answers "/refused" with 403 before the body, "/at-once" on the io thread with an echo, "/ask"
+// after a trip to the pool, everything else with what `handler` makes of the body (an echo unless
+// told otherwise). Bodies over 64 KiB are refused.
 class StubApplication final : public Application {
  public:
   std::unique_ptr<Exchange> open(Listener listener, Head head,
