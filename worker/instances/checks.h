@@ -69,9 +69,9 @@ class MemoryCheck {
   [[nodiscard]] virtual unsigned slices() const = 0;
   [[nodiscard]] virtual std::uint64_t bytes_of(unsigned slice) const = 0;
   // Returns the tensors of a slice whose bytes differ from what the full pass read. Compares keyed
-  // tags when CheckOptions::tags is true and the engine supports them; else hashes again. After tags
-  // have found a change, further calls for this slice fail with invalid-parameter, and the caller
-  // must make a new full pass.
+  // tags when CheckOptions::tags is true and the engine supports them; else hashes again. After
+  // tags have found a change, further calls for this slice fail with invalid-parameter, and the
+  // caller must make a new full pass.
   [[nodiscard]] virtual Result<std::vector<std::size_t>> recheck(unsigned slice) = 0;
 
   // Draws min(count, Redraw::pieces) pieces at random, imports fresh exports of them, and compares

@@ -30,7 +30,7 @@ class LiveOwner final : public Owner {
     InstanceRegistration registration;
     Descriptor window;                       // empty: no piece is staged
     std::shared_ptr<const HintsPage> hints;  // null: none
-    std::uint64_t first_request;  // its number: each number is used once per connection
+    std::uint64_t first_request;  // number of the first request: each number is used once
     std::chrono::milliseconds answer_within;
   };
   LiveOwner(Setup setup, std::shared_ptr<FrameChannel> channel, const Clock& clock);

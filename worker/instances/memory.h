@@ -88,12 +88,12 @@ class ExportTime {
 class InstanceMemory {
  public:
   // Asks the owner for fresh descriptors of these pieces (ascending), at most kMaxFrameDescriptors
-  // at a time, and imports the pieces. The device's driver keeps the descriptor of each device piece
-  // open until the piece is released; descriptors of host pieces are closed. Staged pieces, which
-  // have no descriptor, are left out. Errors: those of
-  // ExportTime::take(); invalid-parameter for a descriptor whose kind or size differs from the
-  // registration, or that the driver refuses; limit-exceeded when the system allows no further
-  // mapping, or when this process may open fewer files than there are device pieces; cancelled.
+  // at a time, and imports the pieces. The device's driver keeps the descriptor of each device
+  // piece open until the piece is released; descriptors of host pieces are closed. Staged pieces,
+  // which have no descriptor, are left out. Errors: those of ExportTime::take(); invalid-parameter
+  // for a descriptor whose kind or size differs from the registration, or that the driver refuses;
+  // limit-exceeded when the system allows no further mapping, or when this process may open fewer
+  // files than there are device pieces; cancelled.
   [[nodiscard]] static Result<InstanceMemory> import(Owner& owner, gpu_hash::Engine& engine,
                                                      std::span<const std::uint64_t> pieces,
                                                      const std::stop_token& stop,

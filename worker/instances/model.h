@@ -48,11 +48,12 @@ class InstanceModel {
     MemoryFacts memory;
     std::uint64_t bytes = 0;  // that were read, including tensors in `not_covered`
   };
-  // Makes a full pass: imports and hashes all pieces afresh. Then draws kRedrawnPieces random pieces
-  // of each process and compares them with fresh exports; tensors in pieces that differ become not
-  // covered (file-changed). When the memory of one process cannot be read, or not within ExportTime,
-  // the tensors of this process become not covered. `slices` and `tags` set how recheck() works:
-  // the number of its slices, and whether it compares keyed tags (true) or SHA-256 digests (false).
+  // Makes a full pass: imports and hashes all pieces afresh. Then draws kRedrawnPieces random
+  // pieces of each process and compares them with fresh exports; tensors in pieces that differ
+  // become not covered (file-changed). When the memory of one process cannot be read, or not within
+  // ExportTime, the tensors of this process become not covered. `slices` and `tags` set how
+  // recheck() works: the number of its slices, and whether it compares keyed tags (true) or SHA-256
+  // digests (false).
   // Errors: cancelled when `stop` is requested; device-failed and other errors of this machine
   // rather than of this memory. For the latter, the owners are told the state unknown, and their
   // memory is released.

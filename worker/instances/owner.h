@@ -66,8 +66,8 @@ class Owner {
   [[nodiscard]] Status read_staged(std::uint64_t piece, std::uint64_t offset,
                                    std::span<std::uint8_t> out);
 
-  // The caller must call this before a check of all memory begins. The next tell() answers the `verify` that
-  // the owner asked for before this call.
+  // The caller must call this before a check of all memory begins. The next tell() answers the
+  // `verify` that the owner asked for before this call.
   virtual void begin_check() = 0;
   // Tells the owner what was found. Sends at most kMaxFrameFindings findings, and nothing when
   // neither state nor findings changed and no `verify` is open. Never waits for the owner.
@@ -77,8 +77,8 @@ class Owner {
   // A caller that keeps this pointer must release it together with the pointer to the owner.
   [[nodiscard]] virtual std::shared_ptr<const HintsPage> hints() const { return nullptr; }
   // Answers the open `yield` (the owner pauses so that its memory can be checked), if there is one.
-  // Says how many slices were checked since, and that another `yield` is useful only after the given
-  // time. Never waits.
+  // Says how many slices were checked since, and that another `yield` is useful only after the
+  // given time. Never waits.
   virtual void yielded(std::uint64_t, std::chrono::milliseconds) {}
 };
 

@@ -38,9 +38,9 @@ class InstanceWatcher {
   // The owner says that this is a good moment for checks that are due, and waits. The watcher that
   // watches the instance must call Owner::yielded() before `max` has passed.
   virtual void yields(const std::shared_ptr<Owner>&, std::chrono::milliseconds) {}
-  // The connection has ended, or the owner asked to release its memory. The watcher must release its
-  // pointer to the owner and all of the owner's memory within 0.5 s. A stop of Owner::ended() was
-  // requested for the same reason.
+  // The connection has ended, or the owner asked to release its memory. The watcher must release
+  // its pointer to the owner and all of the owner's memory within 0.5 s. A stop of Owner::ended()
+  // was requested for the same reason.
   virtual void gone(const Owner& owner) = 0;
 };
 
