@@ -154,7 +154,7 @@ using AgentMessage = std::variant<AgentWelcome, AgentRegistered, AgentRefused, A
 
 // Returns the frame as text, ready to send. Makes every message valid: cuts texts that are too
 // long, replaces bytes that are not UTF-8, leaves out findings beyond kMaxFrameFindings, and
-// replaces numbers of a frame `yielded` that exceed a limit by the limit.
+// replaces a number of a frame `yielded` that is outside its limits by the nearest limit.
 [[nodiscard]] std::string write_agent_message(const AgentMessage& message);
 // Parses a frame of the node agent, for owners of memory. Errors: malformed-json; duplicate-key;
 // unknown-member; schema-violation; limit-exceeded; invalid-time.

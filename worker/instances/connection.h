@@ -31,7 +31,7 @@ struct InstanceLimits {
   std::chrono::milliseconds idle{5'000};              // longest wait for the next byte of a frame
   std::chrono::milliseconds with_descriptors{1'000};  // for a whole frame that has descriptors
   std::chrono::milliseconds answer{5'000};            // to a request
-  std::chrono::milliseconds release{10'000};          // until all readers have released it
+  std::chrono::milliseconds release{10'000};          // until all readers released the memory
 };
 
 // What all connections share. Must outlive the connections.

@@ -76,7 +76,7 @@ class Schedule {
   [[nodiscard]] Steady::time_point when(const std::optional<WatchHints>& hints,
                                         Steady::time_point now, Steady::duration length) const;
   // Returns the time from which the next slice may run when its process chooses the moment
-  // (`yield`): the earliest begin of the first turn of the period. More yields do not cause more
+  // (`yield`): Turn::earliest of the first turn of the period. More yields do not cause more
   // turns: a period always has the same number of turns.
   [[nodiscard]] Steady::time_point open() const { return period_start_ - interval() / 2; }
   // Records that the check of the next slice ended at `now`. When the schedule is more than a

@@ -76,8 +76,9 @@ class InstanceWatch {
 
   // Returns what the next heartbeat says (heartbeat.h), sorted by pod and name: at most
   // kMaxBeatInstances instances. When there are more, instances without a registration are left out
-  // first. The state of an instance is unknown in two cases: no job verified exactly the processes
-  // that are registered; or the last check of all its bytes ended more than two cycles of the plan
+  // first. A registered instance about which there was no job is unknown. An instance that a job
+  // verified becomes unknown in two cases: the registered processes are not exactly those that the
+  // job verified; or the last check of all its bytes ended more than two cycles of the plan
   // (cycle(), schedule.h) plus kLateBy ago.
   static constexpr std::chrono::milliseconds kLateBy{2'000};
   [[nodiscard]] std::vector<InstanceBeat> beats() const;

@@ -4,8 +4,8 @@
 // message of the reader (Hello) names its build.
 //
 // Format: one byte for the type, then the members in order. Numbers are little-endian; text and
-// lists begin with their length (32 bits). Text must be UTF-8, because texts
-// of the reader, which may be faulty, are written into events.
+// lists begin with their length (32 bits). Text must be UTF-8, because texts of the reader, which
+// may be faulty, are written into events.
 //
 // A check is one MemoryCheck (worker/instances/checks.h), which explains slice, draw and outline.
 // docs/instances.md explains piece, window and staged. Except in Start, tensors are numbers:

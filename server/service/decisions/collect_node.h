@@ -21,9 +21,12 @@ inline constexpr std::size_t kMaxReportPlaces = 256;
 struct NodeQuestion {
   const policy::Workload& workload;  // including its node
   std::string cluster{};             // cluster of the pod
-  std::string pod_uid{};             // at serve: also read reports on this pod's own mounts
-  bool serve = false;                // also read reports on memory, and heartbeats
-  // Without a pod: the locations whose reports are read. Empty: all locations.
+  std::string pod_uid{};             // for `serve`: also read reports on this pod's own mounts
+  // Whether the decision is at serve (the pod is about to work). If so, also reads reports on
+  // memory, and heartbeats.
+  bool serve = false;
+  // For a workload that is no pod: only reports about these locations are read. Empty: reports
+  // about all locations.
   std::vector<std::string> locations{};
   // The artifacts of all models that the decision is about.
   std::vector<ArtifactId> models{};
