@@ -55,8 +55,8 @@ class InstanceModel {
   // recheck() works: the number of its slices, and whether it compares keyed tags (true) or SHA-256
   // digests (false).
   // Errors: cancelled when `stop` is requested; device-failed and other errors of this machine
-  // rather than of this memory, of which the owners are told with the state unknown. Before an error
-  // is returned, all memory is released.
+  // rather than of this memory, of which the owners are told with the state unknown. Before an
+  // error is returned, all memory is released.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop, bool tags = true);
 
   // Hashes the entries at these positions again, from the imports of hash(), and returns their
