@@ -48,7 +48,7 @@ using LocationSet = std::set<std::string, std::less<>>;
 struct Locations {
   LocationSet counted;
   LocationSet undecided;  // locations that may become accepted, because signers are undecided
-  bool asked = false;     // the policy has a manifest condition that is not below a `not`
+  bool asked = false;     // true: the policy has a manifest condition that is not below a `not`
   std::vector<std::string> evidence;  // ids of the statements that name accepted locations
   // True when the artifact follows symbolic links. When true, a mount must show the whole location,
   // even if the policy says `mounts: within` (which otherwise allows mounting only a subdirectory).
@@ -85,8 +85,8 @@ struct FilledVolumes {
   LocationSet allowed;  // filled by an image of the policy's fill_at_run
   LocationSet others;   // filled by any other init container
   // The init containers with an image of fill_at_run, up to the first other container that starts
-  // after one of them. Later init containers with such an image may not write, because that other
-  // container has already seen the filled volumes.
+  // after one of them. Later init containers with such an image may not write to these volumes,
+  // because that other container has already seen the volumes.
   std::set<std::string, std::less<>> fillers;
   // True when a container that is no filler may mount a known part of such a volume instead of the
   // whole: the policy says `mounts: within`, and no model that the volume may hold follows symbolic
@@ -106,8 +106,9 @@ struct FilledVolumes {
 
 // Judges the condition "reference-bound": the pod mounts the model at a location that the policy
 // accepts. When the pod mounts no such location but has a volume filled as the policy allows, the
-// condition is deferred to serve. At serve, the condition passes if the policy requires a report
-// condition at serve, because that report says what the volume holds.
+// condition is deferred to serve (the last decision, when the pod is about to work). At serve, the
+// condition passes if the policy also requires a report (a node's statement of the hashes of files)
+// at serve, because that report says what the volume holds.
 [[nodiscard]] ConditionResult judge_reference(const PolicyDocument& policy,
                                               const Locations& locations,
                                               const MountedModels::Model& mounted,

@@ -55,8 +55,8 @@ struct JudgedFacts {
   std::vector<const ManifestFact*> manifests;      // in log order
   std::vector<const ManifestFact*> own_manifests;  // those of `manifests` with the artifact as root
   std::vector<JudgedStatement> manifest_statements;  // of `manifests`, in the same order
-  // Placements of this artifact, in log order. Signers are judged as publishers of the placement's
-  // name.
+  // Placements of this artifact (statements that add locations to it), in log order. Their signers
+  // are judged as publishers of the name in the placement.
   std::vector<const PlacementFact*> placements{};
   std::vector<JudgedStatement> placement_statements{};  // of `placements`, in the same order
   const PredicateTests* tests = nullptr;                // as in Facts

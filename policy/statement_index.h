@@ -23,14 +23,15 @@ struct StatementIndex {
     std::vector<std::size_t> members;  // positions in `in_order`, ascending
     EvidenceIds evidence;              // ids of the members
   };
-  // One signature that represents other signatures of the same key on statements of the same group.
-  // All were logged before the key's validity, or all within it, or all after it. The key's
-  // roles cover the names that the statements themselves give to the artifact, for all of them or
-  // for none. check_grant() (schemas/trust.h) therefore judges all of them alike.
+  // One signature that represents a set of signatures of the same key on statements of the same
+  // group. All signatures of the set were logged before the key's validity, or all within it, or
+  // all after it. For all their statements, or for none, the key's roles cover the names that the
+  // statement itself gives to the artifact. check_grant() (schemas/trust.h) therefore judges all
+  // signatures of the set alike.
   struct Alike {
     const StatementFact* statement;
     const SignerFact* signer;
-    bool covers_names;  // for each of StatementFact::names the key has a role; false without names
+    bool covers_names;  // true: a role for each of StatementFact::names; false without names
   };
   struct Signature {
     std::size_t alike;  // position in `alike`

@@ -27,10 +27,11 @@ namespace assay::policy {
 // that is filled as the policy allows is treated as a judged model. Only the init containers that
 // fill such a volume may write to it.
 //
-// Two writable volumes that can hold a model may be any model of the pod: a volume without a
-// location, such as the root of a host or of an export, unless its source makes a new volume
-// ("ephemeral"); and a hostPath at, above or below a directory where the kubelet and the runtimes
-// keep the mounts of pods (kNodePlaces in volumes.cc).
+// Two kinds of writable volume are treated as if they held any model of the pod, because nothing
+// shows the contrary. The first is a volume that can hold a model but has no location, such as the
+// root of a host or of an export, unless its source makes a new volume ("ephemeral"). The second is
+// a hostPath at, above or below a directory where the kubelet and the runtimes keep the mounts of
+// pods (kNodePlaces in volumes.cc).
 [[nodiscard]] ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& workload,
                                             const MountedModels& mounted,
                                             const FilledVolumes& filled);

@@ -20,6 +20,8 @@ namespace assay {
 inline constexpr std::uint64_t kInstanceProtocolVersion = 1;
 // Largest number of descriptors beside one frame (SCM_MAX_FD of Linux).
 inline constexpr std::size_t kMaxFrameDescriptors = 253;
+// Largest numbers in one registration: pieces, tensors, parts of all tensors together, and
+// processes of the instance.
 inline constexpr std::size_t kMaxInstancePieces = 65536;
 inline constexpr std::size_t kMaxInstanceTensors = 65536;
 inline constexpr std::size_t kMaxInstanceParts = std::size_t{1} << 20;
@@ -27,7 +29,7 @@ inline constexpr std::uint64_t kMaxWorld = 1024;
 // Size in bytes of the window: shared memory into which an owner copies pieces that it cannot
 // export (staged pieces), so that the node agent can read them.
 inline constexpr std::uint64_t kStagingWindow = std::uint64_t{64} << 20;
-// Bytes of the page of hints.
+// Size in bytes of the page of hints, in which a process says when it computes on the device.
 inline constexpr std::uint64_t kHintsPage = 4096;
 
 // How the node agent reaches a piece of memory.
@@ -49,6 +51,7 @@ struct InstanceFinding {
 };
 [[nodiscard]] std::string_view name(InstanceFinding::Kind kind);  // "missing", "extra", ...
 
+// One piece of registered memory, such as one allocation.
 struct InstancePiece {
   std::uint64_t size;  // bytes
   PieceKind kind;
@@ -82,7 +85,7 @@ struct InstanceRegistration {
   std::string device;       // UUID of the device that holds all pieces of kind device; empty: none
   std::vector<InstancePiece> pieces;
   std::vector<InstanceTensor> tensors;
-  std::uint64_t uncovered_count = 0;  // buffers that are not registered
+  std::uint64_t uncovered_count = 0;  // buffers that the process did not register
   std::uint64_t uncovered_bytes = 0;
   std::uint64_t window = 0;  // bytes: 0 or kStagingWindow
   std::uint64_t hints = 0;   // bytes: 0 (no page of hints) or kHintsPage

@@ -71,7 +71,8 @@ struct OwnerRelease {
   bool operator==(const OwnerRelease&) const = default;
 };
 
-// A good moment for the next slice: the owner waits, at most so long.
+// The owner says that this is a good moment to check a part (slice) of its memory, and waits for at
+// most `max`.
 struct OwnerYield {
   std::uint64_t request;
   std::chrono::milliseconds max;  // 1 ms to kMaxYield
@@ -141,8 +142,8 @@ struct AgentReleased {
 
 struct AgentYielded {
   std::uint64_t request;
-  std::uint64_t slices;            // that ran since the yield; at most kMaxYieldedSlices
-  std::chrono::milliseconds next;  // until another yield is worth its frame; 1 ms to kMaxNextYield
+  std::uint64_t slices;            // checked since the yield; at most kMaxYieldedSlices
+  std::chrono::milliseconds next;  // until another yield is useful; 1 ms to kMaxNextYield
   bool operator==(const AgentYielded&) const = default;
 };
 inline constexpr std::uint64_t kMaxYieldedSlices = 1000;
@@ -151,9 +152,9 @@ inline constexpr std::chrono::milliseconds kMaxNextYield{60'000};
 using AgentMessage = std::variant<AgentWelcome, AgentRegistered, AgentRefused, AgentState,
                                   AgentExport, AgentRead, AgentReleased, AgentYielded>;
 
-// The frame as text, ready to send: texts that are too long are cut, bytes that are no UTF-8 are
-// replaced, findings beyond kMaxFrameFindings are left out, numbers of a frame `yielded` are
-// brought within their limits.
+// Returns the frame as text, ready to send. Makes every message valid: cuts texts that are too
+// long, replaces bytes that are not UTF-8, leaves out findings beyond kMaxFrameFindings, and
+// replaces a number of a frame `yielded` that is outside its limits by the nearest limit.
 [[nodiscard]] std::string write_agent_message(const AgentMessage& message);
 // Parses a frame of the node agent, for owners of memory. Errors: malformed-json; duplicate-key;
 // unknown-member; schema-violation; limit-exceeded; invalid-time.

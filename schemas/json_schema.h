@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One JSON Schema, made ready to check documents from strangers. It knows the keywords of draft-07
-// that our schemas use and refuses every other keyword, so that no rule is silently ignored.
+// A JSON Schema, compiled to check untrusted documents. Supports the keywords of draft-07 that the
+// project's schemas use. compile() refuses every other keyword, so no rule is silently ignored.
 //
-// A check costs time and memory in proportion to the document, whatever stands in it:
-// - It stops at the first violation, and bounds come before contents: an array with more items than
-//   maxItems is refused before any item is looked at, a text longer than maxLength before its
-//   pattern runs. (std::regex recurses for every byte; every pattern of our schemas has a
-//   maxLength, and a test sees to that.)
-// - uniqueItems sorts the items, whose number maxItems has bounded, instead of comparing pairs.
-// - `if` and `not` hold no reference, so no part of a document is visited more often than a schema
-//   has rules for that part.
+// The time and memory of a check are proportional to the size of the document, whatever it
+// contains:
+// - A check stops at the first violation, and checks limits before contents: an array with more
+//   items than maxItems is refused before any item is checked, and a text longer than maxLength
+//   before it is matched with its pattern. (std::regex recurses for every byte, so every pattern of
+//   the project's schemas has a maxLength; a test makes sure of this.)
+// - uniqueItems sorts the items instead of comparing all pairs. maxItems limits their number.
+// - `if` and `not` contain no references, so each part of a document is visited at most once for
+//   each rule that the schema has for this part.
 #pragma once
 
 #include <functional>
@@ -28,18 +29,19 @@ class JsonSchema {
   // Returns the text of the schema file with this name; nullopt when there is none.
   using Files = std::function<std::optional<std::string_view>(std::string_view file)>;
 
-  // Makes the schema `file` ready, with everything that it refers to. References name another file
-  // of `files`, a JSON pointer after '#', or both. Errors: internal, whose detail says what is
-  // wrong: a file that does not exist or is no JSON, a keyword that is not known, a keyword of the
-  // wrong form, an array without maxItems whose items are compared.
+  // Compiles the schema `file` and all schemas that it refers to. A reference consists of the name
+  // of a file of `files`, of '#' and a JSON pointer, or of both. Errors: internal, with a detail
+  // that says what is wrong: a file that does not exist or is not JSON, an unknown keyword, a
+  // keyword with a wrong value, or uniqueItems without maxItems.
   [[nodiscard]] static Result<JsonSchema> compile(const std::string& file, const Files& files);
 
   JsonSchema(JsonSchema&&) noexcept;
   JsonSchema& operator=(JsonSchema&&) noexcept;
   ~JsonSchema();
 
-  // Errors: unknown-member for a member that the schema does not define; schema-violation for any
-  // other violation. `where` is the JSON pointer of the first violation. Thread-safe.
+  // Checks `document`. Errors: unknown-member for a member that the schema does not define;
+  // schema-violation for any other violation. `where` is the JSON pointer of the first violation.
+  // Thread-safe.
   [[nodiscard]] Status check(const Json& document) const;
 
  private:

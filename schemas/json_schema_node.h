@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schema as a graph: one node for each subschema; references are edges. json_schema.cc makes the
-// graph, json_schema_check.cc walks a document beside it. Nobody else includes this header.
+// A compiled schema as a graph: one node for each subschema, and an edge for each reference.
+// json_schema.cc makes the graph; json_schema_check.cc checks a document against it. Only these two
+// files include this header.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,7 @@
 
 namespace assay {
 
-// The types that `type` allows, as bits.
+// The types that the keyword `type` allows, as bits.
 enum JsonTypeBit : unsigned {
   kNull = 1U,
   kBoolean = 2U,
@@ -25,7 +26,7 @@ enum JsonTypeBit : unsigned {
   kObject = 64U,
 };
 
-// The least and the most of a count; absent means unbounded.
+// Lower and upper limit of a count, both inclusive; absent: no limit.
 struct CountBounds {
   std::optional<std::size_t> least;
   std::optional<std::size_t> most;

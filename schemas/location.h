@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locations: places that hold models. Each place has one spelling, so a pod's mount and a manifest
 // name the same place exactly when the texts are equal. SUB is a path inside the place:
-//   pvc://NAMESPACE/CLAIM[/SUB]           a claim
+//   pvc://NAMESPACE/CLAIM[/SUB]           a PersistentVolumeClaim
 //   hostpath:///ABSOLUTE/PATH             a directory of the node
-//   nfs://HOST/PATH                       an export
+//   nfs://HOST/PATH                       an NFS export
 //   oci://NAME@sha256:<hex>[/SUB]         an image; NAME as in schemas/image_name.h
 //   csi://DRIVER/NAMESPACE/<sha256 hex>[/SUB]
-//                                         an inline volume of a pod in NAMESPACE; the digest of its
-//                                         attributes
+//                                         an inline CSI volume of a pod in NAMESPACE; the digest is
+//                                         that of the volume's attributes
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@
 
 namespace assay {
 
-// Checks scheme and shape of `uri`, and returns its only valid spelling. Refuses a query, fragment
-// or escape, an empty, "." or ".." part, a trailing '/', and more than 2048 bytes. Images need a
-// digest and no tag. Errors: schema-violation.
+// Checks that `uri` has one of the forms above, and returns its only valid spelling. Refuses a
+// query, a fragment, an escape (%XX), an empty, "." or ".." part, a trailing '/', and more than
+// 2048 bytes. An image must have a digest and no tag. Errors: schema-violation.
 [[nodiscard]] Result<std::string> normalise_location(std::string_view uri);
 
 // Largest total size in bytes of the locations of one statement.

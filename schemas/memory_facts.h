@@ -40,8 +40,8 @@ struct MemoryFacts {
   std::uint64_t uncovered = 0;             // bytes of buffers that are not registered
   // Bytes that the processes hold on devices, as the driver says; absent: unknown.
   std::optional<std::uint64_t> device_bytes;
-  std::uint64_t redrawn = 0;                 // pieces exported again and compared
-  double detection = 0;                      // chance of finding one replaced piece
+  std::uint64_t redrawn = 0;                 // random pieces exported again and compared
+  double detection = 0;                      // probability of finding one replaced piece, 0 to 1
   std::vector<ExtraTensor> extra_tensors{};  // by name
   std::uint64_t extra_tensor_count = 0;      // includes those that `extra_tensors` does not list
   bool operator==(const MemoryFacts&) const = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines that a thread of their own writes to a file, so that nobody who logs waits for whoever
-// reads the log. When the reader stalls, lines are dropped and counted.
+// Writes log lines to a file (often a pipe) in a separate thread. A thread that logs therefore
+// never waits for the program that reads the log. When that program stalls, lines are dropped and
+// counted.
 #pragma once
 
 #include <chrono>
@@ -15,8 +16,8 @@
 
 namespace assay::server {
 
-// Bounds of the lines that wait to be written. Beyond either bound, lines are dropped until the
-// queue is half empty.
+// Limits of the queue of lines that wait to be written: lines and bytes. When either limit would be
+// exceeded, new lines are dropped until the queue is at most half full.
 inline constexpr std::size_t kMaxQueuedLogLines = 16'384;
 inline constexpr std::size_t kMaxQueuedLogBytes = 8U << 20;
 // How long the destructor of a LineWriter waits for queued lines by default.
@@ -25,14 +26,13 @@ inline constexpr std::chrono::milliseconds kLogFlushTime{2'000};
 // Thread-safe.
 class LineWriter {
  public:
-  // Returns the line, with its line feed, that tells that `lost` lines were lost.
+  // Returns a line, with its line feed, that says that `lost` lines were lost.
   using TellLoss = std::function<std::string(std::uint64_t lost)>;
 
-  // Starts the thread, which writes to `file`. Every line of an empty descriptor is lost. After
-  // `flush_time` the destructor gives up what is still queued.
+  // Starts the thread, which writes to `file`. When `file` is empty, every line is lost.
   LineWriter(Descriptor file, TellLoss tell_loss,
              std::chrono::milliseconds flush_time = kLogFlushTime);
-  // Writes what is queued; what is left after the time to flush is lost.
+  // Writes the queued lines. Lines that are still queued after `flush_time` are lost.
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
@@ -41,11 +41,12 @@ class LineWriter {
   // the queue is full, or when writing it fails.
   void write(std::string line);
 
-  // Writes to `file` from now on. A line that the former file did not take whole is written again.
+  // Writes all further lines to `file`. A line that was written only partly to the former file is
+  // written again, as a whole.
   void change(Descriptor file);
 
-  // Waits until everything that was queued before is written or lost. Returns false when that took
-  // longer than `bound`.
+  // Waits, at most for `bound`, until all lines that were queued before this call are written or
+  // lost. Returns false when this takes longer.
   [[nodiscard]] bool flush(std::chrono::milliseconds bound);
 
   // Returns how many lines were lost since the start.

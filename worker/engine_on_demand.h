@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine that is there only while it is needed, so that the node agent has no context on a
-// device while nothing is hashed there.
+// A hashing engine (gpu_hash::Engine) that exists only while it is needed. The node agent therefore
+// has no context on a device while nothing is hashed on that device.
 #pragma once
 
 #include <chrono>
@@ -16,24 +16,27 @@
 
 namespace assay::worker {
 
-// Thread-safe. Hashes host memory and files; imports nothing (invalid-parameter).
+// Thread-safe. Hashes host memory and files. Importing memory fails with invalid-parameter.
 class EngineOnDemand final : public gpu_hash::Engine {
  public:
   using Make = std::function<Result<std::unique_ptr<gpu_hash::Engine>>()>;
 
-  // `make` makes the same engine each time; it is called now, and again when the engine is needed
-  // and was given up `linger` after its last use. Errors: of `make`.
+  // Calls `make` to make the engine. The engine is destroyed when it was not used for `linger`, and
+  // `make`, which must make the same engine each time, is called again at the next use. Errors:
+  // those of `make`.
   [[nodiscard]] static Result<std::unique_ptr<EngineOnDemand>> create(
       Make make, std::chrono::milliseconds linger = std::chrono::seconds(10));
   ~EngineOnDemand() override;
 
   [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return info_; }
-  // Errors: of Engine::hash() and of `make`.
+  // Errors: those of Engine::hash() and of `make`.
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
       std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override;
-  // What is returned says which device it is, and hashes nothing (invalid-parameter).
+  // Returns an engine that only describes the device (Engine::info()): its hash() fails with
+  // invalid-parameter. Returns null when the engine does not have this device, or when `make`
+  // fails.
   [[nodiscard]] gpu_hash::Engine* of_device(std::string_view uuid) override;
-  // True while the engine is there.
+  // Returns true while the engine exists.
   [[nodiscard]] bool is_awake();
 
  private:
@@ -45,9 +48,9 @@ class EngineOnDemand final : public gpu_hash::Engine {
   const Make make_;
   const gpu_hash::EngineInfo info_;
   const std::chrono::milliseconds linger_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members up to devices_
   std::condition_variable_any changed_;
-  std::shared_ptr<gpu_hash::Engine> engine_;  // null: given up
+  std::shared_ptr<gpu_hash::Engine> engine_;  // null: destroyed until the next use
   unsigned users_ = 0;
   std::chrono::steady_clock::time_point used_{};
   std::map<std::string, std::unique_ptr<gpu_hash::Engine>, std::less<>> devices_;  // by UUID

@@ -31,8 +31,8 @@ class MemoryWatch final : public InstanceWatcher {
   // For Parts::watch.
   [[nodiscard]] InstanceWatch& watch() { return watch_; }
 
-  // Called by the Registry (Registry::watch()). gone() releases no memory, because the holders of
-  // memory follow Owner::ended().
+  // The Registry calls these functions (Registry::watch()). gone() releases no memory, because
+  // those who hold memory release it when a stop of Owner::ended() is requested.
   void came(const std::shared_ptr<Owner>& owner) override { watch_.came(*owner); }
   void asked(const std::shared_ptr<Owner>& owner) override { watch_.ask(*owner); }
   void changed(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors) override {
@@ -45,7 +45,7 @@ class MemoryWatch final : public InstanceWatcher {
 
  private:
   void tell(const std::string& event, const InstanceBeat& beat, std::span<const Finding> findings);
-  void hurry();  // a heartbeat at once: a state changed
+  void hurry();  // sends a heartbeat at once, because a state changed
 
   Events& events_;
   std::mutex mutex_;

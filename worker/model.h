@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of a job as it lies on this node: its files, their digests, and single spans of them.
+// The model of a job as files on this node: finds and hashes the files, and reads single spans
+// (byte ranges of equal length) of them.
 #pragma once
 
 #include <filesystem>
@@ -47,15 +48,16 @@ class NodeModel {
   [[nodiscard]] Result<Hashed> hash(gpu_hash::Engine& engine, const gpu_hash::Progress& progress,
                                     const std::stop_token& stop);
 
-  // Hashes the entries at these positions again and returns their outline digests for the span
-  // `span` (bytes). Errors: not-found when an entry was not hashed; those of the engine.
+  // Hashes the entries at these positions again and returns their outlines: one digest for each
+  // `span` bytes (schemas/core/outline.h). Errors: not-found when an entry was not hashed; those of
+  // the engine.
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(
       gpu_hash::Engine& engine, const std::vector<std::uint64_t>& entries, std::uint64_t span,
       const std::stop_token& stop) const;
 
-  // Reads the bytes of a span of an entry. The last span of an entry may be short. Errors:
-  // not-found; invalid-parameter for a span beyond the entry's end; limit-exceeded for more than 64
-  // MiB; file-changed; file-unreadable.
+  // Reads the bytes of the span `place` of an entry. Each span has `span` bytes; the last span of
+  // an entry may be shorter. Errors: not-found; invalid-parameter for a span beyond the entry's
+  // end; limit-exceeded for more than 64 MiB; file-changed; file-unreadable.
   [[nodiscard]] Result<Bytes> read(const SpotSpan& place, std::uint64_t span) const;
 
  private:

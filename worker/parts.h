@@ -45,12 +45,13 @@ struct Parts {
   ShowProgress show_progress;
   std::stop_token drain;    // stop: begin no new work
   std::stop_token abandon;  // stop: give up running work
-  // The registered instances, what reads their memory, and the watch over those that were verified.
-  // Null when no process can register with this node agent.
+  // The registered model instances (docs/instances.md), what starts checks of their memory, and the
+  // watch over the instances that a job verified. All are null when no process can register with
+  // this node agent.
   Instances* instances = nullptr;
   Checks* checks = nullptr;
   InstanceWatch* watch = nullptr;
-  DeviceDriver* driver = nullptr;  // of devices that such memory lies on; null: none is asked
+  DeviceDriver* driver = nullptr;  // asked how much device memory processes hold; null: unknown
 };
 
 }  // namespace assay::worker

@@ -15,14 +15,15 @@
 
 namespace assay::server {
 
-// Counts an amount (bytes, or pieces) by name and hour. An hour begins with the first addition of a
-// name after its hour before. Thread-safe; in memory only.
+// Counts an amount (bytes or items) for each name and hour. The hour of a name begins with the
+// first addition for this name after the name's previous hour ended. Counts are kept in memory
+// only, so a restart clears them. Thread-safe.
 class HourlyQuota {
  public:
   struct Limits {
     std::size_t uncounted;     // additions up to this amount are not counted
-    std::size_t per_hour;      // of one name
-    std::size_t names;         // that have a count of their own; all further names share one count
+    std::size_t per_hour;      // largest count of one name in its hour
+    std::size_t names;         // with a count of their own; all further names share one count
     std::string_view refusal;  // detail of the error; must outlive the quota
   };
 
@@ -47,7 +48,8 @@ class HourlyQuota {
   explicit HourlyQuota(const Limits& limits) : limits_(limits) {}
 
   // Reserves `amount` for `name`. Returns null for an amount that is not counted. Errors:
-  // limit-exceeded when the name would exceed its hour; the count is then unchanged.
+  // limit-exceeded when the count of the name would exceed Limits::per_hour; the count is then
+  // unchanged.
   [[nodiscard]] Result<std::unique_ptr<Room>> reserve(const std::string& name, std::size_t amount,
                                                       Timestamp now);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits what each node, and each principal of nodes, may add to the database in an hour.
-// Enrolments and reports are kept for ever, with their evidence and the appraisal of that, refused
-// ones as a record; challenges are kept for a day. Whoever has the token of one node could send
-// them in a loop.
+// Limits what each node, and each principal (authenticated caller) that acts for nodes, may add to
+// the database in an hour. Without limits, anybody with the token of one node could fill the disk.
+// Enrolments and reports are kept for ever, with their evidence and its appraisal; of a refused
+// one, a record is kept. Challenges are kept for a day.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,17 @@ namespace assay::server {
 inline constexpr std::size_t kMaxEnrolmentBytesAnHour = 64U << 20;
 // Limit on the bytes of the reports that one node may send in an hour.
 inline constexpr std::size_t kMaxReportBytesAnHour = 1U << 30;
-// Counted for each of them beside the bytes of its body: what the service makes of it (appraisal,
-// result, records of the log, rows and their indexes).
+// Bytes that are counted for each enrolment and each report in addition to the bytes of its body.
+// They stand for what the service stores about it: appraisal, result, records of the log, rows and
+// their indexes.
 inline constexpr std::size_t kNodeRecordBytes = 16U << 10;
 // Limit on the challenges that one principal may ask for in an hour.
 inline constexpr std::size_t kMaxChallengesAnHour = 65'536;
 // Limit on the nodes that have counts of their own. All further nodes share one count.
 inline constexpr std::size_t kMaxCountedNodes = 65'536;
 
-// Enrolments and reports count by node, by the bytes of their bodies, so that padding counts, too.
+// `enrolments` and `reports` count bytes of request bodies for each node, so padding is counted,
+// too. `challenges` counts challenges for each principal.
 struct NodeQuota {
   HourlyQuota enrolments{{0, kMaxEnrolmentBytesAnHour, kMaxCountedNodes,
                           "this node has enrolled as much as it may in an hour; find out why its "

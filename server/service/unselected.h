@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workloads that no policy selects. They are allowed even when the store cannot be written. Such
 // workloads are counted in memory, and the counts are logged in one record a second. Their pods are
-// kept in memory until they are written to the store, because reviews of the bindings of these pods
-// need the pods.
+// kept in memory until they are written to the store, because a later review, that of the pod's
+// binding to a node, needs the pod.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Unselected {
   std::string name_space;
   std::string kind;
   std::optional<storage::PodRow> pod;  // kept for the review of its binding
-  bool replaces = false;  // an older row of the pod is known: it must not be used any more
+  bool replaces = false;  // true: an older row of the pod is known, and must not be used any more
 };
 
 // Counts unselected workloads and keeps their pods until flush() writes the counts and the pods.
@@ -52,11 +52,12 @@ class UnselectedWorkloads {
   UnselectedWorkloads(storage::Store& store, const Clock& clock, NamespaceQuota& namespace_quota)
       : store_(store), clock_(clock), namespace_quota_(namespace_quota) {}
 
-  // Counts `workload` and keeps its pod, if any. Returns false when neither the pod nor that it was
-  // forgotten can be kept although it replaces an older row: the change must then be refused.
+  // Counts `workload` and keeps its pod, if any. Returns false when the pod replaces an older row,
+  // and there is no room to keep the pod, nor the fact that it was forgotten. The caller must then
+  // refuse the change of the pod.
   [[nodiscard]] bool add(Unselected workload);
 
-  // What is known here of a pod. It goes before what the store has.
+  // What this object knows about a pod. The caller must use it instead of the store's row.
   struct Held {
     std::optional<storage::PodRow> row;  // nullopt: forgotten, so the pod is unknown
   };

@@ -62,12 +62,13 @@ class Connection {
   [[nodiscard]] static bool has_memory_index();
 
   // Copies the write-ahead log into the database file. Without `reset`, does not wait for readers.
-  // With `reset`, waits a short time for readers, so that the log can start from its beginning.
-  // Call outside of transactions. Returns whether the file has everything now.
+  // With `reset`, waits a short time for readers, so that the next write can start at the beginning
+  // of the log. The caller must not be in a transaction. Returns true when the whole log was
+  // copied.
   [[nodiscard]] Result<bool> checkpoint(bool reset);
-  // Reads a page from the file alone, without the write-ahead log. Empty when the file ends before
-  // the page does. Goes through SQLite's own descriptor: closing another one of the same file would
-  // end the locks that this process has on it.
+  // Reads a page from the database file, and ignores the write-ahead log. Empty when the file ends
+  // before the end of the page. Uses SQLite's own descriptor, because closing any other descriptor
+  // of the file would release the locks that this process has on the file.
   [[nodiscard]] Result<Bytes> page_of_file(std::int64_t number, int page_size);
   // Leaves the write-ahead log as it is when the connection closes.
   void keep_log_on_close();

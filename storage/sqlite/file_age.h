@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the database file belongs to its write-ahead log. SQLite does not look: over an older
-// copy of the file it would lay the newer pages of the log, and what was copied into the file
-// meanwhile would be as it was before.
+// Checks that the database file belongs to the write-ahead log beside it. SQLite does not check
+// this. When somebody replaced the file by an older copy, SQLite would combine the old file with
+// the newer pages of the log. Changes that were already copied from the log into the replaced file
+// would be lost unnoticed.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +12,25 @@
 
 namespace assay::storage::sqlite {
 
-// Each write counts up `number`. `copied` is the number of the last write of which it is known that
-// the file had everything up to it, without the write-ahead log. So a file alone never has a number
-// below the `copied` of its log.
+// Two numbers that are stored in the database. Each write increases `number`. `copied` is the
+// `number` of the last write up to which the file alone, without the write-ahead log, is known to
+// have all writes. Therefore the `number` in the file alone is never below the `copied` that is
+// read through the log that belongs to the file.
 struct FileAge {
   std::uint64_t number = 0;
   std::uint64_t copied = 0;
 };
 
-// Reads the numbers as the connection sees them. Errors: data-loss when they are missing.
+// Reads the numbers through the write-ahead log. Errors: data-loss when they are missing.
 [[nodiscard]] Result<FileAge> load_file_age(Connection& connection);
-// Stores the numbers, inside of a transaction.
+// Stores the numbers. The caller must be in a transaction.
 [[nodiscard]] Status store_file_age(Connection& connection, const FileAge& age);
 
-// Compares the file at `path` alone with what `connection` sees through the write-ahead log. Call
-// before anything copies the log into the file. A database without a log passes. After a refusal,
-// `connection` does not copy the log when it closes.
-// Errors: store-behind-anchor when the file is older than what its log continues from; data-loss
-// when the numbers are missing.
+// Compares the file at `path`, without its write-ahead log, with what `connection` reads through
+// the log. The caller must call this before anything copies the log into the file. A database
+// without a log passes. After an error, `connection` does not copy the log when it closes.
+// Errors: store-behind-anchor when the file is older than the file that the log belongs to;
+// data-loss when the numbers are missing.
 [[nodiscard]] Status check_file_age(Connection& connection, const std::string& path);
 
 }  // namespace assay::storage::sqlite

@@ -41,8 +41,8 @@ class Budget {
     std::uint64_t amount_ = 0;
   };
 
-  // Takes `amount` for `pod` (the uid; empty for all processes outside of pods). Waits until
-  // `deadline` for others to give back. Returns nullopt when not enough is free at `deadline`.
+  // Takes `amount` for `pod` (the uid; empty for all processes outside of pods). While too
+  // little is free, waits until `deadline`. Returns nullopt when too little is free at `deadline`.
   [[nodiscard]] std::optional<Grant> take(const std::string& pod, std::uint64_t amount,
                                           std::chrono::steady_clock::time_point deadline = {});
 

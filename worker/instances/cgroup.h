@@ -23,9 +23,9 @@ struct CgroupPlace {
 //
 // Only groups that nobody but root can make are trusted: the whole path from the root of the
 // hierarchy to the container's group must be one that the kubelet and the runtime make. The rest of
-// the path is ignored, because a container may make groups of any name below its own. A path that
-// begins with /.. is seen from another cgroup namespace; it continues below one of the groups that
-// the node agent itself is in.
+// the path is ignored, because a container may make groups of any name below its own group. A path
+// that begins with /.. belongs to a process in another cgroup namespace: the rest of this path is
+// interpreted below one of the groups that contain the node agent.
 //
 // Errors: forbidden when the hierarchies name different pods or containers, for a group of the
 // kubelet that is not a container's, and for a text that is malformed or longer than 64 KiB.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks whether the memory of one process (an Owner, owner.h) keeps its bytes, and whether it
-// stays the same memory. A full pass imports and hashes all pieces (allocations,
-// schemas/instance.h). Later, keyed tags (gpu_hash/tags.h) of the same bytes are compared, and
-// random pieces are exported a second time.
+// Checks whether the bytes in the memory of one process (an Owner, owner.h) change, and whether the
+// process replaces this memory by other memory. A full pass imports and hashes all pieces
+// (allocations, schemas/instance.h). Later checks compare keyed tags (gpu_hash/tags.h) of the same
+// bytes, and have the process export randomly chosen pieces a second time.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,13 @@
 
 namespace assay::worker {
 
-// A check that this process makes itself: it imports the memory and keeps the key of the tags.
+// A check that runs in this process: this process imports the memory and keeps the tags' key.
 class InstanceCheck final : public MemoryCheck {
  public:
   using Options = CheckOptions;
 
-  // As Checks::start(). `engine` is the one of engine_for() and outlives this.
+  // Does what Checks::start() does. `engine` is the one that engine_for() (memory.h) returns, and
+  // must outlive the check.
   [[nodiscard]] static Result<std::unique_ptr<InstanceCheck>> start(
       std::shared_ptr<Owner> owner, gpu_hash::Engine& engine, std::vector<std::size_t> tensors,
       const Options& options, Random& random);
@@ -76,7 +77,7 @@ class InstanceCheck final : public MemoryCheck {
   TreeParameters parameters_;
   bool tags_;
   Random& random_;
-  // Requested by either of the two below it.
+  // A stop is requested by on_stop_ or by on_ended_.
   std::stop_source stop_;
   struct Forward {
     std::stop_source& to;
@@ -84,17 +85,17 @@ class InstanceCheck final : public MemoryCheck {
   };
   std::stop_callback<Forward> on_stop_;
   std::stop_callback<Forward> on_ended_;
-  std::map<std::uint64_t, PieceUse> uses_;  // by piece; staged ones are left out
+  std::map<std::uint64_t, PieceUse> uses_;  // by piece; without staged pieces
   std::optional<InstanceMemory> memory_;
   std::vector<Slice> slices_;  // destroyed before memory_
   std::vector<Digest> roots_;
   Reached reached_;
 };
 
-// Checks that this process makes itself.
+// Starts checks that run in this process.
 class LocalChecks final : public Checks {
  public:
-  // Both outlive this and all its checks.
+  // Both arguments must outlive this object and all checks that it starts.
   LocalChecks(gpu_hash::Engine& engine, Random& random) : engine_(engine), random_(random) {}
   [[nodiscard]] Result<std::unique_ptr<MemoryCheck>> start(std::shared_ptr<Owner> owner,
                                                            std::vector<std::size_t> tensors,

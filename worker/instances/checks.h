@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of the memory of one process, as an instance sees them: wherever that memory is read.
+// The interface for checks of the memory of one process of a model instance. The memory may be read
+// by this process or by another one (worker/reader). Pieces are allocations (schemas/instance.h).
 #pragma once
 
 #include <cstdint>
@@ -16,81 +17,88 @@
 
 namespace assay::worker {
 
-// Pieces that are drawn at a time, at least, where there are so many.
+// Least number of pieces that one random draw chooses; all pieces when there are fewer.
 inline constexpr std::uint64_t kRedrawnPieces = 16;
 
-// How the bytes of a full pass were reached.
+// How many bytes a full pass read where they lie (`in_place`), and how many from a copy that their
+// process made (`staged`). `staged_causes` says why they had to be copied.
 struct Reached {
   std::uint64_t in_place = 0;                // bytes
   std::uint64_t staged = 0;                  // bytes
   std::vector<std::string> staged_causes{};  // ascending, each once
 };
-// Of these tensors (positions in the registration).
+// Returns how the bytes of these tensors (positions in the registration) are reached.
 [[nodiscard]] Reached reached_of(const InstanceRegistration& registration,
                                  std::span<const std::size_t> tensors);
 
-// What drawing pieces anew came to.
+// The result of MemoryCheck::redraw(), which compares randomly drawn pieces with fresh exports.
 struct Redraw {
   std::uint64_t drawn = 0;
-  std::uint64_t pieces = 0;          // that tensors lie in and that can be exported
-  std::vector<std::size_t> changed;  // tensors (as below) whose fresh pieces hold other bytes
+  std::uint64_t pieces = 0;          // from which were drawn: exportable, with checked tensors
+  std::vector<std::size_t> changed;  // tensors (numbers as in MemoryCheck) with other bytes
 };
 
-// The chance that one replaced piece of `pieces` is among `drawn` different ones.
+// Returns the probability (0 to 1) that a draw of `drawn` different pieces out of `pieces` contains
+// one particular piece, such as the only one that was replaced.
 [[nodiscard]] double detection_probability(std::uint64_t drawn, std::uint64_t pieces);
 
 struct CheckOptions {
   TreeParameters parameters{};
-  unsigned slices = 1;  // parts of about equal bytes that recheck() can look at one by one
+  unsigned slices = 1;  // parts of about equal size that recheck() can check one by one
   std::stop_token stop{};
-  ExportTime* exports = nullptr;  // of the pass that this is a part of; null: of its own
-  bool tags = true;               // false: recheck() computes SHA-256 of everything
+  ExportTime* exports = nullptr;  // shared time limit (memory.h); null: a limit of its own
+  bool tags = true;               // false: recheck() hashes with SHA-256 instead
 };
 
-// Memory of one process after its full pass. Not thread-safe. Tensors are numbered as they were
-// given to Checks::start(). Every call stops with cancelled when the owner wants its memory back or
-// CheckOptions::stop is requested; then this object must go at once, because it holds that memory.
-// Nobody reads or holds the memory any more when the destructor has returned.
+// Memory of one process after its full pass. Not thread-safe. Tensors are numbered by their
+// positions in the list that Checks::start() received. Every call fails with cancelled when the
+// owner wants its memory back or CheckOptions::stop is requested. The caller must then destroy this
+// object at once, because it holds that memory. After the destructor has returned, nobody reads or
+// holds the memory on behalf of this check.
 class MemoryCheck {
  public:
   virtual ~MemoryCheck() = default;
 
-  // Roots that the full pass found, by tensor.
+  // Returns the Merkle roots that the full pass found, by tensor.
   [[nodiscard]] virtual const std::vector<Digest>& roots() const = 0;
   [[nodiscard]] virtual const Reached& reached() const = 0;
 
-  // Slices differ in how their bytes are reached, so there may be some more or fewer than asked
-  // for.
+  // Returns the number of slices (parts that recheck() checks one by one). It may differ somewhat
+  // from CheckOptions::slices, because all bytes of one slice are reached in the same way (Reach in
+  // memory.h).
   [[nodiscard]] virtual unsigned slices() const = 0;
   [[nodiscard]] virtual std::uint64_t bytes_of(unsigned slice) const = 0;
-  // Tensors of a slice whose bytes are not what the full pass read: by keyed tags where they are
-  // wanted and the engine has them, else hashed again. After a change that tags found, this slice
-  // cannot be looked at again (invalid-parameter): the next step is a full pass.
+  // Returns the tensors of a slice whose bytes differ from what the full pass read. Compares keyed
+  // tags when CheckOptions::tags is true and the engine supports them; else hashes again. After
+  // tags have found a change, further calls for this slice fail with invalid-parameter, and the
+  // caller must make a new full pass.
   [[nodiscard]] virtual Result<std::vector<std::size_t>> recheck(unsigned slice) = 0;
 
-  // Draws min(count, pieces) pieces at random, imports fresh exports of them and compares the bytes
-  // of tensors in them with those of the imports that are held: by tags under a new key where the
-  // engine has them, else by digests. `exports` as in CheckOptions.
+  // Draws min(count, Redraw::pieces) pieces at random, imports fresh exports of them, and compares
+  // the tensor bytes in these with the bytes in the imports of the full pass. Compares tags under a
+  // new key when the engine supports them, else digests. `exports` is as in CheckOptions.
   [[nodiscard]] virtual Result<Redraw> redraw(std::uint64_t count, ExportTime* exports) = 0;
   [[nodiscard]] Result<Redraw> redraw(std::uint64_t count) { return redraw(count, nullptr); }
 
-  // Digests of tensors at this span, hashed again from the memory that is held. Errors of hash().
+  // Hashes these tensors again, from the memory that is held. Returns for each of them its root and
+  // one digest for every `span` bytes (its outline). Errors: those of Engine::hash().
   [[nodiscard]] virtual Result<std::vector<gpu_hash::ObjectDigests>> outline(
       std::span<const std::size_t> tensors, std::uint64_t span) = 0;
 
-  // True when this object has to go: see above.
+  // Returns true when the caller must destroy this object (see the comment of the class).
   [[nodiscard]] virtual bool is_over() const = 0;
 };
 
-// What makes checks. Thread-safe.
+// Starts checks. Thread-safe.
 class Checks {
  public:
   virtual ~Checks() = default;
 
-  // The full pass: has all pieces that these tensors (positions in the registration) lie in
-  // imported, afresh, and hashed. Errors: device-not-found (the memory lies on a device that is not
-  // used here), those of InstanceMemory::import(), hash_staged() and Engine::hash(); device-failed
-  // too when what reads the memory has failed, whatever the reason.
+  // Makes the full pass: asks `owner` for fresh exports of all pieces that contain these tensors
+  // (positions in the registration), imports them, and hashes the tensors. Errors: device-not-found
+  // when the memory lies on a device that is not used here; device-failed also when the process
+  // that reads the memory has failed for any reason; those of InstanceMemory::import(),
+  // hash_staged() and Engine::hash().
   [[nodiscard]] virtual Result<std::unique_ptr<MemoryCheck>> start(std::shared_ptr<Owner> owner,
                                                                    std::vector<std::size_t> tensors,
                                                                    const CheckOptions& options) = 0;

@@ -21,7 +21,8 @@ namespace assay::worker {
 struct InstanceLimits {
   std::uint64_t connections = 64;
   std::uint64_t connections_of_one_pod = 16;
-  // Bytes of all frames `register` longer than kMaxSmallFrame, while their registrations live.
+  // Bytes of all frames `register` that are longer than kMaxSmallFrame. A frame counts until its
+  // registration ends.
   std::uint64_t frames = std::uint64_t{64} << 20;
   std::uint64_t frames_of_one_pod = kMaxOwnerFrame;
   // Descriptors that may be received at once.
@@ -30,7 +31,7 @@ struct InstanceLimits {
   std::chrono::milliseconds idle{5'000};              // longest wait for the next byte of a frame
   std::chrono::milliseconds with_descriptors{1'000};  // for a whole frame that has descriptors
   std::chrono::milliseconds answer{5'000};            // to a request
-  std::chrono::milliseconds release{10'000};          // until nobody holds the memory
+  std::chrono::milliseconds release{10'000};          // until all readers released the memory
 };
 
 // What all connections share. Must outlive the connections.
@@ -53,7 +54,8 @@ class Connection {
  public:
   Connection(Descriptor socket, InstanceShared& shared);
 
-  // Serves the owner until it ends the connection, does what is not allowed, or stop() is called.
+  // Serves the owner until the owner ends the connection or violates the protocol, or until stop()
+  // is called.
   void serve();
   // Tells the owner why its connection ends. Must be called before serve(), or by the thread of
   // serve().
@@ -93,7 +95,7 @@ class Connection {
   Peer peer_;
   std::shared_ptr<LiveOwner> owner_;   // null: not registered
   std::shared_ptr<Owner> handed_out_;  // the pointer of hand_out()
-  bool changed_ = false;               // the owner said so
+  bool changed_ = false;               // the owner said that its storage changed
   LiveOwner::Rest rest_{1, 0};         // of the previous registration
 };
 

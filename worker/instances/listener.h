@@ -43,11 +43,11 @@ class InstanceListener {
 
   const Descriptor lock_;
   const Descriptor socket_;
-  const Descriptor wake_;  // readable: a connection is over, or the listener ends
+  const Descriptor wake_;  // readable when a connection is over or the listener ends
   std::atomic<bool> ending_ = false;
   const std::string path_;
   InstanceShared& shared_;
-  std::list<Served> served_;  // of the accepting thread
+  std::list<Served> served_;  // used by thread_ until it ends
   std::jthread thread_;       // last: it uses the others
 };
 

@@ -30,7 +30,7 @@ class LiveOwner final : public Owner {
     InstanceRegistration registration;
     Descriptor window;                       // empty: no piece is staged
     std::shared_ptr<const HintsPage> hints;  // null: none
-    std::uint64_t first_request;  // number of the first request: numbers are used once a connection
+    std::uint64_t first_request;  // number of the first request: each number is used once
     std::chrono::milliseconds answer_within;
   };
   LiveOwner(Setup setup, std::shared_ptr<FrameChannel> channel, const Clock& clock);
@@ -64,9 +64,10 @@ class LiveOwner final : public Owner {
 
   // Returns true while the owner has not completely answered a request for descriptors.
   [[nodiscard]] bool expects_descriptors();
-  // What the owner answers or asks. An error ends the connection: invalid-parameter for an answer
-  // to what was not asked, or another one; conflict for a second verify, and for a second yield
-  // before the time of the first is over; limit-exceeded for more than kYieldsASecond.
+  // Handle a frame in which the owner answers or asks something. After an error the caller must end
+  // the connection. Errors: invalid-parameter for an answer that fits no open request; conflict for
+  // a `verify` while an earlier one is open, and for a `yield` while an earlier one is open and its
+  // time is not over; limit-exceeded for more than kYieldsASecond frames `yield` in a second.
   [[nodiscard]] Status take(const OwnerPieces& pieces, std::vector<Descriptor> descriptors);
   [[nodiscard]] Status take(const OwnerCopied& copied);
   [[nodiscard]] Status take(const OwnerFailed& failed);
@@ -82,14 +83,14 @@ class LiveOwner final : public Owner {
   Rest end();
 
  private:
-  // What the owner was asked for; one at a time.
+  // A request to the owner. Only one is open at a time.
   struct Request {
     bool is_export;
     std::vector<std::uint64_t> pieces;
     std::uint64_t number = 0;
     std::vector<Descriptor> descriptors{};
     std::optional<Error> error{};
-    std::size_t seen = 0;    // pieces whose descriptors came
+    std::size_t seen = 0;    // pieces whose descriptors were received
     bool done = false;       // the caller may go on
     bool abandoned = false;  // the caller no longer waits
   };
@@ -108,20 +109,20 @@ class LiveOwner final : public Owner {
   const std::shared_ptr<FrameChannel> channel_;
   const Clock& clock_;
   std::stop_source ended_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below it
   std::condition_variable changed_;
   bool busy_ = false;  // somebody asks, or uses the answer
   std::optional<Request> request_;
   std::uint64_t next_request_;
   bool handed_out_ = false;
-  std::optional<std::uint64_t> verify_;     // asked for, no check has begun since
-  std::optional<std::uint64_t> answering_;  // the check that answers it is under way
+  std::optional<std::uint64_t> verify_;     // number of a `verify` since which no check has begun
+  std::optional<std::uint64_t> answering_;  // number of the `verify` that the running check answers
   struct Yield {
     std::uint64_t request;
     Steady::time_point until;
   };
-  std::optional<Yield> yield_;   // that is not answered
-  Steady::time_point second_{};  // the beginning of the one in which yields are counted
+  std::optional<Yield> yield_;   // the `yield` that is not answered yet
+  Steady::time_point second_{};  // start of the second in which yields_ are counted
   unsigned yields_ = 0;
   std::optional<Timestamp> checked_at_;
   std::optional<std::pair<InstanceState, std::vector<Finding>>> told_;

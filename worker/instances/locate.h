@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in a tensor bytes changed: digests of its parts, learned while it was right, and compared
-// after it was found changed.
+// Finds the byte ranges of a tensor that changed. The digests of equal spans of the tensor are
+// computed while the tensor is still correct, and compared after a check found it changed.
 #pragma once
 
 #include <cstddef>
@@ -21,33 +21,36 @@ struct ByteRange {
   std::uint64_t end;
   bool operator==(const ByteRange&) const = default;
 };
-// "bytes 0 to 16384, 32768 to 40000 and 3 more ranges"; empty for no ranges.
+// Returns text such as "bytes 0 to 16384, 32768 to 40000 and 3 more ranges", with at most four
+// ranges; empty when there are no ranges.
 [[nodiscard]] std::string text_of(const std::vector<ByteRange>& ranges);
 
 // Not thread-safe.
 class Locator {
  public:
-  // Of the tensors of this artifact. Digests take kMostDigests at most: models of more than 256 GiB
-  // are located more coarsely.
+  // Makes a locator for the tensors of `artifact`. The locator keeps about kMostDigests digests at
+  // most, so for models of more than 256 GiB one digest covers a longer span.
   explicit Locator(const Artifact& artifact);
 
-  // Bytes that one digest covers.
+  // Returns the number of bytes that one digest covers.
   [[nodiscard]] std::uint64_t span() const { return span_; }
-  // Bytes of all tensors.
+  // Returns the size in bytes of all tensors together.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  // True when there is nothing more to learn.
+  // Returns true when learn() has tried all tensors.
   [[nodiscard]] bool is_done() const { return next_ == tensors_.size(); }
-  // Hashes the next tensors of `model`, `bytes` of them or somewhat more. What does not lead to the
-  // root that the artifact says is not learned: its bytes have changed already. Errors end it.
+  // Hashes the next tensors of `model`, at least `bytes` bytes of them if there are so many, and
+  // keeps their digests. Keeps no digests of a tensor whose root is not the one in the artifact,
+  // because its bytes have changed already. When hashing fails, these tensors are not tried again.
   void learn(InstanceModel& model, std::uint64_t bytes, const std::stop_token& stop);
 
-  // Hashes this tensor of `model` again: the ranges whose bytes are others, joined where they
-  // touch. Empty when none is, when the tensor was not learned, and when it cannot be read.
+  // Hashes this tensor of `model` again, and returns the ranges of bytes that changed; adjacent
+  // ranges are joined. Empty when no byte changed, when learn() kept no digests of the tensor, or
+  // when the tensor cannot be read.
   [[nodiscard]] std::vector<ByteRange> find(InstanceModel& model, std::string_view tensor,
                                             const std::stop_token& stop) const;
 
  private:
-  static constexpr std::uint64_t kFinest = std::uint64_t{1} << 20;       // bytes of a span
+  static constexpr std::uint64_t kFinest = std::uint64_t{1} << 20;       // shortest span in bytes
   static constexpr std::uint64_t kMostDigests = std::uint64_t{1} << 18;  // some 15 MiB
 
   struct Tensor {
@@ -55,14 +58,14 @@ class Locator {
     std::uint64_t entry;  // position in the artifact
     std::uint64_t size;   // bytes
     Digest root;
-    std::vector<Digest> digests{};  // empty: not learned
+    std::vector<Digest> digests{};  // that learn() kept; empty: none
   };
 
   HashAlgorithm algorithm_;
   std::uint64_t span_ = kFinest;
   std::uint64_t bytes_ = 0;
   std::vector<Tensor> tensors_;
-  std::size_t next_ = 0;  // of tensors_, to be learned
+  std::size_t next_ = 0;  // position in tensors_ of the next one to learn
 };
 
 }  // namespace assay::worker

@@ -27,7 +27,7 @@ class HostMapping {
  public:
   // Maps the first `size` bytes. Before that, check_memory_file() checks the descriptor, because
   // reading another kind of file could kill this process or allocate pages that are charged to it.
-  // Errors: those of check_memory_file(); limit-exceeded when the system maps no more.
+  // Errors: those of check_memory_file(); limit-exceeded when the system allows no further mapping.
   [[nodiscard]] static Result<std::shared_ptr<const HostMapping>> map(const Descriptor& fd,
                                                                       std::uint64_t size);
   ~HostMapping();
@@ -88,11 +88,12 @@ class ExportTime {
 class InstanceMemory {
  public:
   // Asks the owner for fresh descriptors of these pieces (ascending), at most kMaxFrameDescriptors
-  // at a time, and imports the pieces. A device's driver keeps the descriptor of each of its pieces
-  // until the piece is released; others are closed. Leaves out staged pieces. Errors: those of
-  // ExportTime::take(); invalid-parameter for a descriptor of another kind or size, or one that the
-  // driver refuses; limit-exceeded when the system maps no more, or this process may not open as
-  // many files as there are pieces of devices; cancelled.
+  // at a time, and imports the pieces. The device's driver keeps the descriptor of each device
+  // piece open until the piece is released; descriptors of host pieces are closed. Staged pieces,
+  // which have no descriptor, are left out. Errors: those of ExportTime::take(); invalid-parameter
+  // for a descriptor whose kind or size differs from the registration, or that the driver refuses;
+  // limit-exceeded when the system allows no further mapping, or when this process may open fewer
+  // files than there are device pieces; cancelled.
   [[nodiscard]] static Result<InstanceMemory> import(Owner& owner, gpu_hash::Engine& engine,
                                                      std::span<const std::uint64_t> pieces,
                                                      const std::stop_token& stop,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model instance in the memory of all its processes, compared with one manifest. worker/model.h
-// does the same for files.
+// Compares a model instance, in the memory of all its processes, with one manifest. worker/model.h
+// does the same for files. docs/instances.md explains the words instance, owner, piece and staged.
 #pragma once
 
 #include <condition_variable>
@@ -27,14 +27,14 @@ namespace assay::worker {
 // memory, running work is stopped and all memory is released. After that recheck() and redraw()
 // fail with cancelled, outline() fails with not-found, and hash() covers no tensor.
 //
-// hash() and redraw() read processes on different devices at once, with one thread for each device.
-// Processes on one device, and those with memory of the host alone, take turns and share one
-// ExportTime.
+// hash() and redraw() read the memory of processes on different devices at the same time, with one
+// thread for each device. Processes on the same device take turns and share one ExportTime; so do
+// the processes that registered only memory of the host.
 class InstanceModel {
  public:
-  // `owners` must be sorted by rank, as Instances::find() returns them. `driver` says how many
-  // bytes of devices the processes hold; when it is null, that is not known. `checks` and `driver`
-  // must outlive this object.
+  // The caller must pass `owners` sorted by rank, as Instances::find() returns them. `driver` is
+  // asked how many bytes of devices the processes hold; when it is null, MemoryFacts::device_bytes
+  // is absent. `checks` and `driver` must outlive this object.
   InstanceModel(std::vector<std::shared_ptr<Owner>> owners, const ArtifactId& artifact,
                 const Manifest& manifest, Checks& checks, Now now = &Steady::now,
                 DeviceDriver* driver = nullptr);
@@ -46,18 +46,22 @@ class InstanceModel {
     std::vector<Entry> entries;  // tensor entries, in the order of artifacts
     std::vector<NotCovered> not_covered;
     MemoryFacts memory;
-    std::uint64_t bytes = 0;  // that were read, also those that are not covered for all that
+    std::uint64_t bytes = 0;  // that were read, including tensors in `not_covered`
   };
-  // The full pass over fresh imports; then kRedrawnPieces of each process are drawn and compared,
-  // and tensors in those that changed are not covered (file-changed). What one process keeps us
-  // from reading, or not within ExportTime, leaves its tensors not covered. `slices` is for
-  // recheck(), and so is `tags`: without them it computes SHA-256. Errors: cancelled when `stop` is
-  // requested; device-failed and other errors that are not about this memory, of which the owners
-  // are told (unknown) before their memory is let go.
+  // Makes a full pass: imports and hashes all pieces afresh. Then draws kRedrawnPieces random
+  // pieces of each process and compares them with fresh exports; tensors in pieces that differ
+  // become not covered (file-changed). When the memory of one process cannot be read, or not within
+  // ExportTime, the tensors of this process become not covered. `slices` and `tags` set how
+  // recheck() works: the number of its slices, and whether it compares keyed tags (true) or SHA-256
+  // digests (false).
+  // Errors: cancelled when `stop` is requested; device-failed and other errors of this machine
+  // rather than of this memory, of which the owners are told with the state unknown. Before an
+  // error is returned, all memory is released.
   [[nodiscard]] Result<Hashed> hash(unsigned slices, const std::stop_token& stop, bool tags = true);
 
-  // Hashes the entries at these positions again from the same imports and returns their outline
-  // digests for `span` (bytes). Errors: not-found when one of them was not hashed.
+  // Hashes the entries at these positions again, from the imports of hash(), and returns their
+  // outlines (one digest for each `span` bytes). Errors: not-found when hash() did not hash one of
+  // the entries.
   [[nodiscard]] Result<std::vector<OutlineSubmission::Item>> outline(
       const std::vector<std::uint64_t>& entries, std::uint64_t span, const std::stop_token& stop);
 
@@ -68,7 +72,7 @@ class InstanceModel {
   // of MemoryCheck::recheck().
   [[nodiscard]] Result<std::vector<Finding>> recheck(unsigned slice);
   // Compares `count` random pieces of each process with fresh exports. Returns a finding kChanged
-  // for each tensor in a piece that differs. Errors: those of InstanceCheck::redraw().
+  // for each tensor in a piece that differs. Errors: those of MemoryCheck::redraw().
   [[nodiscard]] Result<std::vector<Finding>> redraw(std::uint64_t count);
 
   // Returns the differences between registered and expected tensors: missing, extra, mismatch.
@@ -76,27 +80,27 @@ class InstanceModel {
   // Calls Owner::begin_check() of all owners: the next tell() answers the `verify` that they asked
   // for before.
   void begin_check();
-  // Tells all owners what was found.
+  // Tells all owners this result (Owner::tell()).
   void tell(InstanceState state, std::span<const Finding> findings);
-  // What its bytes were held against.
+  // Returns the artifact of the manifest with which the memory is compared.
   [[nodiscard]] const Artifact& artifact() const { return artifact_; }
-  // Whose memory was read.
+  // Returns the number of processes of the instance.
   [[nodiscard]] std::size_t processes() const { return ranks_.size(); }
   // Releases all memory now.
   void release();
-  // A stop is requested when the memory was released or is about to be released.
+  // Returns a token whose stop is requested when the memory was released or is about to be.
   [[nodiscard]] std::stop_token over() const { return stop_.get_token(); }
 
  private:
-  // One process, and what is held of its memory.
+  // One process, and the check that holds its memory.
   struct Rank {
     InstanceRegistration registration;
     Peer peer;
-    std::shared_ptr<Owner> owner;        // null: let go
+    std::shared_ptr<Owner> owner;        // null: released
     std::vector<std::size_t> matched{};  // positions in match_.tensors
     std::unique_ptr<MemoryCheck> check{};
-    Redraw redrawn{};              // the last one
-    std::optional<Error> error{};  // why it was not read to the end
+    Redraw redrawn{};              // result of the last redraw()
+    std::optional<Error> error{};  // why its memory was not read completely
   };
   // The processes whose memory lies on one device, or in the host alone.
   struct Lane {
@@ -117,10 +121,11 @@ class InstanceModel {
   void tell_all(InstanceState state, std::span<const Finding> findings);  // with mutex_ held
   [[nodiscard]] std::vector<Lane> lanes();
   using Work = std::function<void(Rank& rank, ExportTime& exports)>;
-  // Does `work` for each process, lanes at once. What `work` throws is the error of that process.
+  // Does `work` for each process; different lanes run at the same time. An exception of `work`
+  // becomes the error of its process (Rank::error).
   static void at_once(std::vector<Lane>& lanes, const Work& work);
   static void do_lane(Lane& lane, const Work& work);
-  // Safe to call for several ranks at once, each with an ExportTime of its own.
+  // Threads may call this for different ranks at the same time, each with an ExportTime of its own.
   void hash_rank(Rank& rank, unsigned slices, ExportTime& exports);
   static void redraw_rank(Rank& rank, std::uint64_t count, ExportTime& exports);
   // Adds the figures of the last redraw() of each process to `facts`. Returns the positions in

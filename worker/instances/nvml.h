@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVIDIA driver, through its management library (NVML). The library is a part of the driver: it
-// is opened at run time where there is one, and nothing is linked against it.
+// Asks the NVIDIA driver through its management library (NVML). The library is installed with the
+// driver. It is opened at run time, so this program also runs on machines without the driver.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@ namespace assay::worker {
 
 inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 
-// Compute processes alone: what only draws on a device is not listed. The node agent must run in
-// the host's pid namespace to see the processes of pods.
+// Lists only compute processes; processes that only use graphics are left out. The node agent must
+// run in the host's pid namespace to see the processes of pods.
 class Nvml final : public DeviceDriver {
  public:
-  // `library` is what dlopen() takes. The library is opened by the first call that needs it, and
-  // again by the next call while that fails.
+  // `library` is the name that dlopen() gets. The first call of processes() opens the library. When
+  // that fails, the next call tries again.
   explicit Nvml(std::string library = kNvmlLibrary);
   ~Nvml() override;
   Nvml(const Nvml&) = delete;

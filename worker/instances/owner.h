@@ -54,29 +54,31 @@ class Owner {
   [[nodiscard]] virtual Result<std::vector<Descriptor>> export_pieces(
       std::span<const std::uint64_t> pieces) = 0;
 
-  // Has the owner copy bytes of a staged piece to the begin of the window, at most kStagingWindow
-  // at once, and calls `use` while they are there: nobody else uses the window meanwhile. Errors:
-  // as export_pieces(); those of `use`.
+  // Asks the owner to copy `size` bytes (at most kStagingWindow) of a staged piece to the start of
+  // the window (memory shared with the owner), and then calls `use`. Nobody else uses the window
+  // until `use` returns. Errors: those of export_pieces(); those of `use`.
   [[nodiscard]] virtual Status stage(std::uint64_t piece, std::uint64_t offset, std::uint64_t size,
                                      const std::function<Status()>& use) = 0;
-  // The memory file of the window; the number stays this object's. -1 when no piece is staged.
+  // Returns the descriptor of the window's memory file, which this object owns. Returns -1 when no
+  // piece is staged.
   [[nodiscard]] virtual int window() const = 0;
-  // Copies bytes of a staged piece through the window. Errors: of stage().
+  // Copies bytes of a staged piece through the window into `out`. Errors: those of stage().
   [[nodiscard]] Status read_staged(std::uint64_t piece, std::uint64_t offset,
                                    std::span<std::uint8_t> out);
 
-  // Must be called before a check of all memory begins. The next tell() answers the `verify` that
-  // the owner asked for before this call.
+  // The caller must call this before a check of all memory begins. The next tell() answers the
+  // `verify` that the owner asked for before this call.
   virtual void begin_check() = 0;
   // Tells the owner what was found. Sends at most kMaxFrameFindings findings, and nothing when
   // neither state nor findings changed and no `verify` is open. Never waits for the owner.
   virtual void tell(InstanceState state, std::span<const Finding> findings) = 0;
 
-  // What the owner says of its steps; null when it shares no page. Whoever keeps the pointer lets
-  // go of it with the owner.
+  // Returns the page in which the owner says when it computes (hints.h); null when it shares none.
+  // A caller that keeps this pointer must release it together with the pointer to the owner.
   [[nodiscard]] virtual std::shared_ptr<const HintsPage> hints() const { return nullptr; }
-  // Answers the `yield` under way, if there is one: so many slices ran, and another `yield` makes
-  // sense after `next`. Never waits.
+  // Answers the open `yield` (the owner pauses so that its memory can be checked), if there is one.
+  // Says how many slices were checked since, and that another `yield` is useful only after the
+  // given time. Never waits.
   virtual void yielded(std::uint64_t, std::chrono::milliseconds) {}
 };
 

@@ -35,22 +35,24 @@ class InstanceWatcher {
   // therefore violated, whatever a check finds.
   virtual void changed(const std::shared_ptr<Owner>& owner,
                        std::span<const std::string> tensors) = 0;
-  // This is a good moment for what is due, and the owner waits: one that watches the instance calls
-  // Owner::yielded() before `max` has passed.
+  // The owner says that this is a good moment for checks that are due, and waits. The watcher that
+  // watches the instance must call Owner::yielded() before `max` has passed.
   virtual void yields(const std::shared_ptr<Owner>&, std::chrono::milliseconds) {}
-  // The connection has ended, or the owner asked to release its memory: let go of the pointer and
-  // of all memory within 0.5 s. Owner::ended() says the same.
+  // The connection has ended, or the owner asked to release its memory. The watcher must release
+  // its pointer to the owner and all of the owner's memory within 0.5 s. A stop of Owner::ended()
+  // was requested for the same reason.
   virtual void gone(const Owner& owner) = 0;
 };
 
 // Thread-safe.
 class Registry final : public Instances {
  public:
-  // Adds a watcher, which must outlive the registry. Must be called before the first connection.
+  // Adds a watcher, which must outlive the registry. The caller must add all watchers before the
+  // first connection.
   void watch(InstanceWatcher& watcher) { watchers_.push_back(&watcher); }
 
-  // Reserves (pod, instance, rank) for one connection, from its frame `register` to its end. Must
-  // not outlive the registry.
+  // Reserves (pod, instance, rank) for one connection, from its frame `register` to its end. The
+  // registry must outlive the claim.
   class Claim {
    public:
     using Key = std::tuple<std::string, std::string, std::uint64_t>;
@@ -77,7 +79,7 @@ class Registry final : public Instances {
   void announce(const std::shared_ptr<Owner>& owner);
   // Forgets the registration, then tells the watchers that it is gone.
   void remove(const Owner& owner);
-  // Tell the watchers what the owner asked for or saw.
+  // Tell the watchers what the owner asked for or saw, with asked(), changed() and yields().
   void ask(const std::shared_ptr<Owner>& owner);
   void change(const std::shared_ptr<Owner>& owner, std::span<const std::string> tensors);
   void yield(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max);

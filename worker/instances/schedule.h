@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When which part of an instance is looked at again. Pure: time, hints and random numbers are
-// handed in.
+// Decides when which slice of a watched model instance is checked. A slice is a part of the
+// instance's memory (MemoryCheck, checks.h). The caller passes in the time, the hints (hints.h) and
+// the random numbers.
 #pragma once
 
 #include <chrono>
@@ -15,69 +16,77 @@
 
 namespace assay::worker {
 
-// What a look at a slice is.
+// How a slice is checked.
 enum class WatchCheck : std::uint8_t {
-  kTags,    // keyed tags, where the device has them, else SHA-256
-  kSha256,  // SHA-256
-  kRandom,  // as kTags, of slices that are drawn at random
+  kTags,    // compare keyed tags (gpu_hash/tags.h), or SHA-256 if the device has no tags
+  kSha256,  // compare SHA-256 digests
+  kRandom,  // as kTags, but of randomly drawn slices
 };
 
-// How often everything is looked at. Each switch to the device costs its other users about 2 ms:
-// few slices cost throughput least, more of them cost the slowest step least.
+// How often the memory is checked. Each check of a slice stops other work on the device, about 2 ms
+// longer than the hashing takes. Therefore few long slices cost the least throughput, and many
+// short slices delay the slowest computing step the least.
 struct WatchPlan {
-  std::chrono::milliseconds period{2'000};    // of `share` of the bytes
-  unsigned slices = 8;                        // that the bytes are cut into
-  std::uint64_t redrawn = 16;                 // pieces exported anew in a period, of each process
+  std::chrono::milliseconds period{2'000};    // in which `share` of the bytes are checked
+  unsigned slices = 8;                        // number of slices that the bytes are cut into
+  std::uint64_t redrawn = 16;                 // pieces that each process exports again in a period
   std::chrono::milliseconds full{3'600'000};  // between full passes
   WatchCheck check = WatchCheck::kTags;
   unsigned share =
-      100;  // percent of the slices that a period looks at; below 100 with kRandom only
+      100;  // percent of the slices that are checked in one period; below 100 only with kRandom
   bool operator==(const WatchPlan&) const = default;
 };
-// Heartbeats say `verified` for as long as twice the time in which all bytes are looked at: who
-// reads them knows no plan, so that time is bounded here.
+// Longest cycle() of a plan. After all bytes were checked, heartbeats say `verified` for up to two
+// cycles (and 2 s). The cycle is bounded because readers of heartbeats do not know the plan.
 inline constexpr std::chrono::milliseconds kLongestCycle{60'000};
-// In which all bytes are looked at once: the period, or with kRandom as many periods as it takes.
+// Returns the time in which all bytes are checked once: the period, or with kRandom as many periods
+// as are needed to draw every slice.
 [[nodiscard]] std::chrono::milliseconds cycle(const WatchPlan& plan);
-// A period of 100 ms at least, a cycle of kLongestCycle at most; 1 to 1,000 slices of at least
-// 10 ms; at least 16 pieces; a full pass no more often than a cycle, and once a week. kRandom has a
-// share of 1 to 99 and at least two slices, the others have 100. invalid-parameter.
+// Checks that the plan keeps these limits: a period of at least 100 ms; a cycle of at most
+// kLongestCycle; 1 to 1,000 slices, with at least 10 ms of the period for each; at least 16 redrawn
+// pieces; at least a cycle and at most a week between full passes; with kRandom a share of 1 to 99
+// and at least two slices, else a share of 100. Errors: invalid-parameter.
 [[nodiscard]] Status check(const WatchPlan& plan);
 
 class Schedule {
  public:
-  // A random number below `bound`, which is not 0; all have the same chance.
+  // Returns a random number below `bound` (at least 1), each with about the same probability.
   using Draw = std::function<std::size_t(std::size_t bound)>;
 
-  // Of `slices` slices that really are there (at least 1): InstanceModel::slices(). With kRandom
-  // `draw` shuffles them: slices are dealt like cards, from a pack that is shuffled anew when all
-  // were dealt. Without `draw` they come in order.
+  // `slices` is the actual number of slices (InstanceModel::slices()), which may differ from
+  // plan.slices; 0 is treated as 1. With kRandom, `draw` shuffles the slices. They are taken in the
+  // shuffled order, and shuffled again after each of them was taken once. With other checks, or
+  // without `draw`, slices are taken in ascending order.
   Schedule(const WatchPlan& plan, unsigned slices, Steady::time_point start, Draw draw = {});
 
-  // The next slice and its times. It may begin at `earliest`; it begins at `nominal` when there are
-  // no hints; at `deadline` it begins whatever the hints say.
+  // The next slice to check, and when. Its check may begin from `earliest` on. It begins at
+  // `nominal` when there are no hints, and at `deadline` at the latest, whatever the hints say.
   struct Turn {
     unsigned slice;
     Steady::time_point earliest;
     Steady::time_point nominal;
     Steady::time_point deadline;
-    bool redraw;    // draw pieces anew after it: the last turn of a period
-    bool complete;  // after it all slices were looked at since the last turn that was complete
+    bool redraw;    // true: call InstanceModel::redraw() after it (last turn of a period)
+    bool complete;  // true: after it, every slice was checked since the previous complete turn
   };
   [[nodiscard]] Turn next() const;
-  // When to begin the next slice, looked at now: at once when that is not after `now`. Look again
-  // then, and whenever hints change. `length` is what a slice takes, as far as is known.
+  // Returns when to begin the next slice, as far as is known at `now`. When the result is not after
+  // `now`, the slice begins at once. Otherwise the caller must call this again at that time, and
+  // whenever the hints change. `length` is the expected duration of the slice.
   [[nodiscard]] Steady::time_point when(const std::optional<WatchHints>& hints,
                                         Steady::time_point now, Steady::duration length) const;
-  // From when on the next slice may run at a moment that its process chose (`yield`): from the
-  // beginning of its period. A period has each of its turns once, however often it is asked for.
+  // Returns the time from which the next slice may run when its process chooses the moment
+  // (`yield`): Turn::earliest of the first turn of the period. More yields do not cause more
+  // turns: a period always has the same number of turns.
   [[nodiscard]] Steady::time_point open() const { return period_start_ - interval() / 2; }
-  // The slice ran, and ended at `now`. What was missed by more than a period is not made up for.
+  // Records that the check of the next slice ended at `now`. When the schedule is more than a
+  // period late, the missed turns are skipped.
   void done(Steady::time_point now);
 
   // Returns true when WatchPlan::full has passed since this schedule began.
   [[nodiscard]] bool full_pass_due(Steady::time_point now) const;
-  // Returns the number of slices that began after their deadline, as told to began().
+  // Returns the number of slices that began after their deadline. The caller must call began() when
+  // a slice begins.
   [[nodiscard]] std::uint64_t late() const { return late_; }
   void began(Steady::time_point now);
 
@@ -89,23 +98,24 @@ class Schedule {
   Draw draw_;
   Steady::time_point start_;  // of the first full pass
   Steady::time_point period_start_;
-  std::vector<unsigned> order_;             // the pack
-  std::size_t dealt_ = 0;                   // of order_
-  std::vector<Steady::time_point> looked_;  // by slice: when the last look at it began
-  unsigned turns_;                          // of a period
+  std::vector<unsigned> order_;             // slices in the order in which they are taken
+  std::size_t dealt_ = 0;                   // position in order_ of the next slice
+  std::vector<Steady::time_point> looked_;  // by slice: when its last check began
+  unsigned turns_;                          // number of turns in a period
   unsigned turn_ = 0;
-  std::optional<Steady::time_point> began_{};  // the turn under way
+  std::optional<Steady::time_point> began_{};  // when the running turn began
   std::uint64_t late_ = 0;
 };
 
-// How long slices take when nothing disturbs them: the shortest times that were seen. A slice
-// beside a step takes longer, and that must not make it too long for the next time without one.
+// How long checks of slices take when nothing disturbs them: the shortest durations that were
+// noted. A check takes longer while the process computes on the device. Such a duration must not be
+// used, because the slice would then seem too long for the next idle time of the process.
 class SliceLengths {
  public:
   void note(unsigned slice, Steady::duration length);
   void note_redraw(Steady::duration length);
-  // What this turn takes. A slice that was not seen takes what the longest of the others does; zero
-  // when none was seen.
+  // Returns the expected duration of this turn, with its redraw. For a slice without a noted
+  // duration, uses the longest duration of the other slices, or zero when there is none.
   [[nodiscard]] Steady::duration of(const Schedule::Turn& turn) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches model instances that a job verified: checks their memory again and again, and says at
-// once when it differs from the report.
+// Watches model instances that a job verified: checks their memory repeatedly (schedule.h), and
+// tells at once when it no longer has the bytes that the job's report states.
 #pragma once
 
 #include <chrono>
@@ -30,11 +30,12 @@ class InstanceWatch {
   // Called when the state of an instance changes, by the thread that found the change.
   using OnChange = std::function<void(const InstanceBeat& beat, std::span<const Finding> findings)>;
 
-  // `now` tells how long ago a look was. `on_located` is called after an instance was found
-  // changed, when more is known of where: with the same findings, and byte ranges in their details.
+  // `now` is the clock for the age of checks. When an instance was found changed, `on_change` is
+  // called at once. `on_located` is called later, if the changed byte ranges could be found: with
+  // the same findings, whose details now contain the ranges.
   InstanceWatch(const WatchPlan& plan, OnChange on_change, Now now = &Steady::now,
                 OnChange on_located = {});
-  // Stops to watch, and lets go of all memory.
+  // Stops all watching and releases all memory.
   ~InstanceWatch();
   InstanceWatch(const InstanceWatch&) = delete;
   InstanceWatch& operator=(const InstanceWatch&) = delete;
@@ -57,22 +58,28 @@ class InstanceWatch {
   // violated at once; any other instance stays as it is.
   void violate(const JobInstance& instance, std::span<const std::string> tensors);
 
-  // This is a good moment for what is due, says the owner, and waits `max` at most. When all
-  // processes of the instance have said so, slices run at once, as long as they are due in this
-  // period and fit the time that the first of them waits. Owner::yielded() is called in any case.
+  // The owner says that this is a good moment for checks, and waits at most `max`. When all
+  // processes of the instance have said this, the slices (schedule.h) that are due in this period
+  // are checked at once, as long as each fits into the shortest remaining wait of these processes.
+  // Calls Owner::yielded() in any case.
   void yield(const std::shared_ptr<Owner>& owner, std::chrono::milliseconds max);
 
-  // What owners are told when there is nothing to run, or nobody watches.
+  // When another `yield` is useful, as Owner::yielded() says: no sooner than kSoonestYield;
+  // kNoYield when nobody watches the instance.
   static constexpr std::chrono::milliseconds kSoonestYield{10};
   static constexpr std::chrono::milliseconds kNoYield{1'000};
 
-  // A registration is complete, or has gone: beats() names each instance that is registered.
+  // A registration of `owner` is complete (came) or has ended (gone). The caller must call both,
+  // because beats() lists each instance that is registered.
   void came(const Owner& owner);
   void gone(const Owner& owner);
 
-  // What the next heartbeat says: by pod and name, at most kMaxBeatInstances, those that are
-  // registered first. An instance is unknown when no job was about all that is registered of it,
-  // and when all its bytes were looked at last more than two cycles of the plan and kLateBy ago.
+  // Returns what the next heartbeat says (heartbeat.h), sorted by pod and name: at most
+  // kMaxBeatInstances instances. When there are more, instances without a registration are left out
+  // first. A registered instance about which there was no job is unknown. An instance that a job
+  // verified becomes unknown in two cases: the registered processes are not exactly those that the
+  // job verified; or the last check of all its bytes ended more than two cycles of the plan
+  // (cycle(), schedule.h) plus kLateBy ago.
   static constexpr std::chrono::milliseconds kLateBy{2'000};
   [[nodiscard]] std::vector<InstanceBeat> beats() const;
 
@@ -82,7 +89,7 @@ class InstanceWatch {
     std::weak_ptr<Owner> owner;
     std::uint64_t rank;
     Steady::time_point until;
-    std::uint64_t slices = 0;  // that ran since
+    std::uint64_t slices = 0;  // slices that ran since the yield
   };
   struct Watcher {
     explicit Watcher(InstanceBeat known) : beat(std::move(known)) {}
@@ -90,11 +97,11 @@ class InstanceWatch {
     std::vector<Entry> entries{};
     // Changed only by its thread; guarded by mutex_ for others. Null: nothing is watched.
     std::shared_ptr<InstanceModel> model{};
-    Steady::time_point looked{};  // end of the last look at all bytes; guarded by mutex_
+    Steady::time_point looked{};  // end of the last check of all bytes; guarded by mutex_
     bool asked = false;           // guarded by mutex_
-    std::vector<Finding> said{};  // by its owner; guarded by mutex_
+    std::vector<Finding> said{};  // findings of its owners; guarded by mutex_
     std::vector<Yield> yields{};  // by different processes; guarded by mutex_
-    bool news = false;            // in the three above; guarded by mutex_
+    bool news = false;            // asked, said or yields changed; guarded by mutex_
     std::condition_variable_any changed{};
     std::jthread thread{};
   };
@@ -113,7 +120,7 @@ class InstanceWatch {
     Locator locator;
     SliceLengths lengths{};
     Steady::duration pace = kLongestPace;  // between two looks at pages of hints
-    bool replaced = false;                 // what was found changed is no longer what is held
+    bool replaced = false;                 // true: the changed memory is not the imported memory
   };
   enum class Wake : std::uint8_t { kEnd, kSaid, kAsked, kSlice, kYield };
 
@@ -125,7 +132,8 @@ class InstanceWatch {
   [[nodiscard]] Wake wait(Watcher& watcher, Look& look, const std::stop_token& end);
   [[nodiscard]] Wake wait_on(Watcher& watcher, const Look& look, const std::stop_token& end,
                              unsigned& looks);
-  // When to look again; not after `now`: run a slice. With mutex_ held.
+  // Returns when to look at the hints again; a time that is not after `now` means that the next
+  // slice must run. The caller must hold mutex_.
   [[nodiscard]] Steady::time_point next_look(const Watcher& watcher, const Look& look,
                                              Steady::time_point now) const;
   [[nodiscard]] static bool may_yield(const Watcher& watcher, const Look& look,
@@ -134,14 +142,16 @@ class InstanceWatch {
   // whose time is over.
   [[nodiscard]] static std::vector<Yield> take_yields(Watcher& watcher, Steady::time_point now);
   static void answer(const std::vector<Yield>& yields, std::chrono::milliseconds next);
-  // The watch itself; what ended it: findings, an error, or a request to stop.
+  // Watches until something ends the watch, and returns that: findings, an error, or no finding
+  // when a stop was requested.
   [[nodiscard]] Result<std::vector<Finding>> watch_on(Watcher& watcher, Look& look,
                                                       const std::stop_token& stop,
                                                       const std::stop_token& end);
-  // One turn of the schedule; findings that end the watch. Errors of the model.
+  // Runs one turn of the schedule. Returns the findings, which end the watch. Errors: those of the
+  // model.
   [[nodiscard]] Result<std::vector<Finding>> turn(Watcher& watcher, Look& look,
                                                   const std::stop_token& end);
-  // Says where the bytes are that changed, as far as that is known.
+  // Tells the owners and on_located_ which byte ranges changed, as far as they can be found.
   void locate(const Watcher& watcher, InstanceModel& model, Look& look,
               std::vector<Finding> findings, const std::stop_token& end);
   [[nodiscard]] Result<std::vector<Finding>> full_pass(InstanceModel& model,
@@ -151,7 +161,7 @@ class InstanceWatch {
   // Return what a heartbeat says about an instance. The caller must hold mutex_.
   [[nodiscard]] InstanceBeat said_of(const Watcher& watcher) const;
   [[nodiscard]] InstanceBeat said_of(const JobInstance& instance, const Ranks& ranks) const;
-  // Tells what the watch came to; the model is the caller's to release.
+  // Tells everybody how the watch ended. Returns the model, which the caller must release.
   [[nodiscard]] std::shared_ptr<InstanceModel> settle(Watcher& watcher, InstanceState state,
                                                       std::span<const Finding> findings);
   [[nodiscard]] bool is_current(const Watcher& watcher) const;  // with mutex_ held

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of the socket between the node agent and a process that reads memory: frames as in
-// frames.h, and sending that waits for the other side.
+// One end of the socket between the node agent and a process that reads memory for it. Frames are
+// those of frames.h. Unlike FrameChannel::send(), sending waits for the other side.
 #pragma once
 
 #include <mutex>
@@ -13,15 +13,16 @@
 
 namespace assay::worker {
 
-// receive() is for one thread, the rest for any.
+// Only one thread may call receive(); any thread may call the other functions.
 class Link {
  public:
   // Takes over `socket`, a connected SOCK_STREAM.
   explicit Link(Descriptor socket) : channel_(std::move(socket)) {}
 
-  // Sends a frame with at most kMaxFrameDescriptors descriptors, which stay the caller's.
-  // Errors: cancelled when the other side has ended; request-timeout at `deadline`. After an error
-  // nothing more can be sent.
+  // Sends a frame with at most kMaxFrameDescriptors descriptors. The caller keeps the descriptors.
+  // Waits until the frame is sent or `deadline` has passed. Errors: invalid-parameter for too many
+  // descriptors; cancelled when the other side has ended; request-timeout at `deadline`. After the
+  // last two, nothing more can be sent.
   [[nodiscard]] Status send(ByteView body, std::span<const int> descriptors = {},
                             Steady::time_point deadline = Steady::time_point::max());
   // As FrameChannel::receive().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child process with one socket.
+// A child process that is connected with this process by one socket.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@
 
 namespace assay::worker {
 
-// The descriptor that a child finds its socket at.
+// The number of the socket's descriptor in the child.
 inline constexpr int kReaderSocket = 3;
 
 // Not thread-safe.
 class ChildProcess {
  public:
-  // Starts `program` (a path) with these arguments. The child has `socket` as kReaderSocket,
-  // nothing to read as its input and nowhere to write to but the standard error of this process; it
-  // inherits no other descriptor, no blocked signal, and no variable ASSAY_*. It is a process group
-  // of its own. Errors: internal.
+  // Starts `program` (a path) with these arguments. In the child, `socket` has the number
+  // kReaderSocket, standard input and output are /dev/null, and standard error is that of this
+  // process. The child inherits no other descriptor, no blocked signal, and no environment variable
+  // ASSAY_*. It has a process group of its own. Errors: internal.
   [[nodiscard]] static Result<ChildProcess> start(const std::string& program,
                                                   const std::vector<std::string>& arguments,
                                                   const Descriptor& socket);
@@ -34,14 +34,15 @@ class ChildProcess {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   void kill() const;
-  // Waits for the end of the process; its memory and descriptors are gone by then. Returns how it
-  // ended, in words; an empty text at `deadline`.
+  // Waits until the process has ended and the kernel has released its memory and descriptors.
+  // Returns words that say how it ended, such as "exit status 1". Empty when it has not ended at
+  // `deadline`.
   [[nodiscard]] std::string wait(Steady::time_point deadline);
 
  private:
   ChildProcess(pid_t pid, Descriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
 
-  pid_t pid_;  // -1: its end was seen
+  pid_t pid_;  // -1: wait() has returned how it ended
   Descriptor pidfd_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The node agent's end of one process that reads memory: starts it, hands messages to the checks
-// that it makes, and ends it when it fails, hangs or says what makes no sense.
+// The node agent's side of one process that reads memory: starts the process, passes its messages
+// (wire.h) to the checks (reader_check.h), and kills it when it fails, hangs or violates the
+// protocol.
 #pragma once
 
 #include <condition_variable>
@@ -28,26 +29,26 @@ namespace assay::worker {
 // How long the process may take before it is killed.
 struct ReaderTimes {
   std::chrono::milliseconds start{120'000};  // from its start to its first message
-  // Without any message, while something is asked of it.
+  // Without any message of the process, while a check waits for its answer.
   std::chrono::milliseconds silent{30'000};
-  // Without a message about the check that asks, whatever it says of others.
+  // Without a message about the check that waits, even if there are messages about other checks.
   std::chrono::milliseconds stalled{300'000};
-  std::chrono::milliseconds end{5'000};      // to let go of the memory of one check
-  std::chrono::milliseconds linger{60'000};  // without a check, until it is ended
+  std::chrono::milliseconds end{5'000};      // to release the memory of one check when told to
+  std::chrono::milliseconds linger{60'000};  // without a check, until the agent ends the process
 };
 
-// Something that people should know of a process.
+// News about a process, for the operator: it has started, or it ended for a reason.
 struct ReaderNews {
   std::string device;
   std::int64_t pid;
-  std::optional<Error> error;  // why it ended; absent: it has begun
+  std::optional<Error> error;  // why it ended; absent: it has started
 };
 
 struct ReaderSetup {
   std::string program = "/proc/self/exe";
   std::vector<std::string> arguments{};
-  std::string build{};            // that it must say; so must it what follows
-  gpu_hash::EngineInfo engine{};  // of the device that it reads
+  std::string build{};            // build and engine that the process must name in its Hello
+  gpu_hash::EngineInfo engine{};  // of the device that the process reads
   ReaderTimes times{};
   std::function<void(const ReaderNews&)> tell = [](const ReaderNews&) {};
 };
@@ -57,34 +58,38 @@ struct ReaderSetup {
 class Reader {
  public:
   explicit Reader(ReaderSetup setup);
-  // Ends the process, and waits for its end.
+  // Ends the process, and waits until it has ended.
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // False when it has ended or is about to: the next check needs another one.
+  // Returns false when the process has ended or is about to end. The next check then needs another
+  // Reader.
   [[nodiscard]] bool is_usable();
 
-  // Begins a check and returns its number; close() ends it. Waits until the process is ready.
+  // Begins a check and returns its number, which the caller must pass to close() at the end. Waits
+  // until the process is ready.
   // Errors: cancelled when `stop` is requested; unavailable when the process is about to end.
   [[nodiscard]] Result<std::uint64_t> open(const std::stop_token& stop);
-  // Sends a message about a check. Descriptors stay the caller's.
+  // Sends a message about a check. The caller keeps the descriptors.
   [[nodiscard]] Status send(std::uint64_t check, const wire::ToReader& message,
                             std::span<const int> descriptors = {});
-  // The next message about this check but Progress. Errors: cancelled when `stop` is requested.
+  // Waits for the next message about this check, and returns it. Messages of type Progress are
+  // skipped. Errors: cancelled when `stop` is requested.
   [[nodiscard]] Result<wire::FromReader> next(std::uint64_t check, const std::stop_token& stop);
-  // Ends a check. The process has let go of its memory, or is gone, when this returns; if it is not
-  // gone although it was killed, `owner` is held until it is.
+  // Ends a check. Waits until the process has released the memory of the check, or has ended. When
+  // the process still has not ended a few seconds after it was killed, returns nevertheless;
+  // `owner` is then kept until the process has ended.
   void close(std::uint64_t check, std::shared_ptr<Owner> owner);
   // Ends the process, and with it all its checks.
   void fail(const std::string& why);
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  // What came for one check.
+  // The messages received for one check.
   struct Box {
     std::deque<wire::FromReader> messages{};
-    Steady::time_point heard{};  // the last message, to it or from it
+    Steady::time_point heard{};  // time of the last message about it, in either direction
     bool ending = false;
     bool ended = false;
   };
@@ -102,20 +107,20 @@ class Reader {
   [[nodiscard]] Steady::time_point patience(const Box& box) const;
 
   const ReaderSetup setup_;
-  std::optional<ChildProcess> child_;  // of thread_
+  std::optional<ChildProcess> child_;  // used by thread_ only
   std::unique_ptr<Link> link_;         // from the constructor on
-  Descriptor other_end_;               // until it is started
+  Descriptor other_end_;               // until the process is started
   std::mutex mutex_;                   // guards what follows
   std::condition_variable_any changed_;
   bool ready_ = false;
   bool failing_ = false;  // fail() was called
-  bool closing_ = false;  // nobody needs it any more
-  bool gone_ = false;     // its end was seen
-  std::string why_;       // of failing_ and gone_
+  bool closing_ = false;  // the process is no longer needed
+  bool gone_ = false;     // the process has ended
+  std::string why_;       // reason for failing_ and gone_
   Steady::time_point heard_{};
   std::map<std::uint64_t, Box> boxes_;
   std::uint64_t next_ = 1;
-  std::vector<std::shared_ptr<Owner>> held_;  // until it is gone
+  std::vector<std::shared_ptr<Owner>> held_;  // until the process has ended
   std::jthread thread_;                       // last: it uses the others
 };
 

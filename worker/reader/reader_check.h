@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A check of memory that another process makes: asks for it, brings what that process needs of the
-// owner, and takes nothing that does not fit what was asked.
+// A check of memory that a separate process makes (reader.h). This side sends the questions, passes
+// on what the process needs from the owner (owner.h), and refuses answers that do not fit the
+// questions.
 #pragma once
 
 #include <functional>
@@ -16,12 +17,13 @@ namespace assay::worker {
 
 class ReaderCheck final : public MemoryCheck {
  public:
-  // As Checks::start(), of a process that reads the device of this registration.
+  // Does what Checks::start() does. `reader` must be a process that reads the device of the owner's
+  // registration. Errors also: unavailable when this process is about to end.
   [[nodiscard]] static Result<std::unique_ptr<MemoryCheck>> start(std::shared_ptr<Reader> reader,
                                                                   std::shared_ptr<Owner> owner,
                                                                   std::vector<std::size_t> tensors,
                                                                   const CheckOptions& options);
-  // The memory is let go: see Reader::close().
+  // Waits until the memory is released (Reader::close()).
   ~ReaderCheck() override;
 
   [[nodiscard]] const std::vector<Digest>& roots() const override { return roots_; }
@@ -46,7 +48,7 @@ class ReaderCheck final : public MemoryCheck {
               std::vector<std::size_t> tensors, const CheckOptions& options);
   [[nodiscard]] wire::Start start_message(const CheckOptions& options) const;
   [[nodiscard]] Status full_pass(const CheckOptions& options);
-  // Sends a question and returns the answer, which is of this type.
+  // Sends a question and returns the answer. An answer of another type than `Answer` is an error.
   template <typename Answer>
   [[nodiscard]] Result<Answer> ask(const wire::ToReader& question, Allowance allowance,
                                    std::span<const int> descriptors = {});
@@ -63,11 +65,11 @@ class ReaderCheck final : public MemoryCheck {
   HashAlgorithm hash_;
   Reached reached_;
   std::vector<bool> exported_;  // pieces that the tensors lie in and that can be exported
-  std::uint64_t pieces_ = 0;    // how many those are
+  std::uint64_t pieces_ = 0;    // number of pieces with true in exported_
   std::optional<std::uint64_t> check_;
   std::vector<Digest> roots_;
   std::vector<std::uint64_t> slices_;  // bytes
-  // Requested by either of the two below it.
+  // A stop is requested by on_stop_ or by on_ended_.
   std::stop_source stop_;
   struct Forward {
     std::stop_source& to;

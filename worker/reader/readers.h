@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that read memory for the node agent: one for each device, started when one is
-// needed.
+// The processes that read memory for the node agent: one for each device, started when a check
+// needs it.
 #pragma once
 
 #include <map>
@@ -17,12 +17,12 @@ namespace assay::worker {
 
 struct ReadersSetup {
   std::string program = "/proc/self/exe";
-  // Before the device's id, which is the last.
+  // Arguments of the process. The device's id is added as the last argument.
   std::vector<std::string> arguments{"worker", "reader"};
   std::string build{};
   ReaderTimes times{};
   // After a process failed, the next one may start after `pause`, which doubles with each failure
-  // up to `longest`. After the first failure it may start at once.
+  // up to `longest`. After a first failure, the next process may start at once.
   std::chrono::milliseconds pause{1'000};
   std::chrono::milliseconds longest{60'000};
   // Called by any thread.
@@ -32,10 +32,11 @@ struct ReadersSetup {
 // Never reads memory itself: when no process can be started, start() fails with device-failed.
 class Readers final : public Checks {
  public:
-  // `engine` says which devices there are, and outlives this. Memory of the host is read by a
-  // process with the same device or devices as `engine`.
+  // `engine` says which devices there are, and must outlive this object. Memory of the host is read
+  // by a process with the same device or devices as `engine`.
   Readers(gpu_hash::Engine& engine, ReadersSetup setup);
-  // Ends the processes that no check uses; a check keeps its own.
+  // Ends the processes that no check uses. Any other process lives until its last check is
+  // destroyed.
   ~Readers() override;
   Readers(const Readers&) = delete;
   Readers& operator=(const Readers&) = delete;
@@ -45,12 +46,12 @@ class Readers final : public Checks {
                                                            const CheckOptions& options) override;
 
  private:
-  // What is known of one device. Outlives this object with the last process.
+  // What is known about the process of one device.
   struct Place {
     std::mutex mutex;  // guards what follows
     std::shared_ptr<Reader> reader;
     unsigned failures = 0;
-    Steady::time_point not_before{};  // of the next start
+    Steady::time_point not_before{};  // earliest time of the next start
   };
 
   [[nodiscard]] Result<std::shared_ptr<Reader>> reader_of(const gpu_hash::EngineInfo& engine);

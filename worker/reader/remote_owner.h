@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of memory as the process sees it that reads the memory: every request goes to the node
-// agent, which has the connection.
+// The Owner (owner.h) in the process that reads memory. It sends every request to the node agent,
+// because only the node agent has a connection to the real owner.
 #pragma once
 
 #include <condition_variable>
@@ -18,11 +18,11 @@ namespace assay::worker {
 
 class RemoteOwner final : public Owner {
  public:
-  // Sends a message to the node agent. Errors end the process.
+  // Sends a message to the node agent. Ends this process when sending fails.
   using Send = std::function<void(const wire::FromReader& message)>;
 
-  // Of the registration only what `start` says is known: pieces and the parts of tensors.
-  // invalid-parameter when a part lies outside of its piece.
+  // Makes an owner whose registration() contains only what `start` says: the pieces and the parts
+  // of the tensors. Errors: invalid-parameter when a part lies outside of its piece.
   [[nodiscard]] static Result<std::shared_ptr<RemoteOwner>> create(const wire::Start& start,
                                                                    Descriptor window, Send send);
 
@@ -38,11 +38,11 @@ class RemoteOwner final : public Owner {
   void begin_check() override {}
   void tell(InstanceState, std::span<const Finding>) override {}
 
-  // --- for the thread that hears the node agent
+  // --- for the thread that receives the messages of the node agent
 
-  // The answer to what was asked; one that nobody waits for is dropped.
+  // Delivers the node agent's answer to the waiting request; dropped when no request waits.
   void take(const wire::Problem& problem, std::vector<Descriptor> descriptors);
-  // Ends every call, and what is hashed.
+  // Ends every call with cancelled, and requests the stop of ended(), so that hashing stops.
   void end();
 
  private:

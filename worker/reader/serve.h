@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that reads memory: does what the node agent asks for through one socket, until that
-// ends. Several checks run at the same time, each in a thread of its own.
+// The main function of a process that reads memory: does what the node agent asks for through one
+// socket, until the socket is closed. Several checks run at the same time, each in a thread of its
+// own.
 #pragma once
 
 #include <functional>
@@ -19,14 +20,15 @@ struct ServeSetup {
   std::string build{};
   // Makes the engine; called once.
   std::function<Result<std::unique_ptr<gpu_hash::Engine>>()> make_engine{};
-  // For tests: called before each message goes out, and after each one has come.
+  // For tests: called before each message is sent, and after each message is received.
   std::function<void(const wire::FromReader&)> before_sending = [](const wire::FromReader&) {};
   std::function<void(const wire::ToReader&)> on_message = [](const wire::ToReader&) {};
 };
 
-// Returns only when there is no engine, with its error, and when there is no socket (usage). At the
-// end of the socket, when the node agent says what makes no sense, and when the thread ends that
-// started this process, the whole process ends, without waiting for threads that a driver holds.
+// Returns only when it cannot begin: with the error of `make_engine`, or with usage when `socket`
+// is no socket. Otherwise the whole process ends when the socket is closed, when the node agent
+// violates the protocol, or when the thread that started this process ends. Running threads are not
+// waited for, because a driver may block them.
 [[nodiscard]] Status serve_reader(Descriptor socket, const ServeSetup& setup, Random& random);
 
 }  // namespace assay::worker

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One engine for several checks: each waits for its turn in a way that its end interrupts, and says
-// that it gets on.
+// Lets several checks use one engine in turn. A stop request ends the wait for a turn, and a check
+// that waits still reports progress as long as the check that has the turn does.
 #pragma once
 
 #include <condition_variable>
@@ -14,13 +14,14 @@
 
 namespace assay::worker {
 
-// Who uses the engine. Thread-safe.
+// The right to use the engine, which one thread at a time has. Thread-safe.
 class Turn {
  public:
   using Progress = std::function<void()>;
 
-  // Calls `use` while nobody else has the turn. Whoever waits gets on when the one before does:
-  // `waits` is called then. Errors: cancelled when `stop` is requested before; those of `use`.
+  // Waits for the turn, and calls `use` while this thread has it. During the wait, `waits` is
+  // called whenever the thread that has the turn calls progress(). Errors: cancelled when `stop` is
+  // requested before the turn comes; those of `use`.
   template <typename Use>
   [[nodiscard]] auto take(const std::stop_token& stop, const Progress& waits, const Use& use)
       -> decltype(use()) {
@@ -30,7 +31,7 @@ class Turn {
     const Release release{*this};
     return use();
   }
-  // Whoever has the turn gets on.
+  // Says that the work of the thread that has the turn makes progress.
   void progress();
 
  private:
@@ -39,7 +40,7 @@ class Turn {
     ~Release() { turn.release(); }
   };
 
-  // False when `stop` is requested before.
+  // Returns false when `stop` is requested before the turn comes.
   [[nodiscard]] bool wait(const std::stop_token& stop, const Progress& waits);
   void release();
 
@@ -52,7 +53,9 @@ class Turn {
 // The engine as one check uses it.
 class EngineInTurn final : public gpu_hash::Engine {
  public:
-  // All outlive this. `progress` is called now and then while the engine works, by its threads.
+  // `engine` and `turn` must outlive this object. Threads of the engine call `progress` from time
+  // to time while the engine works for this check; so do others while this check waits
+  // (Turn::take()).
   EngineInTurn(gpu_hash::Engine& engine, Turn& turn, std::stop_token stop,
                std::function<void()> progress)
       : engine_(engine), turn_(turn), stop_(std::move(stop)), progress_(std::move(progress)) {}

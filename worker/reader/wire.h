@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the node agent and a process that reads memory say to each other. Both are the same build
-// of the same program, so the form has no version of its own: the first message names the build.
+// The messages between the node agent and a process that reads memory for it (the reader). Both
+// must be the same build of the same program. Therefore the format has no version, and the first
+// message of the reader (Hello) names its build.
 //
-// Form: one byte for the type, then the members in order. Numbers are little-endian; text and lists
-// begin with their length (32 bits). Text is UTF-8: what a broken process says goes into events.
+// Format: one byte for the type, then the members in order. Numbers are little-endian; text and
+// lists begin with their length (32 bits). Text must be UTF-8, because texts of the reader, which
+// may be faulty, are written into events.
+//
+// A check is one MemoryCheck (worker/instances/checks.h), which explains slice, draw and outline.
+// docs/instances.md explains piece, window and staged. Except in Start, tensors are numbers:
+// positions in Start::tensors.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +25,7 @@
 
 namespace assay::worker::wire {
 
-// Bytes of one message.
+// Largest size in bytes of one message, by direction, and of one text.
 inline constexpr std::size_t kMaxToReader = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxFromReader = std::size_t{32} << 20;
 inline constexpr std::size_t kMaxText = 4096;
@@ -38,7 +44,7 @@ struct Part {
   std::uint64_t size = 0;    // bytes
   bool operator==(const Part&) const = default;
 };
-// An error by the text of its code; an empty code stands for none.
+// An error, with its code as text; an empty code means that there is no error.
 struct Problem {
   std::string code;
   std::string detail;
@@ -46,51 +52,55 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 [[nodiscard]] Problem problem_of(const Status& status);
-// nullopt: none. internal for a code that does not exist.
+// Returns the error in `problem`, with the code internal when `problem.code` does not exist.
+// Returns nullopt when there is no error.
 [[nodiscard]] std::optional<Error> error_of(const Problem& problem);
 
-// --- to the reader; `check` is a number that the agent chose
+// --- to the reader; `check` is the number that the node agent chose for the check
 
-// Begins a check with a full pass. With the window's descriptor when a piece is staged.
+// Begins a check with a full pass. The window's descriptor is sent with it when a piece is staged.
 struct Start {
   std::uint64_t check = 0;
   HashAlgorithm hash = HashAlgorithm::kSha256;
   std::uint32_t chunk_size = 0;
   std::uint32_t slices = 1;
   bool tags = true;
-  std::vector<Piece> pieces;               // all of the registration
+  std::vector<Piece> pieces;               // all pieces of the registration
   std::vector<std::vector<Part>> tensors;  // those to check
   bool operator==(const Start&) const = default;
 };
+// Asks for MemoryCheck::recheck() of a slice. Looked answers.
 struct Look {
   std::uint64_t check = 0;
   std::uint64_t slice = 0;
   bool operator==(const Look&) const = default;
 };
+// Asks for MemoryCheck::redraw() of `count` pieces. Drawn answers.
 struct Draw {
   std::uint64_t check = 0;
   std::uint64_t count = 0;
   bool operator==(const Draw&) const = default;
 };
+// Asks for MemoryCheck::outline() of these tensors. Outlined answers.
 struct Outline {
   std::uint64_t check = 0;
   std::uint64_t span = 0;
   Numbers tensors;
   bool operator==(const Outline&) const = default;
 };
-// Answers Export, with the descriptors.
+// Answers Export. The descriptors are sent with it.
 struct Exported {
   std::uint64_t check = 0;
   Problem problem;
   bool operator==(const Exported&) const = default;
 };
-// Answers Stage: the bytes are in the window until Taken.
+// Answers Stage. The bytes stay in the window until the reader sends Taken.
 struct Staged {
   std::uint64_t check = 0;
   Problem problem;
   bool operator==(const Staged&) const = default;
 };
-// Ends a check, whatever it does at the time. Ended answers.
+// Ends a check, even while the reader works on it. Ended answers.
 struct End {
   std::uint64_t check = 0;
   bool operator==(const End&) const = default;
@@ -99,27 +109,27 @@ using ToReader = std::variant<Start, Look, Draw, Outline, Exported, Staged, End>
 
 // --- from the reader
 
-// The first message.
+// The first message: says which build the reader is, and which device it reads.
 struct Hello {
   std::string build;
-  std::string device;  // as --device takes it
+  std::string device;  // id, as the option --device takes it
   std::string uuid;
   std::string driver;
   std::string kernel;  // digest as text; empty: none
   bool operator==(const Hello&) const = default;
 };
-// The call under way gets on.
+// The reader still makes progress with the last question about this check.
 struct Progress {
   std::uint64_t check = 0;
   bool operator==(const Progress&) const = default;
 };
-// Asks for fresh descriptors.
+// Asks the node agent to have the owner export fresh descriptors of these pieces.
 struct Export {
   std::uint64_t check = 0;
   Numbers pieces;
   bool operator==(const Export&) const = default;
 };
-// Asks for bytes in the window.
+// Asks the node agent to have the owner copy these bytes of a staged piece into the window.
 struct Stage {
   std::uint64_t check = 0;
   std::uint64_t piece = 0;
@@ -127,6 +137,7 @@ struct Stage {
   std::uint64_t size = 0;
   bool operator==(const Stage&) const = default;
 };
+// The reader no longer needs the bytes in the window (Staged).
 struct Taken {
   std::uint64_t check = 0;
   bool operator==(const Taken&) const = default;
@@ -138,13 +149,13 @@ struct Started {
   Numbers slices;  // bytes of each
   bool operator==(const Started&) const = default;
 };
-// Answers Look.
+// Answers Look, with the tensors that changed.
 struct Looked {
   std::uint64_t check = 0;
   Numbers changed;
   bool operator==(const Looked&) const = default;
 };
-// Answers Draw.
+// Answers Draw, as in Redraw (worker/instances/checks.h).
 struct Drawn {
   std::uint64_t check = 0;
   std::uint64_t drawn = 0;
@@ -152,19 +163,20 @@ struct Drawn {
   Numbers changed;
   bool operator==(const Drawn&) const = default;
 };
-// Answers Outline: of each tensor the root, then its outline.
+// Answers Outline. Each list has the root of a tensor, then its outline.
 struct Outlined {
   std::uint64_t check = 0;
   std::vector<Digests> tensors;
   bool operator==(const Outlined&) const = default;
 };
-// Answers any of them. With check 0 in the place of Hello: the reader cannot begin.
+// Answers Start, Look, Draw or Outline when the work failed. With check 0, sent instead of Hello:
+// the reader cannot begin.
 struct Failed {
   std::uint64_t check = 0;
   Problem problem;
   bool operator==(const Failed&) const = default;
 };
-// Nothing of the check is left.
+// Answers End: the reader has released all memory of the check.
 struct Ended {
   std::uint64_t check = 0;
   bool operator==(const Ended&) const = default;
@@ -174,7 +186,7 @@ using FromReader = std::variant<Hello, Progress, Export, Stage, Taken, Started, 
 
 [[nodiscard]] Bytes write(const ToReader& message);
 [[nodiscard]] Bytes write(const FromReader& message);
-// Reads exactly one message. Errors: invalid-encoding for anything else.
+// Parse `bytes`, which must be exactly one message. Errors: invalid-encoding for anything else.
 [[nodiscard]] Result<ToReader> parse_to_reader(ByteView bytes);
 [[nodiscard]] Result<FromReader> parse_from_reader(ByteView bytes);
 

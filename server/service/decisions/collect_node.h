@@ -21,11 +21,14 @@ inline constexpr std::size_t kMaxReportPlaces = 256;
 struct NodeQuestion {
   const policy::Workload& workload;  // including its node
   std::string cluster{};             // cluster of the pod
-  std::string pod_uid{};             // at serve: also read reports on this pod's own mounts
-  bool serve = false;                // also read reports on memory, and heartbeats
-  // Without a pod: the locations whose reports are read. Empty: all locations.
+  std::string pod_uid{};             // for `serve`: also read reports on this pod's own mounts
+  // Whether the decision is at serve (the pod is about to work). If so, also reads reports on
+  // memory, and heartbeats.
+  bool serve = false;
+  // For a workload that is no pod: only reports about these locations are read. Empty: reports
+  // about all locations.
   std::vector<std::string> locations{};
-  // All models that the decision is about.
+  // The artifacts of all models that the decision is about.
   std::vector<ArtifactId> models{};
 };
 // Returns what the store knows about the volume claims that the workload mounts.
@@ -39,11 +42,11 @@ struct NodeQuestion {
 // are added. If the workload is not a pod, the places are the locations of the question, or every
 // place with a report if the question names none. At serve, the newest report on each instance in
 // memory of the pod is added (without a pod: instances that run in no pod), and what the newest
-// heartbeat says about these instances. An instance of the pod whose artifact is none of `models`
-// counts for each of them, as one that is not verified. A report is ignored if its bytes were read
-// before this machine had the node's name, and for a pod also if another volume of the pod has the
-// name of the persistent volume that the node says it read. If the node never enrolled, `facts`
-// stays unchanged.
+// heartbeat says about these instances. An instance of the pod whose artifact is none of
+// NodeQuestion::models is added for each of these models, as an instance that is not verified. A
+// report is ignored if its bytes were read before this machine had the node's name, and for a pod
+// also if another volume of the pod has the name of the persistent volume that the node says it
+// read. If the node never enrolled, `facts` stays unchanged.
 [[nodiscard]] Status collect_node(Services& services, storage::Snapshot& snapshot,
                                   const NodeQuestion& question, policy::Facts& facts);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the pod that earlier reviews told of: in the store, or still waiting to be written there.
+// Finds a pod that an earlier admission review contained: in the store, or among the pods that wait
+// to be written to the store (unselected.h).
 #pragma once
 
 #include <memory>
@@ -13,12 +14,12 @@ namespace assay::server {
 
 struct KnownPod {
   std::optional<storage::PodRow> row;  // nullopt: no such pod is known
-  // Opened after the waiting pods were looked at, so that a pod that is written meanwhile is found
-  // in one of the two. Never null.
+  // The snapshot that was searched. It was opened after the search among the waiting pods, so a pod
+  // that is written to the store during the search is not missed. Never null.
   std::unique_ptr<storage::Snapshot> snapshot;
 };
-// Returns the pod with this uid that a review of this cluster told of. A uid that no pod can have
-// is not known. Errors: those of the store.
+// Returns what earlier reviews of this cluster say about the pod with this uid. For a uid that no
+// pod can have, `row` is nullopt. Errors: those of the store.
 [[nodiscard]] Result<KnownPod> find_pod(Services& services, const std::string& cluster,
                                         const std::string& uid);
 
