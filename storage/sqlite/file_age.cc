@@ -9,6 +9,8 @@
 #include <optional>
 #include <sys/stat.h>
 
+#include <sqlite3.h>
+
 #include "storage/sqlite/query.h"
 
 namespace assay::storage::sqlite {
@@ -119,9 +121,11 @@ Result<std::optional<std::uint64_t>> number_alone(Connection& connection) {
   return page.empty() ? std::optional(kFirstNumber) : number_on(page);
 }
 
-bool has_log(const std::string& path) {
+// The log is where SQLite has it: beside the file that symbolic links lead to.
+bool has_log(const Connection& connection) {
+  const char* const file = sqlite3_db_filename(connection.handle(), "main");
   struct stat status{};
-  return ::stat((path + "-wal").c_str(), &status) == 0 && status.st_size > 0;
+  return file != nullptr && ::stat(sqlite3_filename_wal(file), &status) == 0 && status.st_size > 0;
 }
 
 Status compare(Connection& connection) {
@@ -150,8 +154,8 @@ Status store_file_age(Connection& connection, const FileAge& age) {
   return connection.query(Sql::kFileAgePut).bind(age.number).bind(age.copied).run();
 }
 
-Status check_file_age(Connection& connection, const std::string& path) {
-  if (!has_log(path)) {
+Status check_file_age(Connection& connection) {
+  if (!has_log(connection)) {
     return {};
   }
   Status compared = compare(connection);

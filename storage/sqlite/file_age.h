@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "storage/sqlite/connection.h"
 
@@ -26,11 +25,11 @@ struct FileAge {
 // Stores the numbers. The caller must be in a transaction.
 [[nodiscard]] Status store_file_age(Connection& connection, const FileAge& age);
 
-// Compares the file at `path`, without its write-ahead log, with what `connection` reads through
-// the log. The caller must call this before anything copies the log into the file. A database
-// without a log passes. After an error, `connection` does not copy the log when it closes.
+// Compares the database file, without its write-ahead log, with what `connection` reads through the
+// log. The caller must call this before anything copies the log into the file. A database without a
+// log passes. After an error, `connection` does not copy the log when it closes.
 // Errors: store-behind-anchor when the file is older than the file that the log belongs to;
 // data-loss when the numbers are missing.
-[[nodiscard]] Status check_file_age(Connection& connection, const std::string& path);
+[[nodiscard]] Status check_file_age(Connection& connection);
 
 }  // namespace assay::storage::sqlite

@@ -277,7 +277,7 @@ class SqliteInspection final : public Inspection {
   Result<std::vector<Damage>> find_on(Connection& connection, bool deep, const Progress& progress) {
     // Before the database is pinned: the anchor is never ahead of what is read after it.
     const auto anchor = Anchor(options_.anchor_path).load();
-    const Status age = check_file_age(connection, options_.path);
+    const Status age = check_file_age(connection);
     ASSAY_TRY(connection.query(Sql::kBeginRead).run());
     ASSAY_ASSIGN(const auto state, load_checkpoint(connection));
     if (!state) {

@@ -42,7 +42,7 @@ Result<Opened> open_alone(const SqliteOptions& options, const Signer& signer) {
   ASSAY_ASSIGN(FileLock lock, FileLock::acquire(options.path));
   ASSAY_TRY(prepare_file(options.path, false));
   ASSAY_ASSIGN(auto connection, Connection::open(options.path, Connection::Mode::kReadWrite));
-  ASSAY_TRY(check_file_age(*connection, options.path));
+  ASSAY_TRY(check_file_age(*connection));
   ASSAY_ASSIGN(SecretBytes key, seal_key_of(*connection, signer));
   connection->set_seal_key(std::make_shared<const SecretBytes>(std::move(key)));
   connection->set_rules(*options.rules);

@@ -115,7 +115,7 @@ Result<std::unique_ptr<Store>> open(SqliteOptions options, const Signer& signer,
   ASSAY_ASSIGN(OpenedFile file, open_file(options.path));
   auto connection = std::move(file.connection);
   ASSAY_TRY(migrate(*connection));
-  ASSAY_TRY(check_file_age(*connection, options.path));
+  ASSAY_TRY(check_file_age(*connection));
   ASSAY_ASSIGN(const std::int64_t schema, checked_schema(*connection));
   ASSAY_ASSIGN(SecretBytes seal_key, seal_key_of(*connection, signer));
   const auto shared_key = std::make_shared<const SecretBytes>(std::move(seal_key));

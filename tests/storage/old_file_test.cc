@@ -42,8 +42,9 @@ class OldFile : public SqliteTest {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   // The first finding of a deep check; empty when there is none.
-  std::string first_finding() {
-    const auto inspection = Inspection::open(options(), signer_, clock_);
+  std::string first_finding() { return first_finding(options()); }
+  std::string first_finding(const SqliteOptions& options) {
+    const auto inspection = Inspection::open(options, signer_, clock_);
     EXPECT_TRUE(inspection) << to_string(inspection.error());
     const auto found = (*inspection)->find(true, [](std::string_view, std::uint64_t) {});
     EXPECT_TRUE(found) << to_string(found.error());
@@ -75,6 +76,27 @@ TEST_F(OldFile, UnderTheLogOfANewerOne_IsRefusedAndLeftAlone) {
   put_in_place("now");
   EXPECT_EQ(first_finding(), "");
   expect_durable(*open().value(), all);
+}
+
+// The log is beside the file that the link leads to.
+TEST_F(OldFile, ThroughASymbolicLink_IsRefusedAsWell) {
+  append(*open().value(), 3);
+  keep("old");
+  append(*open().value(), 3);
+  {
+    const auto store = open().value();
+    append(*store, 1);
+    keep_what_is_left();
+  }
+  put_in_place("old");
+  const std::string before = contents(path());
+  SqliteOptions wanted = options();
+  wanted.path = folder_.path() + "/link.db";
+  fs::create_symlink(path(), wanted.path);
+  EXPECT_EQ(first_finding(wanted), "file " + wanted.path);
+  EXPECT_EQ(measure_loss(wanted, signer_).error().code, ErrorCode::kStoreBehindAnchor);
+  EXPECT_EQ(open_error(wanted), ErrorCode::kStoreBehindAnchor);
+  EXPECT_EQ(contents(path()), before) << "nothing was copied into it";
 }
 
 // What changes in its place leaves no gap that the checks of the log would find: without the
