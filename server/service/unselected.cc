@@ -86,11 +86,16 @@ bool UnselectedWorkloads::forget_oldest() {
 
 bool UnselectedWorkloads::keep(storage::PodRow row, bool replaces) {
   const PodKey key{row.cluster, row.uid};
-  if (const auto known = by_key_.find(key); known != by_key_.end()) {
-    replaces = replaces || known->second->replaces;
+  const auto known = by_key_.find(key);
+  const bool waits = known != by_key_.end();
+  replaces = replaces || forgotten_.contains(key) || (waits && known->second->replaces);
+  // Until it has room the pod is unknown: never what it was before.
+  if (replaces && !mark_forgotten(key)) {
+    return false;
+  }
+  if (waits) {
     drop(known);
   }
-  replaces = forgotten_.erase(key) > 0 || replaces;
   const std::size_t bytes = bytes_of(row);
   bool room = bytes <= kMaxPodBytes;
   while (room && (pods_.size() >= kMaxPods || bytes_ + bytes > kMaxPodBytes)) {
@@ -98,8 +103,9 @@ bool UnselectedWorkloads::keep(storage::PodRow row, bool replaces) {
   }
   if (!room) {
     ++counts_.forgotten;
-    return !replaces || mark_forgotten(key);
+    return true;
   }
+  forgotten_.erase(key);
   pods_.push_back({std::move(row), bytes, ++version_, replaces});
   bytes_ += bytes;
   by_key_.emplace(key, std::prev(pods_.end()));

@@ -52,9 +52,10 @@ class UnselectedWorkloads {
   UnselectedWorkloads(storage::Store& store, const Clock& clock, NamespaceQuota& namespace_quota)
       : store_(store), clock_(clock), namespace_quota_(namespace_quota) {}
 
-  // Counts `workload` and keeps its pod, if any. Returns false when the pod replaces an older row,
-  // and there is no room to keep the pod, nor the fact that it was forgotten. The caller must then
-  // refuse the change of the pod.
+  // Counts `workload` and keeps its pod, if any. Returns false, and leaves what is known of the
+  // pod, when the pod replaces an older row and kMaxForgotten others are forgotten already, so that
+  // nothing could remember that this pod was forgotten, too. The caller must then refuse the change
+  // of the pod.
   [[nodiscard]] bool add(Unselected workload);
 
   // What this object knows about a pod. The caller must use it instead of the store's row.

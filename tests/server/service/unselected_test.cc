@@ -283,6 +283,28 @@ TEST_F(UnselectedTest, ChangeThatCannotBeRemembered_IsRefused) {
       << "its binding is refused instead";
 }
 
+// There is no room for it, and none to remember that one more was forgotten.
+TEST_F(UnselectedTest, PodThatChangesAgainWithoutRoom_IsNotWhatItWasBefore) {
+  constexpr std::size_t kHalf = UnselectedWorkloads::kMaxPodBytes / 2 - 600;
+  constexpr std::size_t kNearlyAll = UnselectedWorkloads::kMaxPodBytes - 2000;
+  full_.full = true;
+  for (std::size_t i = 1; i < UnselectedWorkloads::kMaxForgotten; ++i) {
+    add(changed(pod(std::to_string(i))));
+  }
+  fill_memory();
+  add(changed(of_size("waits", kHalf)));
+  add(changed(of_size("waits too", kHalf)));
+  add(changed(of_size("is the last", UnselectedWorkloads::kMaxPodBytes)));
+  add(changed(of_size("1", kNearlyAll)));
+  const auto forgotten = unselected_.find("kube-1", "1");
+  ASSERT_TRUE(forgotten);
+  EXPECT_FALSE(forgotten->row) << "unknown, as it was";
+  EXPECT_FALSE(unselected_.add(changed(of_size("waits", kNearlyAll))));
+  const auto waiting = unselected_.find("kube-1", "waits");
+  ASSERT_TRUE(waiting && waiting->row);
+  EXPECT_EQ(waiting->row->workload, of_size("waits", kHalf).pod->workload);
+}
+
 // Another write may know better while a flush is on its way.
 TEST_F(UnselectedTest, RowThatIsWrittenAfterTheChangeWasForgotten_Stays) {
   add(pod("u"));
