@@ -38,8 +38,17 @@ Result<worker::PeerRules> rules_of(const RegisterOptions& options) {
   return rules;
 }
 
-// "500ms", "2s", "10m", "1h".
-Result<std::chrono::milliseconds> duration_of(const char* option, const std::string& text) {
+// The words of --watch-check.
+constexpr std::array<std::pair<std::string_view, worker::WatchCheck>, 3> kWatchChecks = {
+    {{"tags", worker::WatchCheck::kTags},
+     {"sha256", worker::WatchCheck::kSha256},
+     {"random", worker::WatchCheck::kRandom}}};
+
+// Reads "500ms", "2s", "10m" or "1h"; without a text `into` stays as it is.
+Status read_duration(const char* option, const std::string& text, std::chrono::milliseconds& into) {
+  if (text.empty()) {
+    return {};
+  }
   constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits = {
       {{"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}}};
   constexpr std::uint64_t kMost = 1'000'000;  // of any unit
@@ -52,7 +61,8 @@ Result<std::chrono::milliseconds> duration_of(const char* option, const std::str
     return fail(ErrorCode::kUsage,
                 std::string(option) + " is a number and a unit: 500ms, 2s, 10m, 1h", text);
   }
-  return std::chrono::milliseconds(number * unit->second);
+  into = std::chrono::milliseconds(number * unit->second);
+  return {};
 }
 
 }  // namespace
@@ -64,19 +74,24 @@ void add_register_options(const Command& verb, RegisterOptions& options) {
   verb.option("--register-uid", options.uids, "UID",
               "let processes of this user id register from outside of every pod, for hosts without "
               "Kubernetes; may be given again (default: none)");
+  WatchOptions& watch = options.watch;
   verb.option(
-      "--watch-period", options.watch_period, "TIME",
+      "--watch-period", watch.period, "TIME",
       "look at all bytes of registered memory once in this time, 100ms to 60s (default 2s)");
-  verb.option("--watch-slices", options.watch_slices, "N",
+  verb.option("--watch-slices", watch.slices, "N",
               "in so many parts: more of them disturb a step less, fewer cost less throughput "
               "(default 8)");
-  verb.option("--watch-full", options.watch_full, "TIME",
+  verb.option("--watch-full", watch.full, "TIME",
               "hash everything with SHA-256, through fresh descriptors, once in this time "
               "(default 1h)");
-  verb.choice("--watch-check", options.watch_check, {"tags", "sha256", "random"},
+  std::vector<std::string> checks;
+  for (const auto& [word, check] : kWatchChecks) {
+    checks.emplace_back(word);
+  }
+  verb.choice("--watch-check", watch.check, checks,
               "what a look is: keyed tags where the device has them (default), SHA-256, or keyed "
               "tags of parts that are drawn at random");
-  verb.option("--watch-share", options.watch_share, "PERCENT",
+  verb.option("--watch-share", watch.share, "PERCENT",
               "share of the bytes that --watch-check random looks at in a period, 1 to 99; all of "
               "them are looked at within 60s");
   verb.option("--reader-timeout", options.reader_seconds, "SECONDS",
@@ -95,40 +110,40 @@ Status check(const RegisterOptions& options) {
     return fail(ErrorCode::kUsage, "--reader-timeout is from 1 to 3600 seconds");
   }
   ASSAY_TRY(rules_of(options));
-  const bool watches = !options.watch_period.empty() || options.watch_slices ||
-                       !options.watch_full.empty() || !options.watch_check.empty() ||
-                       options.watch_share;
-  if (options.socket.empty() && watches) {
+  if (options.socket.empty() && options.watch != WatchOptions()) {
     return fail(ErrorCode::kUsage, "--watch-... needs --register-socket");
   }
-  ASSAY_TRY(watch_plan_of(options));
+  ASSAY_TRY(watch_plan_of(options.watch));
   return {};
 }
 
-Result<worker::WatchPlan> watch_plan_of(const RegisterOptions& options) {
+Result<worker::WatchPlan> watch_plan_of(const WatchOptions& options) {
   worker::WatchPlan plan;
-  if (!options.watch_period.empty()) {
-    ASSAY_ASSIGN(plan.period, duration_of("--watch-period", options.watch_period));
-  }
-  if (!options.watch_full.empty()) {
-    ASSAY_ASSIGN(plan.full, duration_of("--watch-full", options.watch_full));
-  }
+  ASSAY_TRY(read_duration("--watch-period", options.period, plan.period));
+  ASSAY_TRY(read_duration("--watch-full", options.full, plan.full));
   constexpr std::uint64_t kTooMany = 1'000'000;
-  plan.slices =
-      static_cast<unsigned>(std::min(options.watch_slices.value_or(plan.slices), kTooMany));
-  plan.share = static_cast<unsigned>(std::min(options.watch_share.value_or(plan.share), kTooMany));
-  if (options.watch_check == "sha256") {
-    plan.check = worker::WatchCheck::kSha256;
-  } else if (options.watch_check == "random") {
-    plan.check = worker::WatchCheck::kRandom;
-    if (!options.watch_share) {
-      return fail(ErrorCode::kUsage, "--watch-check random needs --watch-share");
-    }
+  plan.slices = static_cast<unsigned>(std::min(options.slices.value_or(plan.slices), kTooMany));
+  plan.share = static_cast<unsigned>(std::min(options.share.value_or(plan.share), kTooMany));
+  for (const auto& [word, check] : kWatchChecks) {
+    plan.check = options.check == word ? check : plan.check;
+  }
+  if (plan.check == worker::WatchCheck::kRandom && !options.share) {
+    return fail(ErrorCode::kUsage, "--watch-check random needs --watch-share");
   }
   if (const Status status = worker::check(plan); !status) {
     return fail(ErrorCode::kUsage, "--watch-...: " + status.error().detail);
   }
   return plan;
+}
+
+Json watch_json(const worker::WatchPlan& plan) {
+  const auto* const check =
+      std::ranges::find(kWatchChecks, plan.check, &decltype(kWatchChecks)::value_type::second);
+  return {{"check", check->first},
+          {"share_percent", plan.share},
+          {"period_ms", plan.period.count()},
+          {"slices", plan.slices},
+          {"full_ms", plan.full.count()}};
 }
 
 void InstanceEvents::came(const std::shared_ptr<worker::Owner>& owner) {
@@ -172,7 +187,7 @@ Result<std::unique_ptr<InstanceFront>> open_instance_front(const Context& contex
     return std::unique_ptr<InstanceFront>();
   }
   ASSAY_ASSIGN(worker::PeerRules rules, rules_of(options));
-  ASSAY_ASSIGN(const worker::WatchPlan plan, watch_plan_of(options));
+  ASSAY_ASSIGN(const worker::WatchPlan plan, watch_plan_of(options.watch));
   auto front = std::make_unique<InstanceFront>(
       context, std::move(rules), parts, readers_of(context, options.reader_seconds, threads, parts),
       std::move(service), plan);

@@ -21,24 +21,31 @@
 
 namespace assay::cli {
 
+// How what was verified is watched; empty: as worker::WatchPlan has it.
+struct WatchOptions {
+  std::string period{};
+  std::optional<std::uint64_t> slices{};
+  std::string full{};
+  std::string check{};
+  std::optional<std::uint64_t> share{};
+  bool operator==(const WatchOptions&) const = default;
+};
+
 struct RegisterOptions {
   std::string socket;               // empty: nobody can register
   std::vector<std::string> uids{};  // user ids that may register from outside of every pod
   // Seconds without a word of a process that reads memory; absent: as worker::ReaderTimes has it.
   std::optional<std::uint64_t> reader_seconds{};
-  // How what was verified is watched; empty: as worker::WatchPlan has it.
-  std::string watch_period{};
-  std::optional<std::uint64_t> watch_slices{};
-  std::string watch_full{};
-  std::string watch_check{};
-  std::optional<std::uint64_t> watch_share{};
+  WatchOptions watch{};
 };
 
 void add_register_options(const Command& verb, RegisterOptions& options);
 // Checks the options. Errors: usage.
 [[nodiscard]] Status check(const RegisterOptions& options);
 // How the agent watches what was verified. Errors: usage.
-[[nodiscard]] Result<worker::WatchPlan> watch_plan_of(const RegisterOptions& options);
+[[nodiscard]] Result<worker::WatchPlan> watch_plan_of(const WatchOptions& options);
+// The plan as the event `started` has it.
+[[nodiscard]] Json watch_json(const worker::WatchPlan& plan);
 
 // Reports registrations that come, change or go as events of the worker.
 class InstanceEvents final : public worker::InstanceWatcher {
@@ -61,11 +68,12 @@ struct InstanceFront {
                 const worker::WatchPlan& plan);
 
   worker::Service service;  // only for heartbeats
-  worker::Readers readers;  // before memory, whose checks are theirs
+  // These two outlive `memory`, whose threads use them to the end.
+  worker::Readers readers;
+  worker::Nvml driver{};
   InstanceEvents told;
   worker::MemoryWatch memory;
   worker::Registry registry;
-  worker::Nvml driver{};
   worker::InstanceShared shared;
   std::unique_ptr<worker::InstanceListener> listener{};  // last: it uses the others
 };

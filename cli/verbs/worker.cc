@@ -85,17 +85,6 @@ Result<std::unique_ptr<Signer>> worker_key(const WorkerOptions& options) {
   return attestation::generate_key(SignatureAlgorithm::kEcdsaP256);
 }
 
-Json watch_json(const worker::WatchPlan& plan) {
-  using worker::WatchCheck;
-  return {{"check", plan.check == WatchCheck::kSha256   ? "sha256"
-                    : plan.check == WatchCheck::kRandom ? "random"
-                                                        : "tags"},
-          {"share_percent", plan.share},
-          {"period_ms", plan.period.count()},
-          {"slices", plan.slices},
-          {"full_ms", plan.full.count()}};
-}
-
 // What the node says it could hash with; at least the device that it does hash with.
 std::vector<NodeDevice> node_devices(const gpu_hash::EngineInfo& engine) {
   constexpr std::size_t kMaxDevices = 64;

@@ -123,10 +123,44 @@ class Reader {
 
 }  // namespace
 
-FrameChannel::FrameChannel(Descriptor socket) : socket_(std::move(socket)) {}
+Bytes frame_of(ByteView body) {
+  const auto length = static_cast<std::uint32_t>(body.size());
+  Bytes frame = {static_cast<std::uint8_t>(length), static_cast<std::uint8_t>(length >> 8),
+                 static_cast<std::uint8_t>(length >> 16), static_cast<std::uint8_t>(length >> 24)};
+  frame.insert(frame.end(), body.begin(), body.end());
+  return frame;
+}
 
-bool FrameChannel::wait(Steady::time_point deadline) const {
-  pollfd wait{socket_.get(), POLLIN, 0};
+ssize_t send_some(int socket, ByteView bytes, std::span<const int> descriptors) {
+  alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(kMaxFrameDescriptors * sizeof(int))>
+      control{};
+  iovec data{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (descriptors.size() > kMaxFrameDescriptors) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (!descriptors.empty()) {
+    const std::size_t size = descriptors.size_bytes();
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(size);
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(size);
+    std::memcpy(CMSG_DATA(part), descriptors.data(), size);
+  }
+  ssize_t count = -1;
+  do {
+    count = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (count < 0 && errno == EINTR);
+  return count;
+}
+
+bool wait_for(int socket, short events, Steady::time_point deadline) {
+  pollfd wait{socket, events, 0};
   while (true) {
     const int ready = ::poll(&wait, 1, wait_ms(deadline));
     if (ready > 0 || (ready < 0 && errno != EINTR)) {
@@ -136,6 +170,12 @@ bool FrameChannel::wait(Steady::time_point deadline) const {
       return false;
     }
   }
+}
+
+FrameChannel::FrameChannel(Descriptor socket) : socket_(std::move(socket)) {}
+
+bool FrameChannel::wait(Steady::time_point deadline) const {
+  return wait_for(socket_.get(), POLLIN, deadline);
 }
 
 Result<Frame> FrameChannel::receive(const FrameLimits& limits,
@@ -163,32 +203,9 @@ Result<Frame> FrameChannel::receive(const FrameLimits& limits,
 }
 
 Status FrameChannel::send(ByteView body, std::span<const int> descriptors) {
-  const auto length = static_cast<std::uint32_t>(body.size());
-  Bytes bytes = {static_cast<std::uint8_t>(length), static_cast<std::uint8_t>(length >> 8),
-                 static_cast<std::uint8_t>(length >> 16), static_cast<std::uint8_t>(length >> 24)};
-  bytes.insert(bytes.end(), body.begin(), body.end());
-  alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(kMaxFrameDescriptors * sizeof(int))>
-      control{};
-  iovec data{bytes.data(), bytes.size()};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  if (!descriptors.empty()) {
-    const std::size_t size = std::min(descriptors.size(), kMaxFrameDescriptors) * sizeof(int);
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(size);
-    cmsghdr* const part = CMSG_FIRSTHDR(&message);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(size);
-    std::memcpy(CMSG_DATA(part), descriptors.data(), size);
-  }
+  const Bytes frame = frame_of(body);
   const std::lock_guard lock(sending_);
-  ssize_t count = -1;
-  do {
-    count = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (count < 0 && errno == EINTR);
-  if (count != static_cast<ssize_t>(bytes.size())) {
+  if (!std::cmp_equal(send_some(socket_.get(), frame, descriptors), frame.size())) {
     shut_down();
     return ended();
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <sys/types.h>
 #include <vector>
 
 #include "schemas/core/bytes.h"
@@ -30,6 +31,19 @@ struct FrameLimits {
   Steady::time_point end = Steady::time_point::max();    // deadline for the last byte
   Steady::duration idle = Steady::duration::max();       // longest pause between bytes
 };
+
+// The steps of sending, for FrameChannel::send() and for Link::send() (worker/reader/link.h), which
+// waits.
+//
+// Returns `body` with its length before it.
+[[nodiscard]] Bytes frame_of(ByteView body);
+// Sends as many of these bytes as there is room for, without waiting. The descriptors (at most
+// kMaxFrameDescriptors) accompany the first byte; the caller keeps them. Returns and sets errno as
+// sendmsg() does.
+[[nodiscard]] ssize_t send_some(int socket, ByteView bytes, std::span<const int> descriptors);
+// Waits until poll() reports `events` (POLLIN, POLLOUT) for `socket`, or its end. Returns false
+// when neither happens before `deadline`.
+[[nodiscard]] bool wait_for(int socket, short events, Steady::time_point deadline);
 
 // One end of a socket. Only one thread may call receive(); any thread may call send() and
 // shut_down().
@@ -56,8 +70,8 @@ class FrameChannel {
 
   // Sends a frame without waiting. On an error the connection is shut down, so an owner (a process
   // that registers memory) that does not read loses its connection.
-  // Errors: cancelled when the frame does not fit into the socket's buffer, or the other side has
-  // closed the connection.
+  // Errors: cancelled when the frame does not fit into the socket's buffer, the other side has
+  // closed the connection, or there are more than kMaxFrameDescriptors descriptors.
   [[nodiscard]] Status send(ByteView body, std::span<const int> descriptors = {});
 
   // Ends both directions. A receive() that is waiting returns.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "schemas/posix/descriptor_limit.h"
+
 namespace assay::worker {
 
 namespace {
@@ -21,6 +22,22 @@ std::unexpected<Error> refused(const std::string& why) {
 
 std::unexpected<Error> too_slow() {
   return fail(ErrorCode::kFileUnreadable, "the owner takes too long to export its memory");
+}
+
+// Drivers keep the descriptor of an import until they release the memory.
+Status check_descriptors(const InstanceRegistration& registration,
+                         std::span<const std::uint64_t> wanted) {
+  constexpr std::uint64_t kOthers = kMaxFrameDescriptors + 64;
+  const auto kept = std::ranges::count_if(wanted, [&](std::uint64_t piece) {
+    return registration.pieces[piece].kind == PieceKind::kDevice;
+  });
+  const std::uint64_t needed = static_cast<std::uint64_t>(kept) + kOthers;
+  return descriptor_limit() >= needed
+             ? Status()
+             : fail(ErrorCode::kLimitExceeded, "the node agent may open " +
+                                                   std::to_string(descriptor_limit()) +
+                                                   " files and needs " + std::to_string(needed) +
+                                                   ": raise its limit (LimitNOFILE, ulimit -n)");
 }
 
 }  // namespace
@@ -138,26 +155,6 @@ Result<std::vector<Descriptor>> ExportTime::take(Owner& owner,
   }
   return exported;
 }
-
-namespace {
-
-// Drivers keep the descriptor of an import until they release the memory.
-Status check_descriptors(const InstanceRegistration& registration,
-                         std::span<const std::uint64_t> wanted) {
-  constexpr std::uint64_t kOthers = kMaxFrameDescriptors + 64;
-  const auto kept = std::ranges::count_if(wanted, [&](std::uint64_t piece) {
-    return registration.pieces[piece].kind == PieceKind::kDevice;
-  });
-  const std::uint64_t needed = static_cast<std::uint64_t>(kept) + kOthers;
-  return descriptor_limit() >= needed
-             ? Status()
-             : fail(ErrorCode::kLimitExceeded, "the node agent may open " +
-                                                   std::to_string(descriptor_limit()) +
-                                                   " files and needs " + std::to_string(needed) +
-                                                   ": raise its limit (LimitNOFILE, ulimit -n)");
-}
-
-}  // namespace
 
 Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& engine,
                                               std::span<const std::uint64_t> pieces,

@@ -38,6 +38,11 @@ class RemoteOwner final : public Owner {
   void begin_check() override {}
   void tell(InstanceState, std::span<const Finding>) override {}
 
+  // --- for the thread of the check
+
+  // Closes the descriptor of the window. Nothing can be staged after that.
+  void close_window() { (void)window_.close(); }
+
   // --- for the thread that receives the messages of the node agent
 
   // Delivers the node agent's answer to the waiting request; dropped when no request waits.
@@ -62,7 +67,7 @@ class RemoteOwner final : public Owner {
   const std::string id_;
   const Peer peer_;
   const InstanceRegistration registration_;
-  const Descriptor window_;
+  Descriptor window_;  // used by the thread of the check only
   const Send send_;
   std::stop_source ended_;
   std::mutex mutex_;  // guards what follows

@@ -103,7 +103,9 @@ class Session {
     while (const std::optional<wire::ToReader> question = next()) {
       answer([&] { return handle(*question); });
     }
+    // This object lives until the next message; nothing of the owner may.
     check_.reset();
+    owner_->close_window();
     shared_.send(wire::Ended{number_});
     done_ = true;
   }

@@ -11,10 +11,12 @@ using gpu_hash::TagKey;
 
 bool Turn::wait(const std::stop_token& stop, const Progress& waits) {
   std::unique_lock lock(mutex_);
-  waiting_.insert(&waits);
-  const bool free = changed_.wait(lock, stop, [this] { return !taken_; }) && !stop.stop_requested();
-  waiting_.erase(&waits);
+  const auto place = waiting_.insert(waiting_.end(), &waits);
+  const auto is_next = [&] { return !taken_ && place == waiting_.begin(); };
+  const bool free = changed_.wait(lock, stop, is_next) && !stop.stop_requested();
+  waiting_.erase(place);
   taken_ = taken_ || free;
+  changed_.notify_all();  // another one may be the first now
   return free;
 }
 

@@ -5,8 +5,8 @@
 
 #include <condition_variable>
 #include <functional>
+#include <list>
 #include <mutex>
-#include <set>
 #include <stop_token>
 #include <utility>
 
@@ -14,7 +14,8 @@
 
 namespace assay::worker {
 
-// The right to use the engine, which one thread at a time has. Thread-safe.
+// The right to use the engine, which one thread at a time has. Threads get it in the order in which
+// they ask, so a check that takes turn after turn cannot keep the others out. Thread-safe.
 class Turn {
  public:
   using Progress = std::function<void()>;
@@ -47,7 +48,7 @@ class Turn {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool taken_ = false;
-  std::set<const Progress*> waiting_;
+  std::list<const Progress*> waiting_;  // the first is next
 };
 
 // The engine as one check uses it.

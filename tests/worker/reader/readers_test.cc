@@ -235,6 +235,13 @@ std::size_t mappings_of(pid_t pid) {
   return count;
 }
 
+std::size_t memory_files_of(pid_t pid) {
+  const std::filesystem::directory_iterator open("/proc/" + std::to_string(pid) + "/fd");
+  return static_cast<std::size_t>(std::ranges::count_if(open, [](const auto& entry) {
+    return std::filesystem::read_symlink(entry.path()).string().starts_with("/memfd:weights");
+  }));
+}
+
 // As long as a test needs: 64 GB to hash, in 32 MiB of memory.
 std::shared_ptr<FakeOwner> large_owner(const ArtifactId& artifact,
                                        std::vector<std::size_t>& tensors) {
@@ -305,6 +312,16 @@ TEST_F(ReadersTest, ReleasedBesideOneThatIsHashed) {
   EXPECT_LT(std::chrono::duration<double>(Steady::now() - asked).count(), 3);
   EXPECT_EQ(large.use_count(), 1);
   EXPECT_EQ(played.news.count(true), 0U);
+}
+
+// The window too: `released` promises that no descriptor is held any more.
+TEST_F(ReadersTest, WhatHasEnded_LeavesNoDescriptor) {
+  PlayedReaders played(engine(), kRight, "");
+  auto check = played.readers->start(owner(), {0, 1, 2}, {});
+  ASSERT_TRUE(check) << check.error().detail;
+  EXPECT_EQ(memory_files_of(played.news.pid()), 1U);  // the window
+  check->reset();
+  EXPECT_EQ(memory_files_of(played.news.pid()), 0U);
 }
 
 // Neither is taken for hung: the one that hashes gets on, and so does the one behind it.
