@@ -22,6 +22,7 @@ Ends with 1 when weights were not verified, a flipped byte was not found, or the
 """
 import argparse
 import contextlib
+import datetime
 import json
 import os
 import pathlib
@@ -42,6 +43,7 @@ PLAN = (2.0, 8)
 SWEEP = [(2.0, 1), (2.0, 25), (4.0, 8), (1.0, 8), (4.0, 25), (1.0, 1), (4.0, 1), (1.0, 25)]
 IDLE = 0.05  # of the time, in the runs with idle time
 PARTS = ("plain", "verification", "flips", "release", "watch", "hints", "sweep", "death")
+LINGER = 11  # seconds: the agent's own engine ends when it was not used for 10 (worker/engine_on_demand.h)
 FLIP_GRACE = 0.5  # seconds beyond the period until the decision is a denial
 
 
@@ -97,12 +99,12 @@ class Run:
 
     @contextlib.contextmanager
     def watched(self, period, slices, hints=False):
-        """Registered, verified and watched by a node agent of this plan; what came of the registration."""
-        with self.site.agent(period, slices) as agent:
+        """Registered, verified and watched by a node agent of this plan."""
+        with self.site.agent(period, slices):
             try:
-                registration = self.owner.ask("register", artifact=self.artifact, hints=hints)
-                job = self.site.verified(self.artifact)
-                yield {"agent": agent, "registration": registration, "job": job}
+                self.owner.ask("register", artifact=self.artifact, hints=hints)
+                self.site.verified(self.artifact)
+                yield
             finally:
                 self.owner.ask("close")
 
@@ -127,6 +129,8 @@ class Run:
             job = self.site.verified(self.artifact)
             first = self.owner.ask("exports")["pass"]
             passes = [self.owner.ask("verify", 120) for _ in range(3)]
+            if self.gpu.used_mib() is not None:
+                time.sleep(LINGER)
             pids = site.tree(agent.process.pid)
             found = {"registration": registration, "result": job["result"], "memory": job["detail"].get("memory"),
                      "device": job["detail"].get("device"), "waited": job["waited"], "job_pass": first,
@@ -206,17 +210,15 @@ class Run:
             figures.add_watch(self.report, self.bytes, watched[load], around, load, *PLAN)
             if hinted:
                 figures.add_watch(self.report, self.bytes, hinted["saturated"][load], around, load, *PLAN,
-                                  hints=hinted["how"])
+                                  hints="registration.hints")
                 figures.add_watch(self.report, self.bytes, hinted["idle"][load], [idle[load]], load, *PLAN,
-                                  hints=hinted["how"], idle=True)
+                                  hints="registration.hints", idle=True)
         return {"alone": [before, after], "watched": watched, "idle_alone": idle}
 
     def hinted(self):
-        with self.watched(*PLAN, hints=True) as found:
+        with self.watched(*PLAN, hints=True):
             time.sleep(1)
-            how = found["registration"]["hints"]
-            return {"how": how, "yield_slice": found["registration"]["yield_slice"],
-                    "idle_after_seconds": self.options.idle_after, "offer_ms": self.options.offer_ms,
+            return {"idle_after_seconds": self.options.idle_after, "offer_ms": self.options.offer_ms,
                     "saturated": {load: self.loop(load, hints=True) for load in LOADS},
                     "idle": {load: self.loop(load, hints=True, idle=True) for load in LOADS}}
 
@@ -275,9 +277,7 @@ class Run:
 
 def seconds_of(detail):
     """From the start of a job's work to its end, by the node agent's clock."""
-    from datetime import datetime
-
-    start, end = (datetime.fromisoformat(detail[name].replace("Z", "+00:00"))
+    start, end = (datetime.datetime.fromisoformat(detail[name].replace("Z", "+00:00"))
                   for name in ("started_at", "finished_at"))
     return round((end - start).total_seconds(), 3)
 

@@ -9,10 +9,10 @@
 //   devices=1     GPUs, or "all"; several of them are one engine (gpu_hash/spread/engine.h)
 //   owner=SOCKET  also hash what another process shares there (bench/gpu_hash/owner_channel.h)
 //   check=FILE    bytes of that process's first object, hashed on the CPU for comparison
-//   pattern=1     its object is what bench/gpu_hash/cuda_owner.cc writes: compare with the
-//   CPU only=import   nothing but that only=spread   several GPUs: data resident on each (gib=64),
-//   host memory through all (stream=32),
-//                 each beside one of them alone; devices=all is implied
+//   pattern=1     its object is what cuda_owner.cc writes: compare with the CPU
+//   only=import   nothing but that
+//   only=spread   several GPUs: data resident on each (gib=64), host memory through all
+//                 (stream=32), each beside one of them alone; devices=all is implied
 //   mib=N         for trying out: N MiB instead of gib and stream
 //   json=FILE     the figures as JSON
 //

@@ -158,18 +158,13 @@ class Owner:
         start = time.monotonic()
         self.registration = self.assay.register(self.model, artifact=artifact, socket=self.options.socket,
                                                 rank=rank, world=world)
-        seconds, how = time.monotonic() - start, "none"
-        offer = getattr(self.registration, "yield_slice", None)
-        self.hints = loads.NoHints()
-        if hints:
-            page = getattr(self.registration, "hints", None)
-            how = "page that nobody reads" if page is None else "registration.hints"
-            self.hints = Told(page or self.assay.Hints(), offer)
+        seconds = time.monotonic() - start
+        self.hints = Told(self.registration.hints, self.registration.yield_slice) if hints else loads.NoHints()
         self.timed = Exports(self.registration._link)
         kinds = {}
         for piece in self.registration._link._plan.pieces:
             kinds[piece.kind] = kinds.get(piece.kind, 0) + 1
-        return {"seconds": round(seconds, 3), "pieces": kinds, "hints": how, "yield_slice": offer is not None}
+        return {"seconds": round(seconds, 3), "pieces": kinds}
 
     def verify(self):
         self.timed.clear()
@@ -255,13 +250,12 @@ class Owner:
         def read():
             for line in sys.stdin:
                 self.commands.put(line)
-            self.commands.put(None)
             os._exit(0)  # whoever started this process has gone
 
         threading.Thread(target=read, daemon=True).start()
         print(json.dumps({"number": 0, **self.hello()}), flush=True)
-        while (line := self.commands.get()) is not None:
-            self.obey(line)
+        while True:
+            self.obey(self.commands.get())
 
 
 def main():

@@ -99,7 +99,6 @@ class Site:
         self.service = self._stack.enter_context(nodes.NodeService())
         self.service.activate(POLICY)
         self.socket = self.service.dir / "register.sock"
-        self.can_plan = "--watch-period" in self.service.run("assay", "worker", "run", "--help").stdout
         return self
 
     def __exit__(self, *error):
@@ -169,11 +168,8 @@ class Site:
     @contextlib.contextmanager
     def agent(self, period=2.0, slices=8):
         """`assay worker run` with this plan."""
-        options = ["--register-socket", str(self.socket), "--register-uid", str(os.getuid())]
-        if self.can_plan:
-            options += ["--watch-period", f"{round(1000 * period)}ms", "--watch-slices", str(slices), "--watch-full", "1h"]
-        elif (period, slices) != (2.0, 8):
-            raise Failed("this `assay worker run` has no --watch-period")
+        options = ["--register-socket", str(self.socket), "--register-uid", str(os.getuid()), "--watch-period",
+                   f"{round(1000 * period)}ms", "--watch-slices", str(slices), "--watch-full", "1h"]
         device = self.options.agent_device
         with self.service.worker(device=device, options=options) as worker:
             worker.wait("enrolled")

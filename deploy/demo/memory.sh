@@ -95,7 +95,7 @@ refuse_changed_memory() {
   until_refused ask_to_serve
   refused 1 'instance-violated' ask_to_serve
   grep -h 'instance-violated' last.out | head -n 1 | cut -c1-150 | sed 's/^ */      /'
-  refused 1 "differs.*$tensor|$tensor" as release-ci assay job new "$SERVED" --node "$NODE" \
+  refused 1 "^differs .*$tensor" as release-ci assay job new "$SERVED" --node "$NODE" \
     --instance main --wait
   grep '^differs' last.out | sed 's/^/   /'
   refused 1 'model-mismatch' ask_to_serve

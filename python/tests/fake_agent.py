@@ -276,6 +276,8 @@ class Connection:
 
     def on_yield(self, frame, _):
         assert self.registration is not None and 1 <= number(frame["max_ms"]) <= 10_000
+        if self.agent.together is not None:
+            self.agent.together.wait(PATIENCE)
         if self.agent.runs is not None:
             self.send(type="yielded", request=number(frame["request"], 1), slices=self.agent.runs,
                       next_ms=self.agent.next_ms)
@@ -420,6 +422,7 @@ class FakeAgent:
         self.crossing = None  # number of the request that crosses `release`
         self.checks_at_once, self.answers_verify, self.dies = True, True, False
         self.runs, self.next_ms = 1, 10  # slices for a yield (None: it is not answered), and then
+        self.together = None  # a threading.Barrier of ranks, whose yields are answered when all came
         self.holds_release = threading.Event()  # clear: `release` is not answered yet
         self.holds_release.set()
         self.frames, self.errors, self.states, self.strange = [], [], [], []

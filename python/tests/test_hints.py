@@ -146,6 +146,15 @@ def test_yield_slice(model, agent):
 
 
 @needs_torch
+def test_ranks_in_one_process_yield_at_once(model, agent):
+    agent.runs, agent.next_ms, agent.together = 3, 60_000, threading.Barrier(2)
+    with register(model, agent, rank=0, world=2), register(model, agent, rank=1, world=2):
+        assert assay.yield_slice(10_000) == 3  # slices of the one instance count once
+        assert len(agent.of("yield")) == 2
+    assert not agent.errors
+
+
+@needs_torch
 def test_a_yield_that_is_not_answered(model, agent):
     agent.runs = None
     with register(model, agent) as registration:

@@ -22,7 +22,7 @@ from ._layout import Moved, Plan
 HANDSHAKE = 30.0  # seconds until `registered`
 SEND = 5.0  # seconds that the node agent may take to read a frame
 _SLICE = 0.002  # seconds between two steps of a look at the model
-_YIELD = 5.0  # seconds after its time that a yield is waited for before another one is sent
+_YIELD = 5.0  # seconds that the answer to a yield may be late before another yield is sent
 _RETRY = (1.0, 30.0)  # seconds between attempts to connect again, first and most
 
 
@@ -78,7 +78,7 @@ class Link:
         self._verifying: Optional[Tuple[int, Future[Any]]] = None
         self._verify_later: Deque[Future[Any]] = collections.deque()
         self.next_yield = 0.0  # time.monotonic(): nothing is due before
-        self._yielding: Optional[Tuple[int, Future[Any], float]] = None  # ... and until when
+        self._yielding: Optional[Tuple[int, Future[Any], float]] = None  # no other one before this time
         self._delay, self._retry_at = _RETRY[0], 0.0
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="assay-registration", daemon=True)

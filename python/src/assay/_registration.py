@@ -11,7 +11,7 @@ import threading
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, Dict, Iterator, List, Mapping, Optional
+from typing import Any, ContextManager, Dict, Iterator, List, Mapping, Optional
 
 from . import _layout
 from ._errors import (AgentTimeout, Finding, HintsError, ModelError, NotRegistered, NoWorker,
@@ -126,6 +126,11 @@ class Registration:
 
         Errors: HintsError within a step, ValueError, NotRegistered.
         """
+        offer = self._offer(max_ms)
+        return 0 if offer is None else _slices(offer, time.monotonic() + max_ms / 1000)
+
+    def _offer(self, max_ms: int) -> Optional[Future[Any]]:
+        """Says so to the node agent; the future ends with the slices that ran. None: nothing is due."""
         if not 1 <= max_ms <= MAX_YIELD:
             raise ValueError(f"max_ms: 1 to {MAX_YIELD} milliseconds, not {max_ms!r}")
         if self._link.state == "closed":
@@ -133,13 +138,8 @@ class Registration:
         if self._hints.in_step:
             raise HintsError("yield_slice() within a step: call it after end()")
         if time.monotonic() < self._link.next_yield:
-            return 0
-        future = self._link.command(self._link.yield_slice, int(max_ms))
-        try:
-            slices: int = future.result(max_ms / 1000)
-        except (FutureTimeout, TimeoutError):
-            return 0
-        return slices
+            return None
+        return self._link.command(self._link.yield_slice, int(max_ms))
 
     def release(self, timeout: float = RELEASE) -> None:
         """Has the node agent let go of all memory: before weights are reloaded, freed, put to sleep.
@@ -202,6 +202,15 @@ def _wait(future: Future[Any], timeout: float, what: str) -> Any:
         raise AgentTimeout(f"no answer to {what} within {timeout} s") from error
 
 
+def _slices(offer: Future[Any], deadline: float) -> int:
+    """How many ran, as far as it is known at the deadline."""
+    try:
+        slices: int = offer.result(max(0.0, deadline - time.monotonic()))
+    except (FutureTimeout, TimeoutError):
+        return 0
+    return slices
+
+
 def _check_artifact(artifact: str) -> None:
     if not _ARTIFACT.fullmatch(artifact):
         raise ValueError(f"artifact: assay-tree-v1-sha256:<hex> expected, not {artifact!r}")
@@ -258,10 +267,12 @@ def guard(model: Any, *, artifact: str, timeout: float = VERIFY, **options: Any)
     verify_now().
     """
     registration = register(model, artifact=artifact, **options)
-    followed = None if options.get("hints") is not None else model
+    steps: ContextManager[None] = contextlib.nullcontext()
+    if options.get("hints") is None:
+        steps = registration.hints.follow(model)
     try:
         registration.require_verified(timeout)
-        with registration.hints.follow(followed):
+        with steps:
             yield registration
         registration.require_verified(timeout)
         if registration.violations:
@@ -297,18 +308,18 @@ def release(instance: Optional[str] = None) -> None:
 
 
 def yield_slice(max_ms: int = 50, instance: Optional[str] = None) -> int:
-    """Registration.yield_slice() of all registrations, or those of one instance; slices of all.
+    """Registration.yield_slice() of all registrations, or those of one instance, at once.
 
-    `max_ms` is for all of them together.
+    Several may be ranks of one instance, whose slices run when all of them have said so; each of them
+    is told the slices of the instance, which count once.
     """
-    first, *others = _chosen(instance)
+    offers = [(chosen.instance, chosen._offer(max_ms)) for chosen in _chosen(instance)]
     deadline = time.monotonic() + max_ms / 1000
-    slices = first.yield_slice(max_ms)
-    for registration in others:
-        left = int((deadline - time.monotonic()) * 1000)
-        if left >= 1:
-            slices += registration.yield_slice(left)
-    return slices
+    slices: Dict[str, int] = {}
+    for name, offer in offers:
+        if offer is not None:
+            slices[name] = max(slices.get(name, 0), _slices(offer, deadline))
+    return sum(slices.values())
 
 
 def update(artifact: str, instance: Optional[str] = None) -> None:
