@@ -2,36 +2,19 @@
 #include "policy/volumes.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "policy/checks.h"
 #include "policy/glob.h"
+#include "policy/host_path.h"
 #include "policy/mount_path.h"
 #include "policy/processes.h"
 #include "schemas/location.h"
 
 namespace assay::policy {
 namespace {
-
-// Directories of a node in which the volumes and images of its pods can be reached: those of the
-// kubelet and of container runtimes, and of the kernel.
-constexpr std::array<std::string_view, 14> kNodePlaces = {"/var/lib/kubelet",
-                                                          "/var/lib/k0s",
-                                                          "/var/lib/rancher",
-                                                          "/var/lib/containerd",
-                                                          "/var/lib/containers",
-                                                          "/var/lib/crio",
-                                                          "/var/lib/docker",
-                                                          "/var/lib/cni",
-                                                          "/var/lib/nerdctl",
-                                                          "/var/snap",
-                                                          "/run",
-                                                          "/proc",
-                                                          "/sys",
-                                                          "/dev"};
 
 // Whether the hostPath may lead to the volumes of the node's pods. Another root directory of the
 // kubelet is known by the name of its directory alone.
@@ -43,9 +26,7 @@ bool shows_node(const Mount& mount) {
   }
   const std::optional<std::string> path = real_path(place.substr(kScheme.size()));
   return !path || (*path + "/").find("/kubelet/") != std::string::npos ||
-         std::any_of(kNodePlaces.begin(), kNodePlaces.end(), [&](std::string_view one) {
-           return location_covers(one, *path) || location_covers(*path, one);
-         });
+         touches_any(*path, kNodePlaces);
 }
 
 // A volume of which nothing is known to be other than a judged one. What the pod has made for

@@ -31,7 +31,7 @@ namespace assay::policy {
 // shows the contrary. The first is a volume that can hold a model but has no location, such as the
 // root of a host or of an export, unless its source makes a new volume ("ephemeral"). The second is
 // a hostPath at, above or below a directory where the kubelet and the runtimes keep the mounts of
-// pods (kNodePlaces in volumes.cc).
+// pods (kNodePlaces in host_path.h).
 [[nodiscard]] ConditionResult judge_volumes(const PolicyDocument& policy, const Workload& workload,
                                             const MountedModels& mounted,
                                             const FilledVolumes& filled);

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "policy/accelerator.h"
-#include "schemas/location.h"
+#include "policy/host_path.h"
 #include "server/service/json_at.h"
 #include "server/service/kubernetes/runtime_annotations.h"
 
@@ -28,30 +28,11 @@ constexpr std::array<std::string_view, 11> kHarmlessDevices = {
 // /proc/PID/root leads to /dev.
 constexpr std::array<std::string_view, 2> kDeviceDirectories = {"/dev", "/proc"};
 
-// Directories of the node's own system. Container runtimes, the kubelet and device runtimes listen,
-// are configured and are installed there, each distribution at places of its own.
-constexpr std::array<std::string_view, 22> kSystemPlaces = {"/run",
-                                                            "/etc",
-                                                            "/usr",
-                                                            "/sys",
-                                                            "/boot",
-                                                            "/lib",
-                                                            "/lib32",
-                                                            "/lib64",
-                                                            "/bin",
-                                                            "/sbin",
-                                                            "/opt",
-                                                            "/root",
-                                                            "/var/snap",
-                                                            "/var/lib/kubelet",
-                                                            "/var/lib/containerd",
-                                                            "/var/lib/containers",
-                                                            "/var/lib/crio",
-                                                            "/var/lib/docker",
-                                                            "/var/lib/rancher",
-                                                            "/var/lib/k0s",
-                                                            "/var/lib/nvidia",
-                                                            "/snap"};
+// Directories of the node's own system beside policy::kNodePlaces. Container runtimes, the kubelet
+// and device runtimes are configured and installed there, each distribution at places of its own.
+constexpr std::array<std::string_view, 12> kSystemPlaces = {
+    "/etc", "/usr",  "/boot", "/lib",  "/lib32", "/lib64",
+    "/bin", "/sbin", "/opt",  "/root", "/snap",  "/var/lib/nvidia"};
 // What pods mount of them that starts, configures and reaches nothing.
 constexpr std::array<std::string_view, 15> kHarmlessPlaces = {"/etc/localtime",
                                                               "/etc/timezone",
@@ -100,18 +81,9 @@ class Ways {
   bool more_ = false;
 };
 
-bool lies_in(std::string_view path, std::string_view directory) {
-  return directory == "/" || location_covers(directory, path);
-}
-
-// One of them shows something of the other.
-bool touches(std::string_view path, std::string_view place) {
-  return lies_in(path, place) || lies_in(place, path);
-}
-
 // /var/run is a link to /run.
 std::string resolved(const std::string& path) {
-  return lies_in(path, "/var/run") ? path.substr(std::string_view("/var").size()) : path;
+  return policy::lies_in(path, "/var/run") ? path.substr(std::string_view("/var").size()) : path;
 }
 
 template <std::size_t N>
@@ -121,19 +93,20 @@ bool is_one_of(const std::array<std::string_view, N>& list, std::string_view tex
 
 bool is_harmless(std::string_view path) {
   return std::any_of(kHarmlessPlaces.begin(), kHarmlessPlaces.end(),
-                     [&](std::string_view place) { return lies_in(path, place); });
+                     [&](std::string_view place) { return policy::lies_in(path, place); });
 }
 
 void add_host_path(const HostExposure& host, Ways& ways) {
   const std::string path = resolved(host.path);
-  const auto near = [&](std::string_view place) { return touches(path, place); };
   if (!host.clear) {
     ways.add("device-path:unclear");
-  } else if (std::any_of(kDeviceDirectories.begin(), kDeviceDirectories.end(), near)) {
+  } else if (policy::touches_any(path, kDeviceDirectories)) {
     if (!is_one_of(kHarmlessDevices, path)) {
       ways.add("device-path:" + host.path);
     }
-  } else if (std::any_of(kSystemPlaces.begin(), kSystemPlaces.end(), near) && !is_harmless(path)) {
+  } else if ((policy::touches_any(path, policy::kNodePlaces) ||
+              policy::touches_any(path, kSystemPlaces)) &&
+             !is_harmless(path)) {
     ways.add("system-path:" + host.path);
   }
 }
@@ -143,7 +116,7 @@ void add_mounts(const PodMounts& mounts, Ways& ways) {
     add_host_path(host, ways);
   }
   for (const policy::Mount& mount : mounts.mounts) {
-    if (lies_in(resolved(lexical_path(mount.path)), kDeviceListMounts)) {
+    if (policy::lies_in(resolved(lexical_path(mount.path)), kDeviceListMounts)) {
       ways.add("device-path:" + mount.path);
     }
   }

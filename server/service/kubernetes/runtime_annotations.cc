@@ -33,11 +33,6 @@ bool has_end_of(std::string_view domain, const std::array<std::string_view, N>& 
                      [&](std::string_view end) { return domain.ends_with(end); });
 }
 
-template <std::size_t N>
-bool is_one_of(std::string_view key, const std::array<std::string_view, N>& names) {
-  return std::find(names.begin(), names.end(), key) != names.end();
-}
-
 }  // namespace
 
 RuntimeAnnotations runtime_annotations(const PodView& pod) {
@@ -46,9 +41,10 @@ RuntimeAnnotations runtime_annotations(const PodView& pod) {
     const std::string_view domain = std::string_view(key).substr(0, key.find('/'));
     if (domain == "cdi.k8s.io" || has_end_of(domain, kCdi)) {
       found.cdi = true;
-    } else if (has_end_of(domain, kDevices) || is_one_of(key, kCrioDevices)) {
+    } else if (has_end_of(domain, kDevices) ||
+               std::ranges::find(kCrioDevices, key) != kCrioDevices.end()) {
       found.devices = true;
-    } else if (is_one_of(key, kShares)) {
+    } else if (std::ranges::find(kShares, key) != kShares.end()) {
       found.shares = true;
     } else if (has_end_of(domain, kMounts)) {
       found.mounts = true;
