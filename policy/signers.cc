@@ -11,9 +11,6 @@
 namespace assay::policy {
 namespace {
 
-// Stands for the name of an artifact that has none: no model name, so only "*" covers it.
-constexpr std::string_view kUnknownName = "?";
-
 // The names to ask check_grant about: for each role one name that its pattern covers, if there is
 // one, so that the cost does not depend on how many names an artifact has. At least one name, so
 // that there is an answer.

@@ -19,9 +19,6 @@ Place place_of(const SignerFact& signer) {
   return signer.signed_at > signer.key.not_after ? Place::kAfter : Place::kIn;
 }
 
-// Stands for the name of a statement that has none: no model name, so only "*" covers it.
-const std::string kNoName = "?";
-
 class Signatures {
  public:
   explicit Signatures(StatementIndex& index) : index_(index) {}
@@ -64,14 +61,14 @@ class Signatures {
   // Whoever signs speaks about every name in the statement.
   bool covers_names(const StatementFact& statement, const TrustedKey& key) {
     if (statement.names.empty()) {
-      return covers_name(statement, key, kNoName);
+      return covers_name(statement, key, kUnknownName);
     }
     return std::all_of(statement.names.begin(), statement.names.end(),
                        [&](const std::string& name) { return covers_name(statement, key, name); });
   }
 
   // Whether the key has the role, at whatever time. Each key, kind and name is asked about once.
-  bool covers_name(const StatementFact& statement, const TrustedKey& key, const std::string& name) {
+  bool covers_name(const StatementFact& statement, const TrustedKey& key, std::string_view name) {
     std::vector<Covered>& known =
         covered_[{key.id, statement.stage, statement.predicate_type, name}];
     for (const Covered& one : known) {
@@ -80,7 +77,7 @@ class Signatures {
       }
     }
     const SigningContext context{KeyPurpose::kSigner, statement.stage, statement.predicate_type,
-                                 name};
+                                 std::string(name)};
     const bool covers = check_grant(key, context, key.not_before, Timestamp::min()).has_value();
     known.push_back({&key, covers});
     return covers;

@@ -16,6 +16,10 @@
 
 namespace assay::policy {
 
+// Stands for the name of an artifact or a statement that has none. It is no model name, so only
+// roles for every name ("*") cover it.
+inline constexpr std::string_view kUnknownName = "?";
+
 // The index. It borrows from the statements that it was made of, and keeps these statements alive.
 struct StatementIndex {
   // Statements with the same predicate type and stage.

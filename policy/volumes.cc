@@ -16,11 +16,17 @@
 namespace assay::policy {
 namespace {
 
+// The location of what is mounted. When the part of a volume is not known, that of the whole
+// volume.
+const std::string& place_of(const Mount& mount) {
+  return mount.location.empty() ? mount.volume_location : mount.location;
+}
+
 // Whether the hostPath may lead to the volumes of the node's pods. Another root directory of the
 // kubelet is known by the name of its directory alone.
 bool shows_node(const Mount& mount) {
   constexpr std::string_view kScheme = "hostpath://";
-  const std::string& place = mount.location.empty() ? mount.volume_location : mount.location;
+  const std::string& place = place_of(mount);
   if (!place.starts_with(kScheme)) {
     return false;
   }
@@ -33,9 +39,7 @@ bool shows_node(const Mount& mount) {
 // itself is new.
 bool may_be_any(const Mount& mount) {
   constexpr std::string_view kMadeForThePod = "ephemeral";
-  return (mount.location.empty() && mount.volume_location.empty() &&
-          mount.source != kMadeForThePod) ||
-         shows_node(mount);
+  return (place_of(mount).empty() && mount.source != kMadeForThePod) || shows_node(mount);
 }
 
 bool holds_model(const Mount& mount) { return mount.kind == VolumeKind::kModel || mount.device; }
@@ -127,13 +131,12 @@ struct Pod {
   [[nodiscard]] std::vector<std::string> within() const;
 };
 
-// The location holds a bound one, or lies in it: writing there changes the model. When the part of
-// a volume is not known, the whole volume is meant.
+// The location holds a bound one, or lies in it: writing there changes the model.
 bool Pod::touches_model(const Mount& mount) const {
   if (may_be_any(mount)) {
     return !mounted.bound.empty() || !filled.allowed.empty();
   }
-  const std::string& location = mount.location.empty() ? mount.volume_location : mount.location;
+  const std::string& location = place_of(mount);
   if (location.empty()) {
     return false;
   }

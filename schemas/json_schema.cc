@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -15,18 +16,44 @@ namespace {
 
 std::optional<unsigned> type_bits(const std::string& name) {
   static const std::map<std::string, unsigned> known = {
-      {"null", kNull},     {"boolean", kBoolean}, {"integer", kInteger}, {"number", 12U},
-      {"string", kString}, {"array", kArray},     {"object", kObject}};
+      {"null", kNull},       {"boolean", kBoolean},
+      {"integer", kInteger}, {"number", kInteger | kFraction},
+      {"string", kString},   {"array", kArray},
+      {"object", kObject}};
   const auto found = known.find(name);
   return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
-// A schema of ours that is wrong: compile() makes an error of it.
-struct BadSchema : std::exception {
-  explicit BadSchema(std::string text) : why(std::move(text)) {}
-  [[nodiscard]] const char* what() const noexcept override { return why.c_str(); }
-  std::string why;
+// One of the project's schemas is wrong. compile() turns this into an error.
+struct BadSchema : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
+
+// Keywords that describe a schema, and require nothing of a document.
+bool is_note(std::string_view key) {
+  static const std::vector<std::string_view> notes = {
+      "$schema", "$id", "$comment", "title", "description", "default", "examples", "definitions"};
+  return std::ranges::find(notes, key) != notes.end();
+}
+
+const Json& number(const Json& value) {
+  if (!value.is_number()) {
+    throw BadSchema("minimum and maximum are numbers");
+  }
+  return value;
+}
+
+// draft-07 ignores every keyword beside $ref, and `then` and `else` without `if`.
+void refuse_ignored_rules(const Json& schema, const std::string& file) {
+  for (const auto& [key, value] : schema.items()) {
+    if (schema.contains("$ref") && key != "$ref" && !is_note(key)) {
+      throw BadSchema(key + " beside $ref in " + file);
+    }
+  }
+  if (!schema.contains("if") && (schema.contains("then") || schema.contains("else"))) {
+    throw BadSchema("then or else without if in " + file);
+  }
+}
 
 }  // namespace
 
@@ -84,6 +111,7 @@ class JsonSchema::Compiler {
       node.always = schema.get<bool>();
       return;
     }
+    refuse_ignored_rules(schema, file);
     for (const auto& [key, value] : schema.get_ref<const Json::object_t&>()) {
       const bool known = fill_plain(node, key, value) || fill_counts(node, key, value) ||
                          fill_members(node, key, value, file) || fill_parts(node, key, value, file);
@@ -97,11 +125,6 @@ class JsonSchema::Compiler {
   }
 
   static bool fill_plain(Node& node, const std::string& key, const Json& value) {
-    static const std::vector<std::string_view> notes = {
-        "$schema", "$id", "$comment", "title", "description", "default", "examples", "definitions"};
-    if (std::ranges::find(notes, key) != notes.end()) {
-      return true;
-    }
     if (key == "type") {
       node.types = 0;
       for (const Json& name : value.is_array() ? value : Json::array({value})) {
@@ -116,15 +139,15 @@ class JsonSchema::Compiler {
     } else if (key == "const") {
       node.values = std::vector<Json>(1, value);
     } else if (key == "minimum") {
-      node.minimum = value;
+      node.minimum = number(value);
     } else if (key == "maximum") {
-      node.maximum = value;
+      node.maximum = number(value);
     } else if (key == "pattern") {
       node.pattern.emplace(value.get<std::string>(), std::regex::ECMAScript);
     } else if (key == "uniqueItems") {
       node.unique = value.get<bool>();
     } else {
-      return false;
+      return is_note(key);
     }
     return true;
   }
@@ -140,6 +163,9 @@ class JsonSchema::Compiler {
                  {"maxProperties", {&Node::members, &CountBounds::most}}};
     const auto found = known.find(key);
     if (found != known.end()) {
+      if (!value.is_number_unsigned()) {
+        throw BadSchema(key + " is not a count");
+      }
       (node.*found->second.first).*found->second.second = value.get<std::size_t>();
     }
     return found != known.end();

@@ -8,7 +8,8 @@
 //   items than maxItems is refused before any item is checked, and a text longer than maxLength
 //   before it is matched with its pattern. (std::regex recurses for every byte, so every pattern of
 //   the project's schemas has a maxLength; a test makes sure of this.)
-// - uniqueItems sorts the items instead of comparing all pairs. maxItems limits their number.
+// - uniqueItems keeps the items in a sorted set instead of comparing all pairs. maxItems
+//   limits their number.
 // - `if` and `not` contain no references, so each part of a document is visited at most once for
 //   each rule that the schema has for this part.
 #pragma once
@@ -32,7 +33,8 @@ class JsonSchema {
   // Compiles the schema `file` and all schemas that it refers to. A reference consists of the name
   // of a file of `files`, of '#' and a JSON pointer, or of both. Errors: internal, with a detail
   // that says what is wrong: a file that does not exist or is not JSON, an unknown keyword, a
-  // keyword with a wrong value, or uniqueItems without maxItems.
+  // keyword with a wrong value, a rule that draft-07 ignores (beside $ref; then or else without
+  // if), a reference inside `if` or `not`, or uniqueItems without maxItems.
   [[nodiscard]] static Result<JsonSchema> compile(const std::string& file, const Files& files);
 
   JsonSchema(JsonSchema&&) noexcept;

@@ -2,6 +2,7 @@
 // From a document to its first violation. The document is walked beside the graph of the schema.
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "schemas/json_schema_node.h"
@@ -39,6 +40,9 @@ long double number_of(const Json& value) {
   return value.is_number_integer() ? static_cast<long double>(value.get<std::int64_t>())
                                    : static_cast<long double>(value.get<double>());
 }
+
+// A character of UTF-8 has at most so many bytes.
+constexpr std::size_t kMaxCharacter = 4;
 
 // Lengths are counted in characters, not bytes.
 std::size_t characters(std::string_view text) {
@@ -91,8 +95,10 @@ struct JsonSchema::Check {
   }
 
   static bool text(const Node& node, const std::string& value, Violation* out) {
+    // The bytes are bounded first: what is not UTF-8 may have few characters in many bytes.
+    const bool long_text = node.length.most && value.size() / kMaxCharacter > *node.length.most;
     const bool counted = node.length.least || node.length.most;
-    if (counted && !within(node.length, characters(value))) {
+    if (long_text || (counted && !within(node.length, characters(value)))) {
       return refuse(out, "the text is too short or too long");
     }
     if (node.pattern && !std::regex_search(value, *node.pattern)) {
@@ -107,36 +113,21 @@ struct JsonSchema::Check {
     return (above && below) || refuse(out, "the number is too small or too large");
   }
 
-  // Sorted by value and then by position, equal items are neighbours. The place is that of the
-  // first item that repeats another.
+  // Stops at the first item that repeats another.
   static bool distinct(const Json& value, Violation* out) {
-    const auto& items = value.get_ref<const Json::array_t&>();
-    std::vector<std::size_t> order(items.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
-    const auto before = [&items](std::size_t a, std::size_t b) {
-      const Json& left = items[a];
-      const Json& right = items[b];
-      if (bit_of(left) != bit_of(right)) {
-        return bit_of(left) < bit_of(right);
-      }
-      return left < right || (!(right < left) && a < b);
+    const auto before = [](const Json* a, const Json* b) {
+      return bit_of(*a) != bit_of(*b) ? bit_of(*a) < bit_of(*b) : *a < *b;
     };
-    std::ranges::sort(order, before);
-    std::size_t repeated = items.size();
-    for (std::size_t i = 1; i < order.size(); ++i) {
-      if (same(items[order[i - 1]], items[order[i]])) {
-        repeated = std::min(repeated, order[i]);
+    std::set<const Json*, decltype(before)> seen(before);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (!seen.insert(&value[i]).second) {
+        if (out != nullptr) {
+          out->steps.push_back(std::to_string(i));
+        }
+        return refuse(out, "the item stands in the list more than once");
       }
     }
-    if (repeated == items.size()) {
-      return true;
-    }
-    if (out != nullptr) {
-      out->steps.push_back(std::to_string(repeated));
-    }
-    return refuse(out, "the item stands in the list more than once");
+    return true;
   }
 
   static bool list(const Node& node, const Json& value, Violation* out) {

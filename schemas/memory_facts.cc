@@ -75,7 +75,8 @@ Result<MemoryFacts> memory_facts_from(const Json& json) {
   memory.in_place = members::number(json, "in_place");
   memory.on_devices = members::number(json, "on_devices");
   if (memory.on_devices > (memory.devices.empty() ? 0 : memory.in_place)) {
-    return violation("these are among the bytes in place, and have a device", "/on_devices");
+    return violation("on_devices is at most in_place, and 0 when there are no devices",
+                     "/on_devices");
   }
   memory.staged = members::number(json, "staged");
   ASSAY_ASSIGN(memory.staged_causes, ascending_texts(json, "staged_causes"));
@@ -86,7 +87,7 @@ Result<MemoryFacts> memory_facts_from(const Json& json) {
   memory.uncovered = members::number(json, "uncovered");
   memory.device_bytes = read_device_bytes(json);
   if (memory.device_bytes && memory.devices.empty()) {
-    return violation("processes without a device hold no bytes of one", "/device_bytes");
+    return violation("device_bytes is null when there are no devices", "/device_bytes");
   }
   memory.redrawn = members::number(json, "redrawn");
   memory.detection = json["detection"].get<double>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schemas that are compiled in. Each one is made ready once, at first use, and read by many
-// threads.
+// The schemas that are compiled in. Each one is compiled once, at first use, and read by
+// many threads.
 #include "schemas/validate.h"
 
 #include <algorithm>

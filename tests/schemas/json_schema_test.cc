@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schemas made ready: what is refused when a schema is written, and what a document of a stranger
-// can cost.
+// Compiled schemas: which schemas do not compile, what each keyword refuses, and what the check of
+// an untrusted document can cost.
 #include "schemas/json_schema.h"
 
 #include <cstdio>
@@ -49,9 +49,15 @@ TEST(JsonSchema, WhatItDoesNotKnow_DoesNotCompile) {
            R"({"type": "text"})",
            R"({"pattern": "("})",
            R"({"maxItems": "3"})",
+           R"({"maxItems": -1})",
+           R"({"maxLength": 1.5})",
+           R"({"minimum": "1"})",
            R"({"uniqueItems": true})",
            R"({"$ref": "#/definitions/none"})",
            R"({"$ref": "none.schema.json"})",
+           R"({"$ref": "common.schema.json#/definitions/sha256_id", "maxLength": 3})",
+           R"({"then": false})",
+           R"({"else": {"minimum": 1}})",
            R"({"not": {"$ref": "common.schema.json#/definitions/sha256_id"}})",
            R"({"if": {"properties": {"a": {"$ref": "#"}}}, "then": false})",
            R"([1])",
@@ -106,6 +112,20 @@ TEST(JsonSchema, EachRule_HoldsAndIsHeld) {
       EXPECT_NE(code_of(schema->check(document)), "ok") << one.schema << document;
     }
   }
+}
+
+// The pattern would be tried on all of it, and std::regex recurses for every byte.
+TEST(JsonSchema, TextThatIsNotUtf8_IsNoLongerThanItsLimit) {
+  const auto schema = compile({{"maxLength", 9}, {"pattern", "^[^/]*$"}});
+  ASSERT_TRUE(schema);
+  EXPECT_EQ(code_of(schema->check(std::string(std::size_t{4} << 20, '\x80'))), "schema-violation");
+  EXPECT_EQ(code_of(schema->check(std::string(std::size_t{4} << 20, 'a'))), "schema-violation");
+  std::string longest;
+  for (int i = 0; i < 9; ++i) {
+    longest += "\U0001F600";
+  }
+  EXPECT_TRUE(schema->check(longest));
+  EXPECT_FALSE(schema->check(longest + "a"));
 }
 
 TEST(JsonSchema, Repetition_IsNamedByItsFirstPlace) {

@@ -97,9 +97,8 @@ Result<storage::StatementRow> attestation_row(const attestation::Envelope& envel
 
 Result<std::vector<std::string>> names_in(const storage::StatementRow& row,
                                           const ArtifactId& artifact) {
-  const auto contents = parse_json(row.contents);
-  const Json& all = contents ? member_at(*contents, "names") : member_at(Json(), "");
-  const Json& names = member_at(all, artifact.text());
+  const Json contents = parse_json(row.contents).value_or(nullptr);
+  const Json& names = member_at(member_at(contents, "names"), artifact.text());
   std::vector<std::string> found;
   for (const Json& name : names) {
     if (name.is_string()) {
