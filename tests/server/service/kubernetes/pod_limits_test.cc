@@ -5,6 +5,7 @@
 #include "server/service/kubernetes/pod.h"
 #include "server/service/kubernetes/pod_volumes.h"
 #include "tests/server/service/kubernetes/pod_samples.h"
+#include "tests/support/vectors.h"
 
 namespace assay::server::test {
 namespace {
