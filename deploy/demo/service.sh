@@ -157,7 +157,8 @@ start_worker() {
   local options=(--node "$1" --map "pvc://inference/$CLAIM=$PWD/node/claims/$CLAIM,volume=$VOLUME"
     --map "pvc://inference/served=$PWD/node/claims/served" --device opencl
     --evidence simulate --simulator-seed seed
-    --register-socket "$PWD/register.sock" --register-uid "$(id -u)")
+    --register-socket "$PWD/register.sock" --register-uid "$(id -u)"
+    --reader-timeout 240)  # at its first start the process that reads memory compiles its kernels
   show as node-agent assay worker run "${options[@]}"
   ASSAY_TOKEN_FILE=tokens/node-agent assay worker run "${options[@]}" >worker.log 2>worker.err &
   WORKER_PID=$!

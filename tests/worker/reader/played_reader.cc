@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu_hash/cpu/engine.h"
+#include "gpu_hash/cpu/leaf_hasher.h"
 #include "gpu_hash/dispatch.h"
 #include "schemas/core/sha.h"
 #include "worker/reader/link.h"
@@ -25,6 +27,17 @@ Result<std::unique_ptr<gpu_hash::Engine>> engine_of(const std::string& device) {
 
 void mark(const std::string& marker) {
   const Descriptor file(::open(marker.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+// Another variant than the test program's own, where the processor has several.
+Result<std::unique_ptr<gpu_hash::Engine>> engine_of_other_variant() {
+  const auto used = gpu_hash::best_leaf_variant(HashAlgorithm::kSha256);
+  for (const gpu_hash::LeafVariant one : gpu_hash::leaf_variants()) {
+    if (one != used) {
+      return gpu_hash::make_cpu_engine(1, one);
+    }
+  }
+  return gpu_hash::make_cpu_engine(1, used);
 }
 
 // Right until its Nth message.
@@ -233,6 +246,12 @@ int play_reader(const std::vector<std::string>& arguments) {
                        {.build = "another", .make_engine = [&] { return engine_of(device); }},
                        random);
     return EXIT_FAILURE;
+  }
+  if (way == kVariant) {
+    SystemRandom random;
+    (void)serve_reader(Descriptor(kReaderSocket),
+                       {.build = kBuild, .make_engine = engine_of_other_variant}, random);
+    return EXIT_SUCCESS;
   }
   return play_signal(way == kDies ? SIGKILL : SIGSTOP, std::stoi(argument), marker, device);
 }

@@ -26,6 +26,8 @@ inline constexpr const char* kRight = "right";      // (ignored)
 inline constexpr const char* kDies = "dies";        // N: killed at its Nth message, in or out
 inline constexpr const char* kStops = "stops";      // N: stopped there
 inline constexpr const char* kLies = "lies";        // name of a lie: answers to a full pass
+inline constexpr const char* kVariant = "variant";  // (ignored): right, by the CPU engine's variant
+                                                    // that the test program does not use
 inline constexpr const char* kForeign = "foreign";  // (ignored): says that it is of another build
 
 // Plays; the arguments are those after kPlay: way, argument, marker, id of the device. Where the

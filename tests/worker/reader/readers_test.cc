@@ -162,6 +162,13 @@ TEST_F(ReadersTest, AProcessOfAnotherBuild_IsNotUsed) {
   expect_verified(*played.readers);
 }
 
+// Each process measures which variant is fastest, so two processes may differ.
+TEST_F(ReadersTest, AProcessWithAnotherVariantOfTheCpuEngine_IsUsed) {
+  PlayedReaders played(engine(), kVariant, "");
+  expect_verified(*played.readers);
+  EXPECT_EQ(played.news.count(true), 0U);
+}
+
 TEST_F(ReadersTest, WhereNoProcessCanBeStarted_NothingIsRead) {
   ReadersSetup setup;
   setup.program = "/nowhere/assay";
