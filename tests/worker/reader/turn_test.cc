@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The order in which threads get their turn at an engine.
 #include "worker/reader/turn.h"
 
 #include <atomic>
