@@ -85,7 +85,7 @@ class Matcher {
   void add_extra(std::size_t rank, const InstanceTensor& tensor) {
     const std::string& name = taken_.empty() ? tensor.names.front() : taken_;
     ++result_.extra_count;
-    if (result_.extra.size() < kMaxExtraTensors) {
+    if (result_.extra.size() < kMaxExtraTensors && room_.take_name(name)) {
       result_.extra.push_back({name, size_of(tensor)});
     }
     find(Finding::Kind::kExtra, name,
@@ -102,6 +102,7 @@ class Matcher {
   const Artifact& artifact_;
   std::multimap<std::string_view, std::uint64_t> positions_;
   std::vector<bool> covered_;  // by position in the artifact
+  ExtraRoom room_;
   std::string taken_;          // a name of the tensor at hand that another tensor has already
   TensorMatch result_;
 };
