@@ -283,9 +283,9 @@ std::vector<std::string> Pod::writable() const {
   for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
     any = any || is_model(m);
     if (may_write(m)) {
-      found.push_back(describe(workload.mounts[m]) +
-                      (workload.mounts[m].read_only ? ": read-only, but not what is mounted below it"
-                                                    : ""));
+      found.push_back(
+          describe(workload.mounts[m]) +
+          (workload.mounts[m].read_only ? ": read-only, but not what is mounted below it" : ""));
     }
     if (reaches_filled(workload.mounts[m])) {
       found.push_back(workload.mounts[m].container + ": sees the processes that fill a volume (" +

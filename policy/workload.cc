@@ -56,11 +56,10 @@ Result<VolumeKind> volume_kind_from(std::string_view text) {
 }
 
 Result<Mount> mount_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(
-      json, where,
-      {"container", "path", "volume", "source", "location", "kind", "read_only", "read_only_below",
-       "device"},
-      {"part", "volume_location"}));
+  ASSAY_TRY(check_members(json, where,
+                          {"container", "path", "volume", "source", "location", "kind", "read_only",
+                           "read_only_below", "device"},
+                          {"part", "volume_location"}));
   const Reader in{json, where};
   Mount mount;
   ASSAY_ASSIGN(mount.container, in.text("container"));

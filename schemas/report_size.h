@@ -27,8 +27,8 @@ inline constexpr std::size_t kReportEnvelopeBytes = 4096;
 // Counts what is listed against kMaxExtraBytes. Not thread-safe.
 class ExtraRoom {
  public:
-  // Takes room for a file or a tensor that no entry is about. Returns false, and takes nothing, when
-  // there is not enough; after that nothing fits.
+  // Takes room for a file or a tensor that no entry is about. Returns false, and takes nothing,
+  // when there is not enough; after that nothing fits.
   [[nodiscard]] bool take_name(std::string_view name);
   // The same for an entry that the manifest does not have.
   [[nodiscard]] bool take_entry(const Entry& entry);

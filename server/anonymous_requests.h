@@ -21,8 +21,8 @@ namespace assay::server {
 // bounded by that of the error codes, whatever callers send.
 class AnonymousRequests {
  public:
-  // The first line of a kind is due this long after the first request, so that an operator who tries
-  // something sees it soon.
+  // The first line of a kind is due this long after the first request, so that an operator who
+  // tries something sees it soon.
   static constexpr std::chrono::seconds kFirstLine{1};
   // Then a line is due once in this time. A kind without requests for that long starts anew.
   static constexpr std::chrono::seconds kInterval{60};

@@ -92,9 +92,9 @@ class NodeModel {
   [[nodiscard]] const Object* at(std::uint64_t position) const;
 
   TreeParameters parameters_;
-  bool all_ = false;               // no subset: tensors not in the manifest are hashed too, as many as fit
-  bool files_ = false;             // entries of files are wanted
-  bool tensors_ = false;           // entries of tensors are wanted
+  bool all_ = false;      // no subset: tensors not in the manifest are hashed too, as many as fit
+  bool files_ = false;    // entries of files are wanted
+  bool tensors_ = false;  // entries of tensors are wanted
   std::set<std::string> covered_;  // paths of all file entries, also outside the subset
   std::vector<ExtraFile> extra_;
   std::uint64_t extra_count_ = 0;

@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxRecordedPath = 100;
 struct RequestRecord {
   std::string request_id;
   Listener listener;
-  std::string method;     // "-" when no route has this method
-  std::string route;      // template of the route; "-" when no route matched
+  std::string method;  // "-" when no route has this method
+  std::string route;   // template of the route; "-" when no route matched
   // The path, when no route matched. Empty where paths hold the admission secret and the caller did
   // not show it: a path there may be the secret, misspelt.
   std::string path{};

@@ -353,8 +353,8 @@ TEST(Volumes, ReadingADirectoryOfTheNode_LeavesWritableWhatIsMountedBelow) {
             Json::array({"side:/host (hostpath:///var): read-only, but not what is mounted below "
                          "it"}));
   // Nothing of the model is there; of the agent's socket it is known that nothing is below it.
-  for (const char* path : {"hostpath:///data", "hostpath:///run/assay",
-                           "hostpath:///var/run/assay"}) {
+  for (const char* path :
+       {"hostpath:///data", "hostpath:///run/assay", "hostpath:///var/run/assay"}) {
     EXPECT_EQ(judge(path, on_claim).outcome, Outcome::kPass) << path;
   }
 }

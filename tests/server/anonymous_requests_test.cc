@@ -108,8 +108,7 @@ TEST_F(AnonymousLines, StrangersByTheHundred_HaveFewLines) {
   const int statuses[] = {404, 401, 200};
   for (int i = 0; i < kRounds; ++i) {
     for (std::size_t p = 0; p < std::size(paths); ++p) {
-      const auto answer =
-          client.exchange("GET " + paths[p] + " HTTP/1.1\r\nHost: a\r\n\r\n");
+      const auto answer = client.exchange("GET " + paths[p] + " HTTP/1.1\r\nHost: a\r\n\r\n");
       ASSERT_TRUE(answer);
       ASSERT_EQ(answer->status, statuses[p]);
     }

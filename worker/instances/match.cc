@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "schemas/report_size.h"
+
 namespace assay::worker {
 
 namespace {
@@ -103,7 +105,7 @@ class Matcher {
   std::multimap<std::string_view, std::uint64_t> positions_;
   std::vector<bool> covered_;  // by position in the artifact
   ExtraRoom room_;
-  std::string taken_;          // a name of the tensor at hand that another tensor has already
+  std::string taken_;  // a name of the tensor at hand that another tensor has already
   TensorMatch result_;
 };
 

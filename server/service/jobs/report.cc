@@ -260,8 +260,8 @@ Status check_size(const Submitted& submitted, const Artifact& artifact,
   const std::size_t most = max_report_bytes(artifact, subset);
   if (submitted.submission.envelope.size() > most) {
     return fail(ErrorCode::kPayloadTooLarge,
-                "the envelope of a report about these entries has at most " +
-                    std::to_string(most) + " bytes",
+                "the envelope of a report about these entries has at most " + std::to_string(most) +
+                    " bytes",
                 "/envelope");
   }
   return {};
