@@ -43,7 +43,7 @@ class StubExchange final : public Exchange {
     return Admission::kAdmitted;
   }
   void refuse(Error error) override { error_ = std::move(error); }
-  Response refusal() override { return app_.refuse(Listener::kApi, *error_); }
+  Response refusal() override { return app_.refuse(Listener::kApi, {}, *error_); }
 
   void received() override { ++app_.received; }
   Response handle(Bytes body) override {
