@@ -87,7 +87,8 @@ TEST(InstanceJob, ChangesAreRefused) {
 TEST(InstanceJob, SchemaSaysWhatGoesTogether) {
   const Json files = to_json(test::sample_job_request());
   EXPECT_TRUE(validate("job-request", to_json(memory_request())));
-  EXPECT_TRUE(validate("job-request", changed(to_json(memory_request()), "/subset", Json::array())));
+  EXPECT_TRUE(
+      validate("job-request", changed(to_json(memory_request()), "/subset", Json::array())));
   EXPECT_TRUE(validate("job-request", without(files, "scope")));
   const Json instance = to_json(sample_instance());
   for (const auto& [request, where] : std::initializer_list<std::pair<Json, const char*>>{
@@ -95,7 +96,8 @@ TEST(InstanceJob, SchemaSaysWhatGoesTogether) {
            {changed(without(files, "scope"), "/instance", instance), "/instance"},
            {without(to_json(memory_request()), "instance"), ""},
            {changed(to_json(memory_request()), "/location", "pvc://inference/models"), "/location"},
-           {changed(to_json(memory_request()), "/pod", {{"uid", "uid-1"}, {"volume", "v"}}), "/pod"},
+           {changed(to_json(memory_request()), "/pod", {{"uid", "uid-1"}, {"volume", "v"}}),
+            "/pod"},
            {changed(to_json(memory_request()), "/subset", {0}), "/subset"}}) {
     const auto status = validate("job-request", request);
     ASSERT_FALSE(status) << request;
