@@ -162,6 +162,37 @@ TEST_F(ReadersTest, AProcessOfAnotherBuild_IsNotUsed) {
   expect_verified(*played.readers);
 }
 
+// The engine of the test's process, under another description.
+class Described final : public gpu_hash::Engine {
+ public:
+  Described(gpu_hash::Engine& engine, gpu_hash::EngineInfo info)
+      : engine_(engine), info_(std::move(info)) {}
+  [[nodiscard]] const gpu_hash::EngineInfo& info() const override { return info_; }
+  [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> hash(
+      std::span<const gpu_hash::Region> regions, const gpu_hash::HashRequest& request) override {
+    return engine_.hash(regions, request);
+  }
+
+ private:
+  gpu_hash::Engine& engine_;
+  gpu_hash::EngineInfo info_;
+};
+
+// Which code is the fastest for the CPU, each process measures for itself.
+TEST_F(ReadersTest, AProcessThatTookOtherCodeForTheCpu_IsUsed) {
+  gpu_hash::EngineInfo info = engine().info();
+  info.driver = "code that was slower";
+  Described other(engine(), info);
+  PlayedReaders right(other, kRight, "");
+  expect_verified(*right.readers);
+  info.uuid = "GPU-1";
+  Described device(engine(), info);
+  PlayedReaders wrong(device, kRight, "");
+  const auto hashed = model(owner(), *wrong.readers)->hash(1, {});
+  ASSERT_FALSE(hashed);
+  expect_failed(hashed.error());
+}
+
 TEST_F(ReadersTest, WhereNoProcessCanBeStarted_NothingIsRead) {
   ReadersSetup setup;
   setup.program = "/nowhere/assay";
