@@ -42,8 +42,9 @@ Result<std::string> read_location(const Json& json, const std::optional<JobPod>&
   return location;
 }
 
-// Members that say what of files is read have no meaning for memory.
-Status check_memory_job(const Json& json, JobScope scope) {
+// Members that say what of files is read have no meaning for memory. A lease has them, empty; of a
+// request its schema says it.
+Status check_memory_lease(const Json& json, JobScope scope) {
   if (scope != JobScope::kDeviceMemory) {
     return {};
   }
@@ -203,7 +204,6 @@ Result<JobRequest> parse_job_request(ByteView body) {
   if (json.contains("scope")) {
     ASSAY_ASSIGN(request.scope, job_scope_from(members::text(json, "scope")));
   }
-  ASSAY_TRY(check_memory_job(json, request.scope));
   ASSAY_ASSIGN(request.instance, read_job_instance(json, request.scope));
   ASSAY_ASSIGN(request.pod, read_job_pod(json));
   ASSAY_ASSIGN(request.location, read_location(json, request.pod));
@@ -239,7 +239,7 @@ Result<JobLease> parse_job_lease(ByteView body) {
   ASSAY_TRY(validate("job-lease", json));
   ASSAY_ASSIGN(ArtifactId artifact, read_artifact(json));
   ASSAY_ASSIGN(const JobScope scope, job_scope_from(members::text(json, "scope")));
-  ASSAY_TRY(check_memory_job(json, scope));
+  ASSAY_TRY(check_memory_lease(json, scope));
   ASSAY_ASSIGN(auto instance, read_job_instance(json, scope));
   ASSAY_ASSIGN(auto pod, read_job_pod(json));
   ASSAY_ASSIGN(std::string location, read_location(json, pod));

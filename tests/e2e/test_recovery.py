@@ -1,12 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """A database that something else changed: refused or named, and what leads out (docs/recovery.md)."""
+import http.client
 import json
 import shutil
 import sqlite3
+import ssl
 import time
 import unittest
 
 import harness
+import pods
+
+
+class Admitting(harness.Service):
+    """With a listener for an API server that has the secret. No policy selects a pod."""
+
+    SECRET = "0123456789abcdef0123456789abcdef"
+
+    def __init__(self):
+        super().__init__(admission={"port": 0, "client_auth": "path",
+                                    "path_secret_file": "admission.secret"})  # fmt: skip
+
+    def _extend(self):
+        (self.dir / "service/admission.secret").write_text(self.SECRET + "\n")
+
+    def admitted(self, name):
+        context = ssl.create_default_context(cafile=str(self.dir / "service/tls.crt"))
+        context.check_hostname = False
+        connection = http.client.HTTPSConnection("127.0.0.1", self.ready["admission_port"],
+                                                 context=context, timeout=30)  # fmt: skip
+        answer = self.request("POST", f"/{self.SECRET}/v1/admission/validate",
+                              json.dumps(pods.review(pods.pod(name))), None, connection)  # fmt: skip
+        connection.close()
+        return answer[0] == 200 and answer[1]["response"]["allowed"]
+
+    def unselected(self):
+        """The number of such pods that the log speaks of."""
+        items = self.request("GET", "/v1/audit/events?type=admission.")[1]["items"]
+        return sum(item["detail"]["count"] for item in items)
 
 
 class Recovery(unittest.TestCase):
@@ -205,6 +236,23 @@ class Recovery(unittest.TestCase):
                 time.sleep(0.1)
             again = (service.dir / "b.signed.json").read_bytes()
             self.assertEqual(service.request("POST", "/v1/manifests", again)[0], 201)
+
+    def test_pods_that_no_policy_selects_are_admitted_on_a_full_disk(self):
+        with Admitting() as service:
+            self.assertTrue(service.admitted("before"))
+            service.stop()
+            (service.dir / "assayd.log").unlink()
+            service.start("prlimit", "--fsize=4096:unlimited")
+            self.assertEqual(service.request("POST", "/v1/manifests", service.manifest())[0], 503)
+            for number in range(20):
+                self.assertTrue(service.admitted(f"full-{number}"))
+            service.run("prlimit", "--pid", str(service.process.pid), "--fsize=unlimited:unlimited")
+            # What was admitted meanwhile is written when the disk takes it.
+            deadline = time.monotonic() + 20
+            while service.unselected() < 21:
+                self.assertLess(time.monotonic(), deadline, "forgotten")
+                time.sleep(0.1)
+            self.assertEqual(service.unselected(), 21)
 
     def test_a_lost_revocation_is_never_accepted(self):
         with harness.Service() as service:

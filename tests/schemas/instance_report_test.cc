@@ -2,6 +2,7 @@
 // Jobs and reports of scope device-memory, and heartbeats: reading, writing, and what is refused.
 #include <gtest/gtest.h>
 
+#include "schemas/validate.h"
 #include "tests/schemas/node_samples.h"
 
 namespace assay {
@@ -80,6 +81,28 @@ TEST(InstanceJob, ChangesAreRefused) {
   EXPECT_EQ(code_of(parse_job_request(bytes_of(changed(to_json(test::sample_job_request()),
                                                        "/instance", to_json(sample_instance()))))),
             "schema-violation");
+}
+
+// Whoever makes requests from the schema is told so by the schema.
+TEST(InstanceJob, SchemaSaysWhatGoesTogether) {
+  const Json files = to_json(test::sample_job_request());
+  EXPECT_TRUE(validate("job-request", to_json(memory_request())));
+  EXPECT_TRUE(
+      validate("job-request", changed(to_json(memory_request()), "/subset", Json::array())));
+  EXPECT_TRUE(validate("job-request", without(files, "scope")));
+  const Json instance = to_json(sample_instance());
+  for (const auto& [request, where] : std::initializer_list<std::pair<Json, const char*>>{
+           {changed(files, "/instance", instance), "/instance"},
+           {changed(without(files, "scope"), "/instance", instance), "/instance"},
+           {without(to_json(memory_request()), "instance"), ""},
+           {changed(to_json(memory_request()), "/location", "pvc://inference/models"), "/location"},
+           {changed(to_json(memory_request()), "/pod", {{"uid", "uid-1"}, {"volume", "v"}}),
+            "/pod"},
+           {changed(to_json(memory_request()), "/subset", {0}), "/subset"}}) {
+    const auto status = validate("job-request", request);
+    ASSERT_FALSE(status) << request;
+    EXPECT_EQ(status.error().where, where) << request;
+  }
 }
 
 TEST(MemoryReport, RoundTrips) {

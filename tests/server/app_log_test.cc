@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service's own log while nobody reads it.
+// The service's own log: while nobody reads it, opened anew, and what it says of the certificate.
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,9 @@
 #include <poll.h>
 #include <sys/stat.h>
 
+#include "server/http/tls.h"
 #include "tests/server/app_fixture.h"
+#include "tests/support/manual_clock.h"
 
 namespace assay::server {
 namespace {
@@ -43,6 +45,61 @@ TEST_F(AppTest, LogThatNobodyReads_IsCountedAndToldLater) {
     text.append(piece.data(), static_cast<std::size_t>(got));
   }
   EXPECT_GE(std::ranges::count(text, '\n'), static_cast<std::ptrdiff_t>(kMaxQueuedLogLines));
+}
+
+// How often `name` stands in `text`.
+std::size_t count_of(const std::string& text, std::string_view name) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// Whoever rotates log files moves the file away and sends SIGHUP (docs/operations.md).
+TEST_F(AppTest, Reload_OpensTheLogAnew) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  start_app();
+  log_text();
+  std::filesystem::rename(folder_ / "assayd.log", folder_ / "assayd.log.1");
+  log_->info("before");
+  ASSERT_TRUE(log_->flush(std::chrono::seconds(30)));
+  app_->reload();
+  log_->info("after");
+  const std::string text = log_text();
+  EXPECT_EQ(count_of(text, R"("event":"reloaded")"), 1U) << text;
+  EXPECT_EQ(count_of(text, R"("event":"after")"), 1U) << text;
+  EXPECT_EQ(count_of(text, R"("event":"before")"), 0U) << text;
+}
+
+TEST_F(AppTest, CertificateThatEnds_IsWarnedOfOnceADayAndInMetrics) {
+  ASSERT_TRUE(initialise(config_, bootstrap_document(), clock_, random_));
+  const auto end = certificate_end(config_.certificate_file);
+  ASSERT_TRUE(end) << to_string(end.error());
+  constexpr std::chrono::hours kDay{24};
+  ManualClock wall(*end - 30 * kDay - std::chrono::hours(1));
+  auto app = App::start(config_, wall, random_, *log_);
+  ASSERT_TRUE(app) << to_string(app.error());
+  app_ = *std::move(app);
+  const auto told = [this, &wall](std::chrono::hours later) {
+    wall.advance(later);
+    app_->watch_certificate();
+    const std::string text = log_text();
+    return std::pair{count_of(text, "certificate_expires"), count_of(text, "certificate_expired")};
+  };
+  using Told = std::pair<std::size_t, std::size_t>;
+  EXPECT_EQ(told(std::chrono::hours(0)), Told(0, 0)) << "more than 30 days are left";
+  EXPECT_EQ(told(std::chrono::hours(1)), Told(1, 0));
+  EXPECT_EQ(told(kDay - std::chrono::hours(1)), Told(1, 0)) << "once a day";
+  EXPECT_EQ(told(std::chrono::hours(1)), Told(2, 0));
+  EXPECT_EQ(told(29 * kDay), Told(2, 1)) << "it has ended";
+  const std::string metrics = ask("/metrics", "Authorization: Bearer assay_root\r\n").value().body;
+  const std::string name = "\ntls_certificate_expiry_timestamp_seconds ";
+  const std::size_t at = metrics.find(name);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(std::stod(metrics.substr(at + name.size())),
+            std::chrono::duration<double>(end->time_since_epoch()).count());
+  app_.reset();  // before its clock
 }
 
 }  // namespace

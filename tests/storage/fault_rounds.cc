@@ -2,6 +2,7 @@
 // One folder, one fault, one check for each round.
 #include "tests/storage/fault_rounds.h"
 
+#include <iostream>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -41,7 +42,14 @@ class Rounds {
     }
     EXPECT_TRUE(met || acknowledged.size() == 8) << "without a fault everything succeeds";
     check(options, acknowledged);
+    faults_ += met ? 1U : 0U;
+    appends_ += acknowledged.size();
     return met;
+  }
+
+  void print() const {
+    std::cout << "faults: " << faults_ << ", acknowledged appends " << appends_ << ", "
+              << (::testing::Test::HasFailure() ? "NOT all found" : "all found") << '\n';
   }
 
  private:
@@ -67,6 +75,8 @@ class Rounds {
   }
 
   const Fault fault_;
+  std::size_t faults_ = 0;   // rounds in which the fault happened
+  std::size_t appends_ = 0;  // in all rounds
   std::mt19937_64 random_;
   FaultVfs vfs_;
   ManualClock clock_;
@@ -83,6 +93,7 @@ void fault_rounds(Fault fault, std::uint64_t step) {
   while (rounds.round(n) && !::testing::Test::HasFailure()) {
     n += step;
   }
+  rounds.print();
   EXPECT_GT(n, 60U) << "the workload changes files more often than that";
 }
 

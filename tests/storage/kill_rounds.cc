@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <iostream>
 #include <random>
 #include <sstream>
 #include <string>
@@ -87,6 +88,8 @@ void kill_rounds(int rounds, int max_ms) {
   const TestSigner signer;
   const ManualClock clock;
   std::vector<AcknowledgedWrite> acknowledged;
+  int kills = 0;
+  std::size_t appends = 0;
   for (int round = 0; round < rounds && !::testing::Test::HasFailure(); ++round) {
     const auto limit = static_cast<std::uint64_t>(max_ms) * 1000;
     const std::chrono::microseconds after(static_cast<std::int64_t>(random() % limit));
@@ -97,6 +100,7 @@ void kill_rounds(int rounds, int max_ms) {
     const auto fresh = parse(run_and_kill(folder.path(), prefix, writing, after));
     EXPECT_TRUE(!writing || !fresh.empty());
     acknowledged.insert(acknowledged.end(), fresh.begin(), fresh.end());
+    appends += fresh.size();
     // The newest of all are the ones in danger; the older ones were checked before.
     if (acknowledged.size() > 2000) {
       acknowledged.erase(acknowledged.begin(), acknowledged.end() - 2000);
@@ -107,7 +111,10 @@ void kill_rounds(int rounds, int max_ms) {
     expect_durable(**store, acknowledged);
     store->reset();
     expect_intact(options.path);
+    ++kills;
   }
+  std::cout << "kills: " << kills << ", acknowledged appends " << appends << ", "
+            << (::testing::Test::HasFailure() ? "NOT all found" : "all found") << '\n';
 }
 
 }  // namespace assay::storage
