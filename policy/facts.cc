@@ -64,6 +64,11 @@ Json to_json(const SignerFact& signer) {
   return json;
 }
 
+Json sorted(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
 // What manifests and other statements share.
 Json common_to_json(const StatementFact& fact) {
   Json json = {{"id", fact.id.text()},
@@ -74,12 +79,12 @@ Json common_to_json(const StatementFact& fact) {
     json["signers"].push_back(to_json(signer));
   }
   sort_json(json["signers"], [](const Json& one) { return one["key"]; });
+  if (fact.withdrawn) {
+    json["withdrawn"] = {{"reason", fact.withdrawn->reason},
+                         {"since", to_rfc3339(fact.withdrawn->since)},
+                         {"by", sorted(fact.withdrawn->by)}};
+  }
   return json;
-}
-
-Json sorted(std::vector<std::string> texts) {
-  std::sort(texts.begin(), texts.end());
-  return texts;
 }
 
 Json to_json(const ManifestFact& manifest) {
@@ -260,6 +265,16 @@ Result<SignerFact> signer_from_json(const Json& json, const std::string& where) 
   return signer;
 }
 
+Result<WithdrawnFact> withdrawn_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where, {"reason", "since", "by"}));
+  const Reader in{json, where};
+  WithdrawnFact withdrawn;
+  ASSAY_ASSIGN(withdrawn.reason, in.text("reason"));
+  ASSAY_ASSIGN(withdrawn.since, in.time("since"));
+  ASSAY_ASSIGN(withdrawn.by, in.list<std::string>("by", text_of));
+  return withdrawn;
+}
+
 // Fills what manifests and other statements share; members have been checked.
 Result<StatementFact> common_from_json(const Json& json, const std::string& where) {
   const Reader in{json, where};
@@ -267,13 +282,18 @@ Result<StatementFact> common_from_json(const Json& json, const std::string& wher
   ASSAY_ASSIGN(auto signers, in.list<SignerFact>("signers", signer_from_json));
   ASSAY_ASSIGN(const Timestamp accepted_at, in.time("accepted_at"));
   ASSAY_ASSIGN(const LeafIndex index, in.number("log_index"));
-  return StatementFact{std::move(id), {}, {}, nullptr, std::move(signers), accepted_at, index};
+  StatementFact fact{std::move(id), {}, {}, nullptr, std::move(signers), accepted_at, index};
+  if (json.contains("withdrawn")) {
+    ASSAY_ASSIGN(fact.withdrawn, withdrawn_from_json(json["withdrawn"], in.place("withdrawn")));
+  }
+  return fact;
 }
 
 Result<ManifestFact> manifest_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(
       json, where,
-      {"id", "signers", "accepted_at", "log_index", "name", "parameters", "locations", "objects"}));
+      {"id", "signers", "accepted_at", "log_index", "name", "parameters", "locations", "objects"},
+      {"withdrawn"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   statement.predicate_type = kManifestPredicateType;
@@ -294,7 +314,8 @@ Result<ManifestFact> manifest_from_json(const Json& json, const std::string& whe
 
 Result<PlacementFact> placement_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
-                          {"id", "signers", "accepted_at", "log_index", "name", "locations"}));
+                          {"id", "signers", "accepted_at", "log_index", "name", "locations"},
+                          {"withdrawn"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   statement.predicate_type = kPlacementPredicateType;
@@ -306,7 +327,8 @@ Result<PlacementFact> placement_from_json(const Json& json, const std::string& w
 Result<StatementFact> statement_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
                           {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage",
-                           "names", "predicate"}));
+                           "names", "predicate"},
+                          {"withdrawn"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   ASSAY_ASSIGN(statement.predicate_type, in.text("predicate_type"));
