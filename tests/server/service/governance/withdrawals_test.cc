@@ -220,6 +220,43 @@ TEST_F(Withdrawals, TwoOperators_WithdrawWhatTheyDidNotSign) {
   EXPECT_EQ(refusal(twice), ErrorCode::kConflict);
 }
 
+TEST_F(Withdrawals, OneSigner_WithdrawsUpToTheLimitAndNotOnePast) {
+  const auto withdraw_many = [&](std::size_t count) {
+    return store_->write([&](storage::Transaction& transaction) -> Status {
+      for (std::size_t i = 0; i < count; ++i) {
+        const StatementId other(sha256(as_bytes("other" + std::to_string(i))));
+        storage::StatementRow row = rows_.at("approve");
+        row.id = other;
+        LogRecord record{.type = std::string(event::kAttestationAccepted),
+                         .time = transaction.now(),
+                         .actor = "t",
+                         .subjects = {},
+                         .documents = {},
+                         .detail = Json::object()};
+        ASSAY_ASSIGN(row.log_index, transaction.append(std::move(record)));
+        ASSAY_TRY(transaction.put_statement(row));
+        ASSAY_TRY(put_withdrawal(transaction, {other, "other", "many", {}}, {"eva"}, false));
+      }
+      LogRecord last{.type = std::string(event::kStatementWithdrawn),
+                     .time = transaction.now(),
+                     .actor = "t",
+                     .subjects = {},
+                     .documents = {},
+                     .detail = Json::object()};
+      ASSAY_TRY(transaction.append(std::move(last)));
+      return {};
+    });
+  };
+  ASSERT_TRUE(withdraw_many(kMaxWithdrawalsPerSigner - 1));
+  ASSERT_TRUE(withdraw(id("evaluate"), {&evaluator_}));
+  Manifest other = manifest("other");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(other), actor_));
+  const auto one_more = accept_attestation(*services_, evaluation(other, 0.95), actor_);
+  ASSERT_TRUE(one_more) << to_string(one_more.error());
+  EXPECT_EQ(refusal(withdraw(one_more->row.id, {&evaluator_})), ErrorCode::kSignerLimitExceeded);
+  EXPECT_TRUE(withdraw(id("manifest"), {&publisher_})) << "others go on";
+}
+
 TEST_F(Withdrawals, Record_IsALinkOfTheChainOfTrust) {
   const auto accepted = withdraw(id("evaluate"), {&evaluator_});
   ASSERT_TRUE(accepted);
