@@ -18,9 +18,9 @@ namespace assay::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames = {
-    "manifest",     "attestation", "policy",     "policy-approval",
-    "trust-change", "decision",    "withdrawal", "other"};
+constexpr std::array<std::string_view, 8> kNames = {"manifest",        "attestation",  "policy",
+                                                    "policy-approval", "trust-change", "decision",
+                                                    "withdrawal",      "other"};
 
 Result<PayloadKind> check_statement(ByteView payload) {
   ASSAY_ASSIGN(const Statement statement, parse_statement(payload));

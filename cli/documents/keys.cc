@@ -134,14 +134,14 @@ Result<Exit> sign_and_write(const Context& context, const Statement& statement,
 }
 
 Result<Exit> sign_and_write(const Context& context, std::string_view payload_type,
-                            std::string document, const SigningFlags& flags,
-                            const std::string& out, Json about) {
+                            std::string document, const SigningFlags& flags, const std::string& out,
+                            Json about) {
   const std::string id = attestation::statement_id(payload_type, as_bytes(document)).text();
   if (!flags.keys.empty()) {
     ASSAY_ASSIGN(const auto signers, load_signers(flags));
-    ASSAY_ASSIGN(const attestation::Envelope envelope,
-                 attestation::sign_envelope(payload_type, as_bytes(document),
-                                            borrow(signers), flags.keyid));
+    ASSAY_ASSIGN(
+        const attestation::Envelope envelope,
+        attestation::sign_envelope(payload_type, as_bytes(document), borrow(signers), flags.keyid));
     document = attestation::encode_envelope(envelope);
   }
   document += "\n";

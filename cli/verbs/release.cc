@@ -114,8 +114,9 @@ Result<std::optional<StatementId>> before(const Context& context, const CreateOp
   ASSAY_ASSIGN(Known known, fetch_releases(api, name));
   if (known.newest.fork) {
     return fail(ErrorCode::kConflict,
-                "Two releases of " + name + " claim one place: withdraw one of them, or name the "
-                "one that this release follows",
+                "Two releases of " + name +
+                    " claim one place: withdraw one of them, or name the "
+                    "one that this release follows",
                 known.newest.fork->first.text() + ", " + known.newest.fork->second.text());
   }
   return std::move(known.newest.id);
@@ -141,9 +142,10 @@ void add_create(const Command& group, Context& context) {
   const Command verb = group.add("create", "Say that an artifact is the next version of a name");
   verb.argument("MODEL", options->model, "file with its manifest, or artifact id with --name");
   verb.argument("VERSION", options->version, "version for people, such as 2.1.0");
-  verb.option("--supersedes", options->supersedes, "ID|auto|none",
-              "release that this one follows; 'auto' asks the service for the newest one, 'none' is "
-              "for the first release of the name");
+  verb.option(
+      "--supersedes", options->supersedes, "ID|auto|none",
+      "release that this one follows; 'auto' asks the service for the newest one, 'none' is "
+      "for the first release of the name");
   verb.required();
   verb.option("--name", options->name, "NAME", "name of the model, beside an artifact id");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
@@ -176,15 +178,14 @@ Result<Exit> list(const Context& context, const ListOptions& options) {
   if (known.newest.fork) {
     known.answer["fork"] = {known.newest.fork->first.text(), known.newest.fork->second.text()};
   }
-  const ListView view{
-      .noun = "release",
-      .heads = {"ID", "VERSION", "ARTIFACT", "SUPERSEDES", "SIGNED BY", "STATE"},
-      .cells = [&known](const Json& item) -> std::vector<std::string> {
-        const Json release = item.value("release", Json::object());
-        return {text_at(item, "id"),          text_at(release, "version"),
-                text_at(item, "artifact"),    text_at(release, "supersedes"),
-                signers_of(item),             state_of(item, known.newest)};
-      }};
+  const ListView view{.noun = "release",
+                      .heads = {"ID", "VERSION", "ARTIFACT", "SUPERSEDES", "SIGNED BY", "STATE"},
+                      .cells = [&known](const Json& item) -> std::vector<std::string> {
+                        const Json release = item.value("release", Json::object());
+                        return {text_at(item, "id"),       text_at(release, "version"),
+                                text_at(item, "artifact"), text_at(release, "supersedes"),
+                                signers_of(item),          state_of(item, known.newest)};
+                      }};
   print_list(context, view, known.answer);
   return Exit::kYes;
 }

@@ -93,7 +93,8 @@ void add_trust_change_options(const Command& verb, TrustChangeFlags& flags) {
   verb.required();
   verb.option("--out", flags.out, "FILE", "where to write it (default: standard output)");
   add_connection_options(verb, flags.connection);
-  verb.option("--reason", flags.reason, "TEXT", "why a key or node is revoked, or a statement withdrawn");
+  verb.option("--reason", flags.reason, "TEXT",
+              "why a key or node is revoked, or a statement withdrawn");
 }
 
 Result<std::uint64_t> fetch_epoch(const Context& context, const ConnectionFlags& connection,

@@ -40,8 +40,8 @@ void add_withdraw(const Command& root, Context& context) {
   const Command verb =
       root.add("withdraw", "Say that a manifest, statement, placement or release no longer counts");
   verb.argument("ID", options->statement, "id of what you signed; 'assay search' shows it");
-  verb.choice("--reason", options->reason,
-              {kWithdrawalReasons.begin(), kWithdrawalReasons.end()}, "kind of reason");
+  verb.choice("--reason", options->reason, {kWithdrawalReasons.begin(), kWithdrawalReasons.end()},
+              "kind of reason");
   verb.required();
   verb.option("--text", options->text, "TEXT", "the reason in words");
   verb.required();
@@ -52,7 +52,8 @@ void add_withdraw(const Command& root, Context& context) {
   add_signing_options(verb, options->signing, false);
   verb.note(
       "Only who signed the statement when it was stored can withdraw it, with a key that may sign\n"
-      "such a statement now. Two operators can withdraw anything: 'assay trust change --withdraw'.\n"
+      "such a statement now. Two operators can withdraw anything: 'assay trust change "
+      "--withdraw'.\n"
       "It counts from the next decision on, and nothing undoes it.");
   verb.example(
       "assay withdraw sha256:0a1b... --reason data-withdrawn --text 'no licence any more' \\\n"

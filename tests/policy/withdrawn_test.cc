@@ -117,14 +117,15 @@ TEST(Withdrawn, Manifest_GivesNothing) {
 
 TEST(Withdrawn, Placement_GivesNoLocation) {
   Facts facts = valid_facts();
-  facts.placements.push_back({statement(50, "", nullptr, {publisher("pub", "alice")}), "acme/demo",
+  facts.placements.push_back({statement(50, "", nullptr, {publisher("pub", "alice")}),
+                              "acme/demo",
                               {"pvc://serving/moved"}});
   const PolicyDocument policy = policy_with({manifest_condition()});
-  EXPECT_TRUE(locations_of(policy, judge_all(facts, policy), "").counted.contains(
-      "pvc://serving/moved"));
+  EXPECT_TRUE(
+      locations_of(policy, judge_all(facts, policy), "").counted.contains("pvc://serving/moved"));
   facts.placements.change().front().statement.withdrawn = kWithdrawn;
-  EXPECT_FALSE(locations_of(policy, judge_all(facts, policy), "").counted.contains(
-      "pvc://serving/moved"));
+  EXPECT_FALSE(
+      locations_of(policy, judge_all(facts, policy), "").counted.contains("pvc://serving/moved"));
 }
 
 TEST(Withdrawn, IsPartOfTheFacts) {

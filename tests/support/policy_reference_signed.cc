@@ -158,8 +158,7 @@ Reason Case::why_none(const StatementCondition& condition) const {
   for (const StatementFact& statement : facts.statements) {
     for (const SignerFact& signer : statement.signers) {
       if (statement.predicate_type == condition.predicate_type &&
-          statement.stage == condition.stage &&
-          is_listed(signer.key.identity, condition.signers)) {
+          statement.stage == condition.stage && is_listed(signer.key.identity, condition.signers)) {
         reasons.insert(why_not(signer, statement));
       }
     }
