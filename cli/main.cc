@@ -27,6 +27,8 @@ int main(int argc, char** argv) {
   cli::add_sign(root, context);
   cli::add_push(root, context);
   cli::add_search(root, context);
+  cli::add_release(root, context);
+  cli::add_withdraw(root, context);
   cli::add_policy(root, context);
   cli::add_decide(root, context);
   cli::add_decision(root, context);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <string_view>
-#include <tuple>
 
 #include "policy/json_reader.h"
+#include "policy/signer_json.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
 
@@ -21,14 +21,6 @@ using reading::violation;
 
 // --- writing
 
-std::vector<SignerRole> in_order(std::vector<SignerRole> roles) {
-  std::sort(roles.begin(), roles.end(), [](const SignerRole& a, const SignerRole& b) {
-    return std::tie(a.predicate_type, a.stage, a.name_space) <
-           std::tie(b.predicate_type, b.stage, b.name_space);
-  });
-  return roles;
-}
-
 // The order of the documents: log order, for signers that of their keys. Whole values break ties.
 template <typename Before>
 void sort_json(Json& list, Before before) {
@@ -37,31 +29,6 @@ void sort_json(Json& list, Before before) {
     const auto right = before(b);
     return left != right ? left < right : a < b;
   });
-}
-
-Json to_json(const Revocation& revoked) {
-  return {{"at", to_rfc3339(revoked.at)}, {"reason", revoked.reason}};
-}
-
-Json to_json(const SignerFact& signer) {
-  const TrustedKey& key = signer.key;
-  Json json = {{"key", key.id.text()},
-               {"algorithm", name(key.algorithm)},
-               {"purpose", name(key.purpose)},
-               {"identity", key.identity},
-               {"roles", Json::array()},
-               {"not_before", to_rfc3339(key.not_before)},
-               {"not_after", to_rfc3339(key.not_after)},
-               {"signed_at", to_rfc3339(signer.signed_at)}};
-  for (const SignerRole& role : in_order(key.roles)) {
-    json["roles"].push_back({{"stage", role.stage},
-                             {"predicate_type", role.predicate_type},
-                             {"namespace", role.name_space}});
-  }
-  if (key.revoked) {
-    json["revoked"] = to_json(*key.revoked);
-  }
-  return json;
 }
 
 // What manifests and other statements share.
@@ -74,6 +41,9 @@ Json common_to_json(const StatementFact& fact) {
     json["signers"].push_back(to_json(signer));
   }
   sort_json(json["signers"], [](const Json& one) { return one["key"]; });
+  if (fact.withdrawn) {
+    json["withdrawn"] = to_json(*fact.withdrawn);
+  }
   return json;
 }
 
@@ -123,7 +93,7 @@ Json to_json(const NodeFact& node) {
                {"expires_at", to_rfc3339(node.expires_at)},
                {"worker_measured", node.worker_measured}};
   if (node.revoked) {
-    json["revoked"] = to_json(*node.revoked);
+    json["revoked"] = policy::to_json(*node.revoked);
   }
   if (node.appraised_at) {
     Json evidence = {{"type", node.evidence_type},
@@ -210,56 +180,6 @@ Json list_to_json(const std::vector<ReportFact>& reports) {
 
 // --- reading
 
-Result<SignerRole> role_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where, {"stage", "predicate_type", "namespace"}));
-  const Reader in{json, where};
-  SignerRole role;
-  ASSAY_ASSIGN(role.stage, in.text("stage"));
-  ASSAY_ASSIGN(role.predicate_type, in.text("predicate_type"));
-  ASSAY_ASSIGN(role.name_space, in.text("namespace"));
-  return role;
-}
-
-Result<Revocation> revocation_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(json, where, {"at", "reason"}));
-  const Reader in{json, where};
-  Revocation revocation;
-  ASSAY_ASSIGN(revocation.at, in.time("at"));
-  ASSAY_ASSIGN(revocation.reason, in.text("reason"));
-  return revocation;
-}
-
-Result<SignerFact> signer_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(
-      json, where,
-      {"key", "algorithm", "purpose", "identity", "roles", "not_before", "not_after", "signed_at"},
-      {"revoked"}));
-  const Reader in{json, where};
-  ASSAY_ASSIGN(KeyId id, in.parsed("key", KeyId::parse));
-  ASSAY_ASSIGN(const SignatureAlgorithm algorithm,
-               in.parsed("algorithm", signature_algorithm_from));
-  ASSAY_ASSIGN(const KeyPurpose purpose, in.parsed("purpose", key_purpose_from));
-  ASSAY_ASSIGN(std::string identity, in.text("identity"));
-  ASSAY_ASSIGN(auto roles, in.list<SignerRole>("roles", role_from_json));
-  ASSAY_ASSIGN(const Timestamp not_before, in.time("not_before"));
-  ASSAY_ASSIGN(const Timestamp not_after, in.time("not_after"));
-  ASSAY_ASSIGN(const Timestamp signed_at, in.time("signed_at"));
-  SignerFact signer{{std::move(id),
-                     algorithm,
-                     {},
-                     purpose,
-                     std::move(identity),
-                     std::move(roles),
-                     not_before,
-                     not_after,
-                     std::nullopt},
-                    signed_at};
-  if (json.contains("revoked")) {
-    ASSAY_ASSIGN(signer.key.revoked, revocation_from_json(json["revoked"], in.place("revoked")));
-  }
-  return signer;
-}
-
 // Fills what manifests and other statements share; members have been checked.
 Result<StatementFact> common_from_json(const Json& json, const std::string& where) {
   const Reader in{json, where};
@@ -267,13 +187,18 @@ Result<StatementFact> common_from_json(const Json& json, const std::string& wher
   ASSAY_ASSIGN(auto signers, in.list<SignerFact>("signers", signer_from_json));
   ASSAY_ASSIGN(const Timestamp accepted_at, in.time("accepted_at"));
   ASSAY_ASSIGN(const LeafIndex index, in.number("log_index"));
-  return StatementFact{std::move(id), {}, {}, nullptr, std::move(signers), accepted_at, index};
+  StatementFact fact{std::move(id), {}, {}, nullptr, std::move(signers), accepted_at, index};
+  if (json.contains("withdrawn")) {
+    ASSAY_ASSIGN(fact.withdrawn, withdrawn_from_json(json["withdrawn"], in.place("withdrawn")));
+  }
+  return fact;
 }
 
 Result<ManifestFact> manifest_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(
       json, where,
-      {"id", "signers", "accepted_at", "log_index", "name", "parameters", "locations", "objects"}));
+      {"id", "signers", "accepted_at", "log_index", "name", "parameters", "locations", "objects"},
+      {"withdrawn"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   statement.predicate_type = kManifestPredicateType;
@@ -294,7 +219,8 @@ Result<ManifestFact> manifest_from_json(const Json& json, const std::string& whe
 
 Result<PlacementFact> placement_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
-                          {"id", "signers", "accepted_at", "log_index", "name", "locations"}));
+                          {"id", "signers", "accepted_at", "log_index", "name", "locations"},
+                          {"withdrawn"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   statement.predicate_type = kPlacementPredicateType;
@@ -306,7 +232,8 @@ Result<PlacementFact> placement_from_json(const Json& json, const std::string& w
 Result<StatementFact> statement_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
                           {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage",
-                           "names", "predicate"}));
+                           "names", "predicate"},
+                          {"withdrawn"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   ASSAY_ASSIGN(statement.predicate_type, in.text("predicate_type"));

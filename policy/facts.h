@@ -30,6 +30,13 @@ struct SignerFact {
   Timestamp signed_at;
 };
 
+// Says that a statement was withdrawn (schemas/withdrawal.h). Such a statement never counts.
+struct WithdrawnFact {
+  std::string reason;  // one of kWithdrawalReasons
+  Timestamp since;
+  std::vector<std::string> by;  // identities that withdrew it; any order
+};
+
 // A statement whose signatures were verified when it was accepted.
 struct StatementFact {
   StatementId id;
@@ -46,6 +53,7 @@ struct StatementFact {
   // known, so only roles for every name count. Not used for manifests and placements, which have
   // one name each.
   std::vector<std::string> names{};
+  std::optional<WithdrawnFact> withdrawn{};
 };
 
 struct ManifestFact {

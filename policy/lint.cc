@@ -118,6 +118,11 @@ void Linter::whole(const PolicyDocument& policy) {
   if (policy.mode != PolicyMode::kEnforce && !policy.node_affinity.empty()) {
     warn("node_affinity adds nothing: only policies in mode enforce steer pods");
   }
+  if (policy.names.rule == NameRule::kRelease && !has_manifest(policy.require, 1)) {
+    findings_.push_back({Finding::Level::kError, id_,
+                         "names: release without a manifest condition: nobody's release counts, and "
+                         "every bare name is refused"});
+  }
   if (policy.require.empty()) {
     warn("requires nothing: every model passes");
   } else if (!always_requires<ManifestCondition>(policy.require, 1)) {

@@ -37,6 +37,9 @@ struct Finding {
 // - a report condition without a node condition beside it;
 // - a model whose files are downloaded at run time, when no condition checks them.
 //
+// A policy that resolves names by releases without any manifest condition is an error, because
+// nobody's release counts for such a policy.
+//
 // A policy in mode enforce without any manifest condition is an error, because such a policy denies
 // every pod.
 [[nodiscard]] std::vector<Finding> lint(const PolicyDocument& policy);

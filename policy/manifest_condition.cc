@@ -37,17 +37,29 @@ bool includes(Objects has, Objects wanted) { return has == Objects::kBoth || has
 
 // The root binds parameters and entries, so a manifest with this root needs no signature to be
 // believed here; two that differ cannot have the same root, and then nothing is known. What a
-// manifest with another root says of itself is not about this artifact.
+// manifest with another root says of itself is not about this artifact. A manifest that was withdrawn
+// says nothing.
 const ManifestFact* own_manifest(const JudgedFacts& facts) {
-  if (facts.own_manifests.empty()) {
-    return nullptr;
+  const ManifestFact* first = nullptr;
+  for (const ManifestFact* other : facts.own_manifests) {
+    if (other->statement.withdrawn) {
+      continue;
+    }
+    first = first == nullptr ? other : first;
+    if (other->parameters != first->parameters || other->objects != first->objects) {
+      return nullptr;
+    }
   }
-  const ManifestFact* first = facts.own_manifests.front();
-  const bool agree = std::all_of(
-      facts.own_manifests.begin(), facts.own_manifests.end(), [first](const ManifestFact* other) {
-        return other->parameters == first->parameters && other->objects == first->objects;
-      });
-  return agree ? first : nullptr;
+  return first;
+}
+
+// Why there is no own manifest to read.
+Reason without_manifest(const JudgedFacts& facts) {
+  const bool withdrawn =
+      !facts.own_manifests.empty() &&
+      std::all_of(facts.own_manifests.begin(), facts.own_manifests.end(),
+                  [](const ManifestFact* one) { return one->statement.withdrawn.has_value(); });
+  return withdrawn ? Reason::kStatementWithdrawn : Reason::kConditionUndecided;
 }
 
 // True when a condition among these, or in them but below no `not`, says which patterns it accepts.
@@ -69,11 +81,16 @@ bool has_own_ignore(const std::vector<Condition>& conditions, int depth) {
 // so their signers are counted together.
 ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& facts) {
   Tally tally(condition.signers);
+  std::vector<const JudgedStatement*> all;
   for (const JudgedStatement& statement : facts.manifest_statements) {
     tally.add(statement);
+    all.push_back(&statement);
   }
   ConditionResult result{
       {}, tally.outcome(), {}, tally.expected(), tally.actual(), ids_of(facts.manifests), {}};
+  if (Json withdrawn = withdrawn_among(all); !withdrawn.is_null()) {
+    result.actual["withdrawn"] = std::move(withdrawn);
+  }
   if (facts.manifests.empty()) {
     result.code = Reason::kManifestMissing;
   } else if (result.outcome == Outcome::kFail) {
@@ -87,7 +104,7 @@ ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& fac
 ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts) {
   ConditionResult result{{},
                          Outcome::kError,
-                         Reason::kConditionUndecided,
+                         without_manifest(facts),
                          {{"hash", condition.hash}, {"chunk_size", condition.chunk_size}},
                          nullptr,
                          ids_of(facts.own_manifests),
@@ -132,7 +149,7 @@ std::optional<ConditionResult> judge_ignore(const std::vector<Condition>& requir
   const std::vector<std::string> accepted(kUsualIgnore.begin(), kUsualIgnore.end());
   ConditionResult result{std::string(kIgnoreCondition),
                          Outcome::kError,
-                         Reason::kConditionUndecided,
+                         without_manifest(facts),
                          {{"ignore", accepted}},
                          nullptr,
                          ids_of(facts.own_manifests),

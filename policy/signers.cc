@@ -52,6 +52,13 @@ JudgedSigner at_time(JudgedSigner judged, Timestamp signed_at, Timestamp now) {
              : judged;
 }
 
+// Whoever signed a statement that was withdrawn stands behind it no more.
+JudgedSigner unless_withdrawn(JudgedSigner judged, const StatementFact& statement) {
+  return statement.withdrawn ? JudgedSigner{judged.identity, SignerState::kRejected,
+                                            Reason::kStatementWithdrawn}
+                             : judged;
+}
+
 // One signature stands for all that are alike.
 JudgedSigner judge(const StatementIndex::Alike& alike, const Names& names, Timestamp now) {
   const StatementFact& statement = *alike.statement;
@@ -69,7 +76,8 @@ JudgedStatement judge(const StatementFact& fact, const SigningContext& context, 
   std::vector<JudgedSigner> signers;
   signers.reserve(fact.signers.size());
   for (const SignerFact& signer : fact.signers) {
-    signers.push_back(at_time(judge(signer, context, names, now), signer.signed_at, now));
+    const JudgedSigner one = at_time(judge(signer, context, names, now), signer.signed_at, now);
+    signers.push_back(unless_withdrawn(one, fact));
   }
   judged.signers.push_back(std::move(signers));
   return {&fact, judged.signers.back()};
@@ -139,23 +147,43 @@ void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged) {
   std::vector<std::optional<JudgedSigner>> known(index.alike.size());
   judged.statement_signers.clear();
   judged.statement_signers.reserve(index.signatures.size());
-  for (const StatementIndex::Signature& signature : index.signatures) {
-    std::optional<JudgedSigner>& one = known[signature.alike];
-    if (!one) {
-      one = judge(index.alike[signature.alike], asked, now);
-    }
-    judged.statement_signers.push_back(at_time(*one, signature.signed_at, now));
-  }
   judged.statements.clear();
   judged.statements.reserve(index.in_order.size());
   std::size_t from = 0;
   for (std::size_t i = 0; i < index.in_order.size(); ++i) {
+    for (std::size_t s = from; s < index.ends[i]; ++s) {
+      const StatementIndex::Signature& signature = index.signatures[s];
+      std::optional<JudgedSigner>& one = known[signature.alike];
+      if (!one) {
+        one = judge(index.alike[signature.alike], asked, now);
+      }
+      judged.statement_signers.push_back(
+          unless_withdrawn(at_time(*one, signature.signed_at, now), *index.in_order[i]));
+    }
     judged.statements.push_back(
         {index.in_order[i],
          std::span(judged.statement_signers).subspan(from, index.ends[i] - from)});
     from = index.ends[i];
   }
   judged.names = names;
+}
+
+Json withdrawn_among(std::span<const JudgedStatement* const> statements) {
+  constexpr std::size_t kMaxShown = 16;
+  Json list;
+  for (const JudgedStatement* statement : statements) {
+    const StatementFact& fact = *statement->fact;
+    if (!fact.withdrawn || list.size() == kMaxShown) {
+      continue;
+    }
+    std::vector<std::string> by = fact.withdrawn->by;
+    std::sort(by.begin(), by.end());
+    list.push_back({{"statement", fact.id.text()},
+                    {"reason", fact.withdrawn->reason},
+                    {"since", to_rfc3339(fact.withdrawn->since)},
+                    {"by", std::move(by)}});
+  }
+  return list;
 }
 
 TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,

@@ -140,6 +140,7 @@ ConditionResult judge(const StatementCondition& condition, const JudgedFacts& fa
   ConditionResult result{{}, Outcome::kFail, Reason::kStatementMissing, nullptr, nullptr, {}, {}};
   Tally tally(condition.signers);
   std::vector<const JudgedStatement*> candidates;
+  std::vector<const JudgedStatement*> withdrawn;
   const auto* group = facts.index->group(condition.predicate_type, condition.stage);
   if (group != nullptr) {
     result.evidence = group->evidence;
@@ -149,6 +150,8 @@ ConditionResult judge(const StatementCondition& condition, const JudgedFacts& fa
       tally.note_rejected(statement);
       if (statement.has_signer()) {
         candidates.push_back(&statement);
+      } else if (statement.fact->withdrawn) {
+        withdrawn.push_back(&statement);
       }
     }
   }
@@ -168,10 +171,15 @@ ConditionResult judge(const StatementCondition& condition, const JudgedFacts& fa
   }
   if (!judged.empty()) {
     conclude(condition, judged, tally, result);
+  } else if (tally.failure() == Reason::kStatementWithdrawn) {
+    result.code = Reason::kStatementWithdrawn;
   }
   result.expected = expected_of(condition, tally);
   result.actual = tally.actual();
   result.actual["statements"] = judged.size();
+  if (!withdrawn.empty()) {
+    result.actual["withdrawn"] = withdrawn_among(withdrawn);
+  }
   if (failures.count > 0) {
     result.actual["failures"] = std::move(failures.first);
   }

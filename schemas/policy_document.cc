@@ -431,6 +431,9 @@ void write_pod_members(const PolicyDocument& policy, Json& json) {
   if (policy.writable_mounts) {
     json["writable_mounts"] = true;
   }
+  if (Json names = to_json(policy.names); !names.is_null()) {
+    json["names"] = std::move(names);
+  }
 }
 
 }  // namespace
@@ -455,6 +458,7 @@ Result<PolicyDocument> parse_policy(ByteView payload) {
   ASSAY_ASSIGN(policy.mode, value_in(kModes, members::text(json, "mode"), "mode"));
   policy.match = match_from_json(json["match"]);
   ASSAY_TRY(read_pod_members(json, policy));
+  ASSAY_ASSIGN(policy.names, names_from_json(json));
   ASSAY_ASSIGN(policy.require, Reader().conditions(json["require"], "/require", 1));
   return policy;
 }

@@ -17,6 +17,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 #include "schemas/policy_match.h"
+#include "schemas/policy_names.h"
 
 namespace assay {
 
@@ -177,6 +178,7 @@ struct PolicyDocument {
   // Digests ("sha256:...") of images of init containers that fill a scratch volume with the model
   // when the pod runs. Conditions about the content of such a volume are decided at serve.
   std::vector<std::string> fill_at_run{};
+  NamePolicy names{};  // which artifact a model name without an artifact id stands for
   std::vector<Condition> require;
 };
 

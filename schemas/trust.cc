@@ -162,6 +162,9 @@ Json to_json(const TrustOperation& operation) {
   if (const auto* remove = std::get_if<RemoveRegistration>(&operation)) {
     return {{"remove_registration", {{"id", remove->id}}}};
   }
+  if (const auto* withdraw = std::get_if<WithdrawStatement>(&operation)) {
+    return {{"withdraw_statement", to_json(withdraw->withdrawal)}};
+  }
   return {{"remove_principal", {{"name", std::get<RemovePrincipal>(operation).name}}}};
 }
 
@@ -206,6 +209,13 @@ Result<TrustOperation> read_operation(const Json& json) {
   }
   if (const auto remove = json.find("remove_registration"); remove != json.end()) {
     return RemoveRegistration{members::text(*remove, "id")};
+  }
+  if (const auto withdraw = json.find("withdraw_statement"); withdraw != json.end()) {
+    auto withdrawal = read_withdrawal(*withdraw);
+    if (!withdrawal) {
+      return members::under("/withdraw_statement", std::move(withdrawal).error());
+    }
+    return WithdrawStatement{*std::move(withdrawal)};
   }
   const Json none = Json::object();
   return RemovePrincipal{members::text(members::child(json, "remove_principal", none), "name")};

@@ -15,6 +15,7 @@
 #include "schemas/core/signer.h"
 #include "schemas/registration.h"
 #include "schemas/roles.h"
+#include "schemas/withdrawal.h"
 
 namespace assay {
 
@@ -126,8 +127,13 @@ struct PutRegistration {
 struct RemoveRegistration {
   std::string id;
 };
-using TrustOperation = std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal,
-                                    RevokeNode, PutRegistration, RemoveRegistration>;
+// Withdraws a statement of whomever, for good.
+struct WithdrawStatement {
+  Withdrawal withdrawal;
+};
+using TrustOperation =
+    std::variant<AddKey, RevokeKey, PutPrincipal, RemovePrincipal, PutAppraisal, RevokeNode,
+                 PutRegistration, RemoveRegistration, WithdrawStatement>;
 
 // A change that is applied as a whole or not at all. `sequence` is the resulting trust epoch
 // (current + 1), so that a signed change cannot be replayed.

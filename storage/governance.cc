@@ -11,7 +11,8 @@ namespace assay::storage {
 namespace {
 
 constexpr std::array kChained = {event::kTrustBootstrapped, event::kTrustChanged,
-                                 event::kPolicyActivated, event::kPolicyDeactivated};
+                                 event::kPolicyActivated, event::kPolicyDeactivated,
+                                 event::kStatementWithdrawn};
 
 std::unexpected<Error> no_link() {
   return fail(ErrorCode::kDataLoss, "a record of trust or policy names no place in their chain");
@@ -166,6 +167,13 @@ void Governance::revoke_node(const std::string& name, const Revocation& revocati
   revoked_nodes_.insert_or_assign(name, revocation);
 }
 
+Status Governance::put_withdrawal(const Withdrawn& withdrawn) {
+  return withdrawn_.emplace(withdrawn.statement, withdrawn).second
+             ? Status()
+             : fail(ErrorCode::kConflict, "the statement is withdrawn already",
+                    withdrawn.statement.text());
+}
+
 Result<TrustedKey> Governance::key(const KeyId& id) const {
   const auto found = keys_.find(id);
   return found != keys_.end()
@@ -229,6 +237,13 @@ std::optional<Revocation> Governance::revocation_of(const std::string& node) con
   return found == revoked_nodes_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<Withdrawn> Governance::withdrawal_of(const StatementId& statement) const {
+  const auto found = withdrawn_.find(statement);
+  return found == withdrawn_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<Withdrawn> Governance::withdrawals() const { return values<Withdrawn>(withdrawn_); }
+
 Result<GovernanceDigests> Governance::digests() const {
   Json revoked = Json::array();
   for (const auto& [name, revocation] : revoked_nodes_) {
@@ -240,7 +255,8 @@ Result<GovernanceDigests> Governance::digests() const {
                                         {"principals", list_of(principals_)},
                                         {"appraisals", list_of(appraisals_)},
                                         {"registrations", list_of(registrations_)},
-                                        {"revoked_nodes", std::move(revoked)}}));
+                                        {"revoked_nodes", std::move(revoked)},
+                                        {"withdrawals", list_of(withdrawn_)}}));
   Json in_force = Json::array();
   for (const auto& [name, policy] : policies_) {
     in_force.push_back({{"id", policy.id.text()},
@@ -255,7 +271,7 @@ Result<GovernanceDigests> Governance::digests() const {
 
 bool Governance::empty() const {
   return keys_.empty() && principals_.empty() && appraisals_.empty() && registrations_.empty() &&
-         revoked_nodes_.empty() && policies_.empty() && epochs_ == Epochs();
+         revoked_nodes_.empty() && withdrawn_.empty() && policies_.empty() && epochs_ == Epochs();
 }
 
 }  // namespace assay::storage

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Governance is the state that says what is trusted and in force: keys, principals, appraisals,
-// registrations (docs/glossary.md explains these words), revoked nodes, and policies. Governance is
-// verified when the store opens, and is then kept in memory. The rows in the database only preserve
+// registrations (docs/glossary.md explains these words), revoked nodes, withdrawn statements, and
+// policies. Governance is verified when the store opens, and is then kept in memory. The rows in the database only preserve
 // it across a restart. Each change of governance is a record in the log, and these records form a
 // chain. Each record of the chain names the previous one, and the digests of the state after the
 // change (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md).
@@ -79,6 +79,7 @@ class Governance {
   [[nodiscard]] Status activate_policy(const ActivePolicyRow& policy);
   [[nodiscard]] Status deactivate_policy(const std::string& name);
   void revoke_node(const std::string& name, const Revocation& revocation);
+  [[nodiscard]] Status put_withdrawal(const Withdrawn& withdrawn);
 
   [[nodiscard]] Result<TrustedKey> key(const KeyId& id) const;
   [[nodiscard]] std::vector<TrustedKey> keys() const;
@@ -93,6 +94,10 @@ class Governance {
   [[nodiscard]] const Epochs& epochs() const { return epochs_; }
   // Returns the revocation of a node; nullopt when the node is not revoked.
   [[nodiscard]] std::optional<Revocation> revocation_of(const std::string& node) const;
+
+  // Returns the withdrawal of a statement; nullopt when the statement is not withdrawn.
+  [[nodiscard]] std::optional<Withdrawn> withdrawal_of(const StatementId& statement) const;
+  [[nodiscard]] std::vector<Withdrawn> withdrawals() const;
 
   [[nodiscard]] Result<GovernanceDigests> digests() const;
   [[nodiscard]] bool empty() const;
@@ -110,6 +115,7 @@ class Governance {
   std::map<std::string, Appraisal> appraisals_;
   std::map<std::string, Registration> registrations_;
   std::map<std::string, Revocation> revoked_nodes_;
+  std::map<StatementId, Withdrawn> withdrawn_;
   std::map<std::string, ActivePolicyRow> policies_;
   Epochs epochs_;
   std::optional<ChainHead> head_;

@@ -213,6 +213,8 @@ class Snapshot : public NodeReads, public PodReads {
   // Returns, for the manifests with this model name, which key signed which manifest, ascending.
   // Reads only indexes, so thousands of manifests are cheap.
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_under(const std::string& name) = 0;
+  // Does the same for the releases (schemas/release.h) of this model name.
+  [[nodiscard]] virtual Result<std::vector<SignedBy>> releases_under(const std::string& name) = 0;
   // Does the same for manifests and placements that list `uri` or a location that contains it (such
   // as a directory above it).
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_at(const std::string& uri) = 0;
@@ -228,6 +230,11 @@ class Snapshot : public NodeReads, public PodReads {
   // Returns the principal that holds the credential. Errors: not-found when no principal does.
   [[nodiscard]] virtual Result<Principal> principal_by(const Credential& credential) = 0;
   [[nodiscard]] virtual Result<Epochs> epochs() = 0;
+  // Returns the withdrawal of a statement; nullopt when the statement is not withdrawn. Reads
+  // memory, so it is cheap.
+  [[nodiscard]] virtual Result<std::optional<Withdrawn>> withdrawal(const StatementId& id) = 0;
+  // Returns all withdrawals, ascending by the id of the statement.
+  [[nodiscard]] virtual Result<std::vector<Withdrawn>> withdrawals() = 0;
 
   [[nodiscard]] virtual Result<std::vector<ActivePolicyRow>> active_policies() = 0;
 
@@ -291,6 +298,9 @@ class Transaction : public Snapshot, public NodeWrites, public PodWrites {
   [[nodiscard]] virtual Status put_principal(const Principal& principal) = 0;
   // Errors: not-found when there is no such principal.
   [[nodiscard]] virtual Status remove_principal(const std::string& name) = 0;
+  // Records that a statement is withdrawn. Errors: conflict when it is withdrawn already; not-found
+  // when there is no such statement.
+  [[nodiscard]] virtual Status put_withdrawal(const Withdrawn& withdrawn) = 0;
   // Stores the epochs. Errors: trust-sequence when an epoch would become smaller.
   [[nodiscard]] virtual Status set_epochs(const Epochs& epochs) = 0;
 

@@ -10,14 +10,17 @@
 #include "schemas/lifecycle.h"
 #include "schemas/placement.h"
 #include "schemas/policy_document.h"
+#include "schemas/release.h"
 #include "schemas/trust.h"
+#include "schemas/withdrawal.h"
 
 namespace assay::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {
-    "manifest", "attestation", "policy", "policy-approval", "trust-change", "decision", "other"};
+constexpr std::array<std::string_view, 8> kNames = {"manifest",        "attestation",  "policy",
+                                                    "policy-approval", "trust-change", "decision",
+                                                    "withdrawal",      "other"};
 
 Result<PayloadKind> check_statement(ByteView payload) {
   ASSAY_ASSIGN(const Statement statement, parse_statement(payload));
@@ -30,6 +33,9 @@ Result<PayloadKind> check_statement(ByteView payload) {
   }
   if (statement.predicate_type == kPlacementPredicateType) {
     ASSAY_TRY(placement_from(statement));
+  }
+  if (statement.predicate_type == kReleasePredicateType) {
+    ASSAY_TRY(release_from(statement));
   }
   return PayloadKind::kAttestation;
 }
@@ -62,6 +68,9 @@ std::string_view guess_type(const Json& json) {
   }
   if (has_members(json, {"sequence", "operations"})) {
     return kTrustChangePayloadType;
+  }
+  if (has_members(json, {"statement", "reason", "text"})) {
+    return kWithdrawalPayloadType;
   }
   if (has_members(json, {"require", "match", "mode"}) ||
       has_members(json, {"require", "version"})) {
@@ -110,6 +119,10 @@ Result<PayloadKind> check_payload(std::string_view type, ByteView payload) {
   if (type == kTrustChangePayloadType) {
     ASSAY_TRY(parse_trust_change(payload));
     return PayloadKind::kTrustChange;
+  }
+  if (type == kWithdrawalPayloadType) {
+    ASSAY_TRY(parse_withdrawal(payload));
+    return PayloadKind::kWithdrawal;
   }
   return type == kDecisionPayloadType ? PayloadKind::kDecision : PayloadKind::kOther;
 }

@@ -22,6 +22,7 @@ enum class PayloadKind : std::uint8_t {
   kPolicyApproval,
   kTrustChange,
   kDecision,
+  kWithdrawal,
   kOther,  // a payload type of other software
 };
 

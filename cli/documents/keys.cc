@@ -129,13 +129,19 @@ std::vector<const Signer*> borrow(const std::vector<std::unique_ptr<Signer>>& si
 Result<Exit> sign_and_write(const Context& context, const Statement& statement,
                             const SigningFlags& flags, const std::string& out, Json about) {
   ASSAY_ASSIGN(std::string document, encode_statement(statement));
-  const std::string id =
-      attestation::statement_id(kStatementPayloadType, as_bytes(document)).text();
+  return sign_and_write(context, kStatementPayloadType, std::move(document), flags, out,
+                        std::move(about));
+}
+
+Result<Exit> sign_and_write(const Context& context, std::string_view payload_type,
+                            std::string document, const SigningFlags& flags, const std::string& out,
+                            Json about) {
+  const std::string id = attestation::statement_id(payload_type, as_bytes(document)).text();
   if (!flags.keys.empty()) {
     ASSAY_ASSIGN(const auto signers, load_signers(flags));
-    ASSAY_ASSIGN(const attestation::Envelope envelope,
-                 attestation::sign_envelope(kStatementPayloadType, as_bytes(document),
-                                            borrow(signers), flags.keyid));
+    ASSAY_ASSIGN(
+        const attestation::Envelope envelope,
+        attestation::sign_envelope(payload_type, as_bytes(document), borrow(signers), flags.keyid));
     document = attestation::encode_envelope(envelope);
   }
   document += "\n";

@@ -42,6 +42,11 @@ void add_signing_options(const Command& verb, SigningFlags& flags, bool required
                                           const SigningFlags& flags, const std::string& out,
                                           Json about);
 
+// Does the same for any payload.
+[[nodiscard]] Result<Exit> sign_and_write(const Context& context, std::string_view payload_type,
+                                          std::string document, const SigningFlags& flags,
+                                          const std::string& out, Json about);
+
 // --- verifying
 
 struct TrustFlags {

@@ -70,6 +70,7 @@ Result<InForce> from_file(const Payload& payload, const std::string& file) {
       break;
     }
     case PayloadKind::kDecision:
+    case PayloadKind::kWithdrawal:
     case PayloadKind::kOther:
       return fail(ErrorCode::kUsage, "Documents of this kind are compared with nothing", file);
   }

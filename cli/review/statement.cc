@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews of statements: manifests, placements, lifecycle statements, and predicates of others.
+// Reviews of statements: manifests, placements, releases, lifecycle statements, and predicates of
+// others. Reviews of withdrawals.
 #include <algorithm>
 #include <map>
 
@@ -9,6 +10,7 @@
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
+#include "schemas/release.h"
 
 namespace assay::cli {
 
@@ -182,6 +184,18 @@ void review_lifecycle(const Json& document, const Json& predicate, std::size_t l
   say_members(predicate, {"stage"}, limit, review);
 }
 
+void review_release(const Json& document, const Json& predicate, std::size_t limit,
+                    Review& review) {
+  review.title = "release " + quoted(predicate.value("version", Json())) + " of the model " +
+                 quoted(predicate.value("name", Json()));
+  say_subjects(document, limit, review);
+  review.says.push_back(predicate.contains("supersedes")
+                            ? "follows the release " + quoted(predicate["supersedes"])
+                            : "is the first release of the name: a second first one is a fork");
+  review.says.push_back("policies that take a name for its newest release mean it from now on");
+  say_members(predicate, {"name", "version", "supersedes"}, limit, review);
+}
+
 }  // namespace
 
 Review review_statement(const Json& document, const InForce& in_force, bool all) {
@@ -203,6 +217,11 @@ Review review_statement(const Json& document, const InForce& in_force, bool all)
     compare(document, in_force, "placement of it", review);
     return review;
   }
+  if (type == kReleasePredicateType) {
+    review_release(document, predicate, limit, review);
+    compare(document, in_force, "release of it", review);
+    return review;
+  }
   if (type == kLifecyclePredicateType) {
     review_lifecycle(document, predicate, limit, review);
   } else {
@@ -213,6 +232,19 @@ Review review_statement(const Json& document, const InForce& in_force, bool all)
   compare(document, in_force, "statement", review);
   return review;
 }
+
+namespace {
+
+Review review_withdrawal(const Json& document) {
+  Review review;
+  review.title = "withdrawal of the statement " + quoted(document.value("statement", Json()));
+  review.says.push_back("it never counts again: no pass, no name, no location comes of it");
+  say_members(document, {"statement"}, kShownItems, review);
+  review.flags.push_back("nothing undoes a withdrawal");
+  return review;
+}
+
+}  // namespace
 
 Result<Review> review(const Payload& payload, const InForce& in_force, bool all) {
   Review made;
@@ -240,6 +272,9 @@ Result<Review> review(const Payload& payload, const InForce& in_force, bool all)
     case PayloadKind::kManifest:
     case PayloadKind::kAttestation:
       made = review_statement(document, in_force, all);
+      break;
+    case PayloadKind::kWithdrawal:
+      made = review_withdrawal(document);
       break;
     case PayloadKind::kDecision:
     case PayloadKind::kOther:

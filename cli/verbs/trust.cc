@@ -42,8 +42,14 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
     ASSAY_ASSIGN(TrustedKey key, read_trusted_key(path));
     operations.emplace_back(AddKey{std::move(key)});
   }
-  if (flags.reason.empty() && !(flags.revoke.empty() && flags.revoke_nodes.empty())) {
-    return fail(ErrorCode::kUsage, "Say with --reason why something is revoked");
+  if (flags.reason.empty() &&
+      !(flags.revoke.empty() && flags.revoke_nodes.empty() && flags.withdraw.empty())) {
+    return fail(ErrorCode::kUsage, "Say with --reason why something is revoked or withdrawn");
+  }
+  for (const std::string& text : flags.withdraw) {
+    ASSAY_ASSIGN(StatementId id, StatementId::parse(text));
+    operations.emplace_back(
+        WithdrawStatement{{std::move(id), flags.withdraw_reason, flags.reason, {}}});
   }
   for (const std::string& text : flags.revoke) {
     ASSAY_ASSIGN(KeyId id, KeyId::parse(text));
@@ -74,7 +80,7 @@ Result<std::vector<TrustOperation>> operations_of(const TrustChangeFlags& flags)
   if (operations.empty()) {
     return fail(ErrorCode::kUsage,
                 "Say what changes: --add-key, --revoke, --put-principal, --remove-principal, "
-                "--appraisal, --revoke-node, --register or --unregister");
+                "--appraisal, --revoke-node, --register, --unregister or --withdraw");
   }
   return operations;
 }
@@ -87,7 +93,8 @@ void add_trust_change_options(const Command& verb, TrustChangeFlags& flags) {
   verb.required();
   verb.option("--out", flags.out, "FILE", "where to write it (default: standard output)");
   add_connection_options(verb, flags.connection);
-  verb.option("--reason", flags.reason, "TEXT", "why a key or node is revoked");
+  verb.option("--reason", flags.reason, "TEXT",
+              "why a key or node is revoked, or a statement withdrawn");
 }
 
 Result<std::uint64_t> fetch_epoch(const Context& context, const ConnectionFlags& connection,
@@ -147,6 +154,12 @@ void add_change(const Command& group, Context& context) {
       "again");
   verb.option("--unregister", flags->remove_registrations, "ID",
               "registration to remove; nodes under it end; may be given again");
+  verb.option("--withdraw", flags->withdraw, "ID",
+              "statement, manifest, placement or release to withdraw for good, whoever signed it; "
+              "may be given again");
+  verb.choice("--withdraw-reason", flags->withdraw_reason,
+              {kWithdrawalReasons.begin(), kWithdrawalReasons.end()},
+              "kind of reason (default: other); --reason says it in words");
   add_trust_change_options(verb, *flags);
   verb.note(
       "A change applies as a whole or not at all, once, and only to the epoch it was made for.");

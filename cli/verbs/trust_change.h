@@ -19,6 +19,8 @@ struct TrustChangeFlags {
   std::vector<std::string> revoke_nodes;          // names
   std::vector<std::string> registrations;         // files
   std::vector<std::string> remove_registrations;  // ids
+  std::vector<std::string> withdraw;              // ids of statements
+  std::string withdraw_reason = "other";          // one of kWithdrawalReasons
   std::string reason;
   std::string sequence;  // number or "auto"
   std::string out;

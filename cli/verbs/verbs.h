@@ -20,6 +20,8 @@ void add_key(const Command& root, Context& context);
 void add_trust(const Command& root, Context& context);
 void add_token(const Command& root, Context& context);
 void add_push(const Command& root, Context& context);
+void add_release(const Command& root, Context& context);
+void add_withdraw(const Command& root, Context& context);
 void add_search(const Command& root, Context& context);
 void add_policy(const Command& root, Context& context);
 void add_decide(const Command& root, Context& context);

@@ -28,6 +28,10 @@ Result<Response> validate_policy(Api& api, const Call& call);
 Result<Response> get_trust(Api& api, const Call& call);
 Result<Response> post_trust_change(Api& api, const Call& call);
 
+// withdrawals.cc
+Result<Response> post_withdrawal(Api& api, const Call& call);
+Result<Response> list_withdrawals(Api& api, const Call& call);
+
 // decisions.cc
 Result<Response> post_decision(Api& api, const Call& call);
 Result<Response> list_decisions(Api& api, const Call& call);

@@ -93,9 +93,13 @@ void add_documents(std::vector<Route>& table) {
   table.push_back(post_envelope("/v1/attestations", roles({kSubmitter}), post_attestation));
   table.push_back(
       get("/v1/attestations", readers(), list_attestations,
-          {"subject", "predicate_type", "stage", "signer", "since", "until", "limit", "cursor"}));
+          {"subject", "predicate_type", "stage", "name", "signer", "since", "until", "limit",
+           "cursor"}));
   table.push_back(get("/v1/attestations/{id}", readers(), get_attestation, {}, types));
   table.push_back(get("/v1/models/{artifact}", readers(), get_model));
+  table.push_back(
+      post_envelope("/v1/withdrawals", roles({kSubmitter}), post_withdrawal, kSmallBytes));
+  table.push_back(get("/v1/withdrawals", readers(), list_withdrawals, {"after", "limit"}));
 }
 
 void add_policies(std::vector<Route>& table) {

@@ -2,6 +2,7 @@
 #include "server/api/view.h"
 
 #include "schemas/placement.h"
+#include "schemas/release.h"
 
 namespace assay::server {
 namespace {
@@ -66,6 +67,14 @@ Result<Json> statement_view(storage::Snapshot& snapshot, const storage::Statemen
   if (row.predicate_type == kPlacementPredicateType) {
     view["locations"] = row.locations;
     view["artifact"] = row.subjects.front();
+  }
+  if (row.predicate_type == kReleasePredicateType) {
+    ASSAY_ASSIGN(view["release"], parse_json(row.contents));
+    view["artifact"] = row.subjects.front();
+  }
+  ASSAY_ASSIGN(const std::optional<Withdrawn> withdrawn, snapshot.withdrawal(row.id));
+  if (withdrawn) {
+    view["withdrawn"] = to_json(*withdrawn);
   }
   if (row.kind == storage::StatementKind::kManifest) {
     view["locations"] = row.locations;

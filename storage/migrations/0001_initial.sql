@@ -212,6 +212,12 @@ CREATE TABLE epochs (
 ) STRICT;
 INSERT INTO epochs VALUES (1, 0, 0, 0);
 
+-- Statements that no longer count. Nothing undoes a withdrawal.
+CREATE TABLE withdrawals (
+  statement BLOB NOT NULL PRIMARY KEY,
+  body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- --- policies and decisions
 
 CREATE TABLE active_policies (
@@ -268,6 +274,10 @@ CREATE TRIGGER decisions_keep_update BEFORE UPDATE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
 CREATE TRIGGER decisions_keep_delete BEFORE DELETE ON decisions
 BEGIN SELECT RAISE(ABORT, 'decisions are kept as they are'); END;
+CREATE TRIGGER withdrawals_keep_update BEFORE UPDATE ON withdrawals
+BEGIN SELECT RAISE(ABORT, 'nothing undoes a withdrawal'); END;
+CREATE TRIGGER withdrawals_keep_delete BEFORE DELETE ON withdrawals
+BEGIN SELECT RAISE(ABORT, 'nothing undoes a withdrawal'); END;
 CREATE TRIGGER signer_usage_only_rises BEFORE UPDATE ON signer_usage
   WHEN NEW.statements < OLD.statements OR NEW.manifests < OLD.manifests OR NEW.bytes < OLD.bytes
   BEGIN SELECT RAISE(ABORT, 'what was signed stays counted'); END;

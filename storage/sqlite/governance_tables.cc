@@ -30,7 +30,8 @@ std::unexpected<Error> broken(LeafIndex index) {
 Result<std::optional<LeafIndex>> newest_record(Connection& connection, TreeSize size) {
   std::optional<LeafIndex> newest;
   for (const std::string_view type : {event::kTrustBootstrapped, event::kTrustChanged,
-                                      event::kPolicyActivated, event::kPolicyDeactivated}) {
+                                      event::kPolicyActivated, event::kPolicyDeactivated,
+                                      event::kStatementWithdrawn}) {
     Query query = connection.query(Sql::kRecordLastOfType);
     ASSAY_ASSIGN(const bool found, query.bind(type).next());
     if (found && query.count(0) < size) {
@@ -80,6 +81,10 @@ Result<Governance> load_governance(Connection& connection) {
   ASSAY_ASSIGN(const auto revoked, load_revoked_nodes(connection));
   for (const auto& [name, revocation] : revoked) {
     rows.revoke_node(name, revocation);
+  }
+  ASSAY_ASSIGN(const auto withdrawals, load_withdrawals(connection));
+  for (const Withdrawn& withdrawn : withdrawals) {
+    ASSAY_TRY(rows.put_withdrawal(withdrawn));
   }
   ASSAY_ASSIGN(const auto policies, load_active_policies(connection));
   for (const ActivePolicyRow& policy : policies) {
@@ -141,8 +146,8 @@ Status check_governance(const Governance& rows, const std::optional<ChainHead>& 
   ASSAY_ASSIGN(const GovernanceDigests digests, rows.digests());
   if (digests.trust != head->state.trust) {
     return fail(ErrorCode::kDataLoss,
-                std::string("the stored keys, principals, appraisals, registrations or "
-                            "revocations") +
+                std::string("the stored keys, principals, appraisals, registrations, "
+                            "revocations or withdrawals") +
                     kWhat,
                 "trust");
   }

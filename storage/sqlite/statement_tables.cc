@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "schemas/release.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/seals.h"
 #include "storage/sqlite/versions.h"
@@ -162,10 +163,7 @@ Status add_usage(Connection& connection, const StatementRow& row,
   return {};
 }
 
-Status add_signed(Connection& connection, Sql sql, std::string_view value,
-                  std::set<SignedBy>& found) {
-  Query query = connection.query(sql);
-  query.bind(value);
+Status add_rows(Query& query, std::set<SignedBy>& found) {
   while (true) {
     ASSAY_ASSIGN(const bool row, query.next());
     if (!row) {
@@ -174,6 +172,13 @@ Status add_signed(Connection& connection, Sql sql, std::string_view value,
     ASSAY_ASSIGN(Digest key, query.digest(1));
     found.insert({query.count(0), KeyId(std::move(key))});
   }
+}
+
+Status add_signed(Connection& connection, Sql sql, std::string_view value,
+                  std::set<SignedBy>& found) {
+  Query query = connection.query(sql);
+  query.bind(value);
+  return add_rows(query, found);
 }
 
 Result<StatementKind> kind_from(std::int64_t value) {
@@ -337,6 +342,14 @@ Result<Found> find_statements(Connection& connection, const StatementQuery& quer
 Result<std::vector<SignedBy>> signed_under(Connection& connection, const std::string& name) {
   std::set<SignedBy> found;
   ASSAY_TRY(add_signed(connection, Sql::kSignedUnder, name, found));
+  return std::vector<SignedBy>(found.begin(), found.end());
+}
+
+Result<std::vector<SignedBy>> releases_under(Connection& connection, const std::string& name) {
+  std::set<SignedBy> found;
+  Query query = connection.query(Sql::kReleasesUnder);
+  query.bind(name).bind(kReleasePredicateType);
+  ASSAY_TRY(add_rows(query, found));
   return std::vector<SignedBy>(found.begin(), found.end());
 }
 

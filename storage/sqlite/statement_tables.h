@@ -18,6 +18,8 @@ namespace assay::storage::sqlite {
                                             TreeSize size);
 [[nodiscard]] Result<std::vector<SignedBy>> signed_under(Connection& connection,
                                                          const std::string& name);
+[[nodiscard]] Result<std::vector<SignedBy>> releases_under(Connection& connection,
+                                                           const std::string& name);
 [[nodiscard]] Result<std::vector<SignedBy>> signed_at(Connection& connection,
                                                       const std::string& uri);
 

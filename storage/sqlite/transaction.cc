@@ -89,6 +89,12 @@ Status SqliteTransaction::remove_principal(const std::string& name) {
   return sqlite::remove_principal(connection(), name);
 }
 
+Status SqliteTransaction::put_withdrawal(const Withdrawn& withdrawn) {
+  ASSAY_TRY(statement(withdrawn.statement));
+  ASSAY_TRY(change().put_withdrawal(withdrawn));
+  return sqlite::put_withdrawal(connection(), withdrawn);
+}
+
 Status SqliteTransaction::set_epochs(const Epochs& epochs) {
   ASSAY_TRY(change().set_epochs(epochs));
   return sqlite::set_epochs(connection(), epochs);

@@ -37,6 +37,7 @@ class SqliteTransaction final : public Reading<Transaction> {
   Status put_key(const TrustedKey& key) override;
   Status put_principal(const Principal& principal) override;
   Status remove_principal(const std::string& name) override;
+  Status put_withdrawal(const Withdrawn& withdrawn) override;
   Status set_epochs(const Epochs& epochs) override;
   Status activate_policy(const ActivePolicyRow& policy) override;
   Status deactivate_policy(const std::string& name) override;

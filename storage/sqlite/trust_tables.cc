@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "storage/sqlite/columns.h"
+
 namespace assay::storage::sqlite {
 namespace {
 
@@ -193,6 +195,28 @@ Status put_principal(Connection& connection, const Principal& principal) {
 Status remove_principal(Connection& connection, const std::string& name) {
   ASSAY_TRY(delete_parts(connection, name));
   return connection.query(Sql::kPrincipalDelete).bind(name).run();
+}
+
+Result<std::vector<Withdrawn>> load_withdrawals(Connection& connection) {
+  std::vector<Withdrawn> withdrawals;
+  Query query = connection.query(Sql::kWithdrawalList);
+  while (true) {
+    ASSAY_ASSIGN(const bool row, query.next());
+    if (!row) {
+      return withdrawals;
+    }
+    ASSAY_ASSIGN(const Json body, json_column(query, 0));
+    auto withdrawn = withdrawn_from_json(body);
+    if (!withdrawn) {
+      return fail(ErrorCode::kDataLoss, "a stored withdrawal cannot be read");
+    }
+    withdrawals.push_back(*std::move(withdrawn));
+  }
+}
+
+Status put_withdrawal(Connection& connection, const Withdrawn& withdrawn) {
+  ASSAY_ASSIGN(const std::string body, canonical_json(to_json(withdrawn)));
+  return connection.query(Sql::kWithdrawalInsert).bind(withdrawn.statement).bind(body).run();
 }
 
 Result<Epochs> load_epochs(Connection& connection) {

@@ -18,6 +18,9 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Status put_principal(Connection& connection, const Principal& principal);
 [[nodiscard]] Status remove_principal(Connection& connection, const std::string& name);
 
+[[nodiscard]] Result<std::vector<Withdrawn>> load_withdrawals(Connection& connection);
+[[nodiscard]] Status put_withdrawal(Connection& connection, const Withdrawn& withdrawn);
+
 [[nodiscard]] Result<Epochs> load_epochs(Connection& connection);
 [[nodiscard]] Status set_epochs(Connection& connection, const Epochs& epochs);
 

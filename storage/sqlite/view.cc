@@ -183,6 +183,21 @@ Result<std::vector<SignedBy>> Reading<Base>::signed_under(const std::string& nam
 }
 
 template <typename Base>
+Result<std::vector<SignedBy>> Reading<Base>::releases_under(const std::string& name) {
+  return sqlite::releases_under(connection_, name);
+}
+
+template <typename Base>
+Result<std::optional<Withdrawn>> Reading<Base>::withdrawal(const StatementId& id) {
+  return governance().withdrawal_of(id);
+}
+
+template <typename Base>
+Result<std::vector<Withdrawn>> Reading<Base>::withdrawals() {
+  return governance().withdrawals();
+}
+
+template <typename Base>
 Result<std::vector<SignedBy>> Reading<Base>::signed_at(const std::string& uri) {
   return sqlite::signed_at(connection_, uri);
 }

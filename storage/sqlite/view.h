@@ -53,12 +53,15 @@ class Reading : public Base {
   Result<Page<StatementRow>> statements(const StatementQuery& query) final;
   Result<StatementRow> statement_at(LeafIndex index) final;
   Result<std::vector<SignedBy>> signed_under(const std::string& name) final;
+  Result<std::vector<SignedBy>> releases_under(const std::string& name) final;
   Result<std::vector<SignedBy>> signed_at(const std::string& uri) final;
   Result<TrustedKey> key(const KeyId& id) final;
   Result<std::vector<TrustedKey>> keys() final;
   Result<std::vector<Principal>> principals() final;
   Result<Principal> principal_by(const Credential& credential) final;
   Result<Epochs> epochs() final;
+  Result<std::optional<Withdrawn>> withdrawal(const StatementId& id) final;
+  Result<std::vector<Withdrawn>> withdrawals() final;
   Result<std::vector<ActivePolicyRow>> active_policies() final;
   Result<DecisionRow> decision(const std::string& id) final;
   Result<Page<DecisionRow>> decisions(const DecisionQuery& query) final;

@@ -20,7 +20,7 @@ REASONS = {
 }
 # Envelopes carry a document of their own, which the schema of the envelope says nothing about.
 WITH_PAYLOAD = {"malformed-json", "duplicate-key", "unknown-member", "schema-violation"}
-TAKES_DOCUMENTS = ("/v1/manifests", "/v1/attestations", "/v1/policies", "/v1/trust/changes",
+TAKES_DOCUMENTS = ("/v1/manifests", "/v1/attestations", "/v1/policies", "/v1/trust/changes", "/v1/withdrawals",
                    "/v1/nodes", "/report", ":activate", ":deactivate")  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies, approvals, changes of trust and bootstraps: what is read is written, and reads back as
-// the same.
+// Policies, approvals, changes of trust, withdrawals and bootstraps: what is read is written, and
+// reads back as the same.
 #include <cstdlib>
 
 #include "schemas/policy_document.h"
@@ -30,6 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(parse_policy, bytes);
   check(parse_policy_approval, bytes);
   check(parse_trust_change, bytes);
+  check(parse_withdrawal, bytes);
   check(parse_bootstrap, bytes);
   return 0;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements: what is read is written, and reads back as the same; so do manifests (whose root must
-// follow from their entries) and lifecycle and placement predicates inside.
+// follow from their entries) and lifecycle, placement and release predicates inside.
 #include <cstdlib>
 
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
+#include "schemas/release.h"
 
 namespace {
 
@@ -42,6 +43,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Placement written = placement_from(to_statement(*placement).value()).value();
     require(written.name == placement->name && written.artifact == placement->artifact &&
             written.locations == placement->locations);
+  }
+  if (const auto release = release_from(*statement)) {
+    const Release written = release_from(to_statement(*release).value()).value();
+    require(written.name == release->name && written.version == release->version &&
+            written.artifact == release->artifact && written.supersedes == release->supersedes);
   }
   if (const auto lifecycle = lifecycle_from(*statement)) {
     const Statement written = to_statement(*lifecycle, statement->subjects).value();

@@ -93,6 +93,21 @@ TEST(Lint, NoManifestConditionForSure_IsNamed) {
   EXPECT_TRUE(warnings(policy_with({all})).empty());
 }
 
+TEST(Lint, ReleasesThatNobodyCanSign_AreAnError) {
+  const auto errors = [](PolicyDocument policy) {
+    policy.mode = PolicyMode::kWarn;
+    policy.names.rule = NameRule::kRelease;
+    const auto found = lint(policy);
+    return std::count_if(found.begin(), found.end(), [](const Finding& one) {
+      return one.level == Finding::Level::kError && one.text.starts_with("names: release");
+    });
+  };
+  const Condition published = manifest_condition();
+  EXPECT_EQ(errors(policy_with({valid_policy().require[1]})), 1);
+  EXPECT_EQ(errors(policy_with({condition("not", NotCondition{{published}})})), 1);
+  EXPECT_EQ(errors(policy_with({published})), 0);
+}
+
 TEST(Lint, MoreIdentitiesThanListed_CannotPass) {
   EXPECT_TRUE(is_about(warning_of(ManifestCondition{{2, {"alice"}}}), "cannot pass"));
   EXPECT_EQ(warning_of(ManifestCondition{{2, {"alice", "bob"}}}), "");

@@ -213,6 +213,35 @@ void never_helps(const RandomOptions& options, bool refusals_may_be_withdrawn,
 void revoke_signer(Facts& facts, const SignerFact& signer) { revoke(facts, KeyId(signer.key.id)); }
 void drop_signature(Facts& facts, const SignerFact& signer) { remove_signature(facts, &signer); }
 
+// Of the manifest, statement or placement with this signature.
+void withdraw_signed(Facts& facts, const SignerFact& signer) {
+  const auto withdraw = [&](StatementFact& statement) {
+    for (const SignerFact& one : statement.signers) {
+      if (&one == &signer) {
+        statement.withdrawn = WithdrawnFact{"other", now(), {"olga"}};
+      }
+    }
+  };
+  for (ManifestFact& manifest : facts.manifests) {
+    withdraw(manifest.statement);
+  }
+  for (StatementFact& statement : facts.statements) {
+    withdraw(statement);
+  }
+  for (PlacementFact& placement : facts.placements) {
+    withdraw(placement.statement);
+  }
+}
+
+TEST(Properties, WithdrawingAStatement_NeverHelpsWithQuantifierAny) {
+  never_helps({false, {Quantifier::kAny}}, false, withdraw_signed);
+}
+
+TEST(Properties, WithdrawingAStatement_NeverHelpsBelowNot) {
+  never_helps({true, {Quantifier::kAny, Quantifier::kLatest}}, true, withdraw_signed);
+  never_helps({true, {Quantifier::kAny}}, false, withdraw_signed);
+}
+
 TEST(Properties, RevokingAKey_NeverHelpsWithQuantifierAny) {
   never_helps({false, {Quantifier::kAny}}, false, revoke_signer);
 }

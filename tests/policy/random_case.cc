@@ -48,6 +48,16 @@ Json RandomCase::predicate() {
   return json;
 }
 
+std::optional<WithdrawnFact> RandomCase::withdrawn() {
+  std::optional<WithdrawnFact> withdrawn;
+  std::swap(engine_, names_engine_);
+  if (wrong_in(8)) {
+    withdrawn = WithdrawnFact{"other", from_now(-60), {pick(Names{"ann", "olga"})}};
+  }
+  std::swap(engine_, names_engine_);
+  return withdrawn;
+}
+
 StatementFact RandomCase::statement(std::uint64_t number) {
   const Timestamp at =
       wrong_in(12) ? from_now(30) : pick(std::vector{from_now(-3600), from_now(-60), now()});
@@ -63,6 +73,7 @@ StatementFact RandomCase::statement(std::uint64_t number) {
           : Names{"acme/demo"};
   std::swap(engine_, names_engine_);
   fact.accepted_at = at;
+  fact.withdrawn = withdrawn();
   for (std::size_t i = below(3) + (one_in(2) ? 1U : 0U); i > 0; --i) {
     fact.signers.push_back(signed_by(false, at));
   }
@@ -205,6 +216,7 @@ ManifestFact RandomCase::own_manifest(std::uint64_t number) {
   std::swap(engine_, names_engine_);
   one.parameters.follow_symlinks = options_.ignore && wrong_in(8);
   std::swap(engine_, names_engine_);
+  one.statement.withdrawn = withdrawn();
   return one;
 }
 

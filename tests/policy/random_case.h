@@ -39,6 +39,7 @@ class RandomCase {
   [[nodiscard]] std::vector<ActivePolicy> policies();
   [[nodiscard]] PolicyDocument policy();
   [[nodiscard]] StatementFact statement(std::uint64_t number);
+  [[nodiscard]] std::optional<WithdrawnFact> withdrawn();
   [[nodiscard]] NodeFact node();
   [[nodiscard]] ReportFact report(std::uint64_t number);
   [[nodiscard]] NodeCondition node_condition();

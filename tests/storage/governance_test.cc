@@ -106,6 +106,71 @@ TEST_F(GovernanceTest, DatabaseFromBeforeTheRevocation_IsRefused) {
   EXPECT_EQ(open_error(), ErrorCode::kStoreBehindAnchor);
 }
 
+// Withdraws a new statement, and returns its id.
+StatementId withdraw_one(Store& store) {
+  const StatementRow row = make_statement("acme/withdrawn");
+  const auto done = store.write([&](Transaction& t) -> Status {
+    ASSAY_TRY(put(t, row));
+    ASSAY_TRY(t.put_withdrawal({row.id, "other", "wrong", t.now(), t.now(), {"eva"}, false}));
+    ASSAY_TRY(t.append(make_record("statement.withdrawn")));
+    return {};
+  });
+  EXPECT_TRUE(done) << to_string(done.error());
+  return row.id;
+}
+
+TEST_F(GovernanceTest, Withdrawal_IsKept) {
+  std::optional<StatementId> id;
+  {
+    const auto store = open().value();
+    id = withdraw_one(*store);
+    EXPECT_EQ(store->snapshot().value()->withdrawal(*id)->value().by,
+              (std::vector<std::string>{"eva"}));
+    const auto again = store->write([&](Transaction& t) {
+      return t.put_withdrawal({*id, "other", "again", t.now(), t.now(), {"olga"}, true});
+    });
+    EXPECT_EQ(again.error().code, ErrorCode::kConflict) << "nothing changes a withdrawal";
+    const auto unknown = store->write([&](Transaction& t) {
+      return t.put_withdrawal(
+          {StatementId(digest_of("none")), "other", "x", t.now(), t.now(), {"olga"}, true});
+    });
+    EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  }
+  const auto store = open().value();
+  EXPECT_EQ(store->snapshot().value()->withdrawals()->size(), 1U);
+  EXPECT_EQ(store->snapshot().value()->withdrawal(*id)->value().text, "wrong");
+  EXPECT_FALSE(store->snapshot().value()->withdrawal(StatementId(digest_of("none"))).value());
+}
+
+TEST_F(GovernanceTest, WithdrawalThatIsGone_StopsTheStart) {
+  withdraw_one(*open().value());
+  const std::string whole = path() + ".withdrawn";
+  fs::copy_file(path(), whole);
+  for (const char* sql : {
+           "DROP TRIGGER withdrawals_keep_delete; DELETE FROM withdrawals",
+           "DROP TRIGGER withdrawals_keep_update; UPDATE withdrawals SET statement = zeroblob(32)",
+           "DROP TRIGGER withdrawals_keep_update; UPDATE withdrawals SET body = replace(body, "
+           "'eva', 'adam')",
+           "DROP TRIGGER withdrawals_keep_update; UPDATE withdrawals SET body = '{}'",
+       }) {
+    tamper(sql);
+    EXPECT_EQ(open_error(), ErrorCode::kDataLoss) << sql;
+    fs::copy_file(whole, path(), fs::copy_options::overwrite_existing);
+  }
+  EXPECT_TRUE(open());
+}
+
+TEST_F(GovernanceTest, WithdrawalWithoutARecord_IsRefusedAndUndone) {
+  const auto store = open().value();
+  const StatementRow row = make_statement("acme/silent");
+  const auto silent = store->write([&](Transaction& t) -> Status {
+    ASSAY_TRY(put(t, row));
+    return t.put_withdrawal({row.id, "other", "x", t.now(), t.now(), {"eva"}, false});
+  });
+  EXPECT_EQ(silent.error().code, ErrorCode::kInternal);
+  EXPECT_FALSE(store->snapshot().value()->withdrawal(row.id).value());
+}
+
 TEST_F(GovernanceTest, ChangeWithoutARecord_IsRefusedAndUndone) {
   const auto store = open().value();
   const auto state = store->snapshot().value()->log_state().value();

@@ -96,6 +96,19 @@ struct Case {
     return {KeyPurpose::kPublisher, "", std::string(kPlacementPredicateType), placement.name};
   }
 
+  // Of a manifest or a placement. What was withdrawn nobody stands behind.
+  template <typename Fact>
+  [[nodiscard]] Truth counts_on(const SignerFact& signer, const Fact& fact,
+                                std::optional<Reason>* why = nullptr) const {
+    if (!fact.statement.withdrawn) {
+      return counts(signer, publisher_of(fact), why);
+    }
+    if (why != nullptr) {
+      *why = Reason::kStatementWithdrawn;
+    }
+    return Truth::kNo;
+  }
+
   // "!" is no name, so that only a role for every name covers it.
   static std::set<std::string> or_none(std::set<std::string> names) {
     return names.empty() ? std::set<std::string>{"!"} : names;
@@ -111,7 +124,7 @@ struct Case {
   [[nodiscard]] Said said_by(const Fact& fact) const {
     Said said{fact.name, fact.locations, {}, {}, false};
     for (const SignerFact& signer : fact.statement.signers) {
-      const Truth truth = counts(signer, publisher_of(fact));
+      const Truth truth = counts_on(signer, fact);
       if (truth == Truth::kYes) {
         said.surely.insert(signer.key.identity);
       }
@@ -143,6 +156,9 @@ struct Case {
 
   [[nodiscard]] Truth counts(const SignerFact& signer, const StatementFact& statement) const {
     Truth best = Truth::kNo;
+    if (statement.withdrawn) {
+      return best;
+    }
     for (const std::string& name : names()) {
       const Truth one =
           counts(signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, name});
@@ -165,8 +181,11 @@ struct Case {
   // Hash, chunk size, patterns, links, kinds of entries.
   using Bound = std::tuple<std::string, std::uint32_t, std::set<std::string>, bool, std::string>;
   [[nodiscard]] std::set<Bound> bound_parameters() const;
+  [[nodiscard]] Reason why_unbound() const;
   [[nodiscard]] std::optional<Answer> judge_implied(const std::vector<Condition>& require) const;
   [[nodiscard]] Answer judge(const Condition& condition, bool below_not) const;
+
+  [[nodiscard]] Reason why_none(const StatementCondition& condition) const;
 
   // --- below a `not`
   [[nodiscard]] Reason why_not(const SignerFact& signer, const StatementFact& statement) const;

@@ -124,7 +124,7 @@ Answer Case::judge(const ManifestCondition& condition) const {
     std::set<std::string> identities;
     for (const ManifestFact& manifest : facts.manifests) {
       for (const SignerFact& signer : manifest.statement.signers) {
-        if (world.decide(counts(signer, publisher_of(manifest)))) {
+        if (world.decide(counts_on(signer, manifest))) {
           identities.insert(signer.key.identity);
         }
       }
@@ -142,7 +142,7 @@ Answer Case::judge(const ManifestCondition& condition) const {
     for (const SignerFact& signer : manifest.statement.signers) {
       std::optional<Reason> why =
           Reason::kConditionDeferred;  // no reason at all: it counts, or might
-      (void)counts(signer, publisher_of(manifest), &why);
+      (void)counts_on(signer, manifest, &why);
       if (is_listed(signer.key.identity, condition.signers)) {
         reasons.insert(*why);
       }
@@ -150,6 +150,21 @@ Answer Case::judge(const ManifestCondition& condition) const {
   }
   const bool one = reasons.size() == 1 && !reasons.contains(Reason::kConditionDeferred);
   return answer(outcome, one ? *reasons.begin() : Reason::kSignersInsufficient);
+}
+
+// Why nobody stands behind a statement of the kind.
+Reason Case::why_none(const StatementCondition& condition) const {
+  std::set<Reason> reasons;
+  for (const StatementFact& statement : facts.statements) {
+    for (const SignerFact& signer : statement.signers) {
+      if (statement.predicate_type == condition.predicate_type &&
+          statement.stage == condition.stage && is_listed(signer.key.identity, condition.signers)) {
+        reasons.insert(why_not(signer, statement));
+      }
+    }
+  }
+  return reasons == std::set{Reason::kStatementWithdrawn} ? Reason::kStatementWithdrawn
+                                                          : Reason::kStatementMissing;
 }
 
 Answer Case::judge(const StatementCondition& condition) const {
@@ -165,7 +180,7 @@ Answer Case::judge(const StatementCondition& condition) const {
     }
   }
   if (statements.empty()) {
-    return answer(Outcome::kFail, Reason::kStatementMissing);
+    return answer(Outcome::kFail, why_none(condition));
   }
   std::sort(statements.begin(), statements.end(),
             [](const auto& a, const auto& b) { return a.log_index < b.log_index; });
@@ -216,7 +231,7 @@ std::set<Case::Bound> Case::bound_parameters() const {
   for (const ManifestFact& manifest : facts.manifests) {
     const bool of_this_root =
         facts.artifact && facts.artifact->root().algorithm() == manifest.parameters.hash;
-    if (of_this_root) {
+    if (of_this_root && !manifest.statement.withdrawn) {
       const TreeParameters& tree = manifest.parameters;
       found.emplace(name(tree.hash), tree.chunk_size,
                     std::set<std::string>(tree.ignore.begin(), tree.ignore.end()),
@@ -226,10 +241,21 @@ std::set<Case::Bound> Case::bound_parameters() const {
   return found;
 }
 
+Reason Case::why_unbound() const {
+  bool withdrawn = false;
+  bool standing = false;
+  for (const ManifestFact& manifest : facts.manifests) {
+    if (facts.artifact && facts.artifact->root().algorithm() == manifest.parameters.hash) {
+      (manifest.statement.withdrawn ? withdrawn : standing) = true;
+    }
+  }
+  return withdrawn && !standing ? Reason::kStatementWithdrawn : Reason::kConditionUndecided;
+}
+
 Answer Case::judge(const ParametersCondition& condition) const {
   const std::set<Bound> found = bound_parameters();
   if (found.size() != 1) {
-    return answer(Outcome::kError, Reason::kConditionUndecided);
+    return answer(Outcome::kError, why_unbound());
   }
   const auto& [hash, size, ignore, links, objects] = *found.begin();
   const auto& h = condition.hash;
@@ -250,7 +276,7 @@ std::optional<Answer> Case::judge_implied(const std::vector<Condition>& require)
   if (!facts.artifact || std::any_of(require.begin(), require.end(), lists_patterns)) {
     return std::nullopt;
   }
-  Answer result = answer(Outcome::kError, Reason::kConditionUndecided);
+  Answer result = answer(Outcome::kError, why_unbound());
   const std::set<Bound> found = bound_parameters();
   if (facts.manifests.empty()) {
     result = answer(Outcome::kFail, Reason::kManifestMissing);
@@ -268,6 +294,9 @@ std::optional<Answer> Case::judge_implied(const std::vector<Condition>& require)
 
 Reason Case::why_not(const SignerFact& signer, const StatementFact& statement) const {
   std::optional<Reason> why;
+  if (statement.withdrawn) {
+    return Reason::kStatementWithdrawn;
+  }
   for (const std::string& name : names()) {
     std::optional<Reason> here;
     (void)counts(signer, {KeyPurpose::kSigner, statement.stage, statement.predicate_type, name},

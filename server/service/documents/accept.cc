@@ -5,6 +5,7 @@
 #include "schemas/log_record.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
+#include "schemas/release.h"
 #include "server/service/documents/statement_row.h"
 #include "server/service/documents/store_statement.h"
 
@@ -47,6 +48,44 @@ Result<Accepted> accept_placement(Services& services, ByteView envelope,
       actor);
 }
 
+// So that no release can name one that never comes, or one of another model.
+Status require_superseded(storage::Transaction& transaction, const Release& release) {
+  if (!release.supersedes) {
+    return {};
+  }
+  const auto before = transaction.statement(*release.supersedes);
+  if (!before && before.error().code != ErrorCode::kNotFound) {
+    return std::unexpected(before.error());
+  }
+  if (!before || before->predicate_type != kReleasePredicateType ||
+      before->name != release.name) {
+    return fail(ErrorCode::kConflict,
+                "the release that this one supersedes is not stored under this name",
+                "/predicate/supersedes");
+  }
+  return {};
+}
+
+// Which artifact a version is says whoever may publish the name. Whose word counts, and what two
+// releases in one place come to, is for policies to say.
+Result<Accepted> accept_release(Services& services, ByteView envelope,
+                                const VerifiedEnvelope& verified, const Statement& statement,
+                                const Principal& actor) {
+  ASSAY_ASSIGN(const Release release, release_from(statement));
+  const SigningContext context{KeyPurpose::kPublisher, {}, statement.predicate_type, release.name};
+  ASSAY_TRY(attestation::require_signers(verified.signatures, context, 1, verified.now));
+  ASSAY_ASSIGN(storage::StatementRow row, release_row(verified.envelope, statement, release));
+  return store_statement(services, verified, envelope,
+                         {std::move(row), event::kAttestationAccepted,
+                          Json{{"predicate_type", statement.predicate_type},
+                               {"name", release.name},
+                               {"version", release.version}},
+                          [&release](storage::Transaction& transaction) {
+                            return require_superseded(transaction, release);
+                          }},
+                         actor);
+}
+
 }  // namespace
 
 Result<Accepted> accept_attestation(Services& services, ByteView envelope, const Principal& actor) {
@@ -55,6 +94,9 @@ Result<Accepted> accept_attestation(Services& services, ByteView envelope, const
   ASSAY_ASSIGN(const Statement statement, parse_statement(verified.envelope.payload));
   if (statement.predicate_type == kPlacementPredicateType) {
     return accept_placement(services, envelope, verified, statement, actor);
+  }
+  if (statement.predicate_type == kReleasePredicateType) {
+    return accept_release(services, envelope, verified, statement, actor);
   }
   if (statement.predicate_type == kManifestPredicateType) {
     return fail(ErrorCode::kPredicateTypeUnknown, "send manifests to /v1/manifests");

@@ -25,7 +25,8 @@ struct Accepted {
 // must follow its schema. At least one signature must come from a signer key whose role covers the
 // stage, the predicate type and the name of each subject. A placement statement, which adds
 // locations to an artifact, must follow its own schema and come from a publisher whose role covers
-// the name.
+// the name. The same holds for a release statement; the release that it supersedes must be stored
+// under the same name (conflict otherwise).
 [[nodiscard]] Result<Accepted> accept_attestation(Services& services, ByteView envelope,
                                                   const Principal& actor);
 

@@ -76,6 +76,14 @@ storage::StatementRow placement_row(const attestation::Envelope& envelope,
   return row;
 }
 
+Result<storage::StatementRow> release_row(const attestation::Envelope& envelope,
+                                          const Statement& statement, const Release& release) {
+  storage::StatementRow row = row_of(envelope, storage::StatementKind::kAttestation, statement);
+  row.name = release.name;
+  ASSAY_ASSIGN(row.contents, canonical_json(statement.predicate));
+  return row;
+}
+
 Result<storage::StatementRow> attestation_row(const attestation::Envelope& envelope,
                                               const Statement& statement, std::string stage) {
   storage::StatementRow row = row_of(envelope, storage::StatementKind::kAttestation, statement);
@@ -109,6 +117,28 @@ Result<std::vector<std::string>> names_in(const storage::StatementRow& row,
     return fail(ErrorCode::kDataLoss, "a stored statement does not name its artifact");
   }
   return found;
+}
+
+Result<std::optional<StatementId>> superseded_by(const storage::StatementRow& row) {
+  const Json contents = parse_json(row.contents).value_or(nullptr);
+  if (!contents.is_object() || !contents.contains("version")) {
+    return fail(ErrorCode::kDataLoss, "a stored release does not say what it follows");
+  }
+  if (!contents.contains("supersedes")) {
+    return std::nullopt;
+  }
+  auto before = StatementId::parse(text_at(contents, "supersedes"));
+  return before ? Result<std::optional<StatementId>>(*std::move(before))
+                : fail(ErrorCode::kDataLoss, "a stored release does not say what it follows");
+}
+
+Result<std::optional<policy::WithdrawnFact>> withdrawn_fact(storage::Snapshot& snapshot,
+                                                            const StatementId& id) {
+  ASSAY_ASSIGN(const std::optional<Withdrawn> withdrawn, snapshot.withdrawal(id));
+  if (!withdrawn) {
+    return std::nullopt;
+  }
+  return policy::WithdrawnFact{withdrawn->reason, withdrawn->since, withdrawn->by};
 }
 
 Result<std::string> stage_of(const Statement& statement) {

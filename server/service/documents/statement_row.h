@@ -11,12 +11,13 @@
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
 #include "schemas/policy_document.h"
+#include "schemas/release.h"
 #include "schemas/statement.h"
 #include "storage/store.h"
 
 namespace assay::server {
 
-// The next four functions return a row without signers, envelopes, log index and time, because
+// The next five functions return a row without signers, envelopes, log index and time, because
 // these members come from the log. The caller must pass, after `envelope`, the parsed payload of
 // the envelope.
 [[nodiscard]] storage::StatementRow policy_row(const attestation::Envelope& envelope,
@@ -28,6 +29,9 @@ namespace assay::server {
 [[nodiscard]] storage::StatementRow placement_row(const attestation::Envelope& envelope,
                                                   const Statement& statement,
                                                   const Placement& placement);
+[[nodiscard]] Result<storage::StatementRow> release_row(const attestation::Envelope& envelope,
+                                                       const Statement& statement,
+                                                       const Release& release);
 // `stage` is the result of stage_of() below.
 [[nodiscard]] Result<storage::StatementRow> attestation_row(const attestation::Envelope& envelope,
                                                             const Statement& statement,
@@ -38,12 +42,20 @@ namespace assay::server {
 [[nodiscard]] Result<std::vector<std::string>> names_in(const storage::StatementRow& row,
                                                         const ArtifactId& artifact);
 
+// Returns the release before the one in `row`, which release_row() made. Errors: data-loss when the
+// row does not say.
+[[nodiscard]] Result<std::optional<StatementId>> superseded_by(const storage::StatementRow& row);
+
+// Returns what policies read of the withdrawal of a statement; nullopt when it is not withdrawn.
+[[nodiscard]] Result<std::optional<policy::WithdrawnFact>> withdrawn_fact(
+    storage::Snapshot& snapshot, const StatementId& id);
+
 // Checks a lifecycle statement against its schema and returns its stage. Returns an empty text for
 // any other kind of statement.
 [[nodiscard]] Result<std::string> stage_of(const Statement& statement);
 
 // Returns the fact that the evaluation of policies reads for the statement `row` (policy/facts.h),
-// without the predicate. `key_of` returns the trusted key of a key id, or an error that this
+// without the predicate and its withdrawal. `key_of` returns the trusted key of a key id, or an error that this
 // function passes on.
 template <typename KeyOf>
 [[nodiscard]] Result<policy::StatementFact> statement_fact(const storage::StatementRow& row,

@@ -3,6 +3,7 @@
 
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
+#include "schemas/release.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/documents/statement_row.h"
 
@@ -55,13 +56,15 @@ Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
                               objects};
 }
 
-Status add_fact(const storage::StatementRow& row, const ArtifactId& artifact,
-                Collected& collected) {
-  if (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row)) {
+Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row,
+                const ArtifactId& artifact, Collected& collected) {
+  const bool release = row.predicate_type == kReleasePredicateType;  // is about a name
+  if (release || (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row))) {
     return {};
   }
   ASSAY_ASSIGN(policy::StatementFact fact,
                statement_fact(row, [&](const KeyId& id) { return key_of(collected, id); }));
+  ASSAY_ASSIGN(fact.withdrawn, withdrawn_fact(snapshot, row.id));
   if (row.predicate_type == kPlacementPredicateType) {
     collected.placements.push_back({std::move(fact), row.name, row.locations});
     return {};
@@ -95,7 +98,7 @@ Result<Collected> collect(storage::Snapshot& snapshot, const ArtifactId& artifac
   do {
     ASSAY_ASSIGN(const auto page, snapshot.statements(query));
     for (const storage::StatementRow& row : page.items) {
-      ASSAY_TRY(add_fact(row, artifact, collected));
+      ASSAY_TRY(add_fact(snapshot, row, artifact, collected));
       ++collected.rows;
       collected.newest = row.log_index;
     }

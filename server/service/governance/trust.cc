@@ -12,6 +12,7 @@
 #include "schemas/log_record.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/governance/withdrawals.h"
 #include "server/service/job_bell.h"
 #include "server/service/nodes/registration.h"
 
@@ -85,11 +86,23 @@ Status check_registration(const Registration& registration) {
              : Status();
 }
 
+// Ascending.
+std::vector<std::string> identities_of(
+    const std::vector<attestation::VerifiedSignature>& signatures) {
+  std::set<std::string> identities;
+  for (const auto& signature : signatures) {
+    identities.insert(signature.key.identity);
+  }
+  return {identities.begin(), identities.end()};
+}
+
 // Applies one operation; returns what the log says about it.
 class Applier {
  public:
-  Applier(storage::Transaction& transaction, storage::Epochs& epochs)
-      : transaction_(transaction), epochs_(epochs) {}
+  // `operators` are the identities that signed the change, ascending.
+  Applier(storage::Transaction& transaction, storage::Epochs& epochs,
+          const std::vector<std::string>& operators)
+      : transaction_(transaction), epochs_(epochs), operators_(operators) {}
 
   Result<Json> operator()(const AddKey& operation) {
     ASSAY_TRY(check_key(operation.key));
@@ -182,6 +195,16 @@ class Applier {
     return Json{{"op", "remove-registration"}, {"id", operation.id}};
   }
 
+  Result<Json> operator()(const WithdrawStatement& operation) {
+    ASSAY_ASSIGN(const Withdrawn withdrawn,
+                 put_withdrawal(transaction_, operation.withdrawal, operators_, true));
+    ++epochs_.trust.revocation;
+    return Json{{"op", "withdraw-statement"},
+                {"statement", withdrawn.statement.text()},
+                {"reason", withdrawn.reason},
+                {"since", to_rfc3339(withdrawn.since)}};
+  }
+
   // What follows from all operations together.
   Status settle() {
     return registrations_moved_ ? settle_registrations(transaction_, renewed_) : Status();
@@ -190,12 +213,13 @@ class Applier {
  private:
   storage::Transaction& transaction_;
   storage::Epochs& epochs_;
+  const std::vector<std::string>& operators_;
   bool registrations_moved_ = false;
   std::set<std::string> renewed_;
 };
 
 Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
-                   storage::Epochs& epochs) {
+                   const std::vector<std::string>& operators, storage::Epochs& epochs) {
   if (change.sequence != epochs.trust.trust + 1) {
     return fail(ErrorCode::kTrustSequence,
                 "the change was made for trust epoch " + std::to_string(change.sequence) +
@@ -203,7 +227,7 @@ Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
   }
   epochs.trust.trust = change.sequence;
   Json operations = Json::array();
-  Applier applier(transaction, epochs);
+  Applier applier(transaction, epochs, operators);
   for (const TrustOperation& operation : change.operations) {
     ASSAY_ASSIGN(Json summary, std::visit(applier, operation));
     operations.push_back(std::move(summary));
@@ -216,7 +240,7 @@ Result<Json> apply(storage::Transaction& transaction, const TrustChange& change,
               {"operations", std::move(operations)}};
 }
 
-// Ids of the keys and nodes that change, by which the log finds the record.
+// Ids of the keys, nodes and statements that change, by which the log finds the record.
 std::vector<std::string> subjects_of(const TrustChange& change) {
   std::vector<std::string> subjects;
   for (const TrustOperation& operation : change.operations) {
@@ -226,6 +250,8 @@ std::vector<std::string> subjects_of(const TrustChange& change) {
       subjects.push_back(revoke->key.text());
     } else if (const auto* node = std::get_if<RevokeNode>(&operation)) {
       subjects.push_back("node:" + node->node);
+    } else if (const auto* withdraw = std::get_if<WithdrawStatement>(&operation)) {
+      subjects.push_back(withdraw->withdrawal.statement.text());
     }
   }
   return subjects;
@@ -280,8 +306,11 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
   ASSAY_ASSIGN(const VerifiedEnvelope verified,
                verify_envelope(services, envelope, kTrustChangePayloadType));
   ASSAY_ASSIGN(const TrustChange change, parse_trust_change(verified.envelope.payload));
-  ASSAY_TRY(attestation::require_signers(verified.signatures, {KeyPurpose::kOperator, {}, {}, {}},
-                                         kTrustChangeThreshold, verified.now));
+  const SigningContext context{KeyPurpose::kOperator, {}, {}, {}};
+  ASSAY_ASSIGN(const auto counted,
+               attestation::require_signers(verified.signatures, context, kTrustChangeThreshold,
+                                            verified.now));
+  const std::vector<std::string> operators = identities_of(counted);
 
   storage::Epochs epochs;
   std::optional<LeafIndex> index;  // absent: this very envelope was applied before
@@ -293,7 +322,7 @@ Result<TrustApplied> apply_trust_change(Services& services, ByteView envelope,
       return {};
     }
     ASSAY_TRY(require_same_trust(transaction, verified));
-    ASSAY_ASSIGN(Json detail, apply(transaction, change, epochs));
+    ASSAY_ASSIGN(Json detail, apply(transaction, change, operators, epochs));
     ASSAY_TRY(transaction.put_document(kEnvelopeMediaType, envelope));
     ASSAY_ASSIGN(index, transaction.append({.type = std::string(event::kTrustChanged),
                                             .time = transaction.now(),

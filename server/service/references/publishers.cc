@@ -12,11 +12,13 @@ namespace {
 using storage::StatementKind;
 using storage::StatementRow;
 
-// The row alone, as a manifest or as a placement of its first subject.
+// The row alone, as a manifest, or as a placement of its first subject. The signers of a release are
+// judged as those of a placement: as publishers of its name.
 Result<policy::Facts> facts_of(storage::Snapshot& snapshot, const StatementRow& row) {
   policy::Facts facts;
   ASSAY_ASSIGN(policy::StatementFact fact,
                statement_fact(row, [&](const KeyId& id) { return snapshot.key(id); }));
+  ASSAY_ASSIGN(fact.withdrawn, withdrawn_fact(snapshot, row.id));
   if (row.kind == StatementKind::kManifest) {
     facts.manifests.push_back({std::move(fact), row.name, {}, row.locations});
   } else {
@@ -38,7 +40,12 @@ Publishers::Publishers(std::span<const policy::ActivePolicy> policies,
         continue;
       }
       selected = true;
-      if (auto demands = policy::publisher_demands(document); !demands.empty()) {
+      auto demands = policy::publisher_demands(document);
+      if (document.names.rule != NameRule::kOnlyArtifact) {
+        naming_.push_back({&document.names, document.name,
+                           demands.empty() ? std::nullopt : std::optional(asked_.size())});
+      }
+      if (!demands.empty()) {
         asked_.push_back({std::move(demands), document.mounts == MountRule::kWithin});
       }
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which manifests and placements are used to find the artifact for a model name or a
-// mounted location (resolve.h). A placement is a signed statement that adds locations to an
-// artifact.
+// Decides which manifests, placements and releases are used to find the artifact for a model name or
+// a mounted location (resolve.h). A placement is a signed statement that adds locations to an
+// artifact. A release is one that says which artifact a version of a name is.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "policy/evaluate.h"
@@ -42,6 +44,15 @@ class Publishers {
   // Returns true when `key` is a publisher's key that is not revoked at `now`.
   [[nodiscard]] static bool may_count(const TrustedKey& key, Timestamp now);
 
+  // How a policy that decides names models, when it has a rule of its own (PolicyDocument::names).
+  struct Naming {
+    const NamePolicy* names;
+    std::string policy;                // name of the policy
+    std::optional<std::size_t> asked;  // position in Word::by; nullopt: it believes no publisher
+  };
+  // Returns the rules of the policies among which the asked ones are, in the order of the policies.
+  [[nodiscard]] std::span<const Naming> naming() const { return naming_; }
+
   // Reads the signers of a statement and returns how much the statement is trusted at `now`.
   [[nodiscard]] Result<Word> hear(storage::Snapshot& snapshot, const storage::StatementRow& row,
                                   Timestamp now) const;
@@ -52,6 +63,7 @@ class Publishers {
     bool within;
   };
   std::vector<Asked> asked_;
+  std::vector<Naming> naming_;
 };
 
 }  // namespace assay::server

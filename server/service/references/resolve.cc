@@ -8,12 +8,12 @@
 #include "schemas/location.h"
 #include "schemas/placement.h"
 #include "server/service/facts/artifact_facts.h"
-#include "server/service/references/publishers.h"
+#include "server/service/references/hearing.h"
+#include "server/service/references/releases.h"
 
 namespace assay::server {
 namespace {
 
-constexpr std::string_view kReferenceCondition = "model-reference";
 // Mounted locations that are looked up for a workload that names no model.
 constexpr std::size_t kMaxPlaces = 64;
 // Bytes of a reference that an explanation shows.
@@ -21,28 +21,8 @@ constexpr std::size_t kMaxShown = 256;
 
 using Rows = std::vector<storage::StatementRow>;
 
-// A trusted statement that says what a name or a place stands for.
-struct Heard {
-  storage::StatementRow row;
-  Word word;
-};
 // Artifacts that are said, with those who say it.
 using Candidates = std::map<ArtifactId, std::vector<Heard>>;
-
-// Whose statements are read: of publishers whom a policy that is asked may believe, or of every one
-// whose signature may count.
-enum class Ears : bool { kBelieved, kTrusted };
-
-// What one resolution rests on, and what it has read so far: each row once.
-struct Asking {
-  Services& services;
-  storage::Snapshot& snapshot;
-  Timestamp now;
-  Publishers publishers{};
-  std::map<LeafIndex, Heard> heard{};
-  std::map<KeyId, std::set<Ears>> keys{};  // whether they are worth reading for
-  std::optional<Timestamp> deadline{};
-};
 
 struct ParsedReference {
   std::string name;                    // empty when not given
@@ -85,37 +65,6 @@ Result<Rows> trusted_rows(storage::Snapshot& snapshot, storage::StatementQuery q
     query.bounds.after = page.next;
   } while (query.bounds.after);
   return rows;
-}
-
-Result<bool> is_worth_reading(Asking& asking, const KeyId& id, Ears ears) {
-  auto known = asking.keys.find(id);
-  if (known == asking.keys.end()) {
-    ASSAY_ASSIGN(const TrustedKey key, asking.snapshot.key(id));
-    std::set<Ears> worth;
-    if (Publishers::may_count(key, asking.now)) {
-      worth.insert(Ears::kTrusted);
-    }
-    if (asking.publishers.may_believe(key, asking.now)) {
-      worth.insert(Ears::kBelieved);
-    }
-    known = asking.keys.emplace(id, std::move(worth)).first;
-  }
-  return known->second.contains(ears);
-}
-
-// The row, read and judged at most once. limit-exceeded beyond kMaxManifestsHeard.
-Result<const Heard*> hear(Asking& asking, LeafIndex index) {
-  const auto known = asking.heard.find(index);
-  if (known != asking.heard.end()) {
-    return &known->second;
-  }
-  if (asking.heard.size() >= kMaxManifestsHeard) {
-    return fail(ErrorCode::kLimitExceeded, "too many manifests match; name the artifact id");
-  }
-  ASSAY_TRY(check_deadline(asking.services, asking.deadline));
-  ASSAY_ASSIGN(storage::StatementRow row, asking.snapshot.statement_at(index));
-  ASSAY_ASSIGN(const Word word, asking.publishers.hear(asking.snapshot, row, asking.now));
-  return &asking.heard.emplace(index, Heard{std::move(row), word}).first->second;
 }
 
 // What trusted statements among `signatures` stand for: a manifest or a placement for the artifact
@@ -231,16 +180,6 @@ Candidates bound_to(const Candidates& candidates, const std::set<std::string>& p
   });
 }
 
-ConditionResult refused(Reason code, Json expected, Json actual) {
-  return {std::string(kReferenceCondition),
-          Outcome::kFail,
-          code,
-          std::move(expected),
-          std::move(actual),
-          {},
-          {}};
-}
-
 ConditionResult passed(Json actual, const std::vector<std::string>& evidence) {
   return {std::string(kReferenceCondition),
           Outcome::kPass,
@@ -293,8 +232,9 @@ void add_model(DecidedModel model, const std::vector<std::string>& said,
   resolved.models.push_back(std::move(model));
 }
 
+// `said` are the ids of statements that named the artifact; those of its manifests are added.
 Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
-                        ResolvedReference& resolved) {
+                        ResolvedReference& resolved, std::vector<std::string> said = {}) {
   ASSAY_TRY(check_deadline(asking.services, asking.deadline));
   ASSAY_ASSIGN(const auto known,
                artifact_facts(asking.services, asking.snapshot, *parsed.artifact));
@@ -303,17 +243,18 @@ Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
   facts.manifests = known->facts.manifests;
   const policy::JudgedFacts judged = policy::judge_signers(facts, asking.now);
   const std::string* other = nullptr;
-  std::vector<std::string> said;
+  bool known_so = false;
   for (std::size_t i = 0; i < judged.manifests.size(); ++i) {
     if (judged.manifest_statements[i].has_signer()) {
       const policy::ManifestFact& manifest = *judged.manifests[i];
       other = other == nullptr ? &manifest.name : other;
       if (parsed.name.empty() || manifest.name == parsed.name) {
         said.push_back(manifest.statement.id.text());
+        known_so = true;
       }
     }
   }
-  if (other != nullptr && said.empty()) {
+  if (other != nullptr && !known_so) {
     resolved.preconditions.push_back(refused(Reason::kSubjectMismatch, parsed.name, *other));
     return {};
   }
@@ -322,8 +263,33 @@ Status resolve_artifact(const Asking& asking, const ParsedReference& parsed,
   return {};
 }
 
+// As the policies say that name it by a rule of their own. They must agree. What policies without
+// such a rule think of the artifact their conditions say.
+Status resolve_by_rules(Asking& asking, const std::string& name, ResolvedReference& resolved) {
+  std::optional<NamedArtifact> found;
+  for (const Publishers::Naming& naming : asking.publishers.naming()) {
+    ASSAY_ASSIGN(auto named, artifact_under(asking, naming, name));
+    if (auto* refusal = std::get_if<ConditionResult>(&named)) {
+      resolved.preconditions.push_back(std::move(*refusal));
+      return {};
+    }
+    auto& one = std::get<NamedArtifact>(named);
+    if (found && found->artifact != one.artifact) {
+      resolved.preconditions.push_back(
+          refused(Reason::kModelReferenceAmbiguous, "exactly one artifact",
+                  Json{found->artifact.text(), one.artifact.text()}));
+      return {};
+    }
+    found = found.value_or(std::move(one));
+  }
+  return resolve_artifact(asking, {name, found->artifact}, resolved, found->said);
+}
+
 Status resolve_name(Asking& asking, const std::string& name, const policy::Workload& workload,
                     ResolvedReference& resolved) {
+  if (!asking.publishers.naming().empty()) {
+    return resolve_by_rules(asking, name, resolved);
+  }
   ASSAY_ASSIGN(const Candidates heard, listen_for_name(asking, name, Ears::kBelieved));
   Candidates known = believed(heard);
   if (known.empty()) {
@@ -419,14 +385,6 @@ Status resolve_all(Asking& asking, const ReferenceQuestion& question, ResolvedRe
 ResolvedReference beyond(std::size_t at_most) { return {{}, {too_many(at_most)}}; }
 
 }  // namespace
-
-Status check_deadline(const Services& services, const std::optional<Timestamp>& deadline) {
-  return deadline && services.clock.now() >= *deadline
-             ? fail(ErrorCode::kEvaluationDeadline,
-                    "the caller's deadline was over before the decision; ask again, or with a "
-                    "later one")
-             : Status();
-}
 
 std::vector<std::string> references_in(std::string_view text) {
   std::vector<std::string> references;

@@ -33,6 +33,10 @@ Result<storage::StatementRow> row_of(const attestation::Envelope& envelope) {
     ASSAY_ASSIGN(const Placement placement, placement_from(statement));
     return placement_row(envelope, statement, placement);
   }
+  if (statement.predicate_type == kReleasePredicateType) {
+    ASSAY_ASSIGN(const Release release, release_from(statement));
+    return release_row(envelope, statement, release);
+  }
   ASSAY_ASSIGN(std::string stage, stage_of(statement));
   return attestation_row(envelope, statement, std::move(stage));
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schemas/policy_names.h"
+
+#include <array>
+
+#include "schemas/members.h"
+#include "schemas/statement.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array<std::pair<NameRule, std::string_view>, 4> kRules = {{
+    {NameRule::kOnlyArtifact, "only-artifact"},
+    {NameRule::kRelease, "release"},
+    {NameRule::kPinned, "pinned"},
+    {NameRule::kNone, "none"},
+}};
+
+}  // namespace
+
+std::string_view name(NameRule rule) {
+  for (const auto& [value, text] : kRules) {
+    if (value == rule) {
+      return text;
+    }
+  }
+  return "none";
+}
+
+Result<NamePolicy> names_from_json(const Json& policy) {
+  NamePolicy names;
+  const auto found = policy.find("names");
+  if (found == policy.end()) {
+    return names;
+  }
+  const std::string rule = members::text(*found, "resolve");
+  names.rule = NameRule::kNone;
+  for (const auto& [value, text] : kRules) {
+    names.rule = text == rule ? value : names.rule;
+  }
+  for (const auto& [model, id] : members::text_map(*found, "pinned")) {
+    ASSAY_TRY(check_model_name(model));
+    auto artifact = ArtifactId::parse(id);
+    if (!artifact) {
+      return members::under("/names/pinned", std::move(artifact).error());
+    }
+    names.pinned.emplace(model, *std::move(artifact));
+  }
+  if (names.pinned.empty() == (names.rule == NameRule::kPinned)) {
+    return fail(ErrorCode::kPolicyInvalid,
+                "pinned names belong to `\"resolve\": \"pinned\"`, which needs at least one",
+                "/names/pinned");
+  }
+  return names;
+}
+
+Json to_json(const NamePolicy& names) {
+  if (names.rule == NameRule::kOnlyArtifact) {
+    return nullptr;
+  }
+  Json json = {{"resolve", name(names.rule)}};
+  for (const auto& [model, artifact] : names.pinned) {
+    json["pinned"][model] = artifact.text();
+  }
+  return json;
+}
+
+}  // namespace assay
