@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   cli::add_push(root, context);
   cli::add_search(root, context);
   cli::add_policy(root, context);
+  cli::add_impact(root, context);
   cli::add_decide(root, context);
   cli::add_decision(root, context);
   cli::add_explain(root, context);

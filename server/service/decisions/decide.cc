@@ -282,7 +282,11 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
   ASSAY_ASSIGN(const auto in_force, policies_in_force(services, *snapshot));
-  const Policies& policies = *in_force;
+  // Of very many policies only those that match are looked at again, and named in the case.
+  const auto index = services.decisions.index_of(in_force);
+  const Policies matching =
+      index && request.workload_known ? index->matching(request.workload, request.point) : Policies();
+  const Policies& policies = index && request.workload_known ? matching : *in_force;
   if (is_unselected(policies, request)) {
     return Judged{{false, {}, {}, {}}, {}};
   }
