@@ -105,7 +105,6 @@ class World {
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
-
   void open() {
     services_.reset();
     store_.reset();
