@@ -91,8 +91,8 @@ class Impact(served.TestCase):
         got = self.assay("audit", "affected", "--key", KEY, *self.to, "-o", "json", code=NO).json()
         self.assertEqual((got["examined"], [item["uid"] for item in got["items"]]), (4, ["llm-0"]))
         self.assertEqual([target for _, target, _, _ in self.server.requests],
-                         [f"/v1/pods/affected?key=sha256%3A{'ab' * 32}",
-                          f"/v1/pods/affected?key=sha256%3A{'ab' * 32}&after=east%2Fllm-0"])  # fmt: skip
+                         [f"/v1/pods/affected?key=sha256:{'ab' * 32}",
+                          f"/v1/pods/affected?key=sha256:{'ab' * 32}&after=east/llm-0"])  # fmt: skip
         self.answer("GET", "/v1/pods/affected", Answer(200, {"examined": 3, "undecided": 0, "items": []}))
         self.assay("audit", "affected", *self.to)
         self.answer("GET", "/v1/pods/affected", Answer(200, {"examined": 3, "undecided": 1, "items": []}))
