@@ -62,7 +62,73 @@ void keep_answers(std::vector<std::string>& names, const std::vector<Question>& 
   names = std::move(kept);
 }
 
+bool reads_images(const PolicyDocument& policy) {
+  return !policy.images.empty() || !policy.fill_at_run.empty();
+}
+
+// Which of the things that a match looks at are known of a workload that was read under other
+// policies.
+class Kept {
+ public:
+  Kept(const Workload& read, std::span<const ActivePolicy> policies)
+      : read_(read), policies_(policies) {}
+
+  [[nodiscard]] bool label(const std::string& key) const {
+    return any([&](const WorkloadMatch& match) { return match.labels.contains(key); });
+  }
+  // A name that was kept is a true one, so one that answers is enough.
+  [[nodiscard]] bool resources(const WorkloadMatch& wanted) const {
+    return std::ranges::any_of(read_.resources,
+                               [&](const auto& name) { return asks_for(wanted, name); }) ||
+           any([&](const WorkloadMatch& match) { return match.resources == wanted.resources; });
+  }
+  [[nodiscard]] bool accelerators(const WorkloadMatch& wanted) const {
+    return std::ranges::any_of(read_.resources,
+                               [&](const auto& name) { return is_accelerator(wanted, name); }) ||
+           std::ranges::any_of(read_.accelerators,
+                               [&](const auto& way) { return !is_harmless(wanted, way); }) ||
+           any([&](const WorkloadMatch& match) {
+             return match.accelerators && match.harmless_resources == wanted.harmless_resources;
+           });
+  }
+
+ private:
+  template <typename Holds>
+  [[nodiscard]] bool any(const Holds& holds) const {
+    return std::ranges::any_of(policies_, [&](const ActivePolicy& policy) {
+      return holds(policy.document.match);
+    });
+  }
+
+  const Workload& read_;
+  std::span<const ActivePolicy> policies_;
+};
+
 }  // namespace
+
+bool reads_enough(const PolicyDocument& policy, const Workload& read,
+                  std::span<const ActivePolicy> policies) {
+  const WorkloadMatch& match = policy.match;
+  const WorkloadMatch place{.namespaces = match.namespaces,
+                            .exclude_namespaces = match.exclude_namespaces};
+  if (!matches(place, read)) {
+    return true;  // not about this workload, whatever else it has
+  }
+  const Kept kept(read, policies);
+  for (const auto& [key, value] : match.labels) {
+    if (!kept.label(key)) {
+      return false;
+    }
+    if (const auto own = read.labels.find(key); own == read.labels.end() || own->second != value) {
+      return true;
+    }
+  }
+  return (match.resources.empty() || kept.resources(match)) &&
+         (!match.accelerators || kept.accelerators(match)) &&
+         (!reads_images(policy) || !read.pod ||
+          std::ranges::any_of(policies,
+                              [](const auto& one) { return reads_images(one.document); }));
+}
 
 Workload as_read(Workload workload, std::span<const ActivePolicy> policies) {
   std::erase_if(workload.labels, [&](const auto& label) {
@@ -73,7 +139,7 @@ Workload as_read(Workload workload, std::span<const ActivePolicy> policies) {
   keep_answers(workload.resources, questions_about_resources(policies), kMaxReadNames);
   keep_answers(workload.accelerators, questions_about_ways(policies), kMaxReadNames);
   const bool images = std::any_of(policies.begin(), policies.end(), [](const ActivePolicy& policy) {
-    return !policy.document.images.empty() || !policy.document.fill_at_run.empty();
+    return reads_images(policy.document);
   });
   if (!images) {
     for (ContainerImage& one : workload.images) {

@@ -23,4 +23,10 @@ inline constexpr std::size_t kMaxReadNames = 16;
 // verdict about the copy as about `workload`.
 [[nodiscard]] Workload as_read(Workload workload, std::span<const ActivePolicy> policies);
 
+// Returns true when `read`, which as_read() returned under `policies`, still has everything that
+// evaluate() with `policy` reads. When it returns false, nobody can say what the verdict of
+// `policy` about the original workload would have been.
+[[nodiscard]] bool reads_enough(const PolicyDocument& policy, const Workload& read,
+                                std::span<const ActivePolicy> policies);
+
 }  // namespace assay::policy

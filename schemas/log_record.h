@@ -40,6 +40,7 @@ inline constexpr std::string_view kLogReopened = "log.reopened";
 inline constexpr std::string_view kKeyNamed = "key.named";
 inline constexpr std::string_view kKeyRotated = "key.rotated";
 inline constexpr std::string_view kStatementWithdrawn = "statement.withdrawn";
+inline constexpr std::string_view kPodsAffected = "pods.affected";
 inline constexpr std::array kAll = {kTrustBootstrapped,   kTrustChanged,    kManifestAccepted,
                                     kAttestationAccepted, kPolicyAccepted,  kPolicyActivated,
                                     kPolicyDeactivated,   kDecisionMade,    kEvidenceAppraised,
@@ -47,7 +48,7 @@ inline constexpr std::array kAll = {kTrustBootstrapped,   kTrustChanged,    kMan
                                     kInstanceChanged,     kOutlineAccepted, kJobCreated,
                                     kJobFinished,         kReportAccepted,  kNotApplicable,
                                     kLogReopened,         kKeyNamed,        kKeyRotated,
-                                    kStatementWithdrawn};
+                                    kStatementWithdrawn, kPodsAffected};
 }  // namespace event
 
 struct LogRecord {

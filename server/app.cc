@@ -14,6 +14,7 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/admission_principals.h"
+#include "server/affected_watch.h"
 #include "server/anonymous_requests.h"
 #include "server/api/dispatch.h"
 #include "server/hold_time.h"
@@ -256,7 +257,10 @@ struct App::Impl {
     api = std::make_unique<Api>(
         *services, CursorCodec(std::move(key)), std::string(version()), std::move(verifier),
         std::move(key_set), [this] { return metrics_text(); },
-        [this] { dispatcher->forget_principals(); },
+        [this] {
+          dispatcher->forget_principals();
+          affected->wake();
+        },
         [this](bool allowed) { metrics.decision(allowed); });
     dispatcher = std::make_unique<Dispatcher>(
         *api, config.log_public_entries ? routes_with_public_entries() : routes(),
@@ -287,6 +291,7 @@ struct App::Impl {
     // After everything that it works with, and before anybody can ask for what it works on.
     reappraiser = std::make_unique<Reappraiser>(*services, log);
     services->evidence_moved = [this] { reappraiser->wake(); };
+    affected = std::make_unique<AffectedWatch>(*services, log);
     ASSAY_ASSIGN(http, HttpServer::start(listeners(config), config.limits, *dispatcher, clock));
     const std::uint16_t api_port = http->port(Listener::kApi);
     const std::uint16_t admission_port = http->port(Listener::kAdmission);
@@ -409,6 +414,7 @@ struct App::Impl {
     http->stop();
     http.reset();
     flusher = {};  // stops it after a last round
+    affected.reset();
     reappraiser.reset();
     if (!config.ready_file.empty()) {
       std::error_code ignored;
@@ -435,6 +441,7 @@ struct App::Impl {
   std::unique_ptr<storage::Store> store;
   std::unique_ptr<Services> services;
   std::unique_ptr<Reappraiser> reappraiser;
+  std::unique_ptr<AffectedWatch> affected;
   std::unique_ptr<Api> api;
   std::unique_ptr<Dispatcher> dispatcher;
   std::unique_ptr<HttpServer> http;

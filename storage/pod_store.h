@@ -37,6 +37,13 @@ struct PodRow {
   bool operator==(const PodRow&) const = default;
 };
 
+// What a pod is kept under.
+struct PodKey {
+  std::string cluster{};
+  std::string uid{};
+  auto operator<=>(const PodKey&) const = default;
+};
+
 // Nodes kept for one pod; when there are more, the oldest is dropped.
 inline constexpr std::size_t kMaxPodNodes = 16;
 
@@ -66,6 +73,10 @@ class PodReads {
 
   // Errors: not-found when no such pod was admitted, or when the pod was deleted or dropped.
   [[nodiscard]] virtual Result<PodRow> pod(const std::string& cluster, const std::string& uid) = 0;
+  // Returns pods behind `after` (cluster and uid; both empty: from the first), ascending by cluster
+  // and uid. Errors: invalid-parameter for a limit that is not 1 to 1000.
+  [[nodiscard]] virtual Result<std::vector<PodRow>> pods(const PodKey& after,
+                                                         std::size_t limit) = 0;
   [[nodiscard]] virtual Result<ClaimRow> claim(const std::string& cluster,
                                                const std::string& name_space,
                                                const std::string& name) = 0;

@@ -205,4 +205,13 @@ Result<Manifest> manifest_of(const Payload& payload) {
   return manifest_from(statement);
 }
 
+Result<PolicyDocument> load_policy(const std::string& path) {
+  ASSAY_ASSIGN(const LoadedDocument document, load_document(path));
+  if (document.payload.kind != PayloadKind::kPolicy) {
+    return fail(ErrorCode::kPayloadTypeUnknown,
+                "This is no policy but " + std::string(name(document.payload.kind)), path);
+  }
+  return parse_policy(document.payload.bytes);
+}
+
 }  // namespace assay::cli

@@ -12,6 +12,7 @@
 #include "schemas/core/bytes.h"
 #include "schemas/core/error.h"
 #include "schemas/manifest.h"
+#include "schemas/policy_document.h"
 
 namespace assay::cli {
 
@@ -65,6 +66,10 @@ struct LoadedDocument {
 // a decision. Errors: data-loss when the envelope contains anything else, because the caller must
 // get exactly what `id` names.
 [[nodiscard]] Result<attestation::Envelope> envelope_for(ByteView answer, const std::string& id);
+
+// Returns the policy in a file, signed or not. Verifies no signature. Errors: payload-type-unknown
+// when the file holds another document.
+[[nodiscard]] Result<PolicyDocument> load_policy(const std::string& path);
 
 // Return the statement or manifest in a payload. Errors: predicate-type-unknown when the payload is
 // of another kind.

@@ -75,6 +75,80 @@ Result<Exit> export_events(const Context& context, const EventOptions& options) 
   return Exit::kYes;
 }
 
+struct AffectedOptions {
+  std::string key;
+  std::string statement;
+  std::string artifact;
+  ListFlags list;
+};
+
+ListView pod_view() {
+  return {.noun = "affected pod",
+          .heads = {"POD", "UID", "NODE", "STATE", "LAST SEEN", "REASONS", "MODELS"},
+          .cells = [](const Json& item) -> std::vector<std::string> {
+            return {text_at(item, "cluster") + "/" + text_at(item, "namespace") + "/" +
+                        text_at(item, "name"),
+                    text_at(item, "uid"),
+                    text_at(item, "node"),
+                    text_at(item, "state"),
+                    text_at(item, "last_seen"),
+                    joined_at(item, "reasons"),
+                    joined_at(item, "models")};
+          }};
+}
+
+Result<Exit> affected(const Context& context, const AffectedOptions& options) {
+  Query query;
+  query.add("key", options.key);
+  query.add("statement", options.statement);
+  query.add("artifact", options.artifact);
+  ASSAY_ASSIGN(Api api, open_api(context, options.list.connection));
+  std::uint64_t undecided = 0;
+  std::uint64_t examined = 0;
+  Json items = Json::array();
+  const std::uint64_t limit = options.list.all ? UINT64_MAX : options.list.limit;
+  std::string after;
+  do {
+    Query page_query = query;
+    page_query.add("after", after);
+    ASSAY_ASSIGN(const Json page, api.get("/v1/pods/affected" + page_query.text()));
+    undecided += number_at(page, "undecided");
+    examined += number_at(page, "examined");
+    const Json& found = list_at(page, "items");
+    items.insert(items.end(), found.begin(), found.end());
+    after = text_at(page, "next");
+  } while (!after.empty() && items.size() < limit);
+  const bool none = items.empty() && undecided == 0;
+  if (undecided > 0) {
+    message(context, counted(undecided, "pod") + " could not be judged");
+  }
+  message(context, "looked at " + counted(examined, "pod"));
+  Json answer = {{"items", std::move(items)}, {"undecided", undecided}, {"examined", examined}};
+  if (!after.empty()) {
+    answer["next"] = after;
+  }
+  print_list(context, pod_view(), std::move(answer));
+  return none ? Exit::kYes : Exit::kNo;
+}
+
+void add_affected(const Command& group, Context& context) {
+  auto options = std::make_shared<AffectedOptions>();
+  const Command verb = group.add("affected", "List admitted pods that would be denied now");
+  verb.option("--key", options->key, "ID", "only pods with a model about which this key signed");
+  verb.option("--statement", options->statement, "ID",
+              "only pods with a model that this statement or manifest is about");
+  verb.option("--artifact", options->artifact, "ID",
+              "only pods with this model, or with a model that was made directly from this artifact "
+              "(an artifact id, or ALGORITHM:HEX)");
+  add_list_options(verb, options->list);
+  verb.note(
+      "Judges every pod that is known as it was admitted, with what is known now. Exits with 1\n"
+      "when there is one that would be denied, or that could not be judged.");
+  verb.example("assay audit affected --key sha256:9f86...",
+               "after a revocation, see what still runs on the word of the key");
+  verb.action([options, &context] { return affected(context, *options); });
+}
+
 }  // namespace
 
 void add_audit(const Command& root, Context& context) {
@@ -96,6 +170,7 @@ void add_audit(const Command& root, Context& context) {
   export_verb.example("assay audit export > events.ndjson",
                       "write every event to a file for another system");
   export_verb.action([exported, &context] { return export_events(context, *exported); });
+  add_affected(group, context);
 }
 
 }  // namespace assay::cli

@@ -6,31 +6,20 @@
 
 #include "attestation/dsse.h"
 #include "cli/audit/own_record.h"
+#include "cli/client/impact.h"
 #include "cli/client/lists.h"
 #include "cli/client/push.h"
-#include "cli/documents/keys.h"
 #include "cli/output.h"
-#include "cli/review/show.h"
 #include "cli/verbs/policy_diff.h"
-#include "cli/verbs/trust_change.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "policy/lint.h"
+#include "schemas/impact_request.h"
 #include "schemas/policy_document.h"
 
 namespace assay::cli {
 
 namespace {
-
-// The policy in a file, signed or not.
-Result<PolicyDocument> load_policy(const std::string& file) {
-  ASSAY_ASSIGN(const LoadedDocument document, load_document(file));
-  if (document.payload.kind != PayloadKind::kPolicy) {
-    return fail(ErrorCode::kPayloadTypeUnknown,
-                "This is no policy but " + std::string(name(document.payload.kind)), file);
-  }
-  return parse_policy(document.payload.bytes);
-}
 
 // --- lint
 
@@ -105,10 +94,41 @@ Result<Json> policy_json(Api* api, const std::string& text) {
 struct DiffOptions {
   std::string before;
   std::string after;
+  std::string since;
+  std::string against;
+  std::uint64_t limit = ImpactRequest::kDefaultLimit;
   ConnectionFlags connection;
 };
 
+// Which stored decisions the policy would turn round.
+Result<Exit> diff_decisions(const Context& context, const DiffOptions& options) {
+  if (!options.after.empty()) {
+    return fail(ErrorCode::kUsage,
+                "With --since give one policy: it is compared with what was in force",
+                options.after);
+  }
+  ASSAY_ASSIGN(const PolicyDocument policy, load_policy(options.before));
+  ASSAY_ASSIGN(const std::string since, time_since(options.since, context.clock.now()));
+  Json hypothesis = {{"activate", Json::array({to_json(policy)})}};
+  if (!options.against.empty() && options.against != policy.name) {
+    hypothesis["deactivate"] = Json::array({options.against});
+  }
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
+  ASSAY_ASSIGN(const Json answer, ask_impact(context, api, ImpactOver::kDecisions,
+                                             {{"hypothesis", std::move(hypothesis)},
+                                              {"since", since},
+                                              {"limit", options.limit}}));
+  print_impact(context, ImpactOver::kDecisions, answer);
+  return denies(answer) ? Exit::kNo : Exit::kYes;
+}
+
 Result<Exit> diff(const Context& context, const DiffOptions& options) {
+  if (!options.since.empty()) {
+    return diff_decisions(context, options);
+  }
+  if (options.after.empty() || !options.against.empty()) {
+    return fail(ErrorCode::kUsage, "Give two policies, or one and --since");
+  }
   std::optional<Api> api;
   if (StatementId::parse(options.before) || StatementId::parse(options.after)) {
     ASSAY_ASSIGN(api, open_api(context, options.connection));
@@ -133,17 +153,30 @@ Result<Exit> diff(const Context& context, const DiffOptions& options) {
 
 void add_diff(const Command& group, Context& context) {
   auto options = std::make_shared<DiffOptions>();
-  const Command verb = group.add("diff", "Compare two policies, condition by condition");
-  verb.argument("BEFORE", options->before, "file, or id of a stored policy");
-  verb.argument("AFTER", options->after, "file, or id of a stored policy");
+  const Command verb =
+      group.add("diff", "Compare two policies, or a policy with the decisions that were made");
+  verb.argument("BEFORE", options->before, "file, or id of a stored policy; with --since a file");
+  verb.optional_argument("AFTER", options->after, "file, or id of a stored policy");
+  verb.option("--since", options->since, "TIME|AGE",
+              "which stored decisions of this time or later (7d, 12h) would be answered otherwise "
+              "with this one policy, and why");
+  verb.option("--against", options->against, "NAME",
+              "with --since: the policy that it replaces (default: the one of its name)");
+  verb.option("--limit", options->limit, "N",
+              "with --since: list at most N of them (default 100); all are counted");
   add_connection_options(verb, options->connection);
-  verb.note("Conditions are compared by their ids, wherever they stand.");
+  verb.note(
+      "Two policies: conditions are compared by their ids, wherever they stand. With --since each\n"
+      "decision is judged again with its own facts at its own time; exits with 1 when one would be\n"
+      "denied, or could not be judged.");
+  verb.example("assay policy diff prod-v2.json --since 7d",
+               "see which answers of the last week a new version would change");
   verb.example("assay policy diff prod-v1.json prod-v2.json",
                "see what a new version changes before activating it");
   verb.action([options, &context] { return diff(context, *options); });
 }
 
-// --- push, activate, deactivate, list
+// --- push, list
 
 Result<Exit> push(const Context& context, const ConnectionFlags& connection,
                   const std::string& file) {
@@ -171,97 +204,6 @@ Result<Exit> push(const Context& context, const ConnectionFlags& connection,
     message(context, "stored; it is not in force before an approver activates it");
   }
   return Exit::kYes;
-}
-
-struct ApproveOptions {
-  std::string id;
-  SigningFlags signing;
-  std::optional<std::uint64_t> sequence;
-  std::string out;
-  bool yes = false;
-  ReviewFlags review;  // with the connection
-};
-
-Result<Exit> approve(const Context& context, PolicyApproval::Action action,
-                     const ApproveOptions& options) {
-  ASSAY_ASSIGN(const StatementId id, StatementId::parse(options.id));
-  std::uint64_t sequence = options.sequence.value_or(0);
-  if (!options.sequence) {
-    ASSAY_ASSIGN(const std::uint64_t epoch,
-                 fetch_epoch(context, options.review.connection, "policy"));
-    sequence = epoch + 1;
-  }
-  ASSAY_ASSIGN(const std::string payload,
-               canonical_json(to_json(PolicyApproval{action, id, sequence})));
-  ASSAY_TRY(parse_policy_approval(as_bytes(payload)));
-  if (options.signing.keys.empty()) {
-    if (options.out.empty()) {
-      return fail(ErrorCode::kUsage, "Give the approver's --key, or --out to sign it later");
-    }
-    ASSAY_TRY(client::write_file(options.out, payload + "\n"));
-    message(context, "wrote " + options.out);
-    return Exit::kYes;
-  }
-  const LoadedDocument unsigned_one{
-      {PayloadKind::kPolicyApproval, std::string(kPolicyApprovalPayloadType), to_bytes(payload)},
-      std::nullopt};
-  ASSAY_ASSIGN(const bool agreed,
-               agree_to_sign(context, unsigned_one, options.review, true, options.yes));
-  if (!agreed) {
-    return refuse(context, {ErrorCode::kCancelled, "Not signed, on request", options.id},
-                  {{"signed", false}});
-  }
-  ASSAY_ASSIGN(const auto signers, load_signers(options.signing));
-  ASSAY_ASSIGN(attestation::Envelope envelope,
-               attestation::sign_envelope(kPolicyApprovalPayloadType, as_bytes(payload),
-                                          borrow(signers), options.signing.keyid));
-  const std::string text = attestation::encode_envelope(envelope);
-  if (!options.out.empty()) {
-    ASSAY_TRY(client::write_file(options.out, text + "\n"));
-    message(context, "wrote " + options.out);
-    return Exit::kYes;
-  }
-  ASSAY_ASSIGN(LoadedDocument document, read_document(as_bytes(text)));
-  ASSAY_ASSIGN(Api api, open_api(context, options.review.connection));
-  const Result<Json> answer = push_document(api, document, as_bytes(text));
-  if (!answer) {
-    return refuse_or_fail(context, answer.error());
-  }
-  if (context.json()) {
-    print_json(*answer);
-    return Exit::kYes;
-  }
-  const bool activated = action == PolicyApproval::Action::kActivate;
-  print_line(text_at(*answer, "name") + " version " +
-             std::to_string(number_at(*answer, "version")) +
-             (activated ? " is in force" : " is no longer in force"));
-  message(context, "policy epoch " + std::to_string(number_at(*answer, "policy_epoch")));
-  return Exit::kYes;
-}
-
-void add_approve(const Command& group, Context& context, PolicyApproval::Action action) {
-  const bool activate = action == PolicyApproval::Action::kActivate;
-  auto options = std::make_shared<ApproveOptions>();
-  const Command verb = activate ? group.add("activate", "Put a stored policy into force")
-                                : group.add("deactivate", "Take a policy out of force");
-  verb.argument("ID", options->id, "id of the policy, as 'assay policy push' prints it");
-  add_signing_options(verb, options->signing, false);
-  verb.option("--sequence", options->sequence, "N",
-              "policy epoch that this makes (default: ask the service)");
-  verb.option("--out", options->out, "FILE",
-              "write the approval instead of sending it; without --key it is unsigned");
-  verb.flag("--yes", options->yes, "show what is approved, but do not ask");
-  add_review_options(verb, options->review);
-  verb.note(
-      "The key must be an approver's whose identity is not one of the policy's authors. Exits with "
-      "1\n"
-      "when the service refuses the approval. What the policy says is shown first, as a "
-      "difference\n"
-      "from what is in force, and asked for on a terminal: see 'assay help sign'.");
-  verb.example(std::string("assay policy ") + (activate ? "activate" : "deactivate") +
-                   " sha256:9f86... --key approver.pem",
-               activate ? "have the policy decide from now on" : "have the policy decide no more");
-  verb.action([options, action, &context] { return approve(context, action, *options); });
 }
 
 struct ListOptions {
@@ -333,8 +275,7 @@ void add_policy(const Command& root, Context& context) {
   add_policy_test(group, context);
   add_diff(group, context);
   add_push_and_list(group, context);
-  add_approve(group, context, PolicyApproval::Action::kActivate);
-  add_approve(group, context, PolicyApproval::Action::kDeactivate);
+  add_policy_activation(group, context);
 }
 
 }  // namespace assay::cli

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay policy test: what a policy says about facts, without a service.
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "cli/documents/documents.h"
 #include "cli/output.h"
+#include "cli/verbs/policy_suite.h"
 #include "cli/verbs/verbs.h"
 #include "cli/verbs/verdict.h"
 #include "cli/verbs/workload.h"
-#include "client/files.h"
-#include "policy/evaluate.h"
-#include "policy/facts.h"
 
 namespace assay::cli {
 
@@ -26,121 +23,17 @@ struct TestOptions {
   std::string expect;
 };
 
-// One question with the answer that is expected.
-struct Case {
-  std::string name;
-  std::vector<policy::Facts> models;
-  policy::Workload workload;
-  DecisionPoint point = DecisionPoint::kCreate;
-  Timestamp now;
-  std::string expect;  // "allow", "deny", or empty
-  std::vector<std::string> reasons;
-};
-
-// Facts of one model, or a list with those of several.
-Result<std::vector<policy::Facts>> models_from(const Json& json) {
-  std::vector<policy::Facts> models;
-  for (const Json& item : json.is_array() ? json : Json::array({json})) {
-    ASSAY_ASSIGN(policy::Facts facts, policy::facts_from_json(item));
-    models.push_back(std::move(facts));
-  }
-  return models;
-}
-
-// Members of a case in a file of cases; what is absent comes from the flags.
-Status read_case(const Json& json, Case& one) {
-  for (const auto& [name, value] : json.items()) {
-    if (name == "facts") {
-      ASSAY_ASSIGN(one.models, models_from(value));
-    } else if (name == "workload") {
-      ASSAY_ASSIGN(one.workload, workload_from(value));
-    } else if (name == "expect_reasons" && value.is_array()) {
-      for (const Json& reason : value) {
-        one.reasons.push_back(reason.is_string() ? reason.get<std::string>() : "");
-      }
-    } else if (!value.is_string()) {
-      return fail(ErrorCode::kSchemaViolation, "A case has no member of this kind", "/" + name);
-    } else if (name == "name") {
-      one.name = value.get<std::string>();
-    } else if (name == "point") {
-      ASSAY_ASSIGN(one.point, decision_point_from(value.get<std::string>()));
-    } else if (name == "now") {
-      ASSAY_ASSIGN(one.now, parse_rfc3339(value.get<std::string>()));
-    } else if (name == "expect" && (value == "allow" || value == "deny")) {
-      one.expect = value.get<std::string>();
-    } else {
-      return fail(ErrorCode::kSchemaViolation, "A case has no such member or value", "/" + name);
-    }
-  }
-  return {};
-}
-
-Result<std::vector<Case>> read_cases(const Context& context, const TestOptions& options) {
-  ASSAY_ASSIGN(const Bytes bytes, client::read_file(options.facts));
-  JsonLimits limits;
-  limits.max_bytes = client::kMaxDocumentBytes;
-  limits.max_depth = 128;
-  ASSAY_ASSIGN(const Json json, parse_json(ByteView(bytes), limits));
-  Case base{.name = "",
-            .models = {},
-            .workload = {},
-            .now = context.clock.now(),
-            .expect = options.expect,
-            .reasons = {}};
+Result<PolicyCase> base_of(const Context& context, const TestOptions& options) {
+  PolicyCase base{.now = context.clock.now(), .expect = options.expect};
   ASSAY_ASSIGN(base.workload, workload_from(options.workload));
   ASSAY_ASSIGN(base.point, decision_point_from(options.point));
   if (!options.at.empty()) {
     ASSAY_ASSIGN(base.now, parse_rfc3339(options.at));
   }
-  std::vector<Case> cases;
-  if (json.is_object() && json.contains("cases") && json.at("cases").is_array()) {
-    for (const Json& item : json.at("cases")) {
-      Case one = base;
-      ASSAY_TRY(read_case(item, one));
-      cases.push_back(std::move(one));
-    }
-  } else if (json.is_object() && json.contains("facts")) {
-    Case one = base;
-    ASSAY_TRY(read_case(json, one));
-    cases.push_back(std::move(one));
-  } else if (!json.is_array() || !json.empty()) {
-    ASSAY_ASSIGN(base.models, models_from(json));
-    cases.push_back(std::move(base));
-  }
-  if (cases.empty()) {
-    return fail(ErrorCode::kUsage, "The file holds no case, so nothing is tested; give one or more",
-                options.facts);
-  }
-  return cases;
+  return base;
 }
 
-bool has_reason(const Verdict& verdict, const std::string& reason) {
-  return std::ranges::any_of(verdict.reasons,
-                             [&](Reason code) { return info(code).code == reason; });
-}
-
-// Empty when the answer is as expected; without an expectation an allow is the good answer.
-std::string problem_of(const Case& one, const Verdict& verdict, bool selected) {
-  const bool wanted = one.expect != "deny";
-  if (verdict.allowed != wanted) {
-    return wanted ? "expected allow, the answer is deny" : "expected deny, the answer is allow";
-  }
-  for (const std::string& reason : one.reasons) {
-    if (!has_reason(verdict, reason)) {
-      return "the answer has no reason " + reason;
-    }
-  }
-  // A policy denies nothing that it does not select: the deny would be there without the policy,
-  // and in a cluster the workload would run.
-  const std::string_view unmatched = info(Reason::kNoMatchingPolicy).code;
-  if (!wanted && !selected && std::ranges::find(one.reasons, unmatched) == one.reasons.end()) {
-    return "the policy does not select this workload, see its match and mode; when that is what "
-           "the case is about, name no-matching-policy in expect_reasons";
-  }
-  return "";
-}
-
-Json case_json(const Case& one, bool selected, const std::string& problem, const Json& verdict) {
+Json case_json(const PolicyCase& one, bool selected, const std::string& problem, const Json& verdict) {
   Json json = {{"name", one.name},
                {"expected", one.expect},
                {"selected", selected},
@@ -152,7 +45,7 @@ Json case_json(const Case& one, bool selected, const std::string& problem, const
   return json;
 }
 
-void print_case(const Context& context, const Case& one, bool selected, const std::string& problem,
+void print_case(const Context& context, const PolicyCase& one, bool selected, const std::string& problem,
                 const Json& verdict) {
   const bool good = problem.empty();
   if (!one.name.empty()) {
@@ -176,19 +69,27 @@ Result<Exit> test(const Context& context, const TestOptions& options) {
   }
   ASSAY_ASSIGN(PolicyDocument policy, parse_policy(document.payload.bytes));
   const std::vector<policy::ActivePolicy> active = {{document.payload.id(), std::move(policy)}};
-  ASSAY_ASSIGN(const std::vector<Case> cases, read_cases(context, options));
+  ASSAY_ASSIGN(const PolicyCase base, base_of(context, options));
+  std::string facts = options.facts;
+  if (facts.empty()) {
+    const auto beside = suite_beside(options.file);
+    if (!beside) {
+      return fail(ErrorCode::kUsage, "Give --facts, or a suite beside the policy (FILE.tests.json)",
+                  options.file);
+    }
+    facts = *beside;
+  }
+  ASSAY_ASSIGN(const std::vector<PolicyCase> cases, read_cases(facts, base));
   Json items = Json::array();
   std::uint64_t failed = 0;
-  for (const Case& one : cases) {
-    const bool selected = policy::selected(active, one.workload, one.point);
-    const Verdict verdict =
-        policy::evaluate(active, one.workload, one.models, {}, one.point, one.now);
-    const std::string problem = problem_of(one, verdict, selected);
-    failed += problem.empty() ? 0U : 1U;
+  for (const PolicyCase& one : cases) {
+    const CaseResult result = judge_case(one, active);
+    failed += result.problem.empty() ? 0U : 1U;
+    const Json verdict = to_json(result.verdict);
     if (context.json()) {
-      items.push_back(case_json(one, selected, problem, to_json(verdict)));
+      items.push_back(case_json(one, result.selected, result.problem, verdict));
     } else {
-      print_case(context, one, selected, problem, to_json(verdict));
+      print_case(context, one, result.selected, result.problem, verdict);
     }
   }
   if (context.json()) {
@@ -208,8 +109,7 @@ void add_policy_test(const Command& group, Context& context) {
   verb.argument("FILE", options->file, "policy, signed or not");
   verb.option("--facts", options->facts, "FILE",
               "facts of a decision (its facts document), or cases: {\"cases\":[{\"name\",\"facts\","
-              "\"workload\",\"point\",\"now\",\"expect\",\"expect_reasons\"}]}");
-  verb.required();
+              "\"workload\",\"point\",\"now\",\"expect\",\"expect_reasons\"}]} (default: FILE.tests.json)");
   add_workload_options(verb, options->workload);
   verb.choice("--point", options->point, {"create", "bind", "serve"},
               "decision point (default create)");

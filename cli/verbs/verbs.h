@@ -24,6 +24,7 @@ void add_release(const Command& root, Context& context);
 void add_withdraw(const Command& root, Context& context);
 void add_search(const Command& root, Context& context);
 void add_policy(const Command& root, Context& context);
+void add_impact(const Command& root, Context& context);
 void add_decide(const Command& root, Context& context);
 void add_decision(const Command& root, Context& context);
 void add_explain(const Command& root, Context& context);
@@ -38,6 +39,7 @@ void add_worker(const Command& root, Context& context);
 void add_manifest_verify(const Command& group, Context& context);
 void add_manifest_prove(const Command& group, Context& context);
 void add_manifest_place(const Command& group, Context& context);
+void add_policy_activation(const Command& group, Context& context);
 void add_policy_test(const Command& group, Context& context);
 void add_sign_to(const Command& group, Context& context, const std::string& example);
 

@@ -129,6 +129,13 @@ void add_decisions(std::vector<Route>& table) {
   table.push_back(get("/v1/decisions/{id}", lookers, get_decision, {}, {kJson, kDsse}));
   table.push_back(
       post_empty("/v1/decisions/{id}:replay", roles({kDecider, kAuditor}), replay_decision));
+  const Access askers = roles({kPolicyAuthor, kPolicyApprover, kAuditor, kAdmin});
+  table.push_back(post_json(Listener::kApi, "/v1/impact/decisions", askers, post_decision_impact,
+                            kDocumentBytes));
+  table.push_back(
+      post_json(Listener::kApi, "/v1/impact/pods", askers, post_pod_impact, kDocumentBytes));
+  table.push_back(get("/v1/pods/affected", askers, list_affected_pods,
+                      {"key", "statement", "artifact", "after", "limit"}));
   table.push_back(post_json(Listener::kAdmission, "/v1/admission/validate", roles({kAdmission}),
                             admission_validate, kReviewBytes, {"timeout"}));
   table.push_back(post_json(Listener::kAdmission, "/v1/admission/mutate", roles({kAdmission}),

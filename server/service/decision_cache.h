@@ -14,6 +14,7 @@
 
 #include "policy/compare.h"
 #include "policy/evaluate.h"
+#include "policy/match_index.h"
 #include "server/service/lru.h"
 #include "storage/store.h"
 
@@ -52,15 +53,27 @@ struct DecisionCache {
     return policy_epoch_ == epoch ? policies_ : nullptr;
   }
   void put_policies(std::uint64_t epoch, std::shared_ptr<const Policies> policies) {
+    auto index = policies->size() < policy::kIndexPoliciesFrom
+                     ? nullptr
+                     : std::make_shared<const policy::MatchIndex>(policies);
     const std::lock_guard lock(mutex_);
     policy_epoch_ = epoch;
     policies_ = std::move(policies);
+    index_ = std::move(index);
+  }
+  // Returns the index over `policies`. Returns null when there are too few for one, or when other
+  // policies are cached.
+  [[nodiscard]] std::shared_ptr<const policy::MatchIndex> index_of(
+      const std::shared_ptr<const Policies>& policies) const {
+    const std::lock_guard lock(mutex_);
+    return policies_ == policies ? index_ : nullptr;
   }
 
  private:
   mutable std::mutex mutex_;
   std::uint64_t policy_epoch_ = 0;
   std::shared_ptr<const Policies> policies_;
+  std::shared_ptr<const policy::MatchIndex> index_;
 };
 
 }  // namespace assay::server

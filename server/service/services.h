@@ -12,6 +12,7 @@
 #include "schemas/core/signer.h"
 #include "server/service/decision_cache.h"
 #include "server/service/heartbeats.h"
+#include "server/service/impact_turn.h"
 #include "server/service/last_seen.h"
 #include "server/service/namespace_quota.h"
 #include "server/service/node_quota.h"
@@ -57,6 +58,7 @@ struct Services {
   LastSeen last_seen = {};     // times of the last calls by workers
   Heartbeats heartbeats = {};  // the newest heartbeat of each node
   NodeQuota node_quota = {};
+  ImpactTurn impact_turn = {};
 };
 
 // Checks that the ages of reports are known. Errors: unavailable while they are unknown.

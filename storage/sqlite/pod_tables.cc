@@ -12,6 +12,7 @@ namespace {
 // Rows that one write makes forgotten: more than it adds, so that the table shrinks, and few, so
 // that a write stays short.
 constexpr int kForgetAtOnce = 16;
+constexpr std::size_t kMaxPage = 1000;
 
 Json to_json(const std::vector<DecidedModel>& models) {
   Json json = Json::array();
@@ -119,6 +120,31 @@ Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
                 .models = std::move(models),
                 .workload = std::move(workload),
                 .admitted_at = query.time(7)};
+}
+
+Result<std::vector<PodRow>> load_pods(Connection& connection, const PodKey& after,
+                                      std::size_t limit) {
+  if (limit < 1 || limit > kMaxPage) {
+    return fail(ErrorCode::kInvalidParameter, "the limit of a page is 1 to 1000");
+  }
+  std::vector<PodKey> keys;
+  {
+    Query query = connection.query(Sql::kPodList);
+    query.bind(after.cluster).bind(after.uid).bind(limit);
+    while (true) {
+      ASSAY_ASSIGN(const bool found, query.next());
+      if (!found) {
+        break;
+      }
+      keys.push_back({query.text(0), query.text(1)});
+    }
+  }
+  std::vector<PodRow> pods;
+  for (const PodKey& key : keys) {
+    ASSAY_ASSIGN(PodRow pod, load_pod(connection, key.cluster, key.uid));
+    pods.push_back(std::move(pod));
+  }
+  return pods;
 }
 
 Status put_pod(Connection& connection, const PodRow& row, Timestamp now) {

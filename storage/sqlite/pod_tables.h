@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "storage/sqlite/connection.h"
 #include "storage/store.h"
@@ -12,6 +13,8 @@ namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<PodRow> load_pod(Connection& connection, const std::string& cluster,
                                       const std::string& uid);
+[[nodiscard]] Result<std::vector<PodRow>> load_pods(Connection& connection, const PodKey& after,
+                                                    std::size_t limit);
 // Stores a pod. `now` decides which old pods are deleted.
 [[nodiscard]] Status put_pod(Connection& connection, const PodRow& row, Timestamp now);
 [[nodiscard]] Status remove_pod(Connection& connection, const std::string& cluster,

@@ -371,6 +371,11 @@ Result<PodRow> Reading<Base>::pod(const std::string& cluster, const std::string&
 }
 
 template <typename Base>
+Result<std::vector<PodRow>> Reading<Base>::pods(const PodKey& after, std::size_t limit) {
+  return load_pods(connection_, after, limit);
+}
+
+template <typename Base>
 Result<ClaimRow> Reading<Base>::claim(const std::string& cluster, const std::string& name_space,
                                       const std::string& name) {
   return load_claim(connection_, cluster, name_space, name);

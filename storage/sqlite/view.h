@@ -92,6 +92,7 @@ class Reading : public Base {
                                                  std::size_t limit) override;
   Result<DocumentId> outline(const ArtifactId& artifact) final;
   Result<PodRow> pod(const std::string& cluster, const std::string& uid) final;
+  Result<std::vector<PodRow>> pods(const PodKey& after, std::size_t limit) final;
   Result<ClaimRow> claim(const std::string& cluster, const std::string& name_space,
                          const std::string& name) final;
   Result<std::uint64_t> node_version(const std::string& node) final;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies, approvals, changes of trust, withdrawals and bootstraps: what is read is written, and
-// reads back as the same.
+// Policies, approvals, questions about impact, changes of trust, withdrawals and bootstraps: what is
+// read is written, and reads back as the same.
 #include <cstdlib>
 
+#include "schemas/impact_request.h"
 #include "schemas/policy_document.h"
 #include "schemas/trust.h"
 
@@ -28,6 +29,7 @@ void check(Result<T> (*parse)(ByteView), ByteView bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ByteView bytes(data, size);
   check(parse_policy, bytes);
+  check(parse_impact_request, bytes);
   check(parse_policy_approval, bytes);
   check(parse_trust_change, bytes);
   check(parse_withdrawal, bytes);

@@ -40,6 +40,29 @@ TEST_P(StoreContract, Pod_PutAndGet_EveryFieldKept) {
   EXPECT_EQ(snapshot()->pod("east", "uid-1"), pod);
 }
 
+TEST_P(StoreContract, Pods_AreListedByClusterAndUid) {
+  write([&](Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.put_pod(make_pod("uid-2")));
+    ASSAY_TRY(transaction.put_pod(make_pod("uid-1", "west")));
+    return transaction.put_pod(make_pod("uid-1"));
+  });
+  const auto uids = [&](const PodKey& after, std::size_t limit) {
+    std::string text;
+    const auto pods = snapshot()->pods(after, limit);
+    for (const PodRow& pod : pods.value()) {
+      text += pod.cluster + "/" + pod.uid + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(uids({}, 1000), "east/uid-1 east/uid-2 west/uid-1 ");
+  EXPECT_EQ(uids({}, 2), "east/uid-1 east/uid-2 ");
+  EXPECT_EQ(uids({"east", "uid-2"}, 2), "west/uid-1 ");
+  EXPECT_EQ(uids({"west", "uid-1"}, 2), "");
+  EXPECT_EQ(snapshot()->pods({}, 1), (std::vector{snapshot()->pod("east", "uid-1").value()}));
+  EXPECT_EQ(snapshot()->pods({}, 0).error().code, ErrorCode::kInvalidParameter);
+  EXPECT_EQ(snapshot()->pods({}, 1001).error().code, ErrorCode::kInvalidParameter);
+}
+
 // The long workload of a template is kept once, however many pods it has.
 // It would be read as the id of a document, of anybody's choice.
 TEST_P(StoreContract, Pods_WhoseWorkloadIsAText_AreRefused) {

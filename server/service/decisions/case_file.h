@@ -29,7 +29,9 @@ struct CaseFile {
   std::vector<CaseModel> models;  // at least one
   policy::Workload workload;      // only the parts that policies read (policy/as_read.h)
   std::vector<ConditionResult> preconditions;
-  std::vector<StatementId> policies;  // policies in force at the decision, in order of evaluation
+  // Policies in force at the decision, in order of evaluation; only those that match the workload,
+  // when there were very many (policy/match_index.h).
+  std::vector<StatementId> policies;
   DecisionPoint point;
 };
 

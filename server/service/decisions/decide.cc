@@ -6,74 +6,25 @@
 
 #include "attestation/dsse.h"
 #include "policy/affinity.h"
-#include "policy/as_read.h"
 #include "schemas/challenge.h"
 #include "schemas/claim.h"
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
-#include "server/service/decisions/asked_locations.h"
 #include "server/service/decisions/case_file.h"
 #include "server/service/decisions/collect_node.h"
+#include "server/service/decisions/judge_case.h"
 #include "server/service/decisions/order_reports.h"
-#include "server/service/decisions/tested.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
-#include "server/service/facts/artifact_facts.h"
 #include "server/service/references/resolve.h"
 #include "storage/large_workload.h"
 
 namespace assay::server {
 
-Result<std::shared_ptr<const Policies>> policies_in_force(Services& services,
-                                                          storage::Snapshot& snapshot) {
-  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot.epochs());
-  if (auto known = services.decisions.policies(epochs.policy)) {
-    return known;
-  }
-  ASSAY_ASSIGN(const auto rows, snapshot.active_policies());
-  Policies policies;
-  for (const storage::ActivePolicyRow& row : rows) {
-    ASSAY_ASSIGN(PolicyDocument document, parse_policy(row.payload));
-    policies.push_back({row.id, std::move(document)});
-  }
-  auto parsed = std::make_shared<const Policies>(std::move(policies));
-  services.decisions.put_policies(epochs.policy, parsed);
-  return parsed;
-}
-
 namespace {
 
 // Times that a request is judged when what it rests on changes before its decision is written.
 constexpr int kAttempts = 3;
-
-Result<policy::ActivePolicy> stored_policy(storage::Snapshot& snapshot, const StatementId& id) {
-  ASSAY_ASSIGN(const storage::StatementRow row, snapshot.statement(id));
-  ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelopes.front()));
-  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
-  ASSAY_ASSIGN(PolicyDocument policy, parse_policy(envelope.payload));
-  return policy::ActivePolicy{id, std::move(policy)};
-}
-
-// The verdict about a case at `now`. `cache` may be null.
-Result<Verdict> evaluate_case(storage::Snapshot& snapshot, const CaseFile& file,
-                              std::span<const policy::ActivePolicy> policies, Timestamp now,
-                              DecisionCache* cache) {
-  StoredTests tests(snapshot, cache);
-  std::vector<policy::Facts> models;
-  std::vector<std::string> artifacts;
-  artifacts.reserve(file.models.size());
-  for (const CaseModel& model : file.models) {
-    models.push_back(model.facts);
-    models.back().tests = &tests;
-    artifacts.push_back(model.facts.artifact ? model.facts.artifact->text() : std::string());
-    tests.add(artifacts.back(), model.known ? model.known->envelopes : model.envelopes);
-  }
-  Verdict verdict =
-      policy::evaluate(policies, file.workload, models, file.preconditions, file.point, now);
-  ASSAY_TRY(tests.status());
-  tests.remember();
-  return verdict;
-}
 
 struct Evaluated {
   Verdict verdict;
@@ -259,41 +210,6 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
   return {};
 }
 
-// Everything the decision rests on, read from one snapshot.
-Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
-                           const DecisionRequest& request, const ResolvedReference& resolved,
-                           std::span<const policy::ActivePolicy> policies, Timestamp now) {
-  CaseFile file{
-      {}, policy::as_read(request.workload, policies), resolved.preconditions, {}, request.point};
-  for (const DecidedModel& model : resolved.models) {
-    ASSAY_ASSIGN(auto known, artifact_facts(services, snapshot, model.artifact));
-    policy::Facts facts = known->facts;
-    facts.name = model.name;
-    file.models.push_back({std::move(facts), {}, std::move(known)});
-  }
-  if (file.models.empty()) {
-    file.models.emplace_back();
-  }
-  if (!request.workload.node.empty()) {
-    auto asked = asked_locations(request.locations, file.models, now);
-    std::vector<ArtifactId> artifacts;
-    for (const DecidedModel& model : resolved.models) {
-      artifacts.push_back(model.artifact);
-    }
-    for (std::size_t i = 0; i < file.models.size(); ++i) {
-      ASSAY_TRY(
-          collect_node(services, snapshot,
-                       {request.workload, request.cluster, request.pod_uid,
-                        request.point == DecisionPoint::kServe, std::move(asked[i]), artifacts},
-                       file.models[i].facts));
-    }
-  }
-  for (const policy::ActivePolicy& policy : policies) {
-    file.policies.push_back(policy.id);
-  }
-  return file;
-}
-
 bool is_unselected(std::span<const policy::ActivePolicy> policies, const DecisionRequest& request) {
   return request.skip_unselected &&
          !(request.workload_known ? policy::selected(policies, request.workload, request.point)
@@ -366,7 +282,11 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
   const Timestamp now = services.clock.now();
   ASSAY_ASSIGN(const storage::LogState log, snapshot->log_state());
   ASSAY_ASSIGN(const auto in_force, policies_in_force(services, *snapshot));
-  const Policies& policies = *in_force;
+  // Of very many policies only those that match are looked at again, and named in the case.
+  const auto index = services.decisions.index_of(in_force);
+  const Policies matching =
+      index && request.workload_known ? index->matching(request.workload, request.point) : Policies();
+  const Policies& policies = index && request.workload_known ? matching : *in_force;
   if (is_unselected(policies, request)) {
     return Judged{{false, {}, {}, {}}, {}};
   }

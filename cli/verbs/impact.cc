@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay impact: which pods, nodes and models would lose their allow, before anybody signs.
+#include <memory>
+
+#include "cli/client/impact.h"
+#include "cli/documents/documents.h"
+#include "cli/output.h"
+#include "cli/verbs/verbs.h"
+#include "schemas/impact_request.h"
+
+namespace assay::cli {
+
+namespace {
+
+struct ImpactOptions {
+  std::vector<std::string> revoke_keys;
+  std::vector<std::string> statements;
+  std::vector<std::string> artifacts;
+  std::vector<std::string> statuses;
+  std::vector<std::string> nodes;
+  std::vector<std::string> activate;
+  std::vector<std::string> deactivate;
+  std::string since;
+  std::uint64_t limit = ImpactRequest::kDefaultLimit;
+  ConnectionFlags connection;
+};
+
+Result<Json> request_of(const ImpactOptions& options) {
+  Json hypothesis = Json::object();
+  const auto put = [&hypothesis](const char* member, const std::vector<std::string>& values) {
+    if (!values.empty()) {
+      hypothesis[member] = values;
+    }
+  };
+  put("revoke_keys", options.revoke_keys);
+  put("withdraw_statements", options.statements);
+  put("without_artifacts", options.artifacts);
+  put("tcb_status_lost", options.statuses);
+  put("revoke_nodes", options.nodes);
+  put("deactivate", options.deactivate);
+  for (const std::string& file : options.activate) {
+    ASSAY_ASSIGN(const PolicyDocument policy, load_policy(file));
+    hypothesis["activate"].push_back(to_json(policy));
+  }
+  if (hypothesis.empty()) {
+    return fail(ErrorCode::kUsage,
+                "Say what is supposed: --revoke-key, --withdraw-statement, --without-artifact, "
+                "--tcb-status-lost, --revoke-node, --activate or --deactivate");
+  }
+  const Json request = {{"hypothesis", std::move(hypothesis)}, {"limit", options.limit}};
+  ASSAY_TRY(parse_impact_request(as_bytes(request.dump())));
+  return request;
+}
+
+Result<Exit> impact(const Context& context, const ImpactOptions& options) {
+  ASSAY_ASSIGN(Json request, request_of(options));
+  const ImpactOver over = options.since.empty() ? ImpactOver::kPods : ImpactOver::kDecisions;
+  if (over == ImpactOver::kDecisions) {
+    ASSAY_ASSIGN(request["since"], time_since(options.since, context.clock.now()));
+  }
+  ASSAY_ASSIGN(Api api, open_api(context, options.connection));
+  ASSAY_ASSIGN(const Json answer, ask_impact(context, api, over, std::move(request)));
+  print_impact(context, over, answer);
+  return denies(answer) ? Exit::kNo : Exit::kYes;
+}
+
+}  // namespace
+
+void add_impact(const Command& root, Context& context) {
+  auto options = std::make_shared<ImpactOptions>();
+  const Command verb = root.add("impact", "Which pods would be denied if this were so");
+  verb.option("--revoke-key", options->revoke_keys, "ID", "suppose that this key is revoked");
+  verb.option("--withdraw-statement", options->statements, "ID",
+              "suppose that this statement or manifest counts for nothing");
+  verb.option("--without-artifact", options->artifacts, "ID",
+              "suppose that this model or dataset must not be used: an artifact id, or "
+              "ALGORITHM:HEX");
+  verb.option("--tcb-status-lost", options->statuses, "STATUS",
+              "suppose that evidence with this TCB status is refused");
+  verb.option("--revoke-node", options->nodes, "NAME", "suppose that this node is revoked");
+  verb.option("--activate", options->activate, "FILE",
+              "suppose that this policy is in force, instead of the one with its name");
+  verb.option("--deactivate", options->deactivate, "NAME",
+              "suppose that the policy with this name is not in force");
+  verb.option("--since", options->since, "TIME|AGE",
+              "judge stored decisions of this time or later (7d, 12h) instead of known pods");
+  verb.option("--limit", options->limit, "N", "list at most N of what changes (default 100)");
+  add_connection_options(verb, options->connection);
+  verb.note(
+      "All options are supposed together; each may be repeated. Nothing is changed, signed or\n"
+      "logged. Exits with 1 when something would be denied, or could not be judged. A pod is\n"
+      "'running' when a heartbeat of its node names it, else 'admitted'; pods that were deleted\n"
+      "are not known any more.");
+  verb.example("assay impact --revoke-key sha256:9f86...", "see what a revocation would stop");
+  verb.example("assay impact --activate prod-v2.json --since 7d",
+               "see which decisions of the last week a new policy would turn round");
+  verb.action([options, &context] { return impact(context, *options); });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions of the kind "which answers would be others if this were so": what is supposed, and
+// over which decisions or pods. Schema: impact-request.schema.json.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/ids.h"
+#include "schemas/core/json.h"
+#include "schemas/policy_document.h"
+
+namespace assay {
+
+// What is supposed to be so, in addition to what is known. Empty lists suppose nothing.
+struct Hypothesis {
+  std::vector<PolicyDocument> activate{};  // distinct names; each replaces the one with its name
+  std::vector<std::string> deactivate{};   // names of policies
+  std::vector<KeyId> revoke_keys{};
+  std::vector<StatementId> withdraw_statements{};  // manifests included
+  // Digests ("algorithm:value", artifact ids in their text form) of artifacts that must not be
+  // used. Statements about them, and statements that name one as an input, count for nothing.
+  std::vector<std::string> without_artifacts{};
+  std::vector<std::string> tcb_status_lost{};  // evidence with such a status is refused
+  std::vector<std::string> revoke_nodes{};     // names
+
+  // Returns true when other policies are supposed than are in force.
+  [[nodiscard]] bool changes_policies() const { return !activate.empty() || !deactivate.empty(); }
+};
+
+struct ImpactRequest {
+  static constexpr std::size_t kDefaultLimit = 100;
+
+  Hypothesis hypothesis{};
+  std::optional<Timestamp> since{};
+  std::optional<Timestamp> until{};
+  std::size_t limit = kDefaultLimit;  // of listed items; all are counted
+  std::string after{};                // empty: from the first
+};
+
+// Parses strict JSON and checks the schema. Errors: those of parse_json(), validate() and
+// parse_policy(); policy-invalid when two policies to activate have one name.
+[[nodiscard]] Result<ImpactRequest> parse_impact_request(ByteView body);
+[[nodiscard]] Json to_json(const ImpactRequest& request);
+
+}  // namespace assay

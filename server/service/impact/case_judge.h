@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges stored cases again under a hypothesis. Decisions that share a case are judged together.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "server/service/decisions/judge_case.h"
+#include "server/service/impact/answer.h"
+#include "server/service/impact/suppose.h"
+
+namespace assay::server {
+
+class CaseJudge {
+ public:
+  // Limit on cases that are kept loaded.
+  static constexpr std::size_t kMaxCases = 512;
+
+  // Both arguments must outlive the object.
+  CaseJudge(storage::Snapshot& snapshot, const Hypothesis& hypothesis)
+      : snapshot_(snapshot), hypothesis_(hypothesis), inputs_(snapshot) {}
+
+  // Returns the answers to one case at `times` (ascending, not empty), in their order. The case is
+  // evaluated at the first and the last time. When these answers are equal, they stand for all
+  // times between; otherwise each half is looked at in the same way. (Time only ever makes signed
+  // things expire, so that an answer does not change there and back.) Errors: case-unsupported for
+  // a case of another format; limit-exceeded when the case lacks something that an activated policy
+  // reads (policy/as_read.h); data-loss.
+  [[nodiscard]] Result<std::vector<std::shared_ptr<const Answer>>> judge(
+      const DocumentId& facts, std::span<const Timestamp> times);
+
+  // Evaluations so far.
+  [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
+
+ private:
+  // The policies of cases, and what would be in force in their place.
+  struct InForce {
+    Policies given{};
+    Policies supposed{};
+  };
+  struct Case {
+    CaseFile file;
+    std::shared_ptr<const InForce> policies;
+    bool selected = false;
+    std::map<Timestamp, std::shared_ptr<const Answer>> judged{};
+  };
+
+  [[nodiscard]] Result<Case*> find(const DocumentId& facts);
+  [[nodiscard]] Result<Case> load(const DocumentId& facts);
+  [[nodiscard]] Result<std::shared_ptr<const InForce>> policies_of(const CaseFile& file);
+  [[nodiscard]] Result<std::shared_ptr<const Answer>> answer_at(Case& known, Timestamp time);
+
+  storage::Snapshot& snapshot_;
+  const Hypothesis& hypothesis_;
+  StatementInputs inputs_;
+  DecisionCache cache_;  // of its own: hypotheses displace nothing that decisions use
+  std::map<DocumentId, Case> cases_;
+  std::map<std::vector<StatementId>, std::shared_ptr<const InForce>> policies_;
+  std::uint64_t evaluations_ = 0;
+};
+
+}  // namespace assay::server

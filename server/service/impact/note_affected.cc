@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/impact/note_affected.h"
+
+#include <algorithm>
+#include <set>
+
+#include "schemas/log_record.h"
+#include "server/service/impact/pod_impact.h"
+#include "server/service/kubernetes/review.h"
+
+namespace assay::server {
+namespace {
+
+// Of each name in the record, so that it stays below the limit of records.
+constexpr std::size_t kMaxName = 64;
+constexpr std::size_t kPage = 1000;
+
+// Denied because of a revocation, not because something grew old since the pod was admitted.
+bool is_by_revocation(const Json& item) {
+  return std::ranges::any_of(item["why"], [](const Json& cause) {
+    return cause["code"] == info(Reason::kKeyRevoked).code ||
+           cause["code"] == info(Reason::kNodeRevoked).code;
+  });
+}
+
+// What is noted of the pods so far.
+struct Noted {
+  std::uint64_t count = 0;
+  std::uint64_t examined = 0;
+  std::string next{};  // empty: all pods were looked at
+  Json pods = Json::array();
+  std::set<std::string> models{};
+
+  void add(const Json& page) {
+    examined += page["examined"].get<std::uint64_t>();
+    next = page.value("next", "");
+    for (const Json& item : page["items"]) {
+      if (!is_by_revocation(item)) {
+        continue;
+      }
+      ++count;
+      if (pods.size() >= kMaxPodsNamed) {
+        continue;
+      }
+      Json pod = {{"reasons", item["reasons"]}};
+      for (const char* const member : {"cluster", "uid", "namespace", "name"}) {
+        pod[member] = clip(item[member].get<std::string>(), kMaxName);
+      }
+      pods.push_back(std::move(pod));
+      for (const Json& model : item["models"]) {
+        models.insert(model.get<std::string>());
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Result<std::uint64_t> note_affected(Services& services) {
+  ASSAY_ASSIGN(auto snapshot, services.store.snapshot());
+  ASSAY_ASSIGN(const storage::Epochs epochs, snapshot->epochs());
+  snapshot.reset();
+  Noted noted;
+  do {
+    ASSAY_ASSIGN(const Json page,
+                 affected_pods(services, {.after = noted.next, .limit = kPage}, {}));
+    noted.add(page);
+  } while (!noted.next.empty() && noted.examined < kMaxPodsNoted);
+  if (noted.count == 0) {
+    return 0;
+  }
+  const LogRecord record{.type = std::string(event::kPodsAffected),
+                         .time = services.clock.now(),
+                         .actor = "system",
+                         .subjects = {noted.models.begin(), noted.models.end()},
+                         .documents = {},
+                         .detail = {{"revocation_epoch", epochs.trust.revocation},
+                                    {"count", noted.count},
+                                    {"examined", noted.examined},
+                                    {"complete", noted.next.empty()},
+                                    {"pods", std::move(noted.pods)}}};
+  const auto work = [&record](storage::Transaction& transaction) -> Status {
+    ASSAY_TRY(transaction.append(record));
+    return {};
+  };
+  ASSAY_TRY(services.store.write(work));
+  return noted.count;
+}
+
+}  // namespace assay::server

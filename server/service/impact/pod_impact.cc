@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/impact/pod_impact.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "server/service/impact/decision_impact.h"
+#include "server/service/impact/pod_judge.h"
+#include "server/service/impact/tally.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::size_t kBatch = 100;
+
+std::string text_of(const storage::PodKey& key) { return key.cluster + "/" + key.uid; }
+
+// The name of a cluster may have slashes; a uid has none.
+Result<storage::PodKey> key_after(const std::string& text) {
+  if (text.empty()) {
+    return storage::PodKey{};
+  }
+  const std::size_t slash = text.rfind('/');
+  if (slash == std::string::npos || slash == 0) {
+    return fail(ErrorCode::kInvalidParameter, "not the `next` of an answer", "after");
+  }
+  return storage::PodKey{text.substr(0, slash), text.substr(slash + 1)};
+}
+
+// What takes the pods one by one. Returns false when it has enough.
+using TakePod = std::function<Result<bool>(const storage::PodRow& row)>;
+
+// Gives `take` the pods behind `after`, until the limits are reached. Returns where to go on;
+// nullopt at the end.
+Result<std::optional<std::string>> each_pod(Services& services, storage::Snapshot& snapshot,
+                                            storage::PodKey after, Timestamp until,
+                                            const TakePod& take) {
+  std::size_t examined = 0;
+  while (true) {
+    ASSAY_ASSIGN(const auto pods, snapshot.pods(after, kBatch));
+    for (const storage::PodRow& row : pods) {
+      ASSAY_ASSIGN(const bool more, take(row));
+      after = {row.cluster, row.uid};
+      ++examined;
+      if (!more || examined >= kMaxPodsExamined || services.clock.now() >= until) {
+        return text_of(after);
+      }
+    }
+    if (pods.size() < kBatch) {
+      return std::nullopt;
+    }
+  }
+}
+
+Timestamp end_of(const Services& services, std::optional<Timestamp> deadline) {
+  const Timestamp end = services.clock.now() + kImpactTime;
+  return deadline ? std::min(end, *deadline) : end;
+}
+
+// Enrolled nodes that lose what they have by the hypothesis itself.
+Status name_nodes(storage::Snapshot& snapshot, const Hypothesis& hypothesis, Timestamp now,
+                  Tally& tally) {
+  if (hypothesis.revoke_nodes.empty() && hypothesis.tcb_status_lost.empty()) {
+    return {};
+  }
+  constexpr std::size_t kPage = 1000;
+  std::string after;
+  while (true) {
+    ASSAY_ASSIGN(const auto nodes, snapshot.nodes(after, kPage));
+    for (const storage::NodeRow& node : nodes) {
+      const bool live = !node.revoked && !node.ended && now < node.expires_at;
+      const bool lost =
+          node.measured && std::ranges::find(hypothesis.tcb_status_lost,
+                                             node.measured->tcb_status) !=
+                               hypothesis.tcb_status_lost.end();
+      if (live && (lost || std::ranges::find(hypothesis.revoke_nodes, node.name) !=
+                               hypothesis.revoke_nodes.end())) {
+        tally.name_node(node.name);
+      }
+    }
+    if (nodes.size() < kPage) {
+      return {};
+    }
+    after = nodes.back().name;
+  }
+}
+
+// What is wrong with one pod must not hide the others.
+bool only_this_pod(const Error& error) {
+  return error.code == ErrorCode::kDataLoss || error.code == ErrorCode::kLimitExceeded;
+}
+
+bool has_key(const policy::StatementFact& statement, const KeyId& key) {
+  return std::ranges::any_of(statement.signers, [&key](const policy::SignerFact& signer) {
+    return signer.key.id == key;
+  });
+}
+
+// Whether one statement about a model is what the query looks for.
+Result<bool> is_wanted(const AffectedQuery& query, PodJudge& judge, const CaseModel& model,
+                       const policy::StatementFact& statement, bool attestation) {
+  if ((query.key && has_key(statement, *query.key)) ||
+      (query.statement && statement.id == *query.statement)) {
+    return true;
+  }
+  if (query.artifact.empty() || !attestation) {
+    return false;
+  }
+  ASSAY_ASSIGN(const std::set<std::string>* inputs, judge.inputs().of(model, statement));
+  return inputs->contains(query.artifact);
+}
+
+Result<bool> is_about(const AffectedQuery& query, PodJudge& judge, const JudgedPod& pod) {
+  if (!query.key && !query.statement && query.artifact.empty()) {
+    return true;
+  }
+  if (std::ranges::find(pod.models, query.artifact) != pod.models.end()) {
+    return true;
+  }
+  for (const CaseModel& model : pod.file.models) {
+    for (const policy::ManifestFact& one : std::as_const(model.facts.manifests)) {
+      ASSAY_ASSIGN(const bool wanted, is_wanted(query, judge, model, one.statement, false));
+      if (wanted) {
+        return true;
+      }
+    }
+    for (const policy::PlacementFact& one : std::as_const(model.facts.placements)) {
+      ASSAY_ASSIGN(const bool wanted, is_wanted(query, judge, model, one.statement, false));
+      if (wanted) {
+        return true;
+      }
+    }
+    for (const policy::StatementFact& one : std::as_const(model.facts.statements)) {
+      ASSAY_ASSIGN(const bool wanted, is_wanted(query, judge, model, one, true));
+      if (wanted) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Json> pod_impact(Services& services, const ImpactRequest& request,
+                        std::optional<Timestamp> deadline) {
+  if (request.since || request.until) {
+    return fail(ErrorCode::kInvalidParameter, "pods are judged as they stand now",
+                request.since ? "since" : "until");
+  }
+  ASSAY_ASSIGN(const storage::PodKey after, key_after(request.after));
+  ASSAY_TRY(require_time(services));
+  const auto turn = services.impact_turn.try_take();
+  if (!turn) {
+    return fail(ErrorCode::kOverloaded, "another question about impact is being answered");
+  }
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  const Timestamp now = services.clock.now();
+  PodJudge judge(services, *snapshot, &request.hypothesis);
+  Tally tally(request.limit);
+  const auto take = [&](const storage::PodRow& row) -> Result<bool> {
+    const auto judged = judge.judge(row, now);
+    if (!judged) {
+      if (!only_this_pod(judged.error())) {
+        return std::unexpected(judged.error());
+      }
+      tally.undecided(info(judged.error().code).code);
+      return true;
+    }
+    if (tally.note(judged->present, judged->supposed, pod_view(services, row, *judged))) {
+      tally.name_node(judged->node);
+      std::ranges::for_each(judged->models, [&](const auto& model) { tally.name_model(model); });
+    }
+    return true;
+  };
+  ASSAY_ASSIGN(const auto next,
+               each_pod(services, *snapshot, after, end_of(services, deadline), take));
+  ASSAY_TRY(name_nodes(*snapshot, request.hypothesis, now, tally));
+  Json answer = tally.to_json();
+  if (next) {
+    answer["next"] = *next;
+  }
+  return answer;
+}
+
+Result<Json> affected_pods(Services& services, const AffectedQuery& query,
+                           std::optional<Timestamp> deadline) {
+  ASSAY_ASSIGN(const storage::PodKey after, key_after(query.after));
+  ASSAY_TRY(require_time(services));
+  const auto turn = services.impact_turn.try_take();
+  if (!turn) {
+    return fail(ErrorCode::kOverloaded, "another question about impact is being answered");
+  }
+  ASSAY_ASSIGN(const auto snapshot, services.store.snapshot());
+  const Timestamp now = services.clock.now();
+  PodJudge judge(services, *snapshot, nullptr);
+  Json items = Json::array();
+  std::uint64_t examined = 0;
+  std::uint64_t undecided = 0;
+  const auto take = [&](const storage::PodRow& row) -> Result<bool> {
+    ++examined;
+    const auto judged = judge.judge(row, now);
+    if (!judged && !only_this_pod(judged.error())) {
+      return std::unexpected(judged.error());
+    }
+    if (!judged) {
+      ++undecided;
+      return true;
+    }
+    if (!judged->present.selected || judged->present.allowed) {
+      return true;
+    }
+    ASSAY_ASSIGN(const bool about, is_about(query, judge, *judged));
+    if (about) {
+      items.push_back(pod_view(services, row, *judged));
+      items.back()["reasons"] = judged->present.reasons;
+      items.back()["why"] = to_json(judged->present.causes);
+    }
+    return items.size() < query.limit;
+  };
+  ASSAY_ASSIGN(const auto next,
+               each_pod(services, *snapshot, after, end_of(services, deadline), take));
+  Json answer = {
+      {"examined", examined}, {"undecided", undecided}, {"items", std::move(items)}};
+  if (next) {
+    answer["next"] = *next;
+  }
+  return answer;
+}
+
+}  // namespace assay::server

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges known pods as things stand now, and under a hypothesis.
+#pragma once
+
+#include <optional>
+
+#include "server/service/decisions/judge_case.h"
+#include "server/service/impact/answer.h"
+#include "server/service/impact/suppose.h"
+#include "server/service/services.h"
+
+namespace assay::server {
+
+// A pod and what would be answered now if it were created or bound again.
+struct JudgedPod {
+  DecisionPoint point;  // bind when the node is known, else create
+  std::string node;     // empty: none, or several are possible
+  Answer present{};
+  Answer supposed{};                 // equal to `present` without a hypothesis
+  std::vector<std::string> models{};  // artifact ids
+  CaseFile file{};                   // the present case; no models when no policy selects the pod
+};
+
+class PodJudge {
+ public:
+  // All arguments must outlive the object. `hypothesis` may be null.
+  PodJudge(Services& services, storage::Snapshot& snapshot, const Hypothesis* hypothesis)
+      : services_(services), snapshot_(snapshot), hypothesis_(hypothesis), inputs_(snapshot) {}
+
+  // Judges a pod with what is known of its models, its node and its reports at `now`. What the pod
+  // mounts and runs is taken as it was admitted. Errors: those of decide() (decisions/decide.h).
+  [[nodiscard]] Result<JudgedPod> judge(const storage::PodRow& row, Timestamp now);
+
+  [[nodiscard]] StatementInputs& inputs() { return inputs_; }
+
+ private:
+  // A question about a pod. The models stay those that it was admitted with, also when nobody whom
+  // a policy believes names them any more.
+  struct Question {
+    DecisionRequest request;
+    std::vector<DecidedModel> models;
+    Timestamp now;
+  };
+
+  [[nodiscard]] Result<std::optional<CaseFile>> open(const Question& question,
+                                                     const Policies& policies);
+  [[nodiscard]] Result<Answer> evaluate(const std::optional<CaseFile>& file,
+                                        const Policies& policies, Timestamp now);
+  [[nodiscard]] Status suppose(const Question& question, const std::optional<CaseFile>& present,
+                               JudgedPod& judged);
+
+  Services& services_;
+  storage::Snapshot& snapshot_;
+  const Hypothesis* hypothesis_;
+  StatementInputs inputs_;
+  std::optional<Policies> supposed_policies_;  // once they are needed
+  DecisionCache cache_;                        // of predicate tests
+};
+
+// Returns {"cluster", "uid", "namespace", "name", "models", "point", "state", "last_seen"}, and
+// "node" when it is known. "state" is "running" when the newest heartbeat of the node, which was
+// heard at "last_seen", names an instance of the pod; else "admitted", at "last_seen".
+[[nodiscard]] Json pod_view(const Services& services, const storage::PodRow& row,
+                            const JudgedPod& judged);
+
+}  // namespace assay::server

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/impact/suppose.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "attestation/dsse.h"
+#include "schemas/statement.h"
+
+namespace assay::server {
+namespace {
+
+// At any time that a decision was made.
+const Revocation kSupposed{Timestamp(), "supposed"};
+
+bool contains(const auto& list, const auto& value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+std::set<std::string> inputs_in(const Json& predicate) {
+  std::set<std::string> digests;
+  if (!predicate.is_object() || !predicate.contains("inputs") || !predicate["inputs"].is_array()) {
+    return digests;
+  }
+  for (const Json& input : predicate["inputs"]) {
+    if (!input.is_object() || !input.contains("digest") || !input["digest"].is_object()) {
+      continue;
+    }
+    for (const auto& [algorithm, value] : input["digest"].items()) {
+      if (value.is_string()) {
+        digests.insert(algorithm + ":" + value.get<std::string>());
+      }
+    }
+  }
+  return digests;
+}
+
+bool has_supposed_key(const Hypothesis& hypothesis, const policy::StatementFact& statement) {
+  return std::ranges::any_of(statement.signers, [&](const policy::SignerFact& signer) {
+    return contains(hypothesis.revoke_keys, signer.key.id);
+  });
+}
+
+void revoke_keys(const Hypothesis& hypothesis, bool all, policy::StatementFact& statement) {
+  for (policy::SignerFact& signer : statement.signers) {
+    if (all || contains(hypothesis.revoke_keys, signer.key.id)) {
+      signer.key.revoked = kSupposed;
+    }
+  }
+}
+
+template <typename Item>
+auto& statement_of(Item& item) {
+  if constexpr (std::is_same_v<std::remove_const_t<Item>, policy::StatementFact>) {
+    return item;
+  } else {
+    return item.statement;
+  }
+}
+
+// Changes those items of a shared list that are touched; the list stays shared when none is.
+// `withdrawn` says of an item whether it counts for nothing.
+template <typename Item, typename Withdrawn>
+Status change(const Hypothesis& hypothesis, policy::SharedList<Item>& list,
+              const Withdrawn& withdrawn) {
+  const policy::SharedList<Item>& read = list;
+  std::vector<std::pair<std::size_t, bool>> touched;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    ASSAY_ASSIGN(const bool all, withdrawn(statement_of(read[i])));
+    if (all || has_supposed_key(hypothesis, statement_of(read[i]))) {
+      touched.emplace_back(i, all);
+    }
+  }
+  for (const auto& [i, all] : touched) {
+    revoke_keys(hypothesis, all, statement_of(list.change()[i]));
+  }
+  return {};
+}
+
+void suppose_node(const Hypothesis& hypothesis, policy::Facts& facts) {
+  if (!facts.node) {
+    return;
+  }
+  policy::NodeFact& node = *facts.node;
+  if (contains(hypothesis.revoke_nodes, node.name)) {
+    node.revoked = node.revoked.value_or(kSupposed);
+    facts.reports.clear();
+    facts.instances.clear();
+  }
+  if (node.appraised_at && contains(hypothesis.tcb_status_lost, node.tcb_status)) {
+    if (node.appraisal_error.empty()) {
+      node.appraisal_error = "TCB_STATUS_NOT_ACCEPTED:" + node.tcb_status;
+    }
+    node.worker_measured = false;
+    for (policy::ReportFact& report : facts.reports) {
+      report.worker_measured = false;
+    }
+  }
+}
+
+Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, CaseModel& model) {
+  policy::Facts& facts = model.facts;
+  const bool unusable =
+      facts.artifact && contains(hypothesis.without_artifacts, facts.artifact->text());
+  const auto listed = [&](const policy::StatementFact& statement) -> Result<bool> {
+    return unusable || contains(hypothesis.withdraw_statements, statement.id);
+  };
+  const auto from_unusable = [&](const policy::StatementFact& statement) -> Result<bool> {
+    ASSAY_ASSIGN(const bool own, listed(statement));
+    if (own || hypothesis.without_artifacts.empty()) {
+      return own;
+    }
+    ASSAY_ASSIGN(const std::set<std::string>* named, inputs.of(model, statement));
+    return std::ranges::any_of(hypothesis.without_artifacts, [&](const std::string& artifact) {
+      return named->contains(artifact);
+    });
+  };
+  ASSAY_TRY(change(hypothesis, facts.manifests, listed));
+  ASSAY_TRY(change(hypothesis, facts.placements, listed));
+  ASSAY_TRY(change(hypothesis, facts.statements, from_unusable));
+  suppose_node(hypothesis, facts);
+  return {};
+}
+
+}  // namespace
+
+Result<const std::set<std::string>*> StatementInputs::of(const CaseModel& model,
+                                                         const policy::StatementFact& statement) {
+  if (const auto known = known_.find(statement.id); known != known_.end()) {
+    return &known->second;
+  }
+  const Envelopes& envelopes = model.known ? model.known->envelopes : model.envelopes;
+  const auto stored = envelopes.find(statement.id);
+  if (stored == envelopes.end()) {
+    return fail(ErrorCode::kDataLoss, "nothing says where a statement is stored",
+                statement.id.text());
+  }
+  ASSAY_ASSIGN(const storage::Document document, snapshot_.document(stored->second));
+  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
+  ASSAY_ASSIGN(const Statement parsed, parse_statement(envelope.payload));
+  if (known_.size() >= kMaxKept) {
+    known_.clear();
+  }
+  return &known_.emplace(statement.id, inputs_in(parsed.predicate)).first->second;
+}
+
+Result<Policies> suppose_policies(const Hypothesis& hypothesis,
+                                  std::span<const policy::ActivePolicy> policies) {
+  std::map<std::string, policy::ActivePolicy> by_name;
+  for (const policy::ActivePolicy& policy : policies) {
+    by_name.insert_or_assign(policy.document.name, policy);
+  }
+  for (const std::string& name : hypothesis.deactivate) {
+    by_name.erase(name);
+  }
+  for (const PolicyDocument& document : hypothesis.activate) {
+    ASSAY_ASSIGN(const std::string payload, canonical_json(to_json(document)));
+    const StatementId id = attestation::statement_id(kPolicyPayloadType, as_bytes(payload));
+    by_name.insert_or_assign(document.name, policy::ActivePolicy{id, document});
+  }
+  Policies supposed;
+  for (auto& [name, policy] : by_name) {
+    supposed.push_back(std::move(policy));
+  }
+  return supposed;
+}
+
+Status suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs, CaseFile& file) {
+  for (CaseModel& model : file.models) {
+    ASSAY_TRY(suppose_model(hypothesis, inputs, model));
+  }
+  return {};
+}
+
+}  // namespace assay::server

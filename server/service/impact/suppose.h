@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes the input of an evaluation as a hypothesis (schemas/impact_request.h) says.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/impact_request.h"
+#include "server/service/decisions/case_file.h"
+#include "server/service/decision_cache.h"
+
+namespace assay::server {
+
+// Which artifacts statements name as their inputs, read from their stored envelopes. Each statement
+// is read once. The snapshot must outlive the object.
+class StatementInputs {
+ public:
+  explicit StatementInputs(storage::Snapshot& snapshot) : snapshot_(snapshot) {}
+
+  // Returns the digests ("algorithm:value") in the member `inputs` of the statement's predicate.
+  // Errors: data-loss; storage.
+  [[nodiscard]] Result<const std::set<std::string>*> of(const CaseModel& model,
+                                                        const policy::StatementFact& statement);
+
+ private:
+  static constexpr std::size_t kMaxKept = 65'536;
+
+  storage::Snapshot& snapshot_;
+  std::map<StatementId, std::set<std::string>> known_;
+};
+
+// Returns the policies that would be in force: `policies` with those of the hypothesis activated,
+// in order of their names, and without those that it deactivates.
+[[nodiscard]] Result<Policies> suppose_policies(const Hypothesis& hypothesis,
+                                                std::span<const policy::ActivePolicy> policies);
+
+// Changes the facts of every model of the case. Revoked keys and nodes are revoked at any time. A
+// statement or manifest that is withdrawn, or that is about or from an artifact that must not be
+// used, counts as if all of its signers' keys were revoked: never for a pass, and below a `not` as
+// an error. Evidence with a lost TCB status is refused, and so are the reports of its node.
+// References are not resolved again: the models stay those of the case. Errors: those of
+// StatementInputs.
+[[nodiscard]] Status suppose_facts(const Hypothesis& hypothesis, StatementInputs& inputs,
+                                   CaseFile& file);
+
+}  // namespace assay::server

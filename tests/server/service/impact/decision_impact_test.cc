@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which stored decisions a hypothesis turns round.
+#include "server/service/impact/decision_impact.h"
+
+#include "server/service/documents/accept.h"
+#include "tests/server/service/fixture.h"
+
+namespace assay::server {
+namespace {
+
+using std::chrono::hours;
+
+class DecisionImpactTest : public test::ServiceTest {
+ protected:
+  DecisionImpactTest() {
+    store_good_model(model_);
+    put_policy_in_force();
+  }
+  Decision decide_now(const std::map<std::string, std::string>& labels = {}) {
+    const DecisionRequest request{.point = DecisionPoint::kCreate,
+                                  .models = {"acme/demo"},
+                                  .workload = {"inference", labels, {"nvidia.com/gpu"}},
+                                  .context = context_,
+                                  .principal = "tester"};
+    return *decide(*services_, request)->decision;
+  }
+  Json story() { return parse_json(payload_of(policy())).value(); }
+  static Bytes payload_of(const Bytes& envelope) {
+    return attestation::parse_envelope(envelope)->payload;
+  }
+  static PolicyDocument policy_of(const Json& document) {
+    return parse_policy(as_bytes(document.dump())).value();
+  }
+  // The story's policy with this accuracy.
+  PolicyDocument with_accuracy(double accuracy) {
+    Json document = story();
+    document["version"] = 2;
+    for (Json& condition : document["require"]) {
+      if (condition.contains("statement") && condition["statement"].contains("where")) {
+        condition["statement"]["where"][0]["value"] = accuracy;
+      }
+    }
+    return policy_of(document);
+  }
+  Json ask_if(const Hypothesis& hypothesis, ImpactRequest request = {}) {
+    request.hypothesis = hypothesis;
+    const auto answer = decision_impact(*services_, request, {});
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    return answer.value_or(Json());
+  }
+
+  Manifest model_ = manifest("good");
+  Json context_ = Json::object();
+};
+
+TEST_F(DecisionImpactTest, StricterPolicy_SaysWhichAndWhy) {
+  const Decision decided = decide_now();
+  ASSERT_TRUE(decided.verdict.allowed);
+  const TreeSize before = log_size();
+  const Json answer = ask_if({.activate = {with_accuracy(0.999)}});
+  EXPECT_EQ(answer["examined"], 1);
+  EXPECT_EQ(answer["denied"], 1);
+  ASSERT_EQ(answer["items"].size(), 1U);
+  EXPECT_EQ(answer["items"][0]["id"], decided.id);
+  EXPECT_EQ(answer["items"][0]["before"]["verdict"], "allow");
+  EXPECT_EQ(answer["items"][0]["after"]["reasons"], Json::array({"predicate-mismatch"}));
+  ASSERT_EQ(answer["why"].size(), 1U);
+  EXPECT_EQ(answer["why"][0]["code"], "predicate-mismatch");
+  EXPECT_EQ(answer["why"][0]["policy"], "gpu-models");
+  EXPECT_EQ(answer["why"][0]["version"], 2);
+  EXPECT_EQ(answer["models"], Json::array({id_of(model_).text()}));
+  EXPECT_EQ(log_size(), before) << "a question writes nothing";
+  EXPECT_EQ(ask_if({.activate = {with_accuracy(0.5)}})["denied"], 0);
+}
+
+TEST_F(DecisionImpactTest, DenialsThatWouldBeAllowed_AreCounted) {
+  Manifest unknown = manifest("unknown", "acme/unknown");
+  ASSERT_TRUE(accept_manifest(*services_, signed_manifest(unknown), actor_));
+  const DecisionRequest request{.point = DecisionPoint::kCreate,
+                                .models = {"acme/unknown"},
+                                .workload = {"inference", {}, {"nvidia.com/gpu"}},
+                                .context = Json::object(),
+                                .principal = "tester"};
+  ASSERT_FALSE(decide(*services_, request)->decision->verdict.allowed);
+  Json lenient = story();
+  lenient["version"] = 2;
+  lenient["require"] = {{{"id", "published"}, {"manifest", Json::object()}}};
+  const Json answer = ask_if({.activate = {policy_of(lenient)}});
+  EXPECT_EQ(answer["allowed"], 1);
+  EXPECT_EQ(answer["items"][0]["after"]["verdict"], "allow");
+  // Denied for one more reason is no other answer.
+  Json strict = story();
+  strict["version"] = 2;
+  strict["require"].push_back({{"id", "long"}, {"parameters", {{"hash", {"sha384"}}}}});
+  const Json more = ask_if({.activate = {policy_of(strict)}});
+  EXPECT_EQ(more["other_reasons"], 1);
+  EXPECT_EQ(more["items"], Json::array());
+}
+
+TEST_F(DecisionImpactTest, KeysAndStatements) {
+  (void)decide_now();
+  EXPECT_EQ(ask_if({.revoke_keys = {approver_a_.record.id}})["denied"], 1);
+  EXPECT_EQ(ask_if({.revoke_keys = {operator1_.record.id}})["denied"], 0);
+  EXPECT_EQ(ask_if({.without_artifacts = {id_of(model_).text()}})["denied"], 1);
+}
+
+// Decisions of one case are judged together, and still each at its own time.
+TEST_F(DecisionImpactTest, AgesEndWhereTheyEnd) {
+  std::vector<Decision> decisions;
+  for (int i = 0; i < 20; ++i) {
+    decisions.push_back(decide_now());
+    clock_.advance(std::chrono::minutes(10));
+  }
+  EXPECT_EQ(decisions.front().facts, decisions.back().facts) << "one case";
+  const Json same = ask_if({.activate = {with_accuracy(0.5)}});
+  EXPECT_EQ(same["examined"], 20);
+  EXPECT_EQ(same["cases"], 2) << "the first and the last stand for all";
+  Json aging = story();
+  aging["version"] = 2;
+  for (Json& condition : aging["require"]) {
+    if (condition.contains("statement")) {
+      condition["statement"]["max_age_seconds"] = 3600;
+    }
+  }
+  const Json answer = ask_if({.activate = {policy_of(aging)}}, {.limit = 1000});
+  EXPECT_EQ(answer["denied"], 13);  // those later than an hour after the statements
+  ASSERT_EQ(answer["items"].size(), 13U);
+  EXPECT_EQ(answer["items"][0]["id"], decisions[7].id);
+  EXPECT_EQ(answer["left_out"], 0);
+  EXPECT_LT(answer["cases"], 15);
+  const Json few = ask_if({.activate = {policy_of(aging)}}, {.limit = 2});
+  EXPECT_EQ(few["items"].size(), 2U);
+  EXPECT_EQ(few["left_out"], 11);
+  EXPECT_EQ(few["denied"], 13);
+}
+
+// A case leaves out what no policy read.
+TEST_F(DecisionImpactTest, WhatTheCaseLeavesOut_IsUndecided_NeverNoChange) {
+  (void)decide_now({{"team", "a"}});
+  Json labelled = story();
+  labelled["name"] = "team-a";
+  labelled["match"]["labels"] = {{"team", "a"}};
+  labelled["require"] = {{{"id", "long"}, {"parameters", {{"hash", {"sha384"}}}}}};
+  Json answer = ask_if({.activate = {policy_of(labelled)}});
+  EXPECT_EQ(answer["undecided"], (Json{{"case-incomplete", 1}}));
+  EXPECT_EQ(answer["examined"], 1);
+  EXPECT_EQ(answer["denied"], 0);
+  // It cannot be about this workload, whatever its labels.
+  labelled["match"]["namespaces"] = {"elsewhere"};
+  answer = ask_if({.activate = {policy_of(labelled)}});
+  EXPECT_EQ(answer["undecided"], Json::object());
+  // Once a policy reads the label, the case has it.
+  labelled["match"].erase("namespaces");
+  const auto stored = accept_policy(
+      *services_, envelope(kPolicyPayloadType, canonical_json(labelled).value(), {&author_}),
+      actor_);
+  ASSERT_TRUE(stored);
+  ASSERT_TRUE(apply_policy_approval(*services_, PolicyApproval::Action::kActivate, stored->row.id,
+                                    policy_approval(stored->row.id, 2, policy_approver_), actor_));
+  clock_.advance(hours(1));
+  const Timestamp later = clock_.now();
+  (void)decide_now({{"team", "b"}});
+  labelled["match"]["labels"] = {{"team", "b"}};
+  labelled["version"] = 2;
+  answer = ask_if({.activate = {policy_of(labelled)}}, {.since = later});
+  EXPECT_EQ(answer["examined"], 1);
+  EXPECT_EQ(answer["undecided"], Json::object());
+  EXPECT_EQ(answer["denied"], 1);
+}
+
+TEST_F(DecisionImpactTest, WithoutAPolicy_AdmissionLetsPass_AndOrchestratorsAreDenied) {
+  (void)decide_now();
+  const Json denied = ask_if({.deactivate = {"gpu-models"}});
+  EXPECT_EQ(denied["denied"], 1);
+  EXPECT_EQ(denied["items"][0]["after"]["reasons"], Json::array({"no-matching-policy"}));
+  context_ = {{"via", "admission-validate"}};
+  clock_.advance(hours(1));
+  const Timestamp later = clock_.now();
+  (void)decide_now();
+  EXPECT_EQ(ask_if({.deactivate = {"gpu-models"}}, {.since = later})["denied"], 0);
+}
+
+TEST_F(DecisionImpactTest, Times_BoundWhatIsLookedAt) {
+  (void)decide_now();
+  clock_.advance(hours(1));
+  const Timestamp middle = clock_.now();
+  (void)decide_now();
+  const Hypothesis strict{.activate = {with_accuracy(0.999)}};
+  EXPECT_EQ(ask_if(strict)["examined"], 2);
+  EXPECT_EQ(ask_if(strict, {.since = middle})["examined"], 1);
+  EXPECT_EQ(ask_if(strict, {.until = middle})["examined"], 1);
+}
+
+TEST_F(DecisionImpactTest, BadQuestions_AreRefused) {
+  ImpactRequest request{.hypothesis = {.revoke_nodes = {"gpu-1"}}};
+  for (const char* const after : {"x", "-1", "1x", "99999999999999999999"}) {
+    request.after = after;
+    EXPECT_EQ(test::refusal(decision_impact(*services_, request, {})),
+              ErrorCode::kInvalidParameter);
+  }
+  request.after.clear();
+  const auto turn = services_->impact_turn.try_take();
+  EXPECT_EQ(test::refusal(decision_impact(*services_, request, {})), ErrorCode::kOverloaded);
+}
+
+}  // namespace
+}  // namespace assay::server

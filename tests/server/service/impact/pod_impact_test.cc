@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pods lose their allow under a hypothesis, and which have lost it.
+#include "server/service/impact/pod_impact.h"
+
+#include "schemas/core/sha.h"
+#include "schemas/log_record.h"
+#include "server/service/documents/accept.h"
+#include "server/service/impact/note_affected.h"
+#include "tests/server/service/bind_fixture.h"
+
+namespace assay::server {
+namespace {
+
+class PodImpactTest : public test::BindTest {
+ protected:
+  PodImpactTest() {
+    const Json bound = create_and_bind();
+    EXPECT_EQ(bound["allowed"], true) << bound.dump();
+  }
+  Result<Json> ask_if(const Hypothesis& hypothesis, ImpactRequest request = {}) {
+    request.hypothesis = hypothesis;
+    return pod_impact(*services_, request, {});
+  }
+  // Expects that the pod would be denied, for this condition.
+  void expect_denied(const Hypothesis& hypothesis, const std::string& condition,
+                     std::string_view code) {
+    const TreeSize before = log_size();
+    const auto answer = ask_if(hypothesis);
+    ASSERT_TRUE(answer) << to_string(answer.error());
+    EXPECT_EQ((*answer)["denied"], 1) << answer->dump(1);
+    ASSERT_EQ((*answer)["items"].size(), 1U);
+    const Json& item = (*answer)["items"][0];
+    EXPECT_EQ(item["name"], "llm-0");
+    EXPECT_EQ(item["cluster"], "kube-apiserver");
+    EXPECT_EQ(item["before"]["verdict"], "allow");
+    EXPECT_EQ(item["after"]["verdict"], "deny");
+    EXPECT_EQ((*answer)["nodes"], Json::array({"gpu-1"}));
+    EXPECT_EQ((*answer)["models"], Json::array({id_of(model_).text()}));
+    bool found = false;
+    for (const Json& cause : (*answer)["why"]) {
+      found = found || (cause["condition"] == condition && cause["code"] == code &&
+                        cause["count"] == 1 && cause["policy"] == "bind-models");
+    }
+    EXPECT_TRUE(found) << (*answer)["why"].dump(1);
+    EXPECT_EQ(log_size(), before) << "a question writes nothing";
+  }
+  void expect_no_change(const Hypothesis& hypothesis) {
+    const auto answer = ask_if(hypothesis);
+    ASSERT_TRUE(answer) << to_string(answer.error());
+    EXPECT_EQ((*answer)["examined"], 1);
+    EXPECT_EQ((*answer)["denied"], 0) << answer->dump(1);
+    EXPECT_EQ((*answer)["allowed"], 0);
+    EXPECT_EQ((*answer)["items"], Json::array());
+    EXPECT_EQ((*answer)["undecided"], Json::object());
+  }
+  static PolicyDocument policy_of(const Json& document) {
+    return parse_policy(as_bytes(document.dump())).value();
+  }
+  std::vector<Json> affected(const AffectedQuery& query) {
+    const auto answer = affected_pods(*services_, query, {});
+    EXPECT_TRUE(answer) << to_string(answer.error());
+    return (*answer)["items"].get<std::vector<Json>>();
+  }
+  StatementId manifest_id() {
+    storage::StatementQuery query;
+    query.kind = storage::StatementKind::kManifest;
+    return store_->snapshot().value()->statements(query)->items.front().id;
+  }
+};
+
+TEST_F(PodImpactTest, RevokedKey_IsSeenBefore_AndListedAfter) {
+  expect_denied({.revoke_keys = {publisher_.record.id}}, "published", "key-revoked");
+  expect_no_change({.revoke_keys = {evaluator_.record.id}});
+  EXPECT_TRUE(affected({}).empty());
+
+  revoke(publisher_);
+  const std::vector<Json> pods = affected({.key = publisher_.record.id});
+  ASSERT_EQ(pods.size(), 1U);
+  EXPECT_EQ(pods[0]["uid"], "uid-1");
+  EXPECT_EQ(pods[0]["namespace"], "inference");
+  EXPECT_EQ(pods[0]["node"], "gpu-1");
+  EXPECT_EQ(pods[0]["models"], Json::array({id_of(model_).text()}));
+  EXPECT_FALSE(pods[0]["reasons"].empty());
+  EXPECT_FALSE(pods[0]["why"].empty());
+  EXPECT_EQ(affected({}).size(), 1U);
+  EXPECT_EQ(affected({.statement = manifest_id()}).size(), 1U);
+  EXPECT_EQ(affected({.artifact = id_of(model_).text()}).size(), 1U);
+  EXPECT_TRUE(affected({.key = operator1_.record.id}).empty());
+  EXPECT_TRUE(affected({.statement = StatementId(sha256(as_bytes("other")))}).empty());
+  EXPECT_TRUE(affected({.artifact = id_of(manifest("other")).text()}).empty());
+}
+
+TEST_F(PodImpactTest, WithdrawnManifestAndModel) {
+  expect_denied({.withdraw_statements = {manifest_id()}}, "published", "key-revoked");
+  expect_no_change({.withdraw_statements = {StatementId(sha256(as_bytes("other")))}});
+  expect_denied({.without_artifacts = {id_of(model_).text()}}, "published", "key-revoked");
+  expect_no_change({.without_artifacts = {id_of(manifest("other")).text()}});
+}
+
+TEST_F(PodImpactTest, NodesAndTheirPlatforms) {
+  expect_denied({.tcb_status_lost = {"UpToDate"}}, "node", "evidence-rejected");
+  expect_no_change({.tcb_status_lost = {"OutOfDate"}});
+  expect_denied({.revoke_nodes = {"gpu-1"}}, "node", "node-revoked");
+  expect_no_change({.revoke_nodes = {"gpu-2"}});
+  // A node that runs nothing is named all the same.
+  put(node_row("gpu-7"));
+  EXPECT_EQ(ask_if({.revoke_nodes = {"gpu-7"}}).value()["nodes"], Json::array({"gpu-7"}));
+  EXPECT_EQ(ask_if({.tcb_status_lost = {"UpToDate"}}).value()["nodes"],
+            Json::array({"gpu-1", "gpu-7"}));
+}
+
+TEST_F(PodImpactTest, OtherPolicies) {
+  Json document = bind_policy();
+  document["version"] = 2;
+  document["require"][2]["report"]["min_spot_checks"] = 17;
+  expect_denied({.activate = {policy_of(document)}}, "verified", "spot-check-missing");
+  document["require"][2]["report"]["min_spot_checks"] = 16;
+  expect_no_change({.activate = {policy_of(document)}});
+  document["name"] = "others";
+  document["require"][2]["report"]["min_spot_checks"] = 17;
+  document["match"]["namespaces"] = {"elsewhere"};
+  expect_no_change({.activate = {policy_of(document)}});
+  // What no policy selects is let pass.
+  expect_no_change({.deactivate = {"bind-models"}});
+}
+
+TEST_F(PodImpactTest, DatasetThatAStatementNames) {
+  Lifecycle lifecycle;
+  lifecycle.stage = "evaluate";
+  lifecycle.inputs = {{"dataset", "squad", {{"sha256", std::string(64, 'd')}}}};
+  const auto statement = to_statement(lifecycle, {subject_of(model_)});
+  ASSERT_TRUE(accept_attestation(*services_, statement_envelope(*statement, {&evaluator_}), actor_));
+  Json document = bind_policy();
+  document["version"] = 2;
+  document["require"].push_back(
+      {{"id", "evaluated"},
+       {"statement",
+        {{"predicate_type", std::string(kLifecyclePredicateType)},
+         {"stage", "evaluate"},
+         {"where", {{{"pointer", "/inputs/0/name"}, {"op", "=="}, {"value", "squad"}}}},
+         {"quantifier", "any"}}}});
+  put_policy(document);
+  const std::string dataset = "sha256:" + std::string(64, 'd');
+  // What is left is an evaluation without inputs.
+  expect_denied({.without_artifacts = {dataset}}, "evaluated", "value-missing");
+  expect_no_change({.without_artifacts = {"sha256:" + std::string(64, 'e')}});
+  revoke(publisher_);
+  EXPECT_EQ(affected({.artifact = dataset}).size(), 1U);
+  EXPECT_TRUE(affected({.artifact = "sha256:" + std::string(64, 'e')}).empty());
+}
+
+TEST_F(PodImpactTest, LastSeen_IsTheHeartbeatThatNamesThePod) {
+  const auto pod = [&] {
+    return ask_if({.revoke_nodes = {"gpu-1"}}).value()["items"][0];
+  };
+  EXPECT_EQ(pod()["state"], "admitted");
+  EXPECT_EQ(pod()["last_seen"], to_rfc3339(clock_.now()));
+  clock_.advance(std::chrono::seconds(30));
+  const InstanceBeat other{{"uid-2", "main"}, id_of(model_), InstanceState::kUnknown, {}};
+  const KeyId key(sha256(as_bytes("worker")));
+  ASSERT_TRUE(services_->heartbeats.note("gpu-1", {key, 1, {other}, clock_.now()}));
+  EXPECT_EQ(pod()["state"], "admitted");
+  InstanceBeat own = other;
+  own.instance.pod = "uid-1";
+  ASSERT_TRUE(services_->heartbeats.note("gpu-1", {key, 2, {own}, clock_.now()}));
+  EXPECT_EQ(pod()["state"], "running");
+  EXPECT_EQ(pod()["last_seen"], to_rfc3339(clock_.now()));
+}
+
+TEST_F(PodImpactTest, RevocationIsNoted_WithThePodsThatItStops) {
+  const TreeSize before = log_size();
+  EXPECT_EQ(note_affected(*services_).value(), 0U);
+  // Too old for a new binding, but nothing was revoked.
+  clock_.advance(std::chrono::hours(2));
+  EXPECT_EQ(affected({}).size(), 1U);
+  EXPECT_EQ(note_affected(*services_).value(), 0U);
+  EXPECT_EQ(log_size(), before);
+  revoke(publisher_);
+  EXPECT_EQ(note_affected(*services_).value(), 1U);
+  storage::EventQuery query;
+  query.type = std::string(event::kPodsAffected);
+  const auto events = store_->snapshot().value()->events(query).value().items;
+  ASSERT_EQ(events.size(), 1U);
+  const LogRecord& record = events[0].record;
+  EXPECT_EQ(record.actor, "system");
+  EXPECT_EQ(record.subjects, std::vector{id_of(model_).text()});
+  EXPECT_EQ(record.detail["count"], 1);
+  EXPECT_EQ(record.detail["examined"], 1);
+  EXPECT_EQ(record.detail["complete"], true);
+  EXPECT_EQ(record.detail["revocation_epoch"], 1);
+  ASSERT_EQ(record.detail["pods"].size(), 1U);
+  EXPECT_EQ(record.detail["pods"][0]["uid"], "uid-1");
+  EXPECT_FALSE(record.detail["pods"][0]["reasons"].empty());
+  const auto turn = services_->impact_turn.try_take();
+  EXPECT_EQ(test::refusal(note_affected(*services_)), ErrorCode::kOverloaded);
+}
+
+TEST_F(PodImpactTest, PodsThatWentAreNotListed) {
+  ASSERT_TRUE(store_->write([](storage::Transaction& transaction) {
+    return transaction.remove_pod("kube-apiserver", "uid-1");
+  }));
+  EXPECT_EQ(ask_if({.revoke_keys = {publisher_.record.id}}).value()["examined"], 0);
+}
+
+TEST_F(PodImpactTest, Pages_GoOnBehindTheLastPod) {
+  storage::PodRow row = pod_row().value();
+  ASSERT_TRUE(store_->write([&](storage::Transaction& transaction) -> Status {
+    for (const char* const uid : {"uid-2", "uid-3"}) {
+      row.uid = uid;
+      ASSAY_TRY(transaction.put_pod(row));
+    }
+    return {};
+  }));
+  revoke(publisher_);
+  const auto first = affected_pods(*services_, {.limit = 2}, {}).value();
+  ASSERT_EQ(first["items"].size(), 2U);
+  ASSERT_EQ(first["next"], "kube-apiserver/uid-2");
+  const auto second = affected_pods(*services_, {.after = first["next"], .limit = 2}, {}).value();
+  ASSERT_EQ(second["items"].size(), 1U);
+  EXPECT_EQ(second["items"][0]["uid"], "uid-3");
+  EXPECT_FALSE(second.contains("next"));
+}
+
+TEST_F(PodImpactTest, BadQuestions_AreRefused) {
+  const Hypothesis hypothesis{.revoke_nodes = {"gpu-1"}};
+  EXPECT_EQ(test::refusal(ask_if(hypothesis, {.since = clock_.now()})),
+            ErrorCode::kInvalidParameter);
+  for (const char* const after : {"no-slash", "/uid"}) {
+    EXPECT_EQ(test::refusal(ask_if(hypothesis, {.after = after})), ErrorCode::kInvalidParameter);
+    EXPECT_EQ(test::refusal(affected_pods(*services_, {.after = after}, {})),
+              ErrorCode::kInvalidParameter);
+  }
+  // One question at a time.
+  {
+    const auto turn = services_->impact_turn.try_take();
+    EXPECT_EQ(test::refusal(ask_if(hypothesis)), ErrorCode::kOverloaded);
+    EXPECT_EQ(test::refusal(affected_pods(*services_, {}, {})), ErrorCode::kOverloaded);
+  }
+  EXPECT_TRUE(ask_if(hypothesis));
+  services_->time_is_known = [] { return false; };
+  EXPECT_EQ(test::refusal(ask_if(hypothesis)), ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace assay::server
