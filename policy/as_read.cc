@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "policy/accelerator.h"
+#include "policy/conditions.h"
+#include "policy/glob.h"
 
 namespace assay::policy {
 namespace {
@@ -62,6 +64,47 @@ void keep_answers(std::vector<std::string>& names, const std::vector<Question>& 
   names = std::move(kept);
 }
 
+// Everything that policies ask of who asked.
+void collect(const std::vector<Condition>& conditions, RequestCondition& read, int depth) {
+  const auto add = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const Condition& condition : conditions) {
+    if (const auto* request = std::get_if<RequestCondition>(&condition.kind)) {
+      add(request->users, read.users);
+      add(request->groups, read.groups);
+      add(request->service_accounts, read.service_accounts);
+      add(request->principals, read.principals);
+    } else if (const auto* parts = parts_of(condition);
+               parts != nullptr && depth < kMaxConditionDepth) {
+      collect(*parts, read, depth + 1);
+    }
+  }
+}
+
+// Of the groups, those that some pattern matches are enough.
+void keep_read(Requester& requester, std::span<const ActivePolicy> policies) {
+  RequestCondition read;
+  for (const ActivePolicy& policy : policies) {
+    collect(policy.document.require, read, 1);
+  }
+  if (read.users.empty()) {
+    requester.user.reset();
+  }
+  if (read.service_accounts.empty()) {
+    requester.service_account.reset();
+  }
+  if (read.principals.empty()) {
+    requester.principal.reset();
+  }
+  if (read.groups.empty()) {
+    requester.groups.reset();
+  } else if (requester.groups) {
+    std::erase_if(*requester.groups,
+                  [&](const std::string& group) { return !any_glob_matches(read.groups, group); });
+  }
+}
+
 }  // namespace
 
 Workload as_read(Workload workload, std::span<const ActivePolicy> policies) {
@@ -72,6 +115,7 @@ Workload as_read(Workload workload, std::span<const ActivePolicy> policies) {
   });
   keep_answers(workload.resources, questions_about_resources(policies), kMaxReadNames);
   keep_answers(workload.accelerators, questions_about_ways(policies), kMaxReadNames);
+  keep_read(workload.requester, policies);
   const bool images = std::any_of(policies.begin(), policies.end(), [](const ActivePolicy& policy) {
     return !policy.document.images.empty() || !policy.document.fill_at_run.empty();
   });
