@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "policy/accelerator.h"
+#include "policy/conditions.h"
+#include "policy/glob.h"
 
 namespace assay::policy {
 namespace {
@@ -66,6 +68,64 @@ bool reads_images(const PolicyDocument& policy) {
   return !policy.images.empty() || !policy.fill_at_run.empty();
 }
 
+// Everything that policies ask of who asked.
+void collect(const std::vector<Condition>& conditions, RequestCondition& read, int depth) {
+  const auto add = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const Condition& condition : conditions) {
+    if (const auto* request = std::get_if<RequestCondition>(&condition.kind)) {
+      add(request->users, read.users);
+      add(request->groups, read.groups);
+      add(request->service_accounts, read.service_accounts);
+      add(request->principals, read.principals);
+    } else if (const auto* parts = parts_of(condition);
+               parts != nullptr && depth < kMaxConditionDepth) {
+      collect(*parts, read, depth + 1);
+    }
+  }
+}
+
+RequestCondition asked_of_requesters(std::span<const ActivePolicy> policies) {
+  RequestCondition read;
+  for (const ActivePolicy& policy : policies) {
+    collect(policy.document.require, read, 1);
+  }
+  return read;
+}
+
+// Whether what `wanted` asks of who asked was kept for the sake of `read`.
+bool has_read(const RequestCondition& wanted, const RequestCondition& read) {
+  const auto kept = [](const auto& wants, const auto& reads) {
+    return wants.empty() || !reads.empty();
+  };
+  return kept(wanted.users, read.users) && kept(wanted.service_accounts, read.service_accounts) &&
+         kept(wanted.principals, read.principals) &&
+         std::ranges::all_of(wanted.groups, [&](const std::string& pattern) {
+           return std::ranges::find(read.groups, pattern) != read.groups.end();
+         });
+}
+
+// Of the groups, those that some pattern matches are enough.
+void keep_read(Requester& requester, std::span<const ActivePolicy> policies) {
+  const RequestCondition read = asked_of_requesters(policies);
+  if (read.users.empty()) {
+    requester.user.reset();
+  }
+  if (read.service_accounts.empty()) {
+    requester.service_account.reset();
+  }
+  if (read.principals.empty()) {
+    requester.principal.reset();
+  }
+  if (read.groups.empty()) {
+    requester.groups.reset();
+  } else if (requester.groups) {
+    std::erase_if(*requester.groups,
+                  [&](const std::string& group) { return !any_glob_matches(read.groups, group); });
+  }
+}
+
 // Which of the things that a match looks at are known of a workload that was read under other
 // policies.
 class Kept {
@@ -114,6 +174,11 @@ bool reads_enough(const PolicyDocument& policy, const Workload& read,
   if (!matches(place, read)) {
     return true;  // not about this workload, whatever else it has
   }
+  RequestCondition wanted;
+  collect(policy.require, wanted, 1);
+  if (!has_read(wanted, asked_of_requesters(policies))) {
+    return false;
+  }
   const Kept kept(read, policies);
   for (const auto& [key, value] : match.labels) {
     if (!kept.label(key)) {
@@ -138,6 +203,7 @@ Workload as_read(Workload workload, std::span<const ActivePolicy> policies) {
   });
   keep_answers(workload.resources, questions_about_resources(policies), kMaxReadNames);
   keep_answers(workload.accelerators, questions_about_ways(policies), kMaxReadNames);
+  keep_read(workload.requester, policies);
   const bool images = std::any_of(policies.begin(), policies.end(), [](const ActivePolicy& policy) {
     return reads_images(policy.document);
   });

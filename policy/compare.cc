@@ -122,10 +122,9 @@ Outcome compare_numbers(const Json& actual, Comparison op, const Json& expected)
       return outcome_of(order > 0);
     case Comparison::kGreaterEqual:
       return outcome_of(order >= 0);
-    case Comparison::kIn:
-      break;
+    default:
+      return Outcome::kError;
   }
-  return Outcome::kError;
 }
 
 Outcome compare_scalars(const Json& actual, Comparison op, const Json& expected) {
@@ -193,18 +192,24 @@ Json shown(const Json& value) {
   return value;
 }
 
-TestOutcome run(const PredicateTest& test, const Json& predicate) {
-  const Json* value = value_at(predicate, test.pointer);
-  if (value == nullptr) {
-    return {Outcome::kError, Reason::kValueMissing, nullptr};
+std::optional<bool> is_there(const Json& document, std::string_view pointer) {
+  const Json* value = &document;
+  while (!pointer.empty()) {
+    const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
+    const auto token = pointer.front() == '/' ? unescape(pointer.substr(1, end - 1)) : std::nullopt;
+    const bool index =
+        token && !token->empty() && (token->size() == 1 || token->front() != '0') &&
+        std::all_of(token->begin(), token->end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!token || !(value->is_object() || (value->is_array() && index))) {
+      return std::nullopt;
+    }
+    value = child(*value, *token);
+    if (value == nullptr) {
+      return false;
+    }
+    pointer.remove_prefix(end);
   }
-  const Outcome outcome = compare(*value, test.op, test.value);
-  if (outcome == Outcome::kPass) {
-    return {outcome, std::nullopt, shown(*value)};
-  }
-  const Reason code =
-      outcome == Outcome::kFail ? Reason::kPredicateMismatch : Reason::kConditionUndecided;
-  return {outcome, code, shown(*value)};
+  return true;
 }
 
 }  // namespace assay::policy

@@ -30,6 +30,8 @@ inline constexpr PointTable kPoints = {
     DecisionPoint::kCreate,  // ParametersCondition
     DecisionPoint::kBind,    // NodeCondition
     DecisionPoint::kBind,    // ReportCondition
+    DecisionPoint::kCreate,  // RequestCondition
+    DecisionPoint::kCreate,  // WindowCondition
     DecisionPoint::kCreate,  // AllCondition
     DecisionPoint::kCreate,  // AnyCondition
     DecisionPoint::kCreate,  // NotCondition
@@ -66,12 +68,13 @@ struct Scope {
   // at a location, but mounts another judged model nowhere: the volumes then hold that other model.
   std::vector<std::string> filled{};
   std::vector<const Facts*> beside{};  // the other models that a volume in `filled` may hold
+  const std::vector<Condition>* require = nullptr;  // conditions of the policy; null: none
+  const Requester* requester = nullptr;  // who asked for the workload; null: nothing is known
 };
 
 // Each judge() function for one kind of condition sets every member of its result except `id`.
 [[nodiscard]] ConditionResult judge(const ManifestCondition& condition, const JudgedFacts& facts);
-[[nodiscard]] ConditionResult judge(const StatementCondition& condition, const JudgedFacts& facts,
-                                    Timestamp now);
+[[nodiscard]] ConditionResult judge(const StatementCondition& condition, const Scope& scope);
 [[nodiscard]] ConditionResult judge(const ParametersCondition& condition, const JudgedFacts& facts);
 // Judges the condition that every policy has implicitly: the artifact has no ignore patterns except
 // kUsualIgnore (schemas/core/artifact.h). Returns nullopt when the policy has a parameters
@@ -82,6 +85,8 @@ inline constexpr std::string_view kIgnoreCondition = "ignore-accepted";
                                                           const Scope& scope);
 [[nodiscard]] ConditionResult judge(const NodeCondition& condition, const Scope& scope);
 [[nodiscard]] ConditionResult judge(const ReportCondition& condition, const Scope& scope);
+[[nodiscard]] ConditionResult judge(const RequestCondition& condition, const Scope& scope);
+[[nodiscard]] ConditionResult judge(const WindowCondition& condition, const Scope& scope);
 
 // Judges `condition` and all its parts, even when some parts already decide the outcome.
 [[nodiscard]] ConditionResult judge(const Condition& condition, const Scope& scope);

@@ -10,6 +10,7 @@
 #include "policy/conditions.h"
 #include "policy/negation.h"
 #include "policy/reference.h"
+#include "policy/valid_until.h"
 #include "policy/volumes.h"
 
 namespace assay::policy {
@@ -35,13 +36,17 @@ ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const
   if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
     result = judge(*manifest, scope.facts);
   } else if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
-    result = judge(*statement, scope.facts, scope.now);
+    result = judge(*statement, scope);
   } else if (const auto* parameters = std::get_if<ParametersCondition>(&condition.kind)) {
     result = judge(*parameters, scope.facts);
   } else if (const auto* node = std::get_if<NodeCondition>(&condition.kind)) {
     result = judge(*node, scope);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
     result = judge(*report, scope);
+  } else if (const auto* request = std::get_if<RequestCondition>(&condition.kind)) {
+    result = judge(*request, scope);
+  } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
+    result = judge(*window, scope);
   }
   if (place.negated) {
     judge_below_not(condition, scope, result);
@@ -292,6 +297,17 @@ void weigh_policy(const PolicyResult& policy, Verdict& verdict) {
   }
 }
 
+// The earliest time that judging the models noted.
+std::optional<Timestamp> earliest_change(std::span<const Facts> models,
+                                         std::span<const JudgedFacts> judged) {
+  Timestamp earliest = Timestamp::max();
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    note_signatures(models[i], judged[i]);
+    earliest = std::min(earliest, judged[i].horizon.until);
+  }
+  return earliest == Timestamp::max() ? std::nullopt : std::optional(earliest);
+}
+
 DecisionPoint point_at(const Condition& condition, int depth) {
   const std::vector<Condition>* parts = parts_of(condition);
   if (parts == nullptr || depth >= kMaxConditionDepth) {
@@ -359,6 +375,9 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
             judged[i],   known[i], workload.node, points, point, now, view.mounted.models[i].bound,
             workload.pod};
         view.add_filled(i, known, scope);
+        scope.require = &policy.document.require;
+        scope.requester = &workload.requester;
+        note_changes(policy.document.require, scope);
         PolicyResult result = judge_policy(policy, scope);
         add_implied(policy.document, view, workload, i, scope, result.conditions);
         result.outcome = combine_all(count(result.conditions));
@@ -378,6 +397,7 @@ Verdict evaluate_with(const PointTable& points, std::span<const ActivePolicy> po
     add_once(verdict.reasons, Reason::kNoMatchingPolicy);
   }
   verdict.allowed = verdict.reasons.empty();
+  verdict.valid_until = earliest_change(known, judged);
   return verdict;
 }
 

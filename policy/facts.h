@@ -200,6 +200,15 @@ struct ContainerImage {
   bool remounts = false;
 };
 
+// Who asked for the workload, when it was created. What is absent is not known.
+struct Requester {
+  std::optional<std::string> user{};                 // as the API server names the user
+  std::optional<std::vector<std::string>> groups{};  // all groups of that user
+  std::optional<std::string> service_account{};      // of the pod: "NAMESPACE/NAME"
+  std::optional<std::string> principal{};            // caller of this service, without a pod
+  bool operator==(const Requester&) const = default;
+};
+
 // The workload that a decision is about: the properties that the match part of policies looks at,
 // and the mounts and images of a pod.
 struct Workload {
@@ -214,9 +223,11 @@ struct Workload {
   std::vector<std::string> accelerators{};
   std::vector<Mount> mounts{};
   std::vector<ContainerImage> images{};
+  Requester requester{};
 };
 
-// Writes {"namespace","labels","resources"}. Adds "node" and "accelerators" when not empty, and
+// Writes {"namespace","labels","resources"}. Adds "node" and "accelerators" when not empty,
+// "requester" with what is known of who asked, and
 // "pod": {"mounts", "images"} when the workload was read from a pod. A mount has the member "part"
 // when it shows a part of its volume: the path, or null when the path is not known.
 [[nodiscard]] Json to_json(const Workload& workload);

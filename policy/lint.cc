@@ -6,6 +6,7 @@
 #include <set>
 
 #include "policy/conditions.h"
+#include "policy/lint_tests.h"
 #include "policy/lint_workloads.h"
 #include "schemas/core/artifact.h"
 #include "schemas/lifecycle.h"
@@ -13,10 +14,6 @@
 
 namespace assay::policy {
 namespace {
-
-// Members of the lifecycle predicate: any other first part of a pointer leads nowhere.
-constexpr std::array<std::string_view, 6> kLifecycleMembers = {"stage",   "inputs",    "parameters",
-                                                               "metrics", "freshness", "comment"};
 
 // Statuses that an appraisal of TDX evidence comes to.
 constexpr std::array<std::string_view, 9> kTcbStatuses = {"UpToDate",
@@ -34,32 +31,35 @@ class Linter {
   explicit Linter(std::vector<Finding>& findings) : findings_(findings) {}
 
   void whole(const PolicyDocument& policy);
-  void condition(const Condition& condition, int depth, bool negated);
+  void condition(const Condition& condition, int depth, LintPlace place);
 
  private:
-  void warn(std::string text) {
-    findings_.push_back({Finding::Level::kWarning, id_, std::move(text)});
+  void warn(std::string text, std::string code = "advice") {
+    if (text.starts_with("cannot pass")) {
+      code = "never-passes";
+    } else if (text.starts_with("cannot fail")) {
+      code = "never-fails";
+    }
+    findings_.push_back({Finding::Level::kWarning, id_, std::move(text), std::move(code), where_});
   }
   void note(std::string text) {
-    findings_.push_back({Finding::Level::kNote, id_, std::move(text)});
+    findings_.push_back({Finding::Level::kNote, id_, std::move(text), "advice", where_});
   }
 
   void unpublished(const PolicyDocument& policy);
   void signers(const SignerRequirement& signers);
-  void leaf(const Condition& condition, bool negated);
+  void leaf(const Condition& condition, const LintPlace& place);
   void combined(const Condition& condition, const std::vector<Condition>& parts);
-  void statement(const StatementCondition& statement);
+  void statement(const StatementCondition& statement, const LintPlace& place);
   void parameters(const ParametersCondition& parameters);
   void node(const NodeCondition& node);
   void report(const ReportCondition& report);
   void memory(const ReportCondition& report);
-  void pointer(const StatementCondition& statement, const PredicateTest& test);
-  void lifecycle_pointer(std::string_view pointer);
-  void value(const PredicateTest& test);
-  void exclusions(const std::vector<PredicateTest>& tests);
+  void request(const RequestCondition& request);
 
   std::vector<Finding>& findings_;
   std::string id_;
+  std::string where_;
 };
 
 // True when a condition of this kind must pass, whatever else does.
@@ -149,65 +149,7 @@ void Linter::signers(const SignerRequirement& signers) {
   }
 }
 
-// What a first look at the lifecycle schema tells about a pointer.
-void Linter::lifecycle_pointer(std::string_view pointer) {
-  const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
-  const std::string_view member = pointer.substr(1, end - 1);
-  if (std::find(kLifecycleMembers.begin(), kLifecycleMembers.end(), member) ==
-      kLifecycleMembers.end()) {
-    warn("the lifecycle predicate has no member " + std::string(member));
-    return;
-  }
-  const auto depth = std::count(pointer.begin(), pointer.end(), '/');
-  if (member == "metrics" &&
-      (depth != 3 || !(pointer.ends_with("/value") || pointer.ends_with("/unit")))) {
-    warn("a metric has a value and a unit: " + std::string(pointer) +
-         " leads to neither; write /metrics/NAME/value");
-  }
-}
-
-void Linter::pointer(const StatementCondition& statement, const PredicateTest& test) {
-  if (test.pointer.empty()) {
-    warn("cannot pass: the empty pointer is the whole predicate, which compares with nothing");
-  } else if (test.pointer.front() != '/') {
-    warn("cannot pass: a JSON pointer starts with '/': " + test.pointer);
-  } else if (test.pointer.starts_with("/predicate/") || test.pointer.starts_with("/subject/")) {
-    warn("pointers start inside the predicate: " + test.pointer + " is probably not there");
-  } else if (statement.predicate_type == kLifecyclePredicateType) {
-    lifecycle_pointer(test.pointer);
-  }
-}
-
-void Linter::value(const PredicateTest& test) {
-  const auto scalar = [](const Json& json) { return json.is_primitive() && !json.is_binary(); };
-  if (test.op == Comparison::kIn) {
-    if (!test.value.is_array() || std::none_of(test.value.begin(), test.value.end(), scalar)) {
-      warn("cannot pass: in needs a list of values for " + test.pointer);
-    }
-  } else if (test.op == Comparison::kEqual || test.op == Comparison::kNotEqual) {
-    if (!scalar(test.value)) {
-      warn("cannot pass: objects and arrays compare with nothing (" + test.pointer + ")");
-    }
-  } else if (!test.value.is_number()) {
-    warn("cannot pass: only numbers have an order (" + test.pointer + ")");
-  }
-}
-
-// Two different constants for one pointer: no value equals both.
-void Linter::exclusions(const std::vector<PredicateTest>& tests) {
-  std::map<std::string, Json> equal;
-  for (const PredicateTest& test : tests) {
-    if (test.op != Comparison::kEqual) {
-      continue;
-    }
-    const auto [it, inserted] = equal.emplace(test.pointer, test.value);
-    if (!inserted && it->second != test.value) {
-      warn("cannot pass: two tests want different values at " + test.pointer);
-    }
-  }
-}
-
-void Linter::statement(const StatementCondition& statement) {
+void Linter::statement(const StatementCondition& statement, const LintPlace& place) {
   const bool lifecycle = statement.predicate_type == kLifecyclePredicateType;
   if (statement.predicate_type == kManifestPredicateType) {
     warn("cannot pass: manifests are no statements here; use a manifest condition");
@@ -217,11 +159,18 @@ void Linter::statement(const StatementCondition& statement) {
     warn("cannot pass: only lifecycle statements have a stage");
   }
   signers(statement.signers);
-  for (const PredicateTest& test : statement.where) {
-    pointer(statement, test);
-    value(test);
+  lint_tests(statement, place, findings_);
+  const auto& listed = statement.signers.identities;
+  const auto& considered = statement.considered;
+  if (!considered.empty() && !listed.empty() &&
+      std::none_of(listed.begin(), listed.end(), [&](const std::string& one) {
+        return std::find(considered.begin(), considered.end(), one) != considered.end();
+      })) {
+    warn("cannot pass: no listed identity is considered");
   }
-  exclusions(statement.where);
+  if (place.negated && !statement.signers.none_of.empty()) {
+    warn("below a not, none_of leaves out people who may have refused", "relation-weak");
+  }
   if (statement.quantifier == Quantifier::kAny && !statement.where.empty()) {
     note("any: a statement that does not pass is ignored when enough others do");
   }
@@ -337,17 +286,32 @@ void Linter::memory(const ReportCondition& report) {
   }
 }
 
-void Linter::leaf(const Condition& condition, bool negated) {
+void Linter::request(const RequestCondition& request) {
+  if (!request.users.empty() || !request.groups.empty()) {
+    note(
+        "users and groups are those of the request that creates the pod: for pods of a Deployment "
+        "or Job that is a controller");
+  }
+  if (!request.principals.empty() &&
+      (!request.users.empty() || !request.groups.empty() || !request.service_accounts.empty())) {
+    warn("cannot pass: only requests without a pod have a principal, and they have nothing else");
+  }
+}
+
+void Linter::leaf(const Condition& condition, const LintPlace& place) {
+  const bool negated = place.negated;
   if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
     signers(manifest->signers);
   } else if (const auto* one = std::get_if<StatementCondition>(&condition.kind)) {
-    statement(*one);
+    statement(*one, place);
   } else if (const auto* tree = std::get_if<ParametersCondition>(&condition.kind)) {
     parameters(*tree);
   } else if (const auto* asked = std::get_if<NodeCondition>(&condition.kind)) {
     node(*asked);
   } else if (const auto* wanted = std::get_if<ReportCondition>(&condition.kind)) {
     report(*wanted);
+  } else if (const auto* who = std::get_if<RequestCondition>(&condition.kind)) {
+    request(*who);
   }
   const auto* own = std::get_if<ParametersCondition>(&condition.kind);
   if (negated && own != nullptr && own->ignore) {
@@ -375,12 +339,25 @@ void Linter::combined(const Condition& condition, const std::vector<Condition>& 
   }
 }
 
-void Linter::condition(const Condition& condition, int depth, bool negated) {
-  id_ = condition.id;
+// The member that holds the parts, and whether it is an array.
+std::pair<const char*, bool> member_of(const Condition& condition) {
+  if (std::holds_alternative<AllCondition>(condition.kind)) {
+    return {"/all", true};
+  }
+  if (std::holds_alternative<AnyCondition>(condition.kind)) {
+    return {"/any", true};
+  }
+  return std::holds_alternative<NotCondition>(condition.kind) ? std::pair("/not", false)
+                                                              : std::pair("/at_least/of", true);
+}
+
+void Linter::condition(const Condition& condition, int depth, LintPlace place) {
+  id_ = place.id = condition.id;
+  where_ = place.where;
   note("decided at " + std::string(assay::name(point_of(condition))));
   const std::vector<Condition>* parts = parts_of(condition);
   if (parts == nullptr) {
-    leaf(condition, negated);
+    leaf(condition, place);
     return;
   }
   combined(condition, *parts);
@@ -388,9 +365,13 @@ void Linter::condition(const Condition& condition, int depth, bool negated) {
     warn("cannot pass: nested too deeply");
     return;
   }
-  for (const Condition& part : *parts) {
-    this->condition(part, depth + 1,
-                    negated || std::holds_alternative<NotCondition>(condition.kind));
+  const auto [member, is_array] = member_of(condition);
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    const std::string where =
+        place.where + member + (is_array ? "/" + std::to_string(i) : std::string());
+    this->condition(
+        (*parts)[i], depth + 1,
+        {{}, where, place.negated || std::holds_alternative<NotCondition>(condition.kind)});
   }
 }
 
@@ -412,8 +393,8 @@ std::vector<Finding> lint(const PolicyDocument& policy) {
   std::vector<Finding> findings;
   Linter linter(findings);
   linter.whole(policy);
-  for (const Condition& condition : policy.require) {
-    linter.condition(condition, 1, false);
+  for (std::size_t i = 0; i < policy.require.size(); ++i) {
+    linter.condition(policy.require[i], 1, {{}, "/require/" + std::to_string(i), false});
   }
   return findings;
 }

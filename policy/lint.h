@@ -15,6 +15,10 @@ struct Finding {
   Level level;
   std::string condition;  // id of the condition; empty for the policy as a whole
   std::string text;
+  // Stable: never-passes, never-fails, contradiction, pointer-leads-nowhere, index-below-not,
+  // index-without-order, passes-when-empty, relation-weak; "advice" for what has no other code.
+  std::string code = "advice";
+  std::string where{};  // JSON pointer into the document; empty for the policy as a whole
 };
 
 // Returns "note", "warning" or "error".
@@ -28,6 +32,8 @@ struct Finding {
 // - a condition that always passes or never passes: at_least above the number of listed identities,
 //   an empty any, two tests that exclude each other;
 // - a test whose JSON pointer probably matches no member;
+// - a test whose JSON pointer has an index of an array, below a `not` or where the order of the
+//   array means nothing;
 // - a demand that no node or no report can meet;
 // - an anchor (root certificate of evidence) that proves nothing about hardware;
 // - a policy that matches every workload, or selects workloads by one name alone;

@@ -18,9 +18,12 @@ class Workloads {
 
  private:
   void warn(std::string text) {
-    findings_.push_back({Finding::Level::kWarning, {}, std::move(text)});
+    findings_.push_back(
+        {.level = Finding::Level::kWarning, .condition = {}, .text = std::move(text)});
   }
-  void note(std::string text) { findings_.push_back({Finding::Level::kNote, {}, std::move(text)}); }
+  void note(std::string text) {
+    findings_.push_back({.level = Finding::Level::kNote, .condition = {}, .text = std::move(text)});
+  }
 
   void names(const WorkloadMatch& match);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "policy/age.h"
 #include "policy/checks.h"
 #include "policy/compare.h"
+#include "policy/relations.h"
 
 namespace assay::policy {
 namespace {
@@ -17,7 +19,8 @@ namespace {
 // All codes that say that the thing was looked at and found to be otherwise. Every other code,
 // those that will be added included, is an error below a `not`.
 constexpr std::array kFoundWrong = {Reason::kPredicateMismatch, Reason::kParametersMismatch,
-                                    Reason::kModelMismatch, Reason::kTcbNotAccepted};
+                                    Reason::kModelMismatch,     Reason::kTcbNotAccepted,
+                                    Reason::kRequesterMismatch, Reason::kOutsideWindow};
 
 bool found_wrong(Reason code) {
   return std::find(kFoundWrong.begin(), kFoundWrong.end(), code) != kFoundWrong.end();
@@ -44,10 +47,12 @@ bool only_found_wrong(const Json& actual) {
 
 // --- Statements
 
-bool listed(const SignerRequirement& signers, std::string_view identity) {
-  return signers.identities.empty() ||
-         std::find(signers.identities.begin(), signers.identities.end(), identity) !=
-             signers.identities.end();
+// Whether the identity may be counted, but for relations.
+bool listed(const StatementCondition& condition, std::string_view identity) {
+  const auto& identities = condition.signers.identities;
+  return is_considered(condition, identity) &&
+         (identities.empty() ||
+          std::find(identities.begin(), identities.end(), identity) != identities.end());
 }
 
 // Why nothing follows from what `statement` says: nobody stands behind it now, or it is not of an
@@ -55,12 +60,15 @@ bool listed(const SignerRequirement& signers, std::string_view identity) {
 Doubt unreliable(const StatementCondition& condition, const JudgedStatement& statement,
                  Timestamp now) {
   const StatementFact& fact = *statement.fact;
-  if (!statement.has_signer()) {
+  if (!has_considered_signer(condition, statement)) {
     // Stored facts may have the signers in another order: that must not change the answer.
-    const auto first = std::min_element(
-        statement.signers.begin(), statement.signers.end(),
-        [](const auto& a, const auto& b) { return info(a.code).code < info(b.code).code; });
-    return first == statement.signers.end() ? Reason::kStatementMissing : first->code;
+    std::map<std::string_view, Reason> codes;
+    for (const JudgedSigner& signer : statement.signers) {
+      if (is_considered(condition, signer.identity)) {
+        codes.emplace(info(signer.code).code, signer.code);
+      }
+    }
+    return codes.empty() ? Reason::kStatementMissing : codes.begin()->second;
   }
   if (fact.accepted_at > now) {
     return Reason::kConditionUndecided;
@@ -99,7 +107,13 @@ std::vector<const JudgedStatement*> deciding(const StatementCondition& condition
     return all;
   }
   for (const std::size_t i : group->members) {
-    all.push_back(&facts.statements[i]);
+    const auto& signers = facts.statements[i].signers;
+    if (condition.considered.empty() ||
+        std::any_of(signers.begin(), signers.end(), [&](const JudgedSigner& signer) {
+          return is_considered(condition, signer.identity);
+        })) {
+      all.push_back(&facts.statements[i]);
+    }
   }
   if (condition.quantifier == Quantifier::kLatest && all.size() > 1) {
     all.erase(all.begin(), all.end() - 1);
@@ -111,9 +125,10 @@ std::vector<const JudgedStatement*> deciding(const StatementCondition& condition
 // lists, stand behind statements that say otherwise. For `any`, besides, no listed identity may
 // have signed a statement that is as required, or of which that is not known.
 Doubt doubt_about_statements(const StatementCondition& condition, const Scope& scope) {
+  const Excluded excluded = excluded_by(condition.signers, scope);
   std::set<std::string_view> otherwise;
   bool maybe = false;
-  Doubt why;
+  Doubt why = excluded.unknown ? Doubt(Reason::kSignersRelationUnknown) : Doubt();
   for (const JudgedStatement* statement : deciding(condition, scope.facts)) {
     Doubt here = unreliable(condition, *statement, scope.now);
     const Said said = here ? Said{} : what_it_says(condition, scope.facts, *statement->fact);
@@ -122,18 +137,19 @@ Doubt doubt_about_statements(const StatementCondition& condition, const Scope& s
     }
     why = why ? why : here;
     for (const JudgedSigner& signer : statement->signers) {
-      if (!listed(condition.signers, signer.identity)) {
+      if (!listed(condition, signer.identity) || excluded.surely.contains(signer.identity)) {
         continue;
       }
       if (!said.otherwise) {
         maybe = true;
-      } else if (signer.state == SignerState::kCounts) {
+      } else if (signer.state == SignerState::kCounts &&
+                 !excluded.perhaps.contains(signer.identity)) {
         otherwise.insert(signer.identity);
       }
     }
   }
   const bool enough = otherwise.size() >= std::max<std::size_t>(condition.signers.at_least, 1);
-  if (enough && (condition.quantifier != Quantifier::kAny || !maybe)) {
+  if (enough && !excluded.unknown && (condition.quantifier != Quantifier::kAny || !maybe)) {
     return std::nullopt;
   }
   return why.value_or(Reason::kSignersInsufficient);

@@ -85,7 +85,7 @@ JudgedStatement judge(const StatementFact& fact, const SigningContext& context, 
 
 bool counts(const JudgedSigner& signer) { return signer.state == SignerState::kCounts; }
 
-Json texts(const std::set<std::string_view>& values) {
+Json texts(const Names& values) {
   Json list = Json::array();
   for (const std::string_view value : values) {
     list.push_back(value);
@@ -104,6 +104,8 @@ bool JudgedStatement::has_signer() const {
 JudgedFacts judge_signers(const Facts& facts, Timestamp now) {
   JudgedFacts judged;
   judged.tests = facts.tests;
+  judged.now = now;
+  judged.horizon.now = now;
   for (const ManifestFact& manifest : facts.manifests) {
     judged.manifests.push_back(&manifest);
   }
@@ -188,13 +190,28 @@ Json withdrawn_among(std::span<const JudgedStatement* const> statements) {
 
 TestOutcome test_of(const JudgedFacts& facts, const StatementFact& statement,
                     const PredicateTest& test) {
-  return facts.tests == nullptr ? run(test, statement.predicate)
-                                : facts.tests->run(statement, test);
+  TestOutcome outcome = facts.tests == nullptr ? run(test, statement.predicate, facts.now)
+                                               : facts.tests->run(statement, test, facts.now);
+  facts.horizon.changes_at(outcome.until);
+  return outcome;
 }
 
 Tally::Tally(const SignerRequirement& requirement)
     : needed_(std::max<std::size_t>(requirement.at_least, 1)),
       listed_(requirement.identities.begin(), requirement.identities.end()) {}
+
+void Tally::consider(const std::vector<std::string>& identities) {
+  considered_ = Names(identities.begin(), identities.end());
+}
+
+void Tally::exclude(Names surely, Names perhaps) {
+  surely_ = std::move(surely);
+  perhaps_ = std::move(perhaps);
+}
+
+bool Tally::considered(std::string_view identity) const {
+  return considered_.empty() || considered_.contains(identity);
+}
 
 bool Tally::listed(std::string_view identity) const {
   return listed_.empty() || listed_.contains(identity);
@@ -202,7 +219,7 @@ bool Tally::listed(std::string_view identity) const {
 
 void Tally::note_rejected(const JudgedStatement& statement) {
   for (const JudgedSigner& signer : statement.signers) {
-    if (signer.state == SignerState::kRejected) {
+    if (signer.state == SignerState::kRejected && considered(signer.identity)) {
       rejected_.emplace(signer.identity, info(signer.code).code);
       if (listed(signer.identity)) {
         rejections_.insert(signer.code);
@@ -214,12 +231,14 @@ void Tally::note_rejected(const JudgedStatement& statement) {
 void Tally::add(const JudgedStatement& statement) {
   note_rejected(statement);
   for (const JudgedSigner& signer : statement.signers) {
-    if (signer.state == SignerState::kRejected) {
+    if (signer.state == SignerState::kRejected || !considered(signer.identity)) {
       continue;
     }
     if (!listed(signer.identity)) {
       unlisted_.insert(signer.identity);
-    } else if (counts(signer)) {
+    } else if (surely_.contains(signer.identity)) {
+      excluded_.insert(signer.identity);
+    } else if (counts(signer) && !perhaps_.contains(signer.identity)) {
       counted_.insert(signer.identity);
     } else {
       undecided_.insert(signer.identity);
@@ -230,7 +249,8 @@ void Tally::add(const JudgedStatement& statement) {
 void Tally::add_undecided(const JudgedStatement& statement) {
   note_rejected(statement);
   for (const JudgedSigner& signer : statement.signers) {
-    if (signer.state != SignerState::kRejected && listed(signer.identity)) {
+    if (signer.state != SignerState::kRejected && considered(signer.identity) &&
+        listed(signer.identity) && !surely_.contains(signer.identity)) {
       undecided_.insert(signer.identity);
     }
   }
@@ -261,6 +281,9 @@ Json Tally::actual() const {
   }
   if (!unlisted_.empty()) {
     json["unlisted"] = texts(unlisted_);
+  }
+  if (!excluded_.empty()) {
+    json["excluded"] = texts(excluded_);
   }
   if (!undecided_.empty()) {
     json["undecided"] = texts(undecided_);

@@ -16,6 +16,7 @@
 
 #include "policy/compare.h"
 #include "policy/facts.h"
+#include "policy/horizon.h"
 #include "policy/statement_index.h"
 #include "schemas/decision.h"
 #include "schemas/policy_document.h"
@@ -60,8 +61,11 @@ struct JudgedFacts {
   std::vector<const PlacementFact*> placements{};
   std::vector<JudgedStatement> placement_statements{};  // of `placements`, in the same order
   const PredicateTests* tests = nullptr;                // as in Facts
-  std::shared_ptr<const StatementIndex> index{};        // of Facts::statements
-  std::vector<std::vector<JudgedSigner>> signers{};     // storage that the statements borrow from
+  Timestamp now{};                                      // time of the evaluation
+  // When something that was judged changes as time passes. Judging adds to it.
+  mutable Horizon horizon{};
+  std::shared_ptr<const StatementIndex> index{};     // of Facts::statements
+  std::vector<std::vector<JudgedSigner>> signers{};  // storage that the statements borrow from
 
   // Set by judge_statements(), for one policy at a time.
   std::vector<JudgedStatement> statements{};      // in log order
@@ -93,6 +97,12 @@ class Tally {
   explicit Tally(const SignerRequirement& requirement);
   explicit Tally(const SignerRequirement&&) = delete;
 
+  // From now on, looks only at signatures of `identities`, unless the list is empty. Borrows.
+  void consider(const std::vector<std::string>& identities);
+  // From now on, does not count the identities in `surely`, and counts those in `perhaps` as
+  // undecided. Borrows from what the views borrow from.
+  void exclude(Names surely, Names perhaps);
+
   // Adds all signatures of a statement that meets the other parts of the condition.
   void add(const JudgedStatement& statement);
   // Adds the signatures of a statement for which it is undecided whether it meets the other parts
@@ -108,21 +118,29 @@ class Tally {
   // when some signers count or may count, or when the signers were rejected for different reasons.
   [[nodiscard]] Reason failure() const;
 
+  [[nodiscard]] const Names& counted() const { return counted_; }
+  [[nodiscard]] const Names& undecided() const { return undecided_; }
+
   // Returns {"at_least": n, "identities": [...]}.
   [[nodiscard]] Json expected() const;
   // Returns {"identities": [...], "rejected": [{"identity", "code"}]}, sorted. Adds "unlisted" when
-  // there are signing identities that the requirement does not list, and "undecided" when some
-  // identities may count.
+  // there are signing identities that the requirement does not list, "excluded" when there are some
+  // that exclude() named, and "undecided" when some identities may count.
   [[nodiscard]] Json actual() const;
 
  private:
   [[nodiscard]] bool listed(std::string_view identity) const;
+  [[nodiscard]] bool considered(std::string_view identity) const;
 
   std::size_t needed_;
-  std::set<std::string_view> listed_;  // empty: everybody
-  std::set<std::string_view> counted_;
-  std::set<std::string_view> undecided_;
-  std::set<std::string_view> unlisted_;
+  Names considered_;  // empty: everybody
+  Names surely_;      // see exclude()
+  Names perhaps_;
+  Names excluded_;
+  Names listed_;  // empty: everybody
+  Names counted_;
+  Names undecided_;
+  Names unlisted_;
   std::set<std::pair<std::string_view, std::string_view>> rejected_;  // identity, code
   std::set<Reason> rejections_;                                       // of listed identities
 };

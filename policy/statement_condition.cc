@@ -4,6 +4,8 @@
 #include "policy/checks.h"
 #include "policy/compare.h"
 #include "policy/conditions.h"
+#include "policy/relations.h"
+#include "policy/statement_tests.h"
 
 namespace assay::policy {
 namespace {
@@ -74,7 +76,7 @@ Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
     if (tested.outcome == Outcome::kPass) {
       continue;
     }
-    Json failure = {{"pointer", test.pointer}, {"op", name(test.op)}, {"expected", test.value}};
+    Json failure = expected_of(test);
     if (tested.code != Reason::kValueMissing) {
       failure["actual"] = std::move(tested.actual);
     }
@@ -130,55 +132,70 @@ Json expected_of(const StatementCondition& condition, const Tally& tally) {
     expected["stage"] = condition.stage;
   }
   expected["quantifier"] = name(condition.quantifier);
+  if (!condition.considered.empty()) {
+    expected["considered"] = condition.considered;
+  }
+  if (!condition.signers.none_of.empty()) {
+    expected["none_of"] = condition.signers.none_of;
+  }
   return expected;
 }
 
-}  // namespace
-
-ConditionResult judge(const StatementCondition& condition, const JudgedFacts& facts,
-                      Timestamp now) {
-  ConditionResult result{{}, Outcome::kFail, Reason::kStatementMissing, nullptr, nullptr, {}, {}};
-  Tally tally(condition.signers);
-  std::vector<const JudgedStatement*> candidates;
+// The statements of the kind that are considered, and of them those that somebody stands behind.
+struct Candidates {
+  std::vector<const JudgedStatement*> list;
   std::vector<const JudgedStatement*> withdrawn;
+  std::size_t not_considered = 0;
+};
+
+Candidates candidates_of(const StatementCondition& condition, const JudgedFacts& facts,
+                         Tally& tally) {
+  Candidates candidates;
   const auto* group = facts.index->group(condition.predicate_type, condition.stage);
-  if (group != nullptr) {
-    result.evidence = group->evidence;
-    candidates.reserve(group->members.size());
-    for (const std::size_t i : group->members) {
-      const JudgedStatement& statement = facts.statements[i];
-      tally.note_rejected(statement);
-      if (statement.has_signer()) {
-        candidates.push_back(&statement);
-      } else if (statement.fact->withdrawn) {
-        withdrawn.push_back(&statement);
-      }
+  if (group == nullptr) {
+    return candidates;
+  }
+  candidates.list.reserve(group->members.size());
+  for (const std::size_t i : group->members) {
+    const JudgedStatement& statement = facts.statements[i];
+    tally.note_rejected(statement);
+    if (has_considered_signer(condition, statement)) {
+      candidates.list.push_back(&statement);
+    } else if (statement.has_signer()) {
+      ++candidates.not_considered;
+    } else if (statement.fact->withdrawn) {
+      candidates.withdrawn.push_back(&statement);
     }
   }
-  if (condition.quantifier == Quantifier::kLatest && candidates.size() > 1) {
-    candidates.erase(candidates.begin(), candidates.end() - 1);
+  if (condition.quantifier == Quantifier::kLatest && candidates.list.size() > 1) {
+    candidates.list.erase(candidates.list.begin(), candidates.list.end() - 1);
   }
-  Failures failures;
+  return candidates;
+}
+
+std::vector<Judged> examine_all(const StatementCondition& condition, const Scope& scope,
+                                const Candidates& candidates, Failures& failures, Tally& tally) {
   std::vector<Judged> judged;
-  judged.reserve(candidates.size());
-  for (const JudgedStatement* candidate : candidates) {
-    judged.push_back(examine(condition, facts, *candidate, now, failures));
+  judged.reserve(candidates.list.size());
+  for (const JudgedStatement* candidate : candidates.list) {
+    judged.push_back(examine(condition, scope.facts, *candidate, scope.now, failures));
     if (judged.back().outcome == Outcome::kPass) {
       tally.add(*candidate);
     } else if (judged.back().outcome == Outcome::kError) {
       tally.add_undecided(*candidate);
     }
   }
-  if (!judged.empty()) {
-    conclude(condition, judged, tally, result);
-  } else if (tally.failure() == Reason::kStatementWithdrawn) {
-    result.code = Reason::kStatementWithdrawn;
+  return judged;
+}
+
+void add_actual(const StatementCondition& condition, const Candidates& candidates,
+                Failures& failures, ConditionResult& result) {
+  result.actual["statements"] = candidates.list.size();
+  if (!condition.considered.empty()) {
+    result.actual["not_considered"] = candidates.not_considered;
   }
-  result.expected = expected_of(condition, tally);
-  result.actual = tally.actual();
-  result.actual["statements"] = judged.size();
-  if (!withdrawn.empty()) {
-    result.actual["withdrawn"] = withdrawn_among(withdrawn);
+  if (!candidates.withdrawn.empty()) {
+    result.actual["withdrawn"] = withdrawn_among(candidates.withdrawn);
   }
   if (failures.count > 0) {
     result.actual["failures"] = std::move(failures.first);
@@ -186,6 +203,44 @@ ConditionResult judge(const StatementCondition& condition, const JudgedFacts& fa
   if (failures.count > kMaxFailures) {
     result.actual["failures_count"] = failures.count;
   }
+}
+
+}  // namespace
+
+Tally tally_of(const StatementCondition& condition, const Scope& scope) {
+  Tally tally(condition.signers);
+  tally.consider(condition.considered);
+  Failures failures;
+  const Candidates candidates = candidates_of(condition, scope.facts, tally);
+  examine_all(condition, scope, candidates, failures, tally);
+  return tally;
+}
+
+ConditionResult judge(const StatementCondition& condition, const Scope& scope) {
+  ConditionResult result{{}, Outcome::kFail, Reason::kStatementMissing, nullptr, nullptr, {}, {}};
+  Tally tally(condition.signers);
+  tally.consider(condition.considered);
+  Excluded excluded = excluded_by(condition.signers, scope);
+  const bool unknown = excluded.unknown;
+  tally.exclude(std::move(excluded.surely), std::move(excluded.perhaps));
+  const auto* group = scope.facts.index->group(condition.predicate_type, condition.stage);
+  if (group != nullptr) {
+    result.evidence = group->evidence;
+  }
+  const Candidates candidates = candidates_of(condition, scope.facts, tally);
+  Failures failures;
+  const std::vector<Judged> judged = examine_all(condition, scope, candidates, failures, tally);
+  if (!judged.empty()) {
+    conclude(condition, judged, tally, result);
+  } else if (tally.failure() == Reason::kStatementWithdrawn) {
+    result.code = Reason::kStatementWithdrawn;
+  }
+  if (unknown && result.outcome == Outcome::kPass) {
+    set(result, Outcome::kError, Reason::kSignersRelationUnknown);
+  }
+  result.expected = expected_of(condition, tally);
+  result.actual = tally.actual();
+  add_actual(condition, candidates, failures, result);
   return result;
 }
 

@@ -97,6 +97,38 @@ Result<ContainerImage> image_from_json(const Json& json, const std::string& wher
   return image;
 }
 
+Json to_json(const Requester& requester) {
+  Json json = Json::object();
+  for (const auto& [name, value] : {std::pair{"user", &requester.user},
+                                    std::pair{"service_account", &requester.service_account},
+                                    std::pair{"principal", &requester.principal}}) {
+    if (*value) {
+      json[name] = **value;
+    }
+  }
+  if (requester.groups) {
+    json["groups"] = *requester.groups;
+  }
+  return json;
+}
+
+Result<Requester> requester_from_json(const Json& json, const std::string& where) {
+  ASSAY_TRY(check_members(json, where, {}, {"user", "groups", "service_account", "principal"}));
+  const Reader in{json, where};
+  Requester requester;
+  for (const auto& [name, value] : {std::pair{"user", &requester.user},
+                                    std::pair{"service_account", &requester.service_account},
+                                    std::pair{"principal", &requester.principal}}) {
+    if (json.contains(name)) {
+      ASSAY_ASSIGN(*value, in.text(name));
+    }
+  }
+  if (json.contains("groups")) {
+    ASSAY_ASSIGN(requester.groups, in.list<std::string>("groups", text_of));
+  }
+  return requester;
+}
+
 Status pod_from_json(const Json& json, const std::string& where, Workload& workload) {
   ASSAY_TRY(check_members(json, where, {"mounts", "images"}));
   const Reader in{json, where};
@@ -124,13 +156,16 @@ Json to_json(const Workload& workload) {
     json["pod"] = {{"mounts", list_to_json(workload.mounts)},
                    {"images", list_to_json(workload.images)}};
   }
+  if (workload.requester != Requester{}) {
+    json["requester"] = to_json(workload.requester);
+  }
   return json;
 }
 
 Result<Workload> workload_from_json(const Json& json) {
   const std::string top;
   ASSAY_TRY(check_members(json, top, {"namespace", "labels", "resources"},
-                          {"node", "accelerators", "pod"}));
+                          {"node", "accelerators", "pod", "requester"}));
   const Reader in{json, top};
   Workload workload;
   ASSAY_ASSIGN(workload.name_space, in.text("namespace"));
@@ -149,6 +184,9 @@ Result<Workload> workload_from_json(const Json& json) {
   }
   if (json.contains("pod")) {
     ASSAY_TRY(pod_from_json(json["pod"], "/pod", workload));
+  }
+  if (json.contains("requester")) {
+    ASSAY_ASSIGN(workload.requester, requester_from_json(json["requester"], "/requester"));
   }
   return workload;
 }

@@ -40,9 +40,13 @@ Json codes_to_json(const std::vector<Reason>& codes) {
 }
 
 Json answer_of(const Verdict& verdict) {
-  return {{"allowed", verdict.allowed},
-          {"reasons", codes_to_json(verdict.reasons)},
-          {"warnings", verdict.warnings}};
+  Json json = {{"allowed", verdict.allowed},
+               {"reasons", codes_to_json(verdict.reasons)},
+               {"warnings", verdict.warnings}};
+  if (verdict.valid_until) {
+    json["valid_until"] = to_rfc3339(*verdict.valid_until);
+  }
+  return json;
 }
 
 std::unexpected<Error> no_evidence() {

@@ -90,6 +90,9 @@ struct Verdict {
   std::vector<std::string> warnings;           // from policies in warn mode
   std::vector<ConditionResult> preconditions;  // such as resolving the reference; all must pass
   std::vector<PolicyResult> policies;          // one for each pair of a matching policy and a model
+  // The earliest time after the evaluation at which the verdict may change although nothing else
+  // becomes known: an age, an expiry, a window. Absent: there is none. Not part of results_of().
+  std::optional<Timestamp> valid_until{};
 };
 
 // A model that a decision is about.

@@ -10,6 +10,7 @@
 
 #include "schemas/challenge.h"
 #include "schemas/members.h"
+#include "schemas/policy_relations.h"
 #include "schemas/validate.h"
 
 namespace assay {
@@ -32,13 +33,6 @@ constexpr Names<MountRule, 2> kMountRules = {
     {{MountRule::kExact, "exact"}, {MountRule::kWithin, "within"}}};
 constexpr Names<Quantifier, 3> kQuantifiers = {
     {{Quantifier::kEvery, "every"}, {Quantifier::kAny, "any"}, {Quantifier::kLatest, "latest"}}};
-constexpr Names<Comparison, 7> kComparisons = {{{Comparison::kEqual, "=="},
-                                                {Comparison::kNotEqual, "!="},
-                                                {Comparison::kLess, "<"},
-                                                {Comparison::kLessEqual, "<="},
-                                                {Comparison::kGreater, ">"},
-                                                {Comparison::kGreaterEqual, ">="},
-                                                {Comparison::kIn, "in"}}};
 constexpr Names<PolicyApproval::Action, 2> kActions = {
     {{PolicyApproval::Action::kActivate, "activate"},
      {PolicyApproval::Action::kDeactivate, "deactivate"}}};
@@ -85,19 +79,21 @@ std::unexpected<Error> invalid(std::string why, std::string where) {
 SignerRequirement read_signers(const Json& json) {
   const Json none = Json::object();
   const Json& signers = members::child(json, "signers", none);
-  return {members::number(signers, "at_least", 1), members::texts(signers, "identities")};
+  return {members::number(signers, "at_least", 1), members::texts(signers, "identities"),
+          members::texts(signers, "none_of")};
 }
 
-Result<StatementCondition> read_statement(const Json& json) {
+Result<StatementCondition> read_statement(const Json& json, const std::string& where) {
   StatementCondition condition;
   condition.predicate_type = members::text(json, "predicate_type");
   condition.stage = members::text(json, "stage");
   condition.signers = read_signers(json);
   const Json none = Json::array();
   for (const Json& test : members::child(json, "where", none)) {
-    ASSAY_ASSIGN(const Comparison op,
-                 value_in(kComparisons, members::text(test, "op"), "comparison"));
-    condition.where.push_back({members::text(test, "pointer"), op, test["value"]});
+    ASSAY_ASSIGN(
+        PredicateTest read,
+        predicate_test_from_json(test, where + "/where/" + std::to_string(condition.where.size())));
+    condition.where.push_back(std::move(read));
   }
   if (json.contains("quantifier")) {
     ASSAY_ASSIGN(condition.quantifier,
@@ -106,6 +102,8 @@ Result<StatementCondition> read_statement(const Json& json) {
   if (json.contains("max_age_seconds")) {
     condition.max_age_seconds = members::number(json, "max_age_seconds");
   }
+  const Json nobody = Json::object();
+  condition.considered = members::texts(members::child(json, "considered", nobody), "identities");
   return condition;
 }
 
@@ -193,7 +191,7 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
     return Condition{std::move(id), ManifestCondition{read_signers(*kind)}};
   }
   if (const auto kind = json.find("statement"); kind != json.end()) {
-    ASSAY_ASSIGN(StatementCondition statement, read_statement(*kind));
+    ASSAY_ASSIGN(StatementCondition statement, read_statement(*kind, where + "/statement"));
     return Condition{std::move(id), std::move(statement)};
   }
   if (const auto kind = json.find("parameters"); kind != json.end()) {
@@ -206,6 +204,13 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
   if (const auto kind = json.find("report"); kind != json.end()) {
     ASSAY_ASSIGN(ReportCondition report, read_report(*kind, where + "/report"));
     return Condition{std::move(id), std::move(report)};
+  }
+  if (const auto kind = json.find("request"); kind != json.end()) {
+    return Condition{std::move(id), request_condition_from_json(*kind)};
+  }
+  if (const auto kind = json.find("window"); kind != json.end()) {
+    ASSAY_ASSIGN(const TimeWindow window, time_window_from_json(*kind, where + "/window"));
+    return Condition{std::move(id), WindowCondition{window}};
   }
   return combined(json, std::move(id), where, level);
 }
@@ -298,6 +303,9 @@ Json to_json(const SignerRequirement& signers) {
   if (!signers.identities.empty()) {
     json["identities"] = signers.identities;
   }
+  if (!signers.none_of.empty()) {
+    json["none_of"] = signers.none_of;
+  }
   return json;
 }
 
@@ -309,11 +317,13 @@ Json to_json(const StatementCondition& condition) {
     json["stage"] = condition.stage;
   }
   for (const PredicateTest& test : condition.where) {
-    json["where"].push_back(
-        {{"pointer", test.pointer}, {"op", name(test.op)}, {"value", test.value}});
+    json["where"].push_back(to_json(test));
   }
   if (condition.max_age_seconds) {
     json["max_age_seconds"] = *condition.max_age_seconds;
+  }
+  if (!condition.considered.empty()) {
+    json["considered"] = {{"identities", condition.considered}};
   }
   return json;
 }
@@ -400,6 +410,10 @@ Json to_json(const Condition& condition) {
     json["node"] = to_json(*node);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
     json["report"] = to_json(*report);
+  } else if (const auto* request = std::get_if<RequestCondition>(&condition.kind)) {
+    json["request"] = to_json(*request);
+  } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
+    json["window"] = to_json(window->window);
   } else if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
     json["all"] = to_json(all->of);
   } else if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {
@@ -442,7 +456,6 @@ std::string_view name(PolicyMode mode) { return name_in(kModes, mode); }
 std::string_view name(DecisionPoint point) { return name_in(kPoints, point); }
 std::string_view name(MountRule rule) { return name_in(kMountRules, rule); }
 std::string_view name(Quantifier quantifier) { return name_in(kQuantifiers, quantifier); }
-std::string_view name(Comparison comparison) { return name_in(kComparisons, comparison); }
 
 Result<DecisionPoint> decision_point_from(std::string_view name) {
   return value_in(kPoints, name, "decision point: use create, bind or serve");
@@ -460,6 +473,7 @@ Result<PolicyDocument> parse_policy(ByteView payload) {
   ASSAY_TRY(read_pod_members(json, policy));
   ASSAY_ASSIGN(policy.names, names_from_json(json));
   ASSAY_ASSIGN(policy.require, Reader().conditions(json["require"], "/require", 1));
+  ASSAY_TRY(check_relations(policy.require));
   return policy;
 }
 

@@ -18,6 +18,8 @@
 #include "schemas/core/json.h"
 #include "schemas/policy_match.h"
 #include "schemas/policy_names.h"
+#include "schemas/predicate_test.h"
+#include "schemas/time_window.h"
 
 namespace assay {
 
@@ -31,15 +33,6 @@ enum class PolicyMode : std::uint8_t { kEnforce, kWarn, kShadow };
 // which it can be decided, and at every later point.
 enum class DecisionPoint : std::uint8_t { kCreate, kBind, kServe };
 enum class Quantifier : std::uint8_t { kEvery, kAny, kLatest };
-enum class Comparison : std::uint8_t {
-  kEqual,
-  kNotEqual,
-  kLess,
-  kLessEqual,
-  kGreater,
-  kGreaterEqual,
-  kIn
-};
 
 // How a mounted volume must relate to a location (schemas/location.h) of a judged model, which is a
 // model that the decision is about.
@@ -52,22 +45,19 @@ enum class MountRule : std::uint8_t {
 [[nodiscard]] std::string_view name(DecisionPoint point);
 [[nodiscard]] std::string_view name(MountRule rule);  // "exact", "within"
 [[nodiscard]] std::string_view name(Quantifier quantifier);
-[[nodiscard]] std::string_view name(
-    Comparison comparison);  // "==", "!=", "<", "<=", ">", ">=", "in"
 [[nodiscard]] Result<DecisionPoint> decision_point_from(std::string_view name);
 
+// In SignerRequirement::none_of: everybody whose signature on a manifest of the artifact counts.
+inline constexpr std::string_view kPublishers = "publishers";
+
 // Requires signatures of at least `at_least` distinct identities. When `identities` is not empty,
-// only the listed identities are considered.
+// only the listed identities are counted.
 struct SignerRequirement {
   std::size_t at_least = 1;
   std::vector<std::string> identities;
-};
-
-// Compares one value in a predicate with `value`.
-struct PredicateTest {
-  std::string pointer;  // RFC 6901, into the predicate
-  Comparison op;
-  Json value;
+  // Ids of manifest and statement conditions of the policy, or kPublishers. An identity is not
+  // counted here when its signature counts there. Only in statement conditions.
+  std::vector<std::string> none_of{};
 };
 
 struct Condition;
@@ -86,6 +76,21 @@ struct StatementCondition {
   std::vector<PredicateTest> where;
   Quantifier quantifier = Quantifier::kEvery;
   std::optional<std::uint64_t> max_age_seconds;  // since the time of the statement's log entry
+  // When not empty: only statements with a signature of one of these identities are considered, and
+  // of their signatures only those of these identities. JSON: "considered": {"identities": [...]}.
+  std::vector<std::string> considered{};
+};
+// A condition about who asked for the workload. Each list that is not empty must have a pattern
+// ('*' stands for any characters) that matches. A value that is not known is an error.
+struct RequestCondition {
+  std::vector<std::string> users;   // user name that the API server gives, at creation of the pod
+  std::vector<std::string> groups;  // one of the groups of that user
+  std::vector<std::string> service_accounts;  // of the pod: "NAMESPACE/NAME"
+  std::vector<std::string> principals;        // caller of this service, without a pod
+};
+// A condition that passes while the window is open.
+struct WindowCondition {
+  TimeWindow window;
 };
 // A condition that requires that the artifact's tree parameters are in these lists. An empty list
 // allows any value.
@@ -151,7 +156,8 @@ struct AtLeastCondition {
 struct Condition {
   std::string id;  // unique in the policy; stable; named in every explanation
   std::variant<ManifestCondition, StatementCondition, ParametersCondition, NodeCondition,
-               ReportCondition, AllCondition, AnyCondition, NotCondition, AtLeastCondition>
+               ReportCondition, RequestCondition, WindowCondition, AllCondition, AnyCondition,
+               NotCondition, AtLeastCondition>
       kind;
 };
 
@@ -192,8 +198,9 @@ struct PolicyApproval {
 
 // Ids of the conditions that every decision has implicitly. Conditions of policies cannot use these
 // ids.
-inline constexpr std::array<std::string_view, 6> kReservedIds = {
-    "reference-bound", "volumes", "images", "ignore-accepted", "model-reference", "node-affinity"};
+inline constexpr std::array<std::string_view, 7> kReservedIds = {
+    "reference-bound", "volumes",       "images",   "ignore-accepted",
+    "model-reference", "node-affinity", kPublishers};
 
 // Parses strict JSON and checks the schema. Condition ids must be unique and not reserved;
 // conditions nest at most 32 levels. Errors: policy-invalid, with `where`, for violations that the

@@ -19,12 +19,14 @@ constexpr std::array<Words, 3> kModes = {{
     {"shadow", "a workload that does not pass runs all the same; only the log says so"},
 }};
 
-constexpr std::array<Words, 9> kKinds = {{
+constexpr std::array<Words, 11> kKinds = {{
     {"manifest", "publishers signed a manifest of the model"},
     {"statement", "signers stated this about the model"},
     {"parameters", "the model's tree was made with these parameters"},
     {"node", "the node is enrolled, and its evidence is as asked"},
     {"report", "the node has verified the model"},
+    {"request", "these people or services asked for the workload"},
+    {"window", "the workload is started in this window of time"},
     {"all", "all of these"},
     {"any", "at least one of these"},
     {"not", "this does not hold"},
@@ -45,6 +47,11 @@ constexpr std::array kLists = {
     ListRule{"resources", ListKind::kSelection, "workloads with some resources are judged no more"},
     ListRule{"nodes", ListKind::kSelection, "workloads on some nodes are judged no more"},
     ListRule{"identities", ListKind::kAccepted, "the word of more people counts"},
+    ListRule{"users", ListKind::kAccepted, "more people may ask"},
+    ListRule{"groups", ListKind::kAccepted, "more people may ask"},
+    ListRule{"service_accounts", ListKind::kAccepted, "more workloads may run"},
+    ListRule{"principals", ListKind::kAccepted, "more services may ask"},
+    ListRule{"days", ListKind::kAccepted, "the window is open on more days"},
     ListRule{"tcb_status", ListKind::kAccepted, "more states of a platform are taken"},
     ListRule{"images", ListKind::kAccepted, "more images are taken"},
     ListRule{"mount_paths", ListKind::kAccepted, "models may be mounted at more paths"},
@@ -64,6 +71,9 @@ bool added(const Difference& one) { return one.before.is_null(); }
 bool removed(const Difference& one) { return one.after.is_null(); }
 
 std::string list_flag(const Difference& one) {
+  if (one.path.find(".considered.") != std::string::npos) {
+    return "other people are heard, and others no more";
+  }
   const std::string member = last_member(one.path);
   const auto* rule = std::find_if(kLists.begin(), kLists.end(),
                                   [&](const ListRule& each) { return each.member == member; });
@@ -107,6 +117,9 @@ std::string scalar_flag(const Difference& one) {
   }
   if (member == "quantifier") {
     return after == "any" || after == "latest" ? "statements that disagree may be passed over" : "";
+  }
+  if (one.path.find(".window.") != std::string::npos) {
+    return "the window of time is another one";
   }
   if (member == "mounts" && after == "within") {
     return "what is mounted may be a part of what was signed for";

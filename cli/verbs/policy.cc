@@ -42,8 +42,11 @@ Result<Exit> lint(const Context& context, const LintOptions& options) {
     const std::string level(name(finding.level));
     warned = warned || finding.level != policy::Finding::Level::kNote;
     wrong = wrong || finding.level == policy::Finding::Level::kError;
-    findings.push_back(
-        {{"level", level}, {"condition", finding.condition}, {"text", finding.text}});
+    findings.push_back({{"level", level},
+                        {"condition", finding.condition},
+                        {"text", finding.text},
+                        {"code", finding.code},
+                        {"where", finding.where}});
     if (!context.json()) {
       print_line(level + (finding.condition.empty() ? "" : " [" + finding.condition + "]") + ": " +
                  finding.text);

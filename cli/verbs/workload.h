@@ -21,8 +21,9 @@ struct WorkloadFlags {
 void add_workload_options(const Command& verb, WorkloadFlags& flags);
 
 [[nodiscard]] Result<policy::Workload> workload_from(const WorkloadFlags& flags);
-// Reads {"namespace","labels","resources","node","accelerators","pod":{"mounts","images"}}, which
-// is the form of a workload in decisions (policy/facts.h). Each member may be absent.
+// Reads {"namespace","labels","resources","node","accelerators","pod":{"mounts","images"},
+// "requester"}, which is the form of a workload in decisions (policy/facts.h). Each member may be
+// absent.
 [[nodiscard]] Result<policy::Workload> workload_from(const Json& json);
 
 }  // namespace assay::cli

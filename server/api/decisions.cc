@@ -83,6 +83,8 @@ Result<DecisionRequest> decision_request(Api& api, const Call& call,
   ASSAY_TRY(use_locations(json, request));
   if (json.contains("pod")) {
     ASSAY_TRY(use_pod(api, json, request, snapshot));
+  } else {
+    request.workload.requester.principal = call.principal.name;
   }
   request.principal = call.principal.name;
   request.context = {{"principal", call.principal.name},

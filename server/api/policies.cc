@@ -102,10 +102,11 @@ Result<Response> validate_policy(Api& /*api*/, const Call& call) {
   ASSAY_ASSIGN(const PolicyDocument policy, parse_policy(call.request.body));
   Json findings = Json::array();
   for (const policy::Finding& finding : policy::lint(policy)) {
-    const bool warning = finding.level == policy::Finding::Level::kWarning;
-    findings.push_back(Json{{"level", warning ? "warning" : "note"},
+    findings.push_back(Json{{"level", name(finding.level)},
                             {"condition", finding.condition},
-                            {"text", finding.text}});
+                            {"text", finding.text},
+                            {"code", finding.code},
+                            {"where", finding.where}});
   }
   return json_response(200, Json{{"valid", true}, {"findings", std::move(findings)}});
 }

@@ -40,8 +40,8 @@ struct DecisionCache {
   };
 
   Lru<std::string, Known> artifacts{kMaxFactBytes};  // by artifact id
-  // Outcomes of one test, by statement. A statement never changes, so the outcome never changes
-  // either.
+  // Outcomes of one test, by statement. A statement never changes, so the outcome changes only with
+  // time, and says until when it holds.
   using Outcomes = std::unordered_map<StatementId, policy::TestOutcome>;
   // Keyed by artifact id and the text of a test. Holds outcomes for statements about that artifact.
   Lru<std::string, std::shared_ptr<const Outcomes>> tests{kMaxTests};

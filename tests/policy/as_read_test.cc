@@ -136,11 +136,11 @@ TEST(SharedList, Change_IsSeenByNoCopy) {
 class KeptElsewhere final : public PredicateTests {
  public:
   explicit KeptElsewhere(const Facts& facts) : facts_(facts) {}
-  [[nodiscard]] TestOutcome run(const StatementFact& statement,
-                                const PredicateTest& test) const override {
+  [[nodiscard]] TestOutcome run(const StatementFact& statement, const PredicateTest& test,
+                                Timestamp now) const override {
     for (const StatementFact& one : facts_.statements) {
       if (one.id == statement.id) {
-        return policy::run(test, one.predicate);
+        return policy::run(test, one.predicate, now);
       }
     }
     return {Outcome::kError, Reason::kConditionUndecided, nullptr};

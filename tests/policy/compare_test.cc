@@ -157,7 +157,7 @@ TEST(Run, MissingValue_IsAnErrorForEveryComparison) {
   for (const Comparison op :
        {Comparison::kEqual, Comparison::kNotEqual, Comparison::kLess, Comparison::kLessEqual,
         Comparison::kGreater, Comparison::kGreaterEqual, Comparison::kIn}) {
-    const TestOutcome outcome = run({"/nope", op, 1}, rfc_document());
+    const TestOutcome outcome = run({"/nope", op, 1}, rfc_document(), now());
     EXPECT_EQ(outcome.outcome, Outcome::kError);
     EXPECT_EQ(outcome.code, Reason::kValueMissing);
   }
@@ -165,9 +165,10 @@ TEST(Run, MissingValue_IsAnErrorForEveryComparison) {
 
 TEST(Run, Outcomes_HaveTheirCodes) {
   const Json document = {{"n", 3}};
-  EXPECT_EQ(run({"/n", Comparison::kEqual, 3}, document).code, std::nullopt);
-  EXPECT_EQ(run({"/n", Comparison::kEqual, 4}, document).code, Reason::kPredicateMismatch);
-  EXPECT_EQ(run({"/n", Comparison::kEqual, "3"}, document).code, Reason::kConditionUndecided);
+  EXPECT_EQ(run({"/n", Comparison::kEqual, 3}, document, now()).code, std::nullopt);
+  EXPECT_EQ(run({"/n", Comparison::kEqual, 4}, document, now()).code, Reason::kPredicateMismatch);
+  EXPECT_EQ(run({"/n", Comparison::kEqual, "3"}, document, now()).code,
+            Reason::kConditionUndecided);
 }
 
 TEST(Shown, LargeValues_AreOnlyDescribed) {

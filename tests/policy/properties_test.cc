@@ -443,6 +443,51 @@ TEST(Properties, LessKnownOfThePlacesOfAPod_NeverHelps) {
   }
 }
 
+// Outcomes and codes, without the ages and times that explain them.
+Json outcomes_of(const ConditionResult& result) {
+  Json json = {{"id", result.id}, {"outcome", name(result.outcome)}, {"parts", Json::array()}};
+  json["code"] = result.code ? Json(info(*result.code).code) : Json(nullptr);
+  for (const ConditionResult& part : result.parts) {
+    json["parts"].push_back(outcomes_of(part));
+  }
+  return json;
+}
+
+Json outcomes_of(const Verdict& verdict) {
+  Json json = {{"allowed", verdict.allowed}, {"policies", Json::array()}};
+  for (const PolicyResult& policy : verdict.policies) {
+    json["policies"].push_back(Json::array());
+    for (const ConditionResult& condition : policy.conditions) {
+      json["policies"].back().push_back(outcomes_of(condition));
+    }
+  }
+  return json;
+}
+
+// Time passing changes an answer only at the instant that the verdict names.
+TEST(Properties, VerdictHolds_UntilTheTimeThatItNames) {
+  constexpr std::chrono::milliseconds kTick(1);
+  int changed = 0;
+  const auto property = [&](RandomCase& random) {
+    const Facts facts = random.facts();
+    const auto policies = random.policies();
+    const auto at = [&](Timestamp time) {
+      return evaluate(policies, workload_on_node(), one(facts), {}, DecisionPoint::kServe, time);
+    };
+    const Verdict verdict = at(now());
+    const Json before = outcomes_of(verdict);
+    const Timestamp until = verdict.valid_until.value_or(from_now(400LL * 24 * 3600));
+    for (const Timestamp time : {now() + kTick, now() + (until - now()) / 2, until - kTick}) {
+      if (time > now() && time < until) {
+        EXPECT_EQ(outcomes_of(at(time)), before) << to_rfc3339(time) << " " << to_rfc3339(until);
+      }
+    }
+    changed += verdict.valid_until && outcomes_of(at(until)) != before ? 1 : 0;
+  };
+  for_random_cases({.relations = true}, property, kCases, [&] { return changed > 50; });
+  EXPECT_GT(changed, 50);
+}
+
 // `not` opens nothing for a node of which nothing can be relied on.
 TEST(Properties, RevokedNode_IsNeverAllowedWhereItsConditionDecides) {
   for_random_cases({}, [](RandomCase& random) {

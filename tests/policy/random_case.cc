@@ -45,6 +45,7 @@ Json RandomCase::predicate() {
   if (!one_in(6)) {
     json["s"] = one_in(8) ? value() : pick(std::vector<Json>{"x", "y"});
   }
+  enrich(json);
   return json;
 }
 
@@ -448,6 +449,9 @@ ReportCondition RandomCase::report_condition() {
 }
 
 ConditionKind RandomCase::leaf() {
+  if (auto rare = rare_leaf()) {
+    return *std::move(rare);
+  }
   if (options_.nodes && one_in(options_.one_leaf_in)) {
     return node_condition();
   }
@@ -483,6 +487,7 @@ ConditionKind RandomCase::leaf() {
   if (one_in(5)) {
     statement.max_age_seconds = pick(std::vector<std::uint64_t>{59, 60, 3600});
   }
+  enrich(statement);
   return statement;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct RandomOptions {
   bool ignore = true;                   // ignore rules and kinds of entries, too
   // One leaf in so many is about the node, and of the others about its reports.
   std::size_t one_leaf_in = 12;
-  bool honest = false;  // wrong things are rarer, so that more is allowed
+  bool honest = false;     // wrong things are rarer, so that more is allowed
+  bool relations = false;  // signers who do not count because they signed elsewhere
 };
 
 class RandomCase {
@@ -28,6 +30,7 @@ class RandomCase {
       : engine_(seed),
         memory_engine_(seed + 1),
         names_engine_(seed + 2),
+        extra_engine_(seed + 3),
         options_(std::move(options)) {}
 
   [[nodiscard]] Facts facts();
@@ -44,6 +47,7 @@ class RandomCase {
   [[nodiscard]] ReportFact report(std::uint64_t number);
   [[nodiscard]] NodeCondition node_condition();
   [[nodiscard]] ReportCondition report_condition();
+  [[nodiscard]] Requester requester();
   // 0 to `limit` - 1.
   [[nodiscard]] std::size_t below(std::size_t limit);
 
@@ -71,11 +75,18 @@ class RandomCase {
   // A part of a volume, or a volume of which little is known.
   void add_part(Mount& one);
   [[nodiscard]] ConditionKind leaf();
+  // Of random_predicates.cc.
+  void enrich(Json& predicate);
+  void enrich(StatementCondition& statement);
+  [[nodiscard]] PredicateTest typed_test();
+  [[nodiscard]] PredicateTest items_test();
+  [[nodiscard]] std::optional<ConditionKind> rare_leaf();
   [[nodiscard]] Condition condition(int depth);
 
   std::mt19937_64 engine_;
   std::mt19937_64 memory_engine_;  // in its place for what is about memory
   std::mt19937_64 names_engine_;   // and for names, and for parts of volumes
+  std::mt19937_64 extra_engine_;   // and for random_predicates.cc
   RandomOptions options_;
   int next_id_ = 0;
 };

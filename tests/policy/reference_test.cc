@@ -43,7 +43,7 @@ std::vector<std::string> ways(RandomCase& random) {
 // Half of the cases are mostly honest, so that a single wrong thing decides; a third ask much of
 // the node.
 RandomOptions options_of(std::uint64_t seed) {
-  return {.one_leaf_in = seed % 3 == 0 ? 2U : 12U, .honest = seed % 2 == 0};
+  return {.one_leaf_in = seed % 3 == 0 ? 2U : 12U, .honest = seed % 2 == 0, .relations = true};
 }
 
 void compare_case(std::uint64_t seed) {
@@ -54,6 +54,7 @@ void compare_case(std::uint64_t seed) {
   const auto point = static_cast<DecisionPoint>(random.below(3));
   Workload asker = random.below(8) == 0 ? workload() : workload_on_node();
   asker.accelerators = ways(random);
+  asker.requester = random.requester();
   if (random.below(2) == 0) {
     random.add_pod(asker);
   }
@@ -126,7 +127,11 @@ constexpr const char* kCodes[] = {"pass",
                                   "device-bytes-unknown",
                                   "redraws-missing",
                                   "instance-unwatched",
-                                  "instance-violated"};
+                                  "instance-violated",
+                                  "signers-relation-unknown",
+                                  "requester-unknown",
+                                  "requester-mismatch",
+                                  "outside-window"};
 
 // The cases above are worth something: every code and both answers occur often.
 TEST(Reference, RandomCases_ReachEveryCode) {
@@ -137,6 +142,7 @@ TEST(Reference, RandomCases_ReachEveryCode) {
     RandomCase random(seed, options_of(seed));
     const std::vector<Facts> models = random.models();
     Workload asker = workload_on_node();
+    asker.requester = random.requester();
     if (random.below(2) == 0) {
       random.add_pod(asker);
     }

@@ -184,6 +184,10 @@ Answer Case::judge(const Condition& condition, bool below_not) const {
     result = below_not ? turned(*statement, result) : result;
   } else if (const auto* parameters = std::get_if<ParametersCondition>(&condition.kind)) {
     result = judge(*parameters);
+  } else if (const auto* request = std::get_if<RequestCondition>(&condition.kind)) {
+    result = judge(*request);
+  } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
+    result = judge(*window);
   } else if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
     result = combine(
         parts(all->of, below_not),
@@ -232,6 +236,8 @@ Decision evaluate(const std::vector<ActivePolicy>& policies, const Workload& wor
       Case one_case{models[i], workload.node, point,
                     now,       workload.pod,  bound_places(policy.document, workload, placed, i)};
       one_case.believed = believed_names(policy.document, placed[i]);
+      one_case.conditions = &policy.document.require;
+      one_case.requester = &workload.requester;
       add_filled(policy.document, workload, models, placed, i, one_case);
       std::vector<Answer> answers;
       for (const Condition& condition : policy.document.require) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,6 +66,16 @@ struct Heard {
   std::optional<Reason> why;  // it is unknown
 };
 
+// Identities that count in other conditions.
+struct Others {
+  std::map<std::string, Truth> known;
+  bool unknown = false;  // in one of them nobody surely counts
+  [[nodiscard]] Truth has(const std::string& identity) const {
+    const auto found = known.find(identity);
+    return found == known.end() ? Truth::kNo : found->second;
+  }
+};
+
 struct Case {
   const Facts& facts;
   const std::string& node;
@@ -75,6 +86,8 @@ struct Case {
   std::set<std::string> filled{};       // volumes of the pod that may hold this model
   std::vector<const Facts*> besides{};  // models that they may hold instead
   std::set<std::string> believed{};     // names of the artifact, under that policy
+  const std::vector<Condition>* conditions = nullptr;  // of that policy
+  const Requester* requester = nullptr;
 
   // --- signatures
   [[nodiscard]] Truth counts(const SignerFact& signer, const SigningContext& context,
@@ -175,6 +188,12 @@ struct Case {
   // --- conditions
   [[nodiscard]] Answer judge(const ManifestCondition& condition) const;
   [[nodiscard]] Answer judge(const StatementCondition& condition) const;
+  [[nodiscard]] std::vector<StatementFact> asked_about(const StatementCondition& condition) const;
+  [[nodiscard]] Truth as_required(const StatementCondition& condition,
+                                  const StatementFact& statement) const;
+  [[nodiscard]] Others others_of(const SignerRequirement& signers) const;
+  [[nodiscard]] Answer judge(const RequestCondition& condition) const;
+  [[nodiscard]] Answer judge(const WindowCondition& condition) const;
   [[nodiscard]] Answer judge(const ParametersCondition& condition) const;
   [[nodiscard]] Answer judge(const NodeCondition& condition, bool below_not) const;
   [[nodiscard]] Answer judge(const ReportCondition& condition, bool below_not) const;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tests/support/policy_reference_case.h"
+#include "tests/support/policy_reference_tests.h"
 
 namespace assay::policy::reference {
 namespace {
@@ -24,38 +25,6 @@ bool is_listed(const std::string& identity, const SignerRequirement& requirement
   return list.empty() || std::find(list.begin(), list.end(), identity) != list.end();
 }
 
-// The value at an RFC 6901 pointer, by nlohmann's own implementation.
-std::optional<Json> find(const Json& document, const std::string& pointer) {
-  const Json::json_pointer place(pointer);
-  return document.contains(place) ? std::optional(document.at(place)) : std::nullopt;
-}
-
-Truth compare(const Json& a, Comparison op, const Json& b) {
-  if (op == Comparison::kIn) {
-    Truth best = Truth::kUnknown;
-    for (const Json& element : b) {
-      const Truth one = compare(a, Comparison::kEqual, element);
-      if (one == Truth::kYes) {
-        return one;
-      }
-      best = one == Truth::kNo ? one : best;
-    }
-    return best;
-  }
-  if (a.is_number() && b.is_number()) {
-    const auto x = a.get<long double>();
-    const auto y = b.get<long double>();
-    const bool holds[] = {x == y, x != y, x<y, x <= y, x> y, x >= y};
-    return truth(holds[static_cast<std::size_t>(op)]);
-  }
-  const bool same = (a.is_string() && b.is_string()) || (a.is_boolean() && b.is_boolean()) ||
-                    (a.is_null() && b.is_null());
-  if (!same || (op != Comparison::kEqual && op != Comparison::kNotEqual)) {
-    return Truth::kUnknown;
-  }
-  return truth((a.dump() == b.dump()) == (op == Comparison::kEqual));
-}
-
 // Everything that is asked of one statement.
 std::vector<Tested> tests(const StatementCondition& condition, const StatementFact& statement,
                           Timestamp now) {
@@ -64,14 +33,7 @@ std::vector<Tested> tests(const StatementCondition& condition, const StatementFa
   }
   std::vector<Tested> list;
   for (const PredicateTest& test : condition.where) {
-    const auto value = find(statement.predicate, test.pointer);
-    if (!value) {
-      list.push_back({Truth::kUnknown, Reason::kValueMissing});
-      continue;
-    }
-    const Truth holds = compare(*value, test.op, test.value);
-    list.push_back({holds, holds == Truth::kUnknown ? Reason::kConditionUndecided
-                                                    : Reason::kPredicateMismatch});
+    list.push_back(judge_test(test, statement.predicate, now));
   }
   if (condition.max_age_seconds) {
     const auto age = now - statement.accepted_at;
@@ -79,6 +41,11 @@ std::vector<Tested> tests(const StatementCondition& condition, const StatementFa
         {truth(age <= std::chrono::seconds(*condition.max_age_seconds)), Reason::kStatementStale});
   }
   return list;
+}
+
+bool is_named(const StatementCondition& condition, const SignerFact& signer) {
+  const auto& list = condition.considered;
+  return list.empty() || std::find(list.begin(), list.end(), signer.key.identity) != list.end();
 }
 
 bool holds(const std::set<std::string>& all, const std::set<std::string>& part) {
@@ -116,7 +83,8 @@ const Tested* first(const std::vector<Tested>& list, Truth wanted) {
 
 bool is_about_the_thing_itself(Reason code) {
   return code == Reason::kPredicateMismatch || code == Reason::kParametersMismatch ||
-         code == Reason::kModelMismatch || code == Reason::kTcbNotAccepted;
+         code == Reason::kModelMismatch || code == Reason::kTcbNotAccepted ||
+         code == Reason::kRequesterMismatch || code == Reason::kOutsideWindow;
 }
 
 Answer Case::judge(const ManifestCondition& condition) const {
@@ -158,7 +126,8 @@ Reason Case::why_none(const StatementCondition& condition) const {
   for (const StatementFact& statement : facts.statements) {
     for (const SignerFact& signer : statement.signers) {
       if (statement.predicate_type == condition.predicate_type &&
-          statement.stage == condition.stage && is_listed(signer.key.identity, condition.signers)) {
+          statement.stage == condition.stage && is_listed(signer.key.identity, condition.signers) &&
+          is_named(condition, signer)) {
         reasons.insert(why_not(signer, statement));
       }
     }
@@ -167,26 +136,42 @@ Reason Case::why_none(const StatementCondition& condition) const {
                                                           : Reason::kStatementMissing;
 }
 
-Answer Case::judge(const StatementCondition& condition) const {
+// In log order; with `latest` the last one.
+std::vector<StatementFact> Case::asked_about(const StatementCondition& condition) const {
   std::vector<StatementFact> statements;
   for (const StatementFact& statement : facts.statements) {
     bool somebody = false;
     for (const SignerFact& signer : statement.signers) {
-      somebody = somebody || counts(signer, statement) != Truth::kNo;
+      somebody =
+          somebody || (is_named(condition, signer) && counts(signer, statement) != Truth::kNo);
     }
     if (somebody && statement.predicate_type == condition.predicate_type &&
         statement.stage == condition.stage) {
       statements.push_back(statement);
     }
   }
+  std::sort(statements.begin(), statements.end(),
+            [](const auto& a, const auto& b) { return a.log_index < b.log_index; });
+  if (condition.quantifier == Quantifier::kLatest && !statements.empty()) {
+    statements = {statements.back()};
+  }
+  return statements;
+}
+
+Truth Case::as_required(const StatementCondition& condition, const StatementFact& statement) const {
+  const auto list = tests(condition, statement, now);
+  if (first(list, Truth::kNo) != nullptr) {
+    return Truth::kNo;
+  }
+  return first(list, Truth::kUnknown) != nullptr ? Truth::kUnknown : Truth::kYes;
+}
+
+Answer Case::judge(const StatementCondition& condition) const {
+  const std::vector<StatementFact> statements = asked_about(condition);
   if (statements.empty()) {
     return answer(Outcome::kFail, why_none(condition));
   }
-  std::sort(statements.begin(), statements.end(),
-            [](const auto& a, const auto& b) { return a.log_index < b.log_index; });
-  if (condition.quantifier == Quantifier::kLatest) {
-    statements = {statements.back()};
-  }
+  const Others others = others_of(condition.signers);
   const bool any = condition.quantifier == Quantifier::kAny;
   const Outcome outcome = in_every_world([&](World& world) {
     std::set<std::string> identities;
@@ -198,7 +183,9 @@ Answer Case::judge(const StatementCondition& condition) const {
       }
       all = all && holds;
       for (const SignerFact& signer : statement.signers) {
-        if (world.decide(counts(signer, statement)) && holds) {
+        const bool other = world.decide(others.has(signer.key.identity));
+        if (world.decide(counts(signer, statement)) && holds && !other &&
+            is_named(condition, signer)) {
           identities.insert(signer.key.identity);
         }
       }
@@ -220,6 +207,9 @@ Answer Case::judge(const StatementCondition& condition) const {
   }
   if (outcome == Outcome::kError) {
     return answer(outcome, unknown.value_or(Reason::kConditionUndecided));
+  }
+  if (outcome == Outcome::kPass && others.unknown) {
+    return answer(Outcome::kError, Reason::kSignersRelationUnknown);
   }
   const bool tests_decide = failed && (!any || !one_passed);
   return answer(outcome, tests_decide ? *failed : Reason::kSignersInsufficient);
@@ -317,6 +307,9 @@ Heard Case::hear(const StatementCondition& condition, const StatementFact& state
   std::map<std::string, Reason> reasons;
   bool somebody = false;
   for (const SignerFact& signer : statement.signers) {
+    if (!is_named(condition, signer)) {
+      continue;
+    }
     somebody = somebody || counts(signer, statement) != Truth::kNo;
     const Reason why = why_not(signer, statement);
     reasons.emplace(info(why).code, why);
@@ -345,7 +338,11 @@ Answer Case::turned(const StatementCondition& condition, const Answer& plain) co
   }
   std::map<std::uint64_t, const StatementFact*> all;
   for (const StatementFact& statement : facts.statements) {
-    if (statement.predicate_type == condition.predicate_type &&
+    const bool named =
+        condition.considered.empty() ||
+        std::any_of(statement.signers.begin(), statement.signers.end(),
+                    [&](const SignerFact& signer) { return is_named(condition, signer); });
+    if (named && statement.predicate_type == condition.predicate_type &&
         statement.stage == condition.stage) {
       all[statement.log_index] = &statement;
     }
@@ -353,16 +350,24 @@ Answer Case::turned(const StatementCondition& condition, const Answer& plain) co
   while (condition.quantifier == Quantifier::kLatest && all.size() > 1) {
     all.erase(all.begin());
   }
+  const Others excluded = others_of(condition.signers);
   std::set<std::string> against;
   std::set<std::string> others;
   std::optional<Reason> why;
+  if (excluded.unknown) {
+    why = Reason::kSignersRelationUnknown;
+  }
   for (const auto& [index, statement] : all) {
     const Heard heard = hear(condition, *statement);
     why = why ? why : heard.why;
     for (const SignerFact& signer : statement->signers) {
+      const Truth other = excluded.has(signer.key.identity);
+      if (!is_named(condition, signer) || other == Truth::kYes) {
+        continue;
+      }
       if (heard.says != Heard::kOtherwise) {
         others.insert(signer.key.identity);
-      } else if (counts(signer, *statement) == Truth::kYes) {
+      } else if (counts(signer, *statement) == Truth::kYes && other == Truth::kNo) {
         against.insert(signer.key.identity);
       }
     }
@@ -370,7 +375,7 @@ Answer Case::turned(const StatementCondition& condition, const Answer& plain) co
   SignerRequirement one = condition.signers;
   one.at_least = 1;
   const bool contested = condition.quantifier == Quantifier::kAny && enough(others, one);
-  if (enough(against, condition.signers) && !contested) {
+  if (enough(against, condition.signers) && !contested && !excluded.unknown) {
     return answer(Outcome::kFail, Reason::kPredicateMismatch);
   }
   return answer(Outcome::kError, is_about_the_thing_itself(*plain.code)

@@ -7,8 +7,8 @@
 namespace assay::server {
 
 policy::TestOutcome StoredTests::run(const policy::StatementFact& statement,
-                                     const PredicateTest& test) const {
-  auto outcome = try_run(statement, test);
+                                     const PredicateTest& test, Timestamp now) const {
+  auto outcome = try_run(statement, test, now);
   if (outcome) {
     return *std::move(outcome);
   }
@@ -16,27 +16,32 @@ policy::TestOutcome StoredTests::run(const policy::StatementFact& statement,
   return {Outcome::kError, Reason::kConditionUndecided, nullptr};
 }
 
-const policy::TestOutcome* StoredTests::Known::find(const StatementId& id) const {
+const policy::TestOutcome* StoredTests::Known::find(const StatementId& id, Timestamp now) const {
+  const auto holds = [&](const policy::TestOutcome& outcome) {
+    return now >= outcome.from && now < outcome.until;
+  };
   if (before) {
-    if (const auto one = before->find(id); one != before->end()) {
+    if (const auto one = before->find(id); one != before->end() && holds(one->second)) {
       return &one->second;
     }
   }
   const auto one = found.find(id);
-  return one == found.end() ? nullptr : &one->second;
+  return one == found.end() || !holds(one->second) ? nullptr : &one->second;
 }
 
 Result<policy::TestOutcome> StoredTests::try_run(const policy::StatementFact& statement,
-                                                 const PredicateTest& test) const {
+                                                 const PredicateTest& test, Timestamp now) const {
   std::vector<Known>& models = known_about(test);
   for (const Known& known : models) {
-    if (const policy::TestOutcome* outcome = known.find(statement.id)) {
+    if (const policy::TestOutcome* outcome = known.find(statement.id, now)) {
       return *outcome;
     }
   }
   std::size_t model = 0;
   ASSAY_ASSIGN(const Json* predicate, predicate_of(statement.id, model));
-  return models[model].found.emplace(statement.id, policy::run(test, *predicate)).first->second;
+  return models[model]
+      .found.insert_or_assign(statement.id, policy::run(test, *predicate, now))
+      .first->second;
 }
 
 void StoredTests::remember() const {
@@ -45,8 +50,10 @@ void StoredTests::remember() const {
       if (cache_ == nullptr || known.found.empty()) {
         continue;
       }
-      Outcomes all = known.before ? *known.before : Outcomes();
-      all.insert(known.found.begin(), known.found.end());
+      Outcomes all = known.found;  // newer than what was known before
+      if (known.before) {
+        all.insert(known.before->begin(), known.before->end());
+      }
       const std::size_t weight = all.size();
       cache_->tests.put(known.key, std::make_shared<const Outcomes>(std::move(all)), weight);
     }
@@ -86,8 +93,7 @@ Result<const Json*> StoredTests::predicate_of(const StatementId& id, std::size_t
 std::vector<StoredTests::Known>& StoredTests::known_about(const PredicateTest& test) const {
   const auto [it, added] = known_.try_emplace(&test);
   if (added) {
-    const std::string text =
-        " " + std::string(name(test.op)) + " " + test.value.dump() + " " + test.pointer;
+    const std::string text = " " + to_json(test).dump();
     for (const Model& model : models_) {
       Known known{*model.artifact + text, nullptr, {}};
       if (cache_ != nullptr) {

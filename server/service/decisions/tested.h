@@ -29,10 +29,10 @@ class StoredTests final : public policy::PredicateTests {
     models_.push_back({&artifact, &envelopes});
   }
 
-  // Runs one test. When the predicate cannot be read, returns the outcome error, and status() gives
-  // the reason.
+  // Runs one test. All runs of an object must have the same time. When the predicate cannot be
+  // read, returns the outcome error, and status() gives the reason.
   [[nodiscard]] policy::TestOutcome run(const policy::StatementFact& statement,
-                                        const PredicateTest& test) const override;
+                                        const PredicateTest& test, Timestamp now) const override;
   // Returns OK when every test could be run. Otherwise the caller must not use the verdict. Errors:
   // data-loss; storage.
   [[nodiscard]] const Status& status() const { return status_; }
@@ -51,11 +51,12 @@ class StoredTests final : public policy::PredicateTests {
     std::shared_ptr<const Outcomes> before;  // from the cache; may be null
     Outcomes found;                          // by this evaluation
 
-    [[nodiscard]] const policy::TestOutcome* find(const StatementId& id) const;
+    // An outcome that holds at `now`; null when none is known.
+    [[nodiscard]] const policy::TestOutcome* find(const StatementId& id, Timestamp now) const;
   };
 
   [[nodiscard]] Result<policy::TestOutcome> try_run(const policy::StatementFact& statement,
-                                                    const PredicateTest& test) const;
+                                                    const PredicateTest& test, Timestamp now) const;
   // Returns the predicate of a statement; sets `model` to the index of the model that has the
   // statement.
   [[nodiscard]] Result<const Json*> predicate_of(const StatementId& id, std::size_t& model) const;

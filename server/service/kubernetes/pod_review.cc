@@ -3,6 +3,7 @@
 
 #include "server/service/kubernetes/known_pod.h"
 #include "server/service/kubernetes/pod_node.h"
+#include "server/service/kubernetes/requester.h"
 #include "server/service/kubernetes/review_answer.h"
 #include "server/service/kubernetes/review_patch.h"
 #include "server/service/references/resolve.h"
@@ -92,6 +93,7 @@ Result<DecisionRequest> unknown_request(const Asking& asking, const Review& revi
                                         const PodView& pod) {
   ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
   workload.node = node_of(pod);
+  workload.requester = requester_of(review, pod);
   DecisionRequest request = request_for(asking, review, std::move(workload), annotated_models(pod));
   request.keeps = new_row(asking, review, request.workload);
   if (request.keeps) {
@@ -108,6 +110,7 @@ Result<DecisionRequest> known_request(const Asking& asking, const Review& review
   ASSAY_ASSIGN(const policy::Workload judged, policy::workload_from_json(row.workload));
   ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
   workload.labels = judged.labels;
+  workload.requester = judged.requester;
   const storage::PodRow settled = settled_by(review, row);
   workload.node = node;
   DecisionRequest request = request_for(asking, review, std::move(workload), references_of(row));
@@ -247,6 +250,7 @@ Result<ReviewAnswer> judge_update(const Asking& asking, const Review& review, co
 Result<ReviewAnswer> judge_template(const Asking& asking, const Review& review,
                                     const PodView& pod) {
   ASSAY_ASSIGN(policy::Workload workload, workload_of(pod, review.name_space));
+  workload.requester = requester_of(review, pod);
   DecisionRequest request = request_for(asking, review, std::move(workload), annotated_models(pod));
   request.dry_run = true;
   ASSAY_ASSIGN(const DecisionAnswer decided, decide(asking.services, request));

@@ -3,6 +3,7 @@
 
 #include "schemas/core/json_foreign.h"
 #include "server/service/kubernetes/pod.h"
+#include "server/service/kubernetes/requester.h"
 
 namespace assay::server {
 namespace {
@@ -19,6 +20,23 @@ std::unexpected<Error> malformed(const char* why) {
 Json take(Json& request, std::string_view name) {
   const auto found = request.find(name);
   return found != request.end() ? std::move(*found) : Json();
+}
+
+std::optional<std::vector<std::string>> groups_in(const Json& user) {
+  const Json& list = member_at(user, "groups");
+  if (!list.is_array() || list.size() > kMaxUserGroups) {
+    return std::nullopt;
+  }
+  std::vector<std::string> groups;
+  std::size_t bytes = 0;
+  for (const Json& group : list) {
+    bytes += group.is_string() ? group.get_ref<const std::string&>().size() : kMaxGroupBytes + 1;
+    if (bytes > kMaxGroupBytes) {
+      return std::nullopt;
+    }
+    groups.push_back(group.get<std::string>());
+  }
+  return groups;
 }
 
 }  // namespace
@@ -78,6 +96,7 @@ Result<Review> parse_review(ByteView body) {
                 .object_name = text_at(request, "name"),
                 .operation = text_at(request, "operation"),
                 .user = text_at(member_at(request, "userInfo"), "username"),
+                .groups = groups_in(member_at(request, "userInfo")),
                 .object = take(request, "object"),
                 .old_object = take(request, "oldObject"),
                 .dry_run = dry_run.is_boolean() && dry_run.get<bool>()};

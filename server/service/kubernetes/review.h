@@ -3,8 +3,10 @@
 // judged.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/service/json_at.h"
 
@@ -30,6 +32,8 @@ struct Review {
   std::string object_name;  // empty when the API server generates the name later
   std::string operation;
   std::string user;
+  // Groups of the user; nullopt when the review lists none, or too many (requester.h).
+  std::optional<std::vector<std::string>> groups{};
   Json object;      // null for a deletion
   Json old_object;  // null unless the operation is an update or a deletion
   bool dry_run = false;

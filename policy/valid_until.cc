@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/valid_until.h"
+
+#include "policy/memory_condition.h"
+
+namespace assay::policy {
+namespace {
+
+void note(const SignerFact& signer, Horizon& horizon) {
+  horizon.changes_at(signer.signed_at);
+  if (signer.key.revoked) {
+    horizon.changes_at(signer.key.revoked->at);
+  }
+}
+
+template <typename Facts>
+void note_all(const Facts& documents, Horizon& horizon) {
+  for (const auto& document : documents) {
+    for (const SignerFact& signer : document.statement.signers) {
+      note(signer, horizon);
+    }
+  }
+}
+
+void note_one(const StatementCondition& condition, const Scope& scope, Horizon& horizon) {
+  const auto* group = scope.facts.index->group(condition.predicate_type, condition.stage);
+  if (group == nullptr) {
+    return;
+  }
+  for (const std::size_t i : group->members) {
+    const Timestamp accepted = scope.facts.index->in_order[i]->accepted_at;
+    horizon.changes_at(accepted);
+    if (condition.max_age_seconds) {
+      horizon.ages_from(accepted, *condition.max_age_seconds);
+    }
+  }
+}
+
+void note_one(const NodeCondition& condition, const Scope& scope, Horizon& horizon) {
+  if (!scope.known.node) {
+    return;
+  }
+  const NodeFact& node = *scope.known.node;
+  horizon.changes_at(node.enrolled_at);
+  horizon.changes_at(node.expires_at);
+  if (node.appraised_at) {
+    horizon.changes_at(*node.appraised_at);
+    if (condition.max_evidence_age_seconds) {
+      horizon.ages_from(*node.appraised_at, *condition.max_evidence_age_seconds);
+    }
+  }
+}
+
+void note_one(const ReportCondition& condition, const Scope& scope, Horizon& horizon) {
+  for (const ReportFact& report : scope.known.reports) {
+    horizon.changes_at(report.reported_at);
+    horizon.changes_at(report.read_since);
+    if (condition.max_age_seconds) {
+      horizon.ages_from(report.read_since, *condition.max_age_seconds);
+    }
+  }
+  for (const InstanceFact& instance : scope.known.instances) {
+    horizon.changes_at(instance.heard_at);
+    horizon.ages_from(instance.heard_at, kMaxHeartbeatAgeSeconds);
+  }
+}
+
+void note_leaf(const Condition& condition, const Scope& scope) {
+  Horizon& horizon = scope.facts.horizon;
+  if (point_of_leaf(scope.points, condition) > scope.point) {
+    return;
+  }
+  if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {
+    note_one(*statement, scope, horizon);
+  } else if (const auto* node = std::get_if<NodeCondition>(&condition.kind)) {
+    note_one(*node, scope, horizon);
+  } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
+    note_one(*report, scope, horizon);
+  } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
+    if (const auto change = next_change(window->window, scope.now)) {
+      horizon.changes_at(*change);
+    }
+  }
+}
+
+void note_at(const std::vector<Condition>& conditions, const Scope& scope, int depth) {
+  for (const Condition& condition : conditions) {
+    const std::vector<Condition>* parts = parts_of(condition);
+    if (parts == nullptr) {
+      note_leaf(condition, scope);
+    } else if (depth < kMaxConditionDepth) {
+      note_at(*parts, scope, depth + 1);
+    }
+  }
+}
+
+}  // namespace
+
+void note_changes(const std::vector<Condition>& require, const Scope& scope) {
+  note_at(require, scope, 1);
+}
+
+void note_signatures(const Facts& facts, const JudgedFacts& judged) {
+  Horizon& horizon = judged.horizon;
+  note_all(facts.manifests, horizon);
+  note_all(facts.placements, horizon);
+  for (const StatementIndex::Signature& signature : judged.index->signatures) {
+    horizon.changes_at(signature.signed_at);
+  }
+  for (const StatementIndex::Alike& alike : judged.index->alike) {
+    note(*alike.signer, horizon);
+  }
+}
+
+}  // namespace assay::policy
