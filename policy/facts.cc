@@ -19,8 +19,6 @@ using reading::Reader;
 using reading::text_of;
 using reading::violation;
 
-// --- writing
-
 std::vector<SignerRole> in_order(std::vector<SignerRole> roles) {
   std::sort(roles.begin(), roles.end(), [](const SignerRole& a, const SignerRole& b) {
     return std::tie(a.predicate_type, a.stage, a.name_space) <
@@ -104,6 +102,7 @@ Json to_json(const StatementFact& fact) {
   json["stage"] = fact.stage;
   json["names"] = sorted(fact.names);
   json["predicate"] = fact.predicate;
+  put_stage_evidence(fact.evidence, json);
   return json;
 }
 
@@ -306,13 +305,14 @@ Result<PlacementFact> placement_from_json(const Json& json, const std::string& w
 Result<StatementFact> statement_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
                           {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage",
-                           "names", "predicate"}));
+                           "names", "predicate"}, {"evidence"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   ASSAY_ASSIGN(statement.predicate_type, in.text("predicate_type"));
   ASSAY_ASSIGN(statement.stage, in.text("stage"));
   ASSAY_ASSIGN(statement.names, in.list<std::string>("names", text_of));
   statement.predicate = json["predicate"];
+  ASSAY_ASSIGN(statement.evidence, read_stage_evidence(json, where));
   return statement;
 }
 

@@ -13,6 +13,7 @@
 
 #include "policy/memory_fact.h"
 #include "policy/shared_list.h"
+#include "policy/stage_evidence_fact.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
@@ -46,6 +47,7 @@ struct StatementFact {
   // known, so only roles for every name count. Not used for manifests and placements, which have
   // one name each.
   std::vector<std::string> names{};
+  std::vector<StageEvidenceFact> evidence{};  // of the keys that signed; any order
 };
 
 struct ManifestFact {

@@ -10,6 +10,7 @@
 #include "policy/age.h"
 #include "policy/checks.h"
 #include "policy/compare.h"
+#include "policy/stage_evidence.h"
 
 namespace assay::policy {
 namespace {
@@ -50,8 +51,8 @@ bool listed(const SignerRequirement& signers, std::string_view identity) {
              signers.identities.end();
 }
 
-// Why nothing follows from what `statement` says: nobody stands behind it now, or it is not of an
-// age that the condition accepts.
+// Why nothing follows from what `statement` says: nobody stands behind it now, it is not of an age
+// that the condition accepts, or it has no evidence as the condition demands.
 Doubt unreliable(const StatementCondition& condition, const JudgedStatement& statement,
                  Timestamp now) {
   const StatementFact& fact = *statement.fact;
@@ -67,6 +68,11 @@ Doubt unreliable(const StatementCondition& condition, const JudgedStatement& sta
   }
   if (condition.max_age_seconds && is_older(fact.accepted_at, *condition.max_age_seconds, now)) {
     return Reason::kStatementStale;
+  }
+  if (condition.evidence) {
+    const JudgedEvidence judged =
+        judge_evidence(*condition.evidence, condition.signers, statement, now);
+    return judged.outcome == Outcome::kPass ? Doubt() : judged.code;
   }
   return std::nullopt;
 }

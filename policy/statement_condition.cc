@@ -4,6 +4,7 @@
 #include "policy/checks.h"
 #include "policy/compare.h"
 #include "policy/conditions.h"
+#include "policy/stage_evidence.h"
 
 namespace assay::policy {
 namespace {
@@ -60,6 +61,17 @@ void examine_age(const StatementCondition& condition, const StatementFact& fact,
   }
 }
 
+void examine_evidence(const StatementCondition& condition, const JudgedStatement& statement,
+                      Timestamp now, Examination& examination) {
+  if (!condition.evidence) {
+    return;
+  }
+  JudgedEvidence judged = judge_evidence(*condition.evidence, condition.signers, statement, now);
+  if (judged.outcome != Outcome::kPass) {
+    examination.note(judged.outcome, judged.code, {{"evidence", std::move(judged.actual)}});
+  }
+}
+
 Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
                const JudgedStatement& statement, Timestamp now, Failures& failures) {
   const StatementFact& fact = *statement.fact;
@@ -82,6 +94,7 @@ Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
                      std::move(failure));
   }
   examine_age(condition, fact, now, examination);
+  examine_evidence(condition, statement, now, examination);
   return {&statement, examination.outcome(), examination.code()};
 }
 
@@ -130,6 +143,9 @@ Json expected_of(const StatementCondition& condition, const Tally& tally) {
     expected["stage"] = condition.stage;
   }
   expected["quantifier"] = name(condition.quantifier);
+  if (condition.evidence) {
+    expected["evidence"] = to_json(*condition.evidence);
+  }
   return expected;
 }
 

@@ -106,6 +106,9 @@ Result<StatementCondition> read_statement(const Json& json) {
   if (json.contains("max_age_seconds")) {
     condition.max_age_seconds = members::number(json, "max_age_seconds");
   }
+  if (json.contains("evidence")) {
+    condition.evidence = read_evidence_demands(json["evidence"]);
+  }
   return condition;
 }
 
@@ -314,6 +317,9 @@ Json to_json(const StatementCondition& condition) {
   }
   if (condition.max_age_seconds) {
     json["max_age_seconds"] = *condition.max_age_seconds;
+  }
+  if (condition.evidence) {
+    json["evidence"] = to_json(*condition.evidence);
   }
   return json;
 }

@@ -16,6 +16,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/evidence_demands.h"
 #include "schemas/policy_match.h"
 
 namespace assay {
@@ -85,6 +86,8 @@ struct StatementCondition {
   std::vector<PredicateTest> where;
   Quantifier quantifier = Quantifier::kEvery;
   std::optional<std::uint64_t> max_age_seconds;  // since the time of the statement's log entry
+  // Demands on stage evidence by a signer that counts; absent: no evidence is needed.
+  std::optional<EvidenceDemands> evidence{};
 };
 // A condition that requires that the artifact's tree parameters are in these lists. An empty list
 // allows any value.

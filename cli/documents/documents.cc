@@ -10,14 +10,16 @@
 #include "schemas/lifecycle.h"
 #include "schemas/placement.h"
 #include "schemas/policy_document.h"
+#include "schemas/stage_evidence.h"
 #include "schemas/trust.h"
 
 namespace assay::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {
-    "manifest", "attestation", "policy", "policy-approval", "trust-change", "decision", "other"};
+constexpr std::array<std::string_view, 8> kNames = {
+    "manifest",     "attestation",    "policy",   "policy-approval",
+    "trust-change", "stage-evidence", "decision", "other"};
 
 Result<PayloadKind> check_statement(ByteView payload) {
   ASSAY_ASSIGN(const Statement statement, parse_statement(payload));
@@ -110,6 +112,10 @@ Result<PayloadKind> check_payload(std::string_view type, ByteView payload) {
   if (type == kTrustChangePayloadType) {
     ASSAY_TRY(parse_trust_change(payload));
     return PayloadKind::kTrustChange;
+  }
+  if (type == kStageEvidencePayloadType) {
+    ASSAY_TRY(parse_stage_evidence(payload));
+    return PayloadKind::kStageEvidence;
   }
   return type == kDecisionPayloadType ? PayloadKind::kDecision : PayloadKind::kOther;
 }

@@ -21,6 +21,7 @@ enum class PayloadKind : std::uint8_t {
   kPolicy,
   kPolicyApproval,
   kTrustChange,
+  kStageEvidence,
   kDecision,
   kOther,  // a payload type of other software
 };

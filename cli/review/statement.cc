@@ -216,7 +216,8 @@ Review review_statement(const Json& document, const InForce& in_force, bool all)
 
 Result<Review> review(const Payload& payload, const InForce& in_force, bool all) {
   Review made;
-  if (payload.kind == PayloadKind::kOther || payload.kind == PayloadKind::kDecision) {
+  if (payload.kind == PayloadKind::kOther || payload.kind == PayloadKind::kDecision ||
+      payload.kind == PayloadKind::kStageEvidence) {
     made.title = "document of type " + quoted(Json(payload.type)) + ", " +
                  counted(payload.bytes.size(), "byte");
     if (payload.kind == PayloadKind::kOther) {
@@ -241,6 +242,7 @@ Result<Review> review(const Payload& payload, const InForce& in_force, bool all)
     case PayloadKind::kAttestation:
       made = review_statement(document, in_force, all);
       break;
+    case PayloadKind::kStageEvidence:
     case PayloadKind::kDecision:
     case PayloadKind::kOther:
       made.says = leaves(document, "", all ? SIZE_MAX : kShownItems);

@@ -2,6 +2,7 @@
 #include "server/api/view.h"
 
 #include "schemas/placement.h"
+#include "server/service/nodes/stage_evidence.h"
 
 namespace assay::server {
 namespace {
@@ -56,6 +57,12 @@ Result<Json> statement_view(storage::Snapshot& snapshot, const storage::Statemen
   }
   if (!row.stage.empty()) {
     view["stage"] = row.stage;
+  }
+  if (row.kind == storage::StatementKind::kAttestation) {
+    ASSAY_ASSIGN(Json evidence, stage_evidence_view(snapshot, row.id));
+    if (!evidence.empty()) {
+      view["evidence"] = std::move(evidence);
+    }
   }
   if (!row.name.empty()) {
     view["name"] = row.name;

@@ -28,6 +28,7 @@ class RandomCase {
       : engine_(seed),
         memory_engine_(seed + 1),
         names_engine_(seed + 2),
+        evidence_engine_(seed + 3),
         options_(std::move(options)) {}
 
   [[nodiscard]] Facts facts();
@@ -75,6 +76,7 @@ class RandomCase {
   std::mt19937_64 engine_;
   std::mt19937_64 memory_engine_;  // in its place for what is about memory
   std::mt19937_64 names_engine_;   // and for names, and for parts of volumes
+  std::mt19937_64 evidence_engine_;  // and for stage evidence
   RandomOptions options_;
   int next_id_ = 0;
 };

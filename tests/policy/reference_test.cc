@@ -126,7 +126,15 @@ constexpr const char* kCodes[] = {"pass",
                                   "device-bytes-unknown",
                                   "redraws-missing",
                                   "instance-unwatched",
-                                  "instance-violated"};
+                                  "instance-violated",
+                                  "stage-evidence-missing",
+                                  "stage-evidence-rejected",
+                                  "stage-evidence-stale",
+                                  "stage-evidence-not-fresh",
+                                  "stage-anchor-not-accepted",
+                                  "stage-tcb-not-accepted",
+                                  "stage-references-missing",
+                                  "stage-measurements-mismatch"};
 
 // The cases above are worth something: every code and both answers occur often.
 TEST(Reference, RandomCases_ReachEveryCode) {

@@ -65,6 +65,11 @@ struct Heard {
   std::optional<Reason> why;  // it is unknown
 };
 
+struct Tested {
+  Truth holds;
+  Reason code;
+};
+
 struct Case {
   const Facts& facts;
   const std::string& node;
@@ -159,6 +164,9 @@ struct Case {
   // --- conditions
   [[nodiscard]] Answer judge(const ManifestCondition& condition) const;
   [[nodiscard]] Answer judge(const StatementCondition& condition) const;
+  // Everything that is asked of one statement.
+  [[nodiscard]] std::vector<Tested> asked_of(const StatementCondition& condition,
+                                             const StatementFact& statement) const;
   [[nodiscard]] Answer judge(const ParametersCondition& condition) const;
   [[nodiscard]] Answer judge(const NodeCondition& condition, bool below_not) const;
   [[nodiscard]] Answer judge(const ReportCondition& condition, bool below_not) const;
@@ -168,16 +176,15 @@ struct Case {
   [[nodiscard]] std::optional<Answer> judge_implied(const std::vector<Condition>& require) const;
   [[nodiscard]] Answer judge(const Condition& condition, bool below_not) const;
 
+  // Whether the stage evidence of a statement is as the condition demands.
+  [[nodiscard]] Tested evidence_of(const StatementCondition& condition,
+                                   const StatementFact& statement) const;
+
   // --- below a `not`
   [[nodiscard]] Reason why_not(const SignerFact& signer, const StatementFact& statement) const;
   [[nodiscard]] Heard hear(const StatementCondition& condition,
                            const StatementFact& statement) const;
   [[nodiscard]] Answer turned(const StatementCondition& condition, const Answer& plain) const;
-};
-
-struct Tested {
-  Truth holds;
-  Reason code;
 };
 
 // The first test with this truth; nullptr when there is none.

@@ -152,6 +152,15 @@ Answer Case::judge(const ManifestCondition& condition) const {
   return answer(outcome, one ? *reasons.begin() : Reason::kSignersInsufficient);
 }
 
+std::vector<Tested> Case::asked_of(const StatementCondition& condition,
+                                   const StatementFact& statement) const {
+  std::vector<Tested> list = tests(condition, statement, now);
+  if (condition.evidence && statement.accepted_at <= now) {
+    list.push_back(evidence_of(condition, statement));
+  }
+  return list;
+}
+
 Answer Case::judge(const StatementCondition& condition) const {
   std::vector<StatementFact> statements;
   for (const StatementFact& statement : facts.statements) {
@@ -178,7 +187,7 @@ Answer Case::judge(const StatementCondition& condition) const {
     bool all = true;
     for (const StatementFact& statement : statements) {
       bool holds = true;
-      for (const Tested& test : tests(condition, statement, now)) {
+      for (const Tested& test : asked_of(condition, statement)) {
         holds = world.decide(test.holds) && holds;
       }
       all = all && holds;
@@ -194,7 +203,7 @@ Answer Case::judge(const StatementCondition& condition) const {
   std::optional<Reason> unknown;
   bool one_passed = false;
   for (const StatementFact& statement : statements) {
-    const auto list = tests(condition, statement, now);
+    const auto list = asked_of(condition, statement);
     if (const Tested* no = first(list, Truth::kNo)) {
       failed = failed ? failed : no->code;
     } else if (const Tested* maybe = first(list, Truth::kUnknown)) {
@@ -295,11 +304,16 @@ Heard Case::hear(const StatementCondition& condition, const StatementFact& state
   if (!somebody) {
     return {Heard::kUnknown, reasons.empty() ? Reason::kStatementMissing : reasons.begin()->second};
   }
-  const auto list = tests(condition, statement, now);
+  const auto list = asked_of(condition, statement);
   for (const Tested& one : list) {
     if (one.holds == Truth::kNo && one.code == Reason::kStatementStale) {
       return {Heard::kUnknown, one.code};
     }
+  }
+  // Whatever a statement says without the evidence that is asked for shows nothing.
+  if (condition.evidence && statement.accepted_at <= now &&
+      list.back().holds != Truth::kYes) {
+    return {Heard::kUnknown, list.back().code};
   }
   if (first(list, Truth::kNo) != nullptr) {
     return {Heard::kOtherwise, {}};

@@ -5,6 +5,7 @@
 #include "schemas/placement.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/documents/statement_row.h"
+#include "server/service/facts/stage_evidence_facts.h"
 
 namespace assay::server {
 namespace {
@@ -55,8 +56,7 @@ Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
                               objects};
 }
 
-Status add_fact(const storage::StatementRow& row, const ArtifactId& artifact,
-                Collected& collected) {
+Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row, const ArtifactId& artifact, Collected& collected) {
   if (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row)) {
     return {};
   }
@@ -68,6 +68,7 @@ Status add_fact(const storage::StatementRow& row, const ArtifactId& artifact,
   }
   if (row.kind != storage::StatementKind::kManifest) {
     ASSAY_ASSIGN(fact.names, names_in(row, artifact));
+    ASSAY_ASSIGN(fact.evidence, stage_evidence_facts(snapshot, row.id));
     collected.envelopes.emplace(row.id, row.envelopes.front());
     collected.statements.push_back(std::move(fact));
     return {};
@@ -95,7 +96,7 @@ Result<Collected> collect(storage::Snapshot& snapshot, const ArtifactId& artifac
   do {
     ASSAY_ASSIGN(const auto page, snapshot.statements(query));
     for (const storage::StatementRow& row : page.items) {
-      ASSAY_TRY(add_fact(row, artifact, collected));
+      ASSAY_TRY(add_fact(snapshot, row, artifact, collected));
       ++collected.rows;
       collected.newest = row.log_index;
     }
