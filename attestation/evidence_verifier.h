@@ -64,6 +64,7 @@ enum class Purpose : std::uint8_t {
   kInspect,  // only to report what the evidence shows
   kEnrol,    // to enrol a node: without reference values the evidence is refused
              // (REFERENCE_VALUES_MISSING), unless `appraisal` waives them
+  kStage,    // for a statement (schemas/stage_evidence.h), with the same demand
 };
 
 // Appraises `evidence`. Refused evidence is a result, not an Error. Errors: evidence-type-unknown;

@@ -213,7 +213,7 @@ Result<AppraisedEvidence> appraise_tdx(const Evidence& evidence, const Appraisal
   AppraisalResult result =
       tdx::verify(evidence.quote, *collateral, terms.anchors,
                   {now, tdx::ReportDataExpectation::exactly(expected), terms.policy});
-  if (purpose == Purpose::kEnrol) {
+  if (purpose != Purpose::kInspect) {
     require_references(terms.policy, appraisal.dangerous_allow_missing_reference_values, result);
   }
   return summarize(result, terms.policy);

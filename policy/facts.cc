@@ -74,6 +74,7 @@ Json to_json(const StatementFact& fact) {
   json["stage"] = fact.stage;
   json["names"] = sorted(fact.names);
   json["predicate"] = fact.predicate;
+  put_stage_evidence(fact.evidence, json);
   return json;
 }
 
@@ -233,13 +234,14 @@ Result<StatementFact> statement_from_json(const Json& json, const std::string& w
   ASSAY_TRY(check_members(json, where,
                           {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage",
                            "names", "predicate"},
-                          {"withdrawn"}));
+                          {"evidence", "withdrawn"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   ASSAY_ASSIGN(statement.predicate_type, in.text("predicate_type"));
   ASSAY_ASSIGN(statement.stage, in.text("stage"));
   ASSAY_ASSIGN(statement.names, in.list<std::string>("names", text_of));
   statement.predicate = json["predicate"];
+  ASSAY_ASSIGN(statement.evidence, read_stage_evidence(json, where));
   return statement;
 }
 

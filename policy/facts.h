@@ -13,6 +13,7 @@
 
 #include "policy/memory_fact.h"
 #include "policy/shared_list.h"
+#include "policy/stage_evidence_fact.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
@@ -54,6 +55,7 @@ struct StatementFact {
   // one name each.
   std::vector<std::string> names{};
   std::optional<WithdrawnFact> withdrawn{};
+  std::vector<StageEvidenceFact> evidence{};  // of the keys that signed; any order
 };
 
 struct ManifestFact {

@@ -8,6 +8,7 @@
 #include "policy/conditions.h"
 #include "policy/lint_tests.h"
 #include "policy/lint_workloads.h"
+#include "policy/stage_evidence.h"
 #include "schemas/core/artifact.h"
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
@@ -179,6 +180,9 @@ void Linter::statement(const StatementCondition& statement, const LintPlace& pla
   }
   if (statement.max_age_seconds && *statement.max_age_seconds == 0) {
     warn("cannot pass: max_age_seconds is 0");
+  }
+  for (std::string& text : lint_evidence(statement.evidence)) {
+    warn(std::move(text));
   }
 }
 

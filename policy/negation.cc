@@ -12,6 +12,7 @@
 #include "policy/checks.h"
 #include "policy/compare.h"
 #include "policy/relations.h"
+#include "policy/stage_evidence.h"
 
 namespace assay::policy {
 namespace {
@@ -55,8 +56,8 @@ bool listed(const StatementCondition& condition, std::string_view identity) {
           std::find(identities.begin(), identities.end(), identity) != identities.end());
 }
 
-// Why nothing follows from what `statement` says: nobody stands behind it now, or it is not of an
-// age that the condition accepts.
+// Why nothing follows from what `statement` says: nobody stands behind it now, it is not of an age
+// that the condition accepts, or it has no evidence as the condition demands.
 Doubt unreliable(const StatementCondition& condition, const JudgedStatement& statement,
                  Timestamp now) {
   const StatementFact& fact = *statement.fact;
@@ -75,6 +76,10 @@ Doubt unreliable(const StatementCondition& condition, const JudgedStatement& sta
   }
   if (condition.max_age_seconds && is_older(fact.accepted_at, *condition.max_age_seconds, now)) {
     return Reason::kStatementStale;
+  }
+  if (condition.evidence) {
+    const JudgedEvidence judged = judge_evidence(condition, statement, now);
+    return judged.outcome == Outcome::kPass ? Doubt() : judged.code;
   }
   return std::nullopt;
 }

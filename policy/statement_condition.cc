@@ -5,6 +5,7 @@
 #include "policy/compare.h"
 #include "policy/conditions.h"
 #include "policy/relations.h"
+#include "policy/stage_evidence.h"
 #include "policy/statement_tests.h"
 
 namespace assay::policy {
@@ -62,6 +63,17 @@ void examine_age(const StatementCondition& condition, const StatementFact& fact,
   }
 }
 
+void examine_evidence(const StatementCondition& condition, const JudgedStatement& statement,
+                      Timestamp now, Examination& examination) {
+  if (!condition.evidence) {
+    return;
+  }
+  JudgedEvidence judged = judge_evidence(condition, statement, now);
+  if (judged.outcome != Outcome::kPass) {
+    examination.note(judged.outcome, judged.code, {{"evidence", std::move(judged.actual)}});
+  }
+}
+
 Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
                const JudgedStatement& statement, Timestamp now, Failures& failures) {
   const StatementFact& fact = *statement.fact;
@@ -84,6 +96,7 @@ Judged examine(const StatementCondition& condition, const JudgedFacts& facts,
                      std::move(failure));
   }
   examine_age(condition, fact, now, examination);
+  examine_evidence(condition, statement, now, examination);
   return {&statement, examination.outcome(), examination.code()};
 }
 
@@ -137,6 +150,9 @@ Json expected_of(const StatementCondition& condition, const Tally& tally) {
   }
   if (!condition.signers.none_of.empty()) {
     expected["none_of"] = condition.signers.none_of;
+  }
+  if (condition.evidence) {
+    expected["evidence"] = to_json(*condition.evidence);
   }
   return expected;
 }

@@ -22,16 +22,30 @@ void note_all(const Facts& documents, Horizon& horizon) {
   }
 }
 
+void note(const StageEvidenceFact& evidence, const StatementCondition& condition,
+          Horizon& horizon) {
+  horizon.changes_at(evidence.accepted_at);
+  if (evidence.made_after) {
+    horizon.changes_at(*evidence.made_after);
+  }
+  if (condition.evidence && condition.evidence->max_age_seconds) {
+    horizon.ages_from(evidence.accepted_at, *condition.evidence->max_age_seconds);
+  }
+}
+
 void note_one(const StatementCondition& condition, const Scope& scope, Horizon& horizon) {
   const auto* group = scope.facts.index->group(condition.predicate_type, condition.stage);
   if (group == nullptr) {
     return;
   }
   for (const std::size_t i : group->members) {
-    const Timestamp accepted = scope.facts.index->in_order[i]->accepted_at;
-    horizon.changes_at(accepted);
+    const StatementFact& statement = *scope.facts.index->in_order[i];
+    horizon.changes_at(statement.accepted_at);
     if (condition.max_age_seconds) {
-      horizon.ages_from(accepted, *condition.max_age_seconds);
+      horizon.ages_from(statement.accepted_at, *condition.max_age_seconds);
+    }
+    for (const StageEvidenceFact& evidence : statement.evidence) {
+      note(evidence, condition, horizon);
     }
   }
 }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kEnrolDomain = "assay/enrol/v1";
 constexpr std::string_view kReportDomain = "assay/report/v1";
+constexpr std::string_view kStatementDomain = "assay/statement/v1";
 
 Result<Json> read_collateral(const Json& json) {
   const auto found = json.find("collateral");
@@ -79,6 +80,13 @@ ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,
   // one up gets bytes that fit no evidence.
   const std::string canonical = canonical_json(to_json(request)).value_or(std::string());
   return report_data(kEnrolDomain, nonce, spki, sha256(as_bytes(canonical)));
+}
+
+ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki) {
+  constexpr std::array<std::uint8_t, 1> kEnd = {0};
+  const Digest key = sha256(spki);
+  return sha512(
+      {as_bytes(kStatementDomain), kEnd, statement.digest().bytes(), key.bytes()});
 }
 
 ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki, ByteView report_payload) {

@@ -54,5 +54,8 @@ struct EnrolmentRequest {
 // Returns SHA-512("assay/report/v1" || 0x00 || nonce || SHA-256(spki) || SHA-256(report payload)).
 [[nodiscard]] ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki,
                                                  ByteView report_payload);
+// Returns SHA-512("assay/statement/v1" || 0x00 || statement id || SHA-256(spki)), with the 32 bytes
+// of the id. `spki` is the key that signed the statement.
+[[nodiscard]] ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki);
 
 }  // namespace assay

@@ -104,6 +104,9 @@ Result<StatementCondition> read_statement(const Json& json, const std::string& w
   }
   const Json nobody = Json::object();
   condition.considered = members::texts(members::child(json, "considered", nobody), "identities");
+  if (json.contains("evidence")) {
+    condition.evidence = read_evidence_demands(json["evidence"]);
+  }
   return condition;
 }
 
@@ -324,6 +327,9 @@ Json to_json(const StatementCondition& condition) {
   }
   if (!condition.considered.empty()) {
     json["considered"] = {{"identities", condition.considered}};
+  }
+  if (condition.evidence) {
+    json["evidence"] = to_json(*condition.evidence);
   }
   return json;
 }

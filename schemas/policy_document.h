@@ -16,6 +16,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/evidence_demands.h"
 #include "schemas/policy_match.h"
 #include "schemas/policy_names.h"
 #include "schemas/predicate_test.h"
@@ -79,6 +80,8 @@ struct StatementCondition {
   // When not empty: only statements with a signature of one of these identities are considered, and
   // of their signatures only those of these identities. JSON: "considered": {"identities": [...]}.
   std::vector<std::string> considered{};
+  // Demands on stage evidence by a signer that counts; absent: no evidence is needed.
+  std::optional<EvidenceDemands> evidence{};
 };
 // A condition about who asked for the workload. Each list that is not empty must have a pattern
 // ('*' stands for any characters) that matches. A value that is not known is an error.

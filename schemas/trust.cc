@@ -135,6 +135,7 @@ Result<Appraisal> read_appraisal(const Json& json) {
   }
   appraisal.dangerous_allow_missing_reference_values =
       json.value("dangerous_allow_missing_reference_values", false);
+  appraisal.stage = members::text(json, "stage");
   return appraisal;
 }
 
@@ -240,9 +241,9 @@ class Uniqueness {
     return {};
   }
   Status add(const Appraisal& appraisal, const std::string& where) {
-    return appraisals_.insert(appraisal.evidence_type).second
+    return appraisals_.insert(appraisal_name(appraisal.evidence_type, appraisal.stage)).second
                ? Status()
-               : duplicate("type of evidence", where);
+               : duplicate("appraisal", where);
   }
   Status add(const Registration& registration, const std::string& where) {
     return registrations_.insert(registration.id).second ? Status()
@@ -331,10 +332,18 @@ Result<Principal> principal_from_json(const Json& json) {
   return read_principal(json);
 }
 
+std::string appraisal_name(std::string_view evidence_type, std::string_view stage) {
+  std::string text(evidence_type);
+  return stage.empty() ? text : text.append("/").append(stage);
+}
+
 Json to_json(const Appraisal& appraisal) {
   Json json = {{"evidence_type", appraisal.evidence_type}, {"policy", appraisal.policy}};
   for (const Bytes& anchor : appraisal.dangerous_anchors) {
     json["dangerous_anchors"].push_back(base64_encode(anchor));
+  }
+  if (!appraisal.stage.empty()) {
+    json["stage"] = appraisal.stage;
   }
   if (appraisal.dangerous_allow_missing_reference_values) {
     json["dangerous_allow_missing_reference_values"] = true;

@@ -99,7 +99,7 @@ struct PutPrincipal {
 struct RemovePrincipal {
   std::string name;
 };
-// How evidence of one type is appraised: reference values, accepted statuses, and anchors (root
+// How evidence of one type is appraised, of nodes or of one stage: reference values, accepted statuses, and anchors (root
 // certificates) in addition to the vendor's. An anchor that does not belong to the vendor proves
 // nothing about hardware, because a simulator can use such an anchor. The JSON name of these
 // anchors is therefore "dangerous_anchors".
@@ -109,8 +109,14 @@ struct Appraisal {
   std::vector<Bytes> dangerous_anchors;  // DER certificates
   // JSON: "dangerous_allow_missing_reference_values". Nodes may enrol without reference values.
   bool dangerous_allow_missing_reference_values = false;
+  // Stage of the statements whose evidence (schemas/stage_evidence.h) is appraised this way; "*"
+  // for stages without an appraisal of their own, and for statements without a stage. Empty: the
+  // evidence of nodes.
+  std::string stage{};
   bool operator==(const Appraisal&) const = default;
 };
+// Returns the name under which the appraisal is stored: "tdx", or "tdx/train" with a stage.
+[[nodiscard]] std::string appraisal_name(std::string_view evidence_type, std::string_view stage);
 struct PutAppraisal {
   Appraisal appraisal;
 };

@@ -123,7 +123,7 @@ Status Governance::remove_principal(const std::string& name) {
 }
 
 Status Governance::put_appraisal(const Appraisal& appraisal) {
-  appraisals_.insert_or_assign(appraisal.evidence_type, appraisal);
+  appraisals_.insert_or_assign(appraisal_name(appraisal.evidence_type, appraisal.stage), appraisal);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 #include "schemas/trust.h"
+#include "storage/evidence_row.h"
 
 namespace assay::storage {
 
@@ -64,24 +65,6 @@ struct NodeRow {
   };
   Superseded superseded{};
   bool operator==(const NodeRow&) const = default;
-};
-
-// Evidence that an enrolment or a report depends on, and its newest appraisal.
-struct EvidenceRow {
-  std::string subject;     // "node:NAME" for an enrolment, "job:ID" for a report
-  std::string node;        // node that gave the evidence
-  std::string type;        // of the evidence
-  DocumentId evidence;     // stored document: see server/service/nodes/reappraise.h
-  Bytes expected;          // required report data, 64 bytes
-  std::string platform;    // required platform
-  DocumentId policy;       // digest of the appraisal policy that was applied
-  std::string error;       // error code of the refusal; empty: accepted
-  DocumentId appraisal;    // stored result
-  Timestamp appraised_at;  // when first appraised, with a fresh nonce; later appraisals keep it
-  std::string tcb_status;
-  std::optional<Digest> anchor;
-  bool anchor_is_vendor = false;
-  Json marks = Json::object();  // high-water marks of the collateral, by name
 };
 
 enum class JobState : std::uint8_t {
@@ -190,17 +173,22 @@ class NodeReads {
   // put_job() that may change newest_report() or the job that it returns, and whenever evidence of
   // any node becomes stale. Returns 0 before the first of these.
   [[nodiscard]] virtual Result<std::uint64_t> node_version(const std::string& node) = 0;
-  // Returns a counter that rises with every statement about this artifact and every new signature.
+  // Returns a counter that rises with every statement about this artifact, every new signature and
+  // every put_evidence() for such a statement, and whenever evidence of any kind becomes stale.
   [[nodiscard]] virtual Result<std::uint64_t> subject_version(const ArtifactId& artifact) = 0;
 
-  // Returns how evidence of a type is appraised. Errors: not-found when no appraisal was put.
-  [[nodiscard]] virtual Result<Appraisal> appraisal(const std::string& evidence_type) = 0;
+  // Returns the appraisal with this name (appraisal_name() in schemas/trust.h). Errors: not-found
+  // when no such appraisal was put.
+  [[nodiscard]] virtual Result<Appraisal> appraisal(const std::string& name) = 0;
   [[nodiscard]] virtual Result<std::vector<Appraisal>> appraisals() = 0;
   // Returns the SHA-256 of the canonical form of what appraisal() returns. Errors: not-found.
-  [[nodiscard]] virtual Result<DocumentId> appraisal_id(const std::string& evidence_type) = 0;
+  [[nodiscard]] virtual Result<DocumentId> appraisal_id(const std::string& name) = 0;
 
   // Returns the evidence of a subject. Errors: not-found when there is none.
   [[nodiscard]] virtual Result<EvidenceRow> evidence(const std::string& subject) = 0;
+  // Returns the evidence for a statement, ascending by key and type.
+  [[nodiscard]] virtual Result<std::vector<EvidenceRow>> stage_evidence(
+      const StatementId& statement) = 0;
   // Returns at most `limit` stale rows: last put before the newest appraisal or raised mark.
   [[nodiscard]] virtual Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) = 0;
 

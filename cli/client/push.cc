@@ -11,6 +11,7 @@ Result<Json> push_document(client::Api& api, const LoadedDocument& document, Byt
     case PayloadKind::kManifest:
       return api.post("/v1/manifests", envelope, client::kEnvelopeType);
     case PayloadKind::kAttestation:
+    case PayloadKind::kStageEvidence:
       return api.post("/v1/attestations", envelope, client::kEnvelopeType);
     case PayloadKind::kPolicy:
       return api.post("/v1/policies", envelope, client::kEnvelopeType);

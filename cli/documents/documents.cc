@@ -11,6 +11,7 @@
 #include "schemas/placement.h"
 #include "schemas/policy_document.h"
 #include "schemas/release.h"
+#include "schemas/stage_evidence.h"
 #include "schemas/trust.h"
 #include "schemas/withdrawal.h"
 
@@ -18,9 +19,9 @@ namespace assay::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames = {"manifest",        "attestation",  "policy",
-                                                    "policy-approval", "trust-change", "decision",
-                                                    "withdrawal",      "other"};
+constexpr std::array<std::string_view, 9> kNames = {
+    "manifest",     "attestation",    "policy",     "policy-approval", "trust-change",
+    "stage-evidence", "decision",     "withdrawal", "other"};
 
 Result<PayloadKind> check_statement(ByteView payload) {
   ASSAY_ASSIGN(const Statement statement, parse_statement(payload));
@@ -123,6 +124,10 @@ Result<PayloadKind> check_payload(std::string_view type, ByteView payload) {
   if (type == kWithdrawalPayloadType) {
     ASSAY_TRY(parse_withdrawal(payload));
     return PayloadKind::kWithdrawal;
+  }
+  if (type == kStageEvidencePayloadType) {
+    ASSAY_TRY(parse_stage_evidence(payload));
+    return PayloadKind::kStageEvidence;
   }
   return type == kDecisionPayloadType ? PayloadKind::kDecision : PayloadKind::kOther;
 }

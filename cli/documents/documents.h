@@ -22,6 +22,7 @@ enum class PayloadKind : std::uint8_t {
   kPolicy,
   kPolicyApproval,
   kTrustChange,
+  kStageEvidence,
   kDecision,
   kWithdrawal,
   kOther,  // a payload type of other software

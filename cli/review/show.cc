@@ -69,6 +69,7 @@ Result<InForce> from_file(const Payload& payload, const std::string& file) {
       in_force.statement.emplace(std::move(statement));
       break;
     }
+    case PayloadKind::kStageEvidence:
     case PayloadKind::kDecision:
     case PayloadKind::kWithdrawal:
     case PayloadKind::kOther:

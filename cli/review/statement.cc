@@ -248,7 +248,8 @@ Review review_withdrawal(const Json& document) {
 
 Result<Review> review(const Payload& payload, const InForce& in_force, bool all) {
   Review made;
-  if (payload.kind == PayloadKind::kOther || payload.kind == PayloadKind::kDecision) {
+  if (payload.kind == PayloadKind::kOther || payload.kind == PayloadKind::kDecision ||
+      payload.kind == PayloadKind::kStageEvidence) {
     made.title = "document of type " + quoted(Json(payload.type)) + ", " +
                  counted(payload.bytes.size(), "byte");
     if (payload.kind == PayloadKind::kOther) {
@@ -276,6 +277,7 @@ Result<Review> review(const Payload& payload, const InForce& in_force, bool all)
     case PayloadKind::kWithdrawal:
       made = review_withdrawal(document);
       break;
+    case PayloadKind::kStageEvidence:
     case PayloadKind::kDecision:
     case PayloadKind::kOther:
       made.says = leaves(document, "", all ? SIZE_MAX : kShownItems);

@@ -9,13 +9,17 @@
 #include "cli/documents/documents.h"
 #include "cli/documents/keys.h"
 #include "cli/output.h"
+#include "cli/verbs/attest_evidence.h"
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
+#include "schemas/checkpoint.h"
 #include "schemas/lifecycle.h"
 
 namespace assay::cli {
 
 namespace {
+
+constexpr std::uint64_t kMaxCheckpoint = 8192;  // bytes, as the schema of statements has them
 
 struct CreateOptions {
   std::string stage;
@@ -25,8 +29,10 @@ struct CreateOptions {
   std::vector<std::string> inputs;
   std::vector<std::string> parameters;
   std::string comment;
+  std::string checkpoint;
   std::string out;
   SigningFlags signing;
+  StageEvidenceFlags evidence;
 };
 
 std::unexpected<Error> misspelled(const std::string& what, const std::string& text) {
@@ -100,6 +106,11 @@ Result<Statement> statement_from(const CreateOptions& options) {
   Lifecycle lifecycle;
   lifecycle.stage = options.stage;
   lifecycle.comment = options.comment;
+  if (!options.checkpoint.empty()) {
+    ASSAY_ASSIGN(const Bytes note, client::read_file(options.checkpoint, kMaxCheckpoint));
+    ASSAY_TRY(parse_checkpoint(as_text(note)));
+    lifecycle.freshness = Json{{"checkpoint", as_text(note)}};
+  }
   std::vector<Subject> subjects;
   for (const std::string& text : options.subjects) {
     ASSAY_ASSIGN(Subject subject, read_subject(text, options.name));
@@ -124,8 +135,10 @@ Result<Statement> statement_from(const CreateOptions& options) {
 }
 
 Result<Exit> create(const Context& context, const CreateOptions& options) {
+  ASSAY_TRY(check_stage_evidence_flags(options.evidence, options.signing));
   ASSAY_ASSIGN(const Statement statement, statement_from(options));
   ASSAY_TRY(lifecycle_from(statement));  // refused here rather than by the service
+  ASSAY_TRY(write_stage_evidence(context, statement, options.signing, options.evidence));
   return sign_and_write(context, statement, options.signing, options.out,
                         {{"stage", options.stage}});
 }
@@ -219,8 +232,17 @@ void add_create(const Command& group, Context& context) {
   verb.option("--parameter", options->parameters, "NAME=VALUE",
               "a setting, JSON or text; may be given again");
   verb.option("--comment", options->comment, "TEXT", "a remark for people");
+  verb.option("--checkpoint", options->checkpoint, "FILE",
+              "newest checkpoint of the log, from 'assay log checkpoint': shows that the statement "
+              "was made after it");
   verb.option("--out", options->out, "FILE", "where to write it (default: standard output)");
   add_signing_options(verb, options->signing, false);
+  add_stage_evidence_options(verb, options->evidence);
+  verb.example(
+      "assay attest create --stage train --subject llama.json --key trainer.pem \\\n"
+      "      --evidence tdx --collateral collateral.json --evidence-out evidence.json \\\n"
+      "      --out training.json",
+      "show in which hardware the key was held that signs");
   verb.example(
       "assay attest create --stage evaluate --subject llama.json --metric accuracy=0.93 \\\n"
       "      --key evaluator.pem --out evaluation.json",
@@ -252,6 +274,7 @@ void add_attest(const Command& root, Context& context) {
   add_sign_to(group, context,
               "assay attest sign evaluation.json --key evaluator.pem --out evaluation.signed.json");
   add_verify(group, context);
+  add_attest_show(group, context);
 }
 
 }  // namespace assay::cli

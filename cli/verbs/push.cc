@@ -13,6 +13,7 @@
 #include "cli/verbs/verbs.h"
 #include "client/files.h"
 #include "schemas/core/outline.h"
+#include "schemas/core/sha.h"
 
 namespace assay::cli {
 
@@ -105,6 +106,22 @@ Result<Json> push_one(Api& api, const Ready& item,
   return answer;
 }
 
+// Evidence that is refused is stored all the same: the answer says so.
+Status accepted(const Ready& item, const Json& answer) {
+  if (item.document.payload.kind != PayloadKind::kStageEvidence) {
+    return {};
+  }
+  const std::string envelope = DocumentId(sha256(item.bytes)).text();
+  for (const Json& evidence : list_at(answer, "evidence")) {
+    const std::string error = text_at(evidence, "error");
+    if (text_at(evidence, "envelope") == envelope && !error.empty()) {
+      return fail(ErrorCode::kEvidenceRejected,
+                  error + ": stored, but refused; the statement stands without it", item.file);
+    }
+  }
+  return {};
+}
+
 Result<Exit> push(const Context& context, const PushOptions& options) {
   ASSAY_ASSIGN(const auto verifier, find_verifier(options.verifier));
   ASSAY_ASSIGN(const std::vector<Ready> ready, read_all(options.files));
@@ -119,6 +136,10 @@ Result<Exit> push(const Context& context, const PushOptions& options) {
     if (answer) {
       message(context,
               "stored " + kind + " " + item.file + " at log index " + place_in_log(*answer));
+      if (const Status taken = accepted(item, *answer); !taken) {
+        warning(to_string(taken.error()));
+        exit = Exit::kNo;
+      }
       if (context.json()) {
         (*answer)["file"] = item.file;
         (*answer)["kind"] = kind;

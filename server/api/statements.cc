@@ -6,12 +6,14 @@
 
 #include "attestation/dsse.h"
 #include "schemas/core/sha.h"
+#include "schemas/stage_evidence.h"
 #include "server/api/filters.h"
 #include "server/api/handlers.h"
 #include "server/api/statement_routes.h"
 #include "server/api/view.h"
 #include "server/http/target.h"
 #include "server/service/documents/accept.h"
+#include "server/service/nodes/stage_evidence.h"
 
 namespace assay::server {
 namespace {
@@ -123,7 +125,33 @@ Result<Response> get_manifest(Api& api, const Call& call) {
   return get(api, call, storage::StatementKind::kManifest);
 }
 
+namespace {
+
+bool is_stage_evidence(ByteView body) {
+  const auto envelope = attestation::parse_envelope(body);
+  return envelope && envelope->payload_type == kStageEvidencePayloadType;
+}
+
+Result<Response> post_stage_evidence(Api& api, const Call& call) {
+  ASSAY_ASSIGN(const AcceptedStageEvidence accepted,
+               accept_stage_evidence(api.services, call.request.body, call.principal));
+  ASSAY_ASSIGN(const auto snapshot, api.services.store.snapshot());
+  ASSAY_ASSIGN(const StageRow stage, stage_row(accepted.row));
+  ASSAY_ASSIGN(const Bytes record, snapshot->log_record(accepted.log_index));
+  Json view = {{"statement", stage.statement.text()}, {"log", accepted.receipt}};
+  ASSAY_ASSIGN(view["record"], parse_json(record));
+  ASSAY_ASSIGN(view["evidence"], stage_evidence_view(*snapshot, stage.statement));
+  Response response = json_response(accepted.created ? 201 : 200, view);
+  response.headers.emplace_back("Location", "/v1/attestations/" + stage.statement.text());
+  return response;
+}
+
+}  // namespace
+
 Result<Response> post_attestation(Api& api, const Call& call) {
+  if (is_stage_evidence(call.request.body)) {
+    return post_stage_evidence(api, call);
+  }
   ASSAY_ASSIGN(const Accepted accepted,
                accept_attestation(api.services, call.request.body, call.principal));
   return accepted_response(api, accepted, "/v1/attestations");

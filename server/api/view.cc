@@ -3,6 +3,7 @@
 
 #include "schemas/placement.h"
 #include "schemas/release.h"
+#include "server/service/nodes/stage_evidence.h"
 
 namespace assay::server {
 namespace {
@@ -57,6 +58,12 @@ Result<Json> statement_view(storage::Snapshot& snapshot, const storage::Statemen
   }
   if (!row.stage.empty()) {
     view["stage"] = row.stage;
+  }
+  if (row.kind == storage::StatementKind::kAttestation) {
+    ASSAY_ASSIGN(Json evidence, stage_evidence_view(snapshot, row.id));
+    if (!evidence.empty()) {
+      view["evidence"] = std::move(evidence);
+    }
   }
   if (!row.name.empty()) {
     view["name"] = row.name;

@@ -175,7 +175,7 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_age ON claims (seen_at);
 
 CREATE TABLE appraisals (
-  evidence_type TEXT NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL PRIMARY KEY,
   body TEXT NOT NULL
 ) STRICT;
 
@@ -186,7 +186,7 @@ CREATE TABLE high_waters (
   collateral BLOB REFERENCES documents (id)
 ) STRICT, WITHOUT ROWID;
 
--- Evidence that an enrolment or a report stands on, and how it was last appraised. `seen` is the
+-- Evidence that an enrolment, a report or a statement stands on, and how it was last appraised. `seen` is the
 -- generation at that time: what is older than the newest generation is to be appraised again.
 CREATE TABLE evidence (
   subject TEXT NOT NULL PRIMARY KEY,
@@ -203,7 +203,8 @@ CREATE TABLE evidence (
   anchor BLOB,
   anchor_is_vendor INTEGER NOT NULL CHECK (anchor_is_vendor IN (0, 1)),
   marks TEXT NOT NULL,
-  seen INTEGER NOT NULL CHECK (seen >= 0)
+  seen INTEGER NOT NULL CHECK (seen >= 0),
+  stage TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX evidence_by_seen ON evidence (seen, subject);
 

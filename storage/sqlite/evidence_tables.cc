@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/sqlite/evidence_tables.h"
 
+#include <algorithm>
+
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/documents.h"
 #include "storage/sqlite/seals.h"
+#include "storage/sqlite/statement_tables.h"
 #include "storage/sqlite/versions.h"
 
 namespace assay::storage::sqlite {
@@ -11,6 +14,7 @@ namespace {
 
 constexpr std::size_t kReportDataBytes = 64;
 constexpr std::size_t kMaxLimit = 1000;
+constexpr std::string_view kStatementPrefix = "statement:";
 
 Result<Appraisal> appraisal_from(const Query& query) {
   ASSAY_ASSIGN(const Json body, json_column(query, 0));
@@ -36,6 +40,7 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
   ASSAY_ASSIGN(Digest policy, query.digest(6));
   ASSAY_ASSIGN(Digest appraisal, query.digest(8));
   ASSAY_ASSIGN(Json marks, json_column(query, 13));
+  ASSAY_ASSIGN(Json stage, json_column(query, 15));
   std::optional<Digest> anchor;
   if (!query.is_null(11)) {
     ASSAY_ASSIGN(anchor, query.digest(11));
@@ -53,7 +58,25 @@ Result<EvidenceRow> evidence_from(Connection& connection, const Query& query) {
                      .tcb_status = query.text(10),
                      .anchor = std::move(anchor),
                      .anchor_is_vendor = query.integer(12) != 0,
-                     .marks = std::move(marks)};
+                     .marks = std::move(marks),
+                     .stage = std::move(stage)};
+}
+
+// Decisions about everything that the statement is about depend on its evidence.
+Status raise_subjects(Connection& connection, const std::string& subject) {
+  const std::size_t end = std::min(subject.find('/'), subject.size());
+  const auto id = StatementId::parse(
+      subject.starts_with(kStatementPrefix)
+          ? std::string_view(subject).substr(0, end).substr(kStatementPrefix.size())
+          : std::string_view());
+  if (!id) {
+    return fail(ErrorCode::kInvalidParameter, "the evidence names no statement", subject);
+  }
+  ASSAY_ASSIGN(const StatementRow statement, load_statement(connection, *id));
+  for (const std::string& about : statement.subjects) {
+    ASSAY_TRY(raise_version(connection, Versioned::kSubject, about));
+  }
+  return {};
 }
 
 Status raise_generation(Connection& connection) {
@@ -94,7 +117,7 @@ Result<std::vector<Appraisal>> load_appraisals(Connection& connection) {
 
 Status put_appraisal(Connection& connection, const Appraisal& appraisal) {
   ASSAY_ASSIGN(const std::string body, canonical_json(to_json(appraisal)));
-  ASSAY_TRY(connection.query(Sql::kAppraisalPut).bind(appraisal.evidence_type).bind(body).run());
+  ASSAY_TRY(connection.query(Sql::kAppraisalPut).bind(appraisal_name(appraisal.evidence_type, appraisal.stage)).bind(body).run());
   return raise_generation(connection);
 }
 
@@ -169,12 +192,29 @@ Result<std::vector<EvidenceRow>> load_stale_evidence(Connection& connection, std
   }
 }
 
+Result<std::vector<EvidenceRow>> load_stage_evidence(Connection& connection,
+                                                     const StatementId& statement) {
+  const std::string prefix = std::string(kStatementPrefix) + statement.text();
+  std::vector<EvidenceRow> rows;
+  Query query = connection.query(Sql::kEvidenceOfStatement);
+  query.bind(prefix + "/").bind(prefix + "0");  // '0' follows '/'
+  while (true) {
+    ASSAY_ASSIGN(const bool found, query.next());
+    if (!found) {
+      return rows;
+    }
+    ASSAY_ASSIGN(EvidenceRow row, evidence_from(connection, query));
+    rows.push_back(std::move(row));
+  }
+}
+
 Status put_evidence(Connection& connection, const EvidenceRow& row) {
   if (row.expected.size() != kReportDataBytes) {
     return fail(ErrorCode::kInvalidParameter, "report data has 64 bytes");
   }
   ASSAY_TRY(require_documents(connection, {row.evidence, row.appraisal}));
   ASSAY_ASSIGN(const std::string marks, canonical_json(row.marks));
+  ASSAY_ASSIGN(const std::string stage, canonical_json(row.stage));
   ASSAY_ASSIGN(const std::uint64_t now, generation(connection));
   Query query = connection.query(Sql::kEvidencePut);
   query.bind(row.subject)
@@ -188,11 +228,12 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
       .bind(row.appraisal)
       .bind(row.appraised_at)
       .bind(row.tcb_status);
-  bind_optional(query, row.anchor).bind(row.anchor_is_vendor ? 1 : 0).bind(marks).bind(now);
+  bind_optional(query, row.anchor).bind(row.anchor_is_vendor ? 1 : 0).bind(marks).bind(now).bind(stage);
   ASSAY_TRY(query.run());
   Query again = connection.query(Sql::kEvidenceGet);
   ASSAY_TRY(keep_seal(connection, Sealed::kEvidence, row.subject, again.bind(row.subject)));
-  return raise_version(connection, Versioned::kNode, row.node);
+  return row.stage.is_null() ? raise_version(connection, Versioned::kNode, row.node)
+                             : raise_subjects(connection, row.subject);
 }
 
 // Nothing that counts stands on it any more: no version rises.

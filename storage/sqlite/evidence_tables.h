@@ -32,6 +32,8 @@ namespace assay::storage::sqlite {
 [[nodiscard]] Status seal_generation(Connection& connection);
 
 [[nodiscard]] Result<EvidenceRow> load_evidence(Connection& connection, const std::string& subject);
+[[nodiscard]] Result<std::vector<EvidenceRow>> load_stage_evidence(Connection& connection,
+                                                                   const StatementId& statement);
 [[nodiscard]] Result<std::vector<EvidenceRow>> load_stale_evidence(Connection& connection,
                                                                    std::size_t limit);
 [[nodiscard]] Status put_evidence(Connection& connection, const EvidenceRow& row);

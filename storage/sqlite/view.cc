@@ -391,7 +391,10 @@ Result<std::uint64_t> Reading<Base>::node_version(const std::string& node) {
 
 template <typename Base>
 Result<std::uint64_t> Reading<Base>::subject_version(const ArtifactId& artifact) {
-  return load_version(connection_, Versioned::kSubject, artifact.text());
+  ASSAY_ASSIGN(const std::uint64_t own,
+               load_version(connection_, Versioned::kSubject, artifact.text()));
+  ASSAY_ASSIGN(const std::uint64_t evidence, generation(connection_));
+  return own + evidence;
 }
 
 template <typename Base>
@@ -417,6 +420,11 @@ Result<DocumentId> Reading<Base>::appraisal_id(const std::string& evidence_type)
 template <typename Base>
 Result<EvidenceRow> Reading<Base>::evidence(const std::string& subject) {
   return load_evidence(connection_, subject);
+}
+
+template <typename Base>
+Result<std::vector<EvidenceRow>> Reading<Base>::stage_evidence(const StatementId& statement) {
+  return load_stage_evidence(connection_, statement);
 }
 
 template <typename Base>

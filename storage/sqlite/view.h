@@ -101,6 +101,7 @@ class Reading : public Base {
   Result<std::vector<Appraisal>> appraisals() final;
   Result<DocumentId> appraisal_id(const std::string& evidence_type) final;
   Result<EvidenceRow> evidence(const std::string& subject) final;
+  Result<std::vector<EvidenceRow>> stage_evidence(const StatementId& statement) final;
   Result<std::vector<EvidenceRow>> stale_evidence(std::size_t limit) final;
   Result<std::uint64_t> high_water(const std::string& name) final;
   Result<DocumentId> high_water_collateral(const std::string& name) final;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents about nodes: challenges, evidence, enrolments, jobs, leases, reports and what follows
+// Documents about nodes and stages: challenges, evidence, enrolments, stage evidence, jobs, leases, reports and what follows
 // them, heartbeats, appraisals. What is read is written, and reads back as the same. The same bytes
 // are tried as every kind.
 #include <cstdlib>
 
 #include "schemas/heartbeat.h"
+#include "schemas/stage_evidence.h"
 #include "schemas/trust.h"
 #include "schemas/verification_report.h"
 
@@ -47,6 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_json(appraisal_from_json, bytes);
   check_json(registration_from_json, bytes);
   check(parse_enrolment, bytes);
+  check(parse_stage_evidence, bytes);
   check(parse_job_request, bytes);
   check(parse_job_lease, bytes);
   check(parse_verification_report, bytes);

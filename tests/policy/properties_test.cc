@@ -78,6 +78,9 @@ TEST(Properties, Replay_GivesTheSameDigest) {
     EXPECT_EQ(replay_digest(decide_on_node(policies, stored), id, now()).value(), first);
     std::reverse(facts.statements.begin(), facts.statements.end());
     std::reverse(facts.manifests.begin(), facts.manifests.end());
+    for (StatementFact& statement : facts.statements) {
+      std::reverse(statement.evidence.begin(), statement.evidence.end());
+    }
     std::reverse(facts.placements.begin(), facts.placements.end());
     std::reverse(facts.reports.begin(), facts.reports.end());
     std::reverse(facts.instances.begin(), facts.instances.end());
@@ -265,6 +268,18 @@ TEST(Properties, RevokingAKey_HelpsEveryOnlyByWithdrawingARefusal) {
 
 TEST(Properties, RemovingASignature_HelpsEveryOnlyByWithdrawingARefusal) {
   never_helps({false, {Quantifier::kEvery}}, true, drop_signature);
+}
+
+// One piece of stage evidence of the statement that the signature is on.
+void drop_evidence(Facts& facts, const SignerFact& signer) {
+  for (StatementFact& statement : facts.statements) {
+    std::erase_if(statement.evidence, [&](const auto& one) { return one.key == signer.key.id; });
+  }
+}
+
+TEST(Properties, RemovingStageEvidence_NeverHelps) {
+  never_helps({false}, false, drop_evidence);
+  never_helps({true}, false, drop_evidence);
 }
 
 TEST(Properties, OrderOfPolicies_DoesNotChangeTheAnswer) {

@@ -4,6 +4,7 @@
 
 #include "schemas/lifecycle.h"
 #include "schemas/manifest.h"
+#include "tests/policy/random_evidence.h"
 
 namespace assay::policy::test {
 
@@ -78,6 +79,7 @@ StatementFact RandomCase::statement(std::uint64_t number) {
   for (std::size_t i = below(3) + (one_in(2) ? 1U : 0U); i > 0; --i) {
     fact.signers.push_back(signed_by(false, at));
   }
+  fact.evidence = random_evidence(evidence_engine_, fact, options_.honest);
   return fact;
 }
 
@@ -488,6 +490,9 @@ ConditionKind RandomCase::leaf() {
     statement.max_age_seconds = pick(std::vector<std::uint64_t>{59, 60, 3600});
   }
   enrich(statement);
+  if (evidence_engine_() % 4 == 0) {
+    statement.evidence = random_demands(evidence_engine_);
+  }
   return statement;
 }
 

@@ -31,6 +31,7 @@ class RandomCase {
         memory_engine_(seed + 1),
         names_engine_(seed + 2),
         extra_engine_(seed + 3),
+        evidence_engine_(seed + 4),
         options_(std::move(options)) {}
 
   [[nodiscard]] Facts facts();
@@ -87,6 +88,7 @@ class RandomCase {
   std::mt19937_64 memory_engine_;  // in its place for what is about memory
   std::mt19937_64 names_engine_;   // and for names, and for parts of volumes
   std::mt19937_64 extra_engine_;   // and for random_predicates.cc
+  std::mt19937_64 evidence_engine_;  // and for stage evidence
   RandomOptions options_;
   int next_id_ = 0;
 };

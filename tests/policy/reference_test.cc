@@ -131,7 +131,15 @@ constexpr const char* kCodes[] = {"pass",
                                   "signers-relation-unknown",
                                   "requester-unknown",
                                   "requester-mismatch",
-                                  "outside-window"};
+                                  "outside-window",
+                                  "stage-evidence-missing",
+                                  "stage-evidence-rejected",
+                                  "stage-evidence-stale",
+                                  "stage-evidence-not-fresh",
+                                  "stage-anchor-not-accepted",
+                                  "stage-tcb-not-accepted",
+                                  "stage-references-missing",
+                                  "stage-measurements-mismatch"};
 
 // The cases above are worth something: every code and both answers occur often.
 TEST(Reference, RandomCases_ReachEveryCode) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "embedded/json_schemas.h"
+#include "schemas/stage_evidence.h"
 #include "schemas/heartbeat.h"
 #include "schemas/instance_message.h"
 #include "schemas/log_record.h"
@@ -164,6 +165,12 @@ TEST(Agreement, Appraisal) {
   compare("appraisal", example(embedded::kAppraisalSchemaJson, 1),
           [](const Json& json) { return code_of(appraisal_from_json(json)); },
           {"invalid-encoding"});
+}
+
+TEST(Agreement, StageEvidence) {
+  compare("stage-evidence", example(embedded::kStageEvidenceSchemaJson),
+          [](const Json& json) { return code_of(parse_stage_evidence(bytes_of(json))); },
+          {"invalid-encoding", "invalid-digest", "evidence-type-unknown", "limit-exceeded"});
 }
 
 TEST(Agreement, Registration) {

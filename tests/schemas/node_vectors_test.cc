@@ -51,6 +51,16 @@ TEST(NodeVectors, ReportReportData) {
   }
 }
 
+TEST(NodeVectors, StatementReportData) {
+  const Json vectors = test::load_vectors("nodes.json");
+  const Bytes spki = test::from_base64(vectors["spki"]);
+  ASSERT_EQ(vectors["statements"].size(), 3U);
+  for (const Json& item : vectors["statements"]) {
+    const auto id = StatementId::parse(item["statement"].get<std::string>()).value();
+    EXPECT_EQ(hex(statement_report_data(id, spki)), item["report_data"].get<std::string>());
+  }
+}
+
 TEST(NodeVectors, SpotAnswers) {
   const Json vectors = test::load_vectors("nodes.json");
   ASSERT_EQ(vectors["spots"].size(), 30U);

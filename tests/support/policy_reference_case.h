@@ -194,6 +194,9 @@ struct Case {
   [[nodiscard]] Others others_of(const SignerRequirement& signers) const;
   [[nodiscard]] Answer judge(const RequestCondition& condition) const;
   [[nodiscard]] Answer judge(const WindowCondition& condition) const;
+  // Everything that is asked of one statement.
+  [[nodiscard]] std::vector<Tested> asked_of(const StatementCondition& condition,
+                                             const StatementFact& statement) const;
   [[nodiscard]] Answer judge(const ParametersCondition& condition) const;
   [[nodiscard]] Answer judge(const NodeCondition& condition, bool below_not) const;
   [[nodiscard]] Answer judge(const ReportCondition& condition, bool below_not) const;
@@ -205,17 +208,15 @@ struct Case {
   [[nodiscard]] Answer judge(const Condition& condition, bool below_not) const;
 
   [[nodiscard]] Reason why_none(const StatementCondition& condition) const;
+  // Whether the stage evidence of a statement is as the condition demands.
+  [[nodiscard]] Tested evidence_of(const StatementCondition& condition,
+                                   const StatementFact& statement) const;
 
   // --- below a `not`
   [[nodiscard]] Reason why_not(const SignerFact& signer, const StatementFact& statement) const;
   [[nodiscard]] Heard hear(const StatementCondition& condition,
                            const StatementFact& statement) const;
   [[nodiscard]] Answer turned(const StatementCondition& condition, const Answer& plain) const;
-};
-
-struct Tested {
-  Truth holds;
-  Reason code;
 };
 
 // The first test with this truth; nullptr when there is none.

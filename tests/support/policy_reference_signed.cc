@@ -120,6 +120,15 @@ Answer Case::judge(const ManifestCondition& condition) const {
   return answer(outcome, one ? *reasons.begin() : Reason::kSignersInsufficient);
 }
 
+std::vector<Tested> Case::asked_of(const StatementCondition& condition,
+                                   const StatementFact& statement) const {
+  std::vector<Tested> list = tests(condition, statement, now);
+  if (condition.evidence && statement.accepted_at <= now) {
+    list.push_back(evidence_of(condition, statement));
+  }
+  return list;
+}
+
 // Why nobody stands behind a statement of the kind.
 Reason Case::why_none(const StatementCondition& condition) const {
   std::set<Reason> reasons;
@@ -159,7 +168,7 @@ std::vector<StatementFact> Case::asked_about(const StatementCondition& condition
 }
 
 Truth Case::as_required(const StatementCondition& condition, const StatementFact& statement) const {
-  const auto list = tests(condition, statement, now);
+  const auto list = asked_of(condition, statement);
   if (first(list, Truth::kNo) != nullptr) {
     return Truth::kNo;
   }
@@ -178,7 +187,7 @@ Answer Case::judge(const StatementCondition& condition) const {
     bool all = true;
     for (const StatementFact& statement : statements) {
       bool holds = true;
-      for (const Tested& test : tests(condition, statement, now)) {
+      for (const Tested& test : asked_of(condition, statement)) {
         holds = world.decide(test.holds) && holds;
       }
       all = all && holds;
@@ -196,7 +205,7 @@ Answer Case::judge(const StatementCondition& condition) const {
   std::optional<Reason> unknown;
   bool one_passed = false;
   for (const StatementFact& statement : statements) {
-    const auto list = tests(condition, statement, now);
+    const auto list = asked_of(condition, statement);
     if (const Tested* no = first(list, Truth::kNo)) {
       failed = failed ? failed : no->code;
     } else if (const Tested* maybe = first(list, Truth::kUnknown)) {
@@ -317,11 +326,16 @@ Heard Case::hear(const StatementCondition& condition, const StatementFact& state
   if (!somebody) {
     return {Heard::kUnknown, reasons.empty() ? Reason::kStatementMissing : reasons.begin()->second};
   }
-  const auto list = tests(condition, statement, now);
+  const auto list = asked_of(condition, statement);
   for (const Tested& one : list) {
     if (one.holds == Truth::kNo && one.code == Reason::kStatementStale) {
       return {Heard::kUnknown, one.code};
     }
+  }
+  // Whatever a statement says without the evidence that is asked for shows nothing.
+  if (condition.evidence && statement.accepted_at <= now &&
+      list.back().holds != Truth::kYes) {
+    return {Heard::kUnknown, list.back().code};
   }
   if (first(list, Truth::kNo) != nullptr) {
     return {Heard::kOtherwise, {}};

@@ -6,6 +6,7 @@
 #include "schemas/release.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/documents/statement_row.h"
+#include "server/service/facts/stage_evidence_facts.h"
 
 namespace assay::server {
 namespace {
@@ -71,6 +72,7 @@ Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row,
   }
   if (row.kind != storage::StatementKind::kManifest) {
     ASSAY_ASSIGN(fact.names, names_in(row, artifact));
+    ASSAY_ASSIGN(fact.evidence, stage_evidence_facts(snapshot, row.id));
     collected.envelopes.emplace(row.id, row.envelopes.front());
     collected.statements.push_back(std::move(fact));
     return {};

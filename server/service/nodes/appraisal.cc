@@ -5,6 +5,7 @@
 #include "schemas/log_record.h"
 #include "server/service/nodes/node_view.h"
 #include "server/service/nodes/reappraise.h"
+#include "server/service/nodes/stage_evidence.h"
 
 namespace assay::server {
 namespace {
@@ -104,11 +105,37 @@ struct Ground {
   std::uint64_t trust_epoch;
 };
 
-Result<Ground> ground_for(storage::Snapshot& snapshot, const std::string& type) {
+Result<Ground> ground_for(storage::Snapshot& snapshot, const std::string& type,
+                          const std::string& stage = {}) {
   ASSAY_ASSIGN(const storage::Epochs epochs, snapshot.epochs());
-  ASSAY_ASSIGN(Appraisal appraisal, appraisal_in_force(snapshot, type));
-  ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(snapshot, type));
+  ASSAY_ASSIGN(Appraisal appraisal, appraisal_in_force(snapshot, type, stage));
+  ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(snapshot, type, stage));
   return Ground{std::move(appraisal), std::move(policy), epochs.trust.trust};
+}
+
+// The statement and the artifacts that it is about.
+std::vector<std::string> subjects_of(const storage::StatementRow& statement) {
+  std::vector<std::string> subjects = {statement.id.text()};
+  for (const std::string& subject : statement.subjects) {
+    if (subject.starts_with("assay-tree-v1-")) {
+      subjects.push_back(subject);
+    }
+  }
+  return subjects;
+}
+
+Result<std::vector<std::string>> subjects_again(storage::Transaction& transaction,
+                                                const storage::EvidenceRow& row) {
+  if (!row.stage.is_null()) {
+    ASSAY_ASSIGN(const StageRow stage, stage_row(row));
+    ASSAY_ASSIGN(const storage::StatementRow statement, transaction.statement(stage.statement));
+    return subjects_of(statement);
+  }
+  std::vector<std::string> subjects = {row.subject};
+  if (row.subject != node_subject(row.node)) {
+    subjects.push_back(node_subject(row.node));
+  }
+  return subjects;
 }
 
 Status raise_marks(storage::Transaction& transaction, const Appraised& appraised,
@@ -207,7 +234,7 @@ Result<DocumentId> record_again(storage::Transaction& transaction, const storage
   LogRecord record{.type = std::string(event::kEvidenceAppraised),
                    .time = transaction.now(),
                    .actor = "system",
-                   .subjects = {row.subject, node_subject(row.node)},
+                   .subjects = {},
                    .documents = {document},
                    .detail = {{"result", evidence.accepted ? "accepted" : "rejected"},
                               {"evidence_type", row.type},
@@ -215,14 +242,92 @@ Result<DocumentId> record_again(storage::Transaction& transaction, const storage
                               {"tcb_status", nullable(evidence.tcb_status)},
                               {"anchor", anchor},
                               {"anchor_is_vendor", evidence.anchor_is_vendor}}};
-  if (row.subject == node_subject(row.node)) {
-    record.subjects.pop_back();
-  }
+  ASSAY_ASSIGN(record.subjects, subjects_again(transaction, row));
   if (!evidence.accepted) {
     record.detail["error"] = evidence.error;
   }
   ASSAY_TRY(transaction.append(std::move(record)));
   return document;
+}
+
+Result<Appraised> appraise_stage(Services& services, storage::Snapshot& snapshot,
+                                 const Evidence& evidence, const ReportDataBytes& expected,
+                                 const std::string& stage, const StageContext& context) {
+  ASSAY_ASSIGN(const Ground ground, ground_for(snapshot, evidence.type, stage));
+  Appraised appraised{{},       evidence.type, {}, {}, ground.trust_epoch, ground.policy,
+                      evidence, expected};
+  ASSAY_ASSIGN(appraised.evidence,
+               attestation::appraise(evidence, ground.appraisal, attestation::Purpose::kStage,
+                                     expected, context.now));
+  EvidenceContext subject{
+      context.actor, context.statement.id.text(), {}, ChallengePurpose::kEnrol, {}, context.now};
+  ASSAY_ASSIGN(appraised.ear, ear_of(services, appraised, subject));
+  const attestation::AppraisedEvidence& result = appraised.evidence;
+  ASSAY_ASSIGN(
+      appraised.document,
+      canonical_json({{"v", 1},
+                      {"type", appraised.type},
+                      {"accepted", result.accepted},
+                      {"error", nullable(result.error)},
+                      {"purpose", "stage"},
+                      {"statement", context.statement.id.text()},
+                      {"stage", stage},
+                      {"appraised_at", to_rfc3339(context.now)},
+                      {"policy", appraised.policy.text()},
+                      {"collateral", result.collateral ? Json(result.collateral->text()) : Json()},
+                      {"anchor", anchor_of(result)},
+                      {"anchor_is_vendor", result.anchor_is_vendor},
+                      {"result", result.result},
+                      {"ear", nullable(appraised.ear)}}));
+  count(services, NodeEvent::kEvidence, result.accepted ? "accepted" : "rejected");
+  return appraised;
+}
+
+Status record_stage(storage::Transaction& transaction, const Appraised& appraised,
+                    const StageContext& context, const std::string& subject, StageRow stage) {
+  const attestation::AppraisedEvidence& evidence = appraised.evidence;
+  ASSAY_ASSIGN(const StoredEvidence stored, store_evidence(transaction, appraised.presented));
+  Json marks = marks_of(evidence);
+  if (evidence.accepted) {
+    ASSAY_TRY(raise_marks(transaction, appraised, stored.collateral));
+  }
+  for (auto& [mark, value] : marks.items()) {
+    ASSAY_ASSIGN(value, transaction.high_water(mark));
+  }
+  ASSAY_ASSIGN(DocumentId document,
+               transaction.put_document(kAppraisalMediaType, as_bytes(appraised.document)));
+  LogRecord record{.type = std::string(event::kEvidenceAppraised),
+                   .time = transaction.now(),
+                   .actor = context.actor,
+                   .subjects = subjects_of(context.statement),
+                   .documents = {document, stage.envelope},
+                   .detail = {{"result", evidence.accepted ? "accepted" : "rejected"},
+                              {"evidence_type", appraised.type},
+                              {"purpose", "stage"},
+                              {"key_id", stage.key.text()},
+                              {"tcb_status", nullable(evidence.tcb_status)},
+                              {"anchor", anchor_of(evidence)},
+                              {"anchor_is_vendor", evidence.anchor_is_vendor}}};
+  if (!evidence.accepted) {
+    record.detail["error"] = evidence.error;
+  }
+  ASSAY_ASSIGN(stage.log_index, transaction.append(std::move(record)));
+  return transaction.put_evidence({.subject = subject,
+                                   .node = {},
+                                   .type = appraised.type,
+                                   .evidence = stored.evidence,
+                                   .expected = Bytes(appraised.expected.begin(),
+                                                     appraised.expected.end()),
+                                   .platform = evidence.accepted ? evidence.platform : "",
+                                   .policy = appraised.policy,
+                                   .error = evidence.error,
+                                   .appraisal = std::move(document),
+                                   .appraised_at = transaction.now(),
+                                   .tcb_status = evidence.tcb_status,
+                                   .anchor = evidence.anchor,
+                                   .anchor_is_vendor = evidence.anchor_is_vendor,
+                                   .marks = std::move(marks),
+                                   .stage = to_json(stage)});
 }
 
 Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal) {

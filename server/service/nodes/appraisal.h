@@ -55,6 +55,30 @@ struct Appraised {
                                               const DocumentId& policy,
                                               const attestation::AppraisedEvidence& evidence);
 
+struct StageRow;  // stage_evidence.h
+
+// The statement that stage evidence belongs to. Borrowed.
+struct StageContext {
+  std::string actor;  // principal
+  const storage::StatementRow& statement;
+  Timestamp now;
+};
+
+// Appraises evidence for a statement under the appraisal policy of `stage` (appraisal_in_force()).
+// Refused evidence is a result. Errors: those of attestation::appraise().
+[[nodiscard]] Result<Appraised> appraise_stage(Services& services, storage::Snapshot& snapshot,
+                                               const Evidence& evidence,
+                                               const ReportDataBytes& expected,
+                                               const std::string& stage,
+                                               const StageContext& context);
+
+// Stores and logs an appraisal of stage evidence, accepted or refused, in place of what is stored
+// for `subject` (storage::stage_subject()). The time of the write becomes the time from which its
+// age counts. Accepted evidence raises the high-water marks. Errors: those of record_appraisal().
+[[nodiscard]] Status record_stage(storage::Transaction& transaction, const Appraised& appraised,
+                                  const StageContext& context, const std::string& subject,
+                                  StageRow stage);
+
 // Returns the EAR (EAT Attestation Result, a signed token) in a stored appraisal; a null JSON value
 // when there is none.
 [[nodiscard]] Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal);

@@ -8,8 +8,10 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/service/if_found.h"
+#include "server/service/json_at.h"
 #include "server/service/nodes/appraisal.h"
 #include "server/service/nodes/node_view.h"
+#include "server/service/nodes/stage_evidence.h"
 
 namespace assay::server {
 namespace {
@@ -30,12 +32,24 @@ Result<bool> has_newest_collateral(storage::NodeReads& reads, const storage::Evi
 // An enrolment that is over never counts again with this evidence; nor do reports of a node that
 // was revoked.
 Result<bool> matters(storage::NodeReads& reads, const storage::EvidenceRow& row, Timestamp now) {
+  if (!row.stage.is_null()) {
+    return true;
+  }
   ASSAY_ASSIGN(const auto node, if_found(reads.node(row.node)));
   if (!node || node->revoked) {
     return false;
   }
   const bool enrols = row.subject == node_subject(row.node);
   return !enrols || (!node->ended && node->expires_at > now);
+}
+
+// Names of appraisals, those that come first in force before the others.
+std::vector<std::string> appraisal_names(const std::string& type, const std::string& stage) {
+  std::vector<std::string> names = {appraisal_name(type, stage)};
+  if (!stage.empty() && stage != "*") {
+    names.push_back(appraisal_name(type, "*"));
+  }
+  return names;
 }
 
 // One piece of evidence and what it is held against.
@@ -75,7 +89,8 @@ Result<Json> seen_marks(storage::NodeReads& reads, const Json& marks) {
 }
 
 Result<Task> make_task(storage::Snapshot& snapshot, storage::EvidenceRow row, Timestamp now) {
-  ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(snapshot, row.type));
+  const std::string stage = text_at(row.stage, "stage");
+  ASSAY_ASSIGN(DocumentId policy, appraisal_id_in_force(snapshot, row.type, stage));
   Task task{std::move(row), true, false, std::move(policy)};
   ASSAY_ASSIGN(task.seen, seen_marks(snapshot, task.row.marks));
   ASSAY_ASSIGN(task.matters, matters(snapshot, task.row, now));
@@ -84,7 +99,7 @@ Result<Task> make_task(storage::Snapshot& snapshot, storage::EvidenceRow row, Ti
   if (!task.matters || task.current) {
     return task;
   }
-  ASSAY_ASSIGN(task.appraisal, appraisal_in_force(snapshot, task.row.type));
+  ASSAY_ASSIGN(task.appraisal, appraisal_in_force(snapshot, task.row.type, stage));
   auto evidence = refreshed_evidence(snapshot, task.row);
   if (!evidence && is_passing(evidence.error())) {
     return std::unexpected(std::move(evidence).error());
@@ -109,12 +124,15 @@ attestation::AppraisedEvidence appraise_task(const Task& task, Timestamp now) {
   }
   ReportDataBytes expected{};
   std::ranges::copy(task.row.expected, expected.begin());
-  auto appraised = attestation::appraise(*task.evidence, *task.appraisal,
-                                         attestation::Purpose::kEnrol, expected, now);
+  const auto purpose = task.row.stage.is_null() ? attestation::Purpose::kEnrol
+                                                : attestation::Purpose::kStage;
+  auto appraised =
+      attestation::appraise(*task.evidence, *task.appraisal, purpose, expected, now);
   if (!appraised) {
     return refused(std::string(info(appraised.error().code).code));
   }
-  if (appraised->accepted && appraised->platform != task.row.platform) {
+  const bool any_platform = !task.row.stage.is_null() && task.row.platform.empty();
+  if (appraised->accepted && !any_platform && appraised->platform != task.row.platform) {
     return refused(std::string(info(ErrorCode::kEnrolmentMismatch).code));
   }
   return *std::move(appraised);
@@ -140,8 +158,9 @@ Result<bool> is_rolled_back(storage::Transaction& transaction,
 }
 
 // The row as the new result leaves it.
-storage::EvidenceRow outcome(const Task& task, const attestation::AppraisedEvidence& appraised,
-                             DocumentId document) {
+Result<storage::EvidenceRow> outcome(const Task& task,
+                                     const attestation::AppraisedEvidence& appraised,
+                                     DocumentId document) {
   storage::EvidenceRow row = task.row;
   row.policy = task.policy;
   row.error = appraised.accepted ? "" : appraised.error;
@@ -152,6 +171,12 @@ storage::EvidenceRow outcome(const Task& task, const attestation::AppraisedEvide
   // By the marks of its collateral it is found stale again, and the newest is found for it: refused
   // evidence keeps those it had.
   row.marks = appraised.accepted ? marks_of(appraised) : task.seen;
+  if (!row.stage.is_null() && appraised.accepted) {
+    ASSAY_ASSIGN(StageRow stage, stage_row(row));
+    note_shown(appraised, stage);
+    row.stage = to_json(stage);
+    row.platform = appraised.platform;
+  }
   return row;
 }
 
@@ -163,7 +188,8 @@ Status record(storage::Transaction& transaction, const Task& task,
     appraised.error = info(ErrorCode::kCollateralRollback).code;
   }
   ASSAY_ASSIGN(DocumentId document, record_again(transaction, task.row, task.policy, appraised));
-  return transaction.put_evidence(outcome(task, appraised, std::move(document)));
+  ASSAY_ASSIGN(const storage::EvidenceRow row, outcome(task, appraised, std::move(document)));
+  return transaction.put_evidence(row);
 }
 
 // Nothing is written when the evidence or the ground it was held against moved meanwhile: then it
@@ -177,7 +203,8 @@ Status settle(storage::Transaction& transaction, const Task& task,
   if (!task.matters) {
     return transaction.forget_evidence(task.row.subject);
   }
-  ASSAY_ASSIGN(const DocumentId policy, appraisal_id_in_force(transaction, task.row.type));
+  ASSAY_ASSIGN(const DocumentId policy, appraisal_id_in_force(transaction, task.row.type,
+                                                              text_at(task.row.stage, "stage")));
   ASSAY_ASSIGN(const Json seen, seen_marks(transaction, task.row.marks));
   if (policy != task.policy || seen != task.seen) {
     return {};
@@ -212,23 +239,37 @@ Result<Evidence> load_evidence(storage::Snapshot& snapshot, const DocumentId& id
   return evidence_from_json(json);
 }
 
-Result<Appraisal> appraisal_in_force(storage::NodeReads& reads, const std::string& evidence_type) {
-  auto stored = reads.appraisal(evidence_type);
-  if (stored || stored.error().code != ErrorCode::kNotFound) {
-    return stored;
+Result<Appraisal> appraisal_in_force(storage::NodeReads& reads, const std::string& evidence_type,
+                                     const std::string& stage) {
+  for (const std::string& name : appraisal_names(evidence_type, stage)) {
+    ASSAY_ASSIGN(auto stored, if_found(reads.appraisal(name)));
+    if (stored) {
+      return *std::move(stored);
+    }
   }
   return attestation::default_appraisal(evidence_type);
 }
 
 Result<DocumentId> appraisal_id_in_force(storage::NodeReads& reads,
-                                         const std::string& evidence_type) {
-  auto stored = reads.appraisal_id(evidence_type);
-  if (stored || stored.error().code != ErrorCode::kNotFound) {
-    return stored;
+                                         const std::string& evidence_type,
+                                         const std::string& stage) {
+  for (const std::string& name : appraisal_names(evidence_type, stage)) {
+    ASSAY_ASSIGN(auto stored, if_found(reads.appraisal_id(name)));
+    if (stored) {
+      return *std::move(stored);
+    }
   }
   ASSAY_ASSIGN(const Appraisal appraisal, attestation::default_appraisal(evidence_type));
   ASSAY_ASSIGN(const std::string text, canonical_json(to_json(appraisal)));
   return DocumentId(sha256(as_bytes(text)));
+}
+
+Result<Standing> standing_of(storage::NodeReads& reads, storage::EvidenceRow row) {
+  ASSAY_ASSIGN(const DocumentId policy,
+               appraisal_id_in_force(reads, row.type, text_at(row.stage, "stage")));
+  ASSAY_ASSIGN(const bool newest, has_newest_collateral(reads, row));
+  const bool current = newest && row.policy == policy;
+  return Standing{std::move(row), current};
 }
 
 Result<std::optional<Standing>> standing(storage::NodeReads& reads, const std::string& subject) {
@@ -236,10 +277,8 @@ Result<std::optional<Standing>> standing(storage::NodeReads& reads, const std::s
   if (!row) {
     return std::nullopt;
   }
-  ASSAY_ASSIGN(const DocumentId policy, appraisal_id_in_force(reads, row->type));
-  ASSAY_ASSIGN(const bool newest, has_newest_collateral(reads, *row));
-  const bool current = newest && row->policy == policy;
-  return Standing{*std::move(row), current};
+  ASSAY_ASSIGN(Standing found, standing_of(reads, *std::move(row)));
+  return found;
 }
 
 Result<std::size_t> reappraise(Services& services, std::size_t limit) {

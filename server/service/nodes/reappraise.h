@@ -25,12 +25,15 @@ struct StoredEvidence {
 [[nodiscard]] Result<Evidence> load_evidence(storage::Snapshot& snapshot, const DocumentId& id);
 
 // Returns the appraisal policy in force for an evidence type: that of the trust store, or else the
-// default.
+// default. With a `stage`, that for evidence of statements about this stage, or else that for the
+// stage "*"; never that for nodes, because stages run other software.
 [[nodiscard]] Result<Appraisal> appraisal_in_force(storage::NodeReads& reads,
-                                                   const std::string& evidence_type);
+                                                   const std::string& evidence_type,
+                                                   const std::string& stage = {});
 // Returns the SHA-256 of the canonical form of what appraisal_in_force() returns.
 [[nodiscard]] Result<DocumentId> appraisal_id_in_force(storage::NodeReads& reads,
-                                                       const std::string& evidence_type);
+                                                       const std::string& evidence_type,
+                                                       const std::string& stage = {});
 
 // The present state of evidence.
 struct Standing {
@@ -41,6 +44,9 @@ struct Standing {
 // Returns nullopt when the subject has no evidence.
 [[nodiscard]] Result<std::optional<Standing>> standing(storage::NodeReads& reads,
                                                        const std::string& subject);
+
+// Returns the state of evidence that was read already.
+[[nodiscard]] Result<Standing> standing_of(storage::NodeReads& reads, storage::EvidenceRow row);
 
 // Appraises at most `limit` pieces of stale evidence again, with the newest collateral that the
 // service has seen. Stores and logs each result. Does not change the time at which the evidence was

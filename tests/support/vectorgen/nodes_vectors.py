@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/vectors/nodes.json: report data of enrolments and reports, answers to spot checks."""
+"""tests/vectors/nodes.json: report data of enrolments, reports and statements, answers to spot checks."""
 import base64
 import hashlib
 import hmac
@@ -42,6 +42,13 @@ def reports():
                    "report_data": report_data(b"assay/report/v1", nonce, SPKI, digest)}  # fmt: skip
 
 
+def statements():
+    for number in range(3):
+        statement = hashlib.sha256(b"statement %d" % number).digest()
+        yield {"statement": "sha256:" + statement.hex(),
+               "report_data": report_data(b"assay/statement/v1", statement, SPKI, b"")}  # fmt: skip
+
+
 def spots():
     roots = (("sha256", hashlib.sha256(b"root").digest()), ("sha384", hashlib.sha384(b"root").digest()))
     places = ((0, 0, 0), (0, 1, 1), (1, 0, 4096), (258, 2**32 + 3, 5000), (2**20 - 1, 2**53 - 1, 64))
@@ -57,10 +64,11 @@ def spots():
 
 def build():
     return {
-        "what": "REPORTDATA of enrolments and reports under one worker key, and answers to spot checks",
+        "what": "REPORTDATA of enrolments, reports and statements under one key, and answers to spot checks",
         "source": "schemas/evidence.h, schemas/verification_report.h; hashlib and hmac of Python",
         "spki": base64.b64encode(SPKI).decode(),
         "enrolments": list(enrolments()),
         "reports": list(reports()),
+        "statements": list(statements()),
         "spots": list(spots()),
     }

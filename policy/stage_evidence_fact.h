@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known about stage evidence: evidence of the hardware that held the key which signed a
+// statement (schemas/stage_evidence.h). Part of the facts document (policy/facts.h).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/core/clock.h"
+#include "schemas/core/ids.h"
+#include "schemas/core/json.h"
+
+namespace assay::policy {
+
+struct StageEvidenceFact {
+  KeyId key;              // the key that signed statement and evidence
+  std::string type;       // "tdx"
+  Timestamp accepted_at;  // time of its log entry
+  // Time of the newest log entry under the checkpoint in the statement: the evidence was made
+  // later. Absent: the statement has no checkpoint of this log.
+  std::optional<Timestamp> made_after{};
+  std::optional<Digest> anchor{};  // SHA-256 of the root certificate
+  bool anchor_is_vendor = false;
+  // TCB status and error code of the first appraisal and of the newest. No error: accepted.
+  std::string status_then{};
+  std::string error_then{};
+  std::string status_now{};
+  std::string error_now{};
+  bool current = false;  // the newest appraisal used the policy and collateral that are in force
+  bool has_reference_values = false;  // the appraisal policy constrains MRTD and RTMR0 to RTMR2
+  std::map<std::string, std::string> measurements{};  // "mrtd", "rtmr0"...: lowercase hex
+  std::optional<DocumentId> appraisal{};              // the newest result
+  std::optional<DocumentId> appraisal_policy{};       // digest of the appraisal policy applied
+  bool operator==(const StageEvidenceFact&) const = default;
+};
+
+// Adds the member "evidence" to the fact of a statement; its order does not depend on that of
+// `evidence`. Adds nothing when there is none.
+void put_stage_evidence(const std::vector<StageEvidenceFact>& evidence, Json& statement);
+// Parses what put_stage_evidence() wrote. `where` is the place of the statement in the document.
+// Errors: those of facts_from_json().
+[[nodiscard]] Result<std::vector<StageEvidenceFact>> read_stage_evidence(const Json& statement,
+                                                                         const std::string& where);
+
+}  // namespace assay::policy

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stage evidence: shows in which hardware the key was held that signed a statement about a stage
+// (docs/attestation.md, "Evidence of a stage"). It does not show that the stage was carried out
+// there. Schema: stage-evidence.schema.json.
+#pragma once
+
+#include <string_view>
+
+#include "schemas/core/ids.h"
+#include "schemas/evidence.h"
+
+namespace assay {
+
+// DSSE payload type. The key named in the payload signs the payload.
+inline constexpr std::string_view kStageEvidencePayloadType =
+    "application/vnd.assay.stage-evidence+json";
+inline constexpr std::size_t kMaxEventLogBytes = 256U << 10;
+
+// JSON: {"statement":ID,"key_id":ID,"evidence":{...},"event_log":BASE64}. The report data of the
+// evidence are those of statement_report_data() (schemas/evidence.h).
+struct StageEvidence {
+  StatementId statement;
+  KeyId key;  // the key that signed the statement
+  Evidence evidence;
+  Bytes event_log{};  // kept as it is, judged by nobody; empty: none
+};
+[[nodiscard]] Json to_json(const StageEvidence& evidence);
+// Errors: limit-exceeded for a longer event log; those of validate() and evidence_from_json().
+[[nodiscard]] Result<StageEvidence> parse_stage_evidence(ByteView payload);
+
+}  // namespace assay
