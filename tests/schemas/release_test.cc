@@ -84,7 +84,7 @@ TEST(Withdrawal, RoundTrips) {
   Json json = withdrawal();
   EXPECT_EQ(to_json(*parsed(json)), json);
   EXPECT_FALSE(parsed(json)->since);
-  json["since"] = "2026-03-01T00:00:00Z";
+  json["since"] = "2026-03-01T00:00:00.000Z";
   EXPECT_EQ(to_json(*parsed(json)), json);
   for (const std::string_view reason : kWithdrawalReasons) {
     json["reason"] = reason;
@@ -101,10 +101,13 @@ TEST(Withdrawal, OtherShapes_AreRefused) {
   Json json = withdrawal();
   json["until"] = "2026-03-01T00:00:00Z";
   EXPECT_EQ(code_of(parsed(json)), "unknown-member") << "nothing ends a withdrawal";
-  for (const auto& [member, value] :
-       {std::pair("reason", Json("because")), {"reason", Json(nullptr)}, {"text", Json("")},
-        {"text", Json(std::string(1025, 'x'))}, {"since", Json(nullptr)}, {"since", Json("now")},
-        {"statement", Json("b")}}) {
+  for (const auto& [member, value] : {std::pair("reason", Json("because")),
+                                      {"reason", Json(nullptr)},
+                                      {"text", Json("")},
+                                      {"text", Json(std::string(1025, 'x'))},
+                                      {"since", Json(nullptr)},
+                                      {"since", Json("now")},
+                                      {"statement", Json("b")}}) {
     json = withdrawal();
     json[member] = value;
     EXPECT_EQ(code_of(parsed(json)), "schema-violation") << member << value;
@@ -115,8 +118,7 @@ TEST(Withdrawal, OtherShapes_AreRefused) {
 }
 
 TEST(Withdrawal, InAChangeOfTrust_RoundTrips) {
-  const Json change = {{"sequence", 3},
-                       {"operations", {{{"withdraw_statement", withdrawal()}}}}};
+  const Json change = {{"sequence", 3}, {"operations", {{{"withdraw_statement", withdrawal()}}}}};
   const auto read = parse_trust_change(as_bytes(canonical_json(change).value()));
   ASSERT_TRUE(read) << to_string(read.error());
   EXPECT_EQ(to_json(*read), change);

@@ -25,7 +25,9 @@ class Withdrawals : public ServiceTest {
   void remember() {
     storage::StatementQuery query;
     query.subject = id_of(model_).text();
-    for (const auto& row : store_->snapshot().value()->statements(query)->items) {
+    const auto page = store_->snapshot().value()->statements(query);
+    ASSERT_TRUE(page) << to_string(page.error());
+    for (const storage::StatementRow& row : page->items) {
       std::string what = row.stage.empty() ? "placement" : row.stage;
       what = row.kind == storage::StatementKind::kManifest ? "manifest" : what;
       rows_.insert_or_assign(what, row);
@@ -204,19 +206,19 @@ TEST_F(Withdrawals, TwoOperators_WithdrawWhatTheyDidNotSign) {
   EXPECT_TRUE(withdrawn->by_operators);
   EXPECT_EQ(withdrawn->by, (std::vector<std::string>{"olga", "omar"}));
   const auto epochs = store_->snapshot().value()->epochs().value();
-  const auto alone = apply_trust_change(
-      *services_,
-      trust_change(epochs.trust.trust + 1,
-                   {WithdrawStatement{{id("manifest"), "other", "alone", {}}}},
-                   {&operator1_, &operator1_second_}),
-      actor_);
+  const auto alone =
+      apply_trust_change(*services_,
+                         trust_change(epochs.trust.trust + 1,
+                                      {WithdrawStatement{{id("manifest"), "other", "alone", {}}}},
+                                      {&operator1_, &operator1_second_}),
+                         actor_);
   EXPECT_EQ(refusal(alone), ErrorCode::kThresholdNotMet);
-  const auto twice = apply_trust_change(
-      *services_,
-      trust_change(epochs.trust.trust + 1,
-                   {WithdrawStatement{{id("evaluate"), "other", "twice", {}}}},
-                   {&operator1_, &operator2_}),
-      actor_);
+  const auto twice =
+      apply_trust_change(*services_,
+                         trust_change(epochs.trust.trust + 1,
+                                      {WithdrawStatement{{id("evaluate"), "other", "twice", {}}}},
+                                      {&operator1_, &operator2_}),
+                         actor_);
   EXPECT_EQ(refusal(twice), ErrorCode::kConflict);
 }
 

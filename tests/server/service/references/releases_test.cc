@@ -39,8 +39,8 @@ class Releases : public ServiceTest {
   Result<Accepted> push(const Manifest& manifest, const std::string& version,
                         const std::optional<StatementId>& supersedes, const TestKey& key) {
     const Release release{"acme/demo", version, id_of(manifest), supersedes};
-    return accept_attestation(*services_,
-                              statement_envelope(to_statement(release).value(), {&key}), actor_);
+    return accept_attestation(*services_, statement_envelope(to_statement(release).value(), {&key}),
+                              actor_);
   }
   StatementId released(const Manifest& manifest, const std::string& version,
                        const std::optional<StatementId>& supersedes = {}) {
@@ -55,8 +55,8 @@ class Releases : public ServiceTest {
   void withdraw(const StatementId& id, const TestKey& key) {
     const Withdrawal withdrawal{id, "vulnerable", "it leaks", {}};
     const std::string payload = canonical_json(to_json(withdrawal)).value();
-    const auto accepted = accept_withdrawal(
-        *services_, envelope(kWithdrawalPayloadType, payload, {&key}), actor_);
+    const auto accepted =
+        accept_withdrawal(*services_, envelope(kWithdrawalPayloadType, payload, {&key}), actor_);
     ASSERT_TRUE(accepted) << to_string(accepted.error());
   }
   ResolvedReference resolved(const std::string& reference = "acme/demo") {
