@@ -27,8 +27,9 @@ policy::ActivePolicy policy_number(std::size_t number, WorkloadMatch match) {
   document.version = 1;
   document.mode = PolicyMode::kEnforce;
   document.match = std::move(match);
-  document.require = {{"published", ManifestCondition{}},
-                      {"evaluated", StatementCondition{.predicate_type = "https://example/eval/v1"}}};
+  StatementCondition evaluated;
+  evaluated.predicate_type = "https://example.com/evaluation/v1";
+  document.require = {{"published", ManifestCondition{}}, {"evaluated", evaluated}};
   return {StatementId(sha256(as_bytes(document.name))), std::move(document)};
 }
 

@@ -57,7 +57,7 @@ class Impact(unittest.TestCase):
         found = self.ask("policy", "diff", "newer.json", "--since", "1d", code=1)
         self.assertEqual(found["undecided"], {})
         self.assertGreater(found["denied"], 0)
-        self.assertEqual(found["why"][0]["condition"], "published")
+        self.assertIn("published", [cause["condition"] for cause in found["why"]])
         self.ask("impact", "--activate", "newer.json", code=1)
         same = pods.manifest_policy("plain", version=2)
         (self.service.dir / "same.json").write_text(json.dumps(same))

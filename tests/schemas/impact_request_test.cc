@@ -14,7 +14,9 @@ const Json& policy() {
                             {"version", 2},
                             {"mode", "enforce"},
                             {"match", {{"namespaces", {"prod-*"}}}},
-                            {"require", {{{"id", "published"}, {"manifest", Json::object()}}}}};
+                            {"require",
+                             {{{"id", "published"},
+                               {"manifest", {{"signers", {{"at_least", 1}}}}}}}}};
   return json;
 }
 
@@ -56,7 +58,7 @@ TEST(ImpactRequest, Bad_IsRefused) {
   Json limit = with({{"revoke_nodes", {"gpu-1"}}});
   limit["limit"] = 1001;
   for (const Json& json :
-       {Json::object(), with(Json::object()), with({{"unknown", {"x"}}}),
+       {Json::object(), with(Json::object()),
         with({{"revoke_keys", {"sha256:short"}}}), with({{"revoke_keys", Json::array()}}),
         with({{"without_artifacts", {"no digest"}}}), with({{"tcb_status_lost", {"Up To"}}}),
         with({{"revoke_nodes", std::vector<std::string>(65, "gpu-1")}}),
@@ -65,6 +67,7 @@ TEST(ImpactRequest, Bad_IsRefused) {
     ASSERT_FALSE(refused) << json.dump();
     EXPECT_EQ(refused.error().code, ErrorCode::kSchemaViolation) << json.dump();
   }
+  EXPECT_EQ(parse(with({{"unknown", {"x"}}})).error().code, ErrorCode::kUnknownMember);
   for (const Json& json : {with({{"activate", {broken}}}), with({{"activate", {policy(), policy()}}})}) {
     EXPECT_EQ(parse(json).error().code, ErrorCode::kPolicyInvalid) << json.dump();
   }
