@@ -6,18 +6,18 @@
 namespace assay::policy {
 namespace {
 
-void note(const SignerFact& signer, Horizon& horizon) {
-  horizon.changes_at(signer.signed_at);
-  if (signer.key.revoked) {
-    horizon.changes_at(signer.key.revoked->at);
+void note_revocation(const TrustedKey& key, Horizon& horizon) {
+  if (key.revoked) {
+    horizon.changes_at(key.revoked->at);
   }
 }
 
-template <typename Facts>
-void note_all(const Facts& documents, Horizon& horizon) {
+template <typename Documents>
+void note_all(const Documents& documents, Horizon& horizon) {
   for (const auto& document : documents) {
     for (const SignerFact& signer : document.statement.signers) {
-      note(signer, horizon);
+      horizon.changes_at(signer.signed_at);
+      note_revocation(signer.key, horizon);
     }
   }
 }
@@ -27,8 +27,14 @@ void note_one(const StatementCondition& condition, const Scope& scope, Horizon& 
   if (group == nullptr) {
     return;
   }
+  const StatementIndex& index = *scope.facts.index;
   for (const std::size_t i : group->members) {
-    const Timestamp accepted = scope.facts.index->in_order[i]->accepted_at;
+    for (std::size_t k = i == 0 ? 0 : index.ends[i - 1]; k < index.ends[i]; ++k) {
+      const StatementIndex::Signature& signature = index.signatures[k];
+      horizon.changes_at(signature.signed_at);
+      note_revocation(index.alike[signature.alike].signer->key, horizon);
+    }
+    const Timestamp accepted = index.in_order[i]->accepted_at;
     horizon.changes_at(accepted);
     if (condition.max_age_seconds) {
       horizon.ages_from(accepted, *condition.max_age_seconds);
@@ -100,16 +106,10 @@ void note_changes(const std::vector<Condition>& require, const Scope& scope) {
   note_at(require, scope, 1);
 }
 
-void note_signatures(const Facts& facts, const JudgedFacts& judged) {
+void note_publishers(const Facts& facts, const JudgedFacts& judged) {
   Horizon& horizon = judged.horizon;
   note_all(facts.manifests, horizon);
   note_all(facts.placements, horizon);
-  for (const StatementIndex::Signature& signature : judged.index->signatures) {
-    horizon.changes_at(signature.signed_at);
-  }
-  for (const StatementIndex::Alike& alike : judged.index->alike) {
-    note(*alike.signer, horizon);
-  }
 }
 
 }  // namespace assay::policy
