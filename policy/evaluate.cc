@@ -302,7 +302,7 @@ std::optional<Timestamp> earliest_change(std::span<const Facts> models,
                                          std::span<const JudgedFacts> judged) {
   Timestamp earliest = Timestamp::max();
   for (std::size_t i = 0; i < judged.size(); ++i) {
-    note_signatures(models[i], judged[i]);
+    note_publishers(models[i], judged[i]);
     earliest = std::min(earliest, judged[i].horizon.until);
   }
   return earliest == Timestamp::max() ? std::nullopt : std::optional(earliest);

@@ -88,11 +88,13 @@ Answer compare_timestamp(const Json& actual, Comparison op, const Json& expected
     return parsed ? Answer{judge_order(*time <=> *parsed, op)} : Answer{};
   }
   const auto seconds = expected.is_object() ? expected.find(kNowMinusSeconds) : expected.end();
-  if (seconds == expected.end() || !seconds->is_number_unsigned() ||
-      seconds->get<std::uint64_t>() > kMaxNowMinusSeconds) {
+  if (seconds == expected.end() || !seconds->is_number_integer()) {
     return {};
   }
-  return compare_with_now(*time, op, seconds->get<std::uint64_t>(), now);
+  const auto minus = seconds->get<std::int64_t>();
+  return minus < 0 || minus > static_cast<std::int64_t>(kMaxNowMinusSeconds)
+             ? Answer{}
+             : compare_with_now(*time, op, static_cast<std::uint64_t>(minus), now);
 }
 
 // --- semantic versions

@@ -6,18 +6,18 @@
 namespace assay::policy {
 namespace {
 
-void note(const SignerFact& signer, Horizon& horizon) {
-  horizon.changes_at(signer.signed_at);
-  if (signer.key.revoked) {
-    horizon.changes_at(signer.key.revoked->at);
+void note_revocation(const TrustedKey& key, Horizon& horizon) {
+  if (key.revoked) {
+    horizon.changes_at(key.revoked->at);
   }
 }
 
-template <typename Facts>
-void note_all(const Facts& documents, Horizon& horizon) {
+template <typename Documents>
+void note_all(const Documents& documents, Horizon& horizon) {
   for (const auto& document : documents) {
     for (const SignerFact& signer : document.statement.signers) {
-      note(signer, horizon);
+      horizon.changes_at(signer.signed_at);
+      note_revocation(signer.key, horizon);
     }
   }
 }
@@ -38,8 +38,14 @@ void note_one(const StatementCondition& condition, const Scope& scope, Horizon& 
   if (group == nullptr) {
     return;
   }
+  const StatementIndex& index = *scope.facts.index;
   for (const std::size_t i : group->members) {
-    const StatementFact& statement = *scope.facts.index->in_order[i];
+    for (std::size_t k = i == 0 ? 0 : index.ends[i - 1]; k < index.ends[i]; ++k) {
+      const StatementIndex::Signature& signature = index.signatures[k];
+      horizon.changes_at(signature.signed_at);
+      note_revocation(index.alike[signature.alike].signer->key, horizon);
+    }
+    const StatementFact& statement = *index.in_order[i];
     horizon.changes_at(statement.accepted_at);
     if (condition.max_age_seconds) {
       horizon.ages_from(statement.accepted_at, *condition.max_age_seconds);
@@ -114,16 +120,10 @@ void note_changes(const std::vector<Condition>& require, const Scope& scope) {
   note_at(require, scope, 1);
 }
 
-void note_signatures(const Facts& facts, const JudgedFacts& judged) {
+void note_publishers(const Facts& facts, const JudgedFacts& judged) {
   Horizon& horizon = judged.horizon;
   note_all(facts.manifests, horizon);
   note_all(facts.placements, horizon);
-  for (const StatementIndex::Signature& signature : judged.index->signatures) {
-    horizon.changes_at(signature.signed_at);
-  }
-  for (const StatementIndex::Alike& alike : judged.index->alike) {
-    note(*alike.signer, horizon);
-  }
 }
 
 }  // namespace assay::policy

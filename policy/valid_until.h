@@ -9,11 +9,11 @@
 namespace assay::policy {
 
 // Notes in scope.facts.horizon when the result of a condition in `require`, judged with `scope`,
-// may change: ages, ends of enrolments, windows, and facts that lie in the future. A time at which
-// nothing changes in the end may be noted, too.
+// may change: ages, ends of enrolments, windows, revocations, and facts that lie in the future. A
+// time at which nothing changes in the end may be noted, too.
 void note_changes(const std::vector<Condition>& require, const Scope& scope);
 
-// Notes the times at which signatures on documents about the model begin or cease to count.
-void note_signatures(const Facts& facts, const JudgedFacts& judged);
+// Notes the times at which signatures on manifests and placements begin or cease to count.
+void note_publishers(const Facts& facts, const JudgedFacts& judged);
 
 }  // namespace assay::policy

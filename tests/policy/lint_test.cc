@@ -184,7 +184,7 @@ TEST(Lint, TestsThatExcludeEachOther_AreNamed) {
   StatementCondition statement;
   statement.predicate_type = kLicenceType;
   statement.where = {{"/a", Comparison::kEqual, 1}, {"/a", Comparison::kEqual, 2}};
-  EXPECT_TRUE(is_about(warning_of(statement), "different values at /a"));
+  EXPECT_TRUE(is_about(warning_of(statement), "exclude each other at /a"));
   statement.where = {{"/a", Comparison::kEqual, 1}, {"/a", Comparison::kEqual, 1.0}};
   EXPECT_EQ(warning_of(statement), "");
 }

@@ -8,6 +8,8 @@
 namespace assay::policy::test {
 namespace {
 
+using Groups = std::vector<std::string>;
+
 Workload asked_by(Requester requester) {
   Workload asked = workload();
   asked.requester = std::move(requester);
@@ -31,13 +33,12 @@ NotCondition negated(ConditionKind kind) {
 TEST(Request, EachListNeedsAMatch) {
   const RequestCondition asked{
       .users = {"alice", "ci-*"}, .groups = {"ml-*"}, .service_accounts = {}, .principals = {}};
-  EXPECT_EQ(judge_asked(asked, {"ci-7", {{"x", "ml-ops"}}, {}, {}}).outcome, Outcome::kPass);
-  const ConditionResult wrong = judge_asked(asked, {"bob", {{"ml-ops"}}, {}, {}});
+  EXPECT_EQ(judge_asked(asked, {"ci-7", Groups{"x", "ml-ops"}, {}, {}}).outcome, Outcome::kPass);
+  const ConditionResult wrong = judge_asked(asked, {"bob", Groups{"ml-ops"}, {}, {}});
   EXPECT_EQ(wrong.outcome, Outcome::kFail);
   EXPECT_EQ(wrong.code, Reason::kRequesterMismatch);
   EXPECT_EQ(wrong.actual["users"], "bob");
-  EXPECT_EQ(judge_asked(asked, {"alice", std::vector<std::string>(), {}, {}}).outcome,
-            Outcome::kFail);
+  EXPECT_EQ(judge_asked(asked, {"alice", Groups(), {}, {}}).outcome, Outcome::kFail);
   const RequestCondition account{
       .users = {}, .groups = {}, .service_accounts = {"prod-eu/*"}, .principals = {}};
   EXPECT_EQ(judge_asked(account, {{}, {}, "prod-eu/serving", {}}).outcome, Outcome::kPass);
@@ -60,7 +61,7 @@ TEST(Request, WhatIsNotKnown_IsAnErrorAlsoBelowNot) {
 }
 
 TEST(Request, Document_IsReadBack) {
-  const Workload asked = asked_by({"alice", {{"a", "b"}}, "prod/serving", std::nullopt});
+  const Workload asked = asked_by({"alice", Groups{"a", "b"}, "prod/serving", std::nullopt});
   const auto read = workload_from_json(to_json(asked));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->requester, asked.requester);
@@ -72,14 +73,14 @@ TEST(Request, Document_IsReadBack) {
 
 // Only what a policy asks for becomes part of a case.
 TEST(Request, AsRead_KeepsWhatIsAskedFor) {
-  const Workload asked = asked_by({"alice", {{"a", "ml-ops"}}, "prod/serving", "slurm"});
+  const Workload asked = asked_by({"alice", Groups{"a", "ml-ops"}, "prod/serving", "slurm"});
   EXPECT_EQ(as_read(asked, std::vector{active(valid_policy())}).requester, Requester{});
   const std::vector policies = {active(policy_with(
       {condition("any", AnyCondition{{condition("asked", RequestCondition{.users = {},
                                                                           .groups = {"ml-*"},
                                                                           .service_accounts = {},
                                                                           .principals = {}})}})}))};
-  EXPECT_EQ(as_read(asked, policies).requester, (Requester{{}, {{"ml-ops"}}, {}, {}}));
+  EXPECT_EQ(as_read(asked, policies).requester, (Requester{{}, Groups{"ml-ops"}, {}, {}}));
 }
 
 // --- windows. now() is a Monday, 12:00.
