@@ -20,6 +20,8 @@ struct RandomOptions {
   // One leaf in so many is about the node, and of the others about its reports.
   std::size_t one_leaf_in = 12;
   bool honest = false;  // wrong things are rarer, so that more is allowed
+  // One statement condition in so many demands stage evidence.
+  std::size_t evidence_in = 4;
 };
 
 class RandomCase {
