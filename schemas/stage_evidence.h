@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stage evidence: shows in which hardware the key was held that signed a statement about a stage
-// (docs/attestation.md, "Evidence of a stage"). It does not show that the stage was carried out
+// (docs/policies.md, "Evidence of a stage"). It does not show that the stage was carried out
 // there. Schema: stage-evidence.schema.json.
 #pragma once
 

@@ -490,7 +490,7 @@ ConditionKind RandomCase::leaf() {
     statement.max_age_seconds = pick(std::vector<std::uint64_t>{59, 60, 3600});
   }
   enrich(statement);
-  if (evidence_engine_() % 4 == 0) {
+  if (evidence_engine_() % options_.evidence_in == 0) {
     statement.evidence = random_demands(evidence_engine_);
   }
   return statement;

@@ -22,6 +22,8 @@ struct RandomOptions {
   std::size_t one_leaf_in = 12;
   bool honest = false;     // wrong things are rarer, so that more is allowed
   bool relations = false;  // signers who do not count because they signed elsewhere
+  // One statement condition in so many demands stage evidence.
+  std::size_t evidence_in = 4;
 };
 
 class RandomCase {

@@ -22,8 +22,8 @@ StageEvidenceFact piece(std::mt19937_64& engine, KeyId key, std::size_t rare) {
   const auto wrong = [&] { return one_in(engine, rare); };
   fact.anchor = sha256(as_bytes(wrong() ? "other root" : "vendor's root"));
   fact.anchor_is_vendor = !wrong();
-  fact.status_then = wrong() ? "OutOfDate" : "UpToDate";
-  fact.status_now = wrong() ? "OutOfDate" : "UpToDate";
+  fact.status_then = one_in(engine, rare / 4) ? "OutOfDate" : "UpToDate";
+  fact.status_now = one_in(engine, rare / 4) ? "OutOfDate" : "UpToDate";
   fact.error_then = wrong() ? "TD_MRTD_MISMATCH" : "";
   fact.error_now = wrong() ? "TD_MRTD_MISMATCH" : "";
   fact.current = !wrong();
