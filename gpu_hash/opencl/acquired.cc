@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu_hash/opencl/acquired.h"
 
-#include <set>
+#include <algorithm>
 #include <variant>
 
 #include "gpu_hash/opencl/memory.h"
@@ -11,7 +11,6 @@ namespace assay::gpu_hash {
 Acquired::Acquired(const ClSession& session, ResidentScratch& scratch,
                    std::span<const Region> regions)
     : session_(session), scratch_(scratch) {
-  std::set<cl_mem> memory;
   const DeviceMemory* last = nullptr;
   for (const Region& region : regions) {
     for (const Piece& piece : region.pieces) {
@@ -22,11 +21,13 @@ Acquired::Acquired(const ClSession& session, ResidentScratch& scratch,
       last = one;
       const auto& cl = static_cast<const ClMemory&>(*one);
       if (cl.external()) {
-        memory.insert(cl.get());
+        memory_.push_back(cl.get());
       }
     }
   }
-  memory_.assign(memory.begin(), memory.end());
+  std::ranges::sort(memory_);
+  const auto rest = std::ranges::unique(memory_);
+  memory_.erase(rest.begin(), rest.end());
 }
 
 Acquired::~Acquired() {
