@@ -79,6 +79,16 @@ class KeyedCheck {
   // must make a new full pass with start().
   [[nodiscard]] Result<std::vector<std::size_t>> recheck();
 
+  struct Part {
+    std::vector<std::size_t> changed;  // numbers of regions
+    std::vector<TagRoots> beside;      // tags of the regions beside them; only to be compared
+  };
+  // The same for regions `first` to `first + count - 1` alone, which must exist. Computes the tags
+  // of the regions `beside` in the same call, under the same key. Errors also: invalid-parameter
+  // when tags cannot begin where one of these begins.
+  [[nodiscard]] Result<Part> recheck(std::size_t first, std::size_t count,
+                                     std::span<const Region> beside = {});
+
  private:
   KeyedCheck(Engine& engine, std::vector<Region> regions, HashRequest request, TagKey key)
       : engine_(&engine),

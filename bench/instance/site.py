@@ -245,6 +245,20 @@ def tree(pid):
     return found
 
 
+def names(pids):
+    """Pairs of a process and how it was started."""
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            yield pid, f"{pid} " + " ".join(word.decode(errors="replace") for word in words[1:4])
+
+
+def passes(agent):
+    """Where the time of the full passes of a node agent went, so far."""
+    return [{name: event[name] for name in event if name.endswith("_seconds") or name in ("device", "bytes")}
+            for event in list(agent.events) if event.get("event") == "memory-hashed"]
+
+
 def resident_mib(pids):
     total = 0
     for pid in pids:

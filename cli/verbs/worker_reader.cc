@@ -47,6 +47,17 @@ worker::ReadersSetup readers_of(const Context& context, std::optional<std::uint6
     }
     events.tell(news.error ? "reader-failed" : "reader-started", std::move(members));
   };
+  setup.tell_pass = [&events = parts.events](const worker::PassNews& news) {
+    const auto seconds = [](std::chrono::microseconds time) {
+      return std::chrono::duration<double>(time).count();
+    };
+    events.tell("memory-hashed", {{"device", news.device},
+                                  {"bytes", news.bytes},
+                                  {"pieces", news.pieces},
+                                  {"exports_seconds", seconds(news.times.exports)},
+                                  {"imports_seconds", seconds(news.times.imports)},
+                                  {"hashing_seconds", seconds(news.times.hashing)}});
+  };
   return setup;
 }
 

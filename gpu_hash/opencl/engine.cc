@@ -180,6 +180,10 @@ Result<ClKernels*> ClEngine::resident_kernels(HashAlgorithm algorithm) {
   if (!tested) {
     ASSAY_TRY(test_resident(*kernels, algorithm));
     tested = true;
+    // The self-test needed lanes, which hashing of device memory does not need. Where a model is
+    // served, device memory is scarce.
+    lanes_.clear();
+    staging_ = {};
   }
   return kernels;
 }

@@ -97,7 +97,7 @@ class ClEngine final : public Engine {
   unsigned threads_;
   std::uint64_t slice_bytes_;
   std::mutex mutex_;           // guards the members below
-  std::vector<ClLane> lanes_;  // empty before the first hashing, then kLanes
+  std::vector<ClLane> lanes_;  // empty or kLanes; made when they are needed
   ClStaging staging_;          // made together with the lanes
   std::array<Tested, 2> tested_;
   ResidentScratch scratch_;

@@ -2,10 +2,11 @@
 #include "gpu_hash/opencl/resident.h"
 
 #include <algorithm>
-#include <set>
+#include <bit>
+#include <optional>
 #include <utility>
 
-#include "gpu_hash/opencl/lane.h"
+#include "gpu_hash/opencl/acquired.h"
 #include "gpu_hash/opencl/memory.h"
 #include "gpu_hash/resident/plan.h"
 #include "gpu_hash/tree/fold.h"
@@ -13,94 +14,101 @@
 namespace assay::gpu_hash {
 namespace {
 
-constexpr std::uint32_t kMaxSlots = 1U << 23;
 constexpr std::uint64_t kTagBytes = 16;
 // Chunks of the tree over tags: the smallest, because there are few.
 constexpr std::uint32_t kTagChunk = kMinChunkSize;
+// Bytes of digests and tags of one batch. With chunks of 16 KiB a batch is then 4 GiB of data, which
+// is twice what an H200 works on at a time.
+constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
+// Chunks of a batch at least, however large the chunks are: fewer leave most of a device idle.
+constexpr std::uint32_t kFewestSlots = 1U << 15;
 
-// External memory, acquired while this object lives.
-class Acquired {
- public:
-  Acquired(const ClSession& session, cl_command_queue queue, ResidentScratch& scratch,
-           std::span<const Region> regions)
-      : session_(session), queue_(queue), scratch_(scratch) {
-    std::set<cl_mem> memory;
-    const DeviceMemory* last = nullptr;
-    for (const Region& region : regions) {
-      for (const Piece& piece : region.pieces) {
-        const DeviceMemory* one = std::get<DevicePiece>(piece).memory.get();
-        if (one == last) {
-          continue;
-        }
-        last = one;
-        const auto& cl = static_cast<const ClMemory&>(*one);
-        if (cl.external()) {
-          memory.insert(cl.get());
-        }
-      }
-    }
-    memory_.assign(memory.begin(), memory.end());
-  }
-  ~Acquired() {
-    // What is in flight may use buffers that are about to go.
-    scratch_.finish();
-    if (acquired_) {
-      ClEvents events;
-      (void)hand_over(session_, queue_, Handover::kRelease, memory_, events);
-      clFinish(queue_);
-    }
-  }
-  Acquired(const Acquired&) = delete;
-  Acquired& operator=(const Acquired&) = delete;
+// Chunks of a batch. The same for all work, because segments with tags and of tags must agree.
+std::uint32_t slots_of(HashAlgorithm algorithm, std::uint32_t chunk_size) {
+  const std::uint64_t tags = std::uint64_t{chunk_size / kTagBlock} * kTagBytes;
+  const std::uint64_t slots = std::bit_floor(kBatchBytes / (digest_size(algorithm) + tags));
+  return std::max(static_cast<std::uint32_t>(slots), kFewestSlots);
+}
 
-  Status acquire() {
-    ClEvents events;
-    ASSAY_TRY(hand_over(session_, queue_, Handover::kAcquire, memory_, events));
-    acquired_ = !memory_.empty();
-    return events.wait(session_);
-  }
-
- private:
-  const ClSession& session_;
-  cl_command_queue queue_;
-  ResidentScratch& scratch_;
-  std::vector<cl_mem> memory_;
-  bool acquired_ = false;
-};
-
-// One batch on the device.
+// One batch on the device: all its commands are in one in-order queue.
 class BatchRun {
  public:
-  BatchRun(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
-           cl_command_queue queue, const ResidentBatch& batch, std::uint32_t chunk_size,
-           ResidentWork work)
+  BatchRun(const ClSession& session, ClKernels& kernels, BatchScratch& scratch,
+           cl_command_queue queue, const HashRequest& request, ResidentWork work, const TagKey* key)
       : session_(session),
         kernels_(kernels),
         scratch_(scratch),
         queue_(queue),
-        batch_(batch),
-        chunk_size_(chunk_size),
+        batch_(scratch.batch()),
+        algorithm_(request.parameters.hash),
+        chunk_size_(request.parameters.chunk_size),
         work_(work),
+        key_(key),
         tables_(scratch.tables()) {}
+  // Of a batch whose results nobody took: its buffers are about to be used again.
+  ~BatchRun() {
+    if (!finished_) {
+      scratch_.finish();
+      if (key_ != nullptr) {
+        scratch_.wipe_key();
+      }
+    }
+  }
+  BatchRun(const BatchRun&) = delete;
+  BatchRun& operator=(const BatchRun&) = delete;
 
+  // Enqueues everything, up to the copies of the results to the host.
+  Status start() {
+    ASSAY_TRY(prepare());
+    cl_mem tags = nullptr;
+    cl_mem key = nullptr;
+    if (work_ != ResidentWork::kHash) {
+      ASSAY_ASSIGN(tags, scratch_.get(session_, BatchScratch::kTagSums, tag_bytes()));
+      ASSAY_ASSIGN(key, write_key());
+    }
+    for (std::size_t i = 0; i < batch_.launches.size(); ++i) {
+      ASSAY_TRY(launch_leaves(i, key, tags));
+    }
+    if (key != nullptr) {
+      ASSAY_TRY(wipe(key));
+    }
+    if (work_ != ResidentWork::kTags) {
+      ASSAY_TRY(start_roots(segments_, 0));
+    }
+    if (work_ != ResidentWork::kHash) {
+      ASSAY_TRY(leaves_of_tags(tags));
+      ASSAY_TRY(start_roots(tag_segments_, 1));
+    }
+    return session_.check("clFlush", clFlush(queue_));
+  }
+
+  // Waits for the results.
+  Status finish() {
+    ASSAY_TRY(events_.wait(session_));
+    finished_ = true;
+    return {};
+  }
+  [[nodiscard]] const std::vector<Segment>& segments() const { return batch_.segments; }
+  // After finish(): the root of a segment's data, or of its tags.
+  [[nodiscard]] Digest root(std::size_t segment) const { return result(segment, 0); }
+  [[nodiscard]] Digest tag_root(std::size_t segment) const { return result(segment, 1); }
+
+ private:
   Status prepare() {
-    using Role = ResidentScratch::Role;
+    using Role = BatchScratch::Role;
     plan_tables();
     const std::uint64_t width = kernels_.digest_bytes();
     ASSAY_ASSIGN(tables_buffer_, scratch_.get(session_, Role::kTables, tables_.bytes()));
-    const std::uint32_t digests = work_ == ResidentWork::kTags ? tag_runs_.items : slots();
+    const std::uint32_t slots = batch_.first_slot.back();
+    const std::uint32_t digests =
+        work_ == ResidentWork::kTags ? tag_runs_.items : std::max(slots, tag_runs_.items);
     ASSAY_ASSIGN(digests_, scratch_.get(session_, Role::kDigests, digests * width));
     const std::uint64_t roots = batch_.segments.size() * width;
     ASSAY_ASSIGN(roots_, scratch_.get(session_, Role::kRoots, roots));
-    ASSAY_ASSIGN(host_roots_, scratch_.roots(session_, roots));
+    ASSAY_ASSIGN(host_roots_, scratch_.roots(session_, 2 * roots));
     ASSAY_ASSIGN(
         side_, scratch_.get(session_, Role::kSide, std::max<std::uint64_t>(batch_.side_bytes, 1)));
-    cl_event event = nullptr;
-    ASSAY_TRY(
-        session_.check("clEnqueueWriteBuffer",
-                       clEnqueueWriteBuffer(queue_, tables_buffer_, CL_FALSE, 0, tables_.bytes(),
-                                            tables_.words().data(), 0, nullptr, &event)));
-    events_.add(event);
+    ASSAY_TRY(write(tables_buffer_, tables_.words()));
     std::uint32_t at = 0;
     for (const PlannedCopies& copies : batch_.copies) {
       const std::vector<cl_mem> buffers = handles(copies.memory);
@@ -111,72 +119,36 @@ class BatchRun {
     return {};
   }
 
-  // Leaves into digests, with tags when there is a buffer for them. Later commands wait for them.
-  Status leaves(cl_mem key, cl_mem tags) {
-    const std::size_t queues = std::min(batch_.launches.size(), ResidentScratch::kQueues);
-    std::vector<cl_command_queue> used{queue_};
-    for (std::size_t i = 1; i < queues; ++i) {
-      ASSAY_ASSIGN(const cl_command_queue other, scratch_.queue(session_, i));
-      used.push_back(other);
-      ASSAY_TRY(follow(other, queue_));
-    }
-    for (std::size_t i = 0; i < batch_.launches.size(); ++i) {
-      ASSAY_TRY(launch_leaves(used[i % queues], i, key, tags));
-    }
-    for (std::size_t i = 1; i < queues; ++i) {
-      ASSAY_TRY(follow(queue_, used[i]));
-    }
-    return session_.check("clFlush", clFlush(queue_));
-  }
-
-  // The tags of each segment as an object of its own, into digests.
-  Status leaves_of_tags(cl_mem tags) {
-    const cl_mem buffer = tags;
-    LeafLaunch launch;
-    launch.buffers = {&buffer, 1};
-    launch.tables = tables_buffer_;
-    launch.runs = tag_runs_;
-    launch.chunk_size = kTagChunk;
-    launch.aligned = true;
-    launch.digests = digests_;
-    return kernels_.leaves(session_, queue_, launch, events_);
-  }
-
-  // Starts to join the digests of segments to roots, and their way to the host.
-  Status start_roots(bool of_tags) {
-    const SegmentTables& segments = of_tags ? tag_segments_ : segments_;
-    const NodeLaunch nodes{digests_, tables_buffer_, 0};
-    for (const LevelTable& level : segments.levels) {
-      ASSAY_TRY(kernels_.nodes(session_, queue_, nodes, segments, level, events_));
-    }
-    ASSAY_TRY(kernels_.gather_roots(session_, queue_, nodes, segments, roots_, 0, events_));
-    const std::uint64_t size = batch_.segments.size() * kernels_.digest_bytes();
+  // `words` must stay as they are until the batch has finished.
+  Status write(cl_mem buffer, std::span<const std::uint32_t> words) {
     cl_event event = nullptr;
-    ASSAY_TRY(session_.check(
-        "clEnqueueReadBuffer",
-        clEnqueueReadBuffer(queue_, roots_, CL_FALSE, 0, size, host_roots_, 0, nullptr, &event)));
+    ASSAY_TRY(session_.check("clEnqueueWriteBuffer",
+                             clEnqueueWriteBuffer(queue_, buffer, CL_FALSE, 0, words.size_bytes(),
+                                                  words.data(), 0, nullptr, &event)));
     events_.add(event);
-    return session_.check("clFlush", clFlush(queue_));
-  }
-
-  // Waits for the roots and calls `take` with each, in the order of segments.
-  template <typename Take>
-  Status finish_roots(HashAlgorithm algorithm, const Take& take) {
-    ASSAY_TRY(events_.wait(session_));
-    const std::size_t width = kernels_.digest_bytes();
-    for (std::size_t i = 0; i < batch_.segments.size(); ++i) {
-      take(i, Digest::wrap(algorithm, host_roots_ + i * width));
-    }
     return {};
   }
 
-  [[nodiscard]] std::uint32_t slots() const { return batch_.first_slot.back(); }
-  [[nodiscard]] std::uint64_t tag_bytes() const {
-    return std::uint64_t{slots()} * (chunk_size_ / kTagBlock) * kTagBytes;
+  // The key is on the device only for the leaves of this batch.
+  Result<cl_mem> write_key() {
+    ASSAY_ASSIGN(const cl_mem key,
+                 scratch_.get(session_, BatchScratch::kKey, key_->words().size_bytes()));
+    ASSAY_TRY(write(key, key_->words()));
+    return key;
+  }
+  Status wipe(cl_mem key) {
+    const std::uint32_t zero = 0;
+    cl_event event = nullptr;
+    ASSAY_TRY(session_.check(
+        "clEnqueueFillBuffer",
+        clEnqueueFillBuffer(queue_, key, &zero, sizeof(zero), 0, key_->words().size_bytes(), 0,
+                            nullptr, &event)));
+    events_.add(event);
+    return {};
   }
 
- private:
-  Status launch_leaves(cl_command_queue queue, std::size_t number, cl_mem key, cl_mem tags) {
+  // Leaves into digests, with tags when there is a buffer for them.
+  Status launch_leaves(std::size_t number, cl_mem key, cl_mem tags) {
     const PlannedLaunch& planned = batch_.launches[number];
     if (tags != nullptr && !planned.aligned) {
       return fail(ErrorCode::kInvalidParameter,
@@ -193,19 +165,45 @@ class BatchRun {
     launch.first_digest = planned.first_slot;
     launch.key = key;
     launch.tags = tags;
-    return work_ == ResidentWork::kTags ? kernels_.tag_blocks(session_, queue, launch, events_)
-                                        : kernels_.leaves(session_, queue, launch, events_);
+    return work_ == ResidentWork::kTags ? kernels_.tag_blocks(session_, queue_, launch, events_)
+                                        : kernels_.leaves(session_, queue_, launch, events_);
   }
 
-  // What comes into `queue` from here on waits for what is in `first` now.
-  Status follow(cl_command_queue queue, cl_command_queue first) {
+  // The tags of each segment as an object of its own, into digests.
+  Status leaves_of_tags(cl_mem tags) {
+    const cl_mem buffer = tags;
+    LeafLaunch launch;
+    launch.buffers = {&buffer, 1};
+    launch.tables = tables_buffer_;
+    launch.runs = tag_runs_;
+    launch.chunk_size = kTagChunk;
+    launch.aligned = true;
+    launch.digests = digests_;
+    return kernels_.leaves(session_, queue_, launch, events_);
+  }
+
+  // Joins the digests of segments to roots, and copies these to the host, as list `number`.
+  Status start_roots(const SegmentTables& segments, std::size_t number) {
+    const NodeLaunch nodes{digests_, tables_buffer_, 0};
+    for (const LevelTable& level : segments.levels) {
+      ASSAY_TRY(kernels_.nodes(session_, queue_, nodes, segments, level, events_));
+    }
+    ASSAY_TRY(kernels_.gather_roots(session_, queue_, nodes, segments, roots_, 0, events_));
+    const std::uint64_t size = batch_.segments.size() * kernels_.digest_bytes();
     cl_event event = nullptr;
-    ASSAY_TRY(session_.check("clEnqueueMarkerWithWaitList",
-                             clEnqueueMarkerWithWaitList(first, 0, nullptr, &event)));
+    ASSAY_TRY(session_.check("clEnqueueReadBuffer",
+                             clEnqueueReadBuffer(queue_, roots_, CL_FALSE, 0, size,
+                                                 host_roots_ + number * size, 0, nullptr, &event)));
     events_.add(event);
-    ASSAY_TRY(session_.check("clFlush", clFlush(first)));
-    return session_.check("clEnqueueBarrierWithWaitList",
-                          clEnqueueBarrierWithWaitList(queue, 1, &event, nullptr));
+    return {};
+  }
+
+  [[nodiscard]] Digest result(std::size_t segment, std::size_t number) const {
+    const std::size_t at = number * batch_.segments.size() + segment;
+    return Digest::wrap(algorithm_, host_roots_ + at * kernels_.digest_bytes());
+  }
+  [[nodiscard]] std::uint64_t tag_bytes() const {
+    return std::uint64_t{batch_.first_slot.back()} * (chunk_size_ / kTagBlock) * kTagBytes;
   }
 
   void plan_tables() {
@@ -260,11 +258,13 @@ class BatchRun {
 
   const ClSession& session_;
   ClKernels& kernels_;
-  ResidentScratch& scratch_;
+  BatchScratch& scratch_;
   cl_command_queue queue_;
   const ResidentBatch& batch_;
+  HashAlgorithm algorithm_;
   std::uint32_t chunk_size_;
   ResidentWork work_;
+  const TagKey* key_;
   LaunchTables& tables_;
   std::vector<RunTables> runs_;
   std::vector<std::uint32_t> at_copies_;
@@ -277,37 +277,7 @@ class BatchRun {
   std::uint8_t* host_roots_ = nullptr;
   cl_mem side_ = nullptr;
   ClEvents events_;
-};
-
-// The key, on the device for the time of a call, and overwritten after it.
-class DeviceKey {
- public:
-  static Result<DeviceKey> create(const ClSession& session, cl_command_queue queue,
-                                  const TagKey& key) {
-    DeviceKey result(queue);
-    ASSAY_ASSIGN(result.buffer_, session.make_buffer(CL_MEM_READ_WRITE, key.words().size_bytes()));
-    ASSAY_TRY(session.check(
-        "clEnqueueWriteBuffer",
-        clEnqueueWriteBuffer(queue, result.buffer_.get(), CL_TRUE, 0, key.words().size_bytes(),
-                             key.words().data(), 0, nullptr, nullptr)));
-    return result;
-  }
-  ~DeviceKey() {
-    if (buffer_ != nullptr) {
-      const std::uint32_t zero = 0;
-      clEnqueueFillBuffer(queue_, buffer_.get(), &zero, sizeof(zero), 0,
-                          kTagKeyWords * sizeof(zero), 0, nullptr, nullptr);
-      clFinish(queue_);
-    }
-  }
-  DeviceKey(DeviceKey&&) noexcept = default;
-  DeviceKey& operator=(DeviceKey&&) = delete;
-  [[nodiscard]] cl_mem get() const { return buffer_.get(); }
-
- private:
-  explicit DeviceKey(cl_command_queue queue) : queue_(queue) {}
-  cl_command_queue queue_;
-  ClBuffer buffer_;
+  bool finished_ = false;
 };
 
 // The results of a call, made when the device has begun to work.
@@ -325,67 +295,75 @@ class LazyResults {
   std::optional<ResultTable> table_;
 };
 
+// All batches of a call, a few of them on the device at a time.
 class Resident {
  public:
   Resident(const ClSession& session, ClKernels& kernels, ResidentScratch& scratch,
-           cl_command_queue queue, const HashRequest& request, ResidentWork work, const TagKey* key)
+           const HashRequest& request, ResidentWork work, const TagKey* key)
       : session_(session),
         kernels_(kernels),
         scratch_(scratch),
-        queue_(queue),
         request_(request),
         work_(work),
         key_(key) {}
 
-  Status run(const ResidentBatch& batch, LazyResults& results,
+  Status run(ResidentPlan& plan, Acquired& memory, LazyResults& results,
              std::vector<std::vector<Digest>>& tag_roots) {
-    BatchRun device(session_, kernels_, scratch_, queue_, batch, request_.parameters.chunk_size,
-                    work_);
-    const Status status = run_batch(device, batch, results, tag_roots);
-    if (!status) {
-      scratch_.finish();  // nothing of this batch may be in flight when its buffers go
+    std::array<std::optional<BatchRun>, kBatchesAtOnce> runs;
+    std::vector<cl_command_queue> queues;
+    std::size_t next = 0;
+    for (; plan.next(scratch_[next % kBatchesAtOnce].batch()); ++next) {
+      const std::size_t at = next % kBatchesAtOnce;
+      ASSAY_ASSIGN(const cl_command_queue queue, scratch_[at].queue(session_));
+      if (next < kBatchesAtOnce) {
+        ASSAY_TRY(next == 0 ? memory.acquire(queue) : memory.join(queue));
+        queues.push_back(queue);
+      }
+      runs[at].emplace(session_, kernels_, scratch_[at], queue, request_, work_, key_);
+      ASSAY_TRY(runs[at]->start());
+      // The next batch needs the place of the oldest one.
+      ASSAY_TRY(take(runs[(next + 1) % kBatchesAtOnce], results, tag_roots));
+      if (request_.stop.stop_requested()) {
+        return fail(ErrorCode::kCancelled, "hashing was stopped on request");
+      }
     }
-    return status;
+    ASSAY_TRY(memory.release(queues));
+    for (std::size_t i = 0; i < kBatchesAtOnce; ++i) {
+      ASSAY_TRY(take(runs[(next + i) % kBatchesAtOnce], results, tag_roots));
+    }
+    return memory.finish();
   }
 
  private:
-  Status run_batch(BatchRun& device, const ResidentBatch& batch, LazyResults& results,
-                   std::vector<std::vector<Digest>>& tag_roots) {
-    ASSAY_TRY(device.prepare());
-    if (work_ == ResidentWork::kHash) {
-      ASSAY_TRY(device.leaves(nullptr, nullptr));
-      return add_digests(device, batch, results);
+  // The results of a batch, if there is one.
+  Status take(std::optional<BatchRun>& run, LazyResults& results,
+              std::vector<std::vector<Digest>>& tag_roots) {
+    if (!run) {
+      return {};
     }
-    ASSAY_ASSIGN(const DeviceKey key, DeviceKey::create(session_, queue_, *key_));
-    ASSAY_ASSIGN(const cl_mem tags,
-                 scratch_.get(session_, ResidentScratch::kTagSums, device.tag_bytes()));
-    ASSAY_TRY(device.leaves(key.get(), tags));
-    if (work_ == ResidentWork::kHashAndTags) {
-      ASSAY_TRY(add_digests(device, batch, results));
+    ResultTable* const table =
+        work_ == ResidentWork::kTags ? nullptr : &results.get();  // while the device works
+    ASSAY_TRY(run->finish());
+    const std::vector<Segment>& segments = run->segments();
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (table != nullptr) {
+        const Digest root = run->root(i);
+        table->add(segments[i], {&root, 1});
+      }
+      if (work_ != ResidentWork::kHash) {
+        tag_roots[segments[i].region].push_back(run->tag_root(i));
+      }
     }
-    ASSAY_TRY(device.leaves_of_tags(tags));
-    ASSAY_TRY(device.start_roots(true));
-    return device.finish_roots(request_.parameters.hash, [&](std::size_t i, const Digest& root) {
-      tag_roots[batch.segments[i].region].push_back(root);
-    });
-  }
-
-  Status add_digests(BatchRun& device, const ResidentBatch& batch, LazyResults& results) {
-    ResultTable& table = results.get();  // while the device hashes leaves
-    ASSAY_TRY(device.start_roots(false));
-    ASSAY_TRY(device.finish_roots(request_.parameters.hash, [&](std::size_t i, const Digest& root) {
-      table.add(batch.segments[i], {&root, 1});
-    }));
-    if (request_.progress) {
-      request_.progress(table.bytes_done());
+    if (table != nullptr && request_.progress) {
+      request_.progress(table->bytes_done());
     }
+    run.reset();
     return {};
   }
 
   const ClSession& session_;
   ClKernels& kernels_;
   ResidentScratch& scratch_;
-  cl_command_queue queue_;
   const HashRequest& request_;
   ResidentWork work_;
   const TagKey* key_;
@@ -431,24 +409,22 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
                                      const HashRequest& request, ResidentWork work,
                                      const TagKey* key) {
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
-  ASSAY_ASSIGN(const cl_command_queue queue, scratch.queue(session));
-  ResidentPlan plan(regions, sizes, request, {kMaxSlots, ClKernels::max_buffers(session)});
+  const std::uint32_t slots = slots_of(request.parameters.hash, request.parameters.chunk_size);
+  ResidentPlan plan(regions, sizes, request, {slots, ClKernels::max_buffers(session)});
   LazyResults results(sizes, request, plan.segment_size());
   ResidentResult result;
   result.tag_roots.resize(work == ResidentWork::kHash ? 0 : regions.size());
-  Acquired memory(session, queue, scratch, regions);
-  ASSAY_TRY(memory.acquire());
-  Resident resident(session, kernels, scratch, queue, request, work, key);
-  while (plan.next(scratch.batch())) {
-    if (request.stop.stop_requested()) {
-      return fail(ErrorCode::kCancelled, "hashing was stopped on request");
-    }
-    ASSAY_TRY(resident.run(scratch.batch(), results, result.tag_roots));
+  {
+    Acquired memory(session, scratch, regions);
+    Resident resident(session, kernels, scratch, request, work, key);
+    ASSAY_TRY(resident.run(plan, memory, results, result.tag_roots));
   }
   if (work != ResidentWork::kTags) {
     ASSAY_ASSIGN(result.digests, results.get().take());
   }
-  scratch.trim();
+  for (BatchScratch& one : scratch) {
+    one.trim();
+  }
   return result;
 }
 

@@ -26,10 +26,11 @@ struct ResidentResult {
 // another engine.
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
-// Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Hashes at
-// most 2^23 chunks at a time. Each of these chunks needs about 40 bytes of device memory and, with
-// tags, 4 more bytes for each KiB of data. Up to 512 MiB of each kind of buffer stay allocated for
-// the next call. Errors: as Engine::hash().
+// Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Work goes to
+// the device in batches, of which the device has up to three (scratch.h) at a time: of 4 GiB of data
+// each with chunks of 16 KiB. A batch needs about 24 MiB of device memory, more with chunks above
+// 512 KiB, and its buffers stay allocated for the next call up to that size.
+// Errors: as Engine::hash().
 [[nodiscard]] Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
                                                    ResidentScratch& scratch,
                                                    std::span<const Region> regions,

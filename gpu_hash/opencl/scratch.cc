@@ -5,14 +5,14 @@ namespace assay::gpu_hash {
 namespace {
 
 // Buffers up to this size are kept for the next call: making and freeing those for 112 GiB took a
-// twentieth of a pass over their tags.
-constexpr std::uint64_t kKeptBytes = std::uint64_t{512} << 20;
+// twentieth of a pass over their tags. Batches of usual chunks need no larger ones.
+constexpr std::uint64_t kKeptBytes = std::uint64_t{24} << 20;
 // Host memory is kept when the digests among it take no more than this.
 constexpr std::uint64_t kKeptHostBytes = std::uint64_t{8} << 20;
 
 }  // namespace
 
-Result<cl_mem> ResidentScratch::get(const ClSession& session, Role role, std::uint64_t size) {
+Result<cl_mem> BatchScratch::get(const ClSession& session, Role role, std::uint64_t size) {
   Slot& slot = slots_[role];
   if (slot.size < size) {
     slot = {};
@@ -22,7 +22,7 @@ Result<cl_mem> ResidentScratch::get(const ClSession& session, Role role, std::ui
   return slot.buffer.get();
 }
 
-Result<std::uint8_t*> ResidentScratch::roots(const ClSession& session, std::uint64_t size) {
+Result<std::uint8_t*> BatchScratch::roots(const ClSession& session, std::uint64_t size) {
   if (roots_.bytes().size() < size) {
     roots_ = {};
     ASSAY_ASSIGN(roots_, PinnedMemory::create(session, size));
@@ -30,23 +30,30 @@ Result<std::uint8_t*> ResidentScratch::roots(const ClSession& session, std::uint
   return roots_.bytes().data();
 }
 
-Result<cl_command_queue> ResidentScratch::queue(const ClSession& session, std::size_t number) {
-  ClQueue& queue = queues_.at(number);
-  if (queue == nullptr) {
-    ASSAY_ASSIGN(queue, session.make_queue());
+Result<cl_command_queue> BatchScratch::queue(const ClSession& session) {
+  if (queue_ == nullptr) {
+    ASSAY_ASSIGN(queue_, session.make_queue());
   }
-  return queue.get();
+  return queue_.get();
 }
 
-void ResidentScratch::finish() {
-  for (const ClQueue& queue : queues_) {
-    if (queue != nullptr) {
-      clFinish(queue.get());
-    }
+void BatchScratch::wipe_key() {
+  const Slot& key = slots_[kKey];
+  if (key.buffer != nullptr && queue_ != nullptr) {
+    const std::uint32_t zero = 0;
+    clEnqueueFillBuffer(queue_.get(), key.buffer.get(), &zero, sizeof(zero), 0, key.size, 0,
+                        nullptr, nullptr);
+    clFinish(queue_.get());
   }
 }
 
-void ResidentScratch::trim() {
+void BatchScratch::finish() {
+  if (queue_ != nullptr) {
+    clFinish(queue_.get());
+  }
+}
+
+void BatchScratch::trim() {
   batch_.clear();  // it points at memory of the caller
   if (roots_.bytes().size() > kKeptHostBytes) {
     batch_ = {};

@@ -13,25 +13,24 @@
 
 namespace assay::gpu_hash {
 
-// Memory that is kept for later calls, so that small calls do not wait for allocations. Without
-// this reuse, a call with 10,000 objects spent most of its time on new pages of host memory.
-class ResidentScratch {
+// What one batch uses while it is on the device: buffers, an in-order queue, and host memory. Kept
+// for later batches, so that small calls do not wait for allocations. Without this reuse, a call
+// with 10,000 objects spent most of its time on new pages of host memory.
+class BatchScratch {
  public:
-  enum Role : std::size_t { kTables, kDigests, kRoots, kSide, kTagSums, kRoles };
-
-  // Launches of a call alternate between these queues. The next launch can therefore begin while a
-  // launch is ending and uses only a part of the device.
-  static constexpr std::size_t kQueues = 2;
+  enum Role : std::size_t { kTables, kDigests, kRoots, kSide, kTagSums, kKey, kRoles };
 
   // Returns a buffer of at least `size` bytes. Its former content is lost.
   [[nodiscard]] Result<cl_mem> get(const ClSession& session, Role role, std::uint64_t size);
-  [[nodiscard]] Result<cl_command_queue> queue(const ClSession& session, std::size_t number = 0);
+  [[nodiscard]] Result<cl_command_queue> queue(const ClSession& session);
   // Returns host memory for plans, which is reused in the same way.
   [[nodiscard]] ResidentBatch& batch() { return batch_; }
   [[nodiscard]] LaunchTables& tables() { return tables_; }
   // Returns host memory for results, at least `size` bytes.
   [[nodiscard]] Result<std::uint8_t*> roots(const ClSession& session, std::uint64_t size);
-  // Waits until all queues have finished their work.
+  // Overwrites the buffer of the key if there is one, and waits for that.
+  void wipe_key();
+  // Waits until the queue has finished its work.
   void finish();
   // Frees large buffers and clears the batch. No work may be in flight.
   void trim();
@@ -42,10 +41,15 @@ class ResidentScratch {
     std::uint64_t size = 0;
   };
   std::array<Slot, kRoles> slots_{};
-  std::array<ClQueue, kQueues> queues_{};
+  ClQueue queue_{};
   ResidentBatch batch_{};
   LaunchTables tables_{};
   PinnedMemory roots_{};
 };
+
+// Batches of a call take these in turn. The device therefore always has the next batch when one
+// batch is ending and uses only a part of the device.
+inline constexpr std::size_t kBatchesAtOnce = 3;
+using ResidentScratch = std::array<BatchScratch, kBatchesAtOnce>;
 
 }  // namespace assay::gpu_hash

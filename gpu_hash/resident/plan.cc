@@ -12,7 +12,7 @@ constexpr std::uint64_t kAlignment = 16;
 // A run at an odd address is copied when it is no longer than this; longer ones are hashed where
 // they are, by the slower kernel.
 constexpr std::uint64_t kMaxCopiedRun = std::uint64_t{4} << 20;
-constexpr std::uint64_t kMaxSideBytes = std::uint64_t{256} << 20;  // of such copies in a batch
+constexpr std::uint64_t kMaxSideBytes = std::uint64_t{64} << 20;  // of such copies in a batch
 // Bytes of one buffer that are worth a launch of their own, which need not look for the buffer.
 constexpr std::uint64_t kLargeLaunch = std::uint64_t{4} << 30;
 

@@ -3,6 +3,7 @@
 #include "gpu_hash/tags.h"
 
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace assay::gpu_hash {
@@ -66,21 +67,33 @@ Result<KeyedCheck> KeyedCheck::start(Engine& engine, std::vector<Region> regions
 }
 
 Result<std::vector<std::size_t>> KeyedCheck::recheck() {
+  ASSAY_ASSIGN(Part part, recheck(0, regions_.size()));
+  return std::move(part.changed);
+}
+
+Result<KeyedCheck::Part> KeyedCheck::recheck(std::size_t first, std::size_t count,
+                                             std::span<const Region> beside) {
   if (!key_) {
     return fail(ErrorCode::kInvalidParameter,
                 "memory was found changed: only a full pass can follow");
   }
-  ASSAY_ASSIGN(const std::vector<TagRoots> now, engine_->tags(regions_, request_, *key_));
-  std::vector<std::size_t> changed;
-  for (std::size_t i = 0; i < tags_.size(); ++i) {
-    if (i >= now.size() || now[i] != tags_[i]) {
-      changed.push_back(i);
+  const std::span<const Region> part = std::span(regions_).subspan(first, count);
+  std::vector<Region> regions(part.begin(), part.end());
+  regions.insert(regions.end(), beside.begin(), beside.end());
+  ASSAY_ASSIGN(std::vector<TagRoots> now, engine_->tags(regions, request_, *key_));
+  now.resize(regions.size());  // no tags are those of no region
+  Part result;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (now[i] != tags_.at(first + i)) {
+      result.changed.push_back(first + i);
     }
   }
-  if (!changed.empty()) {
+  if (!result.changed.empty()) {
     key_.reset();
   }
-  return changed;
+  result.beside.assign(std::make_move_iterator(now.begin() + static_cast<std::ptrdiff_t>(count)),
+                       std::make_move_iterator(now.end()));
+  return result;
 }
 
 }  // namespace assay::gpu_hash

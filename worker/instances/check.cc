@@ -54,6 +54,22 @@ Result<std::vector<std::vector<Digest>>> fingerprints(gpu_hash::Engine& engine,
   return result;
 }
 
+// `prints` are of regions in pairs, which must be equal; adds the tensors of pairs that are not.
+void add_different(const std::vector<std::vector<Digest>>& prints,
+                   std::span<const std::size_t> tensors, std::vector<std::size_t>& changed) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (prints.at(2 * i) != prints.at(2 * i + 1)) {
+      changed.push_back(tensors[i]);
+    }
+  }
+}
+
+void sort_once(std::vector<std::size_t>& numbers) {
+  std::ranges::sort(numbers);
+  const auto rest = std::ranges::unique(numbers);
+  numbers.erase(rest.begin(), rest.end());
+}
+
 }  // namespace
 
 double detection_probability(std::uint64_t drawn, std::uint64_t pieces) {
@@ -149,31 +165,65 @@ Status InstanceCheck::full_pass(ExportTime* exports) {
   ASSAY_ASSIGN(memory_, InstanceMemory::import(*owner_, engine_, pieces, stop_.get_token(),
                                                exports != nullptr ? *exports : own));
   roots_.resize(tensors_.size(), merkle_empty(parameters_.hash));
-  for (Slice& slice : slices_) {
-    ASSAY_TRY(hash_slice(slice));
+  const Steady::time_point begun = Steady::now();
+  ASSAY_TRY(hash_slices());
+  using std::chrono::round;
+  using std::chrono::microseconds;
+  times_ = {round<microseconds>(memory_->exporting()), round<microseconds>(memory_->importing()),
+            round<microseconds>(Steady::now() - begun)};
+  return {};
+}
+
+Status InstanceCheck::hash_slices() {
+  // Slices of one reach follow one another (plan()).
+  const auto begin = std::ranges::find(slices_, Reach::kResident, &Slice::reach);
+  const auto end = std::ranges::find_if(
+      begin, slices_.end(), [](const Slice& slice) { return slice.reach != Reach::kResident; });
+  bool together = false;
+  if (tags_ && begin != end) {
+    ASSAY_ASSIGN(together, hash_tagged({begin, end}));
+  }
+  for (auto slice = slices_.begin(); slice != slices_.end(); ++slice) {
+    bool done = together && slice->keyed != nullptr;
+    if (!done && tags_ && slice->reach == Reach::kResident) {
+      ASSAY_ASSIGN(done, hash_tagged({slice, slice + 1}));
+    }
+    if (!done) {
+      ASSAY_TRY(hash_plain(*slice));
+    }
   }
   return {};
 }
 
-Status InstanceCheck::hash_slice(Slice& slice) {
-  if (slice.reach == Reach::kResident && tags_) {
-    std::vector<Region> regions;
+Result<bool> InstanceCheck::hash_tagged(std::span<Slice> slices) {
+  std::vector<Region> regions;
+  std::vector<std::size_t> numbers;
+  for (const Slice& slice : slices) {
     for (const std::size_t number : slice.tensors) {
       regions.push_back(memory_->region(tensor(number).parts));
-    }
-    auto keyed = gpu_hash::KeyedCheck::start(engine_, std::move(regions), request(), random_);
-    if (keyed) {
-      slice.keyed = *std::move(keyed);
-      for (std::size_t i = 0; i < slice.tensors.size(); ++i) {
-        roots_[slice.tensors[i]] = slice.keyed->digests().at(i).root;
-      }
-      return {};
-    }
-    // Tensors that begin at places where tags cannot begin are hashed without them.
-    if (keyed.error().code != ErrorCode::kInvalidParameter) {
-      return std::unexpected(std::move(keyed).error());
+      numbers.push_back(number);
     }
   }
+  auto keyed = gpu_hash::KeyedCheck::start(engine_, std::move(regions), request(), random_);
+  if (!keyed) {
+    return keyed.error().code == ErrorCode::kInvalidParameter
+               ? Result<bool>(false)
+               : std::unexpected(std::move(keyed).error());
+  }
+  keyed_.push_back(std::make_unique<gpu_hash::KeyedCheck>(*std::move(keyed)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    roots_[numbers[i]] = keyed_.back()->digests().at(i).root;
+  }
+  std::size_t first = 0;
+  for (Slice& slice : slices) {
+    slice.keyed = keyed_.back().get();
+    slice.first = first;
+    first += slice.tensors.size();
+  }
+  return true;
+}
+
+Status InstanceCheck::hash_plain(const Slice& slice) {
   ASSAY_ASSIGN(const std::vector<ObjectDigests> found, digests(slice.reach, slice.tensors, 0));
   for (std::size_t i = 0; i < slice.tensors.size(); ++i) {
     roots_[slice.tensors[i]] = found.at(i).root;
@@ -201,10 +251,11 @@ Result<std::vector<ObjectDigests>> InstanceCheck::digests(Reach reach,
 Result<std::vector<std::size_t>> InstanceCheck::recheck(unsigned slice) {
   Slice& looked = slices_.at(slice);
   std::vector<std::size_t> changed;
-  if (looked.keyed) {
-    ASSAY_ASSIGN(const std::vector<std::size_t> regions, looked.keyed->recheck());
-    for (const std::size_t region : regions) {
-      changed.push_back(looked.tensors.at(region));
+  if (looked.keyed != nullptr) {
+    ASSAY_ASSIGN(const gpu_hash::KeyedCheck::Part part,
+                 looked.keyed->recheck(looked.first, looked.tensors.size()));
+    for (const std::size_t region : part.changed) {
+      changed.push_back(looked.tensors.at(region - looked.first));
     }
     return changed;
   }
@@ -218,7 +269,7 @@ Result<std::vector<std::size_t>> InstanceCheck::recheck(unsigned slice) {
 }
 
 // Pieces of uses_, ascending: the first steps of a Fisher-Yates shuffle.
-Result<std::vector<std::uint64_t>> InstanceCheck::draw(std::uint64_t count) {
+Result<std::vector<std::uint64_t>> InstanceCheck::choose(std::uint64_t count) {
   std::vector<std::uint64_t> pieces;
   for (const auto& [piece, use] : uses_) {
     pieces.push_back(piece);
@@ -233,61 +284,119 @@ Result<std::vector<std::uint64_t>> InstanceCheck::draw(std::uint64_t count) {
   return pieces;
 }
 
-Result<Redraw> InstanceCheck::redraw(std::uint64_t count, ExportTime* exports) {
+Status InstanceCheck::draw(std::uint64_t count, ExportTime* exports) {
+  drawn_count_.reset();
+  drawn_.clear();
   ExportTime own;
-  ASSAY_ASSIGN(const std::vector<std::uint64_t> drawn, draw(count));
-  Redraw result{drawn.size(), uses_.size(), {}};
+  ASSAY_ASSIGN(const std::vector<std::uint64_t> chosen, choose(count));
   const InstanceRegistration& registration = owner_->registration();
   for (const Reach reach : {Reach::kResident, Reach::kMapped}) {
     std::vector<std::uint64_t> pieces;
-    std::ranges::copy_if(drawn, std::back_inserter(pieces), [&](std::uint64_t piece) {
+    std::ranges::copy_if(chosen, std::back_inserter(pieces), [&](std::uint64_t piece) {
       return reach_of(engine_, registration.pieces.at(piece).kind) == reach;
     });
     if (pieces.empty()) {
       continue;
     }
-    ASSAY_ASSIGN(const InstanceMemory fresh,
+    ASSAY_ASSIGN(InstanceMemory memory,
                  InstanceMemory::import(*owner_, engine_, pieces, stop_.get_token(),
                                         exports != nullptr ? *exports : own));
-    ASSAY_TRY(compare(fresh, pieces, result.changed));
+    drawn_.push_back({reach, std::move(pieces), std::move(memory)});
   }
-  std::ranges::sort(result.changed);
-  const auto rest = std::ranges::unique(result.changed);
-  result.changed.erase(rest.begin(), rest.end());
+  drawn_count_ = count;
+  return {};
+}
+
+Result<Redraw> InstanceCheck::redraw(std::uint64_t count, ExportTime* exports) {
+  if (drawn_count_ != count) {
+    ASSAY_TRY(draw(count, exports));
+  }
+  drawn_count_.reset();
+  const std::vector<Drawn> drawn = std::exchange(drawn_, {});
+  Redraw result{0, uses_.size(), {}};
+  for (const Drawn& one : drawn) {
+    ASSAY_TRY(compare(one, result));
+  }
+  sort_once(result.changed);
   return result;
 }
 
-// Of pieces that are reached in one way.
-Status InstanceCheck::compare(const InstanceMemory& fresh, std::span<const std::uint64_t> pieces,
-                              std::vector<std::size_t>& changed) {
-  std::vector<Region> regions;  // held, fresh, held, fresh ...
-  std::vector<std::size_t> tensors;
-  for (const std::uint64_t piece : pieces) {
+Result<Looked> InstanceCheck::look(unsigned slice, std::uint64_t count, ExportTime* exports) {
+  if (drawn_count_ != count) {
+    ASSAY_TRY(draw(count, exports));
+  }
+  const Slice& looked = slices_.at(slice);
+  if (looked.keyed != nullptr && drawn_.size() == 1 && drawn_.front().reach == Reach::kResident) {
+    const Pairs pairs = pairs_of(drawn_.front());
+    auto part = looked.keyed->recheck(looked.first, looked.tensors.size(), pairs.regions);
+    if (part) {
+      drawn_count_.reset();
+      const std::vector<Drawn> drawn = std::exchange(drawn_, {});
+      Looked result{{}, {drawn.front().pieces.size(), uses_.size(), {}}};
+      for (const std::size_t region : part->changed) {
+        result.changed.push_back(looked.tensors.at(region - looked.first));
+      }
+      add_different(part->beside, pairs.tensors, result.redraw.changed);
+      sort_once(result.redraw.changed);
+      return result;
+    }
+    if (part.error().code != ErrorCode::kInvalidParameter) {
+      return std::unexpected(std::move(part).error());
+    }
+    // A drawn piece has bytes at places that tags cannot begin at.
+  }
+  Looked result;
+  ASSAY_ASSIGN(result.changed, recheck(slice));
+  if (result.changed.empty()) {
+    ASSAY_ASSIGN(result.redraw, redraw(count, exports));
+  }
+  return result;
+}
+
+InstanceCheck::Pairs InstanceCheck::pairs_of(const Drawn& drawn) const {
+  Pairs pairs;
+  for (const std::uint64_t piece : drawn.pieces) {
     const PieceUse& use = uses_.at(piece);
     for (std::size_t i = 0; i < use.parts.size(); ++i) {
-      regions.push_back(memory_->region({&use.parts[i], 1}));
-      regions.push_back(fresh.region({&use.parts[i], 1}));
-      tensors.push_back(use.tensors[i]);
+      pairs.regions.push_back(memory_->region({&use.parts[i], 1}));
+      pairs.regions.push_back(drawn.memory.region({&use.parts[i], 1}));
+      pairs.tensors.push_back(use.tensors[i]);
     }
   }
-  const Reach reach = reach_of(engine_, owner_->registration().pieces.at(pieces.front()).kind);
-  ASSAY_ASSIGN(const auto prints, fingerprints(engine_, regions, request(), reach, random_));
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (prints.at(2 * i) != prints.at(2 * i + 1)) {
-      changed.push_back(tensors[i]);
-    }
-  }
+  return pairs;
+}
+
+Status InstanceCheck::compare(const Drawn& drawn, Redraw& result) {
+  const Pairs pairs = pairs_of(drawn);
+  ASSAY_ASSIGN(const auto prints,
+               fingerprints(engine_, pairs.regions, request(), drawn.reach, random_));
+  add_different(prints, pairs.tensors, result.changed);
+  result.drawn += drawn.pieces.size();
   return {};
 }
 
 Result<std::vector<ObjectDigests>> InstanceCheck::outline(std::span<const std::size_t> tensors,
                                                           std::uint64_t span) {
-  std::vector<ObjectDigests> result;
-  for (const std::size_t number : tensors) {
+  // Together what is reached in the same way: one tensor alone fills a part of a device.
+  std::map<Reach, std::vector<std::size_t>> positions;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
     ASSAY_ASSIGN(const Reach reach,
-                 reach_of(engine_, owner_->registration(), tensor(number).parts));
-    ASSAY_ASSIGN(std::vector<ObjectDigests> one, digests(reach, {&number, 1}, span));
-    result.push_back(std::move(one.at(0)));
+                 reach_of(engine_, owner_->registration(), tensor(tensors[i]).parts));
+    positions[reach].push_back(i);
+  }
+  std::vector<std::optional<ObjectDigests>> found(tensors.size());
+  for (const auto& [reach, where] : positions) {
+    std::vector<std::size_t> numbers;
+    std::ranges::transform(where, std::back_inserter(numbers),
+                           [&](std::size_t i) { return tensors[i]; });
+    ASSAY_ASSIGN(std::vector<ObjectDigests> some, digests(reach, numbers, span));
+    for (std::size_t i = 0; i < where.size(); ++i) {
+      found[where[i]] = std::move(some.at(i));
+    }
+  }
+  std::vector<ObjectDigests> result;
+  for (std::optional<ObjectDigests>& one : found) {
+    result.push_back(*std::move(one));
   }
   return result;
 }

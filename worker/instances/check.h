@@ -34,11 +34,15 @@ class InstanceCheck final : public MemoryCheck {
 
   [[nodiscard]] const std::vector<Digest>& roots() const override { return roots_; }
   [[nodiscard]] const Reached& reached() const override { return reached_; }
+  [[nodiscard]] const PassTimes& times() const override { return times_; }
   [[nodiscard]] unsigned slices() const override { return static_cast<unsigned>(slices_.size()); }
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const override {
     return slices_.at(slice).bytes;
   }
   [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice) override;
+  [[nodiscard]] Result<Looked> look(unsigned slice, std::uint64_t count,
+                                    ExportTime* exports) override;
+  [[nodiscard]] Status draw(std::uint64_t count, ExportTime* exports) override;
   using MemoryCheck::redraw;
   [[nodiscard]] Result<Redraw> redraw(std::uint64_t count, ExportTime* exports) override;
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> outline(
@@ -50,7 +54,15 @@ class InstanceCheck final : public MemoryCheck {
     Reach reach;
     std::uint64_t bytes = 0;
     std::vector<std::size_t> tensors{};
-    std::optional<gpu_hash::KeyedCheck> keyed{};  // for kResident, unless a piece begins unaligned
+    // For kResident, unless a piece begins unaligned. The slice has the regions from `first` on.
+    gpu_hash::KeyedCheck* keyed = nullptr;
+    std::size_t first = 0;
+  };
+  // Drawn pieces that are reached in one way, imported again.
+  struct Drawn {
+    Reach reach;
+    std::vector<std::uint64_t> pieces;
+    InstanceMemory memory;
   };
   // Bytes of tensors that lie in one piece.
   struct PieceUse {
@@ -62,14 +74,24 @@ class InstanceCheck final : public MemoryCheck {
                 std::vector<std::size_t> tensors, const Options& options, Random& random);
   [[nodiscard]] Status plan(unsigned slices);
   [[nodiscard]] Status full_pass(ExportTime* exports);
-  [[nodiscard]] Status hash_slice(Slice& slice);
+  [[nodiscard]] Status hash_slices();
+  // Hashes these slices, which are resident, in one call, so that the device never waits for the
+  // next one. Returns false when tags cannot begin where one of the tensors begins.
+  [[nodiscard]] Result<bool> hash_tagged(std::span<Slice> slices);
+  [[nodiscard]] Status hash_plain(const Slice& slice);
   [[nodiscard]] gpu_hash::HashRequest request(std::uint64_t span = 0) const;
   [[nodiscard]] const InstanceTensor& tensor(std::size_t number) const;
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> digests(
       Reach reach, std::span<const std::size_t> tensors, std::uint64_t span);
-  [[nodiscard]] Result<std::vector<std::uint64_t>> draw(std::uint64_t count);
-  [[nodiscard]] Status compare(const InstanceMemory& fresh, std::span<const std::uint64_t> pieces,
-                               std::vector<std::size_t>& changed);
+  [[nodiscard]] Result<std::vector<std::uint64_t>> choose(std::uint64_t count);
+  // What is compared of drawn pieces: regions of the full pass and fresh ones in turn, and the
+  // tensor of each pair.
+  struct Pairs {
+    std::vector<gpu_hash::Region> regions{};
+    std::vector<std::size_t> tensors{};
+  };
+  [[nodiscard]] Pairs pairs_of(const Drawn& drawn) const;
+  [[nodiscard]] Status compare(const Drawn& drawn, Redraw& result);
 
   std::shared_ptr<Owner> owner_;
   gpu_hash::Engine& engine_;
@@ -87,9 +109,13 @@ class InstanceCheck final : public MemoryCheck {
   std::stop_callback<Forward> on_ended_;
   std::map<std::uint64_t, PieceUse> uses_;  // by piece; without staged pieces
   std::optional<InstanceMemory> memory_;
-  std::vector<Slice> slices_;  // destroyed before memory_
+  std::vector<std::unique_ptr<gpu_hash::KeyedCheck>> keyed_;  // destroyed before memory_
+  std::vector<Slice> slices_;
+  std::optional<std::uint64_t> drawn_count_;  // of the last draw(), until redraw()
+  std::vector<Drawn> drawn_;
   std::vector<Digest> roots_;
   Reached reached_;
+  PassTimes times_;
 };
 
 // Starts checks that run in this process.

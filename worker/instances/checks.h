@@ -3,6 +3,7 @@
 // by this process or by another one (worker/reader). Pieces are allocations (schemas/instance.h).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,11 +32,25 @@ struct Reached {
 [[nodiscard]] Reached reached_of(const InstanceRegistration& registration,
                                  std::span<const std::size_t> tensors);
 
+// Where the time of a full pass went, by the clock of the process that made it.
+struct PassTimes {
+  std::chrono::microseconds exports{};  // waiting for descriptors of the owner
+  std::chrono::microseconds imports{};  // importing or mapping these
+  std::chrono::microseconds hashing{};  // of all bytes, with tags where there are any
+  bool operator==(const PassTimes&) const = default;
+};
+
 // The result of MemoryCheck::redraw(), which compares randomly drawn pieces with fresh exports.
 struct Redraw {
   std::uint64_t drawn = 0;
   std::uint64_t pieces = 0;          // from which were drawn: exportable, with checked tensors
   std::vector<std::size_t> changed;  // tensors (numbers as in MemoryCheck) with other bytes
+};
+
+// The result of MemoryCheck::look().
+struct Looked {
+  std::vector<std::size_t> changed;  // tensors of the slice
+  Redraw redraw{};
 };
 
 // Returns the probability (0 to 1) that a draw of `drawn` different pieces out of `pieces` contains
@@ -62,6 +77,7 @@ class MemoryCheck {
   // Returns the Merkle roots that the full pass found, by tensor.
   [[nodiscard]] virtual const std::vector<Digest>& roots() const = 0;
   [[nodiscard]] virtual const Reached& reached() const = 0;
+  [[nodiscard]] virtual const PassTimes& times() const = 0;
 
   // Returns the number of slices (parts that recheck() checks one by one). It may differ somewhat
   // from CheckOptions::slices, because all bytes of one slice are reached in the same way (Reach in
@@ -70,13 +86,22 @@ class MemoryCheck {
   [[nodiscard]] virtual std::uint64_t bytes_of(unsigned slice) const = 0;
   // Returns the tensors of a slice whose bytes differ from what the full pass read. Compares keyed
   // tags when CheckOptions::tags is true and the engine supports them; else hashes again. After
-  // tags have found a change, further calls for this slice fail with invalid-parameter, and the
-  // caller must make a new full pass.
+  // tags have found a change, further calls fail with invalid-parameter, and the caller must make a
+  // new full pass.
   [[nodiscard]] virtual Result<std::vector<std::size_t>> recheck(unsigned slice) = 0;
+  // recheck() of a slice and redraw() of `count` pieces, which are one piece of work for the device
+  // where both compare tags: each time that the device turns to this process costs its other users
+  // about 2 ms. When tensors of the slice changed, nothing may have been redrawn.
+  [[nodiscard]] virtual Result<Looked> look(unsigned slice, std::uint64_t count,
+                                            ExportTime* exports) = 0;
 
-  // Draws min(count, Redraw::pieces) pieces at random, imports fresh exports of them, and compares
-  // the tensor bytes in these with the bytes in the imports of the full pass. Compares tags under a
-  // new key when the engine supports them, else digests. `exports` is as in CheckOptions.
+  // Draws min(count, Redraw::pieces) pieces at random and imports fresh exports of them. They are
+  // held until the next redraw(), which the device is then needed for the shortest time.
+  // `exports` is as in CheckOptions.
+  [[nodiscard]] virtual Status draw(std::uint64_t count, ExportTime* exports) = 0;
+  // Compares the tensor bytes in the pieces that draw() imported, or, without a draw() of `count`
+  // before it, draws now, with the bytes in the imports of the full pass. Compares tags under a new
+  // key when the engine supports them, else digests. Lets go of the drawn pieces.
   [[nodiscard]] virtual Result<Redraw> redraw(std::uint64_t count, ExportTime* exports) = 0;
   [[nodiscard]] Result<Redraw> redraw(std::uint64_t count) { return redraw(count, nullptr); }
 

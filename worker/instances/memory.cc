@@ -174,7 +174,10 @@ Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& en
     }
     const auto batch =
         std::span(wanted).subspan(at, std::min(kMaxFrameDescriptors, wanted.size() - at));
+    const Steady::time_point asked = Steady::now();
     ASSAY_ASSIGN(std::vector<Descriptor> fds, exports.take(owner, batch));
+    const Steady::time_point exported = Steady::now();
+    memory.exporting_ += exported - asked;
     if (fds.size() != batch.size()) {
       return fail(ErrorCode::kFileUnreadable, "the owner sent another number of descriptors");
     }
@@ -186,6 +189,7 @@ Result<InstanceMemory> InstanceMemory::import(Owner& owner, gpu_hash::Engine& en
       }
       memory.pieces_.emplace(batch[i], *std::move(piece));
     }
+    memory.importing_ += Steady::now() - exported;
   }
   return memory;
 }

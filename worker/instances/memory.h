@@ -103,6 +103,9 @@ class InstanceMemory {
   // pieces that are all reached in the same way (Reach).
   [[nodiscard]] gpu_hash::Region region(std::span<const InstancePart> parts) const;
   [[nodiscard]] std::size_t pieces() const { return pieces_.size(); }
+  // Return how long import() waited for the owner, and how long the imports took.
+  [[nodiscard]] Steady::duration exporting() const { return exporting_; }
+  [[nodiscard]] Steady::duration importing() const { return importing_; }
 
  private:
   using Piece = std::variant<std::shared_ptr<const gpu_hash::DeviceMemory>,
@@ -112,6 +115,8 @@ class InstanceMemory {
                                           const InstancePiece& piece);
 
   std::map<std::uint64_t, Piece> pieces_;  // by position in the registration
+  Steady::duration exporting_{};
+  Steady::duration importing_{};
 };
 
 }  // namespace assay::worker

@@ -342,16 +342,38 @@ Result<std::vector<OutlineSubmission::Item>> InstanceModel::outline(
   const std::stop_callback forward(stop, [this] { stop_.request_stop(); });
   const std::scoped_lock lock(mutex_);
   std::vector<OutlineSubmission::Item> items;
-  for (const std::uint64_t entry : entries) {
-    const std::optional<Place> place = place_of(entry);
+  for (std::size_t at = 0; at < entries.size();) {
+    ASSAY_TRY(outline_some(entries, span, at, items));
+  }
+  return items;
+}
+
+// Entries from `at` on of one process, so many that their digests fit one answer of a reader.
+Status InstanceModel::outline_some(const std::vector<std::uint64_t>& entries, std::uint64_t span,
+                                   std::size_t& at, std::vector<OutlineSubmission::Item>& items) {
+  constexpr std::uint64_t kMostDigests = std::uint64_t{1} << 17;
+  Rank* rank = nullptr;
+  std::vector<std::size_t> tensors;
+  const std::size_t first = at;
+  for (std::uint64_t count = 0; at < entries.size(); ++at) {
+    const std::optional<Place> place = place_of(entries[at]);
     if (!place) {
       return fail(ErrorCode::kNotFound, "This tensor was not hashed, or its memory was let go");
     }
-    ASSAY_ASSIGN(std::vector<gpu_hash::ObjectDigests> digests,
-                 place->rank->check->outline({&place->tensor, 1}, span));
-    items.push_back({entry, std::move(digests.at(0).outline)});
+    count += size_of(tensor_of(*place->rank, place->rank->matched.at(place->tensor))) /
+                 std::max<std::uint64_t>(span, 1) +
+             2;
+    if (rank != nullptr && (rank != place->rank || count > kMostDigests)) {
+      break;
+    }
+    rank = place->rank;
+    tensors.push_back(place->tensor);
   }
-  return items;
+  ASSAY_ASSIGN(std::vector<gpu_hash::ObjectDigests> digests, rank->check->outline(tensors, span));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    items.push_back({entries[first + i], std::move(digests.at(i).outline)});
+  }
+  return {};
 }
 
 unsigned InstanceModel::slices() {
@@ -364,34 +386,100 @@ unsigned InstanceModel::slices() {
 }
 
 Result<std::vector<Finding>> InstanceModel::recheck(unsigned slice) {
-  const std::scoped_lock lock(mutex_);
-  for (Rank& rank : ranks_) {
-    if (!rank.check || rank.check->is_over()) {
-      return fail(ErrorCode::kCancelled, "The memory was let go");
-    }
-    if (slice >= rank.check->slices()) {
-      slice -= rank.check->slices();
-      continue;
-    }
-    ASSAY_ASSIGN(const std::vector<std::size_t> tensors, rank.check->recheck(slice));
-    std::vector<Finding> findings;
-    for (const std::size_t tensor : tensors) {
-      findings.push_back(changed(rank, tensor));
-    }
-    return findings;
-  }
-  return fail(ErrorCode::kInvalidParameter, "There is no such slice");
+  ASSAY_ASSIGN(Look looked, look(slice, 0));
+  return std::move(looked.findings);
 }
 
-Result<std::vector<Finding>> InstanceModel::redraw(std::uint64_t count) {
+Result<InstanceModel::Look> InstanceModel::look(unsigned slice, std::uint64_t count) {
   const std::scoped_lock lock(mutex_);
+  ASSAY_TRY(check_held());
+  const auto its = std::ranges::find_if(ranks_, [&](const Rank& rank) {
+    const bool here = slice < rank.check->slices();
+    slice -= here ? 0 : rank.check->slices();
+    return here;
+  });
+  if (its == ranks_.end()) {
+    return fail(ErrorCode::kInvalidParameter, "There is no such slice");
+  }
+  std::vector<std::size_t> tensors;
+  std::vector<Lane> all = lanes();
+  at_once(all, [&](Rank& rank, ExportTime& exports) {
+    if (&rank == &*its) {
+      tensors = look_rank(rank, slice, count, exports);
+    } else if (count > 0) {
+      redraw_rank(rank, count, exports);
+    }
+  });
+  Look result;
+  for (const std::size_t tensor : tensors) {
+    result.findings.push_back(changed(*its, tensor));
+  }
+  if (count > 0 && result.findings.empty()) {
+    ASSAY_ASSIGN(result.findings, redrawn_findings());
+    result.replaced = !result.findings.empty();
+  }
+  return its->error ? std::unexpected(*its->error) : Result<Look>(std::move(result));
+}
+
+std::vector<std::size_t> InstanceModel::look_rank(Rank& rank, unsigned slice, std::uint64_t count,
+                                                  ExportTime& exports) {
+  rank.error.reset();
+  rank.redrawn = {};
+  if (count == 0) {
+    auto changed = rank.check->recheck(slice);
+    if (changed) {
+      return *std::move(changed);
+    }
+    rank.error = std::move(changed).error();
+    return {};
+  }
+  auto looked = rank.check->look(slice, count, &exports);
+  if (!looked) {
+    rank.error = std::move(looked).error();
+    return {};
+  }
+  rank.redrawn = std::move(looked->redraw);
+  return std::move(looked->changed);
+}
+
+Status InstanceModel::check_held() const {
   for (const Rank& rank : ranks_) {
     if (!rank.check || rank.check->is_over()) {
       return fail(ErrorCode::kCancelled, "The memory was let go");
     }
   }
+  return {};
+}
+
+Status InstanceModel::draw(std::uint64_t count) {
+  const std::scoped_lock lock(mutex_);
+  ASSAY_TRY(check_held());
+  std::vector<Lane> all = lanes();
+  at_once(all, [&](Rank& rank, ExportTime& exports) {
+    rank.error.reset();
+    const Status drawn = rank.check->draw(count, &exports);
+    if (!drawn) {
+      rank.error = drawn.error();
+    }
+  });
+  for (const Rank& rank : ranks_) {
+    if (rank.error) {
+      return std::unexpected(*rank.error);
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Finding>> InstanceModel::redraw(std::uint64_t count) {
+  const std::scoped_lock lock(mutex_);
+  ASSAY_TRY(check_held());
   std::vector<Lane> all = lanes();
   at_once(all, [&](Rank& rank, ExportTime& exports) { redraw_rank(rank, count, exports); });
+  return redrawn_findings();
+}
+
+// Of the last redraw() of each process.
+Result<std::vector<Finding>> InstanceModel::redrawn_findings() const {
   std::vector<Finding> findings;
   for (const Rank& rank : ranks_) {
     if (rank.error) {

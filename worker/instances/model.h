@@ -68,11 +68,22 @@ class InstanceModel {
   // Returns the number of slices of all processes together; 0 before hash(). Each slice belongs to
   // one process.
   [[nodiscard]] unsigned slices();
+  struct Look {
+    std::vector<Finding> findings;  // kChanged, for each tensor that changed since hash()
+    bool replaced = false;          // true: they are of pieces that differ from fresh exports
+  };
+  // Looks at a slice, and with a `count` also does redraw() of so many pieces of each process.
+  // Errors: those of MemoryCheck::look().
+  [[nodiscard]] Result<Look> look(unsigned slice, std::uint64_t count);
   // Returns a finding kChanged for each tensor of a slice that changed since hash(). Errors: those
   // of MemoryCheck::recheck().
   [[nodiscard]] Result<std::vector<Finding>> recheck(unsigned slice);
-  // Compares `count` random pieces of each process with fresh exports. Returns a finding kChanged
-  // for each tensor in a piece that differs. Errors: those of MemoryCheck::redraw().
+  // Draws `count` random pieces of each process for the next redraw(). Errors: those of
+  // MemoryCheck::draw().
+  [[nodiscard]] Status draw(std::uint64_t count);
+  // Compares `count` random pieces of each process with fresh exports: those of draw(), if it was
+  // called before. Returns a finding kChanged for each tensor in a piece that differs. Errors:
+  // those of MemoryCheck::redraw().
   [[nodiscard]] Result<std::vector<Finding>> redraw(std::uint64_t count);
 
   // Returns the differences between registered and expected tensors: missing, extra, mismatch.
@@ -139,6 +150,15 @@ class InstanceModel {
   [[nodiscard]] Finding changed(const Rank& rank, std::size_t tensor) const;
   [[nodiscard]] const InstanceTensor& tensor_of(const Rank& rank, std::size_t matched) const;
   [[nodiscard]] std::optional<Place> place_of(std::uint64_t entry);
+  [[nodiscard]] Status outline_some(const std::vector<std::uint64_t>& entries, std::uint64_t span,
+                                    std::size_t& at, std::vector<OutlineSubmission::Item>& items);
+  // Returns the tensors of the slice that changed; sets Rank::redrawn and Rank::error.
+  [[nodiscard]] static std::vector<std::size_t> look_rank(Rank& rank, unsigned slice,
+                                                          std::uint64_t count,
+                                                          ExportTime& exports);
+  [[nodiscard]] Result<std::vector<Finding>> redrawn_findings() const;
+  // Errors: cancelled when the memory of a process was let go, or is about to be.
+  [[nodiscard]] Status check_held() const;
 
   Artifact artifact_;
   bool tags_ = true;  // of the last hash()

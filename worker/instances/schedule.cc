@@ -144,10 +144,6 @@ void SliceLengths::note(unsigned slice, Steady::duration length) {
   place->second = std::min(place->second, length);
 }
 
-void SliceLengths::note_redraw(Steady::duration length) {
-  redraw_ = std::min(redraw_.value_or(length), length);
-}
-
 Steady::duration SliceLengths::of(const Schedule::Turn& turn) const {
   Steady::duration length{};
   if (const auto known = slices_.find(turn.slice); known != slices_.end()) {
@@ -155,7 +151,7 @@ Steady::duration SliceLengths::of(const Schedule::Turn& turn) const {
   } else if (!slices_.empty()) {
     length = std::ranges::max(slices_ | std::views::values);
   }
-  return length + (turn.redraw ? redraw_.value_or(Steady::duration()) : Steady::duration());
+  return length;
 }
 
 }  // namespace assay::worker

@@ -79,6 +79,9 @@ class Schedule {
   // (`yield`): Turn::earliest of the first turn of the period. More yields do not cause more
   // turns: a period always has the same number of turns.
   [[nodiscard]] Steady::time_point open() const { return period_start_ - interval() / 2; }
+  // Returns when the pieces of the period's last turn should be drawn, where its process uses
+  // `yield`: one part of the period before open(), so that nothing but looks is left to do then.
+  [[nodiscard]] Steady::time_point ahead() const { return open() - interval(); }
   // Records that the check of the next slice ended at `now`. When the schedule is more than a
   // period late, the missed turns are skipped.
   void done(Steady::time_point now);
@@ -113,14 +116,12 @@ class Schedule {
 class SliceLengths {
  public:
   void note(unsigned slice, Steady::duration length);
-  void note_redraw(Steady::duration length);
-  // Returns the expected duration of this turn, with its redraw. For a slice without a noted
-  // duration, uses the longest duration of the other slices, or zero when there is none.
+  // Returns the expected duration of this turn. For a slice without a noted duration, uses the
+  // longest duration of the other slices, or zero when there is none.
   [[nodiscard]] Steady::duration of(const Schedule::Turn& turn) const;
 
  private:
   std::map<unsigned, Steady::duration> slices_;
-  std::optional<Steady::duration> redraw_{};
 };
 
 }  // namespace assay::worker

@@ -241,14 +241,11 @@ Result<std::vector<Finding>> InstanceWatch::turn(Watcher& watcher, Look& look,
   const Steady::time_point begin = Steady::now();
   const Schedule::Turn what = look.schedule.next();
   look.schedule.began(begin);
-  ASSAY_ASSIGN(std::vector<Finding> findings, model.recheck(what.slice));
-  const Steady::time_point rechecked = Steady::now();
-  look.lengths.note(what.slice, rechecked - begin);
-  if (findings.empty() && what.redraw) {
-    ASSAY_ASSIGN(findings, model.redraw(plan_.redrawn));
-    look.replaced = !findings.empty();
-    look.lengths.note_redraw(Steady::now() - rechecked);
-  }
+  ASSAY_ASSIGN(InstanceModel::Look found, model.look(what.slice, what.redraw ? plan_.redrawn : 0));
+  const std::vector<Finding>& findings = found.findings;
+  look.lengths.note(what.slice, Steady::now() - begin);
+  look.replaced = found.replaced;
+  look.drawn = look.drawn && !what.redraw;
   if (findings.empty() && what.complete) {
     note_look(watcher);
   }
@@ -256,7 +253,15 @@ Result<std::vector<Finding>> InstanceWatch::turn(Watcher& watcher, Look& look,
     look.locator.learn(model, look.locator.bytes() / plan_.slices, end);
   }
   look.schedule.done(Steady::now());
-  return findings;
+  return std::move(found.findings);
+}
+
+void InstanceWatch::learn(Watcher& watcher, Look& look, const std::stop_token& end) {
+  const Steady::time_point until = Steady::now() + plan_.period / 4;
+  while (!look.locator.is_done() && !end.stop_requested() && Steady::now() < until) {
+    look.locator.learn(*watcher.model, look.locator.bytes() / plan_.slices, end);
+  }
+  look.schedule = new_schedule(watcher.model->slices());
 }
 
 Result<std::vector<Finding>> InstanceWatch::watch_on(Watcher& watcher, Look& look,
@@ -264,6 +269,7 @@ Result<std::vector<Finding>> InstanceWatch::watch_on(Watcher& watcher, Look& loo
                                                      const std::stop_token& end) {
   InstanceModel& model = *watcher.model;
   std::vector<Finding> found;
+  learn(watcher, look, end);
   while (found.empty()) {
     const Wake wake = wait(watcher, look, end);
     if (wake == Wake::kEnd) {
@@ -281,10 +287,17 @@ Result<std::vector<Finding>> InstanceWatch::watch_on(Watcher& watcher, Look& loo
       }
       look.schedule = new_schedule(model.slices());
       look.lengths = {};
+      look.drawn = false;
+      continue;
+    }
+    if (wake == Wake::kDraw) {
+      ASSAY_TRY(model.draw(plan_.redrawn));
+      look.drawn = true;
       continue;
     }
     ASSAY_ASSIGN(found, turn(watcher, look, end));
     if (wake == Wake::kYield) {
+      look.offered = true;
       const std::scoped_lock lock(mutex_);
       std::ranges::for_each(watcher.yields, [](Yield& yield) { ++yield.slices; });
     }

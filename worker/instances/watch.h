@@ -121,13 +121,24 @@ class InstanceWatch {
     SliceLengths lengths{};
     Steady::duration pace = kLongestPace;  // between two looks at pages of hints
     bool replaced = false;                 // true: the changed memory is not the imported memory
+    bool drawn = false;                    // true: the pieces of the next redraw are imported
+    bool offered = false;                  // true: a turn ran because of yields
   };
-  enum class Wake : std::uint8_t { kEnd, kSaid, kAsked, kSlice, kYield };
+  enum class Wake : std::uint8_t { kEnd, kSaid, kAsked, kDraw, kSlice, kYield };
 
   void put(std::unique_ptr<Watcher> watcher);
   void start(const JobInstance& instance);
   void run(Watcher& watcher, const std::stop_token& stop);
   [[nodiscard]] Schedule new_schedule(unsigned slices);
+  // Takes the digests with which locate() compares: all of them at once, as long as that takes no
+  // more than a quarter of the period. The device is then disturbed once, right behind the full
+  // pass; otherwise turn() takes the rest.
+  void learn(Watcher& watcher, Look& look, const std::stop_token& end);
+  // Returns when the pieces of the period are to be drawn, ahead of the turn that compares them:
+  // exports and imports take longer than the look at the pieces, and a process need not be idle for
+  // them. Returns the end of time when they are drawn.
+  [[nodiscard]] static Steady::time_point draw_at(const Watcher& watcher, const Look& look,
+                                                  Steady::time_point now);
   // Waits until something is to be done. Answers yields for which there is nothing to do.
   [[nodiscard]] Wake wait(Watcher& watcher, Look& look, const std::stop_token& end);
   [[nodiscard]] Wake wait_on(Watcher& watcher, const Look& look, const std::stop_token& end,

@@ -22,11 +22,28 @@ Steady::duration own_time() {
 
 bool InstanceWatch::may_yield(const Watcher& watcher, const Look& look, Steady::time_point now) {
   if (!watcher.model || watcher.yields.empty() ||
-      watcher.yields.size() < watcher.model->processes() || now < look.schedule.open()) {
+      watcher.yields.size() < watcher.model->processes() || now < look.schedule.open() ||
+      (look.schedule.next().redraw && !look.drawn)) {
     return false;
   }
   const Steady::time_point until = std::ranges::min(watcher.yields, {}, &Yield::until).until;
   return now + look.lengths.of(look.schedule.next()) <= until;
+}
+
+Steady::time_point InstanceWatch::draw_at(const Watcher& watcher, const Look& look,
+                                          Steady::time_point now) {
+  if (look.drawn) {
+    return Steady::time_point::max();
+  }
+  const Schedule::Turn turn = look.schedule.next();
+  const bool waited_for =
+      watcher.model && watcher.yields.size() >= watcher.model->processes();
+  if (turn.redraw && waited_for && now >= look.schedule.open()) {
+    return now;
+  }
+  const Steady::time_point ahead =
+      look.offered ? look.schedule.ahead() : Steady::time_point::max();
+  return turn.redraw ? std::min(turn.earliest, ahead) : ahead;
 }
 
 std::vector<InstanceWatch::Yield> InstanceWatch::take_yields(Watcher& watcher,
@@ -95,6 +112,10 @@ InstanceWatch::Wake InstanceWatch::wait_on(Watcher& watcher, const Look& look,
     if (may_yield(watcher, look, now)) {
       return Wake::kYield;
     }
+    const Steady::time_point drawing = draw_at(watcher, look, now);
+    if (drawing <= now) {
+      return Wake::kDraw;
+    }
     const std::vector<Yield> over = take_yields(watcher, now);
     if (!over.empty()) {
       lock.unlock();
@@ -102,7 +123,7 @@ InstanceWatch::Wake InstanceWatch::wait_on(Watcher& watcher, const Look& look,
       lock.lock();
       continue;
     }
-    const Steady::time_point when = next_look(watcher, look, now);
+    const Steady::time_point when = std::min(next_look(watcher, look, now), drawing);
     ++looks;
     if (when <= now) {
       return Wake::kSlice;

@@ -120,6 +120,12 @@ Status ReaderCheck::full_pass(const CheckOptions& options) {
   }
   roots_ = std::move(started.roots);
   slices_ = std::move(started.slices);
+  // For people only: a wrong number decides nothing, but must not run over.
+  const auto time = [](std::uint64_t count) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // 12 days
+    return std::chrono::microseconds(static_cast<std::int64_t>(std::min(count, kMost)));
+  };
+  times_ = {time(started.exports), time(started.imports), time(started.hashing)};
   return {};
 }
 
@@ -220,21 +226,49 @@ Result<std::vector<std::size_t>> ReaderCheck::numbers(const wire::Numbers& tenso
 
 Result<std::vector<std::size_t>> ReaderCheck::recheck(unsigned slice) {
   ASSAY_ASSIGN(const wire::Looked looked,
-               ask<wire::Looked>(wire::Look{*check_, slice}, {0, reached_.staged, nullptr}));
+               ask<wire::Looked>(wire::Look{*check_, slice, 0}, {0, reached_.staged, nullptr}));
   return numbers(looked.changed);
+}
+
+Result<Looked> ReaderCheck::look(unsigned slice, std::uint64_t count, ExportTime* exports) {
+  ExportTime own;
+  ASSAY_ASSIGN(const wire::Looked looked,
+               ask<wire::Looked>(wire::Look{*check_, slice, count},
+                                 {std::min(count, pieces_), reached_.staged,
+                                  exports != nullptr ? exports : &own}));
+  Looked result;
+  ASSAY_ASSIGN(result.changed, numbers(looked.changed));
+  // Without a change in the slice, the pieces must have been compared.
+  if (result.changed.empty() || looked.pieces != 0) {
+    ASSAY_ASSIGN(result.redraw,
+                 redraw_of(count, looked.drawn, looked.pieces, looked.replaced));
+  }
+  return result;
+}
+
+Status ReaderCheck::draw(std::uint64_t count, ExportTime* exports) {
+  ExportTime own;
+  ASSAY_TRY(ask<wire::Fetched>(
+      wire::Fetch{*check_, count},
+      {std::min(count, pieces_), 0, exports != nullptr ? exports : &own}));
+  return {};
 }
 
 Result<Redraw> ReaderCheck::redraw(std::uint64_t count, ExportTime* exports) {
   ExportTime own;
-  const std::uint64_t expected = std::min(count, pieces_);
   ASSAY_ASSIGN(const wire::Drawn drawn,
                ask<wire::Drawn>(wire::Draw{*check_, count},
-                                {expected, 0, exports != nullptr ? exports : &own}));
-  if (drawn.drawn != expected || drawn.pieces != pieces_) {
+                                {std::min(count, pieces_), 0, exports != nullptr ? exports : &own}));
+  return redraw_of(count, drawn.drawn, drawn.pieces, drawn.changed);
+}
+
+Result<Redraw> ReaderCheck::redraw_of(std::uint64_t count, std::uint64_t drawn,
+                                      std::uint64_t pieces, const wire::Numbers& changed) {
+  if (drawn != std::min(count, pieces_) || pieces != pieces_) {
     return nonsense("it drew another number of pieces");
   }
-  ASSAY_ASSIGN(std::vector<std::size_t> changed, numbers(drawn.changed));
-  return Redraw{drawn.drawn, drawn.pieces, std::move(changed)};
+  ASSAY_ASSIGN(std::vector<std::size_t> tensors, numbers(changed));
+  return Redraw{drawn, pieces, std::move(tensors)};
 }
 
 Result<std::vector<gpu_hash::ObjectDigests>> ReaderCheck::outline(

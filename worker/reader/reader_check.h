@@ -28,9 +28,13 @@ class ReaderCheck final : public MemoryCheck {
 
   [[nodiscard]] const std::vector<Digest>& roots() const override { return roots_; }
   [[nodiscard]] const Reached& reached() const override { return reached_; }
+  [[nodiscard]] const PassTimes& times() const override { return times_; }
   [[nodiscard]] unsigned slices() const override { return static_cast<unsigned>(slices_.size()); }
   [[nodiscard]] std::uint64_t bytes_of(unsigned slice) const override { return slices_.at(slice); }
   [[nodiscard]] Result<std::vector<std::size_t>> recheck(unsigned slice) override;
+  [[nodiscard]] Result<Looked> look(unsigned slice, std::uint64_t count,
+                                    ExportTime* exports) override;
+  [[nodiscard]] Status draw(std::uint64_t count, ExportTime* exports) override;
   [[nodiscard]] Result<Redraw> redraw(std::uint64_t count, ExportTime* exports) override;
   [[nodiscard]] Result<std::vector<gpu_hash::ObjectDigests>> outline(
       std::span<const std::size_t> tensors, std::uint64_t span) override;
@@ -56,6 +60,8 @@ class ReaderCheck final : public MemoryCheck {
   [[nodiscard]] Status serve(const wire::Export& wanted, Allowance& allowance);
   [[nodiscard]] Status serve(const wire::Stage& wanted, Allowance& allowance);
   [[nodiscard]] Result<std::vector<std::size_t>> numbers(const wire::Numbers& tensors);
+  [[nodiscard]] Result<Redraw> redraw_of(std::uint64_t count, std::uint64_t drawn,
+                                         std::uint64_t pieces, const wire::Numbers& changed);
   [[nodiscard]] std::unexpected<Error> nonsense(const std::string& what);
   [[nodiscard]] const InstanceTensor& tensor(std::size_t number) const;
 
@@ -69,6 +75,7 @@ class ReaderCheck final : public MemoryCheck {
   std::optional<std::uint64_t> check_;
   std::vector<Digest> roots_;
   std::vector<std::uint64_t> slices_;  // bytes
+  PassTimes times_;                    // as the process says
   // A stop is requested by on_stop_ or by on_ended_.
   std::stop_source stop_;
   struct Forward {

@@ -76,6 +76,11 @@ Result<std::unique_ptr<MemoryCheck>> Readers::start(std::shared_ptr<Owner> owner
   for (int tries = 0; tries < kTries; ++tries) {
     ASSAY_ASSIGN(std::shared_ptr<Reader> reader, reader_of(engine->info()));
     auto check = ReaderCheck::start(std::move(reader), owner, tensors, options);
+    if (check) {
+      const Reached& reached = (*check)->reached();
+      setup_.tell_pass({engine->info().id, reached.in_place + reached.staged,
+                        owner->registration().pieces.size(), (*check)->times()});
+    }
     // It was about to end for want of work: another one is started.
     if (check || check.error().code != ErrorCode::kUnavailable) {
       return check;

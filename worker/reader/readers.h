@@ -15,6 +15,14 @@
 
 namespace assay::worker {
 
+// News about a full pass that a process made, for the operator.
+struct PassNews {
+  std::string device;
+  std::uint64_t bytes;   // that were hashed
+  std::uint64_t pieces;  // in which they lie
+  PassTimes times;
+};
+
 struct ReadersSetup {
   std::string program = "/proc/self/exe";
   // Arguments of the process. The device's id is added as the last argument.
@@ -27,6 +35,7 @@ struct ReadersSetup {
   std::chrono::milliseconds longest{60'000};
   // Called by any thread.
   std::function<void(const ReaderNews&)> tell = [](const ReaderNews&) {};
+  std::function<void(const PassNews&)> tell_pass = [](const PassNews&) {};
 };
 
 // Never reads memory itself: when no process can be started, start() fails with device-failed.

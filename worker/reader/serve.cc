@@ -144,7 +144,16 @@ class Session {
     ASSAY_ASSIGN(check_,
                  InstanceCheck::start(owner_, engine_, std::move(tensors),
                                       {parameters_, slices_, {}, &exports, tags_}, shared_.random));
-    wire::Started started{number_, check_->roots(), {}};
+    const PassTimes& times = check_->times();
+    const auto count = [](std::chrono::microseconds time) {
+      return static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
+    };
+    wire::Started started{number_,
+                          check_->roots(),
+                          {},
+                          count(times.exports),
+                          count(times.imports),
+                          count(times.hashing)};
     for (unsigned i = 0; i < check_->slices(); ++i) {
       started.slices.push_back(check_->bytes_of(i));
     }
@@ -159,9 +168,20 @@ class Session {
       if (look->slice >= check_->slices()) {
         return fail(ErrorCode::kInvalidParameter, "there is no such slice");
       }
-      ASSAY_ASSIGN(const std::vector<std::size_t> changed,
-                   check_->recheck(static_cast<unsigned>(look->slice)));
-      return wire::Looked{number_, numbers_of(changed)};
+      const auto slice = static_cast<unsigned>(look->slice);
+      if (look->count == 0) {
+        ASSAY_ASSIGN(const std::vector<std::size_t> changed, check_->recheck(slice));
+        return wire::Looked{number_, numbers_of(changed), 0, 0, {}};
+      }
+      ExportTime exports = endless();
+      ASSAY_ASSIGN(const Looked looked, check_->look(slice, look->count, &exports));
+      return wire::Looked{number_, numbers_of(looked.changed), looked.redraw.drawn,
+                          looked.redraw.pieces, numbers_of(looked.redraw.changed)};
+    }
+    if (const auto* const fetch = std::get_if<wire::Fetch>(&question)) {
+      ExportTime exports = endless();
+      ASSAY_TRY(check_->draw(fetch->count, &exports));
+      return wire::Fetched{number_};
     }
     if (const auto* const draw = std::get_if<wire::Draw>(&question)) {
       ExportTime exports = endless();

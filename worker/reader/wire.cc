@@ -28,8 +28,8 @@ auto members(T& m) {
   } else if constexpr (Is<T, Start>) {
     return std::tie(m.check, m.hash, m.chunk_size, m.slices, m.tags, m.pieces, m.tensors);
   } else if constexpr (Is<T, Look>) {
-    return std::tie(m.check, m.slice);
-  } else if constexpr (Is<T, Draw>) {
+    return std::tie(m.check, m.slice, m.count);
+  } else if constexpr (Is<T, Fetch> || Is<T, Draw>) {
     return std::tie(m.check, m.count);
   } else if constexpr (Is<T, Outline>) {
     return std::tie(m.check, m.span, m.tensors);
@@ -42,9 +42,9 @@ auto members(T& m) {
   } else if constexpr (Is<T, Stage>) {
     return std::tie(m.check, m.piece, m.offset, m.size);
   } else if constexpr (Is<T, Started>) {
-    return std::tie(m.check, m.roots, m.slices);
+    return std::tie(m.check, m.roots, m.slices, m.exports, m.imports, m.hashing);
   } else if constexpr (Is<T, Looked>) {
-    return std::tie(m.check, m.changed);
+    return std::tie(m.check, m.changed, m.drawn, m.pieces, m.replaced);
   } else if constexpr (Is<T, Drawn>) {
     return std::tie(m.check, m.drawn, m.pieces, m.changed);
   } else if constexpr (Is<T, Outlined>) {

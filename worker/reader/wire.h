@@ -69,11 +69,19 @@ struct Start {
   std::vector<std::vector<Part>> tensors;  // those to check
   bool operator==(const Start&) const = default;
 };
-// Asks for MemoryCheck::recheck() of a slice. Looked answers.
+// Asks for MemoryCheck::recheck() of a slice, or with a `count` for look() with so many pieces.
+// Looked answers.
 struct Look {
   std::uint64_t check = 0;
   std::uint64_t slice = 0;
+  std::uint64_t count = 0;
   bool operator==(const Look&) const = default;
+};
+// Asks for MemoryCheck::draw() of `count` pieces. Fetched answers.
+struct Fetch {
+  std::uint64_t check = 0;
+  std::uint64_t count = 0;
+  bool operator==(const Fetch&) const = default;
 };
 // Asks for MemoryCheck::redraw() of `count` pieces. Drawn answers.
 struct Draw {
@@ -105,7 +113,7 @@ struct End {
   std::uint64_t check = 0;
   bool operator==(const End&) const = default;
 };
-using ToReader = std::variant<Start, Look, Draw, Outline, Exported, Staged, End>;
+using ToReader = std::variant<Start, Look, Fetch, Draw, Outline, Exported, Staged, End>;
 
 // --- from the reader
 
@@ -147,13 +155,25 @@ struct Started {
   std::uint64_t check = 0;
   Digests roots;   // by tensor
   Numbers slices;  // bytes of each
+  // PassTimes (worker/instances/checks.h), in microseconds
+  std::uint64_t exports = 0;
+  std::uint64_t imports = 0;
+  std::uint64_t hashing = 0;
   bool operator==(const Started&) const = default;
 };
-// Answers Look, with the tensors that changed.
+// Answers Look, with the tensors of the slice that changed; what follows is as in Drawn.
 struct Looked {
   std::uint64_t check = 0;
   Numbers changed;
+  std::uint64_t drawn = 0;
+  std::uint64_t pieces = 0;
+  Numbers replaced;
   bool operator==(const Looked&) const = default;
+};
+// Answers Fetch: the pieces are imported.
+struct Fetched {
+  std::uint64_t check = 0;
+  bool operator==(const Fetched&) const = default;
 };
 // Answers Draw, as in Redraw (worker/instances/checks.h).
 struct Drawn {
@@ -169,7 +189,7 @@ struct Outlined {
   std::vector<Digests> tensors;
   bool operator==(const Outlined&) const = default;
 };
-// Answers Start, Look, Draw or Outline when the work failed. With check 0, sent instead of Hello:
+// Answers Start, Look, Fetch, Draw or Outline when the work failed. With check 0, sent instead of Hello:
 // the reader cannot begin.
 struct Failed {
   std::uint64_t check = 0;
@@ -181,8 +201,8 @@ struct Ended {
   std::uint64_t check = 0;
   bool operator==(const Ended&) const = default;
 };
-using FromReader = std::variant<Hello, Progress, Export, Stage, Taken, Started, Looked, Drawn,
-                                Outlined, Failed, Ended>;
+using FromReader = std::variant<Hello, Progress, Export, Stage, Taken, Started, Looked, Fetched,
+                                Drawn, Outlined, Failed, Ended>;
 
 [[nodiscard]] Bytes write(const ToReader& message);
 [[nodiscard]] Bytes write(const FromReader& message);

@@ -32,6 +32,7 @@ enum Call : std::size_t {
   kCreateKernel,
   kSetKernelArg,
   kWrite,
+  kFill,
   kRead,
   kRun,
   kMap,
@@ -52,6 +53,7 @@ constexpr std::array<std::string_view, kCalls> kNames = {"clCreateContext",
                                                          "clCreateKernel",
                                                          "clSetKernelArg",
                                                          "clEnqueueWriteBuffer",
+                                                         "clEnqueueFillBuffer",
                                                          "clEnqueueReadBuffer",
                                                          "clEnqueueNDRangeKernel",
                                                          "clEnqueueMapBuffer",
@@ -350,6 +352,15 @@ cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool b
   });
 }
 
+cl_int CL_API_CALL fill_buffer(cl_command_queue queue, cl_mem buffer, const void* pattern,
+                               std::size_t pattern_size, std::size_t offset, std::size_t size,
+                               cl_uint waits, const cl_event* wait, cl_event* event) {
+  return command(kFill, queue, waits, wait, event, [&](bool /*flip*/, cl_event* own) {
+    return target->clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size, waits,
+                                       wait, own);
+  });
+}
+
 cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                                std::size_t offset, std::size_t size, void* memory, cl_uint waits,
                                const cl_event* wait, cl_event* event) {
@@ -457,6 +468,7 @@ void fill_table() {
   table.clCreateKernel = create_kernel;
   table.clSetKernelArg = set_kernel_arg;
   table.clEnqueueWriteBuffer = write_buffer;
+  table.clEnqueueFillBuffer = fill_buffer;
   table.clEnqueueReadBuffer = read_buffer;
   table.clEnqueueNDRangeKernel = run_kernel;
   table.clEnqueueMapBuffer = map_buffer;

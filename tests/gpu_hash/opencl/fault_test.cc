@@ -40,6 +40,7 @@ constexpr Fault kRefusals[] = {
     {"clCreateKernel", "CL_OUT_OF_RESOURCES"},
     {"clSetKernelArg", "CL_OUT_OF_RESOURCES"},
     {"clEnqueueWriteBuffer", "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+    {"clEnqueueFillBuffer", "CL_OUT_OF_RESOURCES"},
     {"clEnqueueReadBuffer", "CL_OUT_OF_RESOURCES"},
     {"clEnqueueNDRangeKernel", "CL_OUT_OF_RESOURCES"},
     {"clEnqueueMapBuffer", "CL_OUT_OF_HOST_MEMORY"},
@@ -104,8 +105,8 @@ class DeviceFaults : public testing::Test {
     return engine.hash(regions, {TreeParameters{}, 0, {}, {}});
   }
 
-  // The same objects in device memory, in two pieces each, with tags.
-  [[nodiscard]] Result<std::vector<ObjectDigests>> hash_resident(ClEngine& engine) const {
+  // The same objects in device memory, in two pieces each.
+  [[nodiscard]] Result<std::vector<Region>> resident(ClEngine& engine) const {
     std::vector<Region> regions;
     for (const Bytes& object : objects_) {
       Region region;
@@ -120,6 +121,12 @@ class DeviceFaults : public testing::Test {
       }
       regions.push_back(std::move(region));
     }
+    return regions;
+  }
+
+  // With tags.
+  [[nodiscard]] Result<std::vector<ObjectDigests>> hash_resident(ClEngine& engine) const {
+    ASSAY_ASSIGN(const std::vector<Region> regions, resident(engine));
     SystemRandom random;
     ASSAY_ASSIGN(const TagKey key, TagKey::draw(random));
     const HashRequest request{TreeParameters{}, 0, {}, {}};
@@ -217,6 +224,23 @@ TEST_F(DeviceFaults, Layer_SeesTheCallsOfTheEngine) {
                            "clWaitForEvents", "clGetEventInfo"}) {
     EXPECT_GT(assay_fault_calls(call), 2U) << call << ": was the layer loaded?";
   }
+}
+
+// While another process computes on the device, each wait costs a switch to that process and back.
+TEST_F(DeviceFaults, CheckOfTags_WaitsOnceForTheDevice) {
+  auto engine = open();
+  ASSERT_TRUE(engine.has_value()) << to_string(engine.error());
+  const auto regions = resident(**engine);
+  ASSERT_TRUE(regions.has_value());
+  SystemRandom random;
+  const auto key = TagKey::draw(random);
+  const HashRequest request{TreeParameters{}, 0, {}, {}};
+  ASSERT_TRUE((*engine)->tags(*regions, request, *key).has_value());  // buffers are there from now on
+  ASSERT_EQ(assay_fault_plan(""), 0);
+  ASSERT_TRUE((*engine)->tags(*regions, request, *key).has_value());
+  EXPECT_GT(assay_fault_calls("clEnqueueNDRangeKernel"), 0U);
+  EXPECT_EQ(assay_fault_calls("clFinish"), 0U);
+  EXPECT_EQ(assay_fault_calls("clWaitForEvents"), 1U);
 }
 
 TEST_F(DeviceFaults, BadPlan_IsRefused) {

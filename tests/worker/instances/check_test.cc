@@ -25,12 +25,17 @@ class InstanceCheckTest : public OnEngine {
     const gpu_hash::Region region = gpu_hash::host_region(bytes);
     return engine_->hash({&region, 1}, {parameters_, 0, {}, {}}).value()[0].root;
   }
-  // All slices, one after the other.
+  // All slices, one after the other. After tags found a change, their key is spent.
   static std::vector<std::size_t> recheck(InstanceCheck& check) {
     std::vector<std::size_t> changed;
     for (unsigned i = 0; i < check.slices(); ++i) {
-      const std::vector<std::size_t> some = check.recheck(i).value();
-      changed.insert(changed.end(), some.begin(), some.end());
+      const auto some = check.recheck(i);
+      if (!some) {
+        EXPECT_EQ(some.error().code, ErrorCode::kInvalidParameter);
+        EXPECT_FALSE(changed.empty());
+        continue;
+      }
+      changed.insert(changed.end(), some->begin(), some->end());
     }
     return changed;
   }
@@ -105,6 +110,87 @@ TEST_P(InstanceCheckTest, AReplacedPiece_IsFoundByDrawing_AndNotByTags) {
   // The same bytes in other memory do no harm.
   owner_->replace(4, some_bytes(20'000, 4));
   EXPECT_TRUE((*check)->redraw(kRedrawnPieces)->changed.empty());
+}
+
+// Exports come ahead of the look, which then needs nothing but the device.
+TEST_P(InstanceCheckTest, DrawnPieces_AreHeldUntilTheyAreCompared_Once) {
+  for (int i = 0; i < 5; ++i) {
+    owner_->add("t" + std::to_string(i), some_bytes(20'000, static_cast<std::uint64_t>(i)));
+  }
+  const auto check = start(2);
+  ASSERT_TRUE(check) << check.error().detail;
+  Bytes other = some_bytes(20'000, 4);
+  other[1] ^= 1;
+  owner_->replace(4, other);
+  ASSERT_TRUE((*check)->draw(kRedrawnPieces, nullptr));
+  EXPECT_EQ(owner_->exported(), 10U);
+  owner_->replace(4, some_bytes(20'000, 4));  // too late
+  EXPECT_EQ((*check)->redraw(kRedrawnPieces)->changed, std::vector<std::size_t>{4});
+  EXPECT_EQ(owner_->exported(), 10U);
+  EXPECT_TRUE((*check)->redraw(kRedrawnPieces)->changed.empty());  // others, exported now
+  EXPECT_EQ(owner_->exported(), 15U);
+  ASSERT_TRUE((*check)->draw(2, nullptr));
+  EXPECT_EQ((*check)->redraw(kRedrawnPieces)->drawn, 5U);  // as many as were asked for
+}
+
+TEST_P(InstanceCheckTest, ALook_FindsChangesOfItsSlice_AndOfDrawnPieces) {
+  for (int i = 0; i < 8; ++i) {
+    owner_->add("t" + std::to_string(i), some_bytes(20'000, static_cast<std::uint64_t>(i)));
+  }
+  const auto check = start(2);
+  ASSERT_TRUE(check) << check.error().detail;
+  for (const bool ahead : {true, false}) {
+    if (ahead) {
+      ASSERT_TRUE((*check)->draw(kRedrawnPieces, nullptr));
+    }
+    const auto same = (*check)->look(1, kRedrawnPieces, nullptr);
+    ASSERT_TRUE(same) << same.error().detail;
+    EXPECT_TRUE(same->changed.empty() && same->redraw.changed.empty());
+    EXPECT_EQ(same->redraw.drawn, 8U);
+    EXPECT_EQ(same->redraw.pieces, 8U);
+  }
+  owner_->replace(0, some_bytes(20'000, 99));
+  const auto replaced = (*check)->look(1, kRedrawnPieces, nullptr);
+  ASSERT_TRUE(replaced);
+  EXPECT_TRUE(replaced->changed.empty());
+  EXPECT_EQ(replaced->redraw.changed, std::vector<std::size_t>{0});
+  owner_->flip(6, 3);
+  EXPECT_EQ((*check)->look(1, kRedrawnPieces, nullptr)->changed, std::vector<std::size_t>{6});
+}
+
+// Bytes that lie at odd places of the drawn pieces have no tags there.
+TEST_P(InstanceCheckTest, ALook_ComparesBytesAtOddPlacesToo) {
+  const Bytes bytes = some_bytes(9 << 20, 1);
+  owner_->add("whole", some_bytes(20'000, 2));
+  owner_->add_piece(PieceKind::kHost, bytes);
+  owner_->add_tensor("odd", {{1, 3, (9 << 20) - 3}});
+  const auto check = start(2);
+  ASSERT_TRUE(check) << check.error().detail;
+  EXPECT_TRUE((*check)->look(0, kRedrawnPieces, nullptr)->redraw.changed.empty());
+  Bytes other = bytes;
+  other[8 << 20] ^= 1;
+  owner_->replace(1, other);
+  EXPECT_EQ((*check)->look(0, kRedrawnPieces, nullptr)->redraw.changed,
+            std::vector<std::size_t>{1});
+  owner_->flip(0, 7);
+  EXPECT_EQ((*check)->look(0, kRedrawnPieces, nullptr)->changed, std::vector<std::size_t>{0});
+}
+
+TEST_P(InstanceCheckTest, OutlinesOfSeveralTensors_ComeInTheOrderAskedFor) {
+  owner_->add("a", some_bytes(70'000, 0));
+  owner_->add("b", some_bytes(50'000, 1), PieceKind::kStaged);
+  owner_->add("c", some_bytes(30'000, 2));
+  const auto check = start();
+  ASSERT_TRUE(check) << check.error().detail;
+  const std::vector<std::size_t> tensors = {2, 1, 0};
+  const auto outlines = (*check)->outline(tensors, 16'384);
+  ASSERT_TRUE(outlines) << outlines.error().detail;
+  ASSERT_EQ(outlines->size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::uint64_t size = 70'000 - 20'000 * tensors[i];
+    EXPECT_EQ((*outlines)[i].root, root(some_bytes(size, tensors[i])));
+    EXPECT_EQ((*outlines)[i].outline.size(), (size + 16'383) / 16'384);
+  }
 }
 
 // What else a process keeps beside its weights may change.

@@ -152,10 +152,6 @@ TEST(SliceLengths, AreThoseOfSlicesThatNothingDisturbed) {
   EXPECT_EQ(lengths.of(turn), milliseconds(3));
   turn.slice = 2;
   EXPECT_EQ(lengths.of(turn), milliseconds(5));
-  turn.redraw = true;
-  lengths.note_redraw(milliseconds(50));
-  lengths.note_redraw(milliseconds(40));
-  EXPECT_EQ(lengths.of(turn), milliseconds(45));
 }
 
 // --- random subsets

@@ -171,6 +171,20 @@ TEST_P(WatchTest, AStep_HoldsASliceUp_AndItsEndLetsItRun) {
   owners_[0]->await(InstanceState::kViolated);
 }
 
+// Exports and imports need no idle time of the process: only the look at the pieces waits.
+TEST_P(WatchTest, PiecesAreDrawn_AheadOfTheSliceThatAStepHoldsUp) {
+  std::uint64_t* const page = owners_[0]->share_hints();
+  __atomic_store_n(page + 2, 1, __ATOMIC_RELEASE);
+  const Steady::time_point begun = Steady::now();
+  begin({.period = milliseconds(8'000)});
+  const std::uint64_t before = owners_[1]->exported();
+  while (owners_[1]->exported() == before && Steady::now() < begun + milliseconds(7'000)) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(owners_[1]->exported(), before + 1);
+  EXPECT_LT(Steady::now(), begun + milliseconds(6'000));  // when the slice must run
+}
+
 TEST_P(WatchTest, WhenAllProcessesYield_WhatIsDueRunsAtOnce_AndOnce) {
   begin({.period = milliseconds(60'000)});
   watch_->yield(owners_[0], milliseconds(10));  // alone

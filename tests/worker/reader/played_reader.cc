@@ -120,7 +120,9 @@ Lies lies_in_answers() {
 // Messages that nobody asked for, or that are none.
 Lies lies_beside_answers() {
   return {
-      {"the-answer-to-a-look", [](const Start& s) { return frames(wire::Looked{s.check, {}}); }},
+      {"the-answer-to-a-look",
+       [](const Start& s) { return frames(wire::Looked{s.check, {}, 0, 0, {}}); }},
+      {"the-answer-to-a-fetch", [](const Start& s) { return frames(wire::Fetched{s.check}); }},
       {"the-answer-to-a-draw",
        [](const Start& s) { return frames(wire::Drawn{s.check, 1, 1, {}}); }},
       {"another-check", [](const Start& s) { return frames(wire::Progress{s.check + 1}); }},

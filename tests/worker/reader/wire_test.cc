@@ -20,7 +20,8 @@ std::vector<ToReader> all_to() {
                 false,
                 {{5, PieceKind::kStaged}, {6, {}}},
                 {{{0, 1, 2}, {1, 3, 3}}, {}}},
-          Look{1, 2},
+          Look{1, 2, 16},
+          Fetch{1, 16},
           Draw{1, 16},
           Outline{1, 4096, {0, 5}},
           Exported{1, {"cancelled", "why", "where"}},
@@ -34,8 +35,14 @@ std::vector<FromReader> all_from() {
           Export{1, {0, 1, 2}},
           Stage{1, 2, 3, 4},
           Taken{1},
-          Started{1, {sha256({}), Digest::wrap(HashAlgorithm::kSha384, Bytes(48).data())}, {9, 8}},
-          Looked{1, {3}},
+          Started{1,
+                  {sha256({}), Digest::wrap(HashAlgorithm::kSha384, Bytes(48).data())},
+                  {9, 8},
+                  1'000'000,
+                  2,
+                  3},
+          Looked{1, {3}, 16, 20, {4}},
+          Fetched{1},
           Drawn{1, 16, 20, {}},
           Outlined{1, {{sha256({})}, {sha256({}), sha256({})}, {}}},
           Failed{1, {"device-failed", "why", ""}},
@@ -71,7 +78,7 @@ TEST(ReaderWire, WhatIsCutShortOrTooLong_IsNoMessage) {
 
 // A list that says to be longer than the message could be takes no memory.
 TEST(ReaderWire, LengthsAreCheckedBeforeMemoryIsTaken) {
-  Bytes bytes = write(FromReader(Looked{1, {}}));
+  Bytes bytes = write(FromReader(Looked{1, {}, 0, 0, {}}));
   std::fill(bytes.end() - 4, bytes.end(), std::uint8_t{0xff});
   EXPECT_FALSE(parse_from_reader(bytes));
   bytes = write(FromReader(Outlined{1, {}}));
