@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   cli::add_sign(root, context);
   cli::add_push(root, context);
   cli::add_search(root, context);
+  cli::add_lineage(root, context);
   cli::add_policy(root, context);
   cli::add_decide(root, context);
   cli::add_decision(root, context);

@@ -8,6 +8,7 @@
 #include "policy/affinity.h"
 #include "policy/combine.h"
 #include "policy/conditions.h"
+#include "policy/lineage/judge.h"
 #include "policy/negation.h"
 #include "policy/reference.h"
 #include "policy/volumes.h"
@@ -42,6 +43,8 @@ ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const
     result = judge(*node, scope);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
     result = judge(*report, scope);
+  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    result = judge(*lineage, scope);
   }
   if (place.negated) {
     judge_below_not(condition, scope, result);

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "policy/fact_codec.h"
 #include "policy/json_reader.h"
+#include "policy/lineage.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
 
@@ -98,6 +100,8 @@ Json to_json(const PlacementFact& placement) {
   return json;
 }
 
+}  // namespace
+
 Json to_json(const StatementFact& fact) {
   Json json = common_to_json(fact);
   json["predicate_type"] = fact.predicate_type;
@@ -106,6 +110,8 @@ Json to_json(const StatementFact& fact) {
   json["predicate"] = fact.predicate;
   return json;
 }
+
+namespace {
 
 template <typename Fact>
 Json list_to_json(const SharedList<Fact>& facts) {
@@ -303,7 +309,9 @@ Result<PlacementFact> placement_from_json(const Json& json, const std::string& w
   return PlacementFact{std::move(statement), std::move(model), std::move(locations)};
 }
 
-Result<StatementFact> statement_from_json(const Json& json, const std::string& where) {
+}  // namespace
+
+Result<StatementFact> statement_fact_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
                           {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage",
                            "names", "predicate"}));
@@ -315,6 +323,8 @@ Result<StatementFact> statement_from_json(const Json& json, const std::string& w
   statement.predicate = json["predicate"];
   return statement;
 }
+
+namespace {
 
 Status evidence_from_json(const Json& json, const std::string& where, NodeFact& node) {
   ASSAY_TRY(check_members(json, where,
@@ -430,6 +440,9 @@ Json to_json(const Facts& facts) {
   if (facts.node) {
     json["node"] = to_json(*facts.node);
   }
+  if (facts.lineage) {
+    json["lineage"] = to_json(*facts.lineage);
+  }
   if (!facts.placements.empty()) {
     json["placements"] = list_to_json(facts.placements);
   }
@@ -454,7 +467,7 @@ Json to_json(const Facts& facts) {
 Result<Facts> facts_from_json(const Json& json) {
   const std::string top;
   ASSAY_TRY(check_members(json, top, {"format", "manifests", "statements"},
-                          {"artifact", "asked_locations", "claims", "instances", "name", "node",
+                          {"artifact", "asked_locations", "claims", "instances", "lineage", "name", "node",
                            "placements", "pod", "reports"}));
   const Reader in{json, top};
   if (json["format"] != kFactsFormat) {
@@ -468,9 +481,12 @@ Result<Facts> facts_from_json(const Json& json) {
     ASSAY_ASSIGN(facts.name, in.text("name"));
   }
   ASSAY_ASSIGN(facts.manifests, in.list<ManifestFact>("manifests", manifest_from_json));
-  ASSAY_ASSIGN(facts.statements, in.list<StatementFact>("statements", statement_from_json));
+  ASSAY_ASSIGN(facts.statements, in.list<StatementFact>("statements", statement_fact_from_json));
   if (json.contains("node")) {
     ASSAY_ASSIGN(facts.node, node_from_json(json["node"], "/node"));
+  }
+  if (json.contains("lineage")) {
+    ASSAY_ASSIGN(facts.lineage, lineage_from_json(json["lineage"], in.place("lineage")));
   }
   if (json.contains("placements")) {
     ASSAY_ASSIGN(facts.placements, in.list<PlacementFact>("placements", placement_from_json));

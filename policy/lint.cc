@@ -6,6 +6,7 @@
 #include <set>
 
 #include "policy/conditions.h"
+#include "policy/lineage/lint.h"
 #include "policy/lint_workloads.h"
 #include "schemas/core/artifact.h"
 #include "schemas/lifecycle.h"
@@ -343,6 +344,10 @@ void Linter::leaf(const Condition& condition, bool negated) {
     node(*asked);
   } else if (const auto* wanted = std::get_if<ReportCondition>(&condition.kind)) {
     report(*wanted);
+  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    for (std::string& warning : lint_lineage(*lineage, negated)) {
+      warn(std::move(warning));
+    }
   }
   const auto* own = std::get_if<ParametersCondition>(&condition.kind);
   if (negated && own != nullptr && own->ignore) {

@@ -17,7 +17,8 @@ namespace {
 // All codes that say that the thing was looked at and found to be otherwise. Every other code,
 // those that will be added included, is an error below a `not`.
 constexpr std::array kFoundWrong = {Reason::kPredicateMismatch, Reason::kParametersMismatch,
-                                    Reason::kModelMismatch, Reason::kTcbNotAccepted};
+                                    Reason::kModelMismatch, Reason::kTcbNotAccepted,
+                                    Reason::kAncestorDenied, Reason::kLicenceNotAllowed};
 
 bool found_wrong(Reason code) {
   return std::find(kFoundWrong.begin(), kFoundWrong.end(), code) != kFoundWrong.end();
@@ -152,7 +153,8 @@ void judge_below_not(const Condition& condition, const Scope& scope, ConditionRe
     doubt = doubt_about_statements(*statement, scope);
     result.code = found_wrong(code) || !doubt ? doubt.value_or(Reason::kPredicateMismatch) : code;
   } else if (std::holds_alternative<NodeCondition>(condition.kind) ||
-             std::holds_alternative<ReportCondition>(condition.kind)) {
+             std::holds_alternative<ReportCondition>(condition.kind) ||
+             std::holds_alternative<LineageCondition>(condition.kind)) {
     if (!doubt && !only_found_wrong(result.actual)) {
       doubt = Reason::kConditionUndecided;
     }

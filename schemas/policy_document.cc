@@ -207,6 +207,10 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
     ASSAY_ASSIGN(ReportCondition report, read_report(*kind, where + "/report"));
     return Condition{std::move(id), std::move(report)};
   }
+  if (const auto kind = json.find("lineage"); kind != json.end()) {
+    ASSAY_ASSIGN(LineageCondition lineage, lineage_condition_from(*kind, where + "/lineage"));
+    return Condition{std::move(id), std::move(lineage)};
+  }
   return combined(json, std::move(id), where, level);
 }
 
@@ -400,6 +404,8 @@ Json to_json(const Condition& condition) {
     json["node"] = to_json(*node);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
     json["report"] = to_json(*report);
+  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    json["lineage"] = to_json(*lineage);
   } else if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
     json["all"] = to_json(all->of);
   } else if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {

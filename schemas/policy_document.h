@@ -16,6 +16,7 @@
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
+#include "schemas/lineage_condition.h"
 #include "schemas/policy_match.h"
 
 namespace assay {
@@ -150,7 +151,7 @@ struct AtLeastCondition {
 struct Condition {
   std::string id;  // unique in the policy; stable; named in every explanation
   std::variant<ManifestCondition, StatementCondition, ParametersCondition, NodeCondition,
-               ReportCondition, AllCondition, AnyCondition, NotCondition, AtLeastCondition>
+               ReportCondition, LineageCondition, AllCondition, AnyCondition, NotCondition, AtLeastCondition>
       kind;
 };
 

@@ -19,12 +19,13 @@ constexpr std::array<Words, 3> kModes = {{
     {"shadow", "a workload that does not pass runs all the same; only the log says so"},
 }};
 
-constexpr std::array<Words, 9> kKinds = {{
+constexpr std::array<Words, 10> kKinds = {{
     {"manifest", "publishers signed a manifest of the model"},
     {"statement", "signers stated this about the model"},
     {"parameters", "the model's tree was made with these parameters"},
     {"node", "the node is enrolled, and its evidence is as asked"},
     {"report", "the node has verified the model"},
+    {"lineage", "everything that the model was made from is known"},
     {"all", "all of these"},
     {"any", "at least one of these"},
     {"not", "this does not hold"},

@@ -21,6 +21,7 @@ void add_trust(const Command& root, Context& context);
 void add_token(const Command& root, Context& context);
 void add_push(const Command& root, Context& context);
 void add_search(const Command& root, Context& context);
+void add_lineage(const Command& root, Context& context);
 void add_policy(const Command& root, Context& context);
 void add_decide(const Command& root, Context& context);
 void add_decision(const Command& root, Context& context);

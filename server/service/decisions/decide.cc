@@ -7,6 +7,7 @@
 #include "attestation/dsse.h"
 #include "policy/affinity.h"
 #include "policy/as_read.h"
+#include "policy/lineage.h"
 #include "schemas/challenge.h"
 #include "schemas/claim.h"
 #include "schemas/core/sha.h"
@@ -19,6 +20,7 @@
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/facts/artifact_facts.h"
+#include "server/service/lineage/closure.h"
 #include "server/service/references/resolve.h"
 #include "storage/large_workload.h"
 
@@ -173,6 +175,7 @@ struct Judged {
   DecisionAnswer answer;
   std::optional<Evaluated> evaluated;  // absent when no policy selects the workload
   Versions versions = {};
+  std::vector<SeenLineage> lineages = {};  // that a policy reads
   std::unique_ptr<NamespaceQuota::Room> room =
       {};  // for what the decision adds; kept once it is written
 };
@@ -181,9 +184,13 @@ Status require_same_versions(storage::Transaction& transaction, const DecisionRe
                              const Judged& judged) {
   ASSAY_ASSIGN(const Versions present,
                versions_of(transaction, request, judged.answer.decision->models));
-  return present == judged.versions
-             ? Status()
-             : fail(ErrorCode::kTrustSequence,
+  bool same = present == judged.versions;
+  for (const SeenLineage& lineage : judged.lineages) {
+    ASSAY_ASSIGN(const bool current, is_current(transaction, lineage));
+    same = same && current;
+  }
+  return same ? Status()
+              : fail(ErrorCode::kTrustSequence,
                     "trust, policies or the node changed meanwhile; ask again");
 }
 
@@ -259,17 +266,29 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
   return {};
 }
 
-// Everything the decision rests on, read from one snapshot.
+// Everything the decision rests on, read from one snapshot. Adds what the models were made from to
+// `lineages` when a policy asks.
 Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
                            const DecisionRequest& request, const ResolvedReference& resolved,
-                           std::span<const policy::ActivePolicy> policies, Timestamp now) {
+                           std::span<const policy::ActivePolicy> policies, Timestamp now,
+                           std::vector<SeenLineage>& lineages) {
   CaseFile file{
       {}, policy::as_read(request.workload, policies), resolved.preconditions, {}, request.point};
+  const bool with_lineage =
+      policy::asks_for_lineage(policies, request.workload, request.point);
   for (const DecidedModel& model : resolved.models) {
     ASSAY_ASSIGN(auto known, artifact_facts(services, snapshot, model.artifact));
     policy::Facts facts = known->facts;
     facts.name = model.name;
-    file.models.push_back({std::move(facts), {}, std::move(known)});
+    CaseModel known_model{std::move(facts), {}, std::move(known)};
+    if (with_lineage) {
+      ASSAY_ASSIGN(SeenLineage seen,
+                   lineage_facts(services, snapshot, model.artifact, request.deadline));
+      known_model.facts.lineage = seen.facts->lineage;
+      known_model.lineage = seen.facts;
+      lineages.push_back(std::move(seen));
+    }
+    file.models.push_back(std::move(known_model));
   }
   if (file.models.empty()) {
     file.models.emplace_back();
@@ -374,8 +393,9 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
   ASSAY_ASSIGN(const ResolvedReference resolved,
                resolve_model(services, *snapshot, request, policies, now));
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
-  ASSAY_ASSIGN(const CaseFile file,
-               open_case(services, *snapshot, request, resolved, policies, now));
+  std::vector<SeenLineage> lineages;
+  ASSAY_ASSIGN(const CaseFile file, open_case(services, *snapshot, request, resolved, policies, now,
+                                              lineages));
   ASSAY_TRY(check_deadline(services, request.deadline));
   ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, policies, now, &services.decisions));
   ASSAY_ASSIGN(StoredCase stored, encode(file));
@@ -398,7 +418,8 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
                              .facts = evaluated.stored.file.id,
                              .results = evaluated.results.id,
                              .replay_digest = evaluated.replay};
-  return Judged{std::move(answer), std::move(evaluated), std::move(versions), std::move(room)};
+  return Judged{std::move(answer), std::move(evaluated), std::move(versions),
+                std::move(lineages), std::move(room)};
 }
 
 }  // namespace
