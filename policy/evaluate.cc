@@ -8,7 +8,7 @@
 #include "policy/affinity.h"
 #include "policy/combine.h"
 #include "policy/conditions.h"
-#include "policy/lineage/judge.h"
+#include "policy/lineage_condition.h"
 #include "policy/negation.h"
 #include "policy/reference.h"
 #include "policy/volumes.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: the codec of one document, whose parts call each other.
 // The canonical document of facts.
 #include "policy/facts.h"
 
@@ -467,8 +468,8 @@ Json to_json(const Facts& facts) {
 Result<Facts> facts_from_json(const Json& json) {
   const std::string top;
   ASSAY_TRY(check_members(json, top, {"format", "manifests", "statements"},
-                          {"artifact", "asked_locations", "claims", "instances", "lineage", "name", "node",
-                           "placements", "pod", "reports"}));
+                          {"artifact", "asked_locations", "claims", "instances", "lineage", "name",
+                           "node", "placements", "pod", "reports"}));
   const Reader in{json, top};
   if (json["format"] != kFactsFormat) {
     return violation("the format must be assay-facts-v1", "/format");

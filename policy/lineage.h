@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lineage of an artifact: the signed statements that say what it was made from, and what that
 // was made from, as plain values. Which of these statements count is not said here: each policy
-// judges their signers itself (policy/lineage/judge.h). docs/lineage.md explains the terms.
+// judges their signers itself (policy/lineage_condition.h). docs/lineage.md explains the terms.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ namespace assay::policy {
 
 // One thing that went into the subjects of a statement.
 struct LineageInput {
-  std::string role;  // dataset, base-model, adapter, code, config; kDependencyRole
-  std::string name;  // as the statement calls it; empty when it has no name
+  std::string role;                  // dataset, base-model, adapter, code, config; kDependencyRole
+  std::string name;                  // as the statement calls it; empty when it has no name
   std::vector<std::string> digests;  // "<algorithm>:<value>", ascending; may be empty
   bool operator==(const LineageInput&) const = default;
 };
@@ -42,7 +42,7 @@ struct LineageStatement {
   bool manifest = false;
   std::vector<LineageSubject> subjects;  // ascending by digest
   std::vector<LineageInput> inputs;      // as in the statement
-  bool unread = false;  // what went in could not be read, so it may be anything
+  bool unread = false;                   // what went in could not be read, so it may be anything
   // The member `license` of a lifecycle statement's parameters. Empty: a value that is no text of
   // at most kMaxSpdxBytes (schemas/spdx.h).
   std::optional<std::string> licence{};
@@ -135,8 +135,8 @@ struct LineageView {
     std::vector<std::string> names;       // ascending, distinct
     std::vector<std::size_t> statements;  // positions in Lineage::statements(), in log order
     std::size_t depth = 0;                // least number of steps from the start
-    bool missing = false;  // no statement and no manifest is about it
-    bool cycle = false;    // it was made from itself, as far as the statements say
+    bool missing = false;                 // no statement and no manifest is about it
+    bool cycle = false;                   // it was made from itself, as far as the statements say
   };
   struct Edge {
     std::size_t from = 0;  // what went in

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "policy/conditions.h"
-#include "policy/lineage/lint.h"
+#include "policy/lineage_condition.h"
 #include "policy/lint_workloads.h"
 #include "schemas/core/artifact.h"
 #include "schemas/lifecycle.h"

@@ -17,8 +17,8 @@ namespace {
 // All codes that say that the thing was looked at and found to be otherwise. Every other code,
 // those that will be added included, is an error below a `not`.
 constexpr std::array kFoundWrong = {Reason::kPredicateMismatch, Reason::kParametersMismatch,
-                                    Reason::kModelMismatch, Reason::kTcbNotAccepted,
-                                    Reason::kAncestorDenied, Reason::kLicenceNotAllowed};
+                                    Reason::kModelMismatch,     Reason::kTcbNotAccepted,
+                                    Reason::kAncestorDenied,    Reason::kLicenceNotAllowed};
 
 bool found_wrong(Reason code) {
   return std::find(kFoundWrong.begin(), kFoundWrong.end(), code) != kFoundWrong.end();

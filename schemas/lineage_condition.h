@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lineage condition of policies: what a policy asks of everything that a model was made from.
-// policy/lineage/judge.h says what each member means, docs/lineage.md explains the condition.
+// policy/lineage_condition.h says what each member means, docs/lineage.md explains the condition.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace assay {
 
 // Who must have signed the statements that make a node of the lineage.
 struct LineageEdgeRule {
-  std::string stage;  // only statements of this stage; empty: of any stage
-  std::string role;   // only statements with an input of this role; empty: with any inputs
-  std::uint64_t at_least = 1;           // distinct identities
+  std::string stage;           // only statements of this stage; empty: of any stage
+  std::string role;            // only statements with an input of this role; empty: with any inputs
+  std::uint64_t at_least = 1;  // distinct identities
   std::vector<std::string> identities;  // empty: anybody whose signature counts
 };
 

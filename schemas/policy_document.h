@@ -151,7 +151,8 @@ struct AtLeastCondition {
 struct Condition {
   std::string id;  // unique in the policy; stable; named in every explanation
   std::variant<ManifestCondition, StatementCondition, ParametersCondition, NodeCondition,
-               ReportCondition, LineageCondition, AllCondition, AnyCondition, NotCondition, AtLeastCondition>
+               ReportCondition, LineageCondition, AllCondition, AnyCondition, NotCondition,
+               AtLeastCondition>
       kind;
 };
 

@@ -32,15 +32,15 @@ bool is_id(std::string_view word) {
     const std::string_view document = rest.substr(0, colon);
     rest.remove_prefix(colon + 1);
     if (!document.starts_with(kDocument) || document.size() == kDocument.size() ||
-        !std::all_of(document.begin(), document.end(), is_id_char) ||
-        !rest.starts_with(kLicence) || rest.size() == kLicence.size()) {
+        !std::all_of(document.begin(), document.end(), is_id_char) || !rest.starts_with(kLicence) ||
+        rest.size() == kLicence.size()) {
       return false;
     }
   } else if (rest.ends_with('+')) {
     rest.remove_suffix(1);
   }
-  return !rest.empty() && std::all_of(rest.begin(), rest.end(), is_id_char) &&
-         !is_operator(rest) && !same_spdx_id(rest, "none") && !same_spdx_id(rest, "noassertion");
+  return !rest.empty() && std::all_of(rest.begin(), rest.end(), is_id_char) && !is_operator(rest) &&
+         !same_spdx_id(rest, "none") && !same_spdx_id(rest, "noassertion");
 }
 
 bool is_exception(std::string_view word) {

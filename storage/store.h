@@ -57,12 +57,12 @@ struct StatementRow {
   StatementId id;
   StatementKind kind;
   std::string payload_type;
-  std::string predicate_type;          // empty for policies
-  std::string stage;                   // empty unless a lifecycle statement
-  std::string name;                    // model name (manifest), policy name (policy), or empty
-  std::uint64_t version = 0;           // of a policy; for a manifest, its form (see kManifestForm)
-  std::vector<std::string> subjects;   // "<algorithm>:<value>" of every digest of every subject,
-                                       // artifact ids in their text form
+  std::string predicate_type;         // empty for policies
+  std::string stage;                  // empty unless a lifecycle statement
+  std::string name;                   // model name (manifest), policy name (policy), or empty
+  std::uint64_t version = 0;          // of a policy; for a manifest, its form (see kManifestForm)
+  std::vector<std::string> subjects;  // "<algorithm>:<value>" of every digest of every subject,
+                                      // artifact ids in their text form
   // Distinct "<algorithm>:<value>" of every digest of every input, by which statements are found.
   std::vector<std::string> inputs{};
   std::vector<std::string> locations;  // of a manifest or a placement
@@ -87,9 +87,9 @@ struct SignedBy {
   auto operator<=>(const SignedBy&) const = default;
 };
 
-// A topic: an artifact, a model name or a location. For each topic, the store counts the statements
-// of each signer's identity. A statement is counted for the artifacts that it is about. Manifests
-// and placements are also counted for their names and locations.
+// A topic: a digest (of an artifact or another thing), a model name or a location. For each topic,
+// the store counts the statements of each signer's identity: those about the digest, and manifests
+// and placements with the name or the location.
 enum class TopicKind : std::uint8_t { kArtifact = 1, kName = 2, kLocation = 3 };
 struct Topic {
   TopicKind kind;

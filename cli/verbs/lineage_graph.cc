@@ -81,8 +81,7 @@ LineageGraph::Kind kind_of(const std::string& role) {
 
 Result<std::size_t> position(const Json& json, const char* name, std::size_t nodes) {
   const auto found = json.find(name);
-  if (found == json.end() || !found->is_number_unsigned() ||
-      found->get<std::uint64_t>() >= nodes) {
+  if (found == json.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() >= nodes) {
     return unreadable();
   }
   return found->get<std::size_t>();
@@ -170,7 +169,7 @@ class Tree {
 };
 
 // A quoted string of Graphviz; a line break stays one.
-std::string quoted(std::string_view text) {
+std::string dot_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -240,14 +239,15 @@ std::string lineage_dot(const LineageGraph& graph) {
     const LineageGraph::Node& node = graph.nodes[i];
     std::string label = node.name + "\n" + shortened(node.digest);
     label += node.made.empty() ? "" : "\n" + node.made;
-    out += "  n" + std::to_string(i) + " [label=" + quoted(label) + ", tooltip=" +
-           quoted(node.digest) + ", fillcolor=" + quoted(dot_colour(node.kind));
+    out += "  n" + std::to_string(i) + " [label=" + dot_text(label) +
+           ", tooltip=" + dot_text(node.digest) + ", fillcolor=" + dot_text(dot_colour(node.kind));
     out += node.missing || node.cycle ? ", color=\"#c92a2a\", penwidth=2" : "";
     out += "];\n";
   }
   for (const LineageGraph::Edge& edge : graph.edges) {
-    out += "  n" + std::to_string(edge.from) + " -> n" + std::to_string(edge.to) + " [label=" +
-           quoted(edge.stage.empty() ? edge.role : edge.role + "\n" + edge.stage) + "];\n";
+    out += "  n" + std::to_string(edge.from) + " -> n" + std::to_string(edge.to) +
+           " [label=" + dot_text(edge.stage.empty() ? edge.role : edge.role + "\n" + edge.stage) +
+           "];\n";
   }
   return out + "}\n";
 }

@@ -189,8 +189,7 @@ class Picture {
   }
 
   Point corner(std::size_t node) const {
-    return {kMargin + column_[node] * kColumn,
-            kMargin + static_cast<int>(height_[node] * kRow)};
+    return {kMargin + column_[node] * kColumn, kMargin + static_cast<int>(height_[node] * kRow)};
   }
 
   void draw_edge(const LineageGraph::Edge& edge) {
@@ -220,8 +219,8 @@ class Picture {
     out_ += "<rect x=\"" + number(at.x) + "\" y=\"" + number(at.y) + "\" width=\"" +
             number(kBoxWidth) + "\" height=\"" + number(kBoxHeight) + "\" rx=\"12\" fill=\"" +
             look.fill + "\" stroke=\"" + (alarm ? kAlarm : look.line) + "\" stroke-width=\"" +
-            (i == 0 ? "2.6" : "1.4") + "\"" +
-            (node.missing ? " stroke-dasharray=\"6 4\"" : "") + "/>";
+            (i == 0 ? "2.6" : "1.4") + "\"" + (node.missing ? " stroke-dasharray=\"6 4\"" : "") +
+            "/>";
     text({at.x + 14, at.y + 22}, escaped(cut(node.name, kNameShown)), "start", "13", "#212529",
          "600");
     const std::string made = node.cycle     ? "made from itself"

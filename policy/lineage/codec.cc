@@ -107,8 +107,7 @@ Result<std::shared_ptr<const Lineage>> lineage_from_json(const Json& json,
   ASSAY_TRY(check_members(json, where, {"start", "statements"}, {"reached"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(std::string start, in.text("start"));
-  ASSAY_ASSIGN(auto read,
-               in.list<LineageStatement>("statements", lineage_statement_from_json));
+  ASSAY_ASSIGN(auto read, in.list<LineageStatement>("statements", lineage_statement_from_json));
   Lineage::Statements statements;
   statements.reserve(read.size());
   for (LineageStatement& statement : read) {

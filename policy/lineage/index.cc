@@ -15,9 +15,14 @@ namespace {
 
 constexpr std::string_view kSlsaProvenance = "https://slsa.dev/provenance/v1";
 constexpr std::array<std::string_view, 3> kDescribing = {"evaluate", "approve", "deploy"};
-constexpr std::array<std::string_view, 8> kStrong = {
-    "assay-tree-v1-sha256", "assay-tree-v1-sha384", "sha256",   "sha384",
-    "sha512",               "sha3_256",             "sha3_384", "sha3_512"};
+constexpr std::array<std::string_view, 8> kStrong = {"assay-tree-v1-sha256",
+                                                     "assay-tree-v1-sha384",
+                                                     "sha256",
+                                                     "sha384",
+                                                     "sha512",
+                                                     "sha3_256",
+                                                     "sha3_384",
+                                                     "sha3_512"};
 
 std::size_t number(LineageIndex& index, std::string_view digest) {
   const auto [it, added] = index.number_of.try_emplace(digest, index.digests.size());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/lineage/judge.h"
-
+// Judgement of the lineage condition.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -8,6 +7,7 @@
 #include "policy/checks.h"
 #include "policy/glob.h"
 #include "policy/lineage/walk.h"
+#include "policy/lineage_condition.h"
 #include "schemas/spdx.h"
 
 namespace assay::policy {
@@ -53,8 +53,8 @@ class Judge {
         walk_(walk_lineage(lineage, condition.roles, *scope.facts.names, scope.now)) {}
 
   ConditionResult result() {
-    ConditionResult result{{}, Outcome::kError, {}, expected(), {{"nodes", walk_.nodes.size()}},
-                           index_.evidence, {}};
+    ConditionResult result{
+        {}, Outcome::kError, {}, expected(), {{"nodes", walk_.nodes.size()}}, index_.evidence, {}};
     order();
     const bool acyclic = ordered_.size() == walk_.nodes.size();
     judge_denied();
@@ -99,8 +99,9 @@ class Judge {
     }
     if (!acyclic) {
       Shown cycle;
+      const std::set<std::size_t> ordered(ordered_.begin(), ordered_.end());
       for (const auto& [number, node] : walk_.nodes) {
-        if (std::find(ordered_.begin(), ordered_.end(), number) == ordered_.end()) {
+        if (!ordered.contains(number)) {
           cycle.add(name_of(node));
         }
       }
@@ -225,8 +226,9 @@ class Judge {
   }
 
   bool is_accepted_leaf(const WalkedNode& node) const {
-    return std::any_of(node.digests.begin(), node.digests.end(),
-                       [&](std::size_t digest) { return is_leaf_digest(index_.digests[digest]); }) ||
+    return std::any_of(
+               node.digests.begin(), node.digests.end(),
+               [&](std::size_t digest) { return is_leaf_digest(index_.digests[digest]); }) ||
            std::any_of(node.called.begin(), node.called.end(),
                        [&](std::string_view name) { return is_leaf_name(name); });
   }
@@ -241,7 +243,7 @@ class Judge {
              std::any_of(input.input->digests.begin(), input.input->digests.end(),
                          [&](const std::string& digest) { return is_leaf_digest(digest); });
     }
-    return std::any_of(input.nodes.begin(), input.nodes.end(),
+    return std::all_of(input.nodes.begin(), input.nodes.end(),
                        [&](std::size_t node) { return is_known(walk_.nodes.at(node)); });
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/lineage/lint.h"
-
+// Lint of the lineage condition.
 #include <algorithm>
 #include <set>
 
 #include "policy/glob.h"
 #include "policy/lineage.h"
+#include "policy/lineage_condition.h"
 #include "schemas/spdx.h"
 
 namespace assay::policy {
@@ -49,8 +49,8 @@ void lint_edges(const LineageCondition& condition, std::vector<std::string>& war
                          " is about nothing: roles does not follow it");
     }
     for (const std::string& identity : edge.identities) {
-      if (std::find(condition.deny.identities.begin(), condition.deny.identities.end(),
-                    identity) != condition.deny.identities.end()) {
+      if (std::find(condition.deny.identities.begin(), condition.deny.identities.end(), identity) !=
+          condition.deny.identities.end()) {
         warnings.push_back("an edge rule asks for " + identity + ", whom deny forbids");
       }
     }

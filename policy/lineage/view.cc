@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The lineage as people look at it: nodes, edges, distances, cycles.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -45,8 +46,7 @@ class Viewer {
     }
     for (const auto& [to, from, role, statement] : edges_) {
       if (position.contains(to) && position.contains(from)) {
-        view.edges.push_back(
-            {position.at(from), position.at(to), std::string(role), statement});
+        view.edges.push_back({position.at(from), position.at(to), std::string(role), statement});
       }
     }
     const auto tie = [](const LineageView::Edge& edge) {
@@ -117,9 +117,8 @@ class Viewer {
           }
         }
       }
-      changed = std::erase_if(cycle_, [&](std::size_t set) {
-                  return !has_next[set] || !has_last[set];
-                }) > 0;
+      changed = std::erase_if(
+                    cycle_, [&](std::size_t set) { return !has_next[set] || !has_last[set]; }) > 0;
     }
   }
 

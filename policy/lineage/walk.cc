@@ -26,9 +26,13 @@ class Walker {
     WalkedNode& start = node(walk_.start);
     start.names = names;
     while (!waiting_.empty()) {
-      const std::size_t next = *waiting_.begin();
-      waiting_.erase(waiting_.begin());
+      const std::size_t next = waiting_.front();
+      waiting_.pop_front();
+      queued_.erase(next);
       look_at(next);
+    }
+    for (const auto& [set, node] : walk_.nodes) {
+      walk_.undecided = walk_.undecided || node.undecided || later_manifest(node);
     }
     return std::move(walk_);
   }
@@ -77,15 +81,22 @@ class Walker {
       fresh.digests = members_.at(set);
       for (const std::size_t digest : fresh.digests) {
         for (const std::size_t s : index_.about[digest].manifests) {
-          walk_.undecided = walk_.undecided || manifests_[s] == Count::kLater;
           if (manifests_[s] == Count::kYes) {
             fresh.called.insert(index_.statements[s].statement->subjects.front().names.front());
           }
         }
       }
-      waiting_.insert(set);
+      wait(set);
     }
     return it->second;
+  }
+
+  bool later_manifest(const WalkedNode& node) const {
+    return std::any_of(node.digests.begin(), node.digests.end(), [&](std::size_t digest) {
+      const std::vector<std::size_t>& about = index_.about[digest].manifests;
+      return std::any_of(about.begin(), about.end(),
+                         [&](std::size_t s) { return manifests_[s] == Count::kLater; });
+    });
   }
 
   // Another name can make more signatures count, never fewer.
@@ -104,15 +115,22 @@ class Walker {
         for (const std::size_t digest : parent.digests) {
           for (const std::size_t s : index_.about[digest].manifests) {
             if (manifests_[s] == Count::kYes) {
-              parent.names.insert(
-                  index_.statements[s].statement->subjects.front().names.front());
+              parent.names.insert(index_.statements[s].statement->subjects.front().names.front());
             }
           }
         }
       }
       if (parent.names.size() != before) {
-        waiting_.insert(set);
+        wait(set);
       }
+    }
+  }
+
+  // In the order in which they came: what many things were made from is looked at again once for
+  // all of them.
+  void wait(std::size_t set) {
+    if (queued_.insert(set).second) {
+      waiting_.push_back(set);
     }
   }
 
@@ -149,7 +167,8 @@ class Walker {
     for (const SignerFact& signer : fact.signers) {
       JudgedSigner one{signer.key.identity, SignerState::kRejected, Reason::kRoleNotGranted};
       SigningContext context{KeyPurpose::kSigner, fact.stage, fact.predicate_type, {}};
-      for (const std::string_view name : node.names.empty() ? nobody() : node.names) {
+      for (const std::string_view name :
+           worth_asking(signer.key, node.names.empty() ? nobody() : node.names)) {
         context.name = name;
         const Status grant = check_grant(signer.key, context, signer.signed_at, now_);
         if (grant) {
@@ -180,10 +199,11 @@ class Walker {
       about.insert(index_.about[digest].statements.begin(), index_.about[digest].statements.end());
     }
     std::vector<WalkedStatement> counted;
+    here.undecided = false;
     for (const std::size_t s : about) {
       std::vector<JudgedSigner> signers = judge(s, here);
       if (!any(signers, SignerState::kCounts)) {
-        walk_.undecided = walk_.undecided || any(signers, SignerState::kUndecided);
+        here.undecided = here.undecided || any(signers, SignerState::kUndecided);
       } else {
         counted.push_back({&index_.statements[s], std::move(signers), inputs_of(s, set)});
       }
@@ -220,10 +240,11 @@ class Walker {
   std::span<const std::string> roles_;
   Timestamp now_;
   DigestSets sets_;
-  std::vector<Count> manifests_;                          // of each statement
+  std::vector<Count> manifests_;                             // of each statement
   std::map<std::size_t, std::vector<std::size_t>> members_;  // digests of each set
   std::map<std::size_t, std::set<std::string_view>> named_;  // by inputs that count
-  std::set<std::size_t> waiting_;
+  std::deque<std::size_t> waiting_;
+  std::set<std::size_t> queued_;  // those that wait
   LineageWalk walk_;
 };
 

@@ -32,11 +32,12 @@ struct WalkedStatement {
 // One thing under all its digests that counted manifests join.
 struct WalkedNode {
   std::vector<std::size_t> digests;
-  std::set<std::string_view> names;       // by which its makers must be trusted
+  std::set<std::string_view> names;         // by which its makers must be trusted
   std::vector<WalkedStatement> statements;  // that count, in log order
-  std::set<std::string_view> called;      // names that counted inputs and manifests give it
-  std::vector<std::size_t> parents;       // nodes, ascending, distinct
-  bool unnamed = false;                   // an input that leads here has no name
+  std::set<std::string_view> called;        // names that counted inputs and manifests give it
+  std::vector<std::size_t> parents;         // nodes, ascending, distinct
+  bool unnamed = false;                     // an input that leads here has no name
+  bool undecided = false;  // a statement or manifest would count, but for the time of its signature
 
   // Returns whether a counted statement says that something went into the node.
   [[nodiscard]] bool has_inputs() const;

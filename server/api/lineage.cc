@@ -26,8 +26,7 @@ Result<std::size_t> depth_of(const Call& call) {
   const std::string text = call.parameter("depth").value_or(std::to_string(kMaxDepth));
   std::uint64_t depth = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), depth);
-  if (error != std::errc() || stop != text.data() + text.size() || depth < 1 ||
-      depth > kMaxDepth) {
+  if (error != std::errc() || stop != text.data() + text.size() || depth < 1 || depth > kMaxDepth) {
     return fail(ErrorCode::kInvalidParameter, "depth is a number from 1 to 64", "depth");
   }
   return depth;
@@ -74,10 +73,8 @@ Json view_json(const policy::Lineage& lineage, const policy::LineageView& view) 
   Json edges = Json::array();
   for (const policy::LineageView::Edge& edge : view.edges) {
     const policy::StatementFact& fact = lineage.statements()[edge.statement]->fact;
-    Json one = {{"from", edge.from},
-                {"to", edge.to},
-                {"role", edge.role},
-                {"statement", fact.id.text()}};
+    Json one = {
+        {"from", edge.from}, {"to", edge.to}, {"role", edge.role}, {"statement", fact.id.text()}};
     if (!fact.stage.empty()) {
       one["stage"] = fact.stage;
     }

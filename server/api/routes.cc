@@ -96,8 +96,8 @@ void add_documents(std::vector<Route>& table) {
           {"subject", "predicate_type", "stage", "signer", "since", "until", "limit", "cursor"}));
   table.push_back(get("/v1/attestations/{id}", readers(), get_attestation, {}, types));
   table.push_back(get("/v1/models/{artifact}", readers(), get_model));
-  table.push_back(get("/v1/models/{artifact}/lineage", readers(), get_lineage,
-                      {"direction", "depth"}));
+  table.push_back(
+      get("/v1/models/{artifact}/lineage", readers(), get_lineage, {"direction", "depth"}));
 }
 
 void add_policies(std::vector<Route>& table) {

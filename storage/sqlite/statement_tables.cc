@@ -83,7 +83,7 @@ Status raise_versions(Connection& connection, const std::vector<std::string>& su
   for (const std::string& subject : subjects) {
     ASSAY_TRY(raise_version(connection, Versioned::kSubject, subject));
   }
-  return raise_version(connection, Versioned::kStatements, {});
+  return raise_version(connection, Versioned::kAllStatements, {});
 }
 
 // Inserts those of `signers` whose keys are not among `known`, behind them.
@@ -277,10 +277,9 @@ std::uint64_t counted_bytes(const StatementRow& row) {
 
 std::vector<Topic> topics_of(const StatementRow& row) {
   std::vector<Topic> topics;
-  for (const std::string& subject : row.subjects) {
-    if (ArtifactId::parse(subject)) {
-      topics.push_back({TopicKind::kArtifact, subject});
-    }
+  const std::set<std::string> subjects(row.subjects.begin(), row.subjects.end());
+  for (const std::string& subject : subjects) {
+    topics.push_back({TopicKind::kArtifact, subject});
   }
   if (row.kind == StatementKind::kPolicy) {
     return topics;  // its name is none of a model

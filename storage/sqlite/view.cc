@@ -377,7 +377,7 @@ Result<std::uint64_t> Reading<Base>::subject_version(const ArtifactId& artifact)
 
 template <typename Base>
 Result<std::uint64_t> Reading<Base>::statements_version() {
-  return load_version(connection_, Versioned::kStatements, {});
+  return load_version(connection_, Versioned::kAllStatements, {});
 }
 
 template <typename Base>

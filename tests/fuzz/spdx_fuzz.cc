@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Licence expressions: what is read is written in a normal form, which reads as the same. Who may
 // use everything may use it; who may use nothing may not.
+#include "schemas/spdx.h"
+
 #include <cstdlib>
 
 #include "schemas/core/bytes.h"
-#include "schemas/spdx.h"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Licence expressions.
+#include "schemas/spdx.h"
+
 #include <set>
 
 #include <gtest/gtest.h>
-
-#include "schemas/spdx.h"
 
 namespace assay {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 bool may_use(std::string_view text, const std::set<std::string>& licences) {
   const auto expression = SpdxExpression::parse(text);
   EXPECT_TRUE(expression) << text;
-  return expression && expression->satisfied_by(
-                           [&](const std::string& one) { return licences.contains(one); });
+  return expression &&
+         expression->satisfied_by([&](const std::string& one) { return licences.contains(one); });
 }
 
 std::string normal(std::string_view text) {
@@ -48,10 +48,27 @@ TEST(Spdx, NormalForm) {
 }
 
 TEST(Spdx, RefusesWhatIsNoExpression) {
-  for (const char* text :
-       {"", " ", "()", "(MIT", "MIT)", "MIT Apache-2.0", "AND", "MIT AND", "OR MIT", "MIT WITH",
-        "MIT WITH AND", "NONE", "NOASSERTION", "noassertion", "MIT And BSD", "MIT++", "a_b",
-        "x:LicenseRef-y", "DocumentRef-:LicenseRef-y", "MIT, Apache-2.0", "MIT/Apache-2.0"}) {
+  for (const char* text : {"",
+                           " ",
+                           "()",
+                           "(MIT",
+                           "MIT)",
+                           "MIT Apache-2.0",
+                           "AND",
+                           "MIT AND",
+                           "OR MIT",
+                           "MIT WITH",
+                           "MIT WITH AND",
+                           "NONE",
+                           "NOASSERTION",
+                           "noassertion",
+                           "MIT And BSD",
+                           "MIT++",
+                           "a_b",
+                           "x:LicenseRef-y",
+                           "DocumentRef-:LicenseRef-y",
+                           "MIT, Apache-2.0",
+                           "MIT/Apache-2.0"}) {
     EXPECT_EQ(normal(text), "refused") << text;
   }
 }

@@ -11,7 +11,7 @@
 #include "policy/facts.h"
 #include "schemas/decision.h"
 #include "server/service/facts/case_parts.h"
-#include "server/service/lineage/stored.h"
+#include "server/service/lineage/closure.h"
 
 namespace assay::server {
 
@@ -34,6 +34,8 @@ struct CaseFile {
   std::vector<ConditionResult> preconditions;
   std::vector<StatementId> policies;  // policies in force at the decision, in order of evaluation
   DecisionPoint point;
+  // The lineages that a policy asks for, as they were read; set only while a case is being made.
+  std::vector<SeenLineage> lineages = {};
 };
 
 // Limit on the bytes of the stored document of a workload. For an ordinary pod, the document has

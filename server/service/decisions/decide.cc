@@ -184,13 +184,10 @@ Status require_same_versions(storage::Transaction& transaction, const DecisionRe
                              const Judged& judged) {
   ASSAY_ASSIGN(const Versions present,
                versions_of(transaction, request, judged.answer.decision->models));
-  bool same = present == judged.versions;
-  for (const SeenLineage& lineage : judged.lineages) {
-    ASSAY_ASSIGN(const bool current, is_current(transaction, lineage));
-    same = same && current;
-  }
-  return same ? Status()
-              : fail(ErrorCode::kTrustSequence,
+  ASSAY_ASSIGN(const bool current, are_current(transaction, judged.lineages));
+  return current && present == judged.versions
+             ? Status()
+             : fail(ErrorCode::kTrustSequence,
                     "trust, policies or the node changed meanwhile; ask again");
 }
 
@@ -266,27 +263,23 @@ Status record(Services& services, const DecisionRequest& request, Judged& judged
   return {};
 }
 
-// Everything the decision rests on, read from one snapshot. Adds what the models were made from to
-// `lineages` when a policy asks.
+// Everything the decision rests on, read from one snapshot.
 Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
                            const DecisionRequest& request, const ResolvedReference& resolved,
-                           std::span<const policy::ActivePolicy> policies, Timestamp now,
-                           std::vector<SeenLineage>& lineages) {
+                           std::span<const policy::ActivePolicy> policies, Timestamp now) {
   CaseFile file{
       {}, policy::as_read(request.workload, policies), resolved.preconditions, {}, request.point};
-  const bool with_lineage =
-      policy::asks_for_lineage(policies, request.workload, request.point);
   for (const DecidedModel& model : resolved.models) {
     ASSAY_ASSIGN(auto known, artifact_facts(services, snapshot, model.artifact));
     policy::Facts facts = known->facts;
     facts.name = model.name;
     CaseModel known_model{std::move(facts), {}, std::move(known)};
-    if (with_lineage) {
+    if (policy::asks_for_lineage(policies, request.workload, request.point)) {
       ASSAY_ASSIGN(SeenLineage seen,
                    lineage_facts(services, snapshot, model.artifact, request.deadline));
       known_model.facts.lineage = seen.facts->lineage;
       known_model.lineage = seen.facts;
-      lineages.push_back(std::move(seen));
+      file.lineages.push_back(std::move(seen));
     }
     file.models.push_back(std::move(known_model));
   }
@@ -393,9 +386,8 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
   ASSAY_ASSIGN(const ResolvedReference resolved,
                resolve_model(services, *snapshot, request, policies, now));
   ASSAY_ASSIGN(Versions versions, versions_of(*snapshot, request, resolved.models));
-  std::vector<SeenLineage> lineages;
-  ASSAY_ASSIGN(const CaseFile file, open_case(services, *snapshot, request, resolved, policies, now,
-                                              lineages));
+  ASSAY_ASSIGN(const CaseFile file,
+               open_case(services, *snapshot, request, resolved, policies, now));
   ASSAY_TRY(check_deadline(services, request.deadline));
   ASSAY_ASSIGN(Verdict verdict, evaluate_case(*snapshot, file, policies, now, &services.decisions));
   ASSAY_ASSIGN(StoredCase stored, encode(file));
@@ -418,8 +410,8 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
                              .facts = evaluated.stored.file.id,
                              .results = evaluated.results.id,
                              .replay_digest = evaluated.replay};
-  return Judged{std::move(answer), std::move(evaluated), std::move(versions),
-                std::move(lineages), std::move(room)};
+  return Judged{std::move(answer), std::move(evaluated), std::move(versions), file.lineages,
+                std::move(room)};
 }
 
 }  // namespace

@@ -70,8 +70,7 @@ class Reading {
   }
 
   // A statement about several things is read once.
-  Result<std::shared_ptr<const policy::LineageStatement>> of_row(
-      const storage::StatementRow& row) {
+  Result<std::shared_ptr<const policy::LineageStatement>> of_row(const storage::StatementRow& row) {
     std::shared_ptr<const policy::LineageStatement>& known = known_[row.id];
     if (!known) {
       ASSAY_ASSIGN(known, lineage_statement(row, keys_));
@@ -145,9 +144,14 @@ Result<bool> catch_up(storage::Snapshot& view, SeenLineage& seen) {
 
 }  // namespace
 
-Result<bool> is_current(storage::Snapshot& view, const SeenLineage& seen) {
-  SeenLineage copy = seen;
-  return catch_up(view, copy);
+Result<bool> are_current(storage::Snapshot& view, std::span<const SeenLineage> seen) {
+  bool all = true;
+  for (const SeenLineage& one : seen) {
+    SeenLineage copy = one;
+    ASSAY_ASSIGN(const bool current, catch_up(view, copy));
+    all = all && current;
+  }
+  return all;
 }
 
 Result<SeenLineage> lineage_facts(Services& services, storage::Snapshot& snapshot,
@@ -159,8 +163,8 @@ Result<SeenLineage> lineage_facts(Services& services, storage::Snapshot& snapsho
   if (before && before->epochs == epochs.trust) {
     seen = {before->version, before->newest, before->facts};
     ASSAY_ASSIGN(const std::uint64_t version, snapshot.statements_version());
-    ASSAY_ASSIGN(const bool current, version >= seen.version ? catch_up(snapshot, seen)
-                                                             : Result<bool>(false));
+    ASSAY_ASSIGN(const bool current,
+                 version >= seen.version ? catch_up(snapshot, seen) : Result<bool>(false));
     if (!current) {
       seen.facts = nullptr;
     }

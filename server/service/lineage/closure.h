@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "server/service/lineage/stored.h"
 #include "server/service/services.h"
@@ -12,8 +13,8 @@ namespace assay::server {
 
 // A lineage that a decision rests on, and up to which version of the stored statements it holds.
 struct SeenLineage {
-  std::uint64_t version = 0;         // Snapshot::statements_version()
-  std::optional<LeafIndex> newest;   // newest statement of the store; nullopt: none
+  std::uint64_t version = 0;        // Snapshot::statements_version()
+  std::optional<LeafIndex> newest;  // newest statement of the store; nullopt: none
   std::shared_ptr<const LineageFacts> facts;
 };
 
@@ -25,10 +26,10 @@ struct SeenLineage {
                                                 const ArtifactId& artifact,
                                                 std::optional<Timestamp> deadline = {});
 
-// Returns whether `seen` is still the whole lineage in `view`, which must be of the same or a later
-// state than the snapshot that `seen` was read from, with the same trust. Looks only at statements
-// that came since; false when a stored statement got signatures.
-[[nodiscard]] Result<bool> is_current(storage::Snapshot& view, const SeenLineage& seen);
+// Returns whether all of `seen` are still whole lineages in `view`, which must be of the same or a
+// later state than the snapshot that they were read from, with the same trust. Looks only at
+// statements that came since; false when a stored statement got signatures.
+[[nodiscard]] Result<bool> are_current(storage::Snapshot& view, std::span<const SeenLineage> seen);
 
 // Collects a lineage for readers, in either direction, without the parts of a case. `start` is a
 // digest. Ends after `depth` steps.

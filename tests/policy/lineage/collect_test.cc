@@ -61,8 +61,8 @@ TEST(CollectLineage, TakesWhatLeadsToTheStart_AndNothingElse) {
   Made made = valid_lineage();
   made.push_back(about(20, "train", digest_of("sibling"), "acme/sibling",
                        {input("dataset", "corpus", "acme/corpus")}, {maker("trainer", "train")}));
-  made.push_back(about(21, "collect", digest_of("unrelated"), "acme/x", {},
-                       {maker("curator", "collect")}));
+  made.push_back(
+      about(21, "collect", digest_of("unrelated"), "acme/x", {}, {maker("curator", "collect")}));
   const auto lineage = collect(made);
   EXPECT_EQ(lineage->statements().size(), 2U);
   EXPECT_TRUE(lineage->reached().empty());
@@ -98,8 +98,8 @@ TEST(CollectLineage, Down_FindsWhatWasMade) {
   made.push_back(about(20, "quantize", digest_of("small"), "acme/small",
                        {{"base-model", "acme/demo", {artifact().text()}}},
                        {maker("packer", "quantize")}));
-  const auto lineage = collect_lineage(digest_of("corpus"), source_of(made),
-                                       LineageDirection::kDown);
+  const auto lineage =
+      collect_lineage(digest_of("corpus"), source_of(made), LineageDirection::kDown);
   const LineageView view = view_of(**lineage, LineageDirection::kDown, 64);
   ASSERT_EQ(view.nodes.size(), 3U);
   EXPECT_EQ(view.nodes[0].names, std::vector<std::string>{"acme/corpus"});

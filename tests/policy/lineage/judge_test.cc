@@ -15,16 +15,16 @@ const Judgement kDenied{Outcome::kFail, Reason::kAncestorDenied};
 // The model, merged from a base and an adapter; each of them from a dataset.
 Made merged() {
   Made made = valid_lineage();
-  made[0] = about(20, "merge", artifact().text(), "acme/demo",
-                  {input("base-model", "base", "acme/base"),
-                   input("adapter", "adapter", "acme/adapter")},
-                  {maker("merger", "merge")});
+  made[0] =
+      about(20, "merge", artifact().text(), "acme/demo",
+            {input("base-model", "base", "acme/base"), input("adapter", "adapter", "acme/adapter")},
+            {maker("merger", "merge")});
   made.push_back(about(13, "train", digest_of("base"), "acme/base",
                        {input("dataset", "corpus", "acme/corpus")}, {maker("trainer", "train")}));
-  made.push_back(about(14, "finetune", digest_of("adapter"), "acme/adapter",
-                       {input("dataset", "corpus", "acme/corpus"),
-                        input("base-model", "base", "acme/base")},
-                       {maker("tuner", "finetune")}));
+  made.push_back(
+      about(14, "finetune", digest_of("adapter"), "acme/adapter",
+            {input("dataset", "corpus", "acme/corpus"), input("base-model", "base", "acme/base")},
+            {maker("tuner", "finetune")}));
   return made;
 }
 
@@ -75,9 +75,8 @@ TEST(Lineage, LeafPattern_AcceptsByDigestOrByName) {
   Made made = valid_lineage();
   made.pop_back();
   LineageCondition condition;
-  for (const std::string& leaf :
-       {digest_of("corpus"), std::string("sha256:*"), std::string("acme/corpus"),
-        std::string("acme/c*")}) {
+  for (const std::string& leaf : {digest_of("corpus"), std::string("sha256:*"),
+                                  std::string("acme/corpus"), std::string("acme/c*")}) {
     condition.leaves = {leaf};
     EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed) << leaf;
   }
@@ -99,6 +98,17 @@ TEST(Lineage, WeakDigest_NamesNothing) {
   EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
   condition.deny.digests = {weak};
   EXPECT_EQ(brief(judge_lineage(condition, made)), kDenied);
+}
+
+// One of the two may be anything.
+TEST(Lineage, EachDigestOfAnInput_MustBeKnown) {
+  Made made = valid_lineage();
+  made[0].inputs[0].digests.push_back(digest_of("something else"));
+  EXPECT_EQ(brief(judge_lineage({}, made)), kUnknownAncestor);
+  made[1].subjects.push_back({digest_of("something else"), {"acme/corpus"}});
+  std::sort(made[1].subjects.begin(), made[1].subjects.end(),
+            [](const auto& a, const auto& b) { return a.digest < b.digest; });
+  EXPECT_EQ(brief(judge_lineage({}, made)), kPassed);
 }
 
 TEST(Lineage, InputWithoutDigest_IsUnknown) {
@@ -191,10 +201,10 @@ TEST(Lineage, DigestsAreJoinedByATrustedManifestOnly) {
 // A statement names two digests: that joins nothing.
 TEST(Lineage, StatementAboutTwoDigests_JoinsNothing) {
   Made made = valid_lineage();
-  made.push_back(about(10, "collect", digest_of("clean"), "acme/clean", {},
-                       {maker("curator", "collect")}));
-  made[1] = about(11, "evaluate", digest_of("corpus"), "acme/corpus", {},
-                  {maker("curator", "evaluate")});
+  made.push_back(
+      about(10, "collect", digest_of("clean"), "acme/clean", {}, {maker("curator", "collect")}));
+  made[1] =
+      about(11, "evaluate", digest_of("corpus"), "acme/corpus", {}, {maker("curator", "evaluate")});
   made[1].subjects.push_back({digest_of("clean"), {"acme/clean"}});
   std::sort(made[1].subjects.begin(), made[1].subjects.end(),
             [](const auto& a, const auto& b) { return a.digest < b.digest; });

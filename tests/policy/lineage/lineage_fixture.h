@@ -23,9 +23,9 @@ inline LineageInput input(std::string_view role, std::string_view label, std::st
   return {std::string(role), std::move(name), {digest_of(label)}};
 }
 
-inline LineageStatement about(std::uint64_t number, std::string_view stage,
-                              std::string_view digest, std::string_view name,
-                              std::vector<LineageInput> inputs, std::vector<TrustedKey> keys) {
+inline LineageStatement about(std::uint64_t number, std::string_view stage, std::string_view digest,
+                              std::string_view name, std::vector<LineageInput> inputs,
+                              std::vector<TrustedKey> keys) {
   LineageStatement made{statement(number, stage, nullptr, std::move(keys)),
                         false,
                         {{std::string(digest), {std::string(name)}}},
@@ -53,10 +53,10 @@ using Made = std::vector<LineageStatement>;
 
 // The model, from a dataset; the dataset, collected under Apache-2.0.
 inline Made valid_lineage() {
-  Made made = {about(12, "train", artifact().text(), "acme/demo",
-                     {input("dataset", "corpus", "acme/corpus")}, {maker("trainer", "train")}),
-               about(11, "collect", digest_of("corpus"), "acme/corpus", {},
-                     {maker("curator", "collect")})};
+  Made made = {
+      about(12, "train", artifact().text(), "acme/demo",
+            {input("dataset", "corpus", "acme/corpus")}, {maker("trainer", "train")}),
+      about(11, "collect", digest_of("corpus"), "acme/corpus", {}, {maker("curator", "collect")})};
   made[1].licence = "Apache-2.0";
   return made;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lineage condition: signers of edges, stages, depth, licences; lint; the document.
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "policy/lineage_condition.h"
 #include "policy/lint.h"
-#include "policy/lineage/lint.h"
 #include "tests/policy/lineage/lineage_fixture.h"
 
 namespace assay::policy::test {
@@ -183,6 +185,40 @@ TEST(LineageLint, WarnsOfWhatSaysNothingOrContradicts) {
   EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& one) {
     return one.condition == "lineage" && one.level == Finding::Level::kWarning;
   }));
+}
+
+// The example of docs/lineage.md can be stored, and nothing speaks against it.
+TEST(LineagePage, ExampleIsAPolicy) {
+  std::ifstream in(std::string(ASSAY_SOURCE_DIR) + "/docs/lineage.md");
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string page = text.str();
+  const std::string fence = "```json policy\n";
+  const std::size_t begin = page.find(fence);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t from = begin + fence.size();
+  const std::string example = page.substr(from, page.find("```", from) - from);
+  const auto policy = parse_policy(as_bytes(example));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  for (const Finding& finding : lint(*policy)) {
+    EXPECT_EQ(finding.level, Finding::Level::kNote) << finding.text;
+  }
+  const Json written = to_json(*policy);
+  const PolicyDocument again = parse_policy(as_bytes(written.dump())).value();
+  EXPECT_EQ(to_json(again), written);
+}
+
+TEST(LineagePolicy, RefusesALicenceThatIsNone) {
+  const auto parse = [](const std::string& licence) {
+    Json document = to_json(policy_with({}));
+    document["require"] = {{{"id", "x"}, {"lineage", {{"licences", {{"allow", {licence}}}}}}}};
+    return parse_policy(as_bytes(document.dump()));
+  };
+  EXPECT_TRUE(parse("GPL-2.0-only WITH Classpath-exception-2.0"));
+  const auto refused = parse("MIT OR BSD-3-Clause");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kPolicyInvalid);
+  EXPECT_EQ(refused.error().where, "/require/0/lineage/licences/allow/0");
 }
 
 // --- the document

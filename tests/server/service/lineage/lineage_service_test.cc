@@ -41,9 +41,9 @@ class LineageService : public ServiceTest {
         actor_);
     ASSERT_TRUE(accepted) << to_string(accepted.error());
     const StatementId id = accepted->row.id;
-    const auto applied = apply_policy_approval(
-        *services_, PolicyApproval::Action::kActivate, id,
-        policy_approval(id, version_, policy_approver_), actor_);
+    const auto applied =
+        apply_policy_approval(*services_, PolicyApproval::Action::kActivate, id,
+                              policy_approval(id, version_, policy_approver_), actor_);
     ASSERT_TRUE(applied) << to_string(applied.error());
   }
 
@@ -170,14 +170,13 @@ TEST_F(LineageService, AStatementAboutSomethingElse_ChangesNothing) {
   EXPECT_EQ(writes_, 1);
 }
 
+// A second person signs a stored statement about an ancestor: that can be what was missing.
 TEST_F(LineageService, FurtherSignature_IsNotMissed) {
-  EXPECT_EQ(reasons_while([&] {
-              // The same statement about an ancestor, signed by somebody else too.
-              const TestKey second = make_key(KeyPurpose::kSigner, "second", {role("collect")});
-              change({AddKey{second.record}});
-              accept(statement("collect", corpus_, {}, second));
-            }),
-            Codes());
+  const TestKey second = make_key(KeyPurpose::kSigner, "second", {role("collect")});
+  change({AddKey{second.record}});
+  put_lineage_policy({{"edges", {{{"stage", "collect"}, {"signers", {{"at_least", 2}}}}}}});
+  EXPECT_EQ(reasons(), Codes{Reason::kSignersInsufficient});
+  EXPECT_EQ(reasons_while([&] { accept(statement("collect", corpus_, {}, second)); }), Codes());
   EXPECT_EQ(writes_, 2);
 }
 
@@ -218,8 +217,8 @@ TEST_F(LineageService, SlsaProvenance_LeadsToDependencies) {
                           {"resolvedDependencies",
                            {{{"name", "acme/corpus"}, {"digest", subject_of(corpus_).digest}},
                             {{"uri", "git+https://example.com/x"}}}}}}}};
-  TestKey builder = make_key(KeyPurpose::kSigner, "builder",
-                             {{"*", "https://slsa.dev/provenance/v1", "acme"}});
+  TestKey builder =
+      make_key(KeyPurpose::kSigner, "builder", {{"*", "https://slsa.dev/provenance/v1", "acme"}});
   change({AddKey{builder.record}});
   accept(statement_envelope(provenance, {&builder}));
   const auto lineage = read_lineage(*store_->snapshot().value(), id_of(built).text(),
