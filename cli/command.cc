@@ -143,8 +143,9 @@ void Command::example(const std::string& line, const std::string& what) const {
 
 void Command::hide() const { node_->app->group(""); }
 
-void Command::action(std::function<Result<Exit>()> run) const {
-  choice("--output,-o", state_->context.output, {"text", "json"}, "how to print the result");
+void Command::action(std::function<Result<Exit>()> run,
+                     const std::vector<std::string>& outputs) const {
+  choice("--output,-o", state_->context.output, outputs, "how to print the result");
   flag("--quiet,-q", state_->context.quiet, "no progress and no messages, only results and errors");
   State* state = state_.get();
   node_->app->callback([state, run = std::move(run)] { state->selected = run; });

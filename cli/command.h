@@ -56,8 +56,10 @@ class Command {
   // Leaves the verb out of the help: only this program itself calls it.
   void hide() const;
 
-  // Sets the action of the verb. Also adds the options that every verb has.
-  void action(std::function<Result<Exit>()> run) const;
+  // Sets the action of the verb. Also adds the options that every verb has; `outputs` are the
+  // values of --output.
+  void action(std::function<Result<Exit>()> run,
+              const std::vector<std::string>& outputs = {"text", "json"}) const;
 
  private:
   friend class CommandLine;

@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   cli::add_search(root, context);
   cli::add_release(root, context);
   cli::add_withdraw(root, context);
+  cli::add_lineage(root, context);
   cli::add_policy(root, context);
   cli::add_impact(root, context);
   cli::add_decide(root, context);

@@ -30,6 +30,7 @@ inline constexpr PointTable kPoints = {
     DecisionPoint::kCreate,  // ParametersCondition
     DecisionPoint::kBind,    // NodeCondition
     DecisionPoint::kBind,    // ReportCondition
+    DecisionPoint::kCreate,  // LineageCondition
     DecisionPoint::kCreate,  // RequestCondition
     DecisionPoint::kCreate,  // WindowCondition
     DecisionPoint::kCreate,  // AllCondition

@@ -8,6 +8,7 @@
 #include "policy/affinity.h"
 #include "policy/combine.h"
 #include "policy/conditions.h"
+#include "policy/lineage_condition.h"
 #include "policy/negation.h"
 #include "policy/reference.h"
 #include "policy/valid_until.h"
@@ -47,6 +48,8 @@ ConditionResult judge_leaf(const Condition& condition, const Scope& scope, const
     result = judge(*request, scope);
   } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
     result = judge(*window, scope);
+  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    result = judge(*lineage, scope);
   }
   if (place.negated) {
     judge_below_not(condition, scope, result);

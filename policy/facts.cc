@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// long-file: the codec of one document, whose parts call each other.
 // The canonical document of facts.
 #include "policy/facts.h"
 
 #include <algorithm>
 #include <string_view>
 
+#include "policy/fact_codec.h"
 #include "policy/json_reader.h"
+#include "policy/lineage.h"
 #include "policy/signer_json.h"
 #include "schemas/manifest.h"
 #include "schemas/placement.h"
@@ -68,6 +71,8 @@ Json to_json(const PlacementFact& placement) {
   return json;
 }
 
+}  // namespace
+
 Json to_json(const StatementFact& fact) {
   Json json = common_to_json(fact);
   json["predicate_type"] = fact.predicate_type;
@@ -77,6 +82,8 @@ Json to_json(const StatementFact& fact) {
   put_stage_evidence(fact.evidence, json);
   return json;
 }
+
+namespace {
 
 template <typename Fact>
 Json list_to_json(const SharedList<Fact>& facts) {
@@ -230,7 +237,9 @@ Result<PlacementFact> placement_from_json(const Json& json, const std::string& w
   return PlacementFact{std::move(statement), std::move(model), std::move(locations)};
 }
 
-Result<StatementFact> statement_from_json(const Json& json, const std::string& where) {
+}  // namespace
+
+Result<StatementFact> statement_fact_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
                           {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage",
                            "names", "predicate"},
@@ -244,6 +253,8 @@ Result<StatementFact> statement_from_json(const Json& json, const std::string& w
   ASSAY_ASSIGN(statement.evidence, read_stage_evidence(json, where));
   return statement;
 }
+
+namespace {
 
 Status evidence_from_json(const Json& json, const std::string& where, NodeFact& node) {
   ASSAY_TRY(check_members(json, where,
@@ -359,6 +370,9 @@ Json to_json(const Facts& facts) {
   if (facts.node) {
     json["node"] = to_json(*facts.node);
   }
+  if (facts.lineage) {
+    json["lineage"] = to_json(*facts.lineage);
+  }
   if (!facts.placements.empty()) {
     json["placements"] = list_to_json(facts.placements);
   }
@@ -383,8 +397,8 @@ Json to_json(const Facts& facts) {
 Result<Facts> facts_from_json(const Json& json) {
   const std::string top;
   ASSAY_TRY(check_members(json, top, {"format", "manifests", "statements"},
-                          {"artifact", "asked_locations", "claims", "instances", "name", "node",
-                           "placements", "pod", "reports"}));
+                          {"artifact", "asked_locations", "claims", "instances", "lineage", "name",
+                           "node", "placements", "pod", "reports"}));
   const Reader in{json, top};
   if (json["format"] != kFactsFormat) {
     return violation("the format must be assay-facts-v1", "/format");
@@ -397,9 +411,12 @@ Result<Facts> facts_from_json(const Json& json) {
     ASSAY_ASSIGN(facts.name, in.text("name"));
   }
   ASSAY_ASSIGN(facts.manifests, in.list<ManifestFact>("manifests", manifest_from_json));
-  ASSAY_ASSIGN(facts.statements, in.list<StatementFact>("statements", statement_from_json));
+  ASSAY_ASSIGN(facts.statements, in.list<StatementFact>("statements", statement_fact_from_json));
   if (json.contains("node")) {
     ASSAY_ASSIGN(facts.node, node_from_json(json["node"], "/node"));
+  }
+  if (json.contains("lineage")) {
+    ASSAY_ASSIGN(facts.lineage, lineage_from_json(json["lineage"], in.place("lineage")));
   }
   if (json.contains("placements")) {
     ASSAY_ASSIGN(facts.placements, in.list<PlacementFact>("placements", placement_from_json));

@@ -126,6 +126,7 @@ struct ClaimFact {
   bool operator==(const ClaimFact&) const = default;
 };
 
+class Lineage;
 class PredicateTests;
 struct StatementIndex;
 
@@ -152,6 +153,9 @@ struct Facts {
   // At serve: the running model instances (policy/memory_fact.h) with this artifact in this pod;
   // without Kubernetes, those that run in no pod.
   std::vector<InstanceFact> instances{};
+  // What the artifact was made from (policy/lineage.h). Null: it was not looked for, so nothing is
+  // known.
+  std::shared_ptr<const Lineage> lineage{};
   // Runs tests of predicates (policy/compare.h). Null: tests run on the predicates in this struct.
   // Not owned: the caller keeps the object alive. to_json() leaves this member out.
   const PredicateTests* tests = nullptr;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "policy/conditions.h"
+#include "policy/lineage_condition.h"
 #include "policy/lint_tests.h"
 #include "policy/lint_workloads.h"
 #include "policy/stage_evidence.h"
@@ -316,6 +317,10 @@ void Linter::leaf(const Condition& condition, const LintPlace& place) {
     report(*wanted);
   } else if (const auto* who = std::get_if<RequestCondition>(&condition.kind)) {
     request(*who);
+  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    for (std::string& warning : lint_lineage(*lineage, negated)) {
+      warn(std::move(warning));
+    }
   }
   const auto* own = std::get_if<ParametersCondition>(&condition.kind);
   if (negated && own != nullptr && own->ignore) {

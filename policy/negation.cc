@@ -21,7 +21,8 @@ namespace {
 // those that will be added included, is an error below a `not`.
 constexpr std::array kFoundWrong = {Reason::kPredicateMismatch, Reason::kParametersMismatch,
                                     Reason::kModelMismatch,     Reason::kTcbNotAccepted,
-                                    Reason::kRequesterMismatch, Reason::kOutsideWindow};
+                                    Reason::kRequesterMismatch, Reason::kOutsideWindow,
+                                    Reason::kAncestorDenied,    Reason::kLicenceNotAllowed};
 
 bool found_wrong(Reason code) {
   return std::find(kFoundWrong.begin(), kFoundWrong.end(), code) != kFoundWrong.end();
@@ -173,7 +174,8 @@ void judge_below_not(const Condition& condition, const Scope& scope, ConditionRe
     doubt = doubt_about_statements(*statement, scope);
     result.code = found_wrong(code) || !doubt ? doubt.value_or(Reason::kPredicateMismatch) : code;
   } else if (std::holds_alternative<NodeCondition>(condition.kind) ||
-             std::holds_alternative<ReportCondition>(condition.kind)) {
+             std::holds_alternative<ReportCondition>(condition.kind) ||
+             std::holds_alternative<LineageCondition>(condition.kind)) {
     if (!doubt && !only_found_wrong(result.actual)) {
       doubt = Reason::kConditionUndecided;
     }

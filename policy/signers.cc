@@ -11,24 +11,6 @@
 namespace assay::policy {
 namespace {
 
-// The names to ask check_grant about: for each role one name that its pattern covers, if there is
-// one, so that the cost does not depend on how many names an artifact has. At least one name, so
-// that there is an answer.
-Names worth_asking(const TrustedKey& key, const Names& names) {
-  Names some = {*names.begin()};
-  for (const SignerRole& role : key.roles) {
-    if (names.contains(role.name_space)) {
-      some.insert(role.name_space);
-    }
-    const std::string below = role.name_space + "/";
-    const auto it = names.lower_bound(below);
-    if (it != names.end() && it->starts_with(below)) {
-      some.insert(*it);
-    }
-  }
-  return some;
-}
-
 // Whether the signature counts once its time has come.
 JudgedSigner judge(const SignerFact& signer, SigningContext context, const Names& names,
                    Timestamp now) {
@@ -94,6 +76,21 @@ Json texts(const Names& values) {
 }
 
 }  // namespace
+
+Names worth_asking(const TrustedKey& key, const Names& names) {
+  Names some = {*names.begin()};
+  for (const SignerRole& role : key.roles) {
+    if (names.contains(role.name_space)) {
+      some.insert(role.name_space);
+    }
+    const std::string below = role.name_space + "/";
+    const auto it = names.lower_bound(below);
+    if (it != names.end() && it->starts_with(below)) {
+      some.insert(*it);
+    }
+  }
+  return some;
+}
 
 bool JudgedStatement::has_signer() const {
   return std::any_of(signers.begin(), signers.end(), [](const JudgedSigner& signer) {

@@ -47,6 +47,11 @@ struct JudgedStatement {
 
 using Names = std::set<std::string_view>;
 
+// Returns the names to ask check_grant() about instead of all of `names`, which must not be empty:
+// for each role of the key one name that its pattern covers, if there is one, so that the cost does
+// not depend on the number of names. At least one name.
+[[nodiscard]] Names worth_asking(const TrustedKey& key, const Names& names);
+
 // Movable but not copyable, because its members borrow from each other.
 struct JudgedFacts {
   JudgedFacts() = default;

@@ -15,7 +15,7 @@ namespace assay {
 inline constexpr std::string_view kLifecyclePredicateType = "https://assay.dev/lifecycle/v1";
 
 struct LifecycleInput {
-  std::string role;  // dataset, base-model, code, config
+  std::string role;  // dataset, base-model, adapter, code, config
   std::string name;  // empty when there is none
   std::map<std::string, std::string> digest;
 };

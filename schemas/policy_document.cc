@@ -215,6 +215,10 @@ Result<Condition> Reader::condition(const Json& json, const std::string& where, 
     ASSAY_ASSIGN(const TimeWindow window, time_window_from_json(*kind, where + "/window"));
     return Condition{std::move(id), WindowCondition{window}};
   }
+  if (const auto kind = json.find("lineage"); kind != json.end()) {
+    ASSAY_ASSIGN(LineageCondition lineage, lineage_condition_from(*kind, where + "/lineage"));
+    return Condition{std::move(id), std::move(lineage)};
+  }
   return combined(json, std::move(id), where, level);
 }
 
@@ -420,6 +424,8 @@ Json to_json(const Condition& condition) {
     json["request"] = to_json(*request);
   } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
     json["window"] = to_json(window->window);
+  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    json["lineage"] = to_json(*lineage);
   } else if (const auto* all = std::get_if<AllCondition>(&condition.kind)) {
     json["all"] = to_json(all->of);
   } else if (const auto* any = std::get_if<AnyCondition>(&condition.kind)) {

@@ -17,6 +17,7 @@
 #include "schemas/core/ids.h"
 #include "schemas/core/json.h"
 #include "schemas/evidence_demands.h"
+#include "schemas/lineage_condition.h"
 #include "schemas/policy_match.h"
 #include "schemas/policy_names.h"
 #include "schemas/predicate_test.h"
@@ -159,8 +160,8 @@ struct AtLeastCondition {
 struct Condition {
   std::string id;  // unique in the policy; stable; named in every explanation
   std::variant<ManifestCondition, StatementCondition, ParametersCondition, NodeCondition,
-               ReportCondition, RequestCondition, WindowCondition, AllCondition, AnyCondition,
-               NotCondition, AtLeastCondition>
+               ReportCondition, LineageCondition, RequestCondition, WindowCondition, AllCondition,
+               AnyCondition, NotCondition, AtLeastCondition>
       kind;
 };
 

@@ -57,20 +57,23 @@ struct StatementRow {
   StatementId id;
   StatementKind kind;
   std::string payload_type;
-  std::string predicate_type;          // empty for policies
-  std::string stage;                   // empty unless a lifecycle statement
-  std::string name;                    // model name (manifest), policy name (policy), or empty
-  std::uint64_t version = 0;           // of a policy; for a manifest, its form (see kManifestForm)
-  std::vector<std::string> subjects;   // "<algorithm>:<value>" of every digest of every subject,
-                                       // artifact ids in their text form
+  std::string predicate_type;         // empty for policies
+  std::string stage;                  // empty unless a lifecycle statement
+  std::string name;                   // model name (manifest), policy name (policy), or empty
+  std::uint64_t version = 0;          // of a policy; for a manifest, its form (see kManifestForm)
+  std::vector<std::string> subjects;  // "<algorithm>:<value>" of every digest of every subject,
+                                      // artifact ids in their text form
+  // Distinct "<algorithm>:<value>" of every digest of every input, by which statements are found.
+  std::vector<std::string> inputs{};
   std::vector<std::string> locations;  // of a manifest or a placement
   std::vector<SignerRow> signers;      // distinct keys, in the order they came
   std::vector<DocumentId> envelopes;   // exact bytes as received, oldest first
   LeafIndex log_index;                 // of the record that first accepted it; unique
   Timestamp accepted_at;
   // Canonical JSON of the parts that decisions read. Of a manifest: {"objects", "parameters"}. Of
-  // another statement about artifacts that is no placement: {"names": {"<artifact id>": [...]}},
-  // the distinct names that its subjects give to each artifact.
+  // another statement about artifacts that is no placement: {"names": {"<digest>": [...]}}, the
+  // distinct names that its subjects give to each digest, and what lineages read of it
+  // (server/service/documents/statement_row.h).
   std::string contents = {};
   std::uint64_t bytes = 0;  // of the payload
   bool operator==(const StatementRow&) const = default;
@@ -84,9 +87,9 @@ struct SignedBy {
   auto operator<=>(const SignedBy&) const = default;
 };
 
-// A topic: an artifact, a model name or a location. For each topic, the store counts the statements
-// of each signer's identity. A statement is counted for the artifacts that it is about. Manifests
-// and placements are also counted for their names and locations.
+// A topic: a digest (of an artifact or another thing), a model name or a location. For each topic,
+// the store counts the statements of each signer's identity: those about the digest, and manifests
+// and placements with the name or the location.
 enum class TopicKind : std::uint8_t { kArtifact = 1, kName = 2, kLocation = 3 };
 struct Topic {
   TopicKind kind;
@@ -138,6 +141,7 @@ struct ListBounds {
 struct StatementQuery {
   std::optional<StatementKind> kind;
   std::string subject;  // as in StatementRow::subjects
+  std::string input{};  // as in StatementRow::inputs
   std::string predicate_type;
   std::string stage;
   std::string name;
@@ -210,6 +214,11 @@ class Snapshot : public NodeReads, public PodReads {
   // Returns the statement with this log index, which the caller has from SignedBy::index. Errors:
   // data-loss when there is none.
   [[nodiscard]] virtual Result<StatementRow> statement_at(LeafIndex index) = 0;
+  // Returns a counter that rises by one with every new statement of any kind, and by one whenever a
+  // stored statement gets further signatures; and the log index of the newest statement, nullopt
+  // when there is none.
+  [[nodiscard]] virtual Result<std::uint64_t> statements_version() = 0;
+  [[nodiscard]] virtual Result<std::optional<LeafIndex>> newest_statement() = 0;
   // Returns, for the manifests with this model name, which key signed which manifest, ascending.
   // Reads only indexes, so thousands of manifests are cheap.
   [[nodiscard]] virtual Result<std::vector<SignedBy>> signed_under(const std::string& name) = 0;

@@ -19,7 +19,7 @@ constexpr std::array<Words, 3> kModes = {{
     {"shadow", "a workload that does not pass runs all the same; only the log says so"},
 }};
 
-constexpr std::array<Words, 11> kKinds = {{
+constexpr std::array<Words, 12> kKinds = {{
     {"manifest", "publishers signed a manifest of the model"},
     {"statement", "signers stated this about the model"},
     {"parameters", "the model's tree was made with these parameters"},
@@ -27,6 +27,7 @@ constexpr std::array<Words, 11> kKinds = {{
     {"report", "the node has verified the model"},
     {"request", "these people or services asked for the workload"},
     {"window", "the workload is started in this window of time"},
+    {"lineage", "everything that the model was made from is known"},
     {"all", "all of these"},
     {"any", "at least one of these"},
     {"not", "this does not hold"},

@@ -226,7 +226,7 @@ void add_create(const Command& group, Context& context) {
   verb.required();
   verb.option("--name", options->name, "NAME", "name of the model; needed with an artifact id");
   verb.option("--input", options->inputs, "ROLE[:NAME]=DIGEST",
-              "what went in: dataset, base-model, code or config; may be given again");
+              "what went in: dataset, base-model, adapter, code or config; may be given again");
   verb.option("--metric", options->metrics, "NAME=NUMBER[:UNIT]",
               "a measured value; may be given again");
   verb.option("--parameter", options->parameters, "NAME=VALUE",

@@ -15,6 +15,7 @@ Result<Response> post_attestation(Api& api, const Call& call);
 Result<Response> list_attestations(Api& api, const Call& call);
 Result<Response> get_attestation(Api& api, const Call& call);
 Result<Response> get_model(Api& api, const Call& call);
+Result<Response> get_lineage(Api& api, const Call& call);
 
 // policies.cc
 Result<Response> post_policy(Api& api, const Call& call);

@@ -100,6 +100,8 @@ void add_documents(std::vector<Route>& table) {
   table.push_back(
       post_envelope("/v1/withdrawals", roles({kSubmitter}), post_withdrawal, kSmallBytes));
   table.push_back(get("/v1/withdrawals", readers(), list_withdrawals, {"after", "limit"}));
+  table.push_back(
+      get("/v1/models/{artifact}/lineage", readers(), get_lineage, {"direction", "depth"}));
 }
 
 void add_policies(std::vector<Route>& table) {

@@ -21,6 +21,7 @@
 namespace assay::server {
 
 struct ArtifactFacts;
+struct LineageFacts;
 
 using Policies = std::vector<policy::ActivePolicy>;
 
@@ -40,6 +41,15 @@ struct DecisionCache {
   };
 
   Lru<std::string, Known> artifacts{kMaxFactBytes};  // by artifact id
+
+  // What an artifact was made from, and the versions of the stored data up to which that holds.
+  struct KnownLineage {
+    std::uint64_t version;  // Snapshot::statements_version()
+    TrustEpochs epochs;
+    std::optional<LeafIndex> newest;  // newest statement of the store at that version
+    std::shared_ptr<const LineageFacts> facts;
+  };
+  Lru<std::string, KnownLineage> lineages{kMaxFactBytes};  // by artifact id
   // Outcomes of one test, by statement. A statement never changes, so the outcome changes only with
   // time, and says until when it holds.
   using Outcomes = std::unordered_map<StatementId, policy::TestOutcome>;

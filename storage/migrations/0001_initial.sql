@@ -113,6 +113,15 @@ CREATE TABLE statement_subjects (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX statement_subjects_by_subject ON statement_subjects (subject, log_index);
 
+-- Digests of what went into the subjects: what was made from a thing is found through them.
+CREATE TABLE statement_inputs (
+  log_index INTEGER NOT NULL REFERENCES statements (log_index),
+  ordinal INTEGER NOT NULL,
+  input TEXT NOT NULL,
+  PRIMARY KEY (log_index, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX statement_inputs_by_input ON statement_inputs (input, log_index);
+
 CREATE TABLE statement_locations (
   log_index INTEGER NOT NULL REFERENCES statements (log_index),
   ordinal INTEGER NOT NULL,
@@ -154,7 +163,7 @@ CREATE TABLE signer_usage (
 -- subject, 2: a node and the reports of its jobs.
 
 CREATE TABLE versions (
-  kind INTEGER NOT NULL CHECK (kind IN (1, 2)),
+  kind INTEGER NOT NULL CHECK (kind IN (1, 2, 3)),
   name TEXT NOT NULL,
   value INTEGER NOT NULL,
   PRIMARY KEY (kind, name)

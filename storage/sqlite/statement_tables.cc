@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A statement is a row at its log index with four lists beside it.
+// A statement is a row at its log index with five lists beside it.
 #include "storage/sqlite/statement_tables.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Status raise_versions(Connection& connection, const std::vector<std::string>& su
   for (const std::string& subject : subjects) {
     ASSAY_TRY(raise_version(connection, Versioned::kSubject, subject));
   }
-  return {};
+  return raise_version(connection, Versioned::kAllStatements, {});
 }
 
 // Inserts those of `signers` whose keys are not among `known`, behind them.
@@ -241,6 +241,7 @@ Result<StatementRow> read_row(Connection& connection, LeafIndex index, SealedRow
                    .name = query.text(5),
                    .version = query.count(6),
                    .subjects = {},
+                   .inputs = {},
                    .locations = {},
                    .signers = {},
                    .envelopes = {},
@@ -249,6 +250,7 @@ Result<StatementRow> read_row(Connection& connection, LeafIndex index, SealedRow
                    .contents = query.text(8),
                    .bytes = query.count(9)};
   ASSAY_ASSIGN(row.subjects, load_texts(connection, Sql::kStatementSubjects, index, sealed));
+  ASSAY_ASSIGN(row.inputs, load_texts(connection, Sql::kStatementInputs, index, sealed));
   ASSAY_ASSIGN(row.locations, load_texts(connection, Sql::kStatementLocations, index, sealed));
   ASSAY_ASSIGN(row.signers, load_signers(connection, index, sealed));
   ASSAY_ASSIGN(row.envelopes, load_envelopes(connection, index, sealed));
@@ -280,10 +282,9 @@ std::uint64_t counted_bytes(const StatementRow& row) {
 
 std::vector<Topic> topics_of(const StatementRow& row) {
   std::vector<Topic> topics;
-  for (const std::string& subject : row.subjects) {
-    if (ArtifactId::parse(subject)) {
-      topics.push_back({TopicKind::kArtifact, subject});
-    }
+  const std::set<std::string> subjects(row.subjects.begin(), row.subjects.end());
+  for (const std::string& subject : subjects) {
+    topics.push_back({TopicKind::kArtifact, subject});
   }
   if (row.kind == StatementKind::kPolicy) {
     return topics;  // its name is none of a model
@@ -317,6 +318,12 @@ Result<StatementRow> load_statement(Connection& connection, const StatementId& i
   return row.id == id ? Result<StatementRow>(std::move(row)) : misplaced(id.text());
 }
 
+Result<std::optional<LeafIndex>> load_newest_statement(Connection& connection) {
+  Query last = connection.query(Sql::kStatementLast);
+  ASSAY_ASSIGN(const bool any, last.next());
+  return any ? std::optional(last.count(0)) : std::nullopt;
+}
+
 Result<Found> find_statements(Connection& connection, const StatementQuery& query, TreeSize size) {
   Search wanted{kStatements, {}, query.since, query.until, query.bounds};
   const auto add_text = [&](Sql sql, const std::string& value) {
@@ -325,6 +332,7 @@ Result<Found> find_statements(Connection& connection, const StatementQuery& quer
     }
   };
   add_text(Sql::kStatementBySubject, query.subject);
+  add_text(Sql::kStatementByInput, query.input);
   if (query.signer) {
     const ByteView key = query.signer->digest().bytes();
     wanted.filters.push_back({Term{Sql::kStatementBySigner, Bytes(key.begin(), key.end())}});
@@ -381,6 +389,7 @@ Status write_statement(Connection& connection, const StatementRow& row, std::int
   const LeafIndex index = row.log_index;
   ASSAY_TRY(insert_texts(connection, Sql::kStatementSubjectInsert, index, row.subjects));
   ASSAY_TRY(raise_versions(connection, row.subjects));
+  ASSAY_TRY(insert_texts(connection, Sql::kStatementInputInsert, index, row.inputs));
   ASSAY_TRY(insert_texts(connection, Sql::kStatementLocationInsert, index, row.locations));
   ASSAY_TRY(insert_signers(connection, index, row.signers, {}));
   ASSAY_TRY(insert_envelopes(connection, index, row.envelopes, {}));
@@ -397,8 +406,8 @@ Status put_statement(Connection& connection, const StatementRow& row, TreeSize s
 
 Status replace_statement(Connection& connection, const StatementRow& row) {
   for (const Sql sql :
-       {Sql::kStatementSubjectsDelete, Sql::kStatementLocationsDelete, Sql::kStatementSignersDelete,
-        Sql::kStatementEnvelopesDelete, Sql::kStatementDelete}) {
+       {Sql::kStatementSubjectsDelete, Sql::kStatementInputsDelete, Sql::kStatementLocationsDelete,
+        Sql::kStatementSignersDelete, Sql::kStatementEnvelopesDelete, Sql::kStatementDelete}) {
     ASSAY_TRY(connection.query(sql).bind(row.log_index).run());
   }
   std::int64_t before = 0;

@@ -14,6 +14,8 @@ namespace assay::storage::sqlite {
 
 [[nodiscard]] Result<StatementRow> load_statement(Connection& connection, const StatementId& id);
 [[nodiscard]] Result<StatementRow> load_statement_at(Connection& connection, LeafIndex index);
+// Returns the log index of the newest statement; nullopt when there is none.
+[[nodiscard]] Result<std::optional<LeafIndex>> load_newest_statement(Connection& connection);
 [[nodiscard]] Result<Found> find_statements(Connection& connection, const StatementQuery& query,
                                             TreeSize size);
 [[nodiscard]] Result<std::vector<SignedBy>> signed_under(Connection& connection,

@@ -10,7 +10,7 @@
 
 namespace assay::storage::sqlite {
 
-enum class Versioned : std::uint8_t { kSubject = 1, kNode = 2 };
+enum class Versioned : std::uint8_t { kSubject = 1, kNode = 2, kAllStatements = 3 };
 
 // Returns 0 when the counter has never risen.
 [[nodiscard]] Result<std::uint64_t> load_version(Connection& connection, Versioned what,

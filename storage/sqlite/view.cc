@@ -43,6 +43,7 @@ bool matches(const StatementRow& row, const StatementQuery& query) {
   return (!query.kind || row.kind == *query.kind) && is(query.predicate_type, row.predicate_type) &&
          is(query.stage, row.stage) && is(query.name, row.name) &&
          (query.subject.empty() || contains(row.subjects, query.subject)) &&
+         (query.input.empty() || contains(row.inputs, query.input)) &&
          (!query.signer ||
           std::any_of(row.signers.begin(), row.signers.end(),
                       [&](const SignerRow& signer) { return signer.key == *query.signer; })) &&
@@ -395,6 +396,16 @@ Result<std::uint64_t> Reading<Base>::subject_version(const ArtifactId& artifact)
                load_version(connection_, Versioned::kSubject, artifact.text()));
   ASSAY_ASSIGN(const std::uint64_t evidence, generation(connection_));
   return own + evidence;
+}
+
+template <typename Base>
+Result<std::uint64_t> Reading<Base>::statements_version() {
+  return load_version(connection_, Versioned::kAllStatements, {});
+}
+
+template <typename Base>
+Result<std::optional<LeafIndex>> Reading<Base>::newest_statement() {
+  return load_newest_statement(connection_);
 }
 
 template <typename Base>

@@ -97,6 +97,8 @@ class Reading : public Base {
                          const std::string& name) final;
   Result<std::uint64_t> node_version(const std::string& node) final;
   Result<std::uint64_t> subject_version(const ArtifactId& artifact) final;
+  Result<std::uint64_t> statements_version() final;
+  Result<std::optional<LeafIndex>> newest_statement() final;
   Result<Appraisal> appraisal(const std::string& evidence_type) final;
   Result<std::vector<Appraisal>> appraisals() final;
   Result<DocumentId> appraisal_id(const std::string& evidence_type) final;

@@ -125,7 +125,8 @@ class Recovery(unittest.TestCase):
             # Gone with its seal: only the log still knows of it.
             service.stop()
             self.sql(service, "PRAGMA foreign_keys = OFF", "DROP TRIGGER statements_keep_delete",
-                     "DELETE FROM statement_subjects", "DELETE FROM statement_locations",
+                     "DELETE FROM statement_subjects", "DELETE FROM statement_inputs",
+                     "DELETE FROM statement_locations",
                      "DELETE FROM statement_signers", "DELETE FROM statement_envelopes",
                      "DELETE FROM statements", "DELETE FROM seals WHERE kind = 1")
             self.assertEqual(self.findings(service), set(), "nothing to see without the log")

@@ -8,9 +8,7 @@
 #include "tests/support/policy_reference_report.h"
 
 namespace assay::policy::reference {
-namespace {
 
-// The answer to a list of demands: the first that is not met, else the first that is not known.
 Answer all_of(const std::vector<Tested>& demands) {
   if (const Tested* no = first(demands, Truth::kNo)) {
     return answer(Outcome::kFail, no->code);
@@ -21,8 +19,6 @@ Answer all_of(const std::vector<Tested>& demands) {
   return answer(Outcome::kPass, Reason::kConditionDeferred);
 }
 
-// What a failed list of demands comes to: anything besides what is wrong with the thing makes it
-// unreliable.
 Answer turned_demands(const std::vector<Tested>& demands, const Answer& plain) {
   if (plain.outcome != Outcome::kFail) {
     return plain;
@@ -37,6 +33,8 @@ Answer turned_demands(const std::vector<Tested>& demands, const Answer& plain) {
   }
   return plain;
 }
+
+namespace {
 
 Truth not_later(Timestamp time, Timestamp now) {
   return time <= now ? Truth::kYes : Truth::kUnknown;
@@ -177,6 +175,8 @@ Answer Case::judge(const Condition& condition, bool below_not) const {
     result = judge(*node_asked, below_not);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
     result = judge(*report, below_not);
+  } else if (const auto* lineage = std::get_if<LineageCondition>(&condition.kind)) {
+    result = judge(*lineage, below_not);
   } else if (const auto* manifest = std::get_if<ManifestCondition>(&condition.kind)) {
     result = judge(*manifest);
   } else if (const auto* statement = std::get_if<StatementCondition>(&condition.kind)) {

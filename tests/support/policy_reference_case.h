@@ -200,6 +200,7 @@ struct Case {
   [[nodiscard]] Answer judge(const ParametersCondition& condition) const;
   [[nodiscard]] Answer judge(const NodeCondition& condition, bool below_not) const;
   [[nodiscard]] Answer judge(const ReportCondition& condition, bool below_not) const;
+  [[nodiscard]] Answer judge(const LineageCondition& condition, bool below_not) const;
   // Hash, chunk size, patterns, links, kinds of entries.
   using Bound = std::tuple<std::string, std::uint32_t, std::set<std::string>, bool, std::string>;
   [[nodiscard]] std::set<Bound> bound_parameters() const;
@@ -221,6 +222,12 @@ struct Case {
 
 // The first test with this truth; nullptr when there is none.
 const Tested* first(const std::vector<Tested>& list, Truth wanted);
+
+// The answer to a list of demands: the first that is not met, else the first that is not known.
+Answer all_of(const std::vector<Tested>& demands);
+// What a failed list of demands comes to: anything besides what is wrong with the thing makes it
+// unreliable.
+Answer turned_demands(const std::vector<Tested>& demands, const Answer& plain);
 
 // What a `not` turns round.
 bool is_about_the_thing_itself(Reason code);

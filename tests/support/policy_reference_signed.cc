@@ -84,7 +84,8 @@ const Tested* first(const std::vector<Tested>& list, Truth wanted) {
 bool is_about_the_thing_itself(Reason code) {
   return code == Reason::kPredicateMismatch || code == Reason::kParametersMismatch ||
          code == Reason::kModelMismatch || code == Reason::kTcbNotAccepted ||
-         code == Reason::kRequesterMismatch || code == Reason::kOutsideWindow;
+         code == Reason::kRequesterMismatch || code == Reason::kOutsideWindow ||
+         code == Reason::kAncestorDenied || code == Reason::kLicenceNotAllowed;
 }
 
 Answer Case::judge(const ManifestCondition& condition) const {

@@ -116,6 +116,10 @@ Result<Json> encode_model(StoredCase& stored, const CaseModel& model) {
     json["keys"] = model.known->keys.id.text();
     stored.models.push_back(model.known);
   }
+  if (model.lineage) {
+    json["lineage"] = model.lineage->head.id.text();
+    stored.lineages.push_back(model.lineage);
+  }
   return json;
 }
 
@@ -129,6 +133,10 @@ Result<CaseModel> load_model(storage::Snapshot& snapshot, const Json& json) {
     document = std::move(loaded.members);
     document["artifact"] = json["artifact"];
     envelopes = std::move(loaded.envelopes);
+  }
+  if (json.contains("lineage")) {
+    ASSAY_ASSIGN(const DocumentId id, id_at(json, "lineage"));
+    ASSAY_ASSIGN(document["lineage"], load_lineage(snapshot, id));
   }
   if (json.contains("node")) {
     ASSAY_ASSIGN(const DocumentId id, id_at(json, "node"));
@@ -225,6 +233,9 @@ Status put_case(storage::Transaction& transaction, const StoredCase& stored) {
   for (const auto& model : stored.models) {
     ASSAY_TRY(model->statements.put(transaction));
     ASSAY_TRY(put_part(transaction, model->keys));
+  }
+  for (const auto& lineage : stored.lineages) {
+    ASSAY_TRY(put_lineage(transaction, *lineage));
   }
   for (const Part& part : stored.parts) {
     ASSAY_TRY(put_part(transaction, part));

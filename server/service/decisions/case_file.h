@@ -11,6 +11,7 @@
 #include "policy/facts.h"
 #include "schemas/decision.h"
 #include "server/service/facts/case_parts.h"
+#include "server/service/lineage/closure.h"
 
 namespace assay::server {
 
@@ -22,6 +23,8 @@ struct CaseModel {
   // The facts (policy/facts.h) that come from signed statements; set only while a case is being
   // made. Null if the model has no artifact.
   std::shared_ptr<const ArtifactFacts> known = {};
+  // The parts of facts.lineage; set only while a case is being made. Null if no policy asks for it.
+  std::shared_ptr<const LineageFacts> lineage = {};
 };
 
 // A case before it is encoded, or after it was loaded.
@@ -33,6 +36,8 @@ struct CaseFile {
   // when there were very many (policy/match_index.h).
   std::vector<StatementId> policies;
   DecisionPoint point;
+  // The lineages that a policy asks for, as they were read; set only while a case is being made.
+  std::vector<SeenLineage> lineages = {};
 };
 
 // Limit on the bytes of the stored document of a workload. For an ordinary pod, the document has
@@ -44,6 +49,7 @@ struct StoredCase {
   Part file;
   std::vector<Part> parts;  // documents that `file` names
   std::vector<std::shared_ptr<const ArtifactFacts>> models;
+  std::vector<std::shared_ptr<const LineageFacts>> lineages = {};
 };
 
 // Encodes a case. Errors: limit-exceeded when the workload is longer than kMaxWorkloadBytes.

@@ -16,6 +16,7 @@
 #include "server/service/decisions/order_reports.h"
 #include "server/service/documents/receipt.h"
 #include "server/service/documents/store_statement.h"
+#include "server/service/lineage/closure.h"
 #include "server/service/references/resolve.h"
 #include "storage/large_workload.h"
 
@@ -124,6 +125,7 @@ struct Judged {
   DecisionAnswer answer;
   std::optional<Evaluated> evaluated;  // absent when no policy selects the workload
   Versions versions = {};
+  std::vector<SeenLineage> lineages = {};  // that a policy reads
   std::unique_ptr<NamespaceQuota::Room> room =
       {};  // for what the decision adds; kept once it is written
 };
@@ -132,7 +134,8 @@ Status require_same_versions(storage::Transaction& transaction, const DecisionRe
                              const Judged& judged) {
   ASSAY_ASSIGN(const Versions present,
                versions_of(transaction, request, judged.answer.decision->models));
-  return present == judged.versions
+  ASSAY_ASSIGN(const bool current, are_current(transaction, judged.lineages));
+  return current && present == judged.versions
              ? Status()
              : fail(ErrorCode::kTrustSequence,
                     "trust, policies or the node changed meanwhile; ask again");
@@ -318,7 +321,8 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
                              .facts = evaluated.stored.file.id,
                              .results = evaluated.results.id,
                              .replay_digest = evaluated.replay};
-  return Judged{std::move(answer), std::move(evaluated), std::move(versions), std::move(room)};
+  return Judged{std::move(answer), std::move(evaluated), std::move(versions), file.lineages,
+                std::move(room)};
 }
 
 }  // namespace

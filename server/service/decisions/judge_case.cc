@@ -3,10 +3,12 @@
 
 #include "attestation/dsse.h"
 #include "policy/as_read.h"
+#include "policy/lineage.h"
 #include "server/service/decisions/asked_locations.h"
 #include "server/service/decisions/collect_node.h"
 #include "server/service/decisions/tested.h"
 #include "server/service/facts/artifact_facts.h"
+#include "server/service/lineage/closure.h"
 
 namespace assay::server {
 
@@ -64,7 +66,15 @@ Result<CaseFile> open_case(Services& services, storage::Snapshot& snapshot,
     ASSAY_ASSIGN(auto known, artifact_facts(services, snapshot, model.artifact));
     policy::Facts facts = known->facts;
     facts.name = model.name;
-    file.models.push_back({std::move(facts), {}, std::move(known)});
+    CaseModel known_model{std::move(facts), {}, std::move(known)};
+    if (policy::asks_for_lineage(policies, request.workload, request.point)) {
+      ASSAY_ASSIGN(SeenLineage seen,
+                   lineage_facts(services, snapshot, model.artifact, request.deadline));
+      known_model.facts.lineage = seen.facts->lineage;
+      known_model.lineage = seen.facts;
+      file.lineages.push_back(std::move(seen));
+    }
+    file.models.push_back(std::move(known_model));
   }
   if (file.models.empty()) {
     file.models.emplace_back();

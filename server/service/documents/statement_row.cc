@@ -6,6 +6,7 @@
 #include <set>
 
 #include "schemas/lifecycle.h"
+#include "server/service/documents/lineage_row.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/json_at.h"
 
@@ -21,6 +22,7 @@ storage::StatementRow row_of(const attestation::Envelope& envelope, storage::Sta
           .name = {},
           .version = 0,
           .subjects = {},
+          .inputs = {},
           .locations = {},
           .signers = {},
           .envelopes = {},
@@ -91,15 +93,12 @@ Result<storage::StatementRow> attestation_row(const attestation::Envelope& envel
   std::map<std::string, std::set<std::string>> names;
   for (const Subject& subject : statement.subjects) {
     for (const auto& [algorithm, value] : subject.digest) {
-      const std::string text = algorithm + ":" + value;
-      if (ArtifactId::parse(text)) {
-        names[text].insert(subject.name);
-      }
+      names[algorithm + ":" + value].insert(subject.name);
     }
   }
-  if (!names.empty()) {
-    ASSAY_ASSIGN(row.contents, canonical_json({{"names", std::move(names)}}));
-  }
+  Json contents = {{"names", std::move(names)}};
+  row.inputs = add_lineage(statement, contents);
+  ASSAY_ASSIGN(row.contents, canonical_json(contents));
   return row;
 }
 

@@ -43,39 +43,6 @@ Status load_items(storage::Snapshot& snapshot, const DocumentId& id, std::uint64
   return {};
 }
 
-// Takes what the trust store said of the signers out of `statement`, into `keys`: only their ids
-// and the times of their signatures stay.
-void part_signers(Json& statement, Json& keys) {
-  for (Json& signer : statement["signers"]) {
-    Json short_form = {{"key", signer["key"]}, {"signed_at", signer["signed_at"]}};
-    const std::string id = signer["key"].get<std::string>();
-    signer.erase("signed_at");
-    keys[id] = std::move(signer);
-    signer = std::move(short_form);
-  }
-}
-
-Status join_signers(Json& statement, const Json& keys) {
-  if (!statement.is_object() || !statement.contains("signers") ||
-      !statement["signers"].is_array()) {
-    return broken();
-  }
-  for (Json& signer : statement["signers"]) {
-    if (!signer.is_object() || !signer.contains("key") || !signer["key"].is_string() ||
-        !signer.contains("signed_at")) {
-      return broken();
-    }
-    const auto key = keys.find(signer["key"].get_ref<const std::string&>());
-    if (key == keys.end() || !key->is_object()) {
-      return broken();
-    }
-    Json whole = *key;
-    whole["signed_at"] = signer["signed_at"];
-    signer = std::move(whole);
-  }
-  return {};
-}
-
 // The parts of `facts` in the order of the log; adds to `keys` what the trust store says of them.
 Result<std::vector<Part>> parts_of(const policy::Facts& facts, const Envelopes& envelopes,
                                    Json& keys) {
@@ -120,6 +87,37 @@ Result<Part> make_part(const Json& json) {
   ASSAY_ASSIGN(std::string bytes, canonical_json(json));
   DocumentId id(sha256(as_bytes(bytes)));
   return Part{std::move(id), std::move(bytes)};
+}
+
+void part_signers(Json& statement, Json& keys) {
+  for (Json& signer : statement["signers"]) {
+    Json short_form = {{"key", signer["key"]}, {"signed_at", signer["signed_at"]}};
+    const std::string id = signer["key"].get<std::string>();
+    signer.erase("signed_at");
+    keys[id] = std::move(signer);
+    signer = std::move(short_form);
+  }
+}
+
+Status join_signers(Json& statement, const Json& keys) {
+  if (!statement.is_object() || !statement.contains("signers") ||
+      !statement["signers"].is_array()) {
+    return broken();
+  }
+  for (Json& signer : statement["signers"]) {
+    if (!signer.is_object() || !signer.contains("key") || !signer["key"].is_string() ||
+        !signer.contains("signed_at")) {
+      return broken();
+    }
+    const auto key = keys.find(signer["key"].get_ref<const std::string&>());
+    if (key == keys.end() || !key->is_object()) {
+      return broken();
+    }
+    Json whole = *key;
+    whole["signed_at"] = signer["signed_at"];
+    signer = std::move(whole);
+  }
+  return {};
 }
 
 Status put_part(storage::Transaction& transaction, const Part& part) {

@@ -28,6 +28,12 @@ struct Part {
 // Loads a part. Errors: data-loss when the part is missing, damaged or not JSON.
 [[nodiscard]] Result<Json> load_part(storage::Snapshot& snapshot, const DocumentId& id);
 
+// Takes what the trust store says of the signers out of the document of a statement, into `keys`,
+// by key id: only their ids and the times of their signatures stay.
+void part_signers(Json& statement, Json& keys);
+// Undoes part_signers(). Errors: data-loss.
+[[nodiscard]] Status join_signers(Json& statement, const Json& keys);
+
 // A list of parts: a tree of documents {"level", "parts"}, each naming at most kFanOut others.
 // Appending an item changes one document per level.
 class PartList {

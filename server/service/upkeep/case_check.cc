@@ -99,6 +99,13 @@ Status CaseChecker::walk_case(const Json& id) {
     if (!member_at(model, "statements").is_null()) {
       ASSAY_TRY(walk_list(member_at(model, "statements")));
     }
+    if (!member_at(model, "lineage").is_null()) {
+      ASSAY_ASSIGN(const Json lineage, open(member_at(model, "lineage")));
+      if (!lineage.is_null()) {
+        ASSAY_TRY(open(member_at(lineage, "keys")));
+        ASSAY_TRY(walk_list(member_at(lineage, "statements")));
+      }
+    }
   }
   return {};
 }

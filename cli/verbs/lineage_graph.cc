@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verbs/lineage_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "client/answers.h"
+
+namespace assay::cli {
+namespace {
+
+using client::list_at;
+using client::number_at;
+using client::text_at;
+
+constexpr std::size_t kMaxNodes = 4096;
+constexpr std::size_t kMaxEdges = 65'536;
+constexpr std::size_t kDigestShown = 12;  // characters of its value
+constexpr std::size_t kMaxTreeLines = 10'000;
+constexpr std::array<std::string_view, 3> kDescribing = {"evaluate", "approve", "deploy"};
+
+std::unexpected<Error> unreadable() {
+  return fail(ErrorCode::kSchemaViolation, "the service's answer is no lineage");
+}
+
+std::string shortened(const std::string& digest) {
+  const std::size_t colon = digest.find(':');
+  const std::size_t begin = colon == std::string::npos ? 0 : colon + 1;
+  return digest.size() - begin <= kDigestShown ? digest
+                                               : digest.substr(0, begin + kDigestShown) + "...";
+}
+
+bool flag(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_boolean() && found->get<bool>();
+}
+
+std::string signers_of(const Json& statement) {
+  std::string text;
+  for (const Json& signer : list_at(statement, "signers")) {
+    text += (text.empty() ? "" : ", ") + text_at(signer, "identity");
+    text += flag(signer, "revoked") ? " (revoked)" : "";
+  }
+  return text;
+}
+
+// What the statements about a node say of how it came to be; without one, who published it.
+void read_statements(const Json& json, LineageGraph::Node& node) {
+  std::set<std::string> made;
+  std::set<std::string> published;
+  for (const Json& statement : list_at(json, "statements")) {
+    const std::string stage = text_at(statement, "stage");
+    if (text_at(statement, "kind") == "manifest") {
+      published.insert("published by " + signers_of(statement));
+    } else if (!stage.empty() &&
+               std::find(kDescribing.begin(), kDescribing.end(), stage) == kDescribing.end()) {
+      made.insert(stage + " by " + signers_of(statement));
+    }
+    if (const std::string licence = text_at(statement, "licence"); !licence.empty()) {
+      node.licence = licence;
+    }
+  }
+  for (const std::string& one : made.empty() ? published : made) {
+    node.made += (node.made.empty() ? "" : "; ") + one;
+  }
+}
+
+LineageGraph::Kind kind_of(const std::string& role) {
+  using Kind = LineageGraph::Kind;
+  if (role == "base-model" || role == "adapter") {
+    return Kind::kModel;
+  }
+  if (role == "dataset") {
+    return Kind::kDataset;
+  }
+  return role == "code" ? Kind::kCode : role == "config" ? Kind::kConfig : Kind::kOther;
+}
+
+Result<std::size_t> position(const Json& json, const char* name, std::size_t nodes) {
+  const auto found = json.find(name);
+  if (found == json.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() >= nodes) {
+    return unreadable();
+  }
+  return found->get<std::size_t>();
+}
+
+Status read_edges(const Json& json, LineageGraph& graph) {
+  std::set<std::tuple<std::size_t, std::size_t, std::string, std::string>> edges;
+  for (const Json& one : list_at(json, "edges")) {
+    if (!one.is_object()) {
+      return unreadable();
+    }
+    ASSAY_ASSIGN(const std::size_t from, position(one, "from", graph.nodes.size()));
+    ASSAY_ASSIGN(const std::size_t to, position(one, "to", graph.nodes.size()));
+    edges.emplace(to, from, text_at(one, "role"), text_at(one, "stage"));
+    if (edges.size() > kMaxEdges) {
+      return unreadable();
+    }
+  }
+  for (const auto& [to, from, role, stage] : edges) {
+    graph.edges.push_back({from, to, role, stage});
+    graph.nodes[from].kind = kind_of(role);
+  }
+  return {};
+}
+
+// --- the tree
+
+class Tree {
+ public:
+  explicit Tree(const LineageGraph& graph) : graph_(graph), next_(graph.nodes.size()) {
+    for (const LineageGraph::Edge& edge : graph.edges) {
+      next_[graph.down ? edge.from : edge.to].push_back(&edge);
+    }
+  }
+
+  std::vector<std::string> lines() {
+    add(0, nullptr, "", "");
+    for (const std::string& limit : graph_.reached) {
+      lines_.push_back("The search ended at the limit on " + limit + ": something may be missing.");
+    }
+    return std::move(lines_);
+  }
+
+ private:
+  std::string text_of(std::size_t number, const LineageGraph::Edge* edge) {
+    const LineageGraph::Node& node = graph_.nodes[number];
+    std::string text = edge == nullptr ? "" : edge->role + ": ";
+    if (edge != nullptr && graph_.down) {
+      text = edge->stage + " (as " + edge->role + "): ";
+    }
+    text += node.name;
+    if (node.name != shortened(node.digest)) {
+      text += "  " + shortened(node.digest);
+    }
+    text += node.made.empty() ? "" : "  [" + node.made + "]";
+    text += node.licence.empty() ? "" : "  " + node.licence;
+    text += node.missing ? "  MISSING: nobody says where it comes from" : "";
+    text += node.cycle ? "  CYCLE: made from itself" : "";
+    return text;
+  }
+
+  void add(std::size_t number, const LineageGraph::Edge* edge, const std::string& first,
+           const std::string& rest) {
+    if (lines_.size() >= kMaxTreeLines) {
+      return;
+    }
+    const bool again = !shown_.insert(number).second;
+    lines_.push_back(first + text_of(number, edge) +
+                     (again && !next_[number].empty() ? "  (see above)" : ""));
+    if (again) {
+      return;
+    }
+    for (std::size_t i = 0; i < next_[number].size(); ++i) {
+      const LineageGraph::Edge* down = next_[number][i];
+      const bool last = i + 1 == next_[number].size();
+      add(graph_.down ? down->to : down->from, down, rest + (last ? "`-- " : "|-- "),
+          rest + (last ? "    " : "|   "));
+    }
+  }
+
+  const LineageGraph& graph_;
+  std::vector<std::vector<const LineageGraph::Edge*>> next_;
+  std::set<std::size_t> shown_;
+  std::vector<std::string> lines_;
+};
+
+// A quoted string of Graphviz; a line break stays one.
+std::string dot_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+    }
+    out += c == '\n' ? std::string("\\n")
+                     : std::string(1, static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c);
+  }
+  return out + '"';
+}
+
+constexpr std::string_view dot_colour(LineageGraph::Kind kind) {
+  switch (kind) {
+    case LineageGraph::Kind::kModel:
+      return "#dbe7ff";
+    case LineageGraph::Kind::kDataset:
+      return "#d8f3dc";
+    case LineageGraph::Kind::kCode:
+      return "#ffe8cc";
+    case LineageGraph::Kind::kConfig:
+      return "#f3e0ff";
+    case LineageGraph::Kind::kOther:
+      break;
+  }
+  return "#e9ecef";
+}
+
+}  // namespace
+
+Result<LineageGraph> lineage_graph_from(const Json& json) {
+  const Json& nodes = list_at(json, "nodes");
+  if (!nodes.is_array() || nodes.empty() || nodes.size() > kMaxNodes) {
+    return unreadable();
+  }
+  LineageGraph graph;
+  graph.down = text_at(json, "direction") == "down";
+  for (const Json& one : nodes) {
+    if (!one.is_object() || list_at(one, "digests").empty() ||
+        !list_at(one, "digests")[0].is_string()) {
+      return unreadable();
+    }
+    LineageGraph::Node node;
+    node.digest = list_at(one, "digests")[0].get<std::string>();
+    const Json& names = list_at(one, "names");
+    node.name = names.empty() || !names[0].is_string() ? shortened(node.digest)
+                                                       : names[0].get<std::string>();
+    node.missing = flag(one, "missing");
+    node.cycle = flag(one, "cycle");
+    node.depth = number_at(one, "depth");
+    read_statements(one, node);
+    graph.nodes.push_back(std::move(node));
+  }
+  ASSAY_TRY(read_edges(json, graph));
+  for (const Json& limit : list_at(json, "reached")) {
+    graph.reached.push_back(limit.is_string() ? limit.get<std::string>() : std::string());
+  }
+  return graph;
+}
+
+std::vector<std::string> lineage_tree(const LineageGraph& graph) { return Tree(graph).lines(); }
+
+std::string lineage_dot(const LineageGraph& graph) {
+  std::string out =
+      "digraph lineage {\n  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", "
+      "fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n";
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const LineageGraph::Node& node = graph.nodes[i];
+    std::string label = node.name + "\n" + shortened(node.digest);
+    label += node.made.empty() ? "" : "\n" + node.made;
+    out += "  n" + std::to_string(i) + " [label=" + dot_text(label) +
+           ", tooltip=" + dot_text(node.digest) + ", fillcolor=" + dot_text(dot_colour(node.kind));
+    out += node.missing || node.cycle ? ", color=\"#c92a2a\", penwidth=2" : "";
+    out += "];\n";
+  }
+  for (const LineageGraph::Edge& edge : graph.edges) {
+    out += "  n" + std::to_string(edge.from) + " -> n" + std::to_string(edge.to) +
+           " [label=" + dot_text(edge.stage.empty() ? edge.role : edge.role + "\n" + edge.stage) +
+           "];\n";
+  }
+  return out + "}\n";
+}
+
+}  // namespace assay::cli

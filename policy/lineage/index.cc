@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/lineage/index.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "policy/statement_index.h"
+#include "schemas/core/ids.h"
+#include "schemas/lifecycle.h"
+
+namespace assay::policy {
+namespace {
+
+constexpr std::string_view kSlsaProvenance = "https://slsa.dev/provenance/v1";
+constexpr std::array<std::string_view, 3> kDescribing = {"evaluate", "approve", "deploy"};
+constexpr std::array<std::string_view, 8> kStrong = {"assay-tree-v1-sha256",
+                                                     "assay-tree-v1-sha384",
+                                                     "sha256",
+                                                     "sha384",
+                                                     "sha512",
+                                                     "sha3_256",
+                                                     "sha3_384",
+                                                     "sha3_512"};
+
+std::size_t number(LineageIndex& index, std::string_view digest) {
+  const auto [it, added] = index.number_of.try_emplace(digest, index.digests.size());
+  if (added) {
+    index.digests.push_back(digest);
+    index.about.emplace_back();
+  }
+  return it->second;
+}
+
+LineageIndex::Statement indexed(LineageIndex& index, const LineageStatement& statement) {
+  LineageIndex::Statement indexed{&statement, {}, {}, makes_subjects(statement)};
+  for (const LineageSubject& subject : statement.subjects) {
+    if (is_strong_digest(subject.digest)) {
+      indexed.subjects.push_back(number(index, subject.digest));
+    }
+  }
+  for (const LineageInput& input : statement.inputs) {
+    if (!indexed.makes) {
+      break;
+    }
+    LineageIndex::Input one{&input, {}};
+    for (const std::string& digest : input.digests) {
+      if (is_strong_digest(digest)) {
+        one.digests.push_back(number(index, digest));
+      }
+    }
+    indexed.inputs.push_back(std::move(one));
+  }
+  return indexed;
+}
+
+}  // namespace
+
+bool makes_subjects(const LineageStatement& statement) {
+  if (statement.manifest) {
+    return false;
+  }
+  if (statement.fact.predicate_type == kSlsaProvenance) {
+    return true;
+  }
+  return statement.fact.predicate_type == kLifecyclePredicateType &&
+         std::find(kDescribing.begin(), kDescribing.end(), statement.fact.stage) ==
+             kDescribing.end();
+}
+
+bool is_strong_digest(std::string_view digest) {
+  const std::string_view algorithm = digest.substr(0, digest.find(':'));
+  return algorithm.size() < digest.size() &&
+         std::find(kStrong.begin(), kStrong.end(), algorithm) != kStrong.end();
+}
+
+const std::vector<std::string>& LineageIndex::names(std::size_t s, std::size_t d) const {
+  static const std::vector<std::string> none;
+  const std::vector<LineageSubject>& subjects = statements[s].statement->subjects;
+  const auto found = std::lower_bound(
+      subjects.begin(), subjects.end(), digests[d],
+      [](const LineageSubject& one, std::string_view digest) { return one.digest < digest; });
+  return found != subjects.end() && found->digest == digests[d] ? found->names : none;
+}
+
+LineageIndex index_lineage(const Lineage& lineage) {
+  LineageIndex index;
+  index.start = number(index, lineage.start());
+  index.statements.reserve(lineage.statements().size());
+  std::vector<std::string> ids;
+  ids.reserve(lineage.statements().size());
+  for (const auto& statement : lineage.statements()) {
+    const std::size_t s = index.statements.size();
+    index.statements.push_back(indexed(index, *statement));
+    for (const std::size_t digest : index.statements.back().subjects) {
+      LineageIndex::About& about = index.about[digest];
+      (statement->manifest ? about.manifests : about.statements).push_back(s);
+    }
+    ids.push_back(statement->fact.id.text());
+  }
+  index.evidence = EvidenceIds(ids);
+  return index;
+}
+
+DigestSets::DigestSets(std::size_t digests) : parent_(digests) {
+  std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+}
+
+std::size_t DigestSets::find(std::size_t digest) {
+  while (parent_[digest] != digest) {
+    parent_[digest] = parent_[parent_[digest]];
+    digest = parent_[digest];
+  }
+  return digest;
+}
+
+void DigestSets::join(std::size_t a, std::size_t b) {
+  a = find(a);
+  b = find(b);
+  parent_[std::max(a, b)] = std::min(a, b);
+}
+
+Lineage::~Lineage() = default;
+
+bool Lineage::mentions(const std::string& digest) const {
+  return index_->number_of.contains(digest);
+}
+
+std::shared_ptr<const Lineage> Lineage::make(std::string start, Statements statements,
+                                             std::vector<std::string> reached) {
+  std::shared_ptr<Lineage> lineage(new Lineage());
+  lineage->start_ = std::move(start);
+  lineage->statements_ = std::move(statements);
+  lineage->reached_ = std::move(reached);
+  std::stable_sort(lineage->statements_.begin(), lineage->statements_.end(),
+                   [](const auto& a, const auto& b) { return is_earlier(a->fact, b->fact); });
+  std::sort(lineage->reached_.begin(), lineage->reached_.end());
+  lineage->index_ = std::make_unique<const LineageIndex>(index_lineage(*lineage));
+  return lineage;
+}
+
+}  // namespace assay::policy

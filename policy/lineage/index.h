@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// An index over the statements of a lineage, made once and shared by all judgements. Digests and
+// statements are numbers here.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "policy/lineage.h"
+#include "schemas/decision.h"
+
+namespace assay::policy {
+
+struct LineageIndex {
+  // One input of one statement.
+  struct Input {
+    const LineageInput* input;
+    std::vector<std::size_t> digests;  // the strong ones
+  };
+  struct Statement {
+    const LineageStatement* statement;
+    std::vector<std::size_t> subjects;  // strong digests
+    std::vector<Input> inputs;          // only of statements that make their subjects
+    bool makes = false;
+  };
+  struct About {
+    std::vector<std::size_t> statements;  // in log order
+    std::vector<std::size_t> manifests;
+  };
+
+  std::vector<std::string_view> digests;  // borrowed from the lineage
+  std::unordered_map<std::string_view, std::size_t> number_of;
+  std::vector<Statement> statements;  // in log order
+  std::vector<About> about;           // of each digest
+  std::size_t start = 0;              // digest
+  EvidenceIds evidence;               // of all statements
+
+  // Returns the names that statement `s` gives to digest `d`.
+  [[nodiscard]] const std::vector<std::string>& names(std::size_t s, std::size_t d) const;
+};
+
+[[nodiscard]] LineageIndex index_lineage(const Lineage& lineage);
+
+// Which digests are one thing: sets that grow together.
+class DigestSets {
+ public:
+  explicit DigestSets(std::size_t digests);
+  // Returns the number of the set that the digest is in.
+  [[nodiscard]] std::size_t find(std::size_t digest);
+  void join(std::size_t a, std::size_t b);
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+}  // namespace assay::policy

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lineage of an artifact as one policy believes it: only statements and manifests whose signers
+// count, and only inputs of the roles that the condition follows.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "policy/lineage/index.h"
+#include "policy/signers.h"
+#include "schemas/lineage_condition.h"
+
+namespace assay::policy {
+
+// An input that was followed, of a statement that counts.
+struct WalkedInput {
+  const LineageInput* input;
+  std::size_t child;               // node that was made
+  std::vector<std::size_t> nodes;  // that its digests lead to, distinct; empty: to none
+};
+
+// A statement that counts, about one node.
+struct WalkedStatement {
+  const LineageIndex::Statement* statement;
+  std::vector<JudgedSigner> signers;
+  std::vector<WalkedInput> inputs;
+};
+
+// One thing under all its digests that counted manifests join.
+struct WalkedNode {
+  std::vector<std::size_t> digests;
+  std::set<std::string_view> names;         // by which its makers must be trusted
+  std::vector<WalkedStatement> statements;  // that count, in log order
+  std::set<std::string_view> called;        // names that counted inputs and manifests give it
+  std::vector<std::size_t> parents;         // nodes, ascending, distinct
+  bool unnamed = false;                     // an input that leads here has no name
+  bool undecided = false;  // a statement or manifest would count, but for the time of its signature
+
+  // Returns whether a counted statement says that something went into the node.
+  [[nodiscard]] bool has_inputs() const;
+  [[nodiscard]] bool is_collected() const;  // there is a counted statement of the stage collect
+};
+
+// The result of the walk.
+struct LineageWalk {
+  std::map<std::size_t, WalkedNode> nodes;  // those that were reached, by the number of their set
+  std::size_t start = 0;                    // node
+  // A signature that would count was logged after `now`: more may belong to the lineage.
+  bool undecided = false;
+};
+
+// Walks up from the start. `names` are the names of the start that the policy believes. A manifest
+// joins digests when a publisher's signature counts under its name. A signature on a statement
+// about a node counts when check_grant() (schemas/trust.h) passes under one of the node's names,
+// and a role of the key covers every name that the statement itself gives to the node. The names of
+// an ancestor are those that counted inputs give it; when one of these inputs has no name, also
+// those in its counted manifests. Without names, only roles for every name count.
+[[nodiscard]] LineageWalk walk_lineage(const Lineage& lineage, std::span<const std::string> roles,
+                                       const Names& names, Timestamp now);
+
+}  // namespace assay::policy

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges the lineage condition, and says what its author should know. Implemented in
+// policy/lineage. Internal to policy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "policy/conditions.h"
+
+namespace assay::policy {
+
+// The name of the stage whose statements make a leaf known.
+inline constexpr std::string_view kCollectStage = "collect";
+
+// Judges `condition` on the lineage that the policy believes (policy/lineage/walk.h). Fails:
+// - ancestor-denied: a node is on the deny list. Digests and names count whoever gave them, keys
+//   and identities when they signed a manifest or a making statement of a node, counted or not;
+// - licence-not-allowed: the licence of a counted making statement leaves no choice that `licences`
+//   accepts;
+// - signers-insufficient: a node has counted statements that an edge rule is about, and too few of
+//   the rule's identities signed them;
+// - stage-missing: on no path from an ancestor to the artifact do the stages occur in this order,
+//   each at a counted statement; statements that make nothing come after the one that made the
+//   node;
+// - lineage-too-deep: a path has more than max_depth edges.
+// Is undecided, and never passes:
+// - ancestor-unknown: there is no lineage; or a node has no followed input, is not collected by a
+//   counted statement, and fits no leaf pattern; or an input has no strong digest and fits none; or
+//   what went into a node could not be read;
+// - lineage-cycle: a node was made from itself;
+// - lineage-incomplete: the search ended at a limit;
+// - licence-unknown: a leaf has no licence that can be read, or another node has one that cannot;
+// - condition-undecided: a signature that would count was logged after the time of the evaluation.
+// An input is known when each of its strong digests leads to a known node: otherwise a second
+// digest could lead to something that nobody knows. An input without strong digests is known when a
+// leaf pattern fits its name or one of its digests.
+[[nodiscard]] ConditionResult judge(const LineageCondition& condition, const Scope& scope);
+
+// Returns warnings about a condition: patterns that accept every leaf, parts that contradict each
+// other, rules that cannot pass. `negated`: the condition stands below a `not`.
+[[nodiscard]] std::vector<std::string> lint_lineage(const LineageCondition& condition,
+                                                    bool negated);
+
+}  // namespace assay::policy

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service/documents/lineage_row.h"
+
+#include <algorithm>
+#include <set>
+
+#include "schemas/lifecycle.h"
+#include "schemas/spdx.h"
+#include "server/service/json_at.h"
+
+namespace assay::server {
+namespace {
+
+constexpr std::string_view kSlsaProvenance = "https://slsa.dev/provenance/v1";
+constexpr std::size_t kMaxDependencies = 1024;
+constexpr std::size_t kMaxDependencyName = 4096;
+
+std::unexpected<Error> broken() {
+  return fail(ErrorCode::kDataLoss, "a stored statement does not say what lineages read of it");
+}
+
+Json input_json(const std::string& role, const std::string& name,
+                const std::map<std::string, std::string>& digests) {
+  Json input = {{"role", role}, {"digests", Json::array()}};
+  if (!name.empty()) {
+    input["name"] = name;
+  }
+  for (const auto& [algorithm, value] : digests) {
+    input["digests"].push_back(algorithm + ":" + value);
+  }
+  return input;
+}
+
+void add_lifecycle(const Statement& statement, Json& contents) {
+  const auto lifecycle = lifecycle_from(statement);
+  if (!lifecycle) {
+    contents["unread"] = true;
+    return;
+  }
+  for (const LifecycleInput& input : lifecycle->inputs) {
+    contents["inputs"].push_back(input_json(input.role, input.name, input.digest));
+  }
+  const Json& licence = member_at(lifecycle->parameters, "license");
+  if (licence.is_string() && licence.get_ref<const std::string&>().size() <= kMaxSpdxBytes) {
+    contents["licence"] = licence;
+  } else if (lifecycle->parameters.contains("license")) {
+    contents["licence"] = "";
+  }
+}
+
+// A resource descriptor of in-toto: name or uri, and digests.
+bool add_dependency(const Json& dependency, Json& contents) {
+  if (!dependency.is_object()) {
+    return false;
+  }
+  const Json& named = member_at(dependency, dependency.contains("name") ? "name" : "uri");
+  const Json& digest = member_at(dependency, "digest");
+  if (!(named.is_null() || named.is_string()) || !(digest.is_null() || digest.is_object())) {
+    return false;
+  }
+  std::map<std::string, std::string> digests;
+  for (const auto& one : digest.items()) {
+    if (!one.value().is_string()) {
+      return false;
+    }
+    digests[one.key()] = one.value().get<std::string>();
+  }
+  const std::string name = named.is_string() ? named.get<std::string>() : std::string();
+  if (name.size() > kMaxDependencyName) {
+    return false;
+  }
+  contents["inputs"].push_back(input_json(std::string(policy::kDependencyRole), name, digests));
+  return true;
+}
+
+void add_slsa(const Json& predicate, Json& contents) {
+  const Json& list = member_at(member_at(predicate, "buildDefinition"), "resolvedDependencies");
+  bool read = list.is_null() || (list.is_array() && list.size() <= kMaxDependencies);
+  if (read && list.is_array()) {
+    for (const Json& dependency : list) {
+      read = add_dependency(dependency, contents) && read;
+    }
+  }
+  if (!read) {
+    contents["unread"] = true;
+  }
+}
+
+Result<std::string> text_in(const Json& json) {
+  return json.is_string() ? Result<std::string>(json.get<std::string>())
+                          : Result<std::string>(broken());
+}
+
+Result<std::vector<std::string>> texts_in(const Json& json) {
+  if (!json.is_array()) {
+    return broken();
+  }
+  std::vector<std::string> texts;
+  for (const Json& one : json) {
+    ASSAY_ASSIGN(std::string text, text_in(one));
+    texts.push_back(std::move(text));
+  }
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+Status read_contents(const Json& contents, policy::LineageStatement& statement) {
+  for (const auto& [digest, names] : member_at(contents, "names").items()) {
+    policy::LineageSubject subject{digest, {}};
+    ASSAY_ASSIGN(subject.names, texts_in(names));
+    statement.subjects.push_back(std::move(subject));
+  }
+  for (const Json& one : member_at(contents, "inputs")) {
+    policy::LineageInput input;
+    ASSAY_ASSIGN(input.role, text_in(member_at(one, "role")));
+    ASSAY_ASSIGN(input.digests, texts_in(member_at(one, "digests")));
+    if (one.contains("name")) {
+      ASSAY_ASSIGN(input.name, text_in(one["name"]));
+    }
+    statement.inputs.push_back(std::move(input));
+  }
+  statement.unread = contents.contains("unread");
+  if (contents.contains("licence")) {
+    ASSAY_ASSIGN(statement.licence, text_in(contents["licence"]));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> add_lineage(const Statement& statement, Json& contents) {
+  if (statement.predicate_type == kLifecyclePredicateType) {
+    add_lifecycle(statement, contents);
+  } else if (statement.predicate_type == kSlsaProvenance) {
+    add_slsa(statement.predicate, contents);
+  }
+  std::set<std::string> digests;
+  for (const Json& input : member_at(contents, "inputs")) {
+    for (const Json& digest : input["digests"]) {
+      digests.insert(digest.get<std::string>());
+    }
+  }
+  return {digests.begin(), digests.end()};
+}
+
+Result<std::shared_ptr<const policy::LineageStatement>> lineage_statement(
+    const storage::StatementRow& row, const KeysById& keys) {
+  const auto key_of = [&](const KeyId& id) -> Result<TrustedKey> {
+    const auto key = keys.find(id);
+    return key == keys.end() ? Result<TrustedKey>(broken()) : Result<TrustedKey>(key->second);
+  };
+  ASSAY_ASSIGN(policy::StatementFact fact, statement_fact(row, key_of));
+  auto statement = std::make_shared<policy::LineageStatement>(
+      policy::LineageStatement{std::move(fact), false, {}, {}});
+  if (row.kind == storage::StatementKind::kManifest) {
+    statement->manifest = true;
+    const std::set<std::string> subjects(row.subjects.begin(), row.subjects.end());
+    for (const std::string& subject : subjects) {
+      statement->subjects.push_back({subject, {row.name}});
+    }
+    return std::shared_ptr<const policy::LineageStatement>(std::move(statement));
+  }
+  const auto contents = parse_json(row.contents);
+  if (!contents || !contents->is_object()) {
+    return broken();
+  }
+  ASSAY_TRY(read_contents(*contents, *statement));
+  return std::shared_ptr<const policy::LineageStatement>(std::move(statement));
+}
+
+}  // namespace assay::server

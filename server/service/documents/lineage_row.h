@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the row of a statement keeps for lineages (policy/lineage.h): what went into the subjects,
+// and their licence.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "policy/lineage.h"
+#include "schemas/statement.h"
+#include "server/service/documents/statement_row.h"
+
+namespace assay::server {
+
+// Adds to `contents` the members "inputs", "unread" and "licence" of a lifecycle statement, which
+// stage_of() has checked, or of SLSA provenance. Returns the digests of all inputs, distinct.
+// Nothing is added for other statements. What of the dependencies in SLSA provenance cannot be read
+// is "unread"; it never is an error, because the predicate is not ours.
+[[nodiscard]] std::vector<std::string> add_lineage(const Statement& statement, Json& contents);
+
+using KeysById = std::map<KeyId, TrustedKey>;
+
+// Returns what lineages read of a stored statement or manifest. Errors: data-loss when the row or a
+// key of its signatures cannot be read.
+[[nodiscard]] Result<std::shared_ptr<const policy::LineageStatement>> lineage_statement(
+    const storage::StatementRow& row, const KeysById& keys);
+
+}  // namespace assay::server

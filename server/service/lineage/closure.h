@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads lineages (policy/lineage.h) from the store.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "server/service/lineage/stored.h"
+#include "server/service/services.h"
+
+namespace assay::server {
+
+// A lineage that a decision rests on, and up to which version of the stored statements it holds.
+struct SeenLineage {
+  std::uint64_t version = 0;        // Snapshot::statements_version()
+  std::optional<LeafIndex> newest;  // newest statement of the store; nullopt: none
+  std::shared_ptr<const LineageFacts> facts;
+};
+
+// Returns everything that `artifact` was made from. It is read from the store only if a statement
+// about something in it was added, or a stored statement got signatures, or trust changed, since
+// the last call for this artifact. Errors: evaluation-deadline when `deadline`, by the service's
+// clock, passes while statements are read; data-loss; storage.
+[[nodiscard]] Result<SeenLineage> lineage_facts(Services& services, storage::Snapshot& snapshot,
+                                                const ArtifactId& artifact,
+                                                std::optional<Timestamp> deadline = {});
+
+// Returns whether all of `seen` are still whole lineages in `view`, which must be of the same or a
+// later state than the snapshot that they were read from, with the same trust. Looks only at
+// statements that came since; false when a stored statement got signatures.
+[[nodiscard]] Result<bool> are_current(storage::Snapshot& view, std::span<const SeenLineage> seen);
+
+// Collects a lineage for readers, in either direction, without the parts of a case. `start` is a
+// digest. Ends after `depth` steps.
+[[nodiscard]] Result<std::shared_ptr<const policy::Lineage>> read_lineage(
+    storage::Snapshot& snapshot, const std::string& start, policy::LineageDirection direction,
+    std::size_t depth);
+
+}  // namespace assay::server

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lineage condition: signers of edges, stages, depth, licences; lint; the document.
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "policy/lineage_condition.h"
+#include "policy/lint.h"
+#include "tests/policy/lineage/lineage_fixture.h"
+
+namespace assay::policy::test {
+namespace {
+
+// corpus (collected) -> base (trained) -> tuned (finetuned, with a second dataset) -> the model
+// (quantized), evaluated and approved.
+Made long_lineage() {
+  Made made = {
+      about(1, "collect", digest_of("corpus"), "acme/corpus", {}, {maker("curator", "collect")}),
+      about(2, "collect", digest_of("extra"), "acme/extra", {}, {maker("curator", "collect")}),
+      about(3, "train", digest_of("base"), "acme/base", {input("dataset", "corpus", "acme/corpus")},
+            {maker("trainer", "train")}),
+      about(4, "finetune", digest_of("tuned"), "acme/tuned",
+            {input("base-model", "base", "acme/base"), input("dataset", "extra", "acme/extra")},
+            {maker("tuner", "finetune")}),
+      about(5, "quantize", artifact().text(), "acme/demo",
+            {input("base-model", "tuned", "acme/tuned")}, {maker("packer", "quantize")}),
+      about(6, "evaluate", artifact().text(), "acme/demo", {}, {maker("eve", "evaluate")}),
+      about(7, "approve", artifact().text(), "acme/demo", {}, {maker("carol", "approve")})};
+  made[0].licence = "CC-BY-4.0";
+  made[1].licence = "MIT OR GPL-3.0-only";
+  return made;
+}
+
+Judgement with_stages(std::vector<std::string> stages) {
+  LineageCondition condition;
+  condition.stages = std::move(stages);
+  return brief(judge_lineage(condition, long_lineage()));
+}
+
+TEST(LineageStages, InOrderOnOnePath) {
+  const Judgement missing{Outcome::kFail, Reason::kStageMissing};
+  EXPECT_EQ(with_stages({"collect", "train", "finetune", "quantize", "evaluate", "approve"}),
+            kPassed);
+  EXPECT_EQ(with_stages({"collect", "quantize"}), kPassed);
+  EXPECT_EQ(with_stages({"train", "collect"}), missing);
+  EXPECT_EQ(with_stages({"approve", "evaluate"}), missing);
+  EXPECT_EQ(with_stages({"train", "train"}), missing);
+  EXPECT_EQ(with_stages({"merge"}), missing);
+}
+
+TEST(LineageStages, AreNotPutTogetherFromTwoPaths) {
+  Made made = long_lineage();
+  // The second dataset was preprocessed, the first was not.
+  made[1].fact.stage = "preprocess";
+  made[1].inputs = {input("dataset", "corpus", "acme/corpus")};
+  made[1].fact.signers[0].key = maker("curator", "preprocess");
+  LineageCondition condition;
+  condition.stages = {"preprocess", "train"};
+  EXPECT_EQ(judge_lineage(condition, made).code, Reason::kStageMissing);
+  condition.stages = {"preprocess", "finetune"};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+}
+
+TEST(LineageStages, BelowNot_AreNoProofOfTheContrary) {
+  LineageCondition condition;
+  condition.stages = {"merge"};
+  EXPECT_EQ(judge_not(condition, facts_with(long_lineage())).outcome, Outcome::kError);
+}
+
+TEST(LineageDepth, CountsTheLongestPath) {
+  LineageCondition condition;
+  condition.max_depth = 3;
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())), kPassed);
+  EXPECT_EQ(judge_lineage(condition, long_lineage()).actual["depth"], 3);
+  condition.max_depth = 2;
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())),
+            (Judgement{Outcome::kFail, Reason::kLineageTooDeep}));
+}
+
+TEST(LineageEdges, AreSignedByWhomThePolicyNames) {
+  LineageCondition condition;
+  condition.edges = {{"train", "", 1, {"trainer"}}, {"", "dataset", 1, {"trainer", "tuner"}}};
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())), kPassed);
+  condition.edges = {{"train", "", 1, {"somebody"}}};
+  const ConditionResult result = judge_lineage(condition, long_lineage());
+  EXPECT_EQ(brief(result), (Judgement{Outcome::kFail, Reason::kSignersInsufficient}));
+  EXPECT_EQ(result.actual["unsigned"][0]["name"], "acme/base");
+  condition.edges = {{"", "base-model", 2, {}}};
+  EXPECT_EQ(judge_lineage(condition, long_lineage()).code, Reason::kSignersInsufficient);
+  // A rule about what did not happen holds.
+  condition.edges = {{"merge", "", 1, {"somebody"}}};
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())), kPassed);
+}
+
+TEST(LineageEdges, TwoPeopleMaySignTwoStatements) {
+  Made made = long_lineage();
+  made.push_back(made[2]);
+  made.back().fact.id = statement_id(8);
+  made.back().fact.signers[0].key = maker("second", "train");
+  LineageCondition condition;
+  condition.edges = {{"train", "", 2, {}}};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), kPassed);
+  made.back().fact.signers[0].signed_at = from_now(5);
+  EXPECT_EQ(judge_lineage(condition, made).outcome, Outcome::kError);
+}
+
+TEST(LineageLicences, EveryLeafNeedsOneThatIsAccepted) {
+  LineageCondition condition;
+  condition.licences = {{"CC-BY-4.0", "MIT"}, {}};
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())), kPassed);
+  condition.licences = {{"cc-by-4.0", "mit"}, {}};
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())), kPassed);
+  condition.licences = {{}, {"GPL-3.0-only"}};  // MIT remains
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())), kPassed);
+  const Judgement refused{Outcome::kFail, Reason::kLicenceNotAllowed};
+  condition.licences = {{"MIT"}, {}};
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())), refused);
+  condition.licences = {{}, {"GPL-3.0-only", "MIT"}};
+  EXPECT_EQ(brief(judge_lineage(condition, long_lineage())), refused);
+  EXPECT_EQ(judge_not(condition, facts_with(long_lineage())).outcome, Outcome::kPass);
+}
+
+TEST(LineageLicences, UnknownIsAnError_AlsoBelowNot) {
+  const Judgement unknown{Outcome::kError, Reason::kLicenceUnknown};
+  LineageCondition condition;
+  condition.licences = {{"CC-BY-4.0", "MIT"}, {}};
+  for (const auto& licence : {std::optional<std::string>(), std::optional<std::string>(""),
+                              std::optional<std::string>("as you like")}) {
+    Made made = long_lineage();
+    made[0].licence = licence;
+    EXPECT_EQ(brief(judge_lineage(condition, made)), unknown);
+    EXPECT_EQ(judge_not(condition, facts_with(made)).outcome, Outcome::kError);
+  }
+  // A leaf that a pattern accepts has no licence.
+  Made made = long_lineage();
+  made.erase(made.begin());
+  condition.leaves = {"acme/corpus"};
+  EXPECT_EQ(brief(judge_lineage(condition, made)), unknown);
+}
+
+TEST(LineageLicences, OfAModel_IsLookedAtToo) {
+  Made made = long_lineage();
+  made[2].licence = "LicenseRef-research-only";
+  LineageCondition condition;
+  condition.licences = {{"CC-BY-4.0", "MIT"}, {}};
+  EXPECT_EQ(judge_lineage(condition, made).code, Reason::kLicenceNotAllowed);
+}
+
+TEST(LineageLint, WarnsOfWhatSaysNothingOrContradicts) {
+  EXPECT_TRUE(lint_lineage({}, false).empty());
+  const auto count = [](const LineageCondition& condition, bool negated = false) {
+    return lint_lineage(condition, negated).size();
+  };
+  LineageCondition condition;
+  condition.leaves = {"*"};
+  EXPECT_EQ(count(condition), 1U);
+  condition.leaves = {"sha256:*"};
+  EXPECT_EQ(count(condition), 1U);
+  condition.leaves = {digest_of("corpus")};
+  EXPECT_EQ(count(condition), 0U);
+  condition.deny.digests = {digest_of("corpus")};
+  EXPECT_EQ(count(condition), 1U);
+  condition = {};
+  condition.edges = {{"train", "", 2, {"one"}}};
+  EXPECT_EQ(count(condition), 1U);
+  condition.edges = {{"evaluate", "", 1, {}}};
+  EXPECT_EQ(count(condition), 1U);
+  condition.edges = {{"", "code", 1, {}}};
+  EXPECT_EQ(count(condition), 0U);
+  condition.roles = {"dataset", "base-model"};
+  EXPECT_EQ(count(condition), 1U);
+  condition = {};
+  condition.roles = {"dataset"};
+  EXPECT_EQ(count(condition), 1U);
+  condition = {};
+  condition.licences = {{"MIT"}, {"mit"}};
+  EXPECT_EQ(count(condition), 1U);
+  condition = {};
+  EXPECT_EQ(count(condition, true), 1U);
+  PolicyDocument policy = policy_with({test::condition("lineage", LineageCondition{})});
+  std::get<LineageCondition>(policy.require.back().kind).leaves = {"*"};
+  const auto findings = lint(policy);
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& one) {
+    return one.condition == "lineage" && one.level == Finding::Level::kWarning;
+  }));
+}
+
+// The example of docs/lineage.md can be stored, and nothing speaks against it.
+TEST(LineagePage, ExampleIsAPolicy) {
+  std::ifstream in(std::string(ASSAY_SOURCE_DIR) + "/docs/lineage.md");
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string page = text.str();
+  const std::string fence = "```json policy\n";
+  const std::size_t begin = page.find(fence);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t from = begin + fence.size();
+  const std::string example = page.substr(from, page.find("```", from) - from);
+  const auto policy = parse_policy(as_bytes(example));
+  ASSERT_TRUE(policy) << to_string(policy.error());
+  for (const Finding& finding : lint(*policy)) {
+    EXPECT_EQ(finding.level, Finding::Level::kNote) << finding.text;
+  }
+  const Json written = to_json(*policy);
+  const PolicyDocument again = parse_policy(as_bytes(written.dump())).value();
+  EXPECT_EQ(to_json(again), written);
+}
+
+TEST(LineagePolicy, RefusesALicenceThatIsNone) {
+  const auto parse = [](const std::string& licence) {
+    Json document = to_json(policy_with({}));
+    document["require"] = {{{"id", "x"}, {"lineage", {{"licences", {{"allow", {licence}}}}}}}};
+    return parse_policy(as_bytes(document.dump()));
+  };
+  EXPECT_TRUE(parse("GPL-2.0-only WITH Classpath-exception-2.0"));
+  const auto refused = parse("MIT OR BSD-3-Clause");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kPolicyInvalid);
+  EXPECT_EQ(refused.error().where, "/require/0/lineage/licences/allow/0");
+}
+
+// --- the document
+
+TEST(LineageDocument, IsTheSameInEveryOrder) {
+  Made made = long_lineage();
+  made[3].unread = true;
+  made.push_back(joins(9, {digest_of("corpus"), artifact().text()}, "acme/demo",
+                       {publisher("alice-1", "alice")}));
+  const std::string first = canonical_json(to_json(*lineage_of(made))).value();
+  std::reverse(made.begin(), made.end());
+  EXPECT_EQ(canonical_json(to_json(*lineage_of(made))).value(), first);
+  const auto read = lineage_from_json(parse_json(first).value(), "");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(canonical_json(to_json(**read)).value(), first);
+  // It is part of the facts, and is judged alike when they are read again.
+  const Facts facts = facts_with(long_lineage());
+  const Facts again = facts_from_json(to_json(facts)).value();
+  ASSERT_NE(again.lineage, nullptr);
+  EXPECT_EQ(brief(judge_alone(LineageCondition{}, again)), kPassed);
+}
+
+TEST(LineageDocument, RefusesWhatItDoesNotKnow) {
+  const Json good = to_json(*lineage_of(long_lineage()));
+  for (const char* path : {"/start", "/statements", "/statements/0/subjects", "/statements/0/fact",
+                           "/statements/0/subjects/0/names", "/statements/3/inputs/0/role"}) {
+    Json bad = good;
+    bad[Json::json_pointer(path)] = 7;
+    EXPECT_FALSE(lineage_from_json(bad, "")) << path;
+  }
+  Json bad = good;
+  bad["statements"][0]["more"] = true;
+  EXPECT_FALSE(lineage_from_json(bad, ""));
+}
+
+}  // namespace
+}  // namespace assay::policy::test

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second evaluator: what a model was made from. Sets of texts, looked through again and again
+// until nothing changes; paths are enumerated one by one.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <regex>
+
+#include "policy/lineage.h"
+#include "schemas/lifecycle.h"
+#include "schemas/spdx.h"
+#include "tests/support/policy_reference_case.h"
+
+namespace assay::policy::reference {
+namespace {
+
+using Texts = std::set<std::string>;
+using Stages = std::vector<std::string>;
+
+bool fits(const std::string& pattern, const std::string& text) {
+  std::string expression;
+  for (const char c : pattern) {
+    expression +=
+        c == '*' ? "[^]*" : std::string("[") + (c == '^' ? "\\^" : std::string(1, c)) + "]";
+  }
+  return std::regex_match(text, std::regex(expression));
+}
+
+bool is_among(const std::vector<std::string>& list, const std::string& text) {
+  return std::count(list.begin(), list.end(), text) > 0;
+}
+
+bool strong(const std::string& digest) {
+  return std::regex_match(digest, std::regex("(assay-tree-v1-sha(256|384)|sha(256|384|512)|"
+                                             "sha3_(256|384|512)):[^]*"));
+}
+
+bool is_making(const LineageStatement& one) {
+  const std::string& type = one.fact.predicate_type;
+  const std::string& stage = one.fact.stage;
+  return !one.manifest && (type == "https://slsa.dev/provenance/v1" ||
+                           (type == kLifecyclePredicateType && stage != "evaluate" &&
+                            stage != "approve" && stage != "deploy"));
+}
+
+// One thing: its digests, and what is believed of it.
+struct Thing {
+  Texts digests;
+  Texts names;   // under which its makers must be trusted
+  Texts called;  // by inputs and manifests that count
+  std::vector<const LineageStatement*> believed;
+};
+
+class Questioner {
+ public:
+  Questioner(const LineageCondition& condition, const Case& one_case)
+      : condition_(condition), case_(one_case) {
+    merge();
+    start_ = thing_of(case_.facts.lineage->start());
+    reached_.insert(start_);
+    things_[start_].names = case_.names();
+    bool again = true;
+    while (again) {
+      again = look();
+    }
+  }
+
+  std::vector<Tested> demands() {
+    const bool cyclic = std::any_of(reached_.begin(), reached_.end(), [&](std::size_t thing) {
+      return ancestors_of(thing).contains(thing);
+    });
+    std::vector<Tested> list = {{truth(!denied()), Reason::kAncestorDenied}};
+    const Truth edges = edges_signed();
+    // What lies in the future may be what is missing; that is said once, below.
+    list.push_back({truth(edges != Truth::kNo || later_), Reason::kSignersInsufficient});
+    list.push_back({licences(false), Reason::kLicenceNotAllowed});
+    if (!cyclic) {
+      const std::set<Stages> paths = paths_to(start_);
+      const bool stages = std::any_of(paths.begin(), paths.end(), [&](const Stages& path) {
+        return in_order(path) == condition_.stages.size();
+      });
+      list.push_back({truth(stages || later_), Reason::kStageMissing});
+      list.push_back({truth(!condition_.max_depth || longest(start_) <= *condition_.max_depth),
+                      Reason::kLineageTooDeep});
+    }
+    list.push_back({later_ || edges == Truth::kUnknown ? Truth::kUnknown : Truth::kYes,
+                    Reason::kConditionUndecided});
+    list.push_back({all_known() ? Truth::kYes : Truth::kUnknown, Reason::kAncestorUnknown});
+    list.push_back({licences(true), Reason::kLicenceUnknown});
+    list.push_back({cyclic ? Truth::kUnknown : Truth::kYes, Reason::kLineageCycle});
+    list.push_back({case_.facts.lineage->reached().empty() ? Truth::kYes : Truth::kUnknown,
+                    Reason::kLineageIncomplete});
+    return list;
+  }
+
+ private:
+  [[nodiscard]] const Lineage::Statements& all() const { return case_.facts.lineage->statements(); }
+
+  Truth published(const LineageStatement& one) const {
+    Truth best = Truth::kNo;
+    for (const SignerFact& signer : one.fact.signers) {
+      const Truth counts =
+          case_.counts(signer, {KeyPurpose::kPublisher, "", std::string(kManifestPredicateType),
+                                one.subjects.front().names.front()});
+      if (counts == Truth::kYes || best == Truth::kNo) {
+        best = counts;
+      }
+    }
+    return best;
+  }
+
+  void merge() {
+    Texts digests = {case_.facts.lineage->start()};
+    for (const auto& one : all()) {
+      for (const LineageSubject& subject : one->subjects) {
+        digests.insert(subject.digest);
+      }
+      for (const LineageInput& input : one->inputs) {
+        digests.insert(input.digests.begin(), input.digests.end());
+      }
+    }
+    for (const std::string& digest : digests) {
+      if (strong(digest)) {
+        things_.push_back({{digest}, {}, {}, {}});
+      }
+    }
+    for (const auto& one : all()) {
+      if (!one->manifest || published(*one) != Truth::kYes) {
+        continue;
+      }
+      Thing whole;
+      for (const LineageSubject& subject : one->subjects) {
+        if (strong(subject.digest)) {
+          Thing& part = things_[thing_of(subject.digest)];
+          whole.digests.insert(part.digests.begin(), part.digests.end());
+        }
+      }
+      std::erase_if(things_, [&](const Thing& thing) {
+        return whole.digests.contains(*thing.digests.begin());
+      });
+      things_.push_back(whole);
+    }
+  }
+
+  std::size_t thing_of(const std::string& digest) const {
+    for (std::size_t i = 0; i < things_.size(); ++i) {
+      if (things_[i].digests.contains(digest)) {
+        return i;
+      }
+    }
+    std::abort();
+  }
+
+  static bool is_about(const LineageStatement& one, const Thing& thing) {
+    return std::any_of(one.subjects.begin(), one.subjects.end(),
+                       [&](const auto& subject) { return thing.digests.contains(subject.digest); });
+  }
+
+  Truth counts(const SignerFact& signer, const LineageStatement& one, const Thing& thing) const {
+    Texts own;
+    for (const LineageSubject& subject : one.subjects) {
+      if (thing.digests.contains(subject.digest)) {
+        for (const std::string& name : subject.names) {
+          own.insert(name.empty() ? "!" : name);
+        }
+      }
+    }
+    const auto under = [&](const std::string& name) {
+      return case_.counts(signer,
+                          {KeyPurpose::kSigner, one.fact.stage, one.fact.predicate_type, name});
+    };
+    Truth best = Truth::kNo;
+    for (const std::string& name : Case::or_none(thing.names)) {
+      best = under(name) == Truth::kNo ? best : under(name);
+    }
+    for (const std::string& name : Case::or_none(own)) {
+      best = under(name) == Truth::kNo ? Truth::kNo : best;
+    }
+    return best;
+  }
+
+  [[nodiscard]] bool followed(const LineageInput& input) const {
+    return condition_.roles.empty() || input.role == kDependencyRole ||
+           is_among(condition_.roles, input.role);
+  }
+
+  std::vector<const LineageInput*> inputs_of(const LineageStatement& one) const {
+    std::vector<const LineageInput*> inputs;
+    for (const LineageInput& input : one.inputs) {
+      if (is_making(one) && followed(input)) {
+        inputs.push_back(&input);
+      }
+    }
+    return inputs;
+  }
+
+  std::set<std::size_t> things_in(const LineageInput& input) const {
+    std::set<std::size_t> found;
+    for (const std::string& digest : input.digests) {
+      if (strong(digest)) {
+        found.insert(thing_of(digest));
+      }
+    }
+    return found;
+  }
+
+  // One look at everything that was reached; true when something new came up.
+  bool look() {
+    bool changed = false;
+    later_ = false;
+    for (const std::size_t number : std::set<std::size_t>(reached_)) {
+      Thing& thing = things_[number];
+      thing.believed.clear();
+      for (const auto& one : all()) {
+        if (!is_about(*one, thing)) {
+          continue;
+        }
+        if (one->manifest) {
+          later_ = later_ || published(*one) == Truth::kUnknown;
+          if (published(*one) == Truth::kYes) {
+            changed = thing.called.insert(one->subjects.front().names.front()).second || changed;
+          }
+          continue;
+        }
+        Truth best = Truth::kNo;
+        for (const SignerFact& signer : one->fact.signers) {
+          const Truth truth = counts(signer, *one, thing);
+          best = best == Truth::kYes || truth == Truth::kNo ? best : truth;
+        }
+        later_ = later_ || best == Truth::kUnknown;
+        if (best == Truth::kYes) {
+          thing.believed.push_back(one.get());
+        }
+      }
+      for (const LineageStatement* one : things_[number].believed) {
+        for (const LineageInput* input : inputs_of(*one)) {
+          for (const std::size_t parent : things_in(*input)) {
+            changed = reached_.insert(parent).second || changed;
+            changed = name(parent, input->name) || changed;
+          }
+        }
+      }
+    }
+    return changed;
+  }
+
+  bool name(std::size_t number, const std::string& given) {
+    Thing& thing = things_[number];
+    bool changed = false;
+    const auto add = [&](Texts& to, const std::string& one) {
+      changed = to.insert(one).second || changed;
+    };
+    if (!given.empty()) {
+      add(thing.called, given);
+    }
+    if (number == start_) {
+      return changed;
+    }
+    if (!given.empty()) {
+      add(thing.names, given);
+      return changed;
+    }
+    for (const auto& one : all()) {
+      if (one->manifest && is_about(*one, thing) && published(*one) == Truth::kYes) {
+        add(thing.names, one->subjects.front().names.front());
+      }
+    }
+    return changed;
+  }
+
+  std::set<std::size_t> parents_of(std::size_t number) const {
+    std::set<std::size_t> parents;
+    for (const LineageStatement* one : things_[number].believed) {
+      for (const LineageInput* input : inputs_of(*one)) {
+        const auto found = things_in(*input);
+        parents.insert(found.begin(), found.end());
+      }
+    }
+    return parents;
+  }
+
+  std::set<std::size_t> ancestors_of(std::size_t number) const {
+    std::set<std::size_t> found = parents_of(number);
+    for (bool again = true; again;) {
+      const std::size_t before = found.size();
+      for (const std::size_t one : std::set<std::size_t>(found)) {
+        const auto more = parents_of(one);
+        found.insert(more.begin(), more.end());
+      }
+      again = found.size() > before;
+    }
+    return found;
+  }
+
+  bool denied() const {
+    const LineageDeny& deny = condition_.deny;
+    const auto bad_name = [&](const std::string& name) {
+      return std::any_of(deny.names.begin(), deny.names.end(),
+                         [&](const std::string& pattern) { return fits(pattern, name); });
+    };
+    for (const std::size_t number : reached_) {
+      const Thing& thing = things_[number];
+      for (const std::string& digest : thing.digests) {
+        if (is_among(deny.digests, digest)) {
+          return true;
+        }
+      }
+      for (const LineageStatement* one : thing.believed) {
+        for (const LineageInput* input : inputs_of(*one)) {
+          for (const std::string& digest : input->digests) {
+            if (is_among(deny.digests, digest)) {
+              return true;
+            }
+          }
+          if (bad_name(input->name)) {
+            return true;
+          }
+        }
+      }
+      for (const auto& one : all()) {
+        for (const LineageSubject& subject : one->subjects) {
+          for (const std::string& name : subject.names) {
+            if (thing.digests.contains(subject.digest) && bad_name(name)) {
+              return true;
+            }
+          }
+        }
+        if (!is_about(*one, thing) || !(one->manifest || is_making(*one))) {
+          continue;
+        }
+        for (const SignerFact& signer : one->fact.signers) {
+          if (is_among(deny.identities, signer.key.identity) ||
+              is_among(deny.keys, signer.key.id.text())) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  bool accepted(const Texts& digests, const Texts& names) const {
+    for (const std::string& leaf : condition_.leaves) {
+      for (const std::string& text : leaf.find(':') == std::string::npos ? names : digests) {
+        if (!text.empty() && fits(leaf, text)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool has_inputs(const Thing& thing) const {
+    return std::any_of(thing.believed.begin(), thing.believed.end(),
+                       [&](const LineageStatement* one) { return !inputs_of(*one).empty(); });
+  }
+
+  bool known(std::size_t number) const {
+    const Thing& thing = things_[number];
+    return has_inputs(thing) || accepted(thing.digests, thing.called) ||
+           std::any_of(thing.believed.begin(), thing.believed.end(), [](const auto* one) {
+             return is_making(*one) && one->fact.stage == "collect";
+           });
+  }
+
+  bool all_known() const {
+    if (!known(start_)) {
+      return false;
+    }
+    for (const std::size_t number : reached_) {
+      for (const LineageStatement* one : things_[number].believed) {
+        for (const LineageInput* input : inputs_of(*one)) {
+          const auto things = things_in(*input);
+          const bool good =
+              things.empty()
+                  ? accepted({input->digests.begin(), input->digests.end()}, {input->name})
+                  : std::all_of(things.begin(), things.end(),
+                                [&](std::size_t thing) { return known(thing); });
+          if (!good) {
+            return false;
+          }
+        }
+        if (one->unread) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  Truth edges_signed() const {
+    Truth whole = Truth::kYes;
+    for (const LineageEdgeRule& rule : condition_.edges) {
+      for (const std::size_t number : reached_) {
+        Texts surely;
+        Texts perhaps;
+        bool any = false;
+        for (const LineageStatement* one : things_[number].believed) {
+          const auto inputs = inputs_of(*one);
+          const bool of_role = rule.role.empty() ||
+                               std::any_of(inputs.begin(), inputs.end(),
+                                           [&](const auto* in) { return in->role == rule.role; });
+          if (!is_making(*one) || !of_role ||
+              (!rule.stage.empty() && one->fact.stage != rule.stage)) {
+            continue;
+          }
+          any = true;
+          for (const SignerFact& signer : one->fact.signers) {
+            const Truth truth = counts(signer, *one, things_[number]);
+            if (!rule.identities.empty() && !is_among(rule.identities, signer.key.identity)) {
+              continue;
+            }
+            if (truth == Truth::kYes) {
+              surely.insert(signer.key.identity);
+            }
+            if (truth != Truth::kNo) {
+              perhaps.insert(signer.key.identity);
+            }
+          }
+        }
+        if (any && perhaps.size() < rule.at_least) {
+          return Truth::kNo;
+        }
+        if (any && surely.size() < rule.at_least) {
+          whole = Truth::kUnknown;
+        }
+      }
+    }
+    return whole;
+  }
+
+  bool accepts(const std::string& licence) const {
+    const auto is_in = [&](const std::vector<std::string>& list) {
+      return std::any_of(list.begin(), list.end(),
+                         [&](const auto& one) { return same_spdx_id(one, licence); });
+    };
+    return (condition_.licences->allow.empty() || is_in(condition_.licences->allow)) &&
+           !is_in(condition_.licences->deny);
+  }
+
+  // Whether all licences are accepted; or, when `asked_known`, known.
+  Truth licences(bool asked_known) const {
+    bool accepted_all = true;
+    bool known_all = true;
+    for (const std::size_t number : condition_.licences ? reached_ : std::set<std::size_t>()) {
+      bool any = false;
+      for (const LineageStatement* one : things_[number].believed) {
+        if (is_making(*one) && one->licence) {
+          any = true;
+          const auto expression = SpdxExpression::parse(*one->licence);
+          known_all = known_all && expression;
+          accepted_all =
+              accepted_all && (!expression || expression->satisfied_by([&](const std::string& id) {
+                return accepts(id);
+              }));
+        }
+        for (const LineageInput* input : inputs_of(*one)) {
+          known_all = known_all && !things_in(*input).empty();
+        }
+      }
+      known_all = known_all && (any || has_inputs(things_[number]));
+    }
+    return asked_known ? (known_all ? Truth::kYes : Truth::kUnknown) : truth(accepted_all);
+  }
+
+  std::uint64_t longest(std::size_t number) const {
+    std::uint64_t steps = 0;
+    for (const LineageStatement* one : things_[number].believed) {
+      for (const LineageInput* input : inputs_of(*one)) {
+        steps = std::max<std::uint64_t>(steps, 1);
+        for (const std::size_t parent : things_in(*input)) {
+          steps = std::max(steps, longest(parent) + 1);
+        }
+      }
+    }
+    return steps;
+  }
+
+  // The stages on every way to a thing.
+  std::set<Stages> paths_to(std::size_t number) const {
+    std::set<Stages> paths = {{}};
+    std::vector<const LineageStatement*> in_order = things_[number].believed;
+    for (const LineageStatement* one : in_order) {
+      if (!is_making(*one)) {
+        continue;
+      }
+      std::set<Stages> before = {{}};
+      for (const LineageInput* input : inputs_of(*one)) {
+        for (const std::size_t parent : things_in(*input)) {
+          const auto more = paths_to(parent);
+          before.insert(more.begin(), more.end());
+        }
+      }
+      for (Stages path : before) {
+        path.push_back(one->fact.stage);
+        paths.insert(std::move(path));
+      }
+    }
+    for (const LineageStatement* one : in_order) {
+      if (!is_making(*one)) {
+        std::set<Stages> longer;
+        for (Stages path : paths) {
+          path.push_back(one->fact.stage);
+          longer.insert(std::move(path));
+        }
+        paths = std::move(longer);
+      }
+    }
+    return paths;
+  }
+
+  std::size_t in_order(const Stages& path) const {
+    std::size_t found = 0;
+    for (const std::string& stage : path) {
+      found += found < condition_.stages.size() && stage == condition_.stages[found] ? 1U : 0U;
+    }
+    return found;
+  }
+
+  const LineageCondition& condition_;
+  const Case& case_;
+  std::vector<Thing> things_;
+  std::size_t start_ = 0;
+  std::set<std::size_t> reached_;
+  bool later_ = false;  // a signature that would count lies in the future
+};
+
+}  // namespace
+
+Answer Case::judge(const LineageCondition& condition, bool below_not) const {
+  if (!facts.lineage || !facts.artifact || facts.lineage->start() != facts.artifact->text()) {
+    return answer(Outcome::kError, Reason::kAncestorUnknown);
+  }
+  const std::vector<Tested> demands = Questioner(condition, *this).demands();
+  Answer plain = all_of(demands);
+  if (plain.outcome == Outcome::kError) {
+    plain.code = first(demands, Truth::kUnknown)->code;
+  }
+  return below_not ? turned_demands(demands, plain) : plain;
+}
+
+}  // namespace assay::policy::reference
