@@ -44,7 +44,7 @@ class Walker {
     manifests_.resize(index_.statements.size(), Count::kNo);
     for (std::size_t s = 0; s < index_.statements.size(); ++s) {
       const LineageStatement& statement = *index_.statements[s].statement;
-      if (!statement.manifest || statement.subjects.empty() ||
+      if (!statement.manifest || statement.fact.withdrawn || statement.subjects.empty() ||
           statement.subjects.front().names.empty()) {
         continue;
       }
@@ -181,6 +181,9 @@ class Walker {
       }
       if (one.state != SignerState::kRejected && !covers(signer, context, s, node)) {
         one = {one.identity, SignerState::kRejected, Reason::kRoleNotGranted};
+      }
+      if (fact.withdrawn) {
+        one = {one.identity, SignerState::kRejected, Reason::kStatementWithdrawn};
       }
       judged.push_back(one);
     }

@@ -98,6 +98,9 @@ class Questioner {
 
   Truth published(const LineageStatement& one) const {
     Truth best = Truth::kNo;
+    if (one.fact.withdrawn) {
+      return best;
+    }
     for (const SignerFact& signer : one.fact.signers) {
       const Truth counts =
           case_.counts(signer, {KeyPurpose::kPublisher, "", std::string(kManifestPredicateType),
@@ -157,6 +160,9 @@ class Questioner {
   }
 
   Truth counts(const SignerFact& signer, const LineageStatement& one, const Thing& thing) const {
+    if (one.fact.withdrawn) {
+      return Truth::kNo;
+    }
     Texts own;
     for (const LineageSubject& subject : one.subjects) {
       if (thing.digests.contains(subject.digest)) {

@@ -144,12 +144,13 @@ std::vector<std::string> add_lineage(const Statement& statement, Json& contents)
 }
 
 Result<std::shared_ptr<const policy::LineageStatement>> lineage_statement(
-    const storage::StatementRow& row, const KeysById& keys) {
+    storage::Snapshot& snapshot, const storage::StatementRow& row, const KeysById& keys) {
   const auto key_of = [&](const KeyId& id) -> Result<TrustedKey> {
     const auto key = keys.find(id);
     return key == keys.end() ? Result<TrustedKey>(broken()) : Result<TrustedKey>(key->second);
   };
   ASSAY_ASSIGN(policy::StatementFact fact, statement_fact(row, key_of));
+  ASSAY_ASSIGN(fact.withdrawn, withdrawn_fact(snapshot, row.id));
   auto statement = std::make_shared<policy::LineageStatement>(
       policy::LineageStatement{std::move(fact), false, {}, {}});
   if (row.kind == storage::StatementKind::kManifest) {

@@ -20,9 +20,9 @@ namespace assay::server {
 
 using KeysById = std::map<KeyId, TrustedKey>;
 
-// Returns what lineages read of a stored statement or manifest. Errors: data-loss when the row or a
-// key of its signatures cannot be read.
+// Returns what lineages read of a stored statement or manifest, and whether it was withdrawn.
+// Errors: data-loss when the row or a key of its signatures cannot be read; those of the store.
 [[nodiscard]] Result<std::shared_ptr<const policy::LineageStatement>> lineage_statement(
-    const storage::StatementRow& row, const KeysById& keys);
+    storage::Snapshot& snapshot, const storage::StatementRow& row, const KeysById& keys);
 
 }  // namespace assay::server

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schemas/placement.h"
+#include "schemas/release.h"
 #include "server/service/documents/lineage_row.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/references/resolve.h"
@@ -66,14 +67,15 @@ class Reading {
     return row.kind == storage::StatementKind::kManifest
                ? is_current_manifest(row)
                : row.kind == storage::StatementKind::kAttestation &&
-                     row.predicate_type != kPlacementPredicateType;
+                     row.predicate_type != kPlacementPredicateType &&
+                     row.predicate_type != kReleasePredicateType;
   }
 
   // A statement about several things is read once.
   Result<std::shared_ptr<const policy::LineageStatement>> of_row(const storage::StatementRow& row) {
     std::shared_ptr<const policy::LineageStatement>& known = known_[row.id];
     if (!known) {
-      ASSAY_ASSIGN(known, lineage_statement(row, keys_));
+      ASSAY_ASSIGN(known, lineage_statement(snapshot_, row, keys_));
     }
     return known;
   }
