@@ -170,6 +170,9 @@ struct Mount {
   std::string location;
   VolumeKind kind = VolumeKind::kModel;
   bool read_only = false;
+  // Whatever the node has mounted below the mounted files is read-only too. True only where
+  // `read_only` is, since a mount that is read-only says nothing of those below it.
+  bool read_only_below = false;
   bool device = false;  // the container sees a block device, not files
   // Path inside the volume of the part that is mounted ("/a/b"). "" for the whole volume; nullopt
   // when the pod does not tell (subPathExpr), so that the part may be any.

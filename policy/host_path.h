@@ -25,6 +25,10 @@ inline constexpr std::array<std::string_view, 14> kNodePlaces = {"/var/lib/kubel
                                                                  "/sys",
                                                                  "/dev"};
 
+// Where the node agent has its socket (deploy/kubernetes/node-agent.yaml), and nothing else: the
+// node mounts nothing below it.
+inline constexpr std::string_view kAgentSocketDirectory = "/run/assay";
+
 // Both take absolute paths without "..", "." or doubled slashes.
 // Returns true when `path` is `directory` or lies below it.
 [[nodiscard]] bool lies_in(std::string_view path, std::string_view directory);

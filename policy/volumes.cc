@@ -22,17 +22,31 @@ const std::string& place_of(const Mount& mount) {
   return mount.location.empty() ? mount.volume_location : mount.location;
 }
 
+constexpr std::string_view kHostScheme = "hostpath://";
+
+// Where on the node a mount with a location of the node is. nullopt when links may lead anywhere.
+std::optional<std::string> path_on_node(const Mount& mount) {
+  return real_path(place_of(mount).substr(kHostScheme.size()));
+}
+
 // Whether the hostPath may lead to the volumes of the node's pods. Another root directory of the
 // kubelet is known by the name of its directory alone.
 bool shows_node(const Mount& mount) {
-  constexpr std::string_view kScheme = "hostpath://";
-  const std::string& place = place_of(mount);
-  if (!place.starts_with(kScheme)) {
+  if (!place_of(mount).starts_with(kHostScheme)) {
     return false;
   }
-  const std::optional<std::string> path = real_path(place.substr(kScheme.size()));
+  const std::optional<std::string> path = path_on_node(mount);
   return !path || (*path + "/").find("/kubelet/") != std::string::npos ||
          touches_any(*path, kNodePlaces);
+}
+
+// A read-only mount of a directory of the node leaves writable what the node has mounted below it.
+bool writable_below(const Mount& mount) {
+  const bool located = place_of(mount).starts_with(kHostScheme);
+  if (mount.read_only_below || !(located || mount.source == "hostPath")) {
+    return false;
+  }
+  return !located || path_on_node(mount) != std::string(kAgentSocketDirectory);
 }
 
 // A volume of which nothing is known to be other than a judged one. What the pod has made for
@@ -158,7 +172,7 @@ bool Pod::touches_model(const Mount& mount) const {
 
 bool Pod::may_write(std::size_t m) const {
   const Mount& mount = workload.mounts[m];
-  if (mount.read_only) {
+  if (mount.read_only && (mounted.judged[m] || is_filled(mount) || !writable_below(mount))) {
     return false;
   }
   if (is_filled(mount)) {
@@ -269,7 +283,9 @@ std::vector<std::string> Pod::writable() const {
   for (std::size_t m = 0; m < workload.mounts.size(); ++m) {
     any = any || is_model(m);
     if (may_write(m)) {
-      found.push_back(describe(workload.mounts[m]));
+      found.push_back(
+          describe(workload.mounts[m]) +
+          (workload.mounts[m].read_only ? ": read-only, but not what is mounted below it" : ""));
     }
     if (reaches_filled(workload.mounts[m])) {
       found.push_back(workload.mounts[m].container + ": sees the processes that fill a volume (" +

@@ -19,7 +19,8 @@ Json to_json(const Mount& mount) {
   Json json = {{"container", mount.container}, {"path", mount.path},
                {"volume", mount.volume},       {"source", mount.source},
                {"location", mount.location},   {"kind", name(mount.kind)},
-               {"read_only", mount.read_only}, {"device", mount.device}};
+               {"read_only", mount.read_only}, {"read_only_below", mount.read_only_below},
+               {"device", mount.device}};
   if (mount.part != "") {
     json["part"] = mount.part ? Json(*mount.part) : Json(nullptr);
   }
@@ -55,10 +56,10 @@ Result<VolumeKind> volume_kind_from(std::string_view text) {
 }
 
 Result<Mount> mount_from_json(const Json& json, const std::string& where) {
-  ASSAY_TRY(check_members(
-      json, where,
-      {"container", "path", "volume", "source", "location", "kind", "read_only", "device"},
-      {"part", "volume_location"}));
+  ASSAY_TRY(check_members(json, where,
+                          {"container", "path", "volume", "source", "location", "kind", "read_only",
+                           "read_only_below", "device"},
+                          {"part", "volume_location"}));
   const Reader in{json, where};
   Mount mount;
   ASSAY_ASSIGN(mount.container, in.text("container"));
@@ -68,6 +69,10 @@ Result<Mount> mount_from_json(const Json& json, const std::string& where) {
   ASSAY_ASSIGN(mount.location, in.text("location"));
   ASSAY_ASSIGN(mount.kind, in.parsed("kind", volume_kind_from));
   ASSAY_ASSIGN(mount.read_only, in.flag("read_only"));
+  ASSAY_ASSIGN(mount.read_only_below, in.flag("read_only_below"));
+  if (mount.read_only_below && !mount.read_only) {
+    return violation("this is true only where read_only is", in.place("read_only_below"));
+  }
   ASSAY_ASSIGN(mount.device, in.flag("device"));
   if (json.contains("part")) {
     mount.part.reset();

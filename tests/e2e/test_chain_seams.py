@@ -26,7 +26,9 @@ TABLE = (
     (4, "writes_by_an_expression", "mount-writable", "writes_elsewhere_by_an_expression"),
     (4, "writes_to_the_root_of_an_export", "mount-writable", "reads_the_root_of_an_export"),
     (4, "writes_to_the_root_of_the_node", "mount-writable", "writes_to_a_directory_of_the_node"),
-    (4, "writes_to_the_volumes_of_the_node", "mount-writable", "reads_the_volumes_of_the_node"),
+    (4, "writes_to_the_volumes_of_the_node", "mount-writable", "sees_what_the_node_has_mounted"),
+    (4, "reads_the_volumes_of_the_node", "mount-writable", "sees_what_the_node_has_mounted"),
+    (4, "reads_the_root_of_the_node", "mount-writable", "reads_a_directory_of_the_node"),
     (6, "csi_volume_of_another_namespace", "volume-unaccounted", "csi_volume_of_its_namespace"),
 )
 
@@ -228,6 +230,14 @@ class Seams(unittest.TestCase):
     def writes_to_a_directory_of_the_node(self):
         return self.written("cache", self.node("/data/models"), self.node("/data/cache"))
 
+    def reads_the_root_of_the_node(self):
+        return self.written("node-read", self.node("/data/models"), self.node("/"), readOnly=True,
+                            recursiveReadOnly="IfPossible")
+
+    def reads_a_directory_of_the_node(self):
+        return self.written("cache-read", self.node("/data/models"), self.node("/data/cache"),
+                            readOnly=True)
+
     def beside_filled(self, name, **members):
         self.enforce(pods.manifest_policy(
             "kubelet", ["kubelet"], fill_at_run=[FILLER], other_volumes=["hostPath"]))
@@ -238,7 +248,11 @@ class Seams(unittest.TestCase):
         return self.beside_filled("through")
 
     def reads_the_volumes_of_the_node(self):
+        """The volumes are mounted below the directory: they stay writable."""
         return self.beside_filled("looks", readOnly=True)
+
+    def sees_what_the_node_has_mounted(self):
+        return self.beside_filled("sees", readOnly=True, recursiveReadOnly="Enabled")
 
     # 6: volumes of drivers
 

@@ -383,7 +383,7 @@ TEST(FilledAtRun, WritingThroughTheNode_IsRefused) {
     Workload pod = filled_pod("kserve/storage-initializer@sha256:1111");
     pod.mounts.push_back(mount_at("/h", location));
     pod.mounts.back().source = source;
-    pod.mounts.back().read_only = read_only;
+    pod.mounts.back().read_only = pod.mounts.back().read_only_below = read_only;
     return implied(judge_pod(policy, pod, one(good_facts())), "volumes");
   };
   for (const char* place : {"hostpath:///var/lib/kubelet/pods", "hostpath:///var", ""}) {

@@ -296,11 +296,13 @@ void RandomCase::add_part(Mount& one) {
     one.part = one_in(2) ? std::nullopt : std::optional<std::string>("/part");
   }
   if (one.kind == VolumeKind::kModel && wrong_in(6)) {
-    one.location = pick(Names{"", "hostpath:///var/lib", "hostpath:///data/kubelet/x"});
+    one.location = pick(Names{"", "hostpath:///var/lib", "hostpath:///data/kubelet/x",
+                              "hostpath:///var/run/assay"});
     one.volume_location = one.location.empty()
                               ? pick(Names{"", "pvc://prod/a", "pvc://prod/c", "hostpath:///run/x"})
                               : "";
     one.source = pick(Names{"ephemeral", "hostPath", "nfs"});
+    one.read_only_below = one.read_only && one_in(2);
   }
   std::swap(engine_, names_engine_);
 }

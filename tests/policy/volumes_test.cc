@@ -296,8 +296,9 @@ TEST(Volumes, WritingToWhatHasNoLocation_IsRefused) {
     other.source = source;
     other.volume_location = whole;
     other.part = std::nullopt;
+    other.read_only_below = true;
     EXPECT_EQ(volumes(policy, {mount_at("/m", kModel), other}).outcome, Outcome::kPass) << source;
-    other.read_only = false;
+    other.read_only = other.read_only_below = false;
     return volumes(policy, {mount_at("/m", kModel), other});
   };
   // subPathExpr of the same claim; roots; what is not known.
@@ -328,6 +329,33 @@ TEST(Volumes, WritingThroughTheNode_IsRefused) {
   }
   for (const char* path : {"/data", "/var/log", "/var/lib/prompts", "/mnt/kubelets"}) {
     EXPECT_EQ(judge(path).outcome, Outcome::kPass) << path;
+  }
+}
+
+// The node may have mounted the model, or a volume that holds it, below the directory.
+TEST(Volumes, ReadingADirectoryOfTheNode_LeavesWritableWhatIsMountedBelow) {
+  PolicyDocument policy = plain();
+  policy.other_volumes = {"hostPath", "hostpath://*"};
+  const auto judge = [&](const std::string& location, const Mount& model) {
+    Mount host = in("side", mount_at("/host", location));
+    host.source = "hostPath";
+    const ConditionResult result = volumes(policy, {model, host});
+    host.read_only_below = true;
+    EXPECT_EQ(volumes(policy, {model, host}).outcome, Outcome::kPass) << location;
+    return result;
+  };
+  const Mount on_claim = mount_at("/m", kModel);
+  for (const char* path : {"", "hostpath:///var/lib/kubelet/pods", "hostpath:///var",
+                           "hostpath:///run", "hostpath:///var/run/assay/x"}) {
+    EXPECT_EQ(judge(path, on_claim).code, Reason::kMountWritable) << path;
+  }
+  EXPECT_EQ(judge("hostpath:///var", on_claim).actual["writable"],
+            Json::array({"side:/host (hostpath:///var): read-only, but not what is mounted below "
+                         "it"}));
+  // Nothing of the model is there; of the agent's socket it is known that nothing is below it.
+  for (const char* path :
+       {"hostpath:///data", "hostpath:///run/assay", "hostpath:///var/run/assay"}) {
+    EXPECT_EQ(judge(path, on_claim).outcome, Outcome::kPass) << path;
   }
 }
 

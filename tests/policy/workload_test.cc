@@ -16,6 +16,7 @@ Workload sample() {
   pod.mounts.back().part = "/sub";
   pod.mounts.push_back(mount_at("/logs", ""));
   pod.mounts.back().part.reset();
+  pod.mounts.back().read_only_below = true;
   pod.mounts.back().volume_location = "pvc://prod/logs";
   pod.images.push_back({"init", "registry.example/init@sha256:00", true, true});
   pod.accelerators = {"resource:nvidia.com/gpu", "privileged"};
@@ -36,6 +37,8 @@ TEST(PodDocument, RoundTrip_GivesTheSameDocument) {
   EXPECT_EQ(again->mounts[1].kind, VolumeKind::kConfig);
   EXPECT_TRUE(again->mounts[2].device);
   EXPECT_FALSE(again->mounts[2].read_only);
+  EXPECT_FALSE(again->mounts[0].read_only_below);
+  EXPECT_TRUE(again->mounts[3].read_only_below);
   EXPECT_EQ(again->accelerators, sample().accelerators);
   EXPECT_EQ(to_json(*again), json);
 }
@@ -53,6 +56,9 @@ TEST(PodDocument, OtherShapes_AreRefused) {
       [](Json& json) { json["pod"].erase("images"); },
       [](Json& json) { json["pod"]["mounts"][0].erase("read_only"); },
       [](Json& json) { json["pod"]["mounts"][0]["read_only"] = "true"; },
+      [](Json& json) { json["pod"]["mounts"][0].erase("read_only_below"); },
+      [](Json& json) { json["pod"]["mounts"][0]["read_only_below"] = nullptr; },
+      [](Json& json) { json["pod"]["mounts"][2]["read_only_below"] = true; },
       [](Json& json) { json["pod"]["mounts"][0]["kind"] = "other"; },
       [](Json& json) { json["pod"]["mounts"][0]["mode"] = 1; },
       [](Json& json) { json["pod"]["mounts"][0]["part"] = false; },

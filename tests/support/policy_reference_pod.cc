@@ -227,6 +227,14 @@ struct Pod {
            std::any_of(places.begin(), places.end(),
                        [&](const std::string& one) { return in(*path, one) || in(one, *path); });
   }
+  // What the node has mounted below a directory stays writable, unless the pod says otherwise. In
+  // the directory of the agent's socket is nothing.
+  [[nodiscard]] static bool read_only_below(const Mount& mount) {
+    const std::string place = mount.location + mount.volume_location;
+    const bool of_node = mount.source == "hostPath" || place.rfind("hostpath:", 0) == 0;
+    return mount.read_only_below || !of_node || place == "hostpath:///run/assay" ||
+           place == "hostpath:///var/run/assay";
+  }
   [[nodiscard]] bool is_model(const Mount& mount) const {
     return is_judged(mount) || is_filled(mount);
   }
@@ -339,7 +347,10 @@ struct Pod {
                              (whole + "/").starts_with(place + "/");
                     })));
               const bool fills = is_init(mount.container, true);
-              return mount.read_only || (is_filled(mount) ? fills : !is_judged(mount) && !touches);
+              if (mount.read_only && (is_model(mount) || !touches || read_only_below(mount))) {
+                return true;
+              }
+              return is_filled(mount) ? fills : !is_judged(mount) && !touches;
             }));
   }
 };

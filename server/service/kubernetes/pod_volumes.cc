@@ -289,6 +289,8 @@ Status MountReader::add(const Json& item, const std::string& container, bool dev
   mount.volume = text_at(item, "name");
   mount.device = device;
   mount.read_only = !device && flag_at(item, "readOnly");
+  // `IfPossible` leaves to the node whether it is.
+  mount.read_only_below = mount.read_only && text_at(item, "recursiveReadOnly") == "Enabled";
   if (const auto found = volumes_.find(mount.volume); found != volumes_.end()) {
     const Volume& volume = found->second;
     const std::optional<std::string> sub_path = sub_path_of(item);

@@ -238,6 +238,24 @@ TEST(PodMounts, ReadOnlyVolume_IsReadOnlyInEveryContainer) {
   EXPECT_TRUE(mount_of(pod_with({{"image", {{"reference", "demo" + kDigest}}}})).read_only);
 }
 
+// What is mounted below is read-only only where the pod insists on it.
+TEST(PodMounts, ReadOnlyBelow_TakesBothMembers) {
+  const auto below = [](const Json& mount) {
+    return mount_of(pod_with({{"hostPath", {{"path", "/data"}}}}, mount)).read_only_below;
+  };
+  EXPECT_TRUE(below({{"readOnly", true}, {"recursiveReadOnly", "Enabled"}}));
+  const Json others[] = {{{"readOnly", true}},
+                         {{"readOnly", true}, {"recursiveReadOnly", "IfPossible"}},
+                         {{"readOnly", true}, {"recursiveReadOnly", "Disabled"}},
+                         {{"readOnly", true}, {"recursiveReadOnly", nullptr}},
+                         {{"readOnly", true}, {"recursiveReadOnly", true}},
+                         {{"readOnly", false}, {"recursiveReadOnly", "Enabled"}},
+                         {{"recursiveReadOnly", "Enabled"}}};
+  for (const Json& mount : others) {
+    EXPECT_FALSE(below(mount)) << mount;
+  }
+}
+
 TEST(PodMounts, Paths_AreReadAsTheKernelReadsThem) {
   const auto path = [](const std::string& text) {
     return mount_of(pod_with(claim("m"), {{"mountPath", text}})).path;
