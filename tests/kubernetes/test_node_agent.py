@@ -9,7 +9,7 @@ from cluster import with_socket
 from control_plane import until
 from test_pods import Case
 
-ALLOWED, OTHER = "registering", "not-registering"
+ALLOWED, OTHER, LEFT = "registering", "not-registering", "no-longer-registering"
 
 
 class NodeAgent(Case):
@@ -83,8 +83,24 @@ class NodeAgent(Case):
                 with self.subTest(path=path, containers=containers):
                     refused = self.create(with_socket(self.pod("writes"), path, containers))
                     self.assertIn("read-only", refused.message)
-        self.assert_allowed(self.create(with_socket(self.pod("above"), "/run", readOnly=True)))
         self.assert_allowed(self.create(with_socket(self.pod("beside"), "/run/assays")))
+
+    def test_a_directory_above_is_mounted_as_the_socket_is(self):
+        """The socket is reached through it, and /run is a file system of its own."""
+        whole = {"readOnly": True, "recursiveReadOnly": "Enabled"}
+        for path in ("/", "/run", "/run/", "/var", "/var//run"):
+            for containers in ("containers", "initContainers"):
+                with self.subTest(path=path, containers=containers):
+                    self.assert_allowed(self.create(with_socket(self.pod("above"), path, containers,
+                                                                **whole)))
+                    for given in ({"readOnly": True},
+                                  {"readOnly": True, "recursiveReadOnly": "IfPossible"}):
+                        refused = self.create(with_socket(self.pod("above"), path, containers, **given))
+                        self.assertIn("recursiveReadOnly", refused.message)
+                    refused = self.create(with_socket(self.pod("above", OTHER), path, containers,
+                                                      **whole))
+                    self.assertIn("assay.dev/register=allowed", refused.message)
+        self.assert_allowed(self.create(with_socket(self.pod("logs", OTHER), "/var/log")))
 
     def test_the_socket_alone_is_not_mounted(self):
         refused = self.create(with_socket(self.pod("alone"), "/run/assay/register.sock", readOnly=True))
@@ -102,6 +118,33 @@ class NodeAgent(Case):
         change["spec"]["ephemeralContainers"][0]["volumeMounts"][0]["readOnly"] = True
         self.assert_allowed(self.kube.patch("Pod", "debugged", change, ALLOWED, "ephemeralcontainers",
                                             cluster.STRATEGIC))
+
+    def test_a_pod_that_runs_stays_as_it_is_when_the_label_goes(self):
+        self.kube.namespace(LEFT)
+        self.label(LEFT, "allowed")
+        self.kube.must_create(with_socket(self.pod("running", LEFT), readOnly=True))
+        self.label(LEFT, None)
+        changed = self.kube.patch("Pod", "running", {"metadata": {"labels": {"x": "y"}}}, LEFT)
+        self.assert_allowed(changed)
+        self.assert_allowed(self.debug("running", "plain", []))
+        mounts = [{"name": "assay", "mountPath": "/x", "readOnly": True}]
+        refused = self.debug("running", "joins", mounts)
+        self.assertIn("assay.dev/register=allowed", refused.message)
+        # What was added while the label was there stays too.
+        self.label(LEFT, "allowed")
+        self.assert_allowed(self.debug("running", "joins", mounts))
+        self.label(LEFT, None)
+        self.assert_allowed(self.debug("running", "later", []))
+
+    def label(self, namespace, value):
+        self.kube.patch("Namespace", namespace, {"metadata": {"labels": {"assay.dev/register": value}}},
+                        namespace=None)
+
+    def debug(self, name, container, mounts):
+        """Adds an ephemeral container to a pod of the namespace that had the label."""
+        change = {"spec": {"ephemeralContainers": [{
+            "name": container, "image": "registry.example.com/debug:1", "volumeMounts": mounts}]}}
+        return self.kube.patch("Pod", name, change, LEFT, "ephemeralcontainers", cluster.STRATEGIC)
 
 
 if __name__ == "__main__":
