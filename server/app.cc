@@ -14,6 +14,7 @@
 #include "schemas/core/sha.h"
 #include "schemas/log_record.h"
 #include "server/admission_principals.h"
+#include "server/anonymous_requests.h"
 #include "server/api/dispatch.h"
 #include "server/hold_time.h"
 #include "server/init.h"
@@ -64,18 +65,30 @@ Json request_fields(const RequestRecord& record) {
 
 class Recorder final : public Observer {
  public:
-  Recorder(Log& log, Metrics& metrics) : log_(log), metrics_(metrics) {}
+  Recorder(Log& log, Metrics& metrics, const Clock& clock)
+      : log_(log), metrics_(metrics), clock_(clock) {}
 
+  // A fault of ours needs somebody, and what an identified caller did has a line. Anybody may send
+  // the rest: probes, which nobody needs to hear of, and what is counted.
   void on_request(const RequestRecord& record) override {
     metrics_.request(record);
-    // A fault of the client is news, one of ours needs somebody. Nobody needs a line for each
-    // probe, which anybody may send.
+    const bool ours = record.status == 500;
+    const bool identified = !record.principal.empty();
     const bool probe =
         record.status == 200 && (record.route == "/livez" || record.route == "/readyz");
-    log_.write(record.status == 500 ? LogLevel::kError
-               : probe              ? LogLevel::kDebug
-                                    : LogLevel::kInfo,
+    if (!ours && !identified && !probe) {
+      anonymous_.add(record, clock_.now());
+    }
+    log_.write(ours         ? LogLevel::kError
+               : identified ? LogLevel::kInfo
+                            : LogLevel::kDebug,
                "request", request_fields(record));
+  }
+  // Writes the lines about anonymous callers that are due; with `all` every one.
+  void flush(bool all) {
+    for (const Json& line : anonymous_.take(clock_.now(), all)) {
+      log_.info("anonymous_requests", line);
+    }
   }
   void on_connection(Listener listener, ConnectionEvent event) override {
     metrics_.connection(listener, event);
@@ -88,6 +101,8 @@ class Recorder final : public Observer {
  private:
   Log& log_;
   Metrics& metrics_;
+  const Clock& clock_;
+  AnonymousRequests anonymous_;
 };
 
 DispatchOptions dispatch_options(const Config& config, std::string admission_secret) {
@@ -138,7 +153,7 @@ struct App::Impl {
         random(own_random),
         log(own_log),
         metrics(std::string(version())),
-        recorder(log, metrics),
+        recorder(log, metrics, clock),
         // Who waits for a job holds a thread: half of them stay free.
         job_bell(own_config.limits.worker_threads / 2) {}
 
@@ -330,6 +345,7 @@ struct App::Impl {
         never.wait_for(lock, stop, kUnselectedInterval, [] { return false; });
         try_ready_file();
         flush_unselected();
+        recorder.flush(false);
         watch_clock();
         const auto lead = clock.lead();
         if (std::chrono::abs(lead - kept_lead) > HeldClock::kTolerance) {
@@ -338,6 +354,7 @@ struct App::Impl {
         }
       }
       flush_unselected();
+      recorder.flush(true);
       keep_time();
     });
   }

@@ -64,7 +64,7 @@ Status check_roles(const Principal& principal, const Access& access) {
 class ApiExchange final : public Exchange {
  public:
   ApiExchange(Dispatcher& owner, Listener listener, Head head, std::optional<Digest> client_key)
-      : owner_(owner), content_length_(head.content_length) {
+      : owner_(owner), peer_(std::move(head.peer)), content_length_(head.content_length) {
     const Timestamp now = owner.api_.services.clock.now();
     const auto id = head.headers.find("x-request-id");
     const bool given = id != head.headers.end() && is_request_id(id->second);
@@ -85,7 +85,7 @@ class ApiExchange final : public Exchange {
 
   Admission admit_now() override {
     if (error_) {
-      return Admission::kRefused;
+      return identify();
     }
     if (access_.kind == Access::Kind::kPublic) {
       const Admission settled = settle(std::make_shared<const Principal>());
@@ -111,6 +111,10 @@ class ApiExchange final : public Exchange {
     return guarded([this] {
       auto principal = owner_.authenticator_.look_up(owner_.api_.services.store, *credential_,
                                                      request_.received_at);
+      if (error_) {
+        principal_ = principal ? *std::move(principal) : nullptr;
+        return Admission::kRefused;
+      }
       return principal ? settle(*std::move(principal)) : fall(std::move(principal).error());
     });
   }
@@ -159,6 +163,8 @@ class ApiExchange final : public Exchange {
     record.method = method_;
     record.route = route_ == nullptr ? "-" : route_->pattern.path;
     record.principal = principal_ == nullptr ? "" : principal_->name;
+    record.path = route_ == nullptr ? request_.path.substr(0, kMaxRecordedPath) : "";
+    record.address = peer_;
     record.status = status;
     record.code = error_ ? std::string(info(error_->code).code) : "";
     record.why = error_ && status == 500 ? to_string(*error_) : "";
@@ -225,6 +231,25 @@ class ApiExchange final : public Exchange {
     return {};
   }
 
+  // The request is refused whoever sends it. Whose it is the log says all the same.
+  Admission identify() {
+    if (secret_shown_) {
+      principal_ = std::make_shared<const Principal>(owner_.options_.admission_principal);
+      return Admission::kRefused;
+    }
+    Result<Credential> credential = credential_of(request_);
+    if (!credential) {
+      return Admission::kRefused;
+    }
+    credential_ = std::move(*credential);
+    const auto known = owner_.authenticator_.remembered(*credential_, request_.received_at);
+    if (!known) {
+      return Admission::kAskPool;
+    }
+    principal_ = *known ? **known : nullptr;
+    return Admission::kRefused;
+  }
+
   // The principal is known: what else the header must say.
   Admission settle(Authenticator::PrincipalPtr principal) {
     principal_ = std::move(principal);
@@ -278,6 +303,7 @@ class ApiExchange final : public Exchange {
   }
 
   Dispatcher& owner_;
+  const std::string peer_;
   const SteadyClock::time_point started_ = SteadyClock::now();
   const std::uint64_t content_length_;
   Request request_{};
@@ -310,12 +336,13 @@ std::string Dispatcher::new_request_id(Timestamp now) {
   return make_uuid_v7(api_.services.random, now).value_or("unidentified-" + to_rfc3339(now));
 }
 
-Response Dispatcher::refuse(Listener listener, const Error& error) {
+Response Dispatcher::refuse(Listener listener, const std::string& peer, const Error& error) {
   RequestRecord record;
   record.request_id = new_request_id(api_.services.clock.now());
   record.listener = listener;
   record.method = "-";
   record.route = "-";
+  record.address = peer;
   record.status = info(error.code).http_status;
   record.code = info(error.code).code;
   record.bytes = 0;

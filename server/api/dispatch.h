@@ -13,13 +13,22 @@
 
 namespace assay::server {
 
+// Longest path of a record, in bytes; of a longer one the start.
+inline constexpr std::size_t kMaxRecordedPath = 100;
+
 // A record of one finished request. It never holds a body, a token or a query value.
 struct RequestRecord {
   std::string request_id;
   Listener listener;
-  std::string method;     // "-" when no route has this method
-  std::string route;      // template of the route; "-" when no route matched
-  std::string principal;  // name; empty when the request was not authenticated
+  std::string method;  // "-" when no route has this method
+  std::string route;   // template of the route; "-" when no route matched
+  // The path, when no route matched. Empty where paths hold the admission secret and the caller did
+  // not show it: a path there may be the secret, misspelt.
+  std::string path{};
+  std::string address{};  // of the client; of IPv6 its /64 network
+  // Name; empty when the caller was not identified. Callers that show a credential are, whatever
+  // else is wrong with their request, unless it is overload or a route that is open to all.
+  std::string principal;
   int status;
   std::string code;  // error code; empty when the request succeeded
   std::string why;   // detail of an internal error (status 500), for the log only
@@ -53,7 +62,7 @@ class Dispatcher final : public Application {
 
   std::unique_ptr<Exchange> open(Listener listener, Head head,
                                  std::optional<Digest> client_key) override;
-  Response refuse(Listener listener, const Error& error) override;
+  Response refuse(Listener listener, const std::string& peer, const Error& error) override;
   void on_connection(Listener listener, ConnectionEvent event) override;
   void on_defect(std::string_view what) override;
 

@@ -70,8 +70,10 @@ class Application {
   // key of the client certificate; nullopt without a certificate.
   [[nodiscard]] virtual std::unique_ptr<Exchange> open(Listener listener, Head head,
                                                        std::optional<Digest> client_key) = 0;
-  // Returns the answer to a header that the gate refused with `error`.
-  [[nodiscard]] virtual Response refuse(Listener listener, const Error& error) = 0;
+  // Returns the answer to a header of the client `peer` (Head::peer) that the gate refused with
+  // `error`.
+  [[nodiscard]] virtual Response refuse(Listener listener, const std::string& peer,
+                                        const Error& error) = 0;
 
   virtual void on_connection(Listener listener, ConnectionEvent event) = 0;
   // Reports a defect: an exception ended a session or the listener. `what` describes the exception.

@@ -45,6 +45,8 @@ struct Head {
   std::uint64_t content_length = 0;
   bool expect_continue = false;
   bool keep_alive = true;
+  // Address of the client, of IPv6 its /64 network. The session says it; the gate leaves it empty.
+  std::string peer{};
 };
 
 // Looks for the end of a header in the bytes received so far. Returns the size of the header with

@@ -34,6 +34,7 @@ Session::Session(Runtime& runtime, net::ip::tcp::socket socket, net::ssl::contex
     : runtime_(runtime),
       stream_(std::move(socket), tls),
       timer_(runtime.io),
+      peer_(address),
       memory_(runtime.memory) {
   runtime_.sessions.insert(this);
   runtime_.connections.add(this, address);
@@ -203,7 +204,7 @@ net::awaitable<bool> Session::serve() {
   if (!head) {
     options.keep_alive = false;
     options.now = runtime_.clock.now();
-    out_ = render(runtime_.app.refuse(runtime_.listener, head.error()), options);
+    out_ = render(runtime_.app.refuse(runtime_.listener, peer_, head.error()), options);
     unread_ = 1;  // nobody knows where this request ends
     co_await send();
     co_return false;
@@ -212,6 +213,7 @@ net::awaitable<bool> Session::serve() {
   const bool expect_continue = head->expect_continue;
   const bool keep_alive = head->keep_alive;
   unread_ = head->content_length;
+  head->peer = peer_;
   const std::unique_ptr<Exchange> exchange =
       runtime_.app.open(runtime_.listener, std::move(*head), client_key_);
   Response response = co_await converse(*exchange, expect_continue);

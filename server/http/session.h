@@ -115,6 +115,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Runtime& runtime_;
   boost::asio::ssl::stream<boost::asio::ip::tcp::socket> stream_;
   boost::asio::steady_timer timer_;
+  const std::string peer_;
   MemoryShare memory_;
   std::optional<Digest> client_key_;
   std::string buffer_;  // received, not yet consumed

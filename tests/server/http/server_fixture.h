@@ -26,7 +26,7 @@ class StubApplication final : public Application {
  public:
   std::unique_ptr<Exchange> open(Listener listener, Head head,
                                  std::optional<Digest> client_key) override;
-  Response refuse(Listener listener, const Error& error) override;
+  Response refuse(Listener listener, const std::string& peer, const Error& error) override;
   void on_connection(Listener listener, ConnectionEvent event) override;
   void on_defect(std::string_view what) override;
 
