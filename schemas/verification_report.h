@@ -18,7 +18,8 @@ namespace assay {
 inline constexpr std::string_view kVerificationReportPayloadType =
     "application/vnd.assay.verification-report+json";
 
-// Number of extra files up to which a report lists each file; further extra files are only counted.
+// Number of extra files up to which a report lists each file, as far as ExtraRoom
+// (schemas/report_size.h) has room; further extra files are only counted.
 inline constexpr std::size_t kMaxExtraFiles = 1000;
 
 // A file on the node that no file entry covers and no ignore pattern leaves out.

@@ -106,7 +106,7 @@ void NodeModel::add(Entry entry, const std::shared_ptr<const gpu_hash::SourceFil
                     std::uint64_t offset) {
   const auto found = positions_.find(key(entry));
   const bool known = found != positions_.end();
-  if (known || all_) {
+  if (known || (all_ && room_.take_entry(entry))) {
     objects_.push_back(
         {std::move(entry), source, offset, known ? std::optional(found->second) : std::nullopt});
   }
@@ -135,7 +135,7 @@ Status NodeModel::add_tensors(const std::string& path,
 void NodeModel::note_extra(const std::string& path, std::uint64_t size) {
   constexpr std::size_t kMaxPath = 4096;
   ++extra_count_;
-  if (extra_.size() < kMaxExtraFiles && path.size() <= kMaxPath) {
+  if (extra_.size() < kMaxExtraFiles && path.size() <= kMaxPath && room_.take_name(path)) {
     extra_.push_back({path, size});
   }
 }

@@ -16,6 +16,7 @@
 #include "gpu_hash/engine.h"
 #include "gpu_hash/source_file.h"
 #include "schemas/manifest.h"
+#include "schemas/report_size.h"
 #include "schemas/verification_report.h"
 
 namespace assay::worker {
@@ -36,9 +37,10 @@ class NodeModel {
   [[nodiscard]] static NodeModel absent(const Manifest& manifest);
 
   struct Hashed {
-    std::vector<Entry> entries;  // in the order of artifacts
+    std::vector<Entry> entries;  // in the order of artifacts; others than the manifest's, as many
+                                 // as ExtraRoom has room for
     std::vector<NotCovered> not_covered;
-    std::vector<ExtraFile> extra;  // by path; at most kMaxExtraFiles, which a report can list
+    std::vector<ExtraFile> extra;  // by path; as many as a report can list
     std::uint64_t extra_count = 0;
     std::uint64_t bytes = 0;
   };
@@ -90,12 +92,13 @@ class NodeModel {
   [[nodiscard]] const Object* at(std::uint64_t position) const;
 
   TreeParameters parameters_;
-  bool all_ = false;               // no subset: tensors that are not in the manifest are hashed too
-  bool files_ = false;             // entries of files are wanted
-  bool tensors_ = false;           // entries of tensors are wanted
+  bool all_ = false;      // no subset: tensors not in the manifest are hashed too, as many as fit
+  bool files_ = false;    // entries of files are wanted
+  bool tensors_ = false;  // entries of tensors are wanted
   std::set<std::string> covered_;  // paths of all file entries, also outside the subset
   std::vector<ExtraFile> extra_;
   std::uint64_t extra_count_ = 0;
+  ExtraRoom room_;
   // Positions of the wanted entries, by kind, file and name: see key() in the source.
   std::map<std::string, std::uint64_t> positions_;
   std::vector<Object> objects_;  // in the order in which reading is fastest

@@ -150,6 +150,44 @@ TEST_F(Model, ManyExtraFilesAreCounted) {
   EXPECT_EQ(hashed->extra_count, kMaxExtraFiles + 5);
 }
 
+// A report has room for so many bytes of them.
+TEST_F(Model, ExtraFilesWithLongNames_AreCountedToo) {
+  const std::string part(200, 'x');
+  for (std::size_t i = 0; i < 400; ++i) {
+    write(model_ / part / part / part / part / std::to_string(i), "");
+  }
+  const auto hashed = look();
+  ASSERT_TRUE(hashed);
+  EXPECT_GT(hashed->extra.size(), 250U);
+  EXPECT_LT(hashed->extra.size(), 350U);
+  EXPECT_EQ(hashed->extra_count, 400U);
+}
+
+// Whoever changes a small model into one of many tensors cannot make its report too long to be
+// taken, by which the mismatch would go unnoticed.
+TEST_F(Model, ManyExtraTensors_AreListedAsFarAsAReportHoldsThem) {
+  std::string header = "{\"t\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}";
+  for (int i = 0; i < 2000; ++i) {
+    header += ",\"extra" + std::to_string(i) +
+              "\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}";
+  }
+  header += "}";
+  std::string length(8, '\0');
+  for (std::size_t i = 0; i < 4; ++i) {
+    length[i] = static_cast<char>(header.size() >> (8 * i));
+  }
+  write(model_ / "weights.safetensors", length + header);
+  const auto hashed = look();
+  ASSERT_TRUE(hashed) << to_string(hashed.error());
+  EXPECT_GT(hashed->entries.size(), 100U);
+  EXPECT_LT(hashed->entries.size(), 300U);
+  std::size_t bytes = 0;
+  for (const Entry& entry : hashed->entries) {
+    bytes += to_json(entry).dump().size();
+  }
+  EXPECT_LT(bytes * 4 / 3, max_report_bytes(manifest_.artifact, {}));
+}
+
 TEST_F(Model, ASubsetLooksAtItsEntriesAlone) {
   write(model_ / "extra.bin", "more");
   const std::uint64_t big = at("sub/big.bin");

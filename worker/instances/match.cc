@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "schemas/report_size.h"
+
 namespace assay::worker {
 
 namespace {
@@ -85,7 +87,7 @@ class Matcher {
   void add_extra(std::size_t rank, const InstanceTensor& tensor) {
     const std::string& name = taken_.empty() ? tensor.names.front() : taken_;
     ++result_.extra_count;
-    if (result_.extra.size() < kMaxExtraTensors) {
+    if (result_.extra.size() < kMaxExtraTensors && room_.take_name(name)) {
       result_.extra.push_back({name, size_of(tensor)});
     }
     find(Finding::Kind::kExtra, name,
@@ -102,7 +104,8 @@ class Matcher {
   const Artifact& artifact_;
   std::multimap<std::string_view, std::uint64_t> positions_;
   std::vector<bool> covered_;  // by position in the artifact
-  std::string taken_;          // a name of the tensor at hand that another tensor has already
+  ExtraRoom room_;
+  std::string taken_;  // a name of the tensor at hand that another tensor has already
   TensorMatch result_;
 };
 

@@ -38,7 +38,7 @@ struct TensorMatch {
   std::vector<MatchedTensor> tensors;  // by rank and position; no entry is in two of them
   std::vector<std::uint64_t> missing;  // tensor entries whose name no registered tensor has
   // Registered tensors without an entry, and those with an entry that an earlier tensor already
-  // has, by rank and position; at most kMaxExtraTensors.
+  // has, by rank and position; as many as a report can list.
   std::vector<ExtraTensor> extra;
   std::uint64_t extra_count = 0;
   std::vector<Finding> findings;  // missing, extra, mismatch; at most kMaxFindings

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schemas/core/sha.h"
+#include "schemas/report_size.h"
 #include "server/service/documents/outlines.h"
 #include "server/service/documents/store_statement.h"
 #include "server/service/jobs/compare_report.h"
@@ -253,11 +254,25 @@ Status plan_spot_check(Services& services, const storage::JobRow& job, const Com
   return {};
 }
 
+// Reports are kept for ever: none is longer than its model needs.
+Status check_size(const Submitted& submitted, const Artifact& artifact,
+                  std::span<const std::uint64_t> subset) {
+  const std::size_t most = max_report_bytes(artifact, subset);
+  if (submitted.submission.envelope.size() > most) {
+    return fail(ErrorCode::kPayloadTooLarge,
+                "the envelope of a report about these entries has at most " + std::to_string(most) +
+                    " bytes",
+                "/envelope");
+  }
+  return {};
+}
+
 Result<Compared> compare(const Services& services, storage::Snapshot& snapshot,
-                         const storage::JobRow& job, const VerificationReport& report) {
+                         const storage::JobRow& job, const Submitted& submitted) {
   ASSAY_ASSIGN(Artifact artifact, load_artifact(snapshot, job.artifact));
-  ASSAY_ASSIGN(Comparison comparison,
-               compare_report(artifact, job.subset.get<std::vector<std::uint64_t>>(), report));
+  const auto subset = job.subset.get<std::vector<std::uint64_t>>();
+  ASSAY_TRY(check_size(submitted, artifact, subset));
+  ASSAY_ASSIGN(Comparison comparison, compare_report(artifact, subset, submitted.report));
   std::optional<Outline> outline;
   if (!comparison.differences.empty() || !services.nodes.mirror.empty()) {
     ASSAY_ASSIGN(outline, load_outline(snapshot, job.artifact, artifact));
@@ -267,7 +282,7 @@ Result<Compared> compare(const Services& services, storage::Snapshot& snapshot,
 
 Result<Plan> make_plan(Services& services, std::unique_ptr<storage::Snapshot> snapshot,
                        const storage::JobRow& job, const Submitted& submitted, Pending pending) {
-  ASSAY_ASSIGN(const Compared compared, compare(services, *snapshot, job, submitted.report));
+  ASSAY_ASSIGN(const Compared compared, compare(services, *snapshot, job, submitted));
   snapshot.reset();
   Plan plan{std::move(pending), storage::JobState::kDone, kVerified, {}};
   plan.pending.report = submitted.document;

@@ -122,6 +122,17 @@ TEST_F(Match, ManyFindings_AreCut_AndStillNoAgreement) {
   EXPECT_EQ(found.missing.size(), 3U);
 }
 
+TEST_F(Match, ExtraTensorsWithLongNames_AreCountedToo) {
+  std::vector<InstanceTensor> tensors;
+  for (int i = 0; i < 900; ++i) {
+    tensors.push_back(tensor({std::string(1000, 't') + std::to_string(i)}));
+  }
+  const TensorMatch found = match({rank(std::move(tensors))});
+  EXPECT_GT(found.extra.size(), 200U);
+  EXPECT_LT(found.extra.size(), 256U);
+  EXPECT_EQ(found.extra_count, 900U);
+}
+
 TEST_F(Match, RanksAreThereAllAndOnceAndAgree) {
   const auto code = [&](const std::vector<InstanceRegistration>& ranks) {
     std::vector<const InstanceRegistration*> all;
