@@ -39,6 +39,47 @@ def test_hints_that_mean_nothing():
             call()
 
 
+def in_child(work):
+    """What work() returned, or the error it raised, in a process that is forked now."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(write, str(work()).encode())
+        except BaseException as error:
+            os.write(write, repr(error).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as told:
+        answer = told.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+def test_a_child_process_does_not_write_its_parents_page():
+    hints, page = assay.Hints(), lambda: os.pread(hints.fileno(), 40, 0)[16:]
+
+    def steps():
+        hints.end()  # of the step in which the process was forked
+        for _ in range(3):
+            with hints:
+                hints.idle_for(1)
+        assert not hints.in_step
+        return "done"
+
+    with hints:
+        before = page()
+        assert in_child(steps) == "done"
+        assert page() == before == (1).to_bytes(8, "little") + bytes(16)
+    assert page() == (1).to_bytes(8, "little") * 2 + bytes(8)
+    assert "that of the parent" in in_child(hints.fileno)
+    assert "closed" in in_child(lambda: hints.close() or hints.begin())
+    assert in_child(lambda: assay.Hints().fileno() >= 0) == "True"  # one of its own
+    hints.close()
+    assert "closed" in in_child(hints.begin)
+
+
 def test_what_nobody_registered():
     with pytest.raises(assay.NotRegistered):
         assay.yield_slice()
@@ -70,6 +111,17 @@ def test_one_page_for_several_registrations(model, agent):
     hints.close()
     with pytest.raises(assay.HintsError, match="closed"):
         register(model, agent, hints=hints)
+
+
+@needs_torch
+def test_a_child_process_registers_with_hints_of_its_own(model, agent):
+    with register(model, agent) as registration:
+        hints = registration.hints
+        hints.begin()
+        assert "that of the parent" in in_child(lambda: register(model, agent, hints=hints))
+        assert in_child(hints.end) == "None"
+        assert agent.connections[0].read_hints() == (1, 0, 0)
+        hints.end()
 
 
 @needs_torch

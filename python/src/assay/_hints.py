@@ -7,6 +7,7 @@ import mmap
 import os
 import threading
 import time
+import weakref
 from typing import Any, Iterator
 
 from . import _memory
@@ -20,8 +21,17 @@ _VERSION = 1
 _WORD_MAGIC, _WORD_VERSION, _WORD_BEGUN, _WORD_ENDED, _WORD_IDLE_UNTIL = range(5)
 
 
+_all: "weakref.WeakSet[Hints]" = weakref.WeakSet()
+
+
 def _closed() -> HintsError:
     return HintsError("the page of hints is closed")
+
+
+def _after_fork() -> None:
+    """In a child process: the page is the parent's, who says there when its own steps run."""
+    for hints in list(_all):
+        hints._leave()
 
 
 class Hints:
@@ -33,6 +43,9 @@ class Hints:
             model(batch)
         registration.hints.idle_for(0.002)  # no step within 2 ms
 
+    In a child process after fork() the page is out of reach, since it is the parent's: calls do
+    nothing there, and what is registered there needs hints of its own.
+
     HintsError: end() without begin(), times that mean nothing, a page that is closed.
     """
 
@@ -43,6 +56,15 @@ class Hints:
         self._words = memoryview(self._mapping).cast("Q")
         self._words[_WORD_VERSION] = _VERSION
         self._words[_WORD_MAGIC] = _MAGIC
+        self._inherited = False
+        _all.add(self)
+
+    def _leave(self) -> None:
+        """Counts on in memory of this process, which nobody reads."""
+        if self._fd >= 0:
+            counted = bytearray(self._words.tobytes()[:SIZE])
+            self.close()
+            self._inherited, self._words = True, memoryview(counted).cast("Q")
 
     def begin(self) -> None:
         """A step begins; ends what idle_until() said. Steps may lie in one another."""
@@ -124,14 +146,19 @@ class Hints:
         self.end()
 
     def fileno(self) -> int:
-        """Descriptor of the page. HintsError when it is closed."""
+        """Descriptor of the page. HintsError when it is closed, or the page of a parent process."""
+        if self._inherited:
+            raise HintsError("the page of hints is that of the parent process: make one after fork()")
         if self._fd < 0:
             raise _closed()
         return self._fd
 
     def close(self) -> None:
+        self._words.release()
         if self._fd >= 0:
-            self._words.release()
             self._mapping.close()
             os.close(self._fd)
             self._fd = -1
+
+
+os.register_at_fork(after_in_child=_after_fork)
