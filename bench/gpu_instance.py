@@ -346,9 +346,8 @@ def hashing(check):
 # --- the program
 
 def measure_one(options, report, place):
-    parts = options.parts.split(",") if options.parts else PARTS
     run = Run(options, report, place, None, None)
-    if "plain" in parts:
+    if "plain" in options.parts:
         report.part("plain", lambda: plain(run))
     owner = report.part("serving process", lambda: Owner(options, place.socket))
     if owner is None:
@@ -364,7 +363,7 @@ def measure_one(options, report, place):
         report.part("loads", lambda: owner.ask("prepare"))
         needs = {"watch": 3 * run.seconds() + 20, "sweep": 3 * run.seconds() + 20, "flips": 30, "death": 15}
         for name in PARTS[1:]:
-            if name in parts and name != "hints":
+            if name in options.parts and name != "hints":
                 report.part(name, getattr(run, name), needs.get(name, 10))
     finally:
         owner.end()
@@ -395,12 +394,21 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
+def parts_of(text):
+    """The parts of this list; argparse shows the error when one has no such name."""
+    parts = tuple(text.split(","))
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no such part: {', '.join(map(repr, unknown))}; there are {', '.join(PARTS)}")
+    return parts
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=site.ROOT / "build/release/bin", help="assay and assayd")
     parser.add_argument("--gib", type=float, default=100, help="of weights on each GPU")
     parser.add_argument("--gpus", type=int, default=1)
-    parser.add_argument("--parts", help="names, separated by commas (default: all)")
+    parser.add_argument("--parts", type=parts_of, default=PARTS, help="names, separated by commas (default: all)")
     parser.add_argument("--seconds", type=float, default=20, help="of each run of a load")
     parser.add_argument("--budget", type=float, default=470, help="seconds that the whole run may take, about")
     parser.add_argument("--plans", help="of the sweep, such as 2x1,4x25: seconds of the period x slices")

@@ -39,14 +39,9 @@ stop_server() {
   SERVER_PID=''
 }
 
-# until_said FILE PATTERN: waits up to 30 s for a line.
+# until_said FILE PATTERN: waits for a line.
 until_said() {
-  local waited=0
-  until grep -qsE -- "$2" "$1"; do
-    [ "$waited" -lt 300 ] || fail "$1 never says '$2': $(cat server.err)"
-    waited=$((waited + 1))
-    sleep 0.1
-  done
+  wait_until "$1 never says '$2'" "$SERVER_PID" server.err grep -qsE -- "$2" "$1"
 }
 
 ask_to_serve() {

@@ -99,30 +99,46 @@ write_appraisal() {
     "dangerous_anchors": [d["dangerous_anchor"]]})' >appraisal.json
 }
 
+# wait_until WHAT PID LOG CHECK...: until CHECK passes. The demo fails, with the end of LOG, when
+# process PID ends before that, or after 30 s.
+wait_until() {
+  local what=$1 pid=$2 log=$3 waited=0
+  shift 3
+  until "$@"; do
+    if [ "$waited" -ge 300 ] || ! kill -0 "$pid" 2>/dev/null; then
+      fail "$what: $(tail -n 5 "$log")"
+    fi
+    waited=$((waited + 1))
+    sleep 0.1
+  done
+}
+
 start_service() {
   rm -f service/ready.json
   assayd run --config service/assayd.json >>assayd.log 2>&1 &
   SERVICE_PID=$!
-  local waited=0
-  until [ -s service/ready.json ]; do
-    kill -0 "$SERVICE_PID" 2>/dev/null || fail "assayd did not start"
-    [ "$waited" -lt 100 ] || fail "assayd was not ready after 10 s"
-    waited=$((waited + 1))
-    sleep 0.1
-  done
+  wait_until "assayd did not start" "$SERVICE_PID" assayd.log test -s service/ready.json
   export ASSAY_SERVER ASSAY_CA=service/tls.crt
   ASSAY_SERVER=https://127.0.0.1:$(json service/ready.json 'd["api_port"]')
   ADMISSION=https://127.0.0.1:$(json service/ready.json 'd["admission_port"]')
 }
 
-stop_service() {
-  [ -n "$SERVICE_PID" ] || return 0
-  kill -TERM "$SERVICE_PID" 2>/dev/null
-  wait "$SERVICE_PID"
-  local status=$?
-  SERVICE_PID=''
+# ended VARIABLE: waits for the process whose id is in the variable, and empties it; its exit status.
+ended() {
+  local status=0
+  wait "${!1}" || status=$?
+  printf -v "$1" ''
   return "$status"
 }
+
+# stop VARIABLE: ends that process, if there is one; its exit status.
+stop() {
+  [ -n "${!1}" ] || return 0
+  kill -TERM "${!1}" 2>/dev/null
+  ended "$1"
+}
+
+stop_service() { stop SERVICE_PID; }
 
 # node_policy VERSION SECONDS: policy-node.json, for evidence that is at most so old.
 node_policy() {
@@ -161,28 +177,13 @@ start_worker() {
   show as node-agent assay worker run "${options[@]}"
   ASSAY_TOKEN_FILE=tokens/node-agent assay worker run "${options[@]}" >worker.log 2>worker.err &
   WORKER_PID=$!
-  local waited=0
-  until grep -qs ' enrolled ' worker.log; do
-    kill -0 "$WORKER_PID" 2>/dev/null || fail "the worker did not start: $(cat worker.err)"
-    [ "$waited" -lt 300 ] || fail "the worker was not enrolled after 30 s"
-    waited=$((waited + 1))
-    sleep 0.1
-  done
+  wait_until "the worker was not enrolled" "$WORKER_PID" worker.err grep -qs ' enrolled ' worker.log
 }
 
 # worker_ended: waits for the worker to end by itself; its exit status.
-worker_ended() {
-  wait "$WORKER_PID"
-  local status=$?
-  WORKER_PID=''
-  return "$status"
-}
+worker_ended() { ended WORKER_PID; }
 
-stop_worker() {
-  [ -n "$WORKER_PID" ] || return 0
-  kill -TERM "$WORKER_PID" 2>/dev/null
-  worker_ended
-}
+stop_worker() { stop WORKER_PID; }
 
 # as NAME COMMAND...: the command with NAME's token
 as() {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/gpu_instance.py without a GPU and without PyTorch: times of steps and of full passes, figures with
 their bars, parts that fail, and the plots."""
+import argparse
 import contextlib
 import io
 import json
@@ -173,6 +174,13 @@ class Figures(unittest.TestCase):
         detail = {"differences": [{"tensor": "a", "ranges": [[0, 4]]}, {"tensor": "b", "ranges": [[8, 12]]}]}
         self.assertEqual(gpu_instance.find_ranges(detail, "b"), [[8, 12]])
         self.assertEqual(gpu_instance.find_ranges({}, "b"), [])
+
+    def test_parts_are_those_that_there_are(self):
+        self.assertEqual(gpu_instance.parts_of("plain,death"), ("plain", "death"))
+        for wrong in ("plain,flip", "", "plain,", "Plain", "plain, watch"):
+            with self.subTest(wrong=wrong):
+                with self.assertRaisesRegex(argparse.ArgumentTypeError, "no such part"):
+                    gpu_instance.parts_of(wrong)
 
     def test_ranges_in_findings_are_read(self):
         run = gpu_instance.Run(None, self.report, None, None, None)
