@@ -468,6 +468,7 @@ TEST_F(AppTest, StopAndStart_KeepsTheLog) {
   app_.reset();
   start_app();
   EXPECT_EQ(ask("/log/checkpoint")->body, note);
+  EXPECT_EQ(ask("/metrics", "Authorization: Bearer assay_root\r\n")->status, 200);
   const std::string log = log_text();
   for (const char* event : {"\"event\":\"started\"", "\"event\":\"request\"",
                             "\"event\":\"stopping\"", "\"event\":\"stopped\""}) {

@@ -84,7 +84,8 @@ std::unique_ptr<Exchange> StubApplication::open(Listener /*listener*/, Head head
   return std::make_unique<StubExchange>(*this, std::move(head));
 }
 
-Response StubApplication::refuse(Listener /*listener*/, const Error& error) {
+Response StubApplication::refuse(Listener /*listener*/, const std::string& /*peer*/,
+                                 const Error& error) {
   assay::test::note_seen("error", std::to_underlying(error.code));
   Response response;
   response.status = info(error.code).http_status;
