@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Turns at an engine: one thread at a time, in the order of asking.
 #include "worker/reader/turn.h"
 
 #include <atomic>
