@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t kTagBytes = 16;
 // Chunks of the tree over tags: the smallest, because there are few.
 constexpr std::uint32_t kTagChunk = kMinChunkSize;
-// Bytes of digests and tags of one batch. With chunks of 16 KiB a batch is then 4 GiB of data, which
-// is twice what an H200 works on at a time.
+// Bytes of digests and tags of one batch. With chunks of 16 KiB a batch is then 4 GiB of data,
+// which is twice what an H200 works on at a time.
 constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
 // Chunks of a batch at least, however large the chunks are: fewer leave most of a device idle.
 constexpr std::uint32_t kFewestSlots = 1U << 15;
@@ -139,10 +139,9 @@ class BatchRun {
   Status wipe(cl_mem key) {
     const std::uint32_t zero = 0;
     cl_event event = nullptr;
-    ASSAY_TRY(session_.check(
-        "clEnqueueFillBuffer",
-        clEnqueueFillBuffer(queue_, key, &zero, sizeof(zero), 0, key_->words().size_bytes(), 0,
-                            nullptr, &event)));
+    ASSAY_TRY(session_.check("clEnqueueFillBuffer",
+                             clEnqueueFillBuffer(queue_, key, &zero, sizeof(zero), 0,
+                                                 key_->words().size_bytes(), 0, nullptr, &event)));
     events_.add(event);
     return {};
   }

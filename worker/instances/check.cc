@@ -167,8 +167,8 @@ Status InstanceCheck::full_pass(ExportTime* exports) {
   roots_.resize(tensors_.size(), merkle_empty(parameters_.hash));
   const Steady::time_point begun = Steady::now();
   ASSAY_TRY(hash_slices());
-  using std::chrono::round;
   using std::chrono::microseconds;
+  using std::chrono::round;
   times_ = {round<microseconds>(memory_->exporting()), round<microseconds>(memory_->importing()),
             round<microseconds>(Steady::now() - begun)};
   return {};

@@ -154,8 +154,7 @@ class InstanceModel {
                                     std::size_t& at, std::vector<OutlineSubmission::Item>& items);
   // Returns the tensors of the slice that changed; sets Rank::redrawn and Rank::error.
   [[nodiscard]] static std::vector<std::size_t> look_rank(Rank& rank, unsigned slice,
-                                                          std::uint64_t count,
-                                                          ExportTime& exports);
+                                                          std::uint64_t count, ExportTime& exports);
   [[nodiscard]] Result<std::vector<Finding>> redrawn_findings() const;
   // Errors: cancelled when the memory of a process was let go, or is about to be.
   [[nodiscard]] Status check_held() const;

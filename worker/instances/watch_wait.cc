@@ -36,13 +36,11 @@ Steady::time_point InstanceWatch::draw_at(const Watcher& watcher, const Look& lo
     return Steady::time_point::max();
   }
   const Schedule::Turn turn = look.schedule.next();
-  const bool waited_for =
-      watcher.model && watcher.yields.size() >= watcher.model->processes();
+  const bool waited_for = watcher.model && watcher.yields.size() >= watcher.model->processes();
   if (turn.redraw && waited_for && now >= look.schedule.open()) {
     return now;
   }
-  const Steady::time_point ahead =
-      look.offered ? look.schedule.ahead() : Steady::time_point::max();
+  const Steady::time_point ahead = look.offered ? look.schedule.ahead() : Steady::time_point::max();
   return turn.redraw ? std::min(turn.earliest, ahead) : ahead;
 }
 

@@ -240,25 +240,23 @@ Result<Looked> ReaderCheck::look(unsigned slice, std::uint64_t count, ExportTime
   ASSAY_ASSIGN(result.changed, numbers(looked.changed));
   // Without a change in the slice, the pieces must have been compared.
   if (result.changed.empty() || looked.pieces != 0) {
-    ASSAY_ASSIGN(result.redraw,
-                 redraw_of(count, looked.drawn, looked.pieces, looked.replaced));
+    ASSAY_ASSIGN(result.redraw, redraw_of(count, looked.drawn, looked.pieces, looked.replaced));
   }
   return result;
 }
 
 Status ReaderCheck::draw(std::uint64_t count, ExportTime* exports) {
   ExportTime own;
-  ASSAY_TRY(ask<wire::Fetched>(
-      wire::Fetch{*check_, count},
-      {std::min(count, pieces_), 0, exports != nullptr ? exports : &own}));
+  ASSAY_TRY(ask<wire::Fetched>(wire::Fetch{*check_, count},
+                               {std::min(count, pieces_), 0, exports != nullptr ? exports : &own}));
   return {};
 }
 
 Result<Redraw> ReaderCheck::redraw(std::uint64_t count, ExportTime* exports) {
   ExportTime own;
   ASSAY_ASSIGN(const wire::Drawn drawn,
-               ask<wire::Drawn>(wire::Draw{*check_, count},
-                                {std::min(count, pieces_), 0, exports != nullptr ? exports : &own}));
+               ask<wire::Drawn>(wire::Draw{*check_, count}, {std::min(count, pieces_), 0,
+                                                             exports != nullptr ? exports : &own}));
   return redraw_of(count, drawn.drawn, drawn.pieces, drawn.changed);
 }
 

@@ -189,8 +189,8 @@ struct Outlined {
   std::vector<Digests> tensors;
   bool operator==(const Outlined&) const = default;
 };
-// Answers Start, Look, Fetch, Draw or Outline when the work failed. With check 0, sent instead of Hello:
-// the reader cannot begin.
+// Answers Start, Look, Fetch, Draw or Outline when the work failed. With check 0, sent instead of
+// Hello: the reader cannot begin.
 struct Failed {
   std::uint64_t check = 0;
   Problem problem;

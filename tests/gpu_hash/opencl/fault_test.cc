@@ -235,7 +235,8 @@ TEST_F(DeviceFaults, CheckOfTags_WaitsOnceForTheDevice) {
   SystemRandom random;
   const auto key = TagKey::draw(random);
   const HashRequest request{TreeParameters{}, 0, {}, {}};
-  ASSERT_TRUE((*engine)->tags(*regions, request, *key).has_value());  // buffers are there from now on
+  ASSERT_TRUE(
+      (*engine)->tags(*regions, request, *key).has_value());  // buffers are there from now on
   ASSERT_EQ(assay_fault_plan(""), 0);
   ASSERT_TRUE((*engine)->tags(*regions, request, *key).has_value());
   EXPECT_GT(assay_fault_calls("clEnqueueNDRangeKernel"), 0U);

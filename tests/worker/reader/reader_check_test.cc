@@ -10,6 +10,19 @@
 namespace assay::worker::test {
 namespace {
 
+// Both look at the last slice and at pieces that were drawn before, and find the same.
+void look_at_last(MemoryCheck& check, MemoryCheck& expected) {
+  ASSERT_TRUE(check.draw(16, nullptr));
+  const unsigned last = check.slices() - 1;
+  const auto looked = check.look(last, 16, nullptr);
+  const auto in_process = expected.look(last, 16, nullptr);
+  ASSERT_EQ(looked.has_value(), in_process.has_value());
+  if (looked) {
+    EXPECT_EQ(looked->changed, in_process->changed);
+    EXPECT_EQ(looked->redraw.changed, in_process->redraw.changed);
+  }
+}
+
 // With keyed tags where the engine has them, and without.
 class ReaderCheckTest : public OnEngine {
  protected:
@@ -63,15 +76,7 @@ void ReaderCheckTest::compare(bool tags) {
     }
     owner->replace(0, some_bytes(30'000, 99));
     EXPECT_EQ((*check)->redraw(16)->changed, std::vector<std::size_t>{1});
-    ASSERT_TRUE((*check)->draw(16, nullptr));
-    const unsigned last = (*check)->slices() - 1;
-    const auto looked = (*check)->look(last, 16, nullptr);
-    const auto in_process = (*expected)->look(last, 16, nullptr);
-    EXPECT_EQ(looked.has_value(), in_process.has_value());
-    if (looked && in_process) {
-      EXPECT_EQ(looked->changed, in_process->changed);
-      EXPECT_EQ(looked->redraw.changed, in_process->redraw.changed);
-    }
+    look_at_last(**check, **expected);
     owner->replace(0, some_bytes(30'000, 0));
     owner->flip(1, 20'000);
     owner->flip(2, 20'000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which threads get their turn at an engine.
+// Turns at an engine: one thread at a time, in the order of asking.
 #include "worker/reader/turn.h"
 
 #include <atomic>
