@@ -59,7 +59,8 @@ void ask_groups(Asked& asked, const std::vector<std::string>& patterns,
       matching.push_back(group);
     }
   }
-  asked.ask("groups", patterns, !matching.empty(), std::move(matching));
+  const bool matches = !matching.empty();
+  asked.ask("groups", patterns, matches, std::move(matching));
 }
 
 }  // namespace

@@ -33,10 +33,6 @@ constexpr Names<MountRule, 2> kMountRules = {
     {{MountRule::kExact, "exact"}, {MountRule::kWithin, "within"}}};
 constexpr Names<Quantifier, 3> kQuantifiers = {
     {{Quantifier::kEvery, "every"}, {Quantifier::kAny, "any"}, {Quantifier::kLatest, "latest"}}};
-constexpr Names<PolicyApproval::Action, 2> kActions = {
-    {{PolicyApproval::Action::kActivate, "activate"},
-     {PolicyApproval::Action::kDeactivate, "deactivate"}}};
-
 template <typename E, std::size_t N>
 std::string_view name_in(const Names<E, N>& names, E wanted) {
   for (const auto& [value, text] : names) {
@@ -500,24 +496,6 @@ Json to_json(const PolicyDocument& policy) {
   }
   write_pod_members(policy, json);
   return json;
-}
-
-Result<PolicyApproval> parse_policy_approval(ByteView payload) {
-  ASSAY_ASSIGN(const Json json, parse_json(payload));
-  ASSAY_TRY(validate("policy-approval", json));
-  ASSAY_ASSIGN(const PolicyApproval::Action action,
-               value_in(kActions, members::text(json, "action"), "action"));
-  auto policy = StatementId::parse(members::text(json, "policy"));
-  if (!policy) {
-    return members::under("/policy", std::move(policy).error());
-  }
-  return PolicyApproval{action, *std::move(policy), members::number(json, "sequence")};
-}
-
-Json to_json(const PolicyApproval& approval) {
-  return {{"action", name_in(kActions, approval.action)},
-          {"policy", approval.policy.text()},
-          {"sequence", approval.sequence}};
 }
 
 }  // namespace assay

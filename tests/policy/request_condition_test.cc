@@ -168,10 +168,9 @@ TEST(ValidUntil, KnowsNodesReportsAndRevocations) {
 
 TEST(ValidUntil, KnowsTestsAgainstNow) {
   Facts facts = valid_facts();
-  facts.statements.push_back(foreign_statement(
-      80, kLicenceType, {{"ends", to_rfc3339(from_now(90))}}, {signer("l", "lea")}));
-  StatementCondition licensed;
-  licensed.predicate_type = kLicenceType;
+  facts.statements.push_back(statement(80, "deploy", {{"ends", to_rfc3339(from_now(90))}},
+                                       {signer("lea-1", "lea", "deploy")}));
+  StatementCondition licensed = stage_condition("deploy");
   licensed.where = {
       {"/ends", Comparison::kGreater, {{"now_minus_seconds", 0}}, ValueType::kTimestamp}};
   const PolicyDocument policy =

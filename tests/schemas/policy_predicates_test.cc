@@ -17,7 +17,7 @@ using test::where_of;
 
 Json with_conditions(const Json& conditions) {
   Json json = Json::parse(embedded::kPolicySchemaJson)["examples"][0];
-  json["require"] = conditions;
+  json["require"] = conditions.is_array() ? conditions : Json::array({conditions});
   return json;
 }
 

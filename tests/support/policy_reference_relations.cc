@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "tests/support/policy_reference_case.h"
-#include "tests/support/policy_reference_tests.h"
+#include "tests/support/policy_reference_predicates.h"
 
 namespace assay::policy::reference {
 namespace {

@@ -58,9 +58,20 @@ class Policy(harness.TestCase):
     def test_lint(self):
         got = self.assay("policy", "lint", "policy.json", "-o", "json").json()
         self.assertEqual((got["valid"], got["name"], got["version"]), (True, "prod", 1))
-        self.assertTrue(all(sorted(item) == ["condition", "level", "text"] for item in got["findings"]))
+        self.assertTrue(all(sorted(item) == ["code", "condition", "level", "text", "where"] for item in got["findings"]))
         text = self.assay("policy", "lint", "policy.json").out
         self.assertTrue(text.endswith("valid: prod version 1\n"), text)
+
+    def test_lint_names_an_index_below_a_not(self):
+        asked = {"id": "trained", "statement": {
+            "predicate_type": "https://assay.dev/lifecycle/v1", "stage": "train",
+            "where": [{"pointer": "/inputs/0/name", "op": "==", "value": "X"}]}}  # fmt: skip
+        policy = {**POLICY, "require": POLICY["require"] + [{"id": "clean", "not": asked}]}
+        self.write_json("index.json", policy)
+        got = self.assay("policy", "lint", "index.json", "-o", "json").json()
+        place = f"/require/{len(POLICY['require'])}/not/statement/where/0"
+        self.assertIn(("index-below-not", place),
+                      [(item["code"], item["where"]) for item in got["findings"]])  # fmt: skip
 
     def test_lint_refuses(self):
         twice = {**POLICY, "require": [POLICY["require"][0]] * 2}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/policy_reference_tests.h"
+#include "tests/support/policy_reference_predicates.h"
 
 #include <algorithm>
 #include <ctime>
