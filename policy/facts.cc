@@ -305,7 +305,8 @@ Result<PlacementFact> placement_from_json(const Json& json, const std::string& w
 Result<StatementFact> statement_from_json(const Json& json, const std::string& where) {
   ASSAY_TRY(check_members(json, where,
                           {"id", "signers", "accepted_at", "log_index", "predicate_type", "stage",
-                           "names", "predicate"}, {"evidence"}));
+                           "names", "predicate"},
+                          {"evidence"}));
   const Reader in{json, where};
   ASSAY_ASSIGN(StatementFact statement, common_from_json(json, where));
   ASSAY_ASSIGN(statement.predicate_type, in.text("predicate_type"));

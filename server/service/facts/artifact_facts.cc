@@ -56,7 +56,8 @@ Result<policy::ManifestFact> manifest_fact(const storage::StatementRow& row,
                               objects};
 }
 
-Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row, const ArtifactId& artifact, Collected& collected) {
+Status add_fact(storage::Snapshot& snapshot, const storage::StatementRow& row,
+                const ArtifactId& artifact, Collected& collected) {
   if (row.kind == storage::StatementKind::kManifest && !is_current_manifest(row)) {
     return {};
   }
