@@ -113,8 +113,8 @@ class Examined {
              Reason::kStageEvidenceStale);
     }
     if (demands_.made_within_seconds) {
-      demand(fact_.made_after && !is_older(*fact_.made_after, *demands_.made_within_seconds,
-                                           fact_.accepted_at),
+      demand(fact_.made_after &&
+                 !is_older(*fact_.made_after, *demands_.made_within_seconds, fact_.accepted_at),
              Reason::kStageEvidenceNotFresh);
     }
   }

@@ -96,8 +96,7 @@ Result<StageEvidenceFact> from_json(const Json& json, const std::string& where) 
   ASSAY_ASSIGN(fact.current, in.flag("current"));
   ASSAY_ASSIGN(fact.has_reference_values, in.flag("has_reference_values"));
   if (json.contains("measurements")) {
-    ASSAY_TRY(read_measurements(json["measurements"], in.place("measurements"),
-                                fact.measurements));
+    ASSAY_TRY(read_measurements(json["measurements"], in.place("measurements"), fact.measurements));
   }
   ASSAY_ASSIGN(fact.appraisal, in.parsed_if_there("appraisal", DocumentId::parse));
   ASSAY_ASSIGN(fact.appraisal_policy, in.parsed_if_there("policy", DocumentId::parse));

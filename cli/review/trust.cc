@@ -292,8 +292,14 @@ void review_appraisal(const Operation& operation) {
   if (trust == nullptr || !trust->contains("appraisals")) {
     return;
   }
-  const Json before = entry(list_of(*trust, "appraisals"), "evidence_type",
-                            text_of(operation.value, "evidence_type"));
+  // Each stage has an appraisal of its own beside that of nodes.
+  Json before;
+  for (const Json& known : list_of(*trust, "appraisals")) {
+    const bool same =
+        text_of(known, "evidence_type") == text_of(operation.value, "evidence_type") &&
+        text_of(known, "stage") == text_of(operation.value, "stage");
+    before = same ? known : before;
+  }
   if (before.is_null()) {
     operation.change("evidence_type", nullptr, operation.value.value("evidence_type", Json()),
                      "nothing was said about such evidence before");

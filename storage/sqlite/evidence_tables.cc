@@ -117,7 +117,10 @@ Result<std::vector<Appraisal>> load_appraisals(Connection& connection) {
 
 Status put_appraisal(Connection& connection, const Appraisal& appraisal) {
   ASSAY_ASSIGN(const std::string body, canonical_json(to_json(appraisal)));
-  ASSAY_TRY(connection.query(Sql::kAppraisalPut).bind(appraisal_name(appraisal.evidence_type, appraisal.stage)).bind(body).run());
+  ASSAY_TRY(connection.query(Sql::kAppraisalPut)
+                .bind(appraisal_name(appraisal.evidence_type, appraisal.stage))
+                .bind(body)
+                .run());
   return raise_generation(connection);
 }
 
@@ -228,7 +231,11 @@ Status put_evidence(Connection& connection, const EvidenceRow& row) {
       .bind(row.appraisal)
       .bind(row.appraised_at)
       .bind(row.tcb_status);
-  bind_optional(query, row.anchor).bind(row.anchor_is_vendor ? 1 : 0).bind(marks).bind(now).bind(stage);
+  bind_optional(query, row.anchor)
+      .bind(row.anchor_is_vendor ? 1 : 0)
+      .bind(marks)
+      .bind(now)
+      .bind(stage);
   ASSAY_TRY(query.run());
   Query again = connection.query(Sql::kEvidenceGet);
   ASSAY_TRY(keep_seal(connection, Sealed::kEvidence, row.subject, again.bind(row.subject)));

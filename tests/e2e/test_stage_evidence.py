@@ -29,7 +29,7 @@ def policy(version, **evidence):
         "name": "trained", "version": version, "mode": "enforce",
         "match": {"namespaces": ["ml"]},
         "require": [
-            {"id": "published", "manifest": {}},
+            {"id": "published", "manifest": {"signers": {"at_least": 1}}},
             {"id": "trained", "statement": {
                 "predicate_type": harness.LIFECYCLE, "stage": "train", "quantifier": "any",
                 "evidence": {"type": "tdx", **evidence}}},
@@ -82,7 +82,7 @@ class Trained(unittest.TestCase):
                          "--evidence", "simulate", "--simulator-seed", "seed",
                          "--evidence-out", "unsent.evidence.json")
         refused = self.service.run("assay", "push", "unsent.evidence.json", token="ci", check=False)
-        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
         self.assertIn("not-found", refused.stderr)
         self.service.run("assay", "attest", "create", "--stage", "train", "--subject",
                          self.artifact, "--name", "acme/demo", "--comment", "stranger",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents about nodes and stages: challenges, evidence, enrolments, stage evidence, jobs, leases, reports and what follows
-// them, heartbeats, appraisals. What is read is written, and reads back as the same. The same bytes
-// are tried as every kind.
+// Documents about nodes and stages: challenges, evidence, enrolments, stage evidence, jobs, leases,
+// reports and what follows them, heartbeats, appraisals. What is read is written, and reads back as
+// the same. The same bytes are tried as every kind.
 #include <cstdlib>
 
 #include "schemas/heartbeat.h"

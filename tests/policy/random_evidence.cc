@@ -65,8 +65,8 @@ std::vector<StageEvidenceFact> random_evidence(std::mt19937_64& engine,
 EvidenceDemands random_demands(std::mt19937_64& engine) {
   EvidenceDemands demands;
   demands.type = one_in(engine, 2) ? "tdx" : "";
-  demands.appraised = pick(
-      engine, std::vector{AppraisedWhen::kBoth, AppraisedWhen::kThen, AppraisedWhen::kNow});
+  demands.appraised =
+      pick(engine, std::vector{AppraisedWhen::kBoth, AppraisedWhen::kThen, AppraisedWhen::kNow});
   if (one_in(engine, 3)) {
     demands.tcb_status_then = {"UpToDate"};
   }

@@ -334,8 +334,7 @@ Heard Case::hear(const StatementCondition& condition, const StatementFact& state
     }
   }
   // Whatever a statement says without the evidence that is asked for shows nothing.
-  if (condition.evidence && statement.accepted_at <= now &&
-      list.back().holds != Truth::kYes) {
+  if (condition.evidence && statement.accepted_at <= now && list.back().holds != Truth::kYes) {
     return {Heard::kUnknown, list.back().code};
   }
   if (first(list, Truth::kNo) != nullptr) {

@@ -62,12 +62,16 @@ Result<Json> appraisal_summary(const Appraisal& appraisal) {
   for (const Bytes& anchor : appraisal.dangerous_anchors) {
     anchors.push_back(sha256(anchor).text());
   }
-  return Json{{"op", "put-appraisal"},
-              {"evidence_type", appraisal.evidence_type},
-              {"policy", sha256(as_bytes(policy)).text()},
-              {"dangerous_anchors", std::move(anchors)},
-              {"dangerous_allow_missing_reference_values",
-               appraisal.dangerous_allow_missing_reference_values}};
+  Json summary = {{"op", "put-appraisal"},
+                  {"evidence_type", appraisal.evidence_type},
+                  {"policy", sha256(as_bytes(policy)).text()},
+                  {"dangerous_anchors", std::move(anchors)},
+                  {"dangerous_allow_missing_reference_values",
+                   appraisal.dangerous_allow_missing_reference_values}};
+  if (!appraisal.stage.empty()) {
+    summary["stage"] = appraisal.stage;
+  }
+  return summary;
 }
 
 // What the log says of a registration: its key set can be long.

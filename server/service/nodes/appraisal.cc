@@ -312,22 +312,22 @@ Status record_stage(storage::Transaction& transaction, const Appraised& appraise
     record.detail["error"] = evidence.error;
   }
   ASSAY_ASSIGN(stage.log_index, transaction.append(std::move(record)));
-  return transaction.put_evidence({.subject = subject,
-                                   .node = {},
-                                   .type = appraised.type,
-                                   .evidence = stored.evidence,
-                                   .expected = Bytes(appraised.expected.begin(),
-                                                     appraised.expected.end()),
-                                   .platform = evidence.accepted ? evidence.platform : "",
-                                   .policy = appraised.policy,
-                                   .error = evidence.error,
-                                   .appraisal = std::move(document),
-                                   .appraised_at = transaction.now(),
-                                   .tcb_status = evidence.tcb_status,
-                                   .anchor = evidence.anchor,
-                                   .anchor_is_vendor = evidence.anchor_is_vendor,
-                                   .marks = std::move(marks),
-                                   .stage = to_json(stage)});
+  return transaction.put_evidence(
+      {.subject = subject,
+       .node = {},
+       .type = appraised.type,
+       .evidence = stored.evidence,
+       .expected = Bytes(appraised.expected.begin(), appraised.expected.end()),
+       .platform = evidence.accepted ? evidence.platform : "",
+       .policy = appraised.policy,
+       .error = evidence.error,
+       .appraisal = std::move(document),
+       .appraised_at = transaction.now(),
+       .tcb_status = evidence.tcb_status,
+       .anchor = evidence.anchor,
+       .anchor_is_vendor = evidence.anchor_is_vendor,
+       .marks = std::move(marks),
+       .stage = to_json(stage)});
 }
 
 Result<Json> stored_ear(storage::Snapshot& snapshot, const DocumentId& appraisal) {

@@ -124,10 +124,9 @@ attestation::AppraisedEvidence appraise_task(const Task& task, Timestamp now) {
   }
   ReportDataBytes expected{};
   std::ranges::copy(task.row.expected, expected.begin());
-  const auto purpose = task.row.stage.is_null() ? attestation::Purpose::kEnrol
-                                                : attestation::Purpose::kStage;
-  auto appraised =
-      attestation::appraise(*task.evidence, *task.appraisal, purpose, expected, now);
+  const auto purpose =
+      task.row.stage.is_null() ? attestation::Purpose::kEnrol : attestation::Purpose::kStage;
+  auto appraised = attestation::appraise(*task.evidence, *task.appraisal, purpose, expected, now);
   if (!appraised) {
     return refused(std::string(info(appraised.error().code).code));
   }
@@ -203,8 +202,8 @@ Status settle(storage::Transaction& transaction, const Task& task,
   if (!task.matters) {
     return transaction.forget_evidence(task.row.subject);
   }
-  ASSAY_ASSIGN(const DocumentId policy, appraisal_id_in_force(transaction, task.row.type,
-                                                              text_at(task.row.stage, "stage")));
+  ASSAY_ASSIGN(const DocumentId policy,
+               appraisal_id_in_force(transaction, task.row.type, text_at(task.row.stage, "stage")));
   ASSAY_ASSIGN(const Json seen, seen_marks(transaction, task.row.marks));
   if (policy != task.policy || seen != task.seen) {
     return {};

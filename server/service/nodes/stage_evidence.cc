@@ -56,8 +56,8 @@ Status check_key(const Presented& presented) {
   }
   const Timestamp now = presented.verified.now;
   for (const std::string& name : about) {
-    ASSAY_TRY(check_grant(presented.key,
-                          {KeyPurpose::kSigner, row.stage, row.predicate_type, name}, now, now));
+    ASSAY_TRY(check_grant(presented.key, {KeyPurpose::kSigner, row.stage, row.predicate_type, name},
+                          now, now));
   }
   return {};
 }
@@ -66,9 +66,8 @@ Result<Presented> read(storage::Snapshot& snapshot, ByteView bytes, Timestamp no
   ASSAY_ASSIGN(VerifiedEnvelope verified,
                verify_envelope(snapshot, bytes, kStageEvidencePayloadType, now));
   ASSAY_ASSIGN(StageEvidence document, parse_stage_evidence(verified.envelope.payload));
-  const bool own = std::ranges::any_of(verified.signatures, [&](const auto& signature) {
-    return signature.key.id == document.key;
-  });
+  const bool own = std::ranges::any_of(
+      verified.signatures, [&](const auto& signature) { return signature.key.id == document.key; });
   if (!own) {
     return mismatch("evidence is signed by the key that it names");
   }
@@ -88,8 +87,7 @@ Result<std::optional<Timestamp>> made_after(storage::Snapshot& snapshot,
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelopes.front()));
   ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
   const auto statement = parse_statement(envelope.payload);
-  const Json freshness =
-      statement ? member_at(statement->predicate, "freshness") : Json(nullptr);
+  const Json freshness = statement ? member_at(statement->predicate, "freshness") : Json(nullptr);
   const Json& note = member_at(freshness, "checkpoint");
   if (row.predicate_type != kLifecyclePredicateType || !note.is_string()) {
     return std::nullopt;
@@ -172,8 +170,9 @@ Result<StageRow> stage_row(const storage::EvidenceRow& row) {
       !attempts.is_number_unsigned() || !measurements.is_object() || !references.is_boolean()) {
     return fail(ErrorCode::kDataLoss, "stored stage evidence cannot be read", row.subject);
   }
-  StageRow stage{*std::move(statement), *std::move(key),    text("stage"), *std::move(envelope),
-                 index.get<LeafIndex>(), text("status_then"), text("error_then"), std::nullopt, {}};
+  StageRow stage{*std::move(statement), *std::move(key),        text("stage"),
+                 *std::move(envelope),  index.get<LeafIndex>(), text("status_then"),
+                 text("error_then"),    std::nullopt,           {}};
   if (after.is_string()) {
     ASSAY_ASSIGN(stage.made_after, parse_rfc3339(after.get_ref<const std::string&>()));
   }
@@ -260,7 +259,9 @@ Result<Json> stage_evidence_view(storage::Snapshot& snapshot, const StatementId&
   for (storage::EvidenceRow& row : rows) {
     ASSAY_ASSIGN(const Standing now, standing_of(snapshot, std::move(row)));
     ASSAY_ASSIGN(const StageRow stage, stage_row(now.row));
-    const auto nullable = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+    const auto nullable = [](const std::string& text) {
+      return text.empty() ? Json() : Json(text);
+    };
     list.push_back({{"key_id", stage.key.text()},
                     {"type", now.row.type},
                     {"accepted", now.row.error.empty()},
