@@ -21,9 +21,9 @@ struct Decided {
   bool admission = false;           // asked by a webhook, which lets pass what no policy selects
 };
 
-// The text of a member `"name":"..."` of canonical JSON that has one such member at any level; a text
-// inside of JSON has its quotes escaped, so it never looks like a member. Nothing when there are
-// several.
+// The text of a member `"name":"..."` of canonical JSON that has one such member at any level; a
+// text inside of JSON has its quotes escaped, so it never looks like a member. Nothing when there
+// are several.
 std::optional<std::string_view> only_text(std::string_view json, std::string_view name) {
   const std::string start = '"' + std::string(name) + "\":\"";
   const std::size_t found = json.find(start);
@@ -40,8 +40,8 @@ std::optional<std::string_view> only_text(std::string_view json, std::string_vie
 Result<Decided> read(storage::Snapshot& snapshot, const storage::DecisionRow& row) {
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelope));
   const auto encoded = only_text(as_text(document.bytes), "payload");
-  const auto decoded = encoded ? base64_decode(*encoded)
-                               : Result<Bytes>(fail(ErrorCode::kDataLoss, "no payload"));
+  const auto decoded =
+      encoded ? base64_decode(*encoded) : Result<Bytes>(fail(ErrorCode::kDataLoss, "no payload"));
   const std::string_view payload = decoded ? as_text(*decoded) : std::string_view();
   const auto facts = only_text(payload, "facts");
   if (!facts) {
