@@ -45,7 +45,7 @@ struct Key {
 };
 
 inline Key make_key(assay::KeyPurpose purpose, const std::string& identity,
-             std::vector<assay::SignerRole> roles, assay::Timestamp now) {
+                    std::vector<assay::SignerRole> roles, assay::Timestamp now) {
   auto signer = must(assay::attestation::generate_key(assay::SignatureAlgorithm::kEd25519));
   assay::TrustedKey record{signer->key_id(),
                            signer->algorithm(),
@@ -151,7 +151,7 @@ class World {
   }
   assay::server::Services& services() { return *services_; }
   assay::server::DecisionAnswer decide(bool good, bool dry_run, std::size_t number,
-                                        const std::string& volume = "model") {
+                                       const std::string& volume = "model") {
     assay::server::DecisionRequest request{
         .point = assay::DecisionPoint::kCreate,
         .models = {must(artifact()).text()},

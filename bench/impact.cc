@@ -5,6 +5,7 @@
 // with 1 when 100,000 decisions would take more than 10 s where nearly all share their cases.
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -28,8 +29,8 @@ double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-// Stores decisions in several threads, as commits are shared. One in `own` has a case of its own: its
-// volume has another name.
+// Stores decisions in several threads, as commits are shared. One in `own` has a case of its own:
+// its volume has another name.
 double fill(World& world, std::uint64_t decisions, std::uint64_t own) {
   const auto begin = SteadyClock::now();
   std::atomic<std::uint64_t> next = 0;
@@ -46,8 +47,12 @@ double fill(World& world, std::uint64_t decisions, std::uint64_t own) {
   return seconds_since(begin);
 }
 
+// Of this process, which does nothing else meanwhile.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 struct Asked {
   double seconds = 0;
+  double cpu = 0;  // seconds
   std::uint64_t examined = 0;
   std::uint64_t denied = 0;
   std::uint64_t cases = 0;
@@ -60,11 +65,11 @@ Asked ask(World& world) {
       {"version", 2},
       {"mode", "enforce"},
       {"match", {{"resources", {"gpu"}}}},
-      {"require",
-       {{{"id", "published"}, {"manifest", {{"signers", {{"at_least", 2}}}}}}}}};
+      {"require", {{{"id", "published"}, {"manifest", {{"signers", {{"at_least", 2}}}}}}}}};
   assay::ImpactRequest request{
       .hypothesis = {.activate = {must(assay::parse_policy(assay::as_bytes(document.dump())))}}};
   Asked asked;
+  const double cpu = cpu_seconds();
   const auto begin = SteadyClock::now();
   do {
     const Json page = must(assay::server::decision_impact(world.services(), request, {}));
@@ -75,6 +80,7 @@ Asked ask(World& world) {
     request.after = page.value("next", "");
   } while (!request.after.empty());
   asked.seconds = seconds_since(begin);
+  asked.cpu = cpu_seconds() - cpu;
   return asked;
 }
 
@@ -86,9 +92,12 @@ int main(int argc, char** argv) {
   const std::uint64_t statements = assay::bench::number(options, "statements", 12);
   const std::string json = assay::bench::text(options, "json", "");
   std::FILE* out = json == "-" ? stderr : stdout;
-  std::fprintf(out, "one of N has a case of its own; limit: %.0f s for 100,000 decisions of N = 0\n",
+  std::fprintf(out,
+               "one of N has a case of its own; limit: %.0f s for 100,000 decisions of N = 0\n",
                kMaxSeconds);
-  std::fprintf(out, "       N  decisions     cases   calls   seconds  us each  100,000 in  filled in\n");
+  std::fprintf(
+      out,
+      "       N  decisions     cases   calls   seconds  us each   us cpu  100,000 in  filled in\n");
   Json rows = Json::array();
   bool kept = true;
   std::istringstream shares(assay::bench::text(options, "own", "0,100,10"));
@@ -112,16 +121,18 @@ int main(int argc, char** argv) {
       return 2;
     }
     const double each = asked.seconds / static_cast<double>(decisions);
-    std::fprintf(out, "%8ju  %9ju  %8ju  %6ju  %8.2f  %7.1f  %8.1f s  %7.1f s\n",
+    std::fprintf(out, "%8ju  %9ju  %8ju  %6ju  %8.2f  %7.1f  %7.1f  %8.1f s  %7.1f s\n",
                  static_cast<std::uintmax_t>(own), static_cast<std::uintmax_t>(decisions),
                  static_cast<std::uintmax_t>(asked.cases), static_cast<std::uintmax_t>(asked.calls),
-                 asked.seconds, 1e6 * each, kDecisions * each, filled);
+                 asked.seconds, 1e6 * each, 1e6 * asked.cpu / static_cast<double>(decisions),
+                 kDecisions * each, filled);
     std::fflush(out);
     kept = kept && (own != 0 || kDecisions * each <= kMaxSeconds);
     rows.push_back({{"own", own},
                     {"decisions", decisions},
                     {"cases", asked.cases},
                     {"seconds", asked.seconds},
+                    {"cpu_seconds", asked.cpu},
                     {"us_each", 1e6 * each}});
   }
   const Json result = {{"limit_seconds", kMaxSeconds}, {"rows", std::move(rows)}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What policies that are not about a workload add to its evaluation: by looking at each of them, and
-// by the index over their match parts. Words: policies=N,N,... rounds=N json=FILE. Exits with 1 when
-// 10,000 policies add more than 100 us through the index.
+// What policies that are not about a workload add to its evaluation: by looking at each of them,
+// and by the index over their match parts. Words: policies=N,N,... rounds=N json=FILE. Exits with 1
+// when 10,000 policies add more than 100 us through the index.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -106,7 +106,8 @@ int main(int argc, char** argv) {
     const policy::MatchIndex index(active);
     const double made =
         std::chrono::duration<double, std::micro>(SteadyClock::now() - begin).count();
-    const double scanned = median_us(std::max<std::size_t>(rounds / 10, 5), [&] { evaluate(*active); });
+    const double scanned =
+        median_us(std::max<std::size_t>(rounds / 10, 5), [&] { evaluate(*active); });
     const double indexed =
         median_us(rounds, [&] { evaluate(index.matching(workload, DecisionPoint::kCreate)); });
     const double added = indexed - base;

@@ -155,9 +155,8 @@ class Kept {
  private:
   template <typename Holds>
   [[nodiscard]] bool any(const Holds& holds) const {
-    return std::ranges::any_of(policies_, [&](const ActivePolicy& policy) {
-      return holds(policy.document.match);
-    });
+    return std::ranges::any_of(
+        policies_, [&](const ActivePolicy& policy) { return holds(policy.document.match); });
   }
 
   const Workload& read_;
@@ -190,9 +189,9 @@ bool reads_enough(const PolicyDocument& policy, const Workload& read,
   }
   return (match.resources.empty() || kept.resources(match)) &&
          (!match.accelerators || kept.accelerators(match)) &&
-         (!reads_images(policy) || !read.pod ||
-          std::ranges::any_of(policies,
-                              [](const auto& one) { return reads_images(one.document); }));
+         (!reads_images(policy) || !read.pod || std::ranges::any_of(policies, [](const auto& one) {
+           return reads_images(one.document);
+         }));
 }
 
 Workload as_read(Workload workload, std::span<const ActivePolicy> policies) {

@@ -117,10 +117,9 @@ Table items_table(ImpactOver over, const Json& answer) {
                    : std::vector<std::string>{"DECISION", "NAMESPACE", "WAS", "WOULD BE", "WHY",
                                               "EVALUATED"});
   for (const Json& item : list_at(answer, "items")) {
-    const std::string first =
-        pods ? text_at(item, "cluster") + "/" + text_at(item, "namespace") + "/" +
-                   text_at(item, "name")
-             : text_at(item, "id");
+    const std::string first = pods ? text_at(item, "cluster") + "/" + text_at(item, "namespace") +
+                                         "/" + text_at(item, "name")
+                                   : text_at(item, "id");
     table.row({first, text_at(item, pods ? "node" : "namespace"), verdict_of(item, "before"),
                verdict_of(item, "after"), causes_text(item),
                pods ? text_at(item, "state") + " " + text_at(item, "last_seen")
@@ -132,8 +131,7 @@ Table items_table(ImpactOver over, const Json& answer) {
 }  // namespace
 
 Result<Json> ask_impact(const Context& context, Api& api, ImpactOver over, Json request) {
-  const std::string path =
-      over == ImpactOver::kPods ? "/v1/impact/pods" : "/v1/impact/decisions";
+  const std::string path = over == ImpactOver::kPods ? "/v1/impact/pods" : "/v1/impact/decisions";
   Sums sums(number_at(request, "limit"));
   while (true) {
     ASSAY_ASSIGN(const Json page, api.post(path, as_bytes(request.dump()), client::kJsonType));
@@ -189,9 +187,8 @@ Result<std::string> time_since(const std::string& text, Timestamp now) {
   if (parse_rfc3339(text)) {
     return text;
   }
-  const std::map<char, std::chrono::minutes> units = {{'m', std::chrono::minutes(1)},
-                                                      {'h', std::chrono::hours(1)},
-                                                      {'d', std::chrono::hours(24)}};
+  const std::map<char, std::chrono::minutes> units = {
+      {'m', std::chrono::minutes(1)}, {'h', std::chrono::hours(1)}, {'d', std::chrono::hours(24)}};
   constexpr std::uint64_t kMost = 1'000'000;
   std::uint64_t count = 0;
   const char* const end = text.data() + (text.empty() ? 0 : text.size() - 1);

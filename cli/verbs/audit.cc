@@ -137,9 +137,10 @@ void add_affected(const Command& group, Context& context) {
   verb.option("--key", options->key, "ID", "only pods with a model about which this key signed");
   verb.option("--statement", options->statement, "ID",
               "only pods with a model that this statement or manifest is about");
-  verb.option("--artifact", options->artifact, "ID",
-              "only pods with this model, or with a model that was made directly from this artifact "
-              "(an artifact id, or ALGORITHM:HEX)");
+  verb.option(
+      "--artifact", options->artifact, "ID",
+      "only pods with this model, or with a model that was made directly from this artifact "
+      "(an artifact id, or ALGORITHM:HEX)");
   add_list_options(verb, options->list);
   verb.note(
       "Judges every pod that is known as it was admitted, with what is known now. Exits with 1\n"

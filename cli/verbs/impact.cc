@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay impact: which pods, nodes and models would lose their allow, before anybody signs.
+#include "cli/client/impact.h"
+
 #include <memory>
 
-#include "cli/client/impact.h"
 #include "cli/documents/documents.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"

@@ -170,7 +170,8 @@ void add_diff(const Command& group, Context& context) {
   add_connection_options(verb, options->connection);
   verb.note(
       "Two policies: conditions are compared by their ids, wherever they stand. With --since each\n"
-      "decision is judged again with its own facts at its own time; exits with 1 when one would be\n"
+      "decision is judged again with its own facts at its own time; exits with 1 when one would "
+      "be\n"
       "denied, or could not be judged.");
   verb.example("assay policy diff prod-v2.json --since 7d",
                "see which answers of the last week a new version would change");

@@ -36,7 +36,7 @@ struct ApproveOptions {
   SigningFlags signing;
   std::optional<std::uint64_t> sequence;
   std::string out;
-  std::string tests;           // file; empty: the suite beside the policy, if it was named by a file
+  std::string tests;  // file; empty: the suite beside the policy, if it was named by a file
   bool without_tests = false;
   bool yes = false;
   ReviewFlags review;  // with the connection
@@ -65,8 +65,8 @@ Result<Json> run_tests(const Context& context, const ApproveOptions& options, co
     return Json{{"run", 0}, {"without_tests", true}};
   }
   const auto suite = !options.tests.empty() ? std::optional(options.tests)
-                     : named.document      ? suite_beside(options.id)
-                                           : std::nullopt;
+                     : named.document       ? suite_beside(options.id)
+                                            : std::nullopt;
   if (!suite) {
     message(context, "no tests were run: none lie beside the policy, and --tests names none");
     return Json{{"run", 0}, {"without_tests", false}};
@@ -233,10 +233,10 @@ Result<Versions> versions_of(Api& api, const RollbackOptions& options) {
   const std::uint64_t present = number_at(versions.present, "version");
   for (const Json& item : list_at(stored, "items")) {
     const std::uint64_t version = number_at(item, "version");
-    const bool wanted = options.to ? version == *options.to
-                                   : version < present && (versions.earlier.is_null() ||
-                                                           version > number_at(versions.earlier,
-                                                                               "version"));
+    const bool wanted =
+        options.to ? version == *options.to
+                   : version < present && (versions.earlier.is_null() ||
+                                           version > number_at(versions.earlier, "version"));
     if (wanted && version != present) {
       versions.earlier = item;
     }

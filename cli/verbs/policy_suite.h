@@ -28,8 +28,9 @@ struct CaseResult {
   std::string problem;  // why the answer is not as expected; empty: it is
 };
 
-// Reads the cases in a file: {"cases": [...]}, one case, or the facts of one. What a case leaves out
-// is as in `base`. Errors: usage for a file without a case; schema-violation; those of reading it.
+// Reads the cases in a file: {"cases": [...]}, one case, or the facts of one. What a case leaves
+// out is as in `base`. Errors: usage for a file without a case; schema-violation; those of reading
+// it.
 [[nodiscard]] Result<std::vector<PolicyCase>> read_cases(const std::string& file,
                                                          const PolicyCase& base);
 

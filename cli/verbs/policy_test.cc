@@ -33,7 +33,8 @@ Result<PolicyCase> base_of(const Context& context, const TestOptions& options) {
   return base;
 }
 
-Json case_json(const PolicyCase& one, bool selected, const std::string& problem, const Json& verdict) {
+Json case_json(const PolicyCase& one, bool selected, const std::string& problem,
+               const Json& verdict) {
   Json json = {{"name", one.name},
                {"expected", one.expect},
                {"selected", selected},
@@ -45,8 +46,8 @@ Json case_json(const PolicyCase& one, bool selected, const std::string& problem,
   return json;
 }
 
-void print_case(const Context& context, const PolicyCase& one, bool selected, const std::string& problem,
-                const Json& verdict) {
+void print_case(const Context& context, const PolicyCase& one, bool selected,
+                const std::string& problem, const Json& verdict) {
   const bool good = problem.empty();
   if (!one.name.empty()) {
     print_line((good ? "ok    " : "wrong ") + one.name);
@@ -107,9 +108,10 @@ void add_policy_test(const Command& group, Context& context) {
   auto options = std::make_shared<TestOptions>();
   const Command verb = group.add("test", "Try a policy on facts, without a service");
   verb.argument("FILE", options->file, "policy, signed or not");
-  verb.option("--facts", options->facts, "FILE",
-              "facts of a decision (its facts document), or cases: {\"cases\":[{\"name\",\"facts\","
-              "\"workload\",\"point\",\"now\",\"expect\",\"expect_reasons\"}]} (default: FILE.tests.json)");
+  verb.option(
+      "--facts", options->facts, "FILE",
+      "facts of a decision (its facts document), or cases: {\"cases\":[{\"name\",\"facts\","
+      "\"workload\",\"point\",\"now\",\"expect\",\"expect_reasons\"}]} (default: FILE.tests.json)");
   add_workload_options(verb, options->workload);
   verb.choice("--point", options->point, {"create", "bind", "serve"},
               "decision point (default create)");

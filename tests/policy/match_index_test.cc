@@ -122,8 +122,7 @@ TEST(ReadsEnough, NeverMisleads) {
   std::size_t lacking = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     RandomMatch random(seed);
-    const std::vector<ActivePolicy> policies = {matching(random.match()),
-                                                matching(random.match())};
+    const std::vector<ActivePolicy> policies = {matching(random.match()), matching(random.match())};
     const Workload whole = random.workload();
     const Workload read = as_read(whole, policies);
     const PolicyDocument other = matching(random.match()).document;

@@ -10,13 +10,12 @@ namespace assay {
 namespace {
 
 const Json& policy() {
-  static const Json json = {{"name", "prod"},
-                            {"version", 2},
-                            {"mode", "enforce"},
-                            {"match", {{"namespaces", {"prod-*"}}}},
-                            {"require",
-                             {{{"id", "published"},
-                               {"manifest", {{"signers", {{"at_least", 1}}}}}}}}};
+  static const Json json = {
+      {"name", "prod"},
+      {"version", 2},
+      {"mode", "enforce"},
+      {"match", {{"namespaces", {"prod-*"}}}},
+      {"require", {{{"id", "published"}, {"manifest", {{"signers", {{"at_least", 1}}}}}}}}};
   return json;
 }
 
@@ -58,9 +57,9 @@ TEST(ImpactRequest, Bad_IsRefused) {
   Json limit = with({{"revoke_nodes", {"gpu-1"}}});
   limit["limit"] = 1001;
   for (const Json& json :
-       {Json::object(), with(Json::object()),
-        with({{"revoke_keys", {"sha256:short"}}}), with({{"revoke_keys", Json::array()}}),
-        with({{"without_artifacts", {"no digest"}}}), with({{"tcb_status_lost", {"Up To"}}}),
+       {Json::object(), with(Json::object()), with({{"revoke_keys", {"sha256:short"}}}),
+        with({{"revoke_keys", Json::array()}}), with({{"without_artifacts", {"no digest"}}}),
+        with({{"tcb_status_lost", {"Up To"}}}),
         with({{"revoke_nodes", std::vector<std::string>(65, "gpu-1")}}),
         with({{"activate", std::vector<Json>(17, policy())}}), limit}) {
     const auto refused = parse(json);
@@ -68,7 +67,8 @@ TEST(ImpactRequest, Bad_IsRefused) {
     EXPECT_EQ(refused.error().code, ErrorCode::kSchemaViolation) << json.dump();
   }
   EXPECT_EQ(parse(with({{"unknown", {"x"}}})).error().code, ErrorCode::kUnknownMember);
-  for (const Json& json : {with({{"activate", {broken}}}), with({{"activate", {policy(), policy()}}})}) {
+  for (const Json& json :
+       {with({{"activate", {broken}}}), with({{"activate", {policy(), policy()}}})}) {
     EXPECT_EQ(parse(json).error().code, ErrorCode::kPolicyInvalid) << json.dump();
   }
 }

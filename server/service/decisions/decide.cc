@@ -287,8 +287,9 @@ Result<Judged> judge(Services& services, const DecisionRequest& request,
   ASSAY_ASSIGN(const auto in_force, policies_in_force(services, *snapshot));
   // Of very many policies only those that match are looked at again, and named in the case.
   const auto index = services.decisions.index_of(in_force);
-  const Policies matching =
-      index && request.workload_known ? index->matching(request.workload, request.point) : Policies();
+  const Policies matching = index && request.workload_known
+                                ? index->matching(request.workload, request.point)
+                                : Policies();
   const Policies& policies = index && request.workload_known ? matching : *in_force;
   if (is_unselected(policies, request)) {
     return Judged{{false, {}, {}, {}}, {}};

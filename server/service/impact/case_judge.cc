@@ -61,8 +61,8 @@ Result<std::shared_ptr<const Answer>> CaseJudge::answer_at(Case& known, Timestam
   }
   Answer answer{.selected = false};
   if (known.selected) {
-    ASSAY_ASSIGN(const Verdict verdict, evaluate_case(snapshot_, known.file,
-                                                      known.policies->supposed, time, &cache_));
+    ASSAY_ASSIGN(const Verdict verdict,
+                 evaluate_case(snapshot_, known.file, known.policies->supposed, time, &cache_));
     ++evaluations_;
     answer = answer_of(verdict);
   }

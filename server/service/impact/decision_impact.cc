@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "attestation/dsse.h"
+#include "schemas/core/bytes.h"
 #include "server/service/impact/case_judge.h"
 #include "server/service/impact/tally.h"
 
@@ -21,9 +21,9 @@ struct Decided {
   bool admission = false;           // asked by a webhook, which lets pass what no policy selects
 };
 
-// The text of a member `"name":"..."` of canonical JSON that has one such member at any level; a text
-// inside of JSON has its quotes escaped, so it never looks like a member. Nothing when there are
-// several.
+// The text of a member `"name":"..."` of canonical JSON that has one such member at any level; a
+// text inside of JSON has its quotes escaped, so it never looks like a member. Nothing when there
+// are several.
 std::optional<std::string_view> only_text(std::string_view json, std::string_view name) {
   const std::string start = '"' + std::string(name) + "\":\"";
   const std::size_t found = json.find(start);
@@ -39,8 +39,10 @@ std::optional<std::string_view> only_text(std::string_view json, std::string_vie
 // documents are searched and not parsed.
 Result<Decided> read(storage::Snapshot& snapshot, const storage::DecisionRow& row) {
   ASSAY_ASSIGN(const storage::Document document, snapshot.document(row.envelope));
-  ASSAY_ASSIGN(const attestation::Envelope envelope, attestation::parse_envelope(document.bytes));
-  const std::string_view payload = as_text(envelope.payload);
+  const auto encoded = only_text(as_text(document.bytes), "payload");
+  const auto decoded =
+      encoded ? base64_decode(*encoded) : Result<Bytes>(fail(ErrorCode::kDataLoss, "no payload"));
+  const std::string_view payload = decoded ? as_text(*decoded) : std::string_view();
   const auto facts = only_text(payload, "facts");
   if (!facts) {
     return fail(ErrorCode::kDataLoss, "a stored decision cannot be read");

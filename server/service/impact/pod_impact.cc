@@ -69,10 +69,9 @@ Status name_nodes(storage::Snapshot& snapshot, const Hypothesis& hypothesis, Tim
     ASSAY_ASSIGN(const auto nodes, snapshot.nodes(after, kPage));
     for (const storage::NodeRow& node : nodes) {
       const bool live = !node.revoked && !node.ended && now < node.expires_at;
-      const bool lost =
-          node.measured && std::ranges::find(hypothesis.tcb_status_lost,
-                                             node.measured->tcb_status) !=
-                               hypothesis.tcb_status_lost.end();
+      const bool lost = node.measured &&
+                        std::ranges::find(hypothesis.tcb_status_lost, node.measured->tcb_status) !=
+                            hypothesis.tcb_status_lost.end();
       if (live && (lost || std::ranges::find(hypothesis.revoke_nodes, node.name) !=
                                hypothesis.revoke_nodes.end())) {
         tally.name_node(node.name);
@@ -91,9 +90,8 @@ bool only_this_pod(const Error& error) {
 }
 
 bool has_key(const policy::StatementFact& statement, const KeyId& key) {
-  return std::ranges::any_of(statement.signers, [&key](const policy::SignerFact& signer) {
-    return signer.key.id == key;
-  });
+  return std::ranges::any_of(
+      statement.signers, [&key](const policy::SignerFact& signer) { return signer.key.id == key; });
 }
 
 // Whether one statement about a model is what the query looks for.
@@ -220,8 +218,7 @@ Result<Json> affected_pods(Services& services, const AffectedQuery& query,
   };
   ASSAY_ASSIGN(const auto next,
                each_pod(services, *snapshot, after, end_of(services, deadline), take));
-  Json answer = {
-      {"examined", examined}, {"undecided", undecided}, {"items", std::move(items)}};
+  Json answer = {{"examined", examined}, {"undecided", undecided}, {"items", std::move(items)}};
   if (next) {
     answer["next"] = *next;
   }

@@ -14,9 +14,9 @@ namespace assay::server {
 inline constexpr std::size_t kMaxPodsExamined = 2000;
 
 // Looks at known pods, by cluster and uid, from request.after on, at most kMaxPodsExamined and for
-// at most kImpactTime (decision_impact.h) or until `deadline`. Each is judged twice, as things stand
-// now and under the hypothesis, as at the binding to its node, or as at its creation when it has
-// none. Conditions for a later point are left out.
+// at most kImpactTime (decision_impact.h) or until `deadline`. Each is judged twice, as things
+// stand now and under the hypothesis, as at the binding to its node, or as at its creation when it
+// has none. Conditions for a later point are left out.
 //
 // Returns what Tally::to_json() does (tally.h), with "next" when pods are left. "nodes" also has
 // the enrolled nodes that the hypothesis itself is about, with and without pods. Errors: overloaded

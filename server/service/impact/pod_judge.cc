@@ -10,15 +10,15 @@
 namespace assay::server {
 
 // Nothing when no policy selects the workload.
-Result<std::optional<CaseFile>> PodJudge::open(const Question& question,
-                                               const Policies& policies) {
+Result<std::optional<CaseFile>> PodJudge::open(const Question& question, const Policies& policies) {
   const DecisionRequest& request = question.request;
   if (!policy::selected(policies, request.workload, request.point)) {
     return std::nullopt;
   }
-  ASSAY_ASSIGN(ResolvedReference resolved,
-               resolve(services_, snapshot_, {request.models, request.workload, policies,
-                                              request.point, question.now, {}}));
+  ASSAY_ASSIGN(
+      ResolvedReference resolved,
+      resolve(services_, snapshot_,
+              {request.models, request.workload, policies, request.point, question.now, {}}));
   if (!question.models.empty()) {
     resolved.models = question.models;
   }
@@ -87,14 +87,10 @@ Result<JudgedPod> PodJudge::judge(const storage::PodRow& row, Timestamp now) {
 }
 
 Json pod_view(const Services& services, const storage::PodRow& row, const JudgedPod& judged) {
-  Json view = {{"cluster", row.cluster},
-               {"uid", row.uid},
-               {"namespace", row.name_space},
-               {"name", row.name},
-               {"models", judged.models},
-               {"point", name(judged.point)},
-               {"state", "admitted"},
-               {"last_seen", to_rfc3339(row.admitted_at)}};
+  Json view = {{"cluster", row.cluster},      {"uid", row.uid},
+               {"namespace", row.name_space}, {"name", row.name},
+               {"models", judged.models},     {"point", name(judged.point)},
+               {"state", "admitted"},         {"last_seen", to_rfc3339(row.admitted_at)}};
   if (judged.node.empty()) {
     return view;
   }

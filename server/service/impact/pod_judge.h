@@ -16,9 +16,9 @@ struct JudgedPod {
   DecisionPoint point;  // bind when the node is known, else create
   std::string node;     // empty: none, or several are possible
   Answer present{};
-  Answer supposed{};                 // equal to `present` without a hypothesis
+  Answer supposed{};                  // equal to `present` without a hypothesis
   std::vector<std::string> models{};  // artifact ids
-  CaseFile file{};                   // the present case; no models when no policy selects the pod
+  CaseFile file{};                    // the present case; no models when no policy selects the pod
 };
 
 class PodJudge {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "schemas/impact_request.h"
-#include "server/service/decisions/case_file.h"
 #include "server/service/decision_cache.h"
+#include "server/service/decisions/case_file.h"
 
 namespace assay::server {
 

@@ -129,7 +129,8 @@ TEST_F(PodImpactTest, DatasetThatAStatementNames) {
   lifecycle.stage = "evaluate";
   lifecycle.inputs = {{"dataset", "squad", {{"sha256", std::string(64, 'd')}}}};
   const auto statement = to_statement(lifecycle, {subject_of(model_)});
-  ASSERT_TRUE(accept_attestation(*services_, statement_envelope(*statement, {&evaluator_}), actor_));
+  ASSERT_TRUE(
+      accept_attestation(*services_, statement_envelope(*statement, {&evaluator_}), actor_));
   Json document = bind_policy();
   document["version"] = 2;
   document["require"].push_back(
@@ -150,9 +151,7 @@ TEST_F(PodImpactTest, DatasetThatAStatementNames) {
 }
 
 TEST_F(PodImpactTest, LastSeen_IsTheHeartbeatThatNamesThePod) {
-  const auto pod = [&] {
-    return ask_if({.revoke_nodes = {"gpu-1"}}).value()["items"][0];
-  };
+  const auto pod = [&] { return ask_if({.revoke_nodes = {"gpu-1"}}).value()["items"][0]; };
   EXPECT_EQ(pod()["state"], "admitted");
   EXPECT_EQ(pod()["last_seen"], to_rfc3339(clock_.now()));
   clock_.advance(std::chrono::seconds(30));
