@@ -40,17 +40,15 @@ bool includes(Objects has, Objects wanted) { return has == Objects::kBoth || has
 // manifest with another root says of itself is not about this artifact. A manifest that was withdrawn
 // says nothing.
 const ManifestFact* own_manifest(const JudgedFacts& facts) {
-  const ManifestFact* first = nullptr;
+  const ManifestFact* standing = nullptr;
   for (const ManifestFact* other : facts.own_manifests) {
-    if (other->statement.withdrawn) {
-      continue;
-    }
-    first = first == nullptr ? other : first;
+    const ManifestFact* first = facts.own_manifests.front();
     if (other->parameters != first->parameters || other->objects != first->objects) {
       return nullptr;
     }
+    standing = standing == nullptr && !other->statement.withdrawn ? other : standing;
   }
-  return first;
+  return standing;
 }
 
 // Why there is no own manifest to read.

@@ -231,7 +231,7 @@ std::set<Case::Bound> Case::bound_parameters() const {
   for (const ManifestFact& manifest : facts.manifests) {
     const bool of_this_root =
         facts.artifact && facts.artifact->root().algorithm() == manifest.parameters.hash;
-    if (of_this_root && !manifest.statement.withdrawn) {
+    if (of_this_root) {
       const TreeParameters& tree = manifest.parameters;
       found.emplace(name(tree.hash), tree.chunk_size,
                     std::set<std::string>(tree.ignore.begin(), tree.ignore.end()),
@@ -254,7 +254,7 @@ Reason Case::why_unbound() const {
 
 Answer Case::judge(const ParametersCondition& condition) const {
   const std::set<Bound> found = bound_parameters();
-  if (found.size() != 1) {
+  if (found.size() != 1 || why_unbound() == Reason::kStatementWithdrawn) {
     return answer(Outcome::kError, why_unbound());
   }
   const auto& [hash, size, ignore, links, objects] = *found.begin();
@@ -280,7 +280,7 @@ std::optional<Answer> Case::judge_implied(const std::vector<Condition>& require)
   const std::set<Bound> found = bound_parameters();
   if (facts.manifests.empty()) {
     result = answer(Outcome::kFail, Reason::kManifestMissing);
-  } else if (found.size() == 1) {
+  } else if (found.size() == 1 && why_unbound() != Reason::kStatementWithdrawn) {
     const bool fits =
         holds({"/.git", "/model.assay.json", "/model.assay.json.times", "/model.assay.outline"},
               std::get<2>(*found.begin()));
