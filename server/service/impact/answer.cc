@@ -38,7 +38,7 @@ void add_causes(const PolicyResult& policy, const ConditionResult& result,
 }  // namespace
 
 Answer answer_of(const Verdict& verdict) {
-  Answer answer{true, verdict.allowed, {}, {}};
+  Answer answer{true, verdict.allowed, {}, {}, verdict.valid_until};
   if (verdict.allowed) {
     return answer;
   }

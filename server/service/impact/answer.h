@@ -2,6 +2,7 @@
 // The part of a verdict that questions about impact compare and show.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,12 @@ struct Answer {
   bool allowed = false;
   std::vector<std::string> reasons{};
   std::vector<Cause> causes{};  // distinct, at most kMaxCauses
-  bool operator==(const Answer&) const = default;
+  // The first time at which the answer may be another one; absent: never. Not compared.
+  std::optional<Timestamp> valid_until{};
+  bool operator==(const Answer& other) const {
+    return selected == other.selected && allowed == other.allowed && reasons == other.reasons &&
+           causes == other.causes;
+  }
 };
 
 // Returns the comparable part of a verdict. The causes are the innermost conditions of enforce

@@ -74,20 +74,16 @@ Result<std::shared_ptr<const Answer>> CaseJudge::answer_at(Case& known, Timestam
 Result<std::vector<std::shared_ptr<const Answer>>> CaseJudge::judge(
     const DocumentId& facts, std::span<const Timestamp> times) {
   ASSAY_ASSIGN(Case* const known, find(facts));
-  std::vector<std::shared_ptr<const Answer>> answers(times.size());
-  std::vector<std::pair<std::size_t, std::size_t>> ranges = {{0, times.size() - 1}};
-  while (!ranges.empty()) {
-    const auto [first, last] = ranges.back();
-    ranges.pop_back();
-    ASSAY_ASSIGN(answers[first], answer_at(*known, times[first]));
-    ASSAY_ASSIGN(answers[last], answer_at(*known, times[last]));
-    if (*answers[first] == *answers[last]) {
-      std::fill(answers.begin() + static_cast<std::ptrdiff_t>(first),
-                answers.begin() + static_cast<std::ptrdiff_t>(last), answers[first]);
-    } else if (last - first > 1) {
-      const std::size_t middle = first + (last - first) / 2;
-      ranges.emplace_back(first, middle);
-      ranges.emplace_back(middle, last);
+  std::vector<std::shared_ptr<const Answer>> answers;
+  answers.reserve(times.size());
+  for (const Timestamp time : times) {
+    const bool holds = !answers.empty() && (!answers.back()->valid_until ||
+                                            time < *answers.back()->valid_until);
+    if (holds) {
+      answers.push_back(answers.back());
+    } else {
+      ASSAY_ASSIGN(auto answer, answer_at(*known, time));
+      answers.push_back(std::move(answer));
     }
   }
   return answers;

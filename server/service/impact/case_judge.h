@@ -22,11 +22,9 @@ class CaseJudge {
   CaseJudge(storage::Snapshot& snapshot, const Hypothesis& hypothesis)
       : snapshot_(snapshot), hypothesis_(hypothesis), inputs_(snapshot) {}
 
-  // Returns the answers to one case at `times` (ascending, not empty), in their order. The case is
-  // evaluated at the first and the last time. When these answers are equal, they stand for all
-  // times between; otherwise each half is looked at in the same way. (Time only ever makes signed
-  // things expire, so that an answer does not change there and back.) Errors: case-unsupported for
-  // a case of another format; limit-exceeded when the case lacks something that an activated policy
+  // Returns the answers to one case at `times` (ascending), in their order. The case is evaluated at
+  // the first time, and again at the first time at which the answer before may not hold any more
+  // (Answer::valid_until). Errors: case-unsupported for a case of another format; limit-exceeded when the case lacks something that an activated policy
   // reads (policy/as_read.h); data-loss.
   [[nodiscard]] Result<std::vector<std::shared_ptr<const Answer>>> judge(
       const DocumentId& facts, std::span<const Timestamp> times);

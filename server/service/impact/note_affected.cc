@@ -19,6 +19,7 @@ constexpr std::size_t kPage = 1000;
 bool is_by_revocation(const Json& item) {
   return std::ranges::any_of(item["why"], [](const Json& cause) {
     return cause["code"] == info(Reason::kKeyRevoked).code ||
+           cause["code"] == info(Reason::kStatementWithdrawn).code ||
            cause["code"] == info(Reason::kNodeRevoked).code;
   });
 }

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "attestation/dsse.h"
+#include "policy/lineage.h"
 #include "schemas/statement.h"
 
 namespace assay::server {
@@ -41,9 +42,13 @@ bool has_supposed_key(const Hypothesis& hypothesis, const policy::StatementFact&
   });
 }
 
-void revoke_keys(const Hypothesis& hypothesis, bool all, policy::StatementFact& statement) {
+void suppose_statement(const Hypothesis& hypothesis, bool withdrawn,
+                       policy::StatementFact& statement) {
+  if (withdrawn && !statement.withdrawn) {
+    statement.withdrawn = policy::WithdrawnFact{kSupposed.reason, kSupposed.at, {}};
+  }
   for (policy::SignerFact& signer : statement.signers) {
-    if (all || contains(hypothesis.revoke_keys, signer.key.id)) {
+    if (contains(hypothesis.revoke_keys, signer.key.id)) {
       signer.key.revoked = kSupposed;
     }
   }
@@ -72,9 +77,39 @@ Status change(const Hypothesis& hypothesis, policy::SharedList<Item>& list,
     }
   }
   for (const auto& [i, all] : touched) {
-    revoke_keys(hypothesis, all, statement_of(list.change()[i]));
+    suppose_statement(hypothesis, all, statement_of(list.change()[i]));
   }
   return {};
+}
+
+// What is said of an unusable artifact counts for nothing, so whatever was made from it has an
+// ancestor of which nothing is known.
+bool is_withdrawn(const Hypothesis& hypothesis, const policy::LineageStatement& statement) {
+  return contains(hypothesis.withdraw_statements, statement.fact.id) ||
+         std::ranges::any_of(statement.subjects, [&](const policy::LineageSubject& subject) {
+           return contains(hypothesis.without_artifacts, subject.digest);
+         });
+}
+
+void suppose_lineage(const Hypothesis& hypothesis, policy::Facts& facts) {
+  if (!facts.lineage) {
+    return;
+  }
+  policy::Lineage::Statements statements = facts.lineage->statements();
+  bool changed = false;
+  for (auto& statement : statements) {
+    const bool withdrawn = is_withdrawn(hypothesis, *statement);
+    if (withdrawn || has_supposed_key(hypothesis, statement->fact)) {
+      auto supposed = std::make_shared<policy::LineageStatement>(*statement);
+      suppose_statement(hypothesis, withdrawn, supposed->fact);
+      statement = std::move(supposed);
+      changed = true;
+    }
+  }
+  if (changed) {
+    facts.lineage = policy::Lineage::make(facts.lineage->start(), std::move(statements),
+                                          facts.lineage->reached());
+  }
 }
 
 void suppose_node(const Hypothesis& hypothesis, policy::Facts& facts) {
@@ -118,6 +153,7 @@ Status suppose_model(const Hypothesis& hypothesis, StatementInputs& inputs, Case
   ASSAY_TRY(change(hypothesis, facts.manifests, listed));
   ASSAY_TRY(change(hypothesis, facts.placements, listed));
   ASSAY_TRY(change(hypothesis, facts.statements, from_unusable));
+  suppose_lineage(hypothesis, facts);
   suppose_node(hypothesis, facts);
   return {};
 }
