@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Who gets the engine of the node agent next when several threads ask for it.
 #include "worker/reader/turn.h"
 
 #include <atomic>
