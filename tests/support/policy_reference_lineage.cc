@@ -31,8 +31,9 @@ bool is_among(const std::vector<std::string>& list, const std::string& text) {
 }
 
 bool strong(const std::string& digest) {
-  return std::regex_match(digest, std::regex("(assay-tree-v1-sha(256|384)|sha(256|384|512)|"
-                                             "sha3_(256|384|512)):[^]*"));
+  static const std::regex kForm(
+      "(assay-tree-v1-sha(256|384)|sha(256|384|512)|sha3_(256|384|512)):[^]*");
+  return std::regex_match(digest, kForm);
 }
 
 bool is_making(const LineageStatement& one) {
