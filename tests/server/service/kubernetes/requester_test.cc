@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asked for a pod: read when the pod is created, kept with it, and judged from then on. Tests
-// of predicates against the time are judged at that of each decision.
+// Who asked for a pod: read when the pod is created, kept with it, and judged from then on.
 #include "server/service/kubernetes/requester.h"
 
 #include "tests/server/service/bind_fixture.h"
