@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asked for a pod: read when the pod is created, kept with it, and judged from then on. Tests
-// of predicates against the time are judged at that of each decision.
+// Who asked for a pod: read when the pod is created, kept with it, and judged from then on.
 #include "server/service/kubernetes/requester.h"
 
-#include "schemas/statement.h"
 #include "tests/server/service/bind_fixture.h"
 
 namespace assay::server::test {
@@ -90,36 +88,6 @@ TEST_F(RequesterTest, Updates_DoNotSayWhoAsked) {
   const Json response = ask(update);
   EXPECT_EQ(response["allowed"], true) << response.dump();
   EXPECT_EQ(pod_row()->workload["requester"]["user"], "system:serviceaccount:ci:deploy");
-}
-
-// --- tests against the time, which are kept between decisions
-
-TEST_F(RequesterTest, TestsAgainstNow_HoldNoLongerThanTheySay) {
-  Json policy = bind_policy();
-  policy["version"] = 3;
-  const Json fresh = {{"pointer", "/comment"},
-                      {"type", "timestamp"},
-                      {"op", ">="},
-                      {"value", {{"now_minus_seconds", 60}}}};
-  policy["require"].push_back({{"id", "fresh"},
-                               {"statement",
-                                {{"predicate_type", "https://assay.dev/lifecycle/v1"},
-                                 {"stage", "approve"},
-                                 {"where", Json::array({fresh})}}}});
-  put_policy(policy);
-  ASSERT_TRUE(accept_attestation(*services_,
-                                 approval(model_, approver_a_, to_rfc3339(clock_.now())), actor_));
-  const auto allowed = [&] { return ask(by_the_pipeline())["auditAnnotations"]["verdict"]; };
-  EXPECT_EQ(allowed(), "allow");
-  const Json decision = decision_of(ask(by_the_pipeline()));
-  EXPECT_TRUE(decision["verdict"].contains("valid_until")) << decision.dump();
-  clock_.advance(std::chrono::seconds(30));
-  EXPECT_EQ(allowed(), "allow");
-  clock_.advance(std::chrono::seconds(31));
-  EXPECT_EQ(allowed(), "deny");
-  const auto replayed = replay(*services_, decision["id"].get<std::string>());
-  ASSERT_TRUE(replayed) << to_string(replayed.error());
-  EXPECT_TRUE(replayed->reproduced);
 }
 
 }  // namespace
