@@ -85,8 +85,7 @@ ReportDataBytes enrolment_report_data(const Nonce& nonce, ByteView spki,
 ReportDataBytes statement_report_data(const StatementId& statement, ByteView spki) {
   constexpr std::array<std::uint8_t, 1> kEnd = {0};
   const Digest key = sha256(spki);
-  return sha512(
-      {as_bytes(kStatementDomain), kEnd, statement.digest().bytes(), key.bytes()});
+  return sha512({as_bytes(kStatementDomain), kEnd, statement.digest().bytes(), key.bytes()});
 }
 
 ReportDataBytes report_report_data(const Nonce& nonce, ByteView spki, ByteView report_payload) {

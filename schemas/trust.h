@@ -99,10 +99,10 @@ struct PutPrincipal {
 struct RemovePrincipal {
   std::string name;
 };
-// How evidence of one type is appraised, of nodes or of one stage: reference values, accepted statuses, and anchors (root
-// certificates) in addition to the vendor's. An anchor that does not belong to the vendor proves
-// nothing about hardware, because a simulator can use such an anchor. The JSON name of these
-// anchors is therefore "dangerous_anchors".
+// How evidence of one type is appraised, of nodes or of one stage: reference values, accepted
+// statuses, and anchors (root certificates) in addition to the vendor's. An anchor that does not
+// belong to the vendor proves nothing about hardware, because a simulator can use such an anchor.
+// The JSON name of these anchors is therefore "dangerous_anchors".
 struct Appraisal {
   std::string evidence_type;             // "tdx"
   Json policy = Json::object();          // schema and defaults: attestation/tdx/appraisal_policy.h

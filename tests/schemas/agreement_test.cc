@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "embedded/json_schemas.h"
-#include "schemas/stage_evidence.h"
 #include "schemas/heartbeat.h"
 #include "schemas/instance_message.h"
 #include "schemas/log_record.h"
 #include "schemas/policy_document.h"
+#include "schemas/stage_evidence.h"
 #include "schemas/validate.h"
 #include "schemas/verification_report.h"
 #include "tests/schemas/samples.h"
