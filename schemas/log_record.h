@@ -40,14 +40,13 @@ inline constexpr std::string_view kLogReopened = "log.reopened";
 inline constexpr std::string_view kKeyNamed = "key.named";
 inline constexpr std::string_view kKeyRotated = "key.rotated";
 inline constexpr std::string_view kStatementWithdrawn = "statement.withdrawn";
-inline constexpr std::array kAll = {kTrustBootstrapped,   kTrustChanged,    kManifestAccepted,
-                                    kAttestationAccepted, kPolicyAccepted,  kPolicyActivated,
-                                    kPolicyDeactivated,   kDecisionMade,    kEvidenceAppraised,
-                                    kNodeEnrolled,        kNodeEnded,       kNodeSuperseded,
-                                    kInstanceChanged,     kOutlineAccepted, kJobCreated,
-                                    kJobFinished,         kReportAccepted,  kNotApplicable,
-                                    kLogReopened,         kKeyNamed,        kKeyRotated,
-                                    kStatementWithdrawn};
+inline constexpr std::array kAll = {
+    kTrustBootstrapped, kTrustChanged,      kManifestAccepted,  kAttestationAccepted,
+    kPolicyAccepted,    kPolicyActivated,   kPolicyDeactivated, kDecisionMade,
+    kEvidenceAppraised, kNodeEnrolled,      kNodeEnded,         kNodeSuperseded,
+    kInstanceChanged,   kOutlineAccepted,   kJobCreated,        kJobFinished,
+    kReportAccepted,    kNotApplicable,     kLogReopened,       kKeyNamed,
+    kKeyRotated,        kStatementWithdrawn};
 }  // namespace event
 
 struct LogRecord {
