@@ -121,9 +121,10 @@ void Linter::whole(const PolicyDocument& policy) {
     warn("node_affinity adds nothing: only policies in mode enforce steer pods");
   }
   if (policy.names.rule == NameRule::kRelease && !has_manifest(policy.require, 1)) {
-    findings_.push_back({Finding::Level::kError, id_,
-                         "names: release without a manifest condition: nobody's release counts, and "
-                         "every bare name is refused"});
+    findings_.push_back(
+        {Finding::Level::kError, id_,
+         "names: release without a manifest condition: nobody's release counts, and "
+         "every bare name is refused"});
   }
   if (policy.require.empty()) {
     warn("requires nothing: every model passes");

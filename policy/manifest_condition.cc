@@ -37,8 +37,8 @@ bool includes(Objects has, Objects wanted) { return has == Objects::kBoth || has
 
 // The root binds parameters and entries, so a manifest with this root needs no signature to be
 // believed here; two that differ cannot have the same root, and then nothing is known. What a
-// manifest with another root says of itself is not about this artifact. A manifest that was withdrawn
-// says nothing.
+// manifest with another root says of itself is not about this artifact. A manifest that was
+// withdrawn says nothing.
 const ManifestFact* own_manifest(const JudgedFacts& facts) {
   const ManifestFact* standing = nullptr;
   for (const ManifestFact* other : facts.own_manifests) {

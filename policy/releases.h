@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the newest release of a model name. The releases of a name (schemas/release.h) form a chain,
-// because each names the release before it.
+// Finds the newest release of a model name. The releases of a name (schemas/release.h) form a
+// chain, because each names the release before it.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct ReleaseLink {
 
 // At most one member is set. Neither is set when no release counts.
 struct NewestRelease {
-  std::optional<StatementId> id;                             // the newest release that counts
+  std::optional<StatementId> id;                            // the newest release that counts
   std::optional<std::pair<StatementId, StatementId>> fork;  // two releases in one place, ascending
 };
 

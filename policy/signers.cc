@@ -36,9 +36,9 @@ JudgedSigner at_time(JudgedSigner judged, Timestamp signed_at, Timestamp now) {
 
 // Whoever signed a statement that was withdrawn stands behind it no more.
 JudgedSigner unless_withdrawn(JudgedSigner judged, const StatementFact& statement) {
-  return statement.withdrawn ? JudgedSigner{judged.identity, SignerState::kRejected,
-                                            Reason::kStatementWithdrawn}
-                             : judged;
+  return statement.withdrawn
+             ? JudgedSigner{judged.identity, SignerState::kRejected, Reason::kStatementWithdrawn}
+             : judged;
 }
 
 // One signature stands for all that are alike.

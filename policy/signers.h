@@ -87,8 +87,8 @@ struct JudgedFacts {
 // ("*") count.
 void judge_statements(const Names& names, Timestamp now, JudgedFacts& judged);
 
-// Returns what an explanation says of those `statements` that were withdrawn: [{"statement", "reason",
-// "since", "by"}], in the order given, at most 16; null when none was.
+// Returns what an explanation says of those `statements` that were withdrawn: [{"statement",
+// "reason", "since", "by"}], in the order given, at most 16; null when none was.
 [[nodiscard]] Json withdrawn_among(std::span<const JudgedStatement* const> statements);
 
 // Returns the outcome of `test` on the predicate of `statement`, which must be one of `facts`.

@@ -22,8 +22,8 @@ Result<Withdrawal> read_withdrawal(const Json& json) {
   if (!statement) {
     return members::under("/statement", std::move(statement).error());
   }
-  Withdrawal withdrawal{*std::move(statement), members::text(json, "reason"),
-                        members::text(json, "text"), {}};
+  Withdrawal withdrawal{
+      *std::move(statement), members::text(json, "reason"), members::text(json, "text"), {}};
   if (json.contains("since")) {
     ASSAY_ASSIGN(withdrawal.since, members::time(json, "since"));
   }
@@ -56,9 +56,12 @@ Result<Withdrawn> withdrawn_from_json(const Json& json) {
   ASSAY_ASSIGN(StatementId statement, StatementId::parse(members::text(json, "statement")));
   ASSAY_ASSIGN(const Timestamp since, members::time(json, "since"));
   ASSAY_ASSIGN(const Timestamp at, members::time(json, "at"));
-  return Withdrawn{std::move(statement),        members::text(json, "reason"),
-                   members::text(json, "text"), since,
-                   at,                          members::texts(json, "by"),
+  return Withdrawn{std::move(statement),
+                   members::text(json, "reason"),
+                   members::text(json, "text"),
+                   since,
+                   at,
+                   members::texts(json, "by"),
                    flag->get<bool>()};
 }
 

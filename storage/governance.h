@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Governance is the state that says what is trusted and in force: keys, principals, appraisals,
 // registrations (docs/glossary.md explains these words), revoked nodes, withdrawn statements, and
-// policies. Governance is verified when the store opens, and is then kept in memory. The rows in the database only preserve
-// it across a restart. Each change of governance is a record in the log, and these records form a
-// chain. Each record of the chain names the previous one, and the digests of the state after the
-// change (docs/adr/0011-the-store-believes-nothing-unchecked.md, schemas/log.md).
+// policies. Governance is verified when the store opens, and is then kept in memory. The rows in
+// the database only preserve it across a restart. Each change of governance is a record in the log,
+// and these records form a chain. Each record of the chain names the previous one, and the digests
+// of the state after the change (docs/adr/0011-the-store-believes-nothing-unchecked.md,
+// schemas/log.md).
 #pragma once
 
 #include <map>

@@ -91,10 +91,9 @@ void add_documents(std::vector<Route>& table) {
                       {"artifact", "name", "signer", "since", "until", "limit", "cursor"}));
   table.push_back(get("/v1/manifests/{id}", manifest_readers, get_manifest, {}, types));
   table.push_back(post_envelope("/v1/attestations", roles({kSubmitter}), post_attestation));
-  table.push_back(
-      get("/v1/attestations", readers(), list_attestations,
-          {"subject", "predicate_type", "stage", "name", "signer", "since", "until", "limit",
-           "cursor"}));
+  table.push_back(get("/v1/attestations", readers(), list_attestations,
+                      {"subject", "predicate_type", "stage", "name", "signer", "since", "until",
+                       "limit", "cursor"}));
   table.push_back(get("/v1/attestations/{id}", readers(), get_attestation, {}, types));
   table.push_back(get("/v1/models/{artifact}", readers(), get_model));
   table.push_back(

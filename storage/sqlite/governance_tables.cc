@@ -29,9 +29,9 @@ std::unexpected<Error> broken(LeafIndex index) {
 
 Result<std::optional<LeafIndex>> newest_record(Connection& connection, TreeSize size) {
   std::optional<LeafIndex> newest;
-  for (const std::string_view type : {event::kTrustBootstrapped, event::kTrustChanged,
-                                      event::kPolicyActivated, event::kPolicyDeactivated,
-                                      event::kStatementWithdrawn}) {
+  for (const std::string_view type :
+       {event::kTrustBootstrapped, event::kTrustChanged, event::kPolicyActivated,
+        event::kPolicyDeactivated, event::kStatementWithdrawn}) {
     Query query = connection.query(Sql::kRecordLastOfType);
     ASSAY_ASSIGN(const bool found, query.bind(type).next());
     if (found && query.count(0) < size) {

@@ -57,8 +57,7 @@ Status require_superseded(storage::Transaction& transaction, const Release& rele
   if (!before && before.error().code != ErrorCode::kNotFound) {
     return std::unexpected(before.error());
   }
-  if (!before || before->predicate_type != kReleasePredicateType ||
-      before->name != release.name) {
+  if (!before || before->predicate_type != kReleasePredicateType || before->name != release.name) {
     return fail(ErrorCode::kConflict,
                 "the release that this one supersedes is not stored under this name",
                 "/predicate/supersedes");

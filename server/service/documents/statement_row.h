@@ -30,8 +30,8 @@ namespace assay::server {
                                                   const Statement& statement,
                                                   const Placement& placement);
 [[nodiscard]] Result<storage::StatementRow> release_row(const attestation::Envelope& envelope,
-                                                       const Statement& statement,
-                                                       const Release& release);
+                                                        const Statement& statement,
+                                                        const Release& release);
 // `stage` is the result of stage_of() below.
 [[nodiscard]] Result<storage::StatementRow> attestation_row(const attestation::Envelope& envelope,
                                                             const Statement& statement,
@@ -55,8 +55,8 @@ namespace assay::server {
 [[nodiscard]] Result<std::string> stage_of(const Statement& statement);
 
 // Returns the fact that the evaluation of policies reads for the statement `row` (policy/facts.h),
-// without the predicate and its withdrawal. `key_of` returns the trusted key of a key id, or an error that this
-// function passes on.
+// without the predicate and its withdrawal. `key_of` returns the trusted key of a key id, or an
+// error that this function passes on.
 template <typename KeyOf>
 [[nodiscard]] Result<policy::StatementFact> statement_fact(const storage::StatementRow& row,
                                                            const KeyOf& key_of) {

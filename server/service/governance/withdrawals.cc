@@ -71,8 +71,7 @@ Result<std::vector<std::string>> withdrawing(storage::Snapshot& snapshot,
   ASSAY_ASSIGN(const auto contexts, contexts_of(snapshot, row));
   ASSAY_ASSIGN(const auto authors, authors_of(snapshot, row, contexts));
   Signatures signatures = verified.signatures;
-  std::erase_if(signatures,
-                [&](const auto& one) { return !authors.contains(one.key.identity); });
+  std::erase_if(signatures, [&](const auto& one) { return !authors.contains(one.key.identity); });
   if (signatures.empty()) {
     return fail(ErrorCode::kRoleNotGranted,
                 "only who signed the statement withdraws it; two operators can do so by a change "
@@ -144,8 +143,13 @@ Result<Withdrawn> put_withdrawal(storage::Transaction& transaction, const Withdr
   if (withdrawal.since && *withdrawal.since > now) {
     return fail(ErrorCode::kInvalidParameter, "a withdrawal cannot begin in the future", "/since");
   }
-  Withdrawn withdrawn{withdrawal.statement, withdrawal.reason, withdrawal.text,
-                      withdrawal.since.value_or(now), now, by, by_operators};
+  Withdrawn withdrawn{withdrawal.statement,
+                      withdrawal.reason,
+                      withdrawal.text,
+                      withdrawal.since.value_or(now),
+                      now,
+                      by,
+                      by_operators};
   ASSAY_TRY(transaction.put_withdrawal(withdrawn));
   return withdrawn;
 }

@@ -24,15 +24,16 @@ struct WithdrawalAccepted {
 // envelope of the statement, and by a key of the identity that may sign such a statement now.
 // Whoever added a signature to the statement later cannot withdraw it: anybody may add a signature
 // to what somebody else signed. Errors: not-found when there is no such statement;
-// predicate-type-unknown for a policy, which is taken out of force instead; role-not-granted and the
-// other errors of check_grant() when no signer of the statement withdraws it; invalid-parameter for
-// a time in the future; conflict when the statement is withdrawn already; signer-limit-exceeded.
+// predicate-type-unknown for a policy, which is taken out of force instead; role-not-granted and
+// the other errors of check_grant() when no signer of the statement withdraws it; invalid-parameter
+// for a time in the future; conflict when the statement is withdrawn already;
+// signer-limit-exceeded.
 [[nodiscard]] Result<WithdrawalAccepted> accept_withdrawal(Services& services, ByteView envelope,
                                                            const Principal& actor);
 
-// Records a withdrawal by the identities `by`. The caller must raise the revocation epoch and append
-// a record of the chain of trust in the same write. Errors: not-found; predicate-type-unknown;
-// invalid-parameter; conflict, as above.
+// Records a withdrawal by the identities `by`. The caller must raise the revocation epoch and
+// append a record of the chain of trust in the same write. Errors: not-found;
+// predicate-type-unknown; invalid-parameter; conflict, as above.
 [[nodiscard]] Result<Withdrawn> put_withdrawal(storage::Transaction& transaction,
                                                const Withdrawal& withdrawal,
                                                const std::vector<std::string>& by,

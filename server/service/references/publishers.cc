@@ -12,8 +12,8 @@ namespace {
 using storage::StatementKind;
 using storage::StatementRow;
 
-// The row alone, as a manifest, or as a placement of its first subject. The signers of a release are
-// judged as those of a placement: as publishers of its name.
+// The row alone, as a manifest, or as a placement of its first subject. The signers of a release
+// are judged as those of a placement: as publishers of its name.
 Result<policy::Facts> facts_of(storage::Snapshot& snapshot, const StatementRow& row) {
   policy::Facts facts;
   ASSAY_ASSIGN(policy::StatementFact fact,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which manifests, placements and releases are used to find the artifact for a model name or
-// a mounted location (resolve.h). A placement is a signed statement that adds locations to an
+// Decides which manifests, placements and releases are used to find the artifact for a model name
+// or a mounted location (resolve.h). A placement is a signed statement that adds locations to an
 // artifact. A release is one that says which artifact a version of a name is.
 #pragma once
 

@@ -275,9 +275,9 @@ Status resolve_by_rules(Asking& asking, const std::string& name, ResolvedReferen
     }
     auto& one = std::get<NamedArtifact>(named);
     if (found && found->artifact != one.artifact) {
-      resolved.preconditions.push_back(
-          refused(Reason::kModelReferenceAmbiguous, "exactly one artifact",
-                  Json{found->artifact.text(), one.artifact.text()}));
+      resolved.preconditions.push_back(refused(Reason::kModelReferenceAmbiguous,
+                                               "exactly one artifact",
+                                               Json{found->artifact.text(), one.artifact.text()}));
       return {};
     }
     found = found.value_or(std::move(one));
