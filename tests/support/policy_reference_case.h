@@ -66,6 +66,12 @@ struct Heard {
   std::optional<Reason> why;  // it is unknown
 };
 
+// What one demand comes to.
+struct Tested {
+  Truth holds;
+  Reason code;
+};
+
 // Identities that count in other conditions.
 struct Others {
   std::map<std::string, Truth> known;
