@@ -146,7 +146,7 @@ TEST(Reference, RandomCases_ReachEveryCode) {
   std::map<std::string, int> seen;
   int allowed = 0;
   int pods_allowed = 0;
-  for (std::uint64_t seed = 1; seed <= 2 * kCases; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 3 * kCases; ++seed) {
     RandomCase random(seed, options_of(seed));
     const std::vector<Facts> models = random.models();
     Workload asker = workload_on_node();
