@@ -27,8 +27,8 @@ struct ResidentResult {
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
 // Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Work goes to
-// the device in batches, of which the device has up to three (scratch.h) at a time: of 4 GiB of
-// data each with chunks of 16 KiB. A batch needs about 24 MiB of device memory, more with chunks
+// the device in batches, of which the device has up to three (scratch.h) at a time: of 8 GiB of
+// data each with chunks of 16 KiB, or 4 GiB with tags. A batch needs about 24 MiB of device memory, more with chunks
 // above 512 KiB, and its buffers stay allocated for the next call up to that size. Errors: as
 // Engine::hash().
 [[nodiscard]] Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
