@@ -31,7 +31,8 @@ void add_device_options(const Command& verb, DeviceFlags& flags) {
   verb.option("--threads", flags.threads, "N", "CPU threads (default: one per core)");
 }
 
-Result<std::unique_ptr<gpu_hash::Engine>> make_engine(const DeviceFlags& flags) {
+Result<std::unique_ptr<gpu_hash::Engine>> make_engine(const DeviceFlags& flags,
+                                                      std::uint64_t batch_bytes) {
   constexpr std::uint64_t kMaxThreads = 1024;
   if (flags.threads > kMaxThreads) {
     return fail(ErrorCode::kUsage, "At most 1024 threads");
@@ -39,6 +40,7 @@ Result<std::unique_ptr<gpu_hash::Engine>> make_engine(const DeviceFlags& flags) 
   ASSAY_ASSIGN(const gpu_hash::DeviceChoice choice, gpu_hash::parse_device(flags.device));
   gpu_hash::EngineOptions options;
   options.threads = static_cast<unsigned>(flags.threads);
+  options.batch_bytes = batch_bytes;
   return gpu_hash::make_engine(choice, options);
 }
 

@@ -22,7 +22,9 @@ struct DeviceFlags {
 void add_device_options(const Command& verb, DeviceFlags& flags);
 // Adds --fallback, for verbs that use with_engine().
 void add_fallback_option(const Command& verb, DeviceFlags& flags);
-[[nodiscard]] Result<std::unique_ptr<gpu_hash::Engine>> make_engine(const DeviceFlags& flags);
+// `batch_bytes` is EngineOptions::batch_bytes (gpu_hash/dispatch.h).
+[[nodiscard]] Result<std::unique_ptr<gpu_hash::Engine>> make_engine(const DeviceFlags& flags,
+                                                                    std::uint64_t batch_bytes = 0);
 
 // The fact that the CPU did the work of a device that failed.
 struct Fallback {

@@ -12,12 +12,16 @@
 namespace assay::cli {
 namespace {
 
+// Less than by default: what is served needs the memory of the device.
+constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
+
 Result<Exit> read_memory(const Context& context, const DeviceFlags& device) {
   client::protect_process();
-  ASSAY_TRY(worker::serve_reader(
-      Descriptor(worker::kReaderSocket),
-      {.build = context.version, .make_engine = [&device] { return make_engine(device); }},
-      context.random));
+  ASSAY_TRY(
+      worker::serve_reader(Descriptor(worker::kReaderSocket),
+                           {.build = context.version,
+                            .make_engine = [&device] { return make_engine(device, kBatchBytes); }},
+                           context.random));
   return Exit::kYes;
 }
 

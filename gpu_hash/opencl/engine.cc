@@ -14,6 +14,8 @@
 namespace assay::gpu_hash {
 namespace {
 
+// Takes the whole memory of a GPU as one batch.
+constexpr std::uint64_t kBatchBytes = std::uint64_t{768} << 20;
 constexpr std::uint64_t kDefaultSlice = std::uint64_t{32} << 20;  // bytes
 constexpr std::uint64_t kMaxBlock = std::uint64_t{8} << 20;       // bytes, of staging memory
 constexpr std::uint64_t kBlocksPerSlice = 4;
@@ -41,7 +43,8 @@ ClEngine::ClEngine(ClSession session, const EngineOptions& options, KernelCache 
     : session_(std::move(session)),
       cache_(std::move(cache)),
       threads_(options.threads != 0 ? options.threads : std::min(usable_cores(), kMaxReaders)),
-      slice_bytes_(slice_bytes) {
+      slice_bytes_(slice_bytes),
+      batch_bytes_(options.batch_bytes != 0 ? options.batch_bytes : kBatchBytes) {
   const DeviceInfo& device = session_.device().info;
   info_ = {device.id, device.name, device.driver, kernel_digest(), session_.device().uuid};
 }
@@ -121,15 +124,16 @@ Status ClEngine::test_resident(ClKernels& kernels, HashAlgorithm algorithm) {
     ASSAY_ASSIGN(const TagKey key, TagKey::draw(random));
     ASSAY_ASSIGN(const ResidentResult full,
                  hash_resident(session_, kernels, scratch_, resident, request,
-                               ResidentWork::kHashAndTags, &key));
-    ASSAY_ASSIGN(const ResidentResult tags, hash_resident(session_, kernels, scratch_, resident,
-                                                          request, ResidentWork::kTags, &key));
+                               ResidentWork::kHashAndTags, &key, batch_bytes_));
+    ASSAY_ASSIGN(const ResidentResult tags,
+                 hash_resident(session_, kernels, scratch_, resident, request, ResidentWork::kTags,
+                               &key, batch_bytes_));
     if (full.tag_roots != tags.tag_roots) {
       return fail(ErrorCode::kDeviceSelfTestFailed,
                   session_.name() + ": both passes gave different tags");
     }
     ASSAY_ASSIGN(ResidentResult plain, hash_resident(session_, kernels, scratch_, resident, request,
-                                                     ResidentWork::kHash, nullptr));
+                                                     ResidentWork::kHash, nullptr, batch_bytes_));
     for (std::size_t i = 0; i < plain.digests.size(); ++i) {
       if (plain.digests[i].root != full.digests.at(i).root) {
         return full.digests;  // one of them is wrong; which, the known answers do not matter
@@ -193,7 +197,7 @@ Result<ResidentResult> ClEngine::run_resident(std::span<const Region> regions,
                                               const TagKey* key) {
   ASSAY_ASSIGN(ClKernels* const kernels, resident_kernels(request.parameters.hash));
   last_path_ = {true, kernels->variant().name};
-  return hash_resident(session_, *kernels, scratch_, regions, request, work, key);
+  return hash_resident(session_, *kernels, scratch_, regions, request, work, key, batch_bytes_);
 }
 
 Result<std::vector<ObjectDigests>> ClEngine::hash(std::span<const Region> regions,

@@ -96,6 +96,7 @@ class ClEngine final : public Engine {
   KernelCache cache_;
   unsigned threads_;
   std::uint64_t slice_bytes_;
+  std::uint64_t batch_bytes_;
   std::mutex mutex_;           // guards the members below
   std::vector<ClLane> lanes_;  // empty or kLanes; made when they are needed
   ClStaging staging_;          // made together with the lanes

@@ -17,18 +17,17 @@ namespace {
 constexpr std::uint64_t kTagBytes = 16;
 // Chunks of the tree over tags: the smallest, because there are few.
 constexpr std::uint32_t kTagChunk = kMinChunkSize;
-// Bytes of digests and tags of one batch. With chunks of 16 KiB a batch is then 8 GiB of data, or
-// 4 GiB with tags, which is twice what an H200 works on at a time.
-constexpr std::uint64_t kBatchBytes = std::uint64_t{24} << 20;
 // Chunks of a batch at least, however large the chunks are: fewer leave most of a device idle.
 constexpr std::uint32_t kFewestSlots = 1U << 15;
+// Chunks of a batch at most.
+constexpr std::uint64_t kMostSlots = 1U << 23;
 
-// Chunks of a batch. The same for all work with tags, because the segments must agree.
-std::uint32_t slots_of(HashAlgorithm algorithm, std::uint32_t chunk_size, ResidentWork work) {
-  const bool plain = work == ResidentWork::kHash;
-  const std::uint64_t tags = plain ? 0 : std::uint64_t{chunk_size / kTagBlock} * kTagBytes;
-  const std::uint64_t slots = std::bit_floor(kBatchBytes / (digest_size(algorithm) + tags));
-  return std::max(static_cast<std::uint32_t>(slots), kFewestSlots);
+// Chunks of a batch. The same for all work, because segments with tags and of tags must agree.
+std::uint32_t slots_of(HashAlgorithm algorithm, std::uint32_t chunk_size,
+                       std::uint64_t batch_bytes) {
+  const std::uint64_t tags = std::uint64_t{chunk_size / kTagBlock} * kTagBytes;
+  const std::uint64_t slots = std::bit_floor(batch_bytes / (digest_size(algorithm) + tags));
+  return std::max(static_cast<std::uint32_t>(std::min(slots, kMostSlots)), kFewestSlots);
 }
 
 // One batch on the device: all its commands are in one in-order queue.
@@ -407,9 +406,10 @@ Result<bool> is_resident(const ClSession& session, std::span<const Region> regio
 Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
                                      ResidentScratch& scratch, std::span<const Region> regions,
                                      const HashRequest& request, ResidentWork work,
-                                     const TagKey* key) {
+                                     const TagKey* key, std::uint64_t batch_bytes) {
   ASSAY_ASSIGN(const std::vector<std::uint64_t> sizes, region_sizes(regions));
-  const std::uint32_t slots = slots_of(request.parameters.hash, request.parameters.chunk_size, work);
+  const std::uint32_t slots =
+      slots_of(request.parameters.hash, request.parameters.chunk_size, batch_bytes);
   ResidentPlan plan(regions, sizes, request, {slots, ClKernels::max_buffers(session)});
   LazyResults results(sizes, request, plan.segment_size());
   ResidentResult result;

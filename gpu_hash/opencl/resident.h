@@ -27,14 +27,15 @@ struct ResidentResult {
 [[nodiscard]] Result<bool> is_resident(const ClSession& session, std::span<const Region> regions);
 
 // Hashes regions of device memory. `key` is needed for tags and may otherwise be null. Work goes to
-// the device in batches, of which the device has up to three (scratch.h) at a time: of 8 GiB of
-// data each with chunks of 16 KiB, or 4 GiB with tags. A batch needs about 24 MiB of device memory, more with chunks
-// above 512 KiB, and its buffers stay allocated for the next call up to that size. Errors: as
-// Engine::hash().
+// the device in batches, of which the device has up to three (scratch.h) at a time. `batch_bytes`
+// is EngineOptions::batch_bytes, but not 0: with 24 MiB and chunks of 16 KiB a batch is 4 GiB of
+// data, which is twice what an H200 works on at a time. A batch needs more than `batch_bytes` with
+// chunks above 512 KiB. The buffers of a batch stay allocated for the next call up to 24 MiB each.
+// Errors: as Engine::hash().
 [[nodiscard]] Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernels,
                                                    ResidentScratch& scratch,
                                                    std::span<const Region> regions,
                                                    const HashRequest& request, ResidentWork work,
-                                                   const TagKey* key);
+                                                   const TagKey* key, std::uint64_t batch_bytes);
 
 }  // namespace assay::gpu_hash

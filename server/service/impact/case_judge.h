@@ -22,10 +22,10 @@ class CaseJudge {
   CaseJudge(storage::Snapshot& snapshot, const Hypothesis& hypothesis)
       : snapshot_(snapshot), hypothesis_(hypothesis), inputs_(snapshot) {}
 
-  // Returns the answers to one case at `times` (ascending), in their order. The case is evaluated at
-  // the first time, and again at the first time at which the answer before may not hold any more
-  // (Answer::valid_until). Errors: case-unsupported for a case of another format; limit-exceeded when the case lacks something that an activated policy
-  // reads (policy/as_read.h); data-loss.
+  // Returns the answers to one case at `times` (ascending), in their order. The case is evaluated
+  // at the first time, and again at the first time at which the answer before may not hold any more
+  // (Answer::valid_until). Errors: case-unsupported for a case of another format; limit-exceeded
+  // when the case lacks something that an activated policy reads (policy/as_read.h); data-loss.
   [[nodiscard]] Result<std::vector<std::shared_ptr<const Answer>>> judge(
       const DocumentId& facts, std::span<const Timestamp> times);
 
