@@ -423,7 +423,7 @@ Result<ResidentResult> hash_resident(const ClSession& session, ClKernels& kernel
     ASSAY_ASSIGN(result.digests, results.get().take());
   }
   for (BatchScratch& one : scratch) {
-    one.trim();
+    one.trim(batch_bytes);
   }
   return result;
 }

@@ -4,9 +4,6 @@
 namespace assay::gpu_hash {
 namespace {
 
-// Buffers up to this size are kept for the next call: making and freeing those for 112 GiB took a
-// twentieth of a pass over their tags. Batches of usual chunks need no larger ones.
-constexpr std::uint64_t kKeptBytes = std::uint64_t{24} << 20;
 // Host memory is kept when the digests among it take no more than this.
 constexpr std::uint64_t kKeptHostBytes = std::uint64_t{8} << 20;
 
@@ -53,7 +50,7 @@ void BatchScratch::finish() {
   }
 }
 
-void BatchScratch::trim() {
+void BatchScratch::trim(std::uint64_t kept) {
   batch_.clear();  // it points at memory of the caller
   if (roots_.bytes().size() > kKeptHostBytes) {
     batch_ = {};
@@ -61,7 +58,7 @@ void BatchScratch::trim() {
     roots_ = {};
   }
   for (Slot& slot : slots_) {
-    if (slot.size > kKeptBytes) {
+    if (slot.size > kept) {
       slot = {};
     }
   }
