@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts that a decision is about, as plain values. The callers (server, cli) collect facts from
-// verified and stored documents; evaluation reads no other source. docs/glossary.md explains the
-// terms of Assay, such as evidence, appraisal, collateral and placement.
+// verified and stored documents; evaluation reads no other source. docs/glossary.md explains terms.
 #pragma once
 
 #include <map>
@@ -14,6 +13,7 @@
 #include "policy/memory_fact.h"
 #include "policy/shared_list.h"
 #include "policy/stage_evidence_fact.h"
+#include "policy/withdrawn_fact.h"
 #include "schemas/core/artifact.h"
 #include "schemas/core/clock.h"
 #include "schemas/core/ids.h"
@@ -29,13 +29,6 @@ struct SignerFact {
   // first envelope, this time equals accepted_at; signatures added later have a later time. A
   // signature that was logged after its key expired never counts.
   Timestamp signed_at;
-};
-
-// Says that a statement was withdrawn (schemas/withdrawal.h). Such a statement never counts.
-struct WithdrawnFact {
-  std::string reason;  // one of kWithdrawalReasons
-  Timestamp since;
-  std::vector<std::string> by;  // identities that withdrew it; any order
 };
 
 // A statement whose signatures were verified when it was accepted.

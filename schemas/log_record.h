@@ -41,14 +41,13 @@ inline constexpr std::string_view kKeyNamed = "key.named";
 inline constexpr std::string_view kKeyRotated = "key.rotated";
 inline constexpr std::string_view kStatementWithdrawn = "statement.withdrawn";
 inline constexpr std::string_view kPodsAffected = "pods.affected";
-inline constexpr std::array kAll = {kTrustBootstrapped,   kTrustChanged,    kManifestAccepted,
-                                    kAttestationAccepted, kPolicyAccepted,  kPolicyActivated,
-                                    kPolicyDeactivated,   kDecisionMade,    kEvidenceAppraised,
-                                    kNodeEnrolled,        kNodeEnded,       kNodeSuperseded,
-                                    kInstanceChanged,     kOutlineAccepted, kJobCreated,
-                                    kJobFinished,         kReportAccepted,  kNotApplicable,
-                                    kLogReopened,         kKeyNamed,        kKeyRotated,
-                                    kStatementWithdrawn, kPodsAffected};
+inline constexpr std::array kAll = {
+    kTrustBootstrapped, kTrustChanged,       kManifestAccepted,  kAttestationAccepted,
+    kPolicyAccepted,    kPolicyActivated,    kPolicyDeactivated, kDecisionMade,
+    kEvidenceAppraised, kNodeEnrolled,       kNodeEnded,         kNodeSuperseded,
+    kInstanceChanged,   kOutlineAccepted,    kJobCreated,        kJobFinished,
+    kReportAccepted,    kNotApplicable,      kLogReopened,       kKeyNamed,
+    kKeyRotated,        kStatementWithdrawn, kPodsAffected};
 }  // namespace event
 
 struct LogRecord {

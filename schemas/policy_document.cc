@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: shape by policy.schema.json and policy-approval.schema.json; here what a schema cannot
-// say: unique ids, depth, number of conditions, labels.
+// Policies. Checks what policy.schema.json cannot say: unique ids, depth, number of conditions.
 #include "schemas/policy_document.h"
 
 #include <algorithm>

@@ -20,8 +20,8 @@ namespace assay::cli {
 namespace {
 
 constexpr std::array<std::string_view, 9> kNames = {
-    "manifest",     "attestation",    "policy",     "policy-approval", "trust-change",
-    "stage-evidence", "decision",     "withdrawal", "other"};
+    "manifest", "attestation", "policy", "policy-approval", "trust-change", "stage-evidence",
+    "decision", "withdrawal",  "other"};
 
 Result<PayloadKind> check_statement(ByteView payload) {
   ASSAY_ASSIGN(const Statement statement, parse_statement(payload));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies, approvals, questions about impact, changes of trust, withdrawals and bootstraps: what is
-// read is written, and reads back as the same.
+// Policies, approvals, questions about impact, changes of trust, withdrawals and bootstraps: what
+// is read is written, and reads back as the same.
 #include <cstdlib>
 
 #include "schemas/impact_request.h"

@@ -87,9 +87,9 @@ class RandomCase {
   [[nodiscard]] Condition condition(int depth);
 
   std::mt19937_64 engine_;
-  std::mt19937_64 memory_engine_;  // in its place for what is about memory
-  std::mt19937_64 names_engine_;   // and for names, and for parts of volumes
-  std::mt19937_64 extra_engine_;   // and for random_predicates.cc
+  std::mt19937_64 memory_engine_;    // in its place for what is about memory
+  std::mt19937_64 names_engine_;     // and for names, and for parts of volumes
+  std::mt19937_64 extra_engine_;     // and for random_predicates.cc
   std::mt19937_64 evidence_engine_;  // and for stage evidence
   RandomOptions options_;
   int next_id_ = 0;

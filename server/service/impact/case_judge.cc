@@ -77,8 +77,8 @@ Result<std::vector<std::shared_ptr<const Answer>>> CaseJudge::judge(
   std::vector<std::shared_ptr<const Answer>> answers;
   answers.reserve(times.size());
   for (const Timestamp time : times) {
-    const bool holds = !answers.empty() && (!answers.back()->valid_until ||
-                                            time < *answers.back()->valid_until);
+    const bool holds =
+        !answers.empty() && (!answers.back()->valid_until || time < *answers.back()->valid_until);
     if (holds) {
       answers.push_back(answers.back());
     } else {
