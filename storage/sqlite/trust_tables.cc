@@ -206,8 +206,9 @@ Result<std::vector<Withdrawn>> load_withdrawals(Connection& connection) {
       return withdrawals;
     }
     ASSAY_ASSIGN(const Json body, json_column(query, 0));
+    ASSAY_ASSIGN(const Digest statement, query.digest(1));
     auto withdrawn = withdrawn_from_json(body);
-    if (!withdrawn) {
+    if (!withdrawn || withdrawn->statement.digest() != statement) {
       return fail(ErrorCode::kDataLoss, "a stored withdrawal cannot be read");
     }
     withdrawals.push_back(*std::move(withdrawn));

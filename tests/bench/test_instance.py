@@ -111,10 +111,10 @@ class Passes(unittest.TestCase):
         exports.clear()
         self.assertIsNone(exports.summary())
 
-    def test_ranks_count_from_the_first_that_is_ready_to_the_end(self):
-        check = {"passes": [{"answered": 10.0, "end": 10.5}, {"answered": 10.1, "end": 10.6}]}
+    def test_ranks_take_as_long_as_the_slowest(self):
+        check = {"hashed": [{"hashing_seconds": 0.4}, {"hashing_seconds": 0.5}]}
         self.assertAlmostEqual(gpu_instance.hashing(check), 0.5)
-        self.assertIsNone(gpu_instance.hashing({"passes": [{"answered": 1, "end": 2}, None]}))
+        self.assertIsNone(gpu_instance.hashing({"hashed": []}))
 
 
 def steps(rate, p99, p50=10.0):

@@ -131,12 +131,12 @@ class Includes(Planted):
         self.source("gpu_hash/cpu/a.h")
         self.source("gpu_hash/tree/a.h")
         self.plant("gpu_hash/tree/README.md", "# Tree\n\n" + "One more line.\n" * 6)
-        self.source("policy/conditions/a.h")  # policy has no rooms
+        self.source("bench/conditions/a.h")  # bench has no rooms
         found = self.found(check_includes.check)
         self.assertIn("gpu_hash/attic/a.h:1: gpu_hash/attic is no room of gpu_hash", found)
         self.assertIn("gpu_hash/cpu/README.md:1: a room says its rule", found)
         self.assertIn("gpu_hash/tree/README.md:1: a room says its rule", found)
-        self.assertNotIn("policy/conditions", found)
+        self.assertNotIn("bench/conditions", found)
 
     def test_no_row_outside_of_a_house_names_its_rooms(self):
         table = json.loads((self.root / check_includes.TABLE).read_text())

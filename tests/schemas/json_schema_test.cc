@@ -240,8 +240,9 @@ Json sample(const JsonSchema& item, const Json& schema, std::size_t i) {
   }
   const std::string digits = std::to_string(i);
   const std::string hex = std::string(64 - digits.size(), '0') + digits;
-  for (const Json& one : {Json(i), Json("sha256:" + hex), Json(hex), Json("a" + digits),
-                          Json("/a" + digits), Json("pvc://a/" + digits)}) {
+  const std::string measurement = std::string(96 - digits.size(), '0') + digits;
+  for (const Json& one : {Json(i), Json("sha256:" + hex), Json(hex), Json(measurement),
+                          Json("a" + digits), Json("/a" + digits), Json("pvc://a/" + digits)}) {
     if (item.check(one)) {
       return one;
     }

@@ -57,9 +57,10 @@ TEST_F(QueryPlan, WholeTables_AreTheDocumentedOnes) {
       whole.push_back(static_cast<Sql>(i));
     }
   }
-  EXPECT_EQ(whole, (std::vector{Sql::kNodeScan, Sql::kRecordScan, Sql::kKeyList,
-                                Sql::kPrincipalList, Sql::kPolicyList, Sql::kEnrolledRevoked,
-                                Sql::kRegistrationList, Sql::kAppraisalList}));
+  EXPECT_EQ(whole,
+            (std::vector{Sql::kNodeScan, Sql::kRecordScan, Sql::kKeyList, Sql::kPrincipalList,
+                         Sql::kPolicyList, Sql::kEnrolledRevoked, Sql::kWithdrawalList,
+                         Sql::kRegistrationList, Sql::kAppraisalList}));
 }
 
 TEST_F(QueryPlan, Filters_WalkAnIndexWithTheirValueAndPosition) {

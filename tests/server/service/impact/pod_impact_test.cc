@@ -91,9 +91,9 @@ TEST_F(PodImpactTest, RevokedKey_IsSeenBefore_AndListedAfter) {
 }
 
 TEST_F(PodImpactTest, WithdrawnManifestAndModel) {
-  expect_denied({.withdraw_statements = {manifest_id()}}, "published", "key-revoked");
+  expect_denied({.withdraw_statements = {manifest_id()}}, "published", "statement-withdrawn");
   expect_no_change({.withdraw_statements = {StatementId(sha256(as_bytes("other")))}});
-  expect_denied({.without_artifacts = {id_of(model_).text()}}, "published", "key-revoked");
+  expect_denied({.without_artifacts = {id_of(model_).text()}}, "published", "statement-withdrawn");
   expect_no_change({.without_artifacts = {id_of(manifest("other")).text()}});
 }
 
