@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/valid_until.h"
 
+#include "policy/lineage.h"
 #include "policy/memory_condition.h"
 
 namespace assay::policy {
@@ -85,6 +86,19 @@ void note_one(const ReportCondition& condition, const Scope& scope, Horizon& hor
   }
 }
 
+// Every signature in a lineage, whichever of them the condition follows.
+void note_lineage(const Scope& scope, Horizon& horizon) {
+  if (!scope.known.lineage) {
+    return;
+  }
+  for (const auto& statement : scope.known.lineage->statements()) {
+    for (const SignerFact& signer : statement->fact.signers) {
+      horizon.changes_at(signer.signed_at);
+      note_revocation(signer.key, horizon);
+    }
+  }
+}
+
 void note_leaf(const Condition& condition, const Scope& scope) {
   Horizon& horizon = scope.facts.horizon;
   if (point_of_leaf(scope.points, condition) > scope.point) {
@@ -96,6 +110,8 @@ void note_leaf(const Condition& condition, const Scope& scope) {
     note_one(*node, scope, horizon);
   } else if (const auto* report = std::get_if<ReportCondition>(&condition.kind)) {
     note_one(*report, scope, horizon);
+  } else if (std::holds_alternative<LineageCondition>(condition.kind)) {
+    note_lineage(scope, horizon);
   } else if (const auto* window = std::get_if<WindowCondition>(&condition.kind)) {
     if (const auto change = next_change(window->window, scope.now)) {
       horizon.changes_at(*change);

@@ -182,6 +182,24 @@ TEST(LineageProperties, SecondEvaluatorAgrees) {
   EXPECT_GE(seen.size(), 6U);  // most codes came up
 }
 
+TEST(LineageProperties, Verdict_HoldsUntilTheTimeThatItNames) {
+  constexpr std::chrono::milliseconds kTick(1);
+  for_cases([&](RandomLineage& random) {
+    const std::vector<ActivePolicy> policies = {
+        active(policy_with({condition("lineage", random.condition())}))};
+    const std::vector<Facts> models = one(facts_with(random.made()));
+    const auto at = [&](Timestamp time) {
+      return evaluate(policies, workload(), models, {}, DecisionPoint::kCreate, time);
+    };
+    const Verdict verdict = at(now());
+    const auto brief_of = [](const Verdict& one) { return brief(one.policies[0].conditions[0]); };
+    const Timestamp until = verdict.valid_until.value_or(from_now(400LL * 24 * 3600));
+    for (const Timestamp time : {now() + (until - now()) / 2, until - kTick}) {
+      EXPECT_EQ(brief_of(at(time)), brief_of(verdict)) << to_rfc3339(until);
+    }
+  });
+}
+
 TEST(LineageProperties, UnrelatedStatement_ChangesNothing) {
   for_cases([](RandomLineage& random) {
     const LineageCondition condition = random.condition();
