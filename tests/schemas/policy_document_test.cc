@@ -42,7 +42,7 @@ TEST(Policy, Example_IsReadInFull) {
   EXPECT_EQ(policy->match.namespaces, std::vector<std::string>{"prod-*"});
   EXPECT_TRUE(policy->match.accelerators);
   EXPECT_TRUE(policy->match.resources.empty() && policy->match.labels.empty());
-  ASSERT_EQ(policy->require.size(), 5U);
+  ASSERT_EQ(policy->require.size(), 6U);
   const auto& manifest = std::get<ManifestCondition>(policy->require[0].kind);
   EXPECT_EQ(manifest.signers.at_least, 2U);
   EXPECT_EQ(manifest.signers.identities.size(), 2U);
@@ -55,14 +55,15 @@ TEST(Policy, Example_IsReadInFull) {
   EXPECT_EQ(statement.where[0].pointer, "/metrics/eval~1accuracy/value");
   EXPECT_EQ(statement.where[0].op, Comparison::kGreaterEqual);
   EXPECT_EQ(statement.where[0].value, 0.9);
-  EXPECT_EQ(std::get<ParametersCondition>(policy->require[2].kind).hash,
+  EXPECT_TRUE(std::get<StatementCondition>(policy->require[2].kind).evidence);
+  EXPECT_EQ(std::get<ParametersCondition>(policy->require[3].kind).hash,
             std::vector<std::string>{"sha256"});
-  const auto& any = std::get<AnyCondition>(policy->require[3].kind);
+  const auto& any = std::get<AnyCondition>(policy->require[4].kind);
   ASSERT_EQ(any.of.size(), 2U);
   const auto& negation = std::get<NotCondition>(any.of[1].kind);
   ASSERT_EQ(negation.of.size(), 1U);
   EXPECT_EQ(std::get<StatementCondition>(negation.of[0].kind).where[0].op, Comparison::kIn);
-  EXPECT_EQ(std::get<AtLeastCondition>(policy->require[4].kind).count, 2U);
+  EXPECT_EQ(std::get<AtLeastCondition>(policy->require[5].kind).count, 2U);
 }
 
 TEST(Policy, WhatWasRead_WritesBack) {
@@ -124,13 +125,13 @@ TEST(Policy, Changes_AreRefused) {
       {"/require/1/statement/where/0/pointer", "metrics", "schema-violation"},
       {"/require/1/statement/where/0/pointer", "/a~2", "schema-violation"},
       {"/require/1/statement/where/0/pointer", "/a~", "schema-violation"},
-      {"/require/2/parameters", Json::object(), "schema-violation"},
-      {"/require/2/parameters/hash/0", "md5", "schema-violation"},
-      {"/require/2/parameters/chunk_size", {5000}, "schema-violation"},
-      {"/require/3/any", Json::array(), "schema-violation"},
-      {"/require/4/at_least/count", 0, "schema-violation"},
-      {"/require/4/at_least/count", 4, "policy-invalid"},
-      {"/require/4/at_least/of", Json::array(), "schema-violation"},
+      {"/require/3/parameters", Json::object(), "schema-violation"},
+      {"/require/3/parameters/hash/0", "md5", "schema-violation"},
+      {"/require/3/parameters/chunk_size", {5000}, "schema-violation"},
+      {"/require/4/any", Json::array(), "schema-violation"},
+      {"/require/5/at_least/count", 0, "schema-violation"},
+      {"/require/5/at_least/count", 4, "policy-invalid"},
+      {"/require/5/at_least/of", Json::array(), "schema-violation"},
       {"/require/0", {{"id", "x"}, {"node_evidence", Json::object()}}, "unknown-member"},
       {"/extra", 1, "unknown-member"}};
   for (const auto& [place, value, code] : changes) {
@@ -174,21 +175,21 @@ TEST(Policy, InAndOrder_NeedTheirKindOfValue) {
 
 TEST(Policy, IdUsedTwice_IsInvalidWhereverItStands) {
   Json json = sample();
-  json["require"][3]["any"][1]["not"]["id"] = "published";
+  json["require"][4]["any"][1]["not"]["id"] = "published";
   const auto parsed = parse_policy(bytes_of(json));
   EXPECT_EQ(code_of(parsed), "policy-invalid");
-  EXPECT_EQ(where_of(parsed), "/require/3/any/1/not/id");
+  EXPECT_EQ(where_of(parsed), "/require/4/any/1/not/id");
 }
 
 // A condition of that name would be taken for what every policy demands.
 TEST(Policy, ReservedId_IsInvalidWhereverItStands) {
   for (const std::string_view id : kReservedIds) {
     Json json = sample();
-    json["require"][3]["any"][1]["not"]["id"] = id;
+    json["require"][4]["any"][1]["not"]["id"] = id;
     const auto parsed = parse_policy(bytes_of(json));
     EXPECT_EQ(code_of(parsed), "policy-invalid") << id;
-    EXPECT_EQ(where_of(parsed), "/require/3/any/1/not/id");
-    json["require"][3]["any"][1]["not"]["id"] = std::string(id) + "-too";
+    EXPECT_EQ(where_of(parsed), "/require/4/any/1/not/id");
+    json["require"][4]["any"][1]["not"]["id"] = std::string(id) + "-too";
     EXPECT_EQ(code_of(parse_policy(bytes_of(json))), "ok") << id;
   }
 }
