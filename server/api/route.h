@@ -24,7 +24,7 @@ struct Api {
   std::string log_verifier_key;               // C2SP vkey form
   Json jwks;                                  // the answer of /.well-known/jwks.json
   std::function<std::string()> metrics;       // Prometheus text
-  std::function<void()> trust_changed;        // called after a change of trust
+  std::function<void()> trust_changed;        // called after a change of trust or a withdrawal
   std::function<void(bool allowed)> decided;  // called after each decision
 };
 

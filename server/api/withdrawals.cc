@@ -13,6 +13,7 @@ namespace assay::server {
 Result<Response> post_withdrawal(Api& api, const Call& call) {
   ASSAY_ASSIGN(const WithdrawalAccepted accepted,
                accept_withdrawal(api.services, call.request.body, call.principal));
+  api.trust_changed();  // pods may be denied now
   Json view = to_json(accepted.withdrawn);
   view["log"] = accepted.receipt;
   return json_response(accepted.created ? 201 : 200, view);

@@ -51,6 +51,22 @@ class Impact(unittest.TestCase):
         self.service.review(self.made, operation="DELETE")
         self.ask("audit", "affected")
 
+    def test_withdrawal_before_and_after(self):
+        status, page = self.service.request("GET", "/v1/manifests")
+        self.assertEqual(status, 200, page)
+        manifest = page["items"][0]["id"]
+        before = self.ask("impact", "--withdraw-statement", manifest, code=1)
+        self.assertEqual(before["denied"], 1)
+        self.assertIn("statement-withdrawn", [cause["code"] for cause in before["why"]])
+        self.service.run("assay", "withdraw", manifest, "--reason", "vulnerable", "--text", "it leaks",
+                         "--key", "keys/publisher.pem", "--out", "withdrawal.json")
+        self.service.run("assay", "push", "withdrawal.json", token="ci")
+        affected = self.ask("audit", "affected", "--statement", manifest, code=1)["items"]
+        self.assertEqual([item["uid"] for item in affected], [pods.uid_of(self.made)])
+        record = nodes.wait_until("the record of affected pods",
+                                  lambda: self.service.records(type="pods.affected"))[0]
+        self.assertEqual(record["detail"]["pods"][0]["name"], "llm-0")
+
     def test_policy_is_compared_activated_and_taken_back(self):
         newer = pods.manifest_policy("plain", version=2, signers={"at_least": 2})
         (self.service.dir / "newer.json").write_text(json.dumps(newer))
