@@ -105,26 +105,7 @@ std::partial_ordering order_numbers(const Json& a, const Json& b) {
 Outcome outcome_of(bool holds) { return holds ? Outcome::kPass : Outcome::kFail; }
 
 Outcome compare_numbers(const Json& actual, Comparison op, const Json& expected) {
-  const std::partial_ordering order = order_numbers(actual, expected);
-  if (order == std::partial_ordering::unordered) {
-    return Outcome::kError;
-  }
-  switch (op) {
-    case Comparison::kEqual:
-      return outcome_of(order == 0);
-    case Comparison::kNotEqual:
-      return outcome_of(order != 0);
-    case Comparison::kLess:
-      return outcome_of(order < 0);
-    case Comparison::kLessEqual:
-      return outcome_of(order <= 0);
-    case Comparison::kGreater:
-      return outcome_of(order > 0);
-    case Comparison::kGreaterEqual:
-      return outcome_of(order >= 0);
-    default:
-      return Outcome::kError;
-  }
+  return op == Comparison::kIn ? Outcome::kError : judge_order(order_numbers(actual, expected), op);
 }
 
 Outcome compare_scalars(const Json& actual, Comparison op, const Json& expected) {
@@ -159,6 +140,29 @@ Outcome compare_in(const Json& actual, const Json& list) {
 }
 
 }  // namespace
+
+Outcome judge_order(std::partial_ordering order, Comparison op) {
+  if (order == std::partial_ordering::unordered) {
+    return Outcome::kError;
+  }
+  switch (op) {
+    case Comparison::kEqual:
+    case Comparison::kIn:
+      return outcome_of(order == 0);
+    case Comparison::kNotEqual:
+      return outcome_of(order != 0);
+    case Comparison::kLess:
+      return outcome_of(order < 0);
+    case Comparison::kLessEqual:
+      return outcome_of(order <= 0);
+    case Comparison::kGreater:
+      return outcome_of(order > 0);
+    case Comparison::kGreaterEqual:
+      return outcome_of(order >= 0);
+    default:
+      return Outcome::kError;
+  }
+}
 
 const Json* value_at(const Json& document, std::string_view pointer) {
   const Json* value = &document;

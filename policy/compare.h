@@ -3,6 +3,7 @@
 // compares them by their types.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string_view>
 
@@ -20,10 +21,13 @@ struct StatementFact;
 // Returns pass or fail, or error when the types do not fit. Numbers are compared only with numbers,
 // exactly and by value: 1 equals 1.0. Strings, booleans and null are compared only with values of
 // their own type, and only by ==, != and `in`; every other comparison is an error here. Objects and
-// arrays cannot be compared. For `in`,
-// `expected` is a list: the result is pass when one element equals `actual`, and error when no
-// element has the type of `actual`.
+// arrays cannot be compared. For `in`, `expected` is a list: the result is pass when one element
+// equals `actual`, and error when no element has the type of `actual`.
 [[nodiscard]] Outcome compare(const Json& actual, Comparison op, const Json& expected);
+
+// Returns what a comparison comes to for values in this order. For `in`, the order is that of one
+// item of the list. Error for values without an order, and for operators that need none.
+[[nodiscard]] Outcome judge_order(std::partial_ordering order, Comparison op);
 
 // Returns whether `document` has a value at `pointer`; nullopt when that cannot be told, because a
 // value on the way is neither an object nor an array with such an index.

@@ -29,26 +29,6 @@ struct Answer {
 
 Outcome outcome_of(bool holds) { return holds ? Outcome::kPass : Outcome::kFail; }
 
-Outcome judge_order(std::strong_ordering order, Comparison op) {
-  switch (op) {
-    case Comparison::kEqual:
-    case Comparison::kIn:
-      return outcome_of(order == 0);
-    case Comparison::kNotEqual:
-      return outcome_of(order != 0);
-    case Comparison::kLess:
-      return outcome_of(order < 0);
-    case Comparison::kLessEqual:
-      return outcome_of(order <= 0);
-    case Comparison::kGreater:
-      return outcome_of(order > 0);
-    case Comparison::kGreaterEqual:
-      return outcome_of(order >= 0);
-    default:
-      return Outcome::kError;
-  }
-}
-
 const std::string* text_of(const Json& value) {
   return value.is_string() ? &value.get_ref<const std::string&>() : nullptr;
 }

@@ -219,4 +219,22 @@ Result<PolicyDocument> load_policy(const std::string& path) {
   return parse_policy(document.payload.bytes);
 }
 
+Result<NamedModel> load_named_model(const std::string& model, const std::string& name) {
+  if (Result<ArtifactId> id = ArtifactId::parse(model); id) {
+    if (name.empty()) {
+      return fail(ErrorCode::kUsage, "Name the model with --name: publishers are trusted for names",
+                  model);
+    }
+    return NamedModel{name, *std::move(id)};
+  }
+  ASSAY_ASSIGN(const LoadedDocument document, load_document(model));
+  ASSAY_ASSIGN(const Manifest manifest, manifest_of(document.payload));
+  ASSAY_ASSIGN(ArtifactId artifact, artifact_id(manifest));
+  if (!name.empty() && name != manifest.name) {
+    return fail(ErrorCode::kSubjectMismatch,
+                "The manifest names the model " + manifest.name + ", not " + name, model);
+  }
+  return NamedModel{manifest.name, std::move(artifact)};
+}
+
 }  // namespace assay::cli

@@ -72,6 +72,16 @@ struct LoadedDocument {
 // when the file holds another document.
 [[nodiscard]] Result<PolicyDocument> load_policy(const std::string& path);
 
+// A model by name and artifact, as MODEL and --name of a verb give it: MODEL is an artifact id, and
+// then --name is needed; or a file with a manifest, which has both. Errors: usage without a name;
+// subject-mismatch when --name is not that of the manifest; those of load_document().
+struct NamedModel {
+  std::string name;
+  ArtifactId artifact;
+};
+[[nodiscard]] Result<NamedModel> load_named_model(const std::string& model,
+                                                  const std::string& name);
+
 // Return the statement or manifest in a payload. Errors: predicate-type-unknown when the payload is
 // of another kind.
 [[nodiscard]] Result<Statement> statement_of(const Payload& payload);

@@ -20,29 +20,14 @@ struct PlaceOptions {
   SigningFlags signing;
 };
 
-// An artifact id with --name, or a file with a manifest, which has both.
 Result<Placement> placement_of(const PlaceOptions& options) {
   std::vector<std::string> locations;
   for (const std::string& location : options.locations) {
     ASSAY_ASSIGN(std::string normal, normalise_location(location));
     locations.push_back(std::move(normal));
   }
-  if (Result<ArtifactId> id = ArtifactId::parse(options.model); id) {
-    if (options.name.empty()) {
-      return fail(ErrorCode::kUsage, "Name the model with --name: publishers are trusted for names",
-                  options.model);
-    }
-    return Placement{options.name, *std::move(id), std::move(locations)};
-  }
-  ASSAY_ASSIGN(const LoadedDocument document, load_document(options.model));
-  ASSAY_ASSIGN(const Manifest manifest, manifest_of(document.payload));
-  ASSAY_ASSIGN(ArtifactId artifact, artifact_id(manifest));
-  if (!options.name.empty() && options.name != manifest.name) {
-    return fail(ErrorCode::kSubjectMismatch,
-                "The manifest names the model " + manifest.name + ", not " + options.name,
-                options.model);
-  }
-  return Placement{manifest.name, std::move(artifact), std::move(locations)};
+  ASSAY_ASSIGN(NamedModel model, load_named_model(options.model, options.name));
+  return Placement{std::move(model.name), std::move(model.artifact), std::move(locations)};
 }
 
 Result<Exit> place(const Context& context, const PlaceOptions& options) {

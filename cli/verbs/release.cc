@@ -76,30 +76,6 @@ struct CreateOptions {
   ConnectionFlags connection;
 };
 
-struct Named {
-  std::string name;
-  ArtifactId artifact;
-};
-
-// An artifact id with --name, or a file with a manifest, which has both.
-Result<Named> model_of(const CreateOptions& options) {
-  if (Result<ArtifactId> id = ArtifactId::parse(options.model); id) {
-    if (options.name.empty()) {
-      return fail(ErrorCode::kUsage, "Name the model with --name", options.model);
-    }
-    return Named{options.name, *std::move(id)};
-  }
-  ASSAY_ASSIGN(const LoadedDocument document, load_document(options.model));
-  ASSAY_ASSIGN(const Manifest manifest, manifest_of(document.payload));
-  ASSAY_ASSIGN(ArtifactId artifact, artifact_id(manifest));
-  if (!options.name.empty() && options.name != manifest.name) {
-    return fail(ErrorCode::kSubjectMismatch,
-                "The manifest names the model " + manifest.name + ", not " + options.name,
-                options.model);
-  }
-  return Named{manifest.name, std::move(artifact)};
-}
-
 // "none", an id, or "auto": the newest that the service has.
 Result<std::optional<StatementId>> before(const Context& context, const CreateOptions& options,
                                           const std::string& name) {
@@ -123,7 +99,7 @@ Result<std::optional<StatementId>> before(const Context& context, const CreateOp
 }
 
 Result<Exit> create(const Context& context, const CreateOptions& options) {
-  ASSAY_ASSIGN(Named model, model_of(options));
+  ASSAY_ASSIGN(NamedModel model, load_named_model(options.model, options.name));
   ASSAY_ASSIGN(auto supersedes, before(context, options, model.name));
   const Release release{std::move(model.name), options.version, std::move(model.artifact),
                         std::move(supersedes)};
